@@ -7,7 +7,7 @@ use crate::data::Figure;
 use crate::loko::{burst, comparison, scalability, zodiac_fx};
 use crate::parley;
 use crate::run::{Failed, Run};
-use crate::{scc, ufab};
+use crate::{fabric, scc, ufab};
 
 /// A publication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -58,6 +58,13 @@ pub const SCC: Paper = Paper {
     citation: "C. Tian, A. Munir, A. X. Liu, Y. Liu, Y. Li, J. Sun, F. Zhang, G. Zhang, \"Multi-Tenant Multi-Objective Bandwidth Allocation in \
                Datacenters Using Stacked Congestion Control\", INFOCOM 2017",
     about: include_str!("scc/about.md.in"),
+};
+
+/// This project's own.
+pub const ONE_FABRIC: Paper = Paper {
+    name: "One fabric",
+    citation: "Wayleave, docs/fabric.md: latency contracts, minima, objectives and best effort on one network",
+    about: include_str!("fabric/about.md.in"),
 };
 
 /// A figure that can be measured.
@@ -387,6 +394,7 @@ pub const CATALOGUE: &[Entry] = &[
     scc::fig10::ENTRY,
     scc::fig11::ENTRY,
     scc::fig12::ENTRY,
+    fabric::ENTRY,
 ];
 
 /// The figure of this name.

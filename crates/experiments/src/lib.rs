@@ -18,6 +18,7 @@
 //! | `parley/` | Parley (2014), one file per figure; times of the computation of shares |
 //! | `ufab/` | uFAB (SIGCOMM 2022), one file per figure |
 //! | `scc/` | SCC (INFOCOM 2017), one file per figure |
+//! | `fabric/` | all kinds of promises on one network, beside the systems that make some of them |
 //!
 //! The seeds are fixed in advance and the same for all figures ([`seeds`]); every figure of a paper uses the one set of
 //! settings that the paper gives, and none has a parameter of its own.
@@ -34,6 +35,7 @@ mod catalogue;
 mod chameleon;
 mod checkpoint;
 mod data;
+mod fabric;
 mod laboratory;
 mod loko;
 pub mod low_cost;
@@ -45,7 +47,7 @@ mod statement;
 mod stats;
 mod ufab;
 
-pub use catalogue::{CATALOGUE, CHAMELEON, Entry, LOKO, PARLEY, Paper, SCC, UFAB, find};
+pub use catalogue::{CATALOGUE, CHAMELEON, Entry, LOKO, ONE_FABRIC, PARLEY, Paper, SCC, UFAB, find};
 pub use checkpoint::Checkpoints;
 pub use data::{Axis, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table, X};
 pub use laboratory::{Laboratory, Testbed};

@@ -7,6 +7,7 @@
 //! [`provision`] turns flow sizes and load into the bandwidth that keeps completion times, and back.
 
 mod after;
+mod altered;
 mod deadline;
 mod jitter;
 mod memory;
@@ -123,6 +124,33 @@ impl Scenario {
         let sharing = self.sharing.as_ref()?;
         let core = |scheme: usize| sharing.schemes().nth(scheme).and_then(EdgeScheme::core);
         self.schemes_in(queue).into_iter().find_map(core).or_else(|| sharing.schemes().find_map(EdgeScheme::core))
+    }
+
+    /// What one of the hosts' schemes has of each link: the line; or, where weighted queues are below strict ones and the scheme divides capacities that it is
+    /// told, what the weights of its traffic's queues give it of what is not reserved above them.
+    pub fn left_for(&self, scheme: usize) -> Vec<Rate> {
+        let kind = self.sharing.as_ref().and_then(|sharing| sharing.schemes().nth(scheme));
+        if !kind.is_some_and(EdgeScheme::divides_capacity) {
+            return self.network.links().map(|(_, link)| link.rate).collect();
+        }
+        let is_own = |queue: usize| u8::try_from(queue).is_ok_and(|queue| self.schemes_in(queue).contains(&scheme));
+        let part = |ports: &PortBehaviour| {
+            let Discipline::StrictOverWeighted { strict, weights } = &ports.discipline else { return None };
+            let own = weights.iter().enumerate().filter(|(at, _)| is_own(usize::from(*strict) + at));
+            let own: u64 = own.map(|(_, &weight)| u64::from(weight)).sum();
+            Some((own, weights.iter().map(|&weight| u64::from(weight)).sum::<u64>()))
+        };
+        let (switches, hosts) = (part(&self.switches), part(&self.hosts));
+        let left = |(id, link): (LinkId, &Link)| {
+            let part = match self.network.node(link.from).kind {
+                NodeKind::Host => hosts,
+                NodeKind::Switch => switches,
+            };
+            let Some((own, all)) = part.filter(|&(own, _)| own > 0) else { return link.rate };
+            let rate = u128::from(self.residual(id).bits_per_second()) * u128::from(own) / u128::from(all.max(1));
+            Rate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX))
+        };
+        self.network.links().map(left).collect()
     }
 
     /// The numbers of the hosts' schemes whose traffic is in queues of this number: in order, each once.

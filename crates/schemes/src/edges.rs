@@ -93,6 +93,8 @@ pub trait HostScheme: Described + Host + Sized {
     const HAS_BROKERS: bool = false;
     /// Whether its brokers enforce the policies of racks and of the fabric, and have a program of their own.
     const ENFORCES_LEVELS: bool = false;
+    /// Whether it divides capacities that it is told, where others find out what there is.
+    const DIVIDES_CAPACITY: bool = false;
     /// Whether pairs have tunnels.
     const HAS_TUNNELS: bool = false;
 
@@ -326,6 +328,14 @@ macro_rules! edges {
                 match self {
                     $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as HostScheme>::HAS_PARTS,)+
                     Self::Custom(_) => true,
+                }
+            }
+
+            /// Whether it divides capacities that it is told: of a class, what is sure and not what is lent.
+            pub fn divides_capacity(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as HostScheme>::DIVIDES_CAPACITY,)+
+                    Self::Custom(_) => false,
                 }
             }
 

@@ -29,6 +29,7 @@
 //! | `fill.rs` | traffic without a contract |
 //! | `stage.rs`, `narrow.rs`, `run.rs` | from an attack to a scenario to what was seen |
 //! | `verify.rs`, `effort.rs` | which attacks are made |
+//! | `classes.rs` | promises of classes below: minima, what is in flight, shares |
 //! | `report.rs` | what was seen |
 //!
 //! ```
@@ -66,6 +67,7 @@
 
 mod attack;
 mod claim;
+mod classes;
 mod cuts;
 mod derive;
 mod discrepancy;
@@ -84,6 +86,10 @@ mod verify;
 
 pub use attack::{Attack, AttackError, Company, Cut, Frames, HeldUp, Shift, Timing, Who};
 pub use claim::{Background, Claim, ClaimError, Duplication, Promise, Protected};
+pub use classes::{
+    ClassAttack, ClassBreach, ClassClaim, ClassFault, ClassReport, InFlightPromise, MinimumPromise, SharePromise,
+    verify_classes,
+};
 pub use derive::{Derivation, check_history, derive, derive_watched};
 pub use discrepancy::Discrepancy;
 pub use effort::Effort;

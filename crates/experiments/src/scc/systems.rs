@@ -99,9 +99,8 @@ impl System {
             Self::Scc | Self::SccFirst | Self::SccPatient | Self::SccOverDctcp => scc::Scheduling::Tunnel,
         };
         let mut params = scc::Params { scheduling, ..scc::Params::default() };
-        match self {
-            Self::SccPatient => params.horizon = Time::from_millis(100_000),
-            _ => {}
+        if self == Self::SccPatient {
+            params.horizon = Time::from_millis(100_000);
         }
         run.sharing = Some(Sharing::new(EdgeScheme::Scc(params), policy(run, divisions)?));
         Ok(())

@@ -98,6 +98,7 @@ impl Described for Eyeq {
 impl HostScheme for Eyeq {
     const HAS_PARTS: bool = true;
     const HAS_INTERVAL: bool = true;
+    const DIVIDES_CAPACITY: bool = true;
 
     type Broker = NoBroker<Feedback>;
     type Tunnel = wayleave_roles::Absent;

@@ -100,6 +100,7 @@ impl Described for Shaper {
 impl HostScheme for Shaper {
     const HAS_PARTS: bool = true;
     const HAS_INTERVAL: bool = true;
+    const DIVIDES_CAPACITY: bool = true;
     const HAS_BROKERS: bool = true;
     const ENFORCES_LEVELS: bool = true;
 

@@ -58,6 +58,7 @@ impl Described for Picnic {
 
 impl HostScheme for Picnic {
     const HAS_INTERVAL: bool = true;
+    const DIVIDES_CAPACITY: bool = true;
 
     type Broker = NoBroker<Feedback>;
     type Tunnel = wayleave_roles::Absent;

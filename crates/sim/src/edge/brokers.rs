@@ -100,7 +100,8 @@ impl Edges {
 
     fn tell_capacity(&mut self, number: usize, fabric: &Fabric, now: Instant) {
         let Some(point) = self.brokers.seats.get(number).and_then(|seat| seat.point) else { return };
-        let capacity = |direction| roles::capacity(fabric.network(), point, direction, |link| fabric.is_up(link));
+        let capacity =
+            |direction| roles::capacity(fabric.network(), point, direction, &self.left, |link| fabric.is_up(link));
         let (transmit, receive) = (capacity(Direction::Transmit), capacity(Direction::Receive));
         self.tell_broker(BrokerId(number as u32), BrokerInput::Capacity { transmit, receive }, now);
     }

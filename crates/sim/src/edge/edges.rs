@@ -14,7 +14,7 @@ use wayleave_schemes::eyeq::Line;
 use wayleave_schemes::services::Services;
 use wayleave_stack::HostStack;
 use wayleave_topology::NodeId;
-use wayleave_units::Time;
+use wayleave_units::{Rate, Time};
 
 use super::account::Account;
 use super::action::Action;
@@ -69,6 +69,8 @@ pub(crate) struct Edges {
     /// What removes duplicates of sources whose packets are copied, by their statistics.
     pub(super) filters: HashMap<u32, Filter>,
     pub(super) brokers: Brokers,
+    /// Per link, what the scheme with brokers has of it: the first one.
+    pub(super) left: Vec<Rate>,
     pub(super) account: Account,
     /// What is measured of promises, if a scenario asks for it.
     pub(super) promises: Option<Box<Promises>>,
@@ -121,17 +123,18 @@ impl Edges {
             &schemes,
             &BrokerNetwork { network, policies, services: &services, hosts: &nodes, today: None },
         );
+        let mut left: Vec<Vec<Rate>> = (0..schemes.len()).map(|number| scenario.left_for(number)).collect();
         let mut of_node = vec![NO_EDGE; network.nodes().len()];
         let mut hosts = Vec::new();
         let mut here = Vec::new();
         for &node in &nodes {
             of_node[node.index()] = hosts.len() as EdgeId;
             let role = |(number, scheme)| {
-                roles::edge(scenario, sharing, &services, (scheme, brokers.of(number)), node, &mut rng)
+                roles::edge(scenario, sharing, &services, (scheme, brokers.of(number), &left[number]), node, &mut rng)
             };
             hosts.push(Edge {
                 node,
-                line: roles::line(scenario, sharing, node),
+                line: roles::line(scenario, sharing, &[], node),
                 roles: schemes.iter().enumerate().map(role).collect(),
                 stack: Stack::new(classes as usize),
                 outgoing: Vec::new(),
@@ -146,6 +149,7 @@ impl Edges {
             account: Account::new(scenario, &services, &nodes, switch_of),
             promises: Promises::of(scenario, fabric.links(), &services, &nodes),
             brokers,
+            left: left.swap_remove(0),
             nodes,
             hosts,
             of_node,

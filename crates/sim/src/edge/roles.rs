@@ -83,13 +83,13 @@ pub(super) fn edge(
     scenario: &Scenario,
     sharing: &Sharing,
     services: &Services,
-    (scheme, brokers): (&Scheme, BrokerSeats<'_>),
+    (scheme, brokers, left): (&Scheme, BrokerSeats<'_>, &[Rate]),
     node: NodeId,
     rng: &mut ChaCha8Rng,
 ) -> AnyEdge {
     match &scheme.kind {
         EdgeScheme::Custom(_) => {
-            let Line { transmit, receive } = line(scenario, sharing, node);
+            let Line { transmit, receive } = line(scenario, sharing, left, node);
             let network = &scenario.network;
             let place = HostPlace { network, node, transmit, receive, first_broker: brokers.first };
             match &scheme.custom {
@@ -103,7 +103,7 @@ pub(super) fn edge(
                 clock::to_time((random::unit(rng) * interval as f64) as u64)
             };
             let mut setup = HostSetup {
-                line: line(scenario, sharing, node),
+                line: line(scenario, sharing, left, node),
                 policy: &sharing.machine,
                 services,
                 node,
@@ -122,10 +122,10 @@ fn unlimited() -> AnyEdge {
     StaticLimits::new(static_limits::Params::default()).into()
 }
 
-/// A machine's links, at most the policy's peak.
-pub(super) fn line(scenario: &Scenario, sharing: &Sharing, node: NodeId) -> Line {
+/// What a scheme has of a machine's links, at most the policy's peak: all of a link that is not in `left`.
+pub(super) fn line(scenario: &Scenario, sharing: &Sharing, left: &[Rate], node: NodeId) -> Line {
     let rate = |direction| {
-        let capacity = ContentionPoint::Machine(node).capacity(&scenario.network, direction);
+        let capacity = capacity(&scenario.network, ContentionPoint::Machine(node), direction, left, |_| true);
         sharing.machine.peak().map_or(capacity, |peak| peak.min(capacity))
     };
     Line { transmit: rate(Direction::Transmit), receive: rate(Direction::Receive) }
@@ -139,13 +139,15 @@ fn rack_of(scenario: &Scenario, node: NodeId) -> Vec<NodeId> {
     network.hosts().filter(is_here).collect()
 }
 
-/// What the links of a contention point that are up carry in a direction.
+/// What a scheme has of the links of a contention point that are up, in a direction.
 pub(super) fn capacity(
     network: &wayleave_topology::Network,
     point: ContentionPoint,
     direction: Direction,
+    left: &[Rate],
     is_up: impl Fn(wayleave_topology::LinkId) -> bool,
 ) -> Rate {
     let links = point.links(network, direction).into_iter().filter(|&link| is_up(link));
-    links.fold(Rate::ZERO, |sum, link| sum.checked_add(network.link(link).rate).unwrap_or(Rate::MAX))
+    let rate = |link: wayleave_topology::LinkId| left.get(link.index()).copied().unwrap_or(network.link(link).rate);
+    links.fold(Rate::ZERO, |sum, link| sum.checked_add(rate(link)).unwrap_or(Rate::MAX))
 }

@@ -201,6 +201,10 @@ impl Engine {
     /// Flows that the stack has sent away, and those of which a tunnel takes another packet.
     fn after_stack(&mut self, slot: PairSlot, now: Instant) {
         while let Some((gone, offers)) = self.edges.as_mut().and_then(|edges| edges.take_gone(slot)) {
+            // A flow whose application was switched off while it stood in line wanted to send until now.
+            if let Some(edges) = self.edges.as_mut().filter(|_| !gone.is_empty()) {
+                edges.note_demand(slot, now);
+            }
             for flow in gone.into_iter().chain(offers) {
                 self.flows[flow].state = FlowState::Waiting;
                 // Over, or waiting for acknowledgements.

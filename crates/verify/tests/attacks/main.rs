@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
 mod bottlenecks;
+mod classes;
 mod common;
 mod jitter;
 mod loko;

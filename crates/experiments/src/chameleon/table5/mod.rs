@@ -37,10 +37,11 @@ enum Job {
     Admission(&'static str, System),
     Loko(&'static str),
     Sharing(&'static str, Shares),
+    Fabric(&'static str),
 }
 
 /// The systems of the paper's table that are here, and two that are not in it.
-const JOBS: [Job; 9] = [
+const JOBS: [Job; 10] = [
     Job::Admission("Chameleon", System::Chameleon),
     Job::Admission("Silo", System::Silo(Silo::TEXT)),
     Job::Admission("QJump", System::Qjump(Qjump { fast: Fast::Refused, ..Qjump::FLAT })),
@@ -50,6 +51,7 @@ const JOBS: [Job; 9] = [
     Job::Sharing("ElasticSwitch", Some(|| EdgeScheme::ElasticSwitch(ElasticSwitch::default()))),
     Job::Sharing("Parley", Some(|| EdgeScheme::Parley(Parley::default()))),
     Job::Admission("Wayleave", System::Wayleave),
+    Job::Fabric("Wayleave, one fabric"),
 ];
 
 /// Measures it.
@@ -58,6 +60,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
         Job::Admission(name, system) => contracts::admission(name, system),
         Job::Loko(name) => contracts::loko(name),
         Job::Sharing(name, shares) => sharing::sharing(name, shares),
+        Job::Fabric(name) => one_fabric(name),
     })?;
     let figure = Figure {
         statements: statements(&seen),
@@ -68,8 +71,8 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
                 .to_owned(),
             "A system that promises no time is held against the least that any could promise: what a packet takes alone, and a frame before it on each link."
                 .to_owned(),
-            "Wayleave's row is that of its latency contracts. What they leave idle goes to best effort below them, not to themselves; its bandwidth contracts are \
-             those of EyeQ, ElasticSwitch and Parley."
+            "Wayleave's first row is that of its latency contracts alone. What they leave idle goes to best effort below them, not to themselves. Its second row is that of all \
+             kinds of contracts on one network (docs/fabric.md)."
                 .to_owned(),
         ],
         ..Figure::default()
@@ -78,6 +81,26 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
         .with("contracts", "fat tree, k = 4, 16 hosts, 8 queues of 97 kB a port, links at 1 Gbit/s; the first 32 requests of clock synchronization (Table 1) of seed 1, under attack by wayleave-verify; Wayleave's own model: wire bytes, and best effort on every link")
         .with("Loko", "a line of four simulated Zodiac FX, flows of 50 to 400 kbit/s with bursts of one or two packets of 306 B within 40 ms")
         .with("sharing", "ten hosts of a rack, 10 Gbit/s; one flow with a guarantee of 5 Gbit/s beside eight with 3 Gbit/s together, all to one host, over DCTCP, for 1 s, of which the second half counts"))
+}
+
+/// All kinds of contracts at once, each against the others ([`crate::fabric`]).
+fn one_fabric(name: &'static str) -> Result<Seen, Failed> {
+    let seen = crate::fabric::for_a_while()?;
+    let (is_in_time, is_kept) = (seen.broken == 0.0, seen.short == 0.0);
+    let latency = format!(
+        "of {:.0} contracts whose tenants send bursts together {:.0} are broken; the slowest packet takes {:.2} of its deadline",
+        seen.admitted, seen.broken, seen.slowest
+    );
+    let bandwidth = format!(
+        "of {:.0} hoses that go from a permutation to all-to-one and back {:.0} are short, the longest lag is {:.2} ms",
+        seen.hoses, seen.short, seen.lag
+    );
+    let conserving = format!("the busiest links carry {:.0} %", 100.0 * seen.busiest);
+    Ok(Seen {
+        name,
+        ticks: [is_in_time, is_kept, is_in_time, seen.busiest >= MOST].map(Tick::of),
+        how: [latency.clone(), bandwidth, latency, conserving],
+    })
 }
 
 /// In the order of the paper's table.

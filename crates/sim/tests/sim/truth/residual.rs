@@ -4,8 +4,8 @@
 //! them. So nothing of what is checked here is a mean of friendly cases.
 
 use wayleave_scenarios::{
-    Buffering, Discipline, EdgeScheme, Ends, PacketKind, Period, Scenario, Schedule, SchemeOf, Sharing, StaticLimits,
-    Traffic,
+    Buffering, Discipline, EdgeScheme, Ends, Eyeq, PacketKind, Period, Scenario, Schedule, SchemeOf, Sharing,
+    StaticLimits, Traffic,
 };
 use wayleave_schemes::ufab::{Floor, Rise, Settings};
 use wayleave_sim::Outcome;
@@ -298,4 +298,26 @@ fn an_idle_minimum_is_used_by_others_and_given_back() {
     assert_near(all(5_300, 1_000), 9.5, 0.03, "both again");
     let minimum = port.minimum.bits_per_second() as f64 / 1e9;
     assert!(sent(1, 5_200 + 10, 40) >= minimum, "{} of {minimum}", sent(1, 5_210, 40));
+}
+
+/// EyeQ's limiters, as those of Parley's machines, hear of no switch: what they divide follows from weights and reservations, 0.9 (EyeQ, section 4) of 3.6 Gbit/s. Where nobody tells
+/// them of reservations, they divide more, and the queue of their class overflows.
+#[test]
+fn machines_that_no_switch_tells_divide_what_is_reserved_for_them() {
+    let eyeq = |is_told: bool| {
+        let mut port = port(2, Others::Everything, Settings::default());
+        port.scenario.sharing.as_mut().unwrap().also[0].scheme = EdgeScheme::Eyeq(Eyeq::default());
+        port.scenario.warmup = Time::from_millis(10);
+        if !is_told {
+            port.scenario.reserved.clear();
+        }
+        let outcome = run(&port.scenario, 1);
+        let got: f64 =
+            (0..2).map(|pair| super::networks::flow(&outcome, pair).delivered_bytes.get() as f64 * 8.0 / 10e6).sum();
+        (got, queue(&outcome, down(&port), 5).drops)
+    };
+    let (got, drops) = eyeq(true);
+    assert!((0.85 * 3.24..=3.3).contains(&got), "{got} of 3.24 Gbit/s");
+    assert_eq!(drops, 0);
+    assert!(eyeq(false).1 > 1_000, "5.4 Gbit/s into 3.6");
 }

@@ -1,0 +1,17 @@
+//! One fabric: latency contracts, minima, objectives and best effort on one network, against systems that promise a part of that.
+//!
+//! The design's experiment: a fat tree at 10 Gbit/s with four kinds of tenants, each of which makes it hard for the others.
+//!
+//! | file | what |
+//! |---|---|
+//! | `tenants` | who is there, and what is promised to whom |
+//! | `systems` | one scenario under each of seven systems |
+//! | `readings` | what is read from a run |
+//! | `figure` | the table and its statements |
+
+mod figure;
+mod readings;
+mod systems;
+mod tenants;
+
+pub(crate) use figure::{ENTRY, for_a_while};

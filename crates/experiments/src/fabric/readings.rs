@@ -1,0 +1,153 @@
+//! What is read from a run.
+
+use std::collections::BTreeSet;
+
+use wayleave_sim::Outcome;
+use wayleave_sim::stats::Lag;
+use wayleave_topology::{Classes, NodeKind};
+use wayleave_units::{Rate, Time};
+
+use super::systems::{Case, PATTERN, Set, set};
+use super::tenants::{BEST_EFFORT, DIVISIONS, HOSES};
+use crate::checkpoint::stored;
+use crate::run::Failed;
+
+/// What became of everybody in a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    /// Latency contracts that were admitted, of how many, and those of them with a packet that was late or lost.
+    pub(super) asked: f64,
+    pub(crate) admitted: f64,
+    pub(crate) broken: f64,
+    /// Of all their packets, the longest time as a part of its deadline; how many were lost.
+    pub(crate) slowest: f64,
+    pub(super) lost: f64,
+    /// Hoses at hosts, those that lagged behind by more than is said, the longest lag and what is said, in ms.
+    pub(crate) hoses: f64,
+    pub(crate) short: f64,
+    pub(crate) lag: f64,
+    pub(super) theta: f64,
+    /// What each hose was promised, in Gbit/s.
+    pub(super) hose: f64,
+    /// What each division got, over its weight, in Gbit/s.
+    pub(super) divisions: Vec<f64>,
+    /// Mean utilisation of the busiest tenth of the links between switches and to hosts.
+    pub(crate) busiest: f64,
+    /// Of best effort: Gbit/s, and ms in which 99 of 100 messages arrive.
+    pub(super) best: f64,
+    pub(super) messages: f64,
+    /// Gbit/s that arrived in all.
+    pub(super) all: f64,
+    /// The most in flight, as a part of what is held at most.
+    pub(super) in_flight: f64,
+}
+
+stored!(Seen {
+    asked,
+    admitted,
+    broken,
+    slowest,
+    lost,
+    hoses,
+    short,
+    lag,
+    theta,
+    hose,
+    divisions,
+    busiest,
+    best,
+    messages,
+    all,
+    in_flight
+});
+
+/// Runs a case.
+pub(super) fn seen(case: Case, seed: u64) -> Result<Seen, Failed> {
+    let set = set(case, seed)?;
+    let outcome = wayleave_sim::run(&set.scenario, seed, |_| true).map_err(Failed::broken)?;
+    let mut seen = Seen { asked: set.stage.asked.len() as f64, admitted: set.admitted.len() as f64, ..Seen::default() };
+    latency(&mut seen, &set, &outcome);
+    minima(&mut seen, &set, &outcome);
+    rest(&mut seen, &set, &outcome);
+    Ok(seen)
+}
+
+fn latency(seen: &mut Seen, set: &Set, outcome: &Outcome) {
+    let fails = set.scenario.outages.first().map(|outage| outage.at);
+    let mut broken = BTreeSet::new();
+    for flow in &outcome.flows {
+        let Some(number) = set.contract_of.get(flow.traffic).copied().flatten() else { continue };
+        let traffic = &set.scenario.traffic[flow.traffic];
+        let deadline = set.admitted[number].contract.deadline.as_nanos() as f64 * 1e3;
+        let slowest = flow.delay.max().unwrap_or(0) as f64 / deadline;
+        seen.slowest = seen.slowest.max(slowest);
+        // What a dead switch swallows is no promise of a contract without protection.
+        let lost = if fails.is_some_and(|at| traffic.start >= at) { 0 } else { flow.drops };
+        seen.lost += lost as f64;
+        if slowest > 1.0 || lost > 0 {
+            broken.insert(number);
+        }
+    }
+    seen.broken = broken.len() as f64;
+}
+
+fn minima(seen: &mut Seen, set: &Set, outcome: &Outcome) {
+    let link = set.stage.shared_link(Classes::default());
+    let pairs = set.stage.hosts.len() as u64 - 1;
+    let least = Rate::from_bits_per_second(set.hose.bits_per_second() / pairs);
+    // A packet waits at each link; the rest comes once.
+    let wait = |residual| link.longest_wait(residual, pairs).unwrap_or(Time::MAX).as_nanos();
+    let longest = set.residuals.iter().map(wait).max().unwrap_or(0);
+    let once = set.residuals.iter().filter_map(|residual| {
+        let all = link.lateness(residual, pairs, least, Time::from_micros(32))?.as_nanos();
+        Some(all - wait(residual))
+    });
+    let hops = if set.stage.network.switches().count() > 1 { 6 } else { 2 };
+    let theta = hops * longest + once.max().unwrap_or(0);
+    seen.theta = theta as f64 / 1e6;
+    seen.hose = set.hose.bits_per_second() as f64 / 1e9;
+    let Some(sharing) = &outcome.sharing else { return };
+    let of_hoses = sharing.services.iter().filter(|service| HOSES.contains(&service.name.as_str()));
+    let lags: Vec<u64> = of_hoses
+        .flat_map(|service| &service.machines)
+        .filter_map(|machine| machine.receive_lag.as_ref())
+        .map(Lag::longest)
+        .collect();
+    seen.hoses = lags.len() as f64;
+    seen.short = lags.iter().filter(|&&lag| lag > theta * 1_000).count() as f64;
+    seen.lag = lags.iter().max().copied().unwrap_or(0) as f64 / 1e9;
+    let minima = Rate::from_bits_per_second(set.hose.bits_per_second() * HOSES.len() as u64);
+    let held = |link_id: wayleave_topology::LinkId| {
+        let residual = set.residuals.get(link_id.index())?;
+        Some(link.held(residual, pairs * HOSES.len() as u64, minima)?.nanobits() as f64 / 8e9)
+    };
+    let is_switch = |link: wayleave_topology::LinkId| {
+        let network = &set.stage.network;
+        network.node(network.link(link).from).kind == NodeKind::Switch
+    };
+    let parts = sharing.in_flight.iter().filter(|(link, _)| is_switch(*link));
+    let parts = parts.filter_map(|(link, bytes)| Some(bytes.get() as f64 / held(*link)?));
+    seen.in_flight = parts.fold(0.0, f64::max);
+}
+
+fn rest(seen: &mut Seen, set: &Set, outcome: &Outcome) {
+    let seconds = outcome.counted.as_nanos() as f64 / 1e9;
+    let gbit = |bytes: f64| bytes * 8.0 / seconds / 1e9;
+    if let Some(sharing) = &outcome.sharing {
+        let got = |name: &str| {
+            let machines = sharing.service(name).map_or(&[][..], |service| &service.machines);
+            gbit(machines.iter().map(|machine| machine.received.get() as f64).sum())
+        };
+        seen.divisions = DIVISIONS.iter().map(|(name, weight, _)| got(name) / *weight as f64).collect();
+        seen.best = got(BEST_EFFORT);
+    }
+    seen.all = gbit(outcome.flows.iter().map(|flow| flow.delivered_bytes.get() as f64).sum());
+    let mut used: Vec<f64> = outcome.links.iter().map(|link| link.utilisation).collect();
+    used.sort_by(|one, other| other.total_cmp(one));
+    used.truncate((used.len() / 10).max(1));
+    seen.busiest = used.iter().sum::<f64>() / used.len() as f64;
+    let messages = set.scenario.traffic.iter().position(|traffic| traffic.name == "best messages");
+    let times = messages.map(|at| outcome.traffic[at].completions.times());
+    seen.messages = times.and_then(|times| times.percentile(99.0)).map_or(f64::NAN, |ps| ps as f64 / 1e9);
+    debug_assert!(set.scenario.duration >= PATTERN);
+}

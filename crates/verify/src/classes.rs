@@ -1,0 +1,251 @@
+//! Promises of classes: minima below latency contracts, and shares of objectives, under adversaries.
+//!
+//! A [`ClassClaim`] is a scenario with all its tenants, and what was promised in it: by when a receiver has its minimum in any window of time in
+//! which somebody wants to send there, what the class has in flight on a link at most, and which parts divisions get. An adversary
+//! moves when everybody begins; packets say the rest. As with latency contracts, what a run shows disproves a promise, and proves none.
+
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+use wayleave_scenarios::{Discipline, Scenario, ScenarioError};
+use wayleave_sim::Outcome;
+use wayleave_topology::{LinkId, Network, NodeId};
+use wayleave_units::{Bytes, Time};
+
+/// At a receiver, of one service: in any time `t` in which somebody wants to send there, at least its minimum times `t - within` arrives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MinimumPromise {
+    /// Whose.
+    pub service: String,
+    /// Where.
+    pub host: NodeId,
+    /// Theta.
+    pub within: Time,
+}
+
+/// What pairs with windows have in flight on a link at most: the assumption under which a packet of the class is in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InFlightPromise {
+    /// Where.
+    pub link: LinkId,
+    /// How much.
+    pub most: Bytes,
+}
+
+/// A division's part of what all these divisions get together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharePromise {
+    /// Whose.
+    pub service: String,
+    /// Only ratios count.
+    pub weight: u64,
+}
+
+/// What was promised to the classes of a scenario.
+#[derive(Clone, Debug)]
+pub struct ClassClaim {
+    /// The network, its ports and hosts, and what all tenants send.
+    pub scenario: Scenario,
+    /// Minima.
+    pub minima: Vec<MinimumPromise>,
+    /// What may be in flight.
+    pub in_flight: Vec<InFlightPromise>,
+    /// Objectives.
+    pub shares: Vec<SharePromise>,
+    /// By how much of its part a division may have less or more, per cent.
+    pub tolerance_percent: u64,
+}
+
+/// One thing that is wrong on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClassFault {
+    /// At every port the weights of the queues below the strict ones stand in the wrong order.
+    WeightsReversed,
+    /// Minima were promised as if nothing were reserved above them.
+    ResidualForgotten,
+    /// Windows rise as far as the load of a link seems to let them.
+    StepsUnlimited,
+    /// Best effort is sent in the queue of the guaranteed class.
+    ClassLeaked,
+}
+
+/// Something that was promised and not kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClassBreach {
+    /// A minimum was missed for longer than was said.
+    Minimum {
+        /// Which.
+        promise: MinimumPromise,
+        /// How long.
+        lag: Time,
+    },
+    /// More was in flight.
+    InFlight {
+        /// Where.
+        promise: InFlightPromise,
+        /// How much.
+        seen: Bytes,
+    },
+    /// A division had another part, per mille of what all of them had.
+    Share {
+        /// Which.
+        promise: SharePromise,
+        /// What it should have had.
+        due: u64,
+        /// What it had.
+        got: u64,
+    },
+}
+
+/// What an adversary does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClassAttack {
+    /// Everybody begins when the scenario says.
+    AsSaid,
+    /// Every traffic begins later, by a time up to this that is drawn.
+    Shifted {
+        /// Of the draws.
+        seed: u64,
+        /// The longest.
+        most: Time,
+    },
+}
+
+/// What was seen of all promises.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClassReport {
+    /// What was not kept, with the attack that shows it.
+    pub breaches: Vec<(ClassAttack, ClassBreach)>,
+    /// How many promises were looked at, in how many runs.
+    pub promises: usize,
+    /// So many.
+    pub runs: usize,
+    /// The largest part of a lag, and of what may be in flight, that was seen, per mille.
+    pub largest_lag: u64,
+    /// The same of what is in flight.
+    pub largest_in_flight: u64,
+}
+
+impl ClassReport {
+    /// Whether everything was kept.
+    pub fn is_sound(&self) -> bool {
+        self.breaches.is_empty()
+    }
+}
+
+impl ClassFault {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::WeightsReversed, Self::ResidualForgotten, Self::StepsUnlimited, Self::ClassLeaked];
+
+    /// As it stands on a command line and in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WeightsReversed => "weights-reversed",
+            Self::ResidualForgotten => "residual-forgotten",
+            Self::StepsUnlimited => "steps-unlimited",
+            Self::ClassLeaked => "class-leaked",
+        }
+    }
+
+    /// Puts it into a claim. Whether it changes anything.
+    pub fn put_into(self, claim: &mut ClassClaim) -> bool {
+        let before = claim.scenario.clone();
+        let scenario = &mut claim.scenario;
+        match self {
+            Self::WeightsReversed => {
+                for ports in [&mut scenario.switches, &mut scenario.hosts] {
+                    if let Discipline::StrictOverWeighted { weights, .. } = &mut ports.discipline {
+                        weights.reverse();
+                    }
+                }
+                before.switches.discipline != scenario.switches.discipline
+            }
+            Self::ResidualForgotten => {
+                let least = least_residual_percent(&before);
+                let Some(sharing) = &mut scenario.sharing else { return false };
+                scenario.reserved.clear();
+                sharing.scale_minima(&before.network, 10_000 / least.max(1)) && least < 100
+            }
+            Self::StepsUnlimited => {
+                scenario.sharing.as_mut().is_some_and(|sharing| sharing.set_word("ufab", "rise", "free"))
+            }
+            Self::ClassLeaked => {
+                let Discipline::StrictOverWeighted { strict, .. } = before.switches.discipline else { return false };
+                let lowest = before.lowest_queue();
+                let leaks = scenario.traffic.iter_mut().filter(|traffic| traffic.queue.unwrap_or(lowest) == lowest);
+                leaks.map(|traffic| traffic.queue = Some(strict)).count() > 0
+            }
+        }
+    }
+}
+
+/// Of the link with the most above its classes: what is left of it, per cent.
+fn least_residual_percent(scenario: &Scenario) -> u64 {
+    let network: &Network = &scenario.network;
+    let part = |(id, link): (LinkId, &wayleave_topology::Link)| {
+        u128::from(scenario.residual(id).bits_per_second()) * 100 / u128::from(link.rate.bits_per_second().max(1))
+    };
+    network.links().map(part).min().and_then(|part| u64::try_from(part).ok()).unwrap_or(100)
+}
+
+/// Looks at every promise of a claim under so many attacks; the first is the scenario as it stands.
+///
+/// # Errors
+/// What is wrong with the scenario.
+pub fn verify_classes(claim: &ClassClaim, attacks: &[ClassAttack], seed: u64) -> Result<ClassReport, ScenarioError> {
+    let promises = claim.minima.len() + claim.in_flight.len() + claim.shares.len();
+    let mut report = ClassReport { promises, ..ClassReport::default() };
+    for &attack in attacks {
+        let mut scenario = claim.scenario.clone();
+        scenario.record.promises = true;
+        if let ClassAttack::Shifted { seed, most } = attack {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            for traffic in &mut scenario.traffic {
+                let by = Time::from_nanos(random.random_range(0..=most.as_nanos()));
+                traffic.start += by;
+                traffic.stop = traffic.stop.map(|stop| stop + by);
+            }
+        }
+        let outcome = wayleave_sim::run(&scenario, seed, |_| true)?;
+        report.runs += 1;
+        look(claim, attack, &outcome, &mut report);
+    }
+    Ok(report)
+}
+
+fn look(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
+    let Some(sharing) = &outcome.sharing else { return };
+    for promise in &claim.minima {
+        let machines = sharing.service(&promise.service).map_or(&[][..], |service| &service.machines);
+        let lag = machines.iter().find(|machine| machine.host == promise.host).and_then(|at| at.receive_lag.as_ref());
+        // A promise that nothing measures is not kept.
+        let lag = lag.map_or(Time::MAX, |lag| Time::from_nanos(lag.longest().div_ceil(1_000)));
+        report.largest_lag = report.largest_lag.max(per_mille(lag.as_nanos(), promise.within.as_nanos()));
+        if lag > promise.within {
+            report.breaches.push((attack, ClassBreach::Minimum { promise: promise.clone(), lag }));
+        }
+    }
+    for &promise in &claim.in_flight {
+        let seen = sharing.in_flight.iter().find(|(link, _)| *link == promise.link).map_or(Bytes::ZERO, |seen| seen.1);
+        report.largest_in_flight = report.largest_in_flight.max(per_mille(seen.get(), promise.most.get()));
+        if seen > promise.most {
+            report.breaches.push((attack, ClassBreach::InFlight { promise, seen }));
+        }
+    }
+    let received = |promise: &SharePromise| {
+        let machines = sharing.service(&promise.service).map_or(&[][..], |service| &service.machines);
+        machines.iter().map(|machine| machine.received.get()).sum::<u64>()
+    };
+    let all: u64 = claim.shares.iter().map(received).sum();
+    let weights: u64 = claim.shares.iter().map(|promise| promise.weight).sum();
+    for promise in &claim.shares {
+        let (due, got) = (per_mille(promise.weight, weights), per_mille(received(promise), all));
+        if got.abs_diff(due) * 100 > due * claim.tolerance_percent {
+            report.breaches.push((attack, ClassBreach::Share { promise: promise.clone(), due, got }));
+        }
+    }
+}
+
+fn per_mille(part: u64, of: u64) -> u64 {
+    u64::try_from(u128::from(part) * 1_000 / u128::from(of.max(1))).unwrap_or(u64::MAX)
+}
