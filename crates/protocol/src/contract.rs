@@ -48,6 +48,9 @@ pub struct ContractSpec {
     /// Over how many disjoint routes every packet is sent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub protection: Option<u32>,
+    /// What becomes of packets beyond rate and burst: `wait` (default), `drop` or `demote`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub excess: Option<String>,
     /// From 0 to 100 (default 50): the higher, the longer it is kept when something fails.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub priority: Option<u8>,

@@ -1,6 +1,6 @@
 //! From the controller's types to the documents of the interface.
 
-use wayleave_contracts::{Accounting, Order, Priority};
+use wayleave_contracts::{Accounting, Excess, Order, Priority};
 use wayleave_controller::{self as controller, Controller, Decided, DecisionRecord, Grant, Trouble};
 use wayleave_explain::sentences;
 use wayleave_protocol::contract::{Contract, ContractSpec, ContractStatus, Hop, Late, Match, Route};
@@ -35,6 +35,9 @@ pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
         max_frame: contract.max_frame.map(|frame| frame.to_string()),
         route: contract.route.as_ref().map(|route| route.hops.iter().map(hop).collect()),
         protection: Some(u32::from(contract.protection)).filter(|&routes| routes > 1),
+        excess: Some(contract.excess)
+            .filter(|&excess| excess != Excess::default())
+            .map(|excess| excess.name().to_owned()),
         priority: Some(order.priority).filter(|&priority| priority != Priority::default()).map(Priority::get),
         starts: order.starts.map(|time| time.to_string()),
         ends: order.ends.map(|time| time.to_string()),

@@ -39,5 +39,7 @@ impl Written {
 /// # Errors
 /// Everything that is wrong with the file, in order of place.
 pub fn read_written(source: &Source) -> Result<WrittenList, InputErrors> {
-    read_list(source, Addressed::default(), Scope::Tenant, &|terms: &Terms<'_>, _| Some(terms.written()))
+    read_list(source, Addressed::default(), Scope::Tenant, &|terms: &Terms<'_>, problems| {
+        (!terms.refuse_body(problems)).then(|| terms.written())
+    })
 }

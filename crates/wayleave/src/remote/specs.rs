@@ -82,6 +82,7 @@ fn spec(written: &Written) -> ContractSpec {
         max_frame: text(ContractField::MaxFrame),
         route: written.route.clone(),
         protection: number(ContractField::Protection),
+        excess: text(ContractField::Excess),
         priority: number(ContractField::Priority).map(|number| u8::try_from(number).unwrap_or(u8::MAX)),
         starts: text(ContractField::Starts),
         ends: text(ContractField::Ends),

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test helper that fails should say where")]
 
 mod churn;
-mod kinds;
 mod planned;
 
 use std::num::NonZeroUsize;
