@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test helper that fails should say where")]
 
 mod churn;
+mod kinds;
 mod planned;
 
 use std::num::NonZeroUsize;

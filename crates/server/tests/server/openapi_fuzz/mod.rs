@@ -20,7 +20,7 @@ use generate::Generator;
 use random::Random;
 
 /// Requests to one server: what comes first is behind what comes later.
-const REQUESTS: usize = 500;
+const REQUESTS: usize = 700;
 /// Servers of a usual run. `WAYLEAVE_SERVERS=1000` asks that many.
 const SERVERS: u64 = 8;
 /// Seed of the first server; `WAYLEAVE_SEED=n WAYLEAVE_SERVERS=1` replays the one of a failure.

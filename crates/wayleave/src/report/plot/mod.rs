@@ -308,7 +308,8 @@ mod tests {
 
     #[test]
     fn names_below_the_axis_are_parted_before_they_are_cut() {
-        let marks = ["without MongoDB", "PicNIC'+WCC+Clove", "uFAB", "a", "ElasticSwitch+Clove", "unbreakable-as-it-is"];
+        let marks =
+            ["without MongoDB", "PicNIC'+WCC+Clove", "uFAB", "a", "ElasticSwitch+Clove", "unbreakable-as-it-is"];
         let plot = plot("t", 1, &marks);
         let texts = plot.x_texts();
         assert_eq!(texts[0], ["without", "MongoDB"]);
