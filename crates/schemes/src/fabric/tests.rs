@@ -107,8 +107,10 @@ fn a_refused_or_released_share_leaves_everything_as_it_was() {
 fn a_time_is_the_budgets_of_the_way_and_the_reaction_of_hosts() {
     let mut fabric = fabric(Paths::One);
     let within = |micros| ShareRequest { within: Some(Time::from_micros(micros)), ..pair(1, 16, 100) };
-    let expected =
-        6 * 260_000 + 2 * network().longest_round_trip(|_| wayleave_units::Bytes::new(1_562)).as_nanos() + 32_000 + 124_960;
+    let expected = 6 * 260_000
+        + 2 * network().longest_round_trip(|_| wayleave_units::Bytes::new(1_562)).as_nanos()
+        + 32_000
+        + 124_960;
     let refusal = fabric.admit_share(&within(1_000)).unwrap_err();
     assert_eq!(refusal, ShareRefusal::TooSlow { bound: Time::from_nanos(expected), within: Time::from_millis(1) });
     assert_eq!(refusal.reason(), Reason::Latency);
