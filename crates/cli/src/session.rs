@@ -27,7 +27,13 @@ impl SessionArgs {
         Ok(session)
     }
 
-    /// The same for contracts that were read already: where some are of another kind than latency, a network without classes has the
+    /// Refuses options that are wrong whatever the files say, before these are read.
+    pub(crate) fn check_options(&self) -> Result<(), Failure> {
+        self.model.model()?;
+        self.scheme.options(self.model.model).map(drop)
+    }
+
+    /// The same as [`Self::open`] for contracts that were read already: where some are of another kind than latency, a network without classes has the
     /// usual ones.
     pub(crate) fn open_for(&self, network: &Network, contracts: &Contracts) -> Result<Session, Failure> {
         let network = if contracts.has_other_kinds() { network.with_classes()? } else { network.clone() };

@@ -67,6 +67,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
     check_stdin(inputs.map(String::as_str))?;
     let (session, outcome, in_flight) = match &args.events {
         None => {
+            args.session.check_options()?;
             let network = args.session.network.read()?;
             let contracts =
                 waiting(args.progress, "reading contracts", || Contracts::read_all_kinds(&args.files, &network))?;

@@ -127,7 +127,9 @@ fn commands_do_what_the_documents_say() {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("documents").join(&name);
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
-        symlink(root().join("docs"), folder.join("docs")).unwrap();
+        for kept in ["docs", "schemas"] {
+            symlink(root().join(kept), folder.join(kept)).unwrap();
+        }
         for block in blocks(&text) {
             let place = format!("{name}:{}", block.line);
             match &block.not_run {
