@@ -341,7 +341,8 @@ fn tcp_with_its_super_frames_waits_and_hardly_loses_a_packet() {
         // 1448 B a frame; some are smaller, and what opens and closes the connection.
         let frames = bytes as u64 / 1448;
         assert!(contract.packets >= frames && contract.packets < frames * 11 / 10, "{congestion}: {contract:?}");
-        assert!(contract.delayed > 10 && contract.shaped < frames / 20, "{congestion}: {contract:?}");
+        // The start of bbr sends nearly three times what fits until it has found out.
+        assert!(contract.delayed > frames / 4 && contract.shaped < frames / 4, "{congestion}: {contract:?}");
         assert!(stand.host.counters().unwrap().of(Reason::Split) > split, "{congestion} sent no super-frame");
     }
 }
