@@ -189,7 +189,7 @@ impl Interfaces {
     }
 
     /// A class gets a weight at the interface of a link: from now on all classes take turns by their weights. `class_of`
-    /// says whose it is what waits already.
+    /// names the class of what waits already.
     pub(crate) fn weigh(
         &mut self,
         link: u32,
