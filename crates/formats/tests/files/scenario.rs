@@ -280,7 +280,11 @@ fn ports_and_routing_have_short_forms() {
     );
     assert_eq!(
         with("routing: { flowcell: 64KiB }").routing,
-        Routing::Flowcells(presto::Spreading { size: Bytes::new(65_536) })
+        Routing::Flowcells(presto::Spreading { size: Bytes::new(65_536), silence: None })
+    );
+    assert_eq!(
+        with("routing: { flowcell: { size: 1460B, silence: 2ms } }").routing,
+        Routing::Flowcells(presto::Spreading { size: Bytes::new(1_460), silence: Some(Time::from_millis(2)) })
     );
     assert_eq!(with("switches: { buffer: 97kB }").switches.buffering, Buffering::EachQueue(Bytes::new(97_000)));
     assert_eq!(with("switches: { discipline: strict-priority }").switches.discipline, Discipline::StrictPriority);
