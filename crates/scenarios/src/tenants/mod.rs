@@ -4,10 +4,12 @@
 //! | file | what |
 //! |---|---|
 //! | this one | who was admitted, and what latency contracts leave of each link |
+//! | `admission` | who is admitted, where nobody has decided that before |
 //! | `setup` | queues, marks, shapers: latency contracts above, uFAB for minima, SCC for objectives |
 //! | `senders` | what everybody sends |
 //! | `promises` | by when a minimum is there, and what is in flight at most |
 
+mod admission;
 mod promises;
 mod senders;
 mod setup;
@@ -19,7 +21,7 @@ use wayleave_contracts::{AnyContract, Between, Contract};
 use wayleave_topology::{Classes, Network, NetworkError, NodeId, NodeKind, PortSpec, Residual, Route, SharedLink};
 use wayleave_units::{Bytes, Rate, Time};
 
-pub use promises::Minimum;
+pub use promises::{Minimum, Weight};
 
 /// A latency contract with what was decided of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +62,9 @@ pub enum TenantsError {
     /// The network has no classes.
     #[error("the topology has no `classes`, which say how queues are divided among the kinds of contracts")]
     NoClasses,
+    /// The scheme cannot allocate budgets to its queues.
+    #[error("{0}")]
+    Queues(String),
     /// Host ports cannot be given the queues.
     #[error(transparent)]
     Network(#[from] NetworkError),

@@ -10,7 +10,7 @@ use wayleave_contracts::{AnyContract, BandwidthContract};
 use wayleave_topology::{Class, LinkId, NodeId, NodeKind};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use super::{Tenants, is_pair};
+use super::{SharingTenant, Tenants, is_pair};
 
 /// How often hosts give tokens anew (uFAB, section 5.1).
 const TOKEN_PERIOD: Time = Time::from_micros(32);
@@ -28,7 +28,30 @@ pub struct Minimum {
     pub within: Time,
 }
 
+/// What an objective is sure to get at a host, where its members send around a ring and always have something to send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weight {
+    /// The contract.
+    pub name: String,
+    /// Where.
+    pub host: NodeId,
+    /// Its weight on every link.
+    pub rate: Rate,
+}
+
 impl Tenants {
+    /// The weights of objectives at their members.
+    pub fn weights(&self) -> Vec<Weight> {
+        let of = |tenant: &SharingTenant| match &tenant.contract {
+            AnyContract::Objective(contract) => {
+                let at = |&host: &NodeId| Weight { name: contract.name.clone(), host, rate: contract.min };
+                contract.members.iter().map(at).collect()
+            }
+            _ => Vec::new(),
+        };
+        self.sharing.iter().flat_map(of).collect()
+    }
+
     /// The minima at all receivers. Where nothing is left for a class, there are none.
     pub fn minima(&self) -> Vec<Minimum> {
         let of = |(contract, within): (&BandwidthContract, Option<Time>)| {

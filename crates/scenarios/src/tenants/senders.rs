@@ -1,5 +1,7 @@
 //! What everybody sends: all that contracts allow, and always something where they allow anything.
 
+use std::collections::BTreeSet;
+
 use wayleave_contracts::AnyContract;
 use wayleave_topology::{Class, NodeId};
 use wayleave_units::{Bytes, Time};
@@ -20,11 +22,14 @@ const WINDOW: u32 = 10_000;
 
 impl Tenants {
     /// What all tenants send in a run of this length: latency contracts their whole bursts and then their rates, together and again and again; hoses in
-    /// turn around a ring and all to one; pairs, objectives and best effort without end, from each member to the next.
-    pub fn senders(&self, duration: Time) -> Vec<Traffic> {
+    /// turn around a ring and all to one; pairs, objectives and best effort without end, from each member to the next. Contracts of these names
+    /// are left out.
+    pub fn senders(&self, duration: Time, without: &BTreeSet<String>) -> Vec<Traffic> {
         let service = self.latency_service();
-        let latency = self.latency.iter().flat_map(|tenant| bursts(tenant, &service, duration));
-        latency.chain(self.sharing.iter().flat_map(|tenant| self.shared(tenant))).collect()
+        let latency = self.latency.iter().filter(|tenant| !without.contains(&tenant.contract.name));
+        let latency = latency.flat_map(|tenant| bursts(tenant, &service, duration));
+        let sharing = self.sharing.iter().filter(|tenant| !without.contains(tenant.contract.name()));
+        latency.chain(sharing.flat_map(|tenant| self.shared(tenant))).collect()
     }
 
     /// The class of a contract, and what its flows leave to its edge.

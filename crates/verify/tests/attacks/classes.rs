@@ -145,6 +145,7 @@ fn minima(pairs: u64, minima: Rate, beside: Beside) -> ClassClaim {
         minima: promises,
         in_flight: vec![InFlightPromise { link: down, most }],
         shares: Vec::new(),
+        weights: Vec::new(),
         tolerance_percent: 5,
     }
 }
@@ -241,7 +242,14 @@ fn objectives_get_their_shares_below_latency_contracts() {
     let unlimited = EdgeScheme::StaticLimits(StaticLimits::default());
     sharing.also.push(SchemeOf { scheme: unlimited, services: vec!["latency".to_owned()] });
     scenario.sharing = Some(sharing);
-    let mut claim = ClassClaim { scenario, minima: Vec::new(), in_flight: Vec::new(), shares, tolerance_percent: 5 };
+    let mut claim = ClassClaim {
+        scenario,
+        minima: Vec::new(),
+        in_flight: Vec::new(),
+        shares,
+        weights: Vec::new(),
+        tolerance_percent: 5,
+    };
     let report = verify_classes(&claim, &[ClassAttack::AsSaid], 1).unwrap();
     assert!(report.is_sound(), "{report:?}");
     // Other shares than those that hosts were told are seen to be missed.
