@@ -86,7 +86,13 @@ impl Tenants {
 
     /// A service of each contract, at its hosts, and one of all latency contracts.
     fn services(&self) -> Vec<Service> {
-        let latency = Service { name: self.latency_service(), ..Service::default() };
+        // No packet may belong to two services; the simulator goes by names, not by ports.
+        let filter = |number: usize| {
+            let port = NonZeroU16::new(u16::try_from(number + 1).unwrap_or(u16::MAX));
+            Some(Match { protocol: Some(Protocol::TCP), destination_port: port, ..Match::default() })
+        };
+        let latency =
+            Service { name: self.latency_service(), filter: filter(self.sharing.len()), ..Service::default() };
         let of = |(number, tenant): (usize, &super::SharingTenant)| {
             let contract = &tenant.contract;
             let min = match contract {
@@ -103,10 +109,9 @@ impl Tenants {
             // Both ends of a pair have its minimum both ways: what nobody sends costs nothing.
             let bandwidth =
                 Bandwidth { min: min.map(|min| min.0), max: min.and_then(|min| min.1), ..Bandwidth::default() };
-            let port = NonZeroU16::new(u16::try_from(number + 1).unwrap_or(u16::MAX));
             Service {
                 name: contract.name().to_owned(),
-                filter: Some(Match { protocol: Some(Protocol::TCP), destination_port: port, ..Match::default() }),
+                filter: filter(number),
                 bandwidth: PerDirection { transmit: bandwidth, receive: bandwidth },
                 endpoints: members(contract),
                 division,

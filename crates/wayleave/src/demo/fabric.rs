@@ -98,7 +98,7 @@ fn internal(error: impl ToString) -> Error {
 
 fn contracts(hosts: &[NodeId]) -> Vec<AnyContract> {
     let latency = |(number, &from): (usize, &NodeId)| {
-        let kinds = [("robot", 20, 3_000, 500, 5), ("camera", 200, 15_000, 1_000, 7)];
+        let kinds = [("robot", 20, 3_000, 2_000, 5), ("camera", 200, 15_000, 5_000, 7)];
         kinds.map(|(name, mbit, burst, micros, ahead)| {
             AnyContract::Latency(Contract {
                 name: format!("{name}{}", number + 1),
@@ -247,7 +247,7 @@ fn rows(contracts: usize, within: Time, kept: &Seen, unkept: &Seen) -> Vec<[Stri
         [tenant.to_owned(), promised, of(kept), of(unkept)]
     };
     vec![
-        row("plant", format!("{contracts} contracts: every packet within 0.5 or 1 ms"), &|seen| match seen.late {
+        row("plant", format!("{contracts} contracts: every packet within 2 or 5 ms"), &|seen| match seen.late {
             0 => format!("all in time; the slowest took {:.0} % of its deadline", 100.0 * seen.slowest),
             late => format!(
                 "{late} broken, {} packets lost; the slowest took {:.1} times its deadline",
