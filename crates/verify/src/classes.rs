@@ -9,7 +9,7 @@ use std::fmt;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_scenarios::{Discipline, Scenario, ScenarioError};
-use wayleave_sim::Outcome;
+use wayleave_sim::{Carried, Outcome};
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -42,7 +42,8 @@ pub struct SharePromise {
     pub weight: u64,
 }
 
-/// At a receiver, of one division that always has something to send there: over the whole run at least this rate arrives.
+/// At a receiver, of one division that always has something to send there: at least this rate arrives, from the time on from which it is counted what pairs
+/// carry (`record.carried_from`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightPromise {
     /// Whose.
@@ -295,9 +296,10 @@ fn look(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut
 fn weigh(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
     let Some(sharing) = &outcome.sharing else { return };
     for promise in &claim.weights {
-        let machines = sharing.service(&promise.service).map_or(&[][..], |service| &service.machines);
-        let bytes = machines.iter().find(|machine| machine.host == promise.host).map_or(0, |at| at.received.get());
-        let bits = u128::from(bytes) * 8_000_000_000 / u128::from(outcome.counted.as_nanos().max(1));
+        let here = |path: &&Carried| path.to == promise.host && path.service.as_ref() == Some(&promise.service);
+        let bytes: u64 = sharing.carried.iter().filter(here).map(|path| path.bytes.get()).sum();
+        let counted = outcome.simulated.saturating_sub(claim.scenario.record.carried_from).as_nanos();
+        let bits = u128::from(bytes) * 8_000_000_000 / u128::from(counted.max(1));
         let got = Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX));
         let part = per_mille(got.bits_per_second(), promise.rate.bits_per_second());
         report.smallest_weight = Some(report.smallest_weight.map_or(part, |least| least.min(part)));

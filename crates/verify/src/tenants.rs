@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use wayleave_scenarios::{Scenario, Tenants, TenantsError};
+use wayleave_scenarios::{Bursts, Scenario, Tenants, TenantsError};
 use wayleave_units::Time;
 
 use crate::classes::{
@@ -49,7 +49,8 @@ impl TenantsClaim {
     pub fn of(tenants: &Tenants, duration: Time) -> Result<Self, TenantsError> {
         let mut scenario = Scenario::new("tenants", tenants.network().clone(), duration);
         tenants.set_up(&mut scenario)?;
-        scenario.traffic = tenants.senders(duration, &BTreeSet::new());
+        scenario.traffic = tenants.senders(duration, Bursts::Long, &BTreeSet::new());
+        scenario.record.carried_from = Time::from_nanos(duration.as_nanos() / 2);
         let in_flight =
             |all: Vec<_>| all.into_iter().map(|(link, most)| InFlightPromise { link, most }).collect::<Vec<_>>();
         let minimum = |minimum: wayleave_scenarios::Minimum| MinimumPromise {
@@ -76,6 +77,13 @@ impl TenantsClaim {
             in_flight: in_flight(tenants.in_windows()),
             ..whole.clone()
         };
+        // Nobody who sends less than he may: what the others leave has to look free.
+        let minima: BTreeSet<&str> = whole.minima.iter().map(|promise| promise.service.as_str()).collect();
+        let latency = tenants.latency_service();
+        windows.scenario.traffic = tenants.senders(duration, Bursts::Short, &BTreeSet::new());
+        windows.scenario.traffic.retain(|traffic| {
+            traffic.service.as_ref().is_some_and(|service| *service == latency || minima.contains(service.as_str()))
+        });
         let sharing = windows.scenario.sharing.as_mut();
         let is_there = sharing.is_some_and(|sharing| sharing.set_word("ufab", "floor", "nothing"));
         Ok(Self { whole, windows: is_there.then_some(windows) })

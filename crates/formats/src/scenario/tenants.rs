@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wayleave_scenarios::{Scenario, Tenants};
+use wayleave_scenarios::{Bursts, Scenario, Tenants};
 use wayleave_topology::Network;
 use wayleave_units::Rate;
 
@@ -49,7 +49,7 @@ pub(super) fn add(tenants: &Tenants, scenario: &mut Scenario, node: &Node<'_>, p
     }
     let given = scenario.traffic.iter().flat_map(|traffic| [Some(&traffic.name), traffic.service.as_ref()]);
     let given: BTreeSet<String> = given.flatten().cloned().collect();
-    scenario.traffic.extend(tenants.senders(scenario.duration, &given));
+    scenario.traffic.extend(tenants.senders(scenario.duration, Bursts::Long, &given));
 }
 
 /// Reads what latency contracts have reserved: of every link alike, or of some.

@@ -22,6 +22,7 @@ use wayleave_topology::{Classes, Network, NetworkError, NodeId, NodeKind, PortSp
 use wayleave_units::{Bytes, Rate, Time};
 
 pub use promises::{Minimum, Weight};
+pub use senders::Bursts;
 
 /// A latency contract with what was decided of it.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,10 +11,33 @@ use crate::{Arrivals, Congestion, Ends, PacketKind, Phase, Reliable, Schedule, T
 
 /// Hoses stay so long in one pattern.
 const PATTERN: Time = Time::from_millis(4);
-/// Latency tenants send so long at their fastest, and then until their buckets are full again not at all.
-const ON: Time = Time::from_micros(800);
-/// Bursts of tenants with different buckets meet again after this.
-const STEP: u64 = 1_000_000;
+/// How latency tenants use what they may send: their burst first, and then their rate for a while, until their buckets have to fill again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bursts {
+    /// They go on at their rates for 0.8 ms.
+    Long,
+    /// Hardly anything after a burst: links seem to be free in between.
+    Short,
+}
+
+impl Bursts {
+    /// How long they send.
+    const fn on(self) -> Time {
+        match self {
+            Self::Long => Time::from_micros(800),
+            Self::Short => Time::from_micros(50),
+        }
+    }
+
+    /// Rounds are whole multiples of it, so that bursts of tenants with different buckets meet again.
+    const fn step(self) -> u64 {
+        match self {
+            Self::Long => 1_000_000,
+            Self::Short => 250_000,
+        }
+    }
+}
+
 /// A full frame, without tags.
 const FRAME: Bytes = Bytes::new(1_500);
 /// uFAB's windows are the only ones: its edge is the transport's congestion control (4.1).
@@ -24,10 +47,10 @@ impl Tenants {
     /// What all tenants send in a run of this length: latency contracts their whole bursts and then their rates, together and again and again; hoses in
     /// turn around a ring and all to one; pairs, objectives and best effort without end, from each member to the next. Contracts of these names
     /// are left out.
-    pub fn senders(&self, duration: Time, without: &BTreeSet<String>) -> Vec<Traffic> {
+    pub fn senders(&self, duration: Time, bursts: Bursts, without: &BTreeSet<String>) -> Vec<Traffic> {
         let service = self.latency_service();
         let latency = self.latency.iter().filter(|tenant| !without.contains(&tenant.contract.name));
-        let latency = latency.flat_map(|tenant| bursts(tenant, &service, duration));
+        let latency = latency.flat_map(|tenant| rounds(tenant, bursts, &service, duration));
         let sharing = self.sharing.iter().filter(|tenant| !without.contains(tenant.contract.name()));
         latency.chain(sharing.flat_map(|tenant| self.shared(tenant))).collect()
     }
@@ -89,11 +112,12 @@ impl Tenants {
 }
 
 /// All that a token bucket lets through, and again as soon as it is full.
-fn bursts(tenant: &LatencyTenant, service: &str, duration: Time) -> Vec<Traffic> {
+fn rounds(tenant: &LatencyTenant, bursts: Bursts, service: &str, duration: Time) -> Vec<Traffic> {
     let LatencyTenant { contract, route, rate, burst } = tenant;
     let refill = u128::from(burst.get()) * 8_000_000_000 / u128::from(rate.bits_per_second().max(1));
     let refill = u64::try_from(refill).unwrap_or(u64::MAX);
-    let round = ON.as_nanos().saturating_add(refill).div_ceil(STEP).saturating_mul(STEP);
+    let (on, step) = (bursts.on(), bursts.step());
+    let round = on.as_nanos().saturating_add(refill).div_ceil(step).saturating_mul(step);
     let frame = contract.max_frame.unwrap_or(FRAME).min(*burst);
     let at = |number: u64| {
         let kind = PacketKind::TokenBucket { rate: *rate, burst: *burst, phase: Phase::Together };
@@ -102,7 +126,7 @@ fn bursts(tenant: &LatencyTenant, service: &str, duration: Time) -> Vec<Traffic>
         (traffic.route, traffic.queue) = (Some(route.clone()), Some(0));
         traffic.service = Some(service.to_owned());
         traffic.start = Time::from_nanos(round.saturating_mul(number));
-        traffic.stop = Some(traffic.start + ON);
+        traffic.stop = Some(traffic.start + on);
         traffic
     };
     (0..duration.as_nanos().div_ceil(round)).map(at).collect()

@@ -11,8 +11,8 @@ use wayleave_contracts::{
 };
 use wayleave_explain::human::Human;
 use wayleave_scenarios::{
-    Arrivals, Congestion, Discipline, Ecn, EdgeScheme, Ends, FlowSizes, Minimum, PortEcn, Reliable, Routing, Scenario,
-    StaticLimits, Tenants, Traffic, Transport, Workload,
+    Arrivals, Bursts, Congestion, Discipline, Ecn, EdgeScheme, Ends, FlowSizes, Minimum, PortEcn, Reliable, Routing,
+    Scenario, StaticLimits, Tenants, Traffic, Transport, Workload,
 };
 use wayleave_sim::Outcome;
 use wayleave_topology::NodeId;
@@ -78,7 +78,7 @@ pub fn fabric_demo() -> Result<FabricDemo, Error> {
     let mut scenario = Scenario::new("four tenants", Arc::clone(tenants.network()), DURATION);
     tenants.set_up(&mut scenario).map_err(internal)?;
     (scenario.record.promises, scenario.record.series) = (true, Some(BIN));
-    scenario.traffic = tenants.senders(DURATION, &std::collections::BTreeSet::new());
+    scenario.traffic = tenants.senders(DURATION, Bursts::Long, &std::collections::BTreeSet::new());
     scenario.traffic.extend(misbehaviour(&tenants, &hosts));
     let without = without_promises(&scenario);
     let run = |scenario: &Scenario| {
