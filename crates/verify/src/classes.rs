@@ -4,6 +4,7 @@
 //! which somebody wants to send there, what the class has in flight on a link at most, and which parts divisions get. An adversary
 //! moves when everybody begins; packets say the rest. As with latency contracts, what a run shows disproves a promise, and proves none.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use rand::rngs::ChaCha8Rng;
@@ -141,7 +142,7 @@ impl fmt::Display for ClassBreach {
 pub enum ClassAttack {
     /// Everybody begins when the scenario says.
     AsSaid,
-    /// Every traffic begins later, by a time up to this that is drawn.
+    /// Every tenant begins later, by a time up to this that is drawn.
     Shifted {
         /// Of the draws.
         seed: u64,
@@ -243,12 +244,7 @@ pub fn verify_classes(claim: &ClassClaim, attacks: &[ClassAttack], seed: u64) ->
         let mut scenario = claim.scenario.clone();
         scenario.record.promises = true;
         if let ClassAttack::Shifted { seed, most } = attack {
-            let mut random = ChaCha8Rng::seed_from_u64(seed);
-            for traffic in &mut scenario.traffic {
-                let by = Time::from_nanos(random.random_range(0..=most.as_nanos()));
-                traffic.start += by;
-                traffic.stop = traffic.stop.map(|stop| stop + by);
-            }
+            shift(&mut scenario, seed, most);
         }
         let outcome = wayleave_sim::run(&scenario, seed, |_| true)?;
         report.runs += 1;
@@ -256,6 +252,21 @@ pub fn verify_classes(claim: &ClassClaim, attacks: &[ClassAttack], seed: u64) ->
         weigh(claim, attack, &outcome, &mut report);
     }
     Ok(report)
+}
+
+/// Everybody begins later. What has one name up to a space is one tenant, whose traffic keeps its distances: it would send more than it may otherwise.
+fn shift(scenario: &mut Scenario, seed: u64, most: Time) {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut by: BTreeMap<String, Time> = BTreeMap::new();
+    for traffic in &mut scenario.traffic {
+        let tenant = traffic.name.split(' ').next().unwrap_or_default().to_owned();
+        let draw = || Time::from_nanos(random.random_range(0..=most.as_nanos()));
+        let by = *by.entry(tenant).or_insert_with(draw);
+        traffic.start += by;
+        traffic.stop = traffic.stop.map(|stop| stop + by);
+    }
+    let end = scenario.duration;
+    scenario.traffic.retain(|traffic| traffic.start < end);
 }
 
 fn look(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
