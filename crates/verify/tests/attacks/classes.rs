@@ -190,7 +190,7 @@ fn windows(pairs: u64) -> ClassClaim {
 
 #[test]
 fn windows_that_rise_without_steps_are_seen() {
-    let claim = windows(4);
+    let claim = windows(14);
     let report = verify_classes(&claim, &attacks(), 1).unwrap();
     assert!(report.is_sound() && report.largest_in_flight > 500, "{report:?}");
     let mut broken = claim;

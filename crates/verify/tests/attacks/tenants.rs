@@ -45,24 +45,27 @@ fn minimum(name: &str, between: Between, mbit: u64) -> AnyContract {
     AnyContract::Bandwidth(BandwidthContract { name, tenant, between, min, max: None, weight: None, within: None })
 }
 
-/// Everybody sends to the last host: four latency contracts with 4 Gbit/s, four pairs with all the minima that fit below them, two objectives, best effort.
+/// Pairs with minima.
+const PAIRS: usize = 14;
+
+/// Everybody sends to the last host: four latency contracts with 4 Gbit/s, pairs with all the minima that fit below them, two objectives, best effort.
 fn contracts(hosts: &[NodeId]) -> Vec<AnyContract> {
     let to = *hosts.last().unwrap();
     let mut all: Vec<AnyContract> = (0..4).map(|number| latency(number, hosts[number], to)).collect();
-    all.extend((0..4).map(|pair| minimum(&format!("g{pair}"), Between::Pair(hosts[4 + pair], to), 760)));
+    all.extend((0..PAIRS).map(|pair| minimum(&format!("g{pair}"), Between::Pair(hosts[4 + pair], to), 218)));
     for (name, mbit) in [("search", 600), ("index", 300)] {
-        let (members, min) = (vec![hosts[8], to], Rate::from_mbit(mbit));
+        let (members, min) = (vec![hosts[4 + PAIRS], to], Rate::from_mbit(mbit));
         let (objective, deadline) = (Objective::Completion, None);
         let objective = ObjectiveContract { name: name.to_owned(), tenant: None, objective, deadline, members, min };
         all.push(AnyContract::Objective(objective));
     }
-    let bulk = BestEffortContract { name: "bulk".to_owned(), tenant: None, members: vec![hosts[9], to] };
+    let bulk = BestEffortContract { name: "bulk".to_owned(), tenant: None, members: vec![hosts[5 + PAIRS], to] };
     all.push(AnyContract::BestEffort(bulk));
     all
 }
 
 fn tenants() -> Tenants {
-    let network = star(11);
+    let network = star(PAIRS as u64 + 7);
     let hosts: Vec<NodeId> = network.hosts().collect();
     let (tenants, refused) = Tenants::admit(&network, &contracts(&hosts)).unwrap();
     assert_eq!(refused, Vec::<String>::new());
@@ -78,7 +81,7 @@ fn attacks(shifted: u64) -> Vec<ClassAttack> {
 fn what_is_promised_to_four_kinds_of_tenants_holds() {
     let tenants = tenants();
     let claim = TenantsClaim::of(&tenants, Time::from_millis(8)).unwrap();
-    assert_eq!((claim.whole.minima.len(), claim.whole.weights.len()), (4, 4));
+    assert_eq!((claim.whole.minima.len(), claim.whole.weights.len()), (PAIRS, 4));
     let report = verify_tenants(&claim, &attacks(2), 1).unwrap();
     assert!(report.is_sound(), "{report:#?}");
     let windows = report.windows.unwrap();
