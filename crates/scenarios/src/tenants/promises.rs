@@ -79,13 +79,18 @@ impl Tenants {
         self.network.links().filter_map(of).collect()
     }
 
-    /// What windows alone have in flight, without what pairs may send beside them: `I` and a frame of each pair.
+    /// What windows alone have in flight, without what pairs may send beside them: `I`, and what a frame is more than the part of a pair, since each may have
+    /// one in flight.
     pub fn in_windows(&self) -> Vec<(LinkId, Bytes)> {
         let of = |(id, _): (LinkId, _)| {
             let (link, residual) = self.links.get(id.index())?;
+            let pairs = self.pairs_on(id);
             let windows = u64::try_from(link.in_flight(residual).nanobits() / 8_000_000_000).unwrap_or(u64::MAX);
-            let frames = link.frame.get().saturating_mul(self.pairs_on(id));
-            (self.pairs_on(id) > 0).then_some((id, Bytes::new(windows.saturating_add(frames))))
+            let carried =
+                u128::from(link.capacity(residual).bits_per_second()) * u128::from(link.round_trip.as_nanos());
+            let own = u64::try_from(carried / 8_000_000_000).unwrap_or(u64::MAX).checked_div(pairs)?;
+            let frames = link.frame.get().saturating_sub(own).saturating_mul(pairs);
+            Some((id, Bytes::new(windows.saturating_add(frames))))
         };
         self.network.links().filter_map(of).collect()
     }
