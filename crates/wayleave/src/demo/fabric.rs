@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::{
     Accounting, AnyContract, BandwidthContract, BestEffortContract, Between, Contract, Excess, Objective,
-    ObjectiveContract,
+    ObjectiveContract, Policy, PolicyLevel,
 };
 use wayleave_explain::human::Human;
 use wayleave_scenarios::{
@@ -80,7 +80,7 @@ pub fn fabric_demo() -> Result<FabricDemo, Error> {
     (scenario.record.promises, scenario.record.series) = (true, Some(BIN));
     scenario.traffic = tenants.senders(DURATION, Bursts::Long, &std::collections::BTreeSet::new());
     scenario.traffic.extend(misbehaviour(&tenants, &hosts));
-    let without = without_promises(&scenario);
+    let without = without_promises(&scenario)?;
     let run = |scenario: &Scenario| {
         let outcome = wayleave_sim::run(scenario, 1, |_| true).map_err(internal)?;
         Ok::<Seen, Error>(seen(&tenants, scenario, &outcome))
@@ -167,7 +167,7 @@ fn misbehaviour(tenants: &Tenants, hosts: &[NodeId]) -> Vec<Traffic> {
 }
 
 /// The same tenants on ports with one queue: everything by DCTCP, paths by a hash.
-fn without_promises(scenario: &Scenario) -> Scenario {
+fn without_promises(scenario: &Scenario) -> Result<Scenario, Error> {
     let mut plain = scenario.clone();
     (plain.switches.discipline, plain.hosts.discipline) = (Discipline::Fifo, Discipline::Fifo);
     plain.switches.ecn = PortEcn::from(Ecn::above(THRESHOLD));
@@ -176,6 +176,11 @@ fn without_promises(scenario: &Scenario) -> Scenario {
     if let Some(sharing) = &mut plain.sharing {
         sharing.scheme = EdgeScheme::StaticLimits(StaticLimits::default());
         sharing.also.clear();
+        // Nobody shares by weight.
+        let mut services = sharing.machine.services().to_vec();
+        services.iter_mut().for_each(|service| service.division = None);
+        let policy = Policy::new(&plain.network, "tenants", PolicyLevel::Machine, Vec::new(), None, services);
+        sharing.machine = policy.map_err(|_| internal("the demo's tenants without divisions are no policy"))?;
     }
     for traffic in &mut plain.traffic {
         traffic.queue = Some(0);
@@ -183,7 +188,7 @@ fn without_promises(scenario: &Scenario) -> Scenario {
             flows.transport = Some(Transport { congestion: Congestion::dctcp(), ..Transport::default() });
         }
     }
-    plain
+    Ok(plain)
 }
 
 fn seen(tenants: &Tenants, scenario: &Scenario, outcome: &Outcome) -> Seen {
