@@ -109,6 +109,9 @@ fn widths(table: &Table, width: f64) -> Vec<f64> {
         let lacks = |widths: &[f64]| widths.iter().zip(&words).map(|(of, word)| (word - of).max(0.0)).sum::<f64>();
         let spare = |widths: &[f64]| widths.iter().zip(&words).map(|(of, word)| (of - word).max(0.0)).sum::<f64>();
         let part = (lacks(&widths) / spare(&widths).max(1e-9)).min(1.0);
+        if words.iter().sum::<f64>() > width {
+            return widths;
+        }
         for (of, word) in widths.iter_mut().zip(&words) {
             *of = if *of < *word { *word } else { *of - part * (*of - word) };
         }
