@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wayleave_scenarios::{Bursts, Scenario, Tenants};
+use wayleave_scenarios::{Bursts, FabricSettings, Scenario, Tenants};
 use wayleave_topology::Network;
 use wayleave_units::Rate;
 
@@ -25,7 +25,7 @@ pub(super) fn read(
     problems: &mut Problems<'_>,
 ) -> Option<Tenants> {
     let list = files.read(node, problems, |source| read_contracts_of_all_kinds(source, network))?;
-    match Tenants::admit(network, list.contracts()) {
+    match Tenants::admit(network, list.contracts(), &FabricSettings::default()) {
         Ok((tenants, refused)) if refused.is_empty() => Some(tenants),
         Ok((_, refused)) => {
             let (first, more) = (quoted(&refused[0]), refused.len() - 1);

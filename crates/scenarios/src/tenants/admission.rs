@@ -4,23 +4,30 @@ use std::sync::Arc;
 
 use wayleave_contracts::AnyContract;
 use wayleave_roles::Admission;
+use wayleave_schemes::chameleon::{Allocation, Params};
 use wayleave_schemes::fabric::{Fabric, Settings};
 use wayleave_topology::Network;
 
 use super::{LatencyTenant, SharingTenant, Tenants, TenantsError};
 
 impl Tenants {
-    /// Admits contracts of every kind in their order, with what schemes do by default; the names of those that do not fit. Contracts over several
+    /// Admits contracts of every kind in their order by the scheme `fabric` with these settings; the names of those that do not fit. Contracts over several
     /// routes send on the first.
     ///
     /// # Errors
     /// If the queues of the network are not divided among classes, or have other budgets than the scheme can allocate.
-    pub fn admit(network: &Arc<Network>, contracts: &[AnyContract]) -> Result<(Self, Vec<String>), TenantsError> {
+    pub fn admit(
+        network: &Arc<Network>,
+        contracts: &[AnyContract],
+        settings: &Settings,
+    ) -> Result<(Self, Vec<String>), TenantsError> {
         if network.classes().is_none() {
             return Err(TenantsError::NoClasses);
         }
         let model = Default::default();
-        let fabric = Fabric::new(network.clone(), model, Default::default(), &Settings::default());
+        let budgets = Allocation { switch: settings.budgets.clone(), host: settings.host_budgets.clone() };
+        let params = Params { allocation: budgets, ..Params::default() };
+        let fabric = Fabric::new(network.clone(), model, params, settings);
         let mut fabric = fabric.map_err(|error| TenantsError::Queues(error.to_string()))?;
         let (mut latency, mut sharing, mut refused) = (Vec::new(), Vec::new(), Vec::new());
         for contract in contracts {

@@ -23,6 +23,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 pub use promises::{Minimum, Weight};
 pub use senders::Bursts;
+pub use wayleave_schemes::fabric::Settings as FabricSettings;
 
 /// A latency contract with what was decided of it.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,7 @@ use wayleave_contracts::{
     Accounting, AnyContract, BandwidthContract, BestEffortContract, Between, Contract, Excess, Objective,
     ObjectiveContract,
 };
-use wayleave_scenarios::{Tenants, TenantsError};
+use wayleave_scenarios::{FabricSettings, Tenants, TenantsError};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Classes, Network, NodeId, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
@@ -67,7 +67,7 @@ fn contracts(hosts: &[NodeId]) -> Vec<AnyContract> {
 fn tenants() -> Tenants {
     let network = star(PAIRS as u64 + 7);
     let hosts: Vec<NodeId> = network.hosts().collect();
-    let (tenants, refused) = Tenants::admit(&network, &contracts(&hosts)).unwrap();
+    let (tenants, refused) = Tenants::admit(&network, &contracts(&hosts), &FabricSettings::default()).unwrap();
     assert_eq!(refused, Vec::<String>::new());
     tenants
 }
@@ -114,8 +114,8 @@ fn who_does_not_fit_is_named_and_a_network_needs_classes() {
         minimum("small", Between::Pair(hosts[0], hosts[1]), 100),
         minimum("large", Between::Pair(hosts[2], hosts[1]), 9_000),
     ];
-    let (tenants, refused) = Tenants::admit(&network, &all).unwrap();
+    let (tenants, refused) = Tenants::admit(&network, &all, &FabricSettings::default()).unwrap();
     assert_eq!((refused, tenants.sharing().len()), (vec!["large".to_owned()], 1));
     let plain = Arc::new(build::star(4, Cabling::default()).unwrap());
-    assert!(matches!(Tenants::admit(&plain, &all), Err(TenantsError::NoClasses)));
+    assert!(matches!(Tenants::admit(&plain, &all, &FabricSettings::default()), Err(TenantsError::NoClasses)));
 }
