@@ -5,6 +5,8 @@ use std::sync::Arc;
 use crate::machine::Driver;
 use wayleave_protocol::agent::{Measured, Traffic};
 
+use wayleave_units::Time;
+
 use crate::environment::Environment;
 
 /// A host or a switch.
@@ -21,6 +23,11 @@ pub trait Node: Driver {
     /// What was counted of every contract that it sends; `None` if nothing is counted here, or that is not known.
     fn traffic(&mut self) -> Option<Vec<Traffic>> {
         None
+    }
+
+    /// What is wrong now, one sentence each. What somebody sends as it should not counts as wrong for a while.
+    fn troubles(&mut self, _now: Time) -> Vec<String> {
+        Vec::new()
     }
 
     /// What arrived since the last time.

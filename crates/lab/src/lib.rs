@@ -18,6 +18,7 @@ mod scale;
 mod sentinel;
 mod state;
 mod status;
+mod stop;
 pub mod traffic;
 mod up;
 
@@ -30,4 +31,5 @@ pub use scale::{FRAMES, HOST_FRAMES, ScaleError, scaled};
 pub use sentinel::{Sentinel, Stall, Stalls};
 pub use state::Stage;
 pub use status::{NodeStatus, Status};
+pub use stop::Stop;
 pub use up::{Lab, Labs, Removed, UpOptions};

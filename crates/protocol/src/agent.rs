@@ -154,6 +154,12 @@ pub struct Reports {
     /// Everything that was counted of each contract that the node sends. Without it nothing is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub traffic: Option<Vec<Traffic>>,
+    /// What is wrong on the node now, one sentence each: all of it. Without it nothing changes.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub troubles: Option<Vec<String>>,
+    /// The node is taken out of service: all that was installed there has been removed, and nobody speaks for it until it begins another session.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub leaves: bool,
     /// It comes every second: if it does not come any more, the agent is silent.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub beat: bool,

@@ -1,4 +1,4 @@
-//! What hosts have counted of contracts. It is told every second and goes with the process: it is on no disk.
+//! What hosts have counted of contracts, and what they say is wrong. It is told every second and goes with the process: it is on no disk.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use wayleave_protocol::agent::Traffic;
 
 /// The last counters of every host: of each contract that it sends, by serial number.
 #[derive(Debug, Default)]
-pub(crate) struct Counted(Mutex<BTreeMap<String, BTreeMap<u64, Traffic>>>);
+pub(crate) struct Counted(Mutex<BTreeMap<String, BTreeMap<u64, Traffic>>>, Mutex<BTreeMap<String, Vec<String>>>);
 
 impl Counted {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, BTreeMap<u64, Traffic>>> {
@@ -18,6 +18,22 @@ impl Counted {
     pub(crate) fn put(&self, node: &str, traffic: Vec<Traffic>) {
         let traffic = traffic.into_iter().map(|one| (one.serial, one)).collect();
         self.lock().insert(node.to_owned(), traffic);
+    }
+
+    /// A node has told what is wrong there, all of it.
+    pub(crate) fn put_troubles(&self, node: &str, troubles: Vec<String>) {
+        let mut all = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        if troubles.is_empty() {
+            all.remove(node)
+        } else {
+            all.insert(node.to_owned(), troubles)
+        };
+    }
+
+    /// What is wrong anywhere: each sentence begins with its node.
+    pub(crate) fn troubles(&self) -> Vec<String> {
+        let all = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().flat_map(|(node, troubles)| troubles.iter().map(move |what| format!("{node}: {what}"))).collect()
     }
 
     /// What a host has counted of a contract.

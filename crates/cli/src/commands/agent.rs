@@ -5,10 +5,13 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use wayleave_agent::endpoints::Attachment;
 use wayleave_agent::run::Agents;
 use wayleave_agent::{NodeOptions, Options, delays, down, endpoints};
 use wayleave_dataplane::host::{LONGEST_WAIT, Settings, Unmatched};
-use wayleave_formats::{AgentFile, AgentNode, ExcessPackets, Source, UnmatchedPackets, read_agent, read_topology};
+use wayleave_formats::{
+    AgentEndpoint, AgentFile, AgentNode, ExcessPackets, Source, UnmatchedPackets, read_agent, read_topology,
+};
 use wayleave_protocol::client::{Address, Error, read_token, url};
 use wayleave_server::notify::Notify;
 use wayleave_topology::Network;
@@ -60,6 +63,9 @@ enum EndpointCommand {
         endpoint: String,
         /// The host's end of the interface
         interface: String,
+        /// The VLAN whose tag its frames have on that interface
+        #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=4094))]
+        vlan: Option<u16>,
     },
     /// An endpoint has no interface any more
     Remove {
@@ -77,8 +83,12 @@ pub(crate) fn run(args: &AgentArgs) -> Result<Exit, Failure> {
         None => drive(args, &file),
         Some(AgentCommand::Down) => {
             args.log.begin()?;
-            // What is taken away needs no controller, and so no token.
-            down::down(options(&file)).map_err(Failure::Internal)?;
+            // What is taken away needs no controller, and so no token: with one, the controller is told.
+            let options = with_tokens(&file).unwrap_or_else(|error| {
+                tracing::warn!("the controller is not told: {error}");
+                options(&file)
+            });
+            down::down(options).map_err(Failure::Internal)?;
             Ok(Exit::Fine)
         }
         Some(AgentCommand::Endpoint(command)) => endpoint(&file, command),
@@ -121,7 +131,9 @@ fn endpoint(file: &AgentFile, command: &EndpointCommand) -> Result<Exit, Failure
     let endpoint = endpoints::name(endpoint, node).map_err(Failure::Usage)?;
     let folder = known.endpoints_folder();
     let done = match command {
-        EndpointCommand::Add { interface, .. } => endpoints::add(&folder, &endpoint, interface),
+        EndpointCommand::Add { interface, vlan, .. } => {
+            endpoints::add(&folder, &endpoint, &Attachment { interface: interface.clone(), vlan: *vlan })
+        }
         EndpointCommand::Remove { .. } => endpoints::remove(&folder, &endpoint),
     };
     done.map_err(|error| Failure::Internal(format!("{}: {error}", folder.display())))?;
@@ -133,7 +145,7 @@ fn options(file: &AgentFile) -> Options {
     let node = |node: &AgentNode| NodeOptions {
         netns: node.netns.clone(),
         interfaces: node.interfaces.clone(),
-        endpoints: node.endpoints.clone(),
+        endpoints: node.endpoints.iter().map(|(name, at)| (name.clone(), attachment(at))).collect(),
         ..NodeOptions::new(&node.node, &file.state, &file.pins)
     };
     let unmatched = match file.unmatched {
@@ -144,6 +156,10 @@ fn options(file: &AgentFile) -> Options {
     let wait = (file.excess == ExcessPackets::Wait).then_some(LONGEST_WAIT);
     let settings = Settings { unmatched, measure, wait, ..Settings::default() };
     Options { settings, nodes: file.nodes.iter().map(node).collect() }
+}
+
+fn attachment(endpoint: &AgentEndpoint) -> Attachment {
+    Attachment { interface: endpoint.interface.clone(), vlan: endpoint.vlan }
 }
 
 /// The same with the controller's address and the tokens, which are read.

@@ -7,18 +7,16 @@ use std::collections::BTreeMap;
 use std::io::{IoSliceMut, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
-use std::process::Command;
-use std::sync::mpsc::{Sender as Channel, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SetSockOpt, recvmsg, setsockopt, sockopt};
 use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, Reason, Sender, Settings, Waiting};
 use wayleave_dataplane::net::attach_ingress;
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::{Demand, Selector, wire_bytes};
 
+use crate::world::party::{Party, index, tool};
 use crate::world::{World, mac};
 
 const TAP: u32 = 1301;
@@ -26,61 +24,6 @@ const NET: u32 = 1303;
 const SERIAL: u64 = 7;
 const LARGEST: usize = 1514;
 const PORT: u16 = 9;
-
-type Job = Box<dyn FnOnce() + Send>;
-
-/// A namespace with a thread that works in it.
-struct Party(Channel<Job>);
-
-impl Party {
-    /// Takes this interface, which then is `eth0` with the address 10.0.0.`last`.
-    fn new(interface: &str, last: u8, other: u8) -> Self {
-        let (jobs, inbox) = channel::<Job>();
-        let (told, tid) = channel();
-        thread::spawn(move || {
-            unshare(CloneFlags::CLONE_NEWNET).unwrap();
-            told.send(nix::unistd::gettid()).unwrap();
-            inbox.iter().for_each(|job| job());
-        });
-        tool("ip", &format!("link set {interface} netns {}", tid.recv().unwrap()));
-        let party = Self(jobs);
-        let interface = interface.to_owned();
-        party.run(move || {
-            tool("ip", "link set lo up");
-            // Where there is no IPv6, there is nothing to turn off.
-            let _ =
-                std::fs::write(format!("/proc/thread-self/net/../../sys/net/ipv6/conf/{interface}/disable_ipv6"), "1");
-            tool("ip", &format!("link set {interface} name eth0 address {}", mac(last)));
-            tool("ip", "link set eth0 up");
-            tool("ip", &format!("addr add 10.0.0.{last}/24 dev eth0"));
-            tool("ip", &format!("neigh add 10.0.0.{other} lladdr {} dev eth0", mac(other)));
-        });
-        party
-    }
-
-    /// Does something there, and waits for it.
-    fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> T {
-        let (done, result) = channel();
-        self.0.send(Box::new(move || drop(done.send(job())))).unwrap();
-        result.recv().unwrap()
-    }
-
-    /// Does something there meanwhile.
-    fn begin<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> std::sync::mpsc::Receiver<T> {
-        let (done, result) = channel();
-        self.0.send(Box::new(move || drop(done.send(job())))).unwrap();
-        result
-    }
-}
-
-fn tool(name: &str, arguments: &str) {
-    let output = Command::new(name).args(arguments.split(' ')).output().unwrap();
-    assert!(output.status.success(), "{name} {arguments}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
-fn index(interface: &str) -> Option<u32> {
-    nix::net::if_::if_nametoindex(interface).ok()
-}
 
 /// A host between two parties.
 struct Stand {
@@ -93,7 +36,7 @@ impl Stand {
     fn new(world: &World) -> Self {
         world.veth("tap", TAP);
         world.veth("net", NET);
-        let (tenant, receiver) = (Party::new("tapp", 1, 2), Party::new("netp", 2, 1));
+        let (tenant, receiver) = (Party::new("tapp", 1, Some(2)), Party::new("netp", 2, Some(1)));
         let mut host = Host::open(&world.pins, &Settings { contracts: 2_048, ..Settings::default() }).unwrap();
         host.add_endpoint(TAP, mac(1)).unwrap();
         host.hold(Time::from_millis(100)).unwrap();

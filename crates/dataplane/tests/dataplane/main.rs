@@ -10,6 +10,7 @@ mod host;
 mod interfaces;
 mod model;
 mod names;
+mod neighbours;
 mod objects;
 mod priorities;
 mod switch;

@@ -8,8 +8,8 @@ use std::process::Command;
 use sha2::{Digest, Sha256};
 
 /// In the order of `bpf/compile`.
-const SOURCES: [&str; 9] =
-    ["kernel.h", "maps.h", "parse.h", "filter.h", "delay.h", "host.c", "switch.c", "pass.c", "bench.c"];
+const SOURCES: [&str; 10] =
+    ["kernel.h", "maps.h", "parse.h", "carry.h", "filter.h", "delay.h", "host.c", "switch.c", "pass.c", "bench.c"];
 const OBJECTS: [&str; 4] = ["host.o", "switch.o", "pass.o", "bench.o"];
 /// Status of `bpf/compile` where clang, llvm-strip or the headers of the kernel are missing.
 const MISSING: i32 = 127;

@@ -51,7 +51,11 @@ pub(crate) fn run(args: &ExecArgs) -> Result<Exit, Failure> {
     if status.success() {
         return Ok(Exit::Fine);
     }
-    Err(Failure::Internal(format!("{program} ended with {status}")))
+    match status.code() {
+        // As shells do: what the command says of itself is what is asked for.
+        Some(code) => std::process::exit(code),
+        None => Err(Failure::Internal(format!("{program} ended with {status}"))),
+    }
 }
 
 /// The network namespace of an endpoint or a node.

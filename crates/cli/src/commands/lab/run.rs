@@ -9,13 +9,14 @@ use wayleave::lab::LabController;
 use wayleave_contracts::Order;
 use wayleave_formats::{Addressed, Places, Source, read_orders};
 use wayleave_lab::run::{Action, Cut, DEFAULT_TENANT, FIRST_PORT, Promised, RunOptions, matched, run as run_contracts};
-use wayleave_lab::{LabName, LabPlan, Labs};
+use wayleave_lab::{LabName, LabPlan, Labs, Stop};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
 use super::name::{USUAL, parse_name};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::output::OutputFormat;
 
 const EXAMPLE: &str = "\
@@ -91,7 +92,8 @@ impl Places for Ends<'_> {
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    let lab = Labs::default().open(&args.name)?;
+    let cancel = interrupt::listen()?;
+    let lab = Labs::default().stopping(Stop::of(cancel.flag())).open(&args.name)?;
     let source = Source::read(&args.file)?;
     let list = read_orders(&source, lab.network(), &Ends(lab.plan()), Addressed::default())?;
     let orders = list.orders().iter().cloned().zip(FIRST_PORT..).map(|(order, port)| matched(order, port));
@@ -120,9 +122,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         OutputFormat::Json => print::json(&seen, &refused)?,
         OutputFormat::Table => print::table(&seen, &refused)?,
     }
-    Ok(match (seen.violations(), refused.len()) {
-        (1.., _) => Exit::Unsound,
-        (0, 1..) => Exit::Refused,
-        (0, 0) => Exit::Fine,
+    Ok(match (seen.violations(), seen.is_whole, refused.len()) {
+        (1.., ..) => Exit::Unsound,
+        (0, false, _) => Exit::Stopped,
+        (0, true, 1..) => Exit::Refused,
+        (0, true, 0) => Exit::Fine,
     })
 }

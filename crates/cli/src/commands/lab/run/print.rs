@@ -98,6 +98,9 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
         seen.violations(),
         count(seen.moves(), "move"),
     )?;
+    if !seen.is_whole {
+        writeln!(out, "stopped early: these are the results until then")?;
+    }
     let all = &seen.stalls.all;
     let longest = Time::from_nanos(seen.stalls.longest());
     writeln!(out, "processors stood still {} times for more than 300 us, {longest} at most", all.len())?;
@@ -149,6 +152,7 @@ pub(super) fn json(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure>
     });
     let flood = |flow: &FlowReport| json!({ "name": flow.name, "sent": flow.sent, "lost": flow.lost() });
     let document = json!({
+        "isPartial": !seen.is_whole,
         "violations": seen.violations(),
         "moves": seen.moves(),
         "contracts": seen.contracts.iter().map(contract).collect::<Vec<_>>(),
