@@ -248,7 +248,7 @@ impl<P: Plane> HostDriver<P> {
         let group = |(name, &index): (&String, &u32)| {
             let is_asked = |other: &str| {
                 let [tenant, others] = [name.as_str(), other].map(|id| id.split_once(':').map(|(tenant, _)| tenant));
-                other != name && [tenant, others].contains(&Some(OWN)) || other != name && tenant == others
+                other != name && (tenant == others || [tenant, others].contains(&Some(OWN)))
             };
             let asked = all.iter().filter(|(other, location)| is_asked(other) && depth(location) < usize::MAX);
             let mut asked: Vec<Location> = asked.map(|(_, location)| *location).collect();

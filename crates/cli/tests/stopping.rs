@@ -22,7 +22,7 @@ fn wayleave(arguments: &str) -> Command {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("WAYLEAVE_")) {
         command.env_remove(name);
     }
-    command.args(arguments.split(' '));
+    command.args(arguments.split_whitespace());
     command
 }
 
@@ -146,4 +146,89 @@ fn a_run_that_is_stopped_shows_what_it_has_seen_and_joins_what_it_has_cut() {
     assert!(lab.status()["cut"].is_null());
     let again = run("--lasts 1s").wait_with_output().unwrap();
     assert_eq!(json(&again)["isPartial"], false);
+}
+
+#[test]
+fn a_probe_names_the_place_where_it_is_lost_and_a_capture_shows_its_tags() {
+    if !is_able() {
+        return;
+    }
+    let lab = Lab(format!("k{}", std::process::id()));
+    let up = done(&format!("lab up -f ring:switches=3,hosts=1 --name {}", lab.0));
+    assert!(up.status.success(), "{up:?}");
+    let check = |options: &str| done(&format!("lab check h1 h2 --name {} {options} -o json", lab.0));
+    let output = check("");
+    let seen = json(&output);
+    assert_eq!((output.status.code(), &seen["received"], &seen["lostBehind"]), (Some(0), &seen["sent"], &Value::Null));
+    let places: Vec<&str> =
+        seen["sightings"].as_array().unwrap().iter().map(|one| one["place"].as_str().unwrap()).collect();
+    assert_eq!((places[0], *places.last().unwrap()), ("host:h1 eth0", "host:h2 eth0"), "{seen:#}");
+    let leaving = seen["sightings"].as_array().unwrap().iter().find(|one| one["place"] == "h1 up1").unwrap();
+    let frame = leaving["frame"].as_str().unwrap();
+    assert!(frame.starts_with("[s1->s2 q") && frame.contains("][s2->h2 q"), "{frame}");
+
+    let mut capture = begun(&format!("lab capture s1 --name {} --count 3", lab.0));
+    until("three frames are seen", || {
+        check("--count 5");
+        capture.try_wait().unwrap().is_some()
+    });
+    let shown = String::from_utf8(capture.wait_with_output().unwrap().stdout).unwrap();
+    assert!(shown.lines().count() == 3 && shown.lines().all(|line| line.contains(" s1 p")), "{shown}");
+    assert!(shown.contains("[s2->h2 q") && shown.contains("port 7 UDP"), "{shown}");
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.pcap", lab.0));
+    let mut capture = begun(&format!("lab capture s1 --name {} --count 2 --write {}", lab.0, file.display()));
+    until("two frames are written", || {
+        check("--count 5");
+        capture.try_wait().unwrap().is_some()
+    });
+    let written = std::fs::read(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    assert!(written.starts_with(&[0x4d, 0x3c, 0xb2, 0xa1]) && written.len() > 24 + 2 * (16 + 60), "{written:02x?}");
+
+    // Nobody repairs the interface of an endpoint, so what its host gets for it is lost there.
+    let broken = done(&format!("lab exec --name {} --node h2 -- ip link set dev e1 down", lab.0));
+    assert!(broken.status.success(), "{broken:?}");
+    let output = check("");
+    let seen = json(&output);
+    assert_eq!((output.status.code(), &seen["received"]), (Some(4), &Value::from(0)), "{seen:#}");
+    assert_eq!(seen["lostBehind"], "h2 up1 (entering)", "{seen:#}");
+    let delivered = seen["counted"].as_array().unwrap().iter().find(|one| one["what"] == "delivered");
+    assert_eq!(
+        delivered.map(|one| (&one["host"], &one["count"])),
+        Some((&Value::from("h2"), &Value::from(10))),
+        "{seen:#}"
+    );
+}
+
+#[test]
+fn an_agent_is_made_ready_in_one_step() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("init-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("token"), "a-secret-token-of-an-agent-0123456789\n").unwrap();
+    let init = |more: &str| {
+        let place = folder.display();
+        done(&format!(
+            "agent init --node h1 --server https://c.example:7480 --token-file {place}/token --interface h1->s1=eth1 \
+             --endpoint acme:web=tap0,100 --directory {place}/etc --unit {place}/unit --no-mount{more}"
+        ))
+    };
+    let first = init("");
+    assert!(first.status.success(), "{first:?}");
+    let mode = |name: &str| std::fs::metadata(folder.join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("etc/h1.token"), mode("etc/agent.yaml")), (0o600, 0o644));
+    let unit = std::fs::read_to_string(folder.join("unit")).unwrap();
+    assert!(unit.contains(&format!("--config {}/etc/agent.yaml", folder.display())), "{unit}");
+    // The file is one that the agent reads.
+    let source = wayleave_formats::Source::read(folder.join("etc/agent.yaml")).unwrap();
+    let agent = wayleave_formats::read_agent(&source).unwrap();
+    assert_eq!(
+        (agent.nodes[0].interfaces["h1->s1"].as_str(), agent.nodes[0].endpoints["acme:web"].vlan),
+        ("eth1", Some(100))
+    );
+    let again = init("");
+    let said = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(again.status.code() == Some(2) && said.contains("--force replaces it"), "{again:?}");
+    assert!(init(" --force").status.success());
+    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -7,6 +7,8 @@
 //! - [`traffic`] sends real packets from endpoint to endpoint and measures them; [`Sentinel`] tells what the machine did to them.
 
 mod build;
+mod capture;
+mod check;
 mod clock;
 mod control;
 mod error;
@@ -22,6 +24,8 @@ mod stop;
 pub mod traffic;
 mod up;
 
+pub use capture::{Place, pcap_head, pcap_record};
+pub use check::{Checked, Probe, Sighting, check};
 pub use control::Control;
 pub use error::LabError;
 pub use names::LabName;

@@ -16,6 +16,7 @@ use wayleave_protocol::client::{Address, Error, read_token, url};
 use wayleave_server::notify::Notify;
 use wayleave_topology::Network;
 
+use crate::commands::agent_init::InitArgs;
 use crate::commands::serve::LogArgs;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -25,6 +26,7 @@ Examples:
   wayleave agent --config agent.yaml
   wayleave agent --config agent.yaml endpoint add h1 acme:web tap0
   wayleave agent --config agent.yaml down
+  wayleave agent init --node h1 --server https://controller.example:7480 --interface 'h1->s1=eth1'
 
 What is installed is in the kernel: it goes on when the agent ends, until `down` takes it away. `wayleave schema agent` says what can stand in
 the file; docs/agent.md says which rights are needed, and why.";
@@ -45,6 +47,7 @@ pub(crate) struct AgentArgs {
 /// What else can be done.
 #[derive(Subcommand, Clone, Debug)]
 enum AgentCommand {
+    Init(Box<InitArgs>),
     /// Take away everything that the agent of this file has installed; it must not run any more
     Down,
     /// Say which interfaces belong to whom; whether the agent runs or not
@@ -77,9 +80,14 @@ enum EndpointCommand {
 }
 
 pub(crate) fn run(args: &AgentArgs) -> Result<Exit, Failure> {
+    if let Some(AgentCommand::Init(init)) = &args.command {
+        return super::agent_init::run(init);
+    }
     let source = Source::read(&args.config)?;
     let file = read_agent(&source)?;
     match &args.command {
+        // That needs no file, and is done above.
+        Some(AgentCommand::Init(_)) => Ok(Exit::Fine),
         None => drive(args, &file),
         Some(AgentCommand::Down) => {
             args.log.begin()?;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use wayleave_units::{Bytes, Rate, Time};
 
+use crate::net::HtbClasses;
+
 /// How long packets of a contract wait for tokens, if nothing else is said: what routers for TCP usually hold.
 pub const LONGEST_WAIT: Time = Time::from_millis(100);
 /// What may wait at least, however low the rate: the first window of TCP (RFC 6928) and some more.
@@ -24,6 +26,8 @@ pub(super) struct Shape {
 /// The place where packets wait.
 #[derive(Debug)]
 pub(super) struct Holder {
+    /// The way to the kernel by which classes are made.
+    pub(super) kernel: HtbClasses,
     pub(super) ifindex: u32,
     pub(super) splitter: u32,
     pub(super) longest: Time,

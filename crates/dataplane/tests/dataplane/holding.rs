@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{IoSliceMut, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -348,4 +349,59 @@ fn a_thousand_contracts_have_a_class_each() {
     assert!(index("wl-shape").is_some());
     stand.host.let_go().unwrap();
     assert!(index("wl-shape").is_none() && index("wl-hold").is_none());
+}
+
+/// What `tc` says of a class.
+fn shown(minor: u32) -> String {
+    let output =
+        Command::new("tc").args(["class", "show", "dev", "wl-shape", "classid", &format!("1:{minor:x}")]).output();
+    String::from_utf8(output.unwrap().stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_thousand_contracts_have_classes_as_tc_would_make_them_and_the_last_is_shaped_as_the_first() {
+    let Some(world) = World::new() else { return };
+    let mut stand = Stand::new(&world);
+    let of = |port: u16, rate: Rate, burst: u64| {
+        let mut rule = rule(rate, Bytes::new(burst));
+        rule.senders[0].selector.protocol = Some(17);
+        rule.senders[0].selector.destination_port = Some(port);
+        rule
+    };
+    for serial in 1..=1_000 {
+        let rate = Rate::from_bits_per_second(100_000 * serial);
+        stand.host.install(serial, 1, &of(20_000 + serial as u16, rate, 3_076)).unwrap();
+    }
+    // Every one has its class; that of what has none is one more.
+    let classes = Command::new("tc").args(["class", "show", "dev", "wl-shape"]).output().unwrap();
+    assert_eq!(String::from_utf8(classes.stdout).unwrap().lines().count(), 1_001);
+    // 2 Mbit/s less a ten-thousandth; what a late timer may cost is below the burst.
+    let ours = shown(20);
+    tool(
+        "tc",
+        "class replace dev wl-shape parent 1: classid 1:14 htb rate 249975bps burst 250 ceil 249975bps cburst 250 mpu 84 overhead 24 quantum 1600",
+    );
+    assert_eq!(ours, shown(20));
+    assert!(ours.contains("rate 1999Kbit") || ours.contains("rate 1999800bit"), "{ours}");
+
+    let port = 20_000 + 20;
+    let socket = stand.receiver.run(move || {
+        let socket = UdpSocket::bind((Ipv4Addr::new(10, 0, 0, 2), port)).unwrap();
+        sockopt::ReceiveTimestampns.set(&socket, &true).unwrap();
+        socket
+    });
+    stand.tenant.run(move || {
+        let socket = UdpSocket::bind((Ipv4Addr::new(10, 0, 0, 1), 0)).unwrap();
+        for _ in 0..15 {
+            socket.send_to(&[0; LARGEST - 42], (Ipv4Addr::new(10, 0, 0, 2), port)).unwrap();
+        }
+    });
+    assert_eq!(arrivals(&socket, Duration::from_secs(2)).len(), 15);
+    let contract = stand.host.counters().unwrap().contracts[&20];
+    assert!(contract.packets == 15 && contract.delayed >= 5, "{contract:?}");
+
+    stand.host.remove(20).unwrap();
+    assert_eq!(shown(20), "");
+    stand.host.install(20, 2, &of(port, Rate::from_gbit(100), 3_076)).unwrap();
+    assert!(shown(20).contains("rate 99990Mbit"), "more than 32 bits of bytes a second: {}", shown(20));
 }

@@ -13,5 +13,6 @@ mod names;
 mod neighbours;
 mod objects;
 mod priorities;
+mod registers;
 mod switch;
 mod world;

@@ -2,6 +2,7 @@
 
 mod print;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -62,6 +63,9 @@ pub(crate) struct RunArgs {
     /// The same traffic as best effort: contracts of this file that an earlier run has left are ended first
     #[arg(long, conflicts_with_all = ["reroutes", "cut", "adversary"])]
     without_contracts: bool,
+    /// Write every packet of the contracts into this file (CSV): contract, number, when it was sent and received, its delay and its bound
+    #[arg(long, value_name = "FILE")]
+    samples: Option<PathBuf>,
     /// How to print what was seen
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
@@ -118,6 +122,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         }
     };
     let seen = run_contracts(&lab, &mut controller, &promised, &options, &mut on_action)?;
+    if let Some(file) = &args.samples {
+        print::samples(file, &seen)?;
+    }
     match args.output {
         OutputFormat::Json => print::json(&seen, &refused)?,
         OutputFormat::Table => print::table(&seen, &refused)?,

@@ -1,6 +1,8 @@
 //! What a run has shown, for people and for programs.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use wayleave_explain::human::count;
@@ -30,6 +32,24 @@ pub(super) fn action(action: &Action) -> String {
         }
         (Deed::Nothing, why) => format!("nothing was done: {}", why.as_deref().unwrap_or("nobody knows why")),
     }
+}
+
+/// Every packet of every contract, in the order of arrival.
+pub(super) fn samples(file: &Path, seen: &RunReport) -> Result<(), Failure> {
+    let write = || -> std::io::Result<()> {
+        let mut out = BufWriter::new(File::create(file)?);
+        writeln!(out, "contract,number,sent_ns,received_ns,delay_ns,bound_ns")?;
+        for one in &seen.contracts {
+            for arrival in &one.flow.arrivals {
+                let bound = one.flow.bounds.as_ref().map_or(one.contract.bound, |bounds| bounds.at(arrival.sent));
+                let (number, sent, received) = (arrival.number, arrival.sent, arrival.received);
+                let (id, delay, bound) = (&one.contract.id, arrival.delay(), bound.as_nanos());
+                writeln!(out, "{id},{number},{sent},{received},{delay},{bound}")?;
+            }
+        }
+        out.flush()
+    };
+    write().map_err(|error| Failure::Internal(format!("{}: {error}", file.display())))
 }
 
 pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure> {
