@@ -319,7 +319,12 @@ impl Kind {
 
 /// The queues of a port as a whole.
 fn port(place: Option<&Throwaway>) -> Check {
-    let port = PortQdisc { rate: Rate::from_mbit(10), queues: vec![Bytes::new(97_000); 8], overhead: 24 };
+    let port = PortQdisc {
+        rate: Rate::from_mbit(10),
+        queues: vec![Bytes::new(97_000); 8],
+        weights: vec![6, 3, 1],
+        overhead: 24,
+    };
     Check {
         name: "port",
         need: Need::Required,

@@ -19,7 +19,9 @@ use std::collections::BTreeMap;
 
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::waiting::{Holder, Shape, paced};
+use wayleave_wire::paced;
+
+use super::waiting::{Holder, Shape};
 use super::{Host, HostProgram};
 use crate::error::Error;
 use crate::net::{Attached, Batch, HtbClass, HtbClasses, Namespace, NetError, attach_egress, disable_ipv6, output};

@@ -44,7 +44,7 @@ pub use counters::{Contract, Counters, Measured, Waits};
 pub use neighbours::{Strange, Stranger};
 pub use reason::Reason;
 pub use rule::{HostPath, HostRule, Sender};
-pub use waiting::{LONGEST_WAIT, Waiting};
+pub use wayleave_wire::{LONGEST_WAIT, Waiting};
 
 /// The first number that no VLAN has (IEEE 802.1Q).
 const NO_VLAN: u16 = 4095;
