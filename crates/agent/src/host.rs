@@ -329,6 +329,10 @@ impl<P: Plane> Node for HostDriver<P> {
         self.plane.traffic().ok()
     }
 
+    fn packets(&mut self) -> Option<BTreeMap<String, u64>> {
+        self.plane.packets().ok()
+    }
+
     fn reports(&mut self) -> Vec<Measured> {
         let Ok(all) = self.plane.measured() else { return Vec::new() };
         let mut reports = Vec::new();

@@ -246,6 +246,11 @@ impl Plane for LinuxHost {
         Ok(counters.contracts.iter().map(|(&serial, contract)| traffic(serial, contract)).collect())
     }
 
+    fn packets(&mut self) -> Result<BTreeMap<String, u64>, String> {
+        let counters = self.host.counters().map_err(|error| error.to_string())?;
+        Ok(counters.reasons.iter().map(|(reason, &count)| (reason.name().to_owned(), count)).collect())
+    }
+
     fn measured(&mut self) -> Result<Vec<Measured>, String> {
         self.host.measured().map_err(|error| error.to_string())
     }

@@ -1,5 +1,6 @@
 //! What a worker does with a node besides carrying out operations.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::machine::Driver;
@@ -28,6 +29,11 @@ pub trait Node: Driver {
     /// What is wrong now, one sentence each. What somebody sends as it should not counts as wrong for a while.
     fn troubles(&mut self, _now: Time) -> Vec<String> {
         Vec::new()
+    }
+
+    /// What was counted of all packets, by what became of them; `None` if nothing is counted here, or that is not known.
+    fn packets(&mut self) -> Option<BTreeMap<String, u64>> {
+        None
     }
 
     /// What arrived since the last time.

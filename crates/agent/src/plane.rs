@@ -1,5 +1,7 @@
 //! What a host driver needs of a data plane. The Linux one is behind it, and fakes of tests.
 
+use std::collections::BTreeMap;
+
 use wayleave_dataplane::host::{HostPath, HostRule, Measured, Stranger};
 use wayleave_protocol::agent::Traffic;
 use wayleave_topology::LinkId;
@@ -93,6 +95,12 @@ pub trait Plane {
     /// # Errors
     /// Why that is not known.
     fn traffic(&mut self) -> Result<Vec<Traffic>, String>;
+
+    /// What was counted of all packets, by what became of them.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn packets(&mut self) -> Result<BTreeMap<String, u64>, String>;
 
     /// Delays of what arrived here, since the plane was made.
     ///

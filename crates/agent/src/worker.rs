@@ -185,10 +185,16 @@ impl<N: Node> Worker<N> {
                 let repairs = std::mem::take(&mut self.repairs);
                 let driver = self.agent.driver_mut();
                 let (measured, traffic) = (driver.reports(), driver.traffic());
-                let troubles = Some(driver.troubles(time));
-                let (leaves, without_carrier) = (false, None);
-                let reports =
-                    Reports { epoch, measured, repairs, traffic, troubles, without_carrier, leaves, beat: true };
+                let reports = Reports {
+                    epoch,
+                    measured,
+                    repairs,
+                    traffic,
+                    packets: driver.packets(),
+                    troubles: Some(driver.troubles(time)),
+                    beat: true,
+                    ..Reports::default()
+                };
                 let _ = self.notifier.send(Notice::Report(reports));
             }
         }

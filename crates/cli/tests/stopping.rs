@@ -120,7 +120,7 @@ fn a_run_that_is_stopped_shows_what_it_has_seen_and_joins_what_it_has_cut() {
     let run = |options: &str| begun(&format!("lab run -f {} --name {} {options} -o json", file.display(), lab.0));
 
     // Killed: the cable stays cut, which is known.
-    let mut child = run("--lasts 2s --cut");
+    let mut child = run("--lasts 8s --cut");
     until("a cable is cut", || lab.status()["cut"].is_string());
     child.kill().unwrap();
     child.wait().unwrap();
@@ -166,6 +166,15 @@ fn a_probe_names_the_place_where_it_is_lost_and_a_capture_shows_its_tags() {
     let leaving = seen["sightings"].as_array().unwrap().iter().find(|one| one["place"] == "h1 up1").unwrap();
     let frame = leaving["frame"].as_str().unwrap();
     assert!(frame.starts_with("[s1->s2 q") && frame.contains("][s2->h2 q"), "{frame}");
+
+    // Without a static entry they ask for each other, and are answered.
+    for host in ["h1", "h2"] {
+        let flushed = done(&format!("lab exec --name {} {host} -- ip neigh flush all nud permanent", lab.0));
+        assert!(flushed.status.success(), "{flushed:?}");
+    }
+    let seen = json(&check(""));
+    let carried = seen["counted"].as_array().unwrap().iter().any(|one| one["host"] == "h1" && one["what"] == "carried");
+    assert!(seen["received"] == seen["sent"] && carried, "{seen:#}");
 
     let mut capture = begun(&format!("lab capture s1 --name {} --count 3", lab.0));
     until("three frames are seen", || {

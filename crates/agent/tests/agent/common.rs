@@ -118,6 +118,10 @@ impl Plane for Fake {
         Ok(Vec::new())
     }
 
+    fn packets(&mut self) -> Result<BTreeMap<String, u64>, String> {
+        Ok(BTreeMap::new())
+    }
+
     fn measured(&mut self) -> Result<Vec<Measured>, String> {
         Ok(self.kernel().measured.clone())
     }

@@ -30,7 +30,12 @@ fn what_is_shipped_for_prometheus_and_grafana_asks_for_metrics_that_exist() {
     client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
     let traffic = json!([{ "serial": 1, "packets": 7, "bytes": 700, "delayed": 4, "waiting": 1, "queueFull": 2, "oversized": 0,
         "waitedNs": 9, "waits": [1, 3, 0] }]);
-    agent.post("/v1/agents/h1/reports", &json!({ "epoch": epoch, "beat": true, "traffic": traffic })).is(204);
+    agent
+        .post(
+            "/v1/agents/h1/reports",
+            &json!({ "epoch": epoch, "beat": true, "traffic": traffic, "packets": { "spoofed": 1 } }),
+        )
+        .is(204);
     let metrics = || String::from_utf8(client.get("/metrics").is(200).body).unwrap();
     // Links are looked at as the engine has last seen them, which may be a moment ago.
     let text = (0..10_000).map(|_| metrics()).find(|text| text.contains("budget_use_max")).unwrap_or_else(metrics);
