@@ -18,6 +18,7 @@ pub mod shapes;
 mod share;
 pub mod table;
 pub mod text;
+mod waits;
 
 pub use claim::{claim, claimed_shares};
 pub use context::{Context, Names};

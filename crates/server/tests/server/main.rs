@@ -13,3 +13,4 @@ mod logs;
 mod objects;
 mod openapi;
 mod openapi_fuzz;
+mod watching;
