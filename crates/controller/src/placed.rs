@@ -6,13 +6,12 @@ use std::collections::BTreeSet;
 
 use wayleave_contracts::Order;
 use wayleave_ledger::Reservation;
-use wayleave_protocol::Id;
 use wayleave_protocol::contract::State;
+use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_topology::Network;
 use wayleave_units::{Time, WallTime};
 
 use crate::book::Reserved;
-use crate::command::id_of;
 use crate::grant::{Grant, Sender, Told};
 use crate::journal::Counters;
 use crate::output::{Change, Kind};
@@ -35,7 +34,8 @@ pub fn records(network: &Network, now: WallTime, placed: impl IntoIterator<Item 
     let (mut changes, mut tenants, mut serial) = (Vec::new(), BTreeSet::new(), 0);
     for Placed { order, reservations, bound } in placed {
         serial += 1;
-        let id = id_of(&order);
+        let tenant = order.contract.tenant.as_deref().unwrap_or(DEFAULT_TENANT);
+        let id = Id::new(tenant, order.contract.name.as_str());
         if !tenants.contains(&id.tenant) {
             tenants.insert(id.tenant.clone());
         }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wayleave_contracts::Demand;
-use wayleave_ledger::{Denial, Input, Ledger, Limit, Reservation};
+use wayleave_ledger::{Denial, Input, Ledger, Limit, Reservation, Share};
 use wayleave_roles::{Binding, Decision, Handover, Kind, Move, Refusal, Request};
-use wayleave_topology::{FlowId, Hop, LinkId, MAX_BUDGET, Network, NodeId, NodeKind, Route};
+use wayleave_topology::{FlowId, Hop, LinkId, MAX_BUDGET, Network, NodeId, NodeKind, Route, ShareId};
 use wayleave_units::{Amount, Bytes, Time};
 
 use crate::costs::{Cost, DelayCost, Scarcity};
@@ -414,6 +414,11 @@ impl Placement {
         for flow in held.into_iter().rev() {
             self.ledger.release(flow);
         }
+    }
+
+    /// Holds a share that was held before, without asking whether it fits: that is the caller's to know.
+    pub fn put_share_back(&mut self, share: Share) -> Option<ShareId> {
+        self.ledger.reserve_share(share)
     }
 
     /// Lets nothing more into a link, because it is down.

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use wayleave_contracts::{AnyContract, Contract};
 use wayleave_explain::sentences::route_name;
-use wayleave_explain::{Context, Names, SettingsShape, share_request};
+use wayleave_explain::{Context, Names, SettingsShape};
 use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model, Reservation};
 use wayleave_roles::{Admission, Decision, Refusal, Request, ShareDecision, ShareRefusal};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
+use wayleave_schemes::share_request;
 use wayleave_schemes::standing::Standing;
 use wayleave_schemes::stated::{Misfit, Stated};
 use wayleave_schemes::transition::{Starts, Timeline};

@@ -68,10 +68,10 @@ pub(crate) struct Terms<'a> {
 }
 
 /// What a contract has that admission alone does not look at.
-struct Wishes {
-    priority: Priority,
-    starts: Option<WallTime>,
-    ends: Option<WallTime>,
+pub(super) struct Wishes {
+    pub(super) priority: Priority,
+    pub(super) starts: Option<WallTime>,
+    pub(super) ends: Option<WallTime>,
     matching: Option<Match>,
 }
 
@@ -139,6 +139,7 @@ impl<'a> Terms<'a> {
             texts: ContractField::ALL.into_iter().filter(is_text).filter_map(text).collect(),
             route: self.get(ContractField::Route).map(|_| hops()),
             matching: self.matching,
+            body: self.body.as_ref().map(Body::written),
         }
     }
 
@@ -250,7 +251,7 @@ impl<'a> Terms<'a> {
     }
 
     /// Whether the names can stand in addresses, and are those of the address if they are known from there.
-    fn check_names(&self, problems: &mut Problems<'_>) -> bool {
+    pub(super) fn check_names(&self, problems: &mut Problems<'_>) -> bool {
         let names = [
             (ContractField::Name, Named::Contract, self.given.name),
             (ContractField::Tenant, Named::Tenant, self.given.tenant),
@@ -276,7 +277,7 @@ impl<'a> Terms<'a> {
     }
 
     /// What the contract has beyond its terms; `None` if something is wrong with it.
-    fn wishes(&self, problems: &mut Problems<'_>) -> Option<Wishes> {
+    pub(super) fn wishes(&self, problems: &mut Problems<'_>) -> Option<Wishes> {
         let priority = self.priority(problems);
         let starts: Option<Option<WallTime>> = self.optional_quantity(ContractField::Starts, problems);
         let ends = self.optional_quantity(ContractField::Ends, problems);

@@ -57,12 +57,16 @@ fn components() -> Value {
         agent::SessionSpec,
         agent::Traffic,
         agent::Work,
+        contract::BandwidthSpec,
+        contract::BestEffortSpec,
         contract::Contract,
         contract::ContractSpec,
         contract::ContractStatus,
         contract::Hop,
+        contract::Kind,
         contract::Late,
         contract::Match,
+        contract::ObjectiveSpec,
         contract::Route,
         contract::State,
         agent::Neighbour,
@@ -109,7 +113,7 @@ fn components() -> Value {
     );
     let mut value = serde_json::to_value(components).unwrap_or_default();
     schema::merge(&mut value["schemas"]);
-    for name in ["ContractSpec", "Match"] {
+    for name in ["ContractSpec", "Match", "BandwidthSpec", "ObjectiveSpec", "BestEffortSpec"] {
         schema::without_null(&mut value["schemas"][name]);
     }
     value["schemas"]["ContractsDocument"] = json!({
