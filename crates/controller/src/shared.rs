@@ -45,6 +45,24 @@ pub struct SharedGrant {
 }
 
 impl SharedGrant {
+    /// A contract that is not announced yet and holds nothing.
+    pub(crate) fn new(id: Id, serial: u64, order: SharedOrder, created: WallTime) -> Self {
+        Self {
+            id,
+            serial,
+            order,
+            revision: 0,
+            created,
+            decision: 0,
+            certainty: None,
+            within: None,
+            state: State::Released,
+            trouble: None,
+            share: None,
+            waits_for: BTreeSet::new(),
+        }
+    }
+
     /// How many routes that latency contracts have left have to be empty before it is promised anything.
     pub fn waits_for(&self) -> usize {
         self.waits_for.len()

@@ -8,6 +8,7 @@ use wayleave_contracts::{
     AnyContract, BandwidthContract, BestEffortContract, Between, Objective, ObjectiveContract, Priority, SharedOrder,
 };
 use wayleave_ledger::{Share, Spread};
+use wayleave_protocol::Id;
 use wayleave_roles::Certainty;
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Rate, Time, WallTime};
@@ -227,19 +228,15 @@ impl SharedRecord {
             CertaintyRecord::Proven => Certainty::Proven,
             CertaintyRecord::Measured => Certainty::Measured,
         };
+        let (id, created) = (Id::new(self.tenant.as_str(), self.name.as_str()), WallTime::from_nanos(self.created));
         SharedGrant {
-            id: wayleave_protocol::Id::new(self.tenant.as_str(), self.name.as_str()),
-            serial,
-            order,
             revision: self.revision,
-            created: WallTime::from_nanos(self.created),
             decision: self.decision,
             certainty: self.certainty.map(certainty),
             within: self.there_within_ns.map(Time::from_nanos),
-            state: wayleave_protocol::contract::State::Released,
             trouble: self.trouble.as_ref().map(TroubleRecord::trouble),
-            share: None,
             waits_for: self.waits_for.clone(),
+            ..SharedGrant::new(id, serial, order, created)
         }
     }
 }

@@ -5,8 +5,9 @@ use wayleave_contracts::{AnyContract, Between, ContractKind};
 use wayleave_roles::{Certainty, ShareDecision, ShareRefusal};
 use wayleave_schemes::{registry, share_request};
 use wayleave_topology::{Network, NodeId};
-use wayleave_units::Rate;
+use wayleave_units::{Rate, Time};
 
+use crate::request::EventKind;
 use crate::shapes::HopShape;
 
 /// A contract of another kind than latency that was decided.
@@ -16,6 +17,8 @@ pub struct DecidedShare<'a> {
     pub contract: &'a AnyContract,
     /// What became of it; nothing is reserved for best effort.
     pub decision: &'a Result<Option<ShareDecision>, ShareRefusal>,
+    /// Among events, which and when.
+    pub event: Option<(EventKind, Time)>,
 }
 
 impl DecidedShare<'_> {
@@ -133,6 +136,10 @@ pub struct ShareShape<'a> {
     route: Option<Vec<HopShape<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     binding: Option<ShareBinding<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_ns: Option<u64>,
 }
 
 /// Where a share does not fit.
@@ -180,6 +187,8 @@ impl<'a> ShareShape<'a> {
                 .and_then(|decision| decision.route.as_ref())
                 .map(|route| crate::shapes::hops(network, route)),
             binding: refused.and_then(|refusal| ShareBinding::of(network, refusal)),
+            event: decided.event.map(|(kind, _)| kind.name()),
+            at_ns: decided.event.map(|(_, at)| at.as_nanos()),
         }
     }
 }

@@ -155,7 +155,7 @@ pub(crate) fn shared(controller: &Controller, grant: &SharedGrant, role: &Role, 
         return Err(problem(Code::Conflict, detail));
     }
     let decision = &Ok(decision);
-    let decided = DecidedShare { contract, decision };
+    let decided = DecidedShare { contract, decision, event: None };
     if tenant_of(role).is_some() {
         return own_share(controller, grant, &decided, form);
     }
@@ -204,7 +204,7 @@ fn refused_share(controller: &Controller, record: &DecisionRecord, role: &Role, 
     let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
     let context = Context { network, model, scheme, names: &owners };
     let decision = &Err(refusal.clone());
-    let decided = DecidedShare { contract, decision };
+    let decided = DecidedShare { contract, decision, event: None };
     form.share(&context, &ExplainedShare { decided, share: None, nearest: Some(nearest) })
 }
 

@@ -63,7 +63,7 @@ mod verify;
 pub use contracts::{ContractIndex, Contracts, read_event_file};
 pub use demo::{Demo, DemoOptions, Paint, TOPOLOGY as DEMO_TOPOLOGY, USUAL_LIMIT as DEMO_REROUTE, demo};
 pub use error::Error;
-pub use explain::{Explanation, explain, explain_in, explain_planned};
+pub use explain::{Explanation, Matter, explain, explain_in, explain_planned};
 pub use findings::Findings;
 pub use network::{BUILDERS, Builder, COMMON_KEYS, Named, Network, Origin};
 pub use plan::{

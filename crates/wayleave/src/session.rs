@@ -136,13 +136,35 @@ impl Session {
         let decision = share_request(contract).map(|request| self.scheme.admit_share(&request)).transpose();
         let time = start.elapsed();
         if let Ok(Some(decision)) = &decision {
-            let index = decision.share.index();
-            if self.share_names.len() <= index {
-                self.share_names.resize(index + 1, String::new());
-            }
-            contract.name().clone_into(&mut self.share_names[index]);
+            self.name_share(decision.share, contract.name());
         }
         (decision, time)
+    }
+
+    /// Gives a contract of another kind than latency new terms, or leaves it with its own. What it held does not count beside the new
+    /// terms. With a refusal comes what it holds then.
+    pub(crate) fn change_share(
+        &mut self,
+        old: Option<ShareId>,
+        contract: &AnyContract,
+    ) -> (Result<Option<ShareDecision>, ShareRefusal>, Duration, Option<ShareId>) {
+        let before = old.and_then(|id| self.ledger()?.share(id).cloned());
+        old.into_iter().for_each(|id| _ = self.scheme.release_share(id));
+        let (decision, time) = self.admit_share(contract);
+        let again = before.filter(|_| decision.is_err());
+        let kept = again.and_then(|share| self.scheme.queues_mut()?.put_share_back(share));
+        if let Some(kept) = kept {
+            self.name_share(kept, contract.name());
+        }
+        (decision, time, kept)
+    }
+
+    fn name_share(&mut self, share: ShareId, name: &str) {
+        let index = share.index();
+        if self.share_names.len() <= index {
+            self.share_names.resize(index + 1, String::new());
+        }
+        name.clone_into(&mut self.share_names[index]);
     }
 
     /// The contract that a share belongs to.

@@ -77,10 +77,11 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
             (session, outcome, in_flight)
         }
         Some(file) => {
-            let mut session = args.session.open()?;
-            args.check_recheck(&session)?;
-            let network = session.to_network();
+            args.session.check_options()?;
+            let network = args.session.network.read()?;
             let events = waiting(args.progress, "reading events", || read_event_file(file, &network))?;
+            let mut session = args.session.open_on(&network, events.has_other_kinds())?;
+            args.check_recheck(&session)?;
             let (outcome, in_flight) = args.decide(&mut session, Asked::Events(&events, args.hold()))?;
             (session, outcome, in_flight)
         }

@@ -2,8 +2,6 @@
 //!
 //! What shares hold is a sum over the shares that are there, so taking a decision back restores every bit, in whatever order.
 
-use std::collections::BTreeSet;
-
 use wayleave_contracts::SharedOrder;
 use wayleave_ledger::Share;
 use wayleave_protocol::Id;
@@ -150,21 +148,8 @@ impl Admission {
 
     fn create_shared(&mut self, id: Id, order: &SharedOrder) -> u64 {
         let serial = self.enforcement.journal_mut().next_serial();
-        self.shared.insert(SharedGrant {
-            id,
-            serial,
-            order: order.clone(),
-            revision: 0,
-            created: self.enforcement.now().wall,
-            decision: 0,
-            certainty: None,
-            within: None,
-            // Not announced yet.
-            state: State::Released,
-            trouble: None,
-            share: None,
-            waits_for: BTreeSet::new(),
-        });
+        let created = self.enforcement.now().wall;
+        self.shared.insert(SharedGrant::new(id, serial, order.clone(), created));
         serial
     }
 

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use wayleave_contracts::{
-    Accounting, Contract, ContractError, Excess, MAX_PROTECTION, Match, Named, Order, OrderError, Priority, check_times,
+    Accounting, Contract, ContractError, ContractKind, Excess, MAX_PROTECTION, Match, Named, Order, OrderError,
+    Priority, check_times,
 };
 use wayleave_topology::{Hop, Network, NodeId, Route, RouteError};
 use wayleave_units::WallTime;
@@ -150,6 +151,11 @@ impl<'a> Terms<'a> {
     /// Whose it is, as it is written or as it is known otherwise.
     pub(crate) fn tenant(&self) -> Option<&str> {
         self.get(ContractField::Tenant).map(|tenant| &*tenant.text).or(self.given.tenant)
+    }
+
+    /// What it is about.
+    pub(crate) fn kind(&self) -> Option<ContractKind> {
+        Some(self.body.as_ref().map_or(ContractKind::Latency, |body| body.kind))
     }
 
     pub(crate) fn spans(&self) -> FieldSpans {

@@ -34,6 +34,12 @@ const TEXTS: &[(&str, &[&str])] = &[
     ("state", &["admitted", "pending"]),
     ("decision", &["1", "2", "5"]),
     ("after", &["a", "default:a", "1"]),
+    ("min", &["1Mbit", "50Mbit", "200Mbit", "5Gbit"]),
+    ("max", &["100Mbit", "5Gbit"]),
+    ("within", &["1ms", "20ms", "200ms"]),
+    ("hose", &["h1", "h5", "h9", "h16", "vm1", "vm2"]),
+    ("members", &["h1", "h2", "h9", "h16", "vm1", "vm2"]),
+    ("aim", &["completion", "latency", "deadline"]),
     ("apiVersion", &["wayleave/v1"]),
     ("kind", &["Contracts"]),
 ];
@@ -83,7 +89,8 @@ impl Generator<'_> {
         }
         for word in ["oneOf", "anyOf"] {
             if let Some(all) = schema[word].as_array() {
-                let chosen = self.random.below(all.len());
+                // The first, of latency contracts, is what most operations are about.
+                let chosen = if self.random.once_in(2) { 0 } else { self.random.below(all.len()) };
                 return self.value(&all[chosen], key, depth);
             }
         }
@@ -103,6 +110,8 @@ impl Generator<'_> {
         };
         match kind.as_str() {
             "object" => self.object(schema, depth),
+            // Different hosts: who has one twice is turned away.
+            "array" if matches!(key, "hose" | "members") && !self.random.once_in(6) => json!(["h1", self.far_host()]),
             "array" => {
                 let count = if depth > 4 { 0 } else { self.random.below(4) };
                 let items = schema.get("prefixItems").and_then(Value::as_array);
@@ -118,6 +127,10 @@ impl Generator<'_> {
             "null" => Value::Null,
             _ => json!(self.text(key)),
         }
+    }
+
+    fn far_host(&mut self) -> &'static str {
+        self.random.pick(&["h2", "h9", "h16"])
     }
 
     fn object(&mut self, schema: &Value, depth: usize) -> Value {
