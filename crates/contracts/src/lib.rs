@@ -43,7 +43,7 @@ pub use objective::{BestEffortContract, ObjectiveContract};
 pub use order::{Order, OrderError, Priority, check_times};
 pub use policy::{
     Bandwidth, Change, ContentionPoint, Direction, Division, Objective, Overcommitted, Packet, PerDirection, PointLeaf,
-    PointTree, Policy, PolicyError, PolicyFault, PolicyLevel, Service, guarantee_between,
+    PointTree, Policy, PolicyError, PolicyFault, PolicyLevel, PolicyNeed, Service, guarantee_between,
 };
 pub use shared::SharedError;
 pub use tenant::{Quota, Tenant, Vm, VmPlacement};

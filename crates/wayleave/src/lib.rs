@@ -44,6 +44,7 @@ mod error;
 mod explain;
 mod findings;
 pub mod lab;
+mod minima;
 mod network;
 mod network_text;
 mod plan;
@@ -65,6 +66,7 @@ pub use demo::{Demo, DemoOptions, Paint, TOPOLOGY as DEMO_TOPOLOGY, USUAL_LIMIT 
 pub use error::Error;
 pub use explain::{Explanation, Matter, explain, explain_in, explain_planned};
 pub use findings::Findings;
+pub use minima::{PolicyMinima, PolicyShort};
 pub use network::{BUILDERS, Builder, COMMON_KEYS, Named, Network, Origin};
 pub use plan::{
     Asked, Document, Entry, Hold, Outcome, Plan, PlanOptions, Released, RequestTable, SavedPlan, Sink, Stays, Summary,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use wayleave_contracts::{AnyContract, Contract};
 use wayleave_explain::sentences::route_name;
 use wayleave_explain::{Context, Names, SettingsShape};
-use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model, Reservation};
+use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model, Reservation, ShareDenial};
 use wayleave_roles::{Admission, Decision, Refusal, Request, ShareDecision, ShareRefusal};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
@@ -15,7 +15,7 @@ use wayleave_schemes::share_request;
 use wayleave_schemes::standing::Standing;
 use wayleave_schemes::stated::{Misfit, Stated};
 use wayleave_schemes::transition::{Starts, Timeline};
-use wayleave_topology::{FlowId, NodeKind, Route, ShareId};
+use wayleave_topology::{FlowId, LinkId, NodeKind, Route, ShareId};
 use wayleave_units::{Amount, Rate, Time};
 
 use crate::error::Error;
@@ -157,6 +157,23 @@ impl Session {
             self.name_share(kept, contract.name());
         }
         (decision, time, kept)
+    }
+
+    /// Holds a minimum of the guaranteed class on a link for a policy; nothing for a minimum of zero, and where there are no classes.
+    pub(crate) fn hold_minimum(
+        &mut self,
+        link: LinkId,
+        min: Rate,
+        policy: &str,
+    ) -> Result<Option<ShareId>, ShareDenial> {
+        let Some(placement) = self.scheme.queues_mut().filter(|_| min > Rate::ZERO) else { return Ok(None) };
+        let share = placement.hold_minimum(link, min)?;
+        share.into_iter().for_each(|share| self.name_share(share, &format!("policy {policy}")));
+        Ok(share)
+    }
+
+    pub(crate) fn let_go_of_minimum(&mut self, share: ShareId) {
+        self.scheme.release_share(share);
     }
 
     fn name_share(&mut self, share: ShareId, name: &str) {

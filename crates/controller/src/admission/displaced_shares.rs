@@ -31,9 +31,7 @@ impl Admission {
         let ledger = self.enforcement.ledger();
         let is_cut = |share: &Share| matches!(share, Share::Pair { .. }) && ledger.is_parted(share);
         let held = |serial: u64| ledger.share(self.shared.get(serial)?.share?);
-        let cut = self
-            .shared
-            .serials(|grant| grant.trouble.is_none() && held(grant.serial).is_some_and(|share| is_cut(share)));
+        let cut = self.shared.serials(|grant| grant.trouble.is_none() && held(grant.serial).is_some_and(&is_cut));
         let mut displaced: Vec<Displaced> = cut.into_iter().filter_map(|serial| self.displace_share(serial)).collect();
         let crowded = self.crowded_links();
         if crowded.is_empty() {
@@ -42,7 +40,7 @@ impl Admission {
         let ledger = self.enforcement.ledger();
         let is_crowded = |share: &Share| ledger.links_of_share(share).iter().any(|link| crowded.contains(link));
         let held = |serial: u64| ledger.share(self.shared.get(serial)?.share?);
-        let serials = self.shared.serials(|grant| held(grant.serial).is_some_and(|share| is_crowded(share)));
+        let serials = self.shared.serials(|grant| held(grant.serial).is_some_and(&is_crowded));
         displaced.extend(serials.into_iter().filter_map(|serial| self.displace_share(serial)));
         displaced
     }

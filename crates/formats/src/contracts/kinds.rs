@@ -88,6 +88,15 @@ impl<'a> Body<'a> {
         Some(body)
     }
 
+    /// The bandwidth of a pair of these texts; a problem if it has no minimum.
+    pub(super) fn pair(span: Span, texts: Vec<(&'static str, Text<'a>)>, problems: &mut Problems<'_>) -> Self {
+        let (kind, key) = (ContractKind::Bandwidth, ContractField::Bandwidth.key());
+        if texts.iter().all(|(key, _)| *key != "min") {
+            problems.report(ProblemKind::MissingKey, span, || "this is about bandwidth, and \"min\" is empty");
+        }
+        Self { kind, key, span, texts, members: Vec::new() }
+    }
+
     fn get(&self, key: &str) -> Option<&Text<'a>> {
         self.texts.iter().find(|(known, _)| *known == key).map(|(_, text)| text)
     }

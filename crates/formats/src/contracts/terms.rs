@@ -123,6 +123,11 @@ impl<'a> Terms<'a> {
         self.texts[field as usize] = Some(text);
     }
 
+    /// It is about the bandwidth of a pair, in these texts.
+    pub(super) fn set_pair(&mut self, whole: Span, texts: Vec<(&'static str, Text<'a>)>, problems: &mut Problems<'_>) {
+        self.body = Some(Body::pair(whole, texts, problems));
+    }
+
     pub(crate) fn add_hop(&mut self, hop: Text<'a>) {
         self.hops.push(hop);
     }

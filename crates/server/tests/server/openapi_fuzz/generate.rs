@@ -130,7 +130,7 @@ impl Generator<'_> {
     }
 
     fn far_host(&mut self) -> &'static str {
-        self.random.pick(&["h2", "h9", "h16"])
+        self.random.pick(&["h2", "h9", "h16"][..])
     }
 
     fn object(&mut self, schema: &Value, depth: usize) -> Value {
