@@ -336,3 +336,43 @@ fn times_of_minima_are_derived_again_at_a_start() {
     let refused = Controller::load(&budget(300), at(0).wall, records()).err();
     assert!(matches!(refused, Some(LoadError::TooSlow { .. })), "{refused:?}");
 }
+
+/// The records of a ledger of format 1 with one latency contract that is enforced, as the version before contracts of every kind wrote them.
+const FORMAT_1: [(Kind, &str, &str); 3] = [
+    (
+        Kind::Controller,
+        "counters",
+        r#"{"serial":1,"revision":3,"decision":1,"leaving":0,"event":1,"answer":0,"generation":1}"#,
+    ),
+    (Kind::Tenant, "default", r#"{"revision":1}"#),
+    (
+        Kind::Contract,
+        "00000000000000000001",
+        r#"{"tenant":"default","name":"ptp","from":"h1","to":"h16","from_host":"h1","to_host":"h16","rate_bps":10000000,"burst_bytes":3000,"deadline_ns":5000000,"protection":1,"priority":50,"revision":3,"created":1795422499425400369,"decision":1,"bound_ns":2206000,"places":[{"hops":[["h1->pod1-edge1",0],["pod1-edge1->pod1-agg1",0],["pod1-agg1->core1",0],["core1->pod4-agg1",1],["pod4-agg1->pod4-edge2",1],["pod4-edge2->h16",1]],"placed":1,"rate_bps":10000000,"burst_bytes":3000}],"sender":{"version":1,"run":1,"since":1,"told":[1,true],"confirmed":[1,true]}}"#,
+    ),
+];
+
+/// Queues, bounds and the records themselves stay what they are when a ledger of before is opened and gets contracts of other kinds.
+#[test]
+fn a_ledger_of_format_1_opens_with_its_queues_and_bounds() {
+    let setup = setup(Paths::One);
+    let mut old = Controller::load(&setup, at(0).wall, FORMAT_1).unwrap();
+    let mut new = start(&setup);
+    apply(&mut new, at(0), order(&setup.network, "ptp", "h1", "h16")).result.unwrap();
+    assert!(old.ledger() == new.ledger());
+    let (bound, routes) = {
+        let grant = old.grant(&id("ptp")).unwrap();
+        (grant.bound, old.routes(grant).into_iter().map(|(_, route)| route).collect::<Vec<_>>())
+    };
+    let record = |controller: &Controller| {
+        let records = controller.records();
+        records.into_iter().find(|one| one.kind == Kind::Contract).and_then(|one| one.body).unwrap().to_string()
+    };
+    assert_eq!(record(&old), FORMAT_1[2].2, "written as it was read");
+    apply(&mut old, at(1), hose(&setup.network, "db", &["h1", "h9", "h16"], 1_000)).result.unwrap();
+    let again = reload(&old, &setup);
+    let grant = again.grant(&id("ptp")).unwrap();
+    assert_eq!((grant.bound, grant.order.contract.deadline), (bound, Time::from_millis(5)));
+    assert_eq!(again.routes(grant).into_iter().map(|(_, route)| route).collect::<Vec<_>>(), routes);
+    assert_eq!(record(&again), FORMAT_1[2].2);
+}
