@@ -19,9 +19,10 @@ const TEXTS: &[(&str, &[&str])] = &[
     ("restore", &["pod1-agg1", "h3"]),
     ("drain", &["h1", "h2"]),
     ("delete", &["default:a", "default:b"]),
-    ("rate", &["1Mbit", "10Mbit", "400Mbit", "2Gbit"]),
-    ("burst", &["3000B", "1600B", "1MB"]),
-    ("deadline", &["5ms", "5ms", "20ms", "1us"]),
+    ("rate", &["1Mbit", "1Mbit", "1Mbit", "10Mbit", "10Mbit", "400Mbit", "2Gbit"]),
+    ("burst", &["3000B", "3000B", "1600B", "1600B", "1MB"]),
+    ("excess", &["wait", "drop", "demote"]),
+    ("deadline", &["5ms", "5ms", "20ms", "20ms", "20ms", "1us"]),
     ("accounting", &["wire", "frame"]),
     ("minFrame", &["64B", "128B"]),
     ("maxFrame", &["1500B", "9000B"]),
@@ -140,7 +141,7 @@ impl Generator<'_> {
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
             // Rare keys are rare, so that most requests make sense.
             let is_common =
-                matches!(name.as_str(), "name" | "placement" | "host" | "done" | "apply" | "tenant" | "node");
+                matches!(name.as_str(), "name" | "placement" | "host" | "done" | "apply" | "tenant" | "node" | "aim");
             let is_taken = match name.as_str() {
                 "name" => !self.random.once_in(8),
                 _ if is_common => self.random.once_in(2),
