@@ -6,33 +6,51 @@ use std::path::Path;
 use wayleave_dataplane::host::Host;
 use wayleave_dataplane::net::{Batch, Namespace, output};
 
+use wayleave_protocol::client::Address;
+
 use crate::endpoints::Declared;
 use crate::options::{NodeOptions, Options};
 use crate::run::{Owned, own};
+use crate::talk::Talk;
 
 /// Detaches all programs of these nodes, removes their queues, maps and remembered rules. Agents that run have to be ended before.
-/// Interfaces that are gone are no error.
+/// Interfaces that are gone are no error. The controller of a node is told, if the node has one; that it cannot be told is only logged.
 ///
 /// # Errors
 /// If rights are missing, an agent runs, or something cannot be removed; the other nodes are done all the same.
 pub fn down(options: Options) -> Result<(), String> {
     let Options { settings, nodes } = options;
     let shared = settings.measure.clone();
-    let mut troubles = Vec::new();
+    let (mut troubles, mut left) = (Vec::new(), Vec::new());
     for owned in own(nodes, &settings)? {
-        let name = owned.options.name.clone();
+        let (name, address) = (owned.options.name.clone(), owned.options.address.clone());
         // A thread of its own, because it enters the node's namespace.
         let done = std::thread::spawn(move || take_away(&owned)).join();
         match done {
-            Ok(Ok(())) => {}
+            Ok(Ok(())) => left.push((name, address)),
             Ok(Err(error)) => troubles.push(format!("node {name}: {error}")),
             Err(_) => troubles.push(format!("node {name}: its thread has failed")),
         }
     }
+    left.iter().for_each(|(name, address)| tell(name, address));
     if let Some(shared) = shared {
         troubles.extend(remove(&shared).err());
     }
     if troubles.is_empty() { Ok(()) } else { Err(troubles.join("\n")) }
+}
+
+/// Tells the controller that nothing is installed on a node any more.
+fn tell(name: &str, address: &Address) {
+    if address.url.is_empty() {
+        return;
+    }
+    let told = Talk::new(address.clone(), name).and_then(|talk| talk.leave());
+    match told {
+        Ok(()) => tracing::info!("node {name}: nothing is installed any more, and the controller knows"),
+        Err(error) => tracing::warn!(
+            "node {name}: nothing is installed any more, but the controller was not told, and will take its agent for silent: {error}"
+        ),
+    }
 }
 
 fn take_away(owned: &Owned) -> Result<(), String> {
@@ -40,7 +58,7 @@ fn take_away(owned: &Owned) -> Result<(), String> {
     let options = &owned.options;
     let declared = Declared::new(options.endpoints.clone(), options.endpoints_folder());
     let mut interfaces: Vec<String> =
-        options.interfaces.values().cloned().chain(declared.all().into_values()).collect();
+        options.interfaces.values().cloned().chain(declared.all().into_values().map(|one| one.interface)).collect();
     if options.pins.exists() {
         // A switch has the same folder, with other pins in it: they go with the folder.
         if let Ok(mut host) = Host::open(&options.pins, &owned.settings) {

@@ -4,6 +4,7 @@
 //! looks there twice a second. So nothing is lost when no agent runs, and the program that starts VMs needs no connection to it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,22 +12,53 @@ use std::path::{Path, PathBuf};
 use wayleave_contracts::Named;
 use wayleave_protocol::DEFAULT_TENANT;
 
+/// Where an endpoint is attached to its host.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Attachment {
+    /// The host's end of its interface.
+    pub interface: String,
+    /// The VLAN whose tag its frames have there, and nowhere else; they have none if none is given.
+    pub vlan: Option<u16>,
+}
+
+impl Attachment {
+    /// By this interface, without tags.
+    pub fn untagged(interface: impl Into<String>) -> Self {
+        Self { interface: interface.into(), vlan: None }
+    }
+
+    /// As it stands in a file; `None` if no interface stands there.
+    fn parse(text: &str) -> Option<Self> {
+        let mut words = text.split_whitespace();
+        let interface = words.next()?.to_owned();
+        Some(Self { interface, vlan: words.next().and_then(|vlan| vlan.parse().ok()) })
+    }
+}
+
+/// As it stands in a file: the interface, and behind it the VLAN.
+impl fmt::Display for Attachment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.interface)?;
+        self.vlan.map_or(Ok(()), |vlan| write!(f, " {vlan}"))
+    }
+}
+
 /// The endpoints of a host.
 #[derive(Clone, Debug)]
 pub struct Declared {
     /// Interfaces by `tenant:name` or `host:name`.
-    fixed: BTreeMap<String, String>,
+    fixed: BTreeMap<String, Attachment>,
     folder: PathBuf,
 }
 
 impl Declared {
     /// Those of the configuration, and those in a folder.
-    pub fn new(fixed: BTreeMap<String, String>, folder: PathBuf) -> Self {
+    pub fn new(fixed: BTreeMap<String, Attachment>, folder: PathBuf) -> Self {
         Self { fixed, folder }
     }
 
     /// Interfaces by the names of endpoints. The folder counts more; what cannot be read is not there.
-    pub fn all(&self) -> BTreeMap<String, String> {
+    pub fn all(&self) -> BTreeMap<String, Attachment> {
         let mut all = self.fixed.clone();
         let entries = fs::read_dir(&self.folder).into_iter().flatten().filter_map(Result::ok);
         for entry in entries {
@@ -34,11 +66,11 @@ impl Declared {
             if name.ends_with(".new") {
                 continue;
             }
-            if let Ok(interface) = fs::read_to_string(entry.path()) {
-                match interface.trim() {
+            if let Ok(text) = fs::read_to_string(entry.path()) {
+                match Attachment::parse(&text) {
                     // Taken away, though the configuration has it.
-                    "" => drop(all.remove(&name)),
-                    interface => drop(all.insert(name, interface.to_owned())),
+                    None => drop(all.remove(&name)),
+                    Some(attached) => drop(all.insert(name, attached)),
                 }
             }
         }
@@ -65,10 +97,14 @@ pub fn name(text: &str, host: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn add(folder: &Path, endpoint: &str, interface: &str) -> io::Result<()> {
+pub fn add(folder: &Path, endpoint: &str, attached: &Attachment) -> io::Result<()> {
+    write(folder, endpoint, &attached.to_string())
+}
+
+fn write(folder: &Path, endpoint: &str, text: &str) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let beside = folder.join(format!("{endpoint}.new"));
-    fs::write(&beside, format!("{interface}\n"))?;
+    fs::write(&beside, format!("{text}\n"))?;
     fs::rename(beside, folder.join(endpoint))
 }
 
@@ -77,7 +113,7 @@ pub fn add(folder: &Path, endpoint: &str, interface: &str) -> io::Result<()> {
 /// # Errors
 /// If it cannot be written.
 pub fn remove(folder: &Path, endpoint: &str) -> io::Result<()> {
-    add(folder, endpoint, "")
+    write(folder, endpoint, "")
 }
 
 #[cfg(test)]
@@ -89,16 +125,17 @@ mod tests {
     #[test]
     fn what_is_said_last_counts() {
         let folder = std::env::temp_dir().join(format!("wayleave-endpoints-{}", std::process::id()));
-        let fixed = BTreeMap::from([("acme:web".to_owned(), "tap0".to_owned())]);
+        let fixed = BTreeMap::from([("acme:web".to_owned(), Attachment::untagged("tap0"))]);
         let declared = Declared::new(fixed, folder.clone());
         assert_eq!(declared.all().len(), 1);
-        add(&folder, "acme:db", "tap1").unwrap();
-        add(&folder, "acme:web", "tap2").unwrap();
-        assert_eq!(declared.all().get("acme:web").map(String::as_str), Some("tap2"));
+        add(&folder, "acme:db", &Attachment { vlan: Some(100), ..Attachment::untagged("tap1") }).unwrap();
+        add(&folder, "acme:web", &Attachment::untagged("tap2")).unwrap();
+        assert_eq!(declared.all().get("acme:web"), Some(&Attachment::untagged("tap2")));
         remove(&folder, "acme:web").unwrap();
         let all = declared.all();
         fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(all, BTreeMap::from([("acme:db".to_owned(), "tap1".to_owned())]));
-        assert_eq!(declared.all().get("acme:web").map(String::as_str), Some("tap0"));
+        let tagged = Attachment { interface: "tap1".to_owned(), vlan: Some(100) };
+        assert_eq!(all, BTreeMap::from([("acme:db".to_owned(), tagged)]));
+        assert_eq!(declared.all().get("acme:web"), Some(&Attachment::untagged("tap0")));
     }
 }

@@ -27,9 +27,12 @@ pub struct Environment {
     down: HashSet<LinkId>,
 }
 
+/// What the name of a host's own interface begins with, where that of a VM has its tenant.
+pub const OWN: &str = "host";
+
 /// The name of a host's own interface.
 pub fn own(host: &str) -> String {
-    format!("host:{host}")
+    format!("{OWN}:{host}")
 }
 
 impl Environment {

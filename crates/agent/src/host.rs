@@ -12,12 +12,13 @@ use wayleave_units::Time;
 use wayleave_wire::Mac;
 
 use crate::best_effort::Routes;
-use crate::endpoints::Declared;
-use crate::environment::Environment;
+use crate::endpoints::{Attachment, Declared};
+use crate::environment::{Environment, Location, OWN};
 use crate::memo::Memo;
 use crate::node::Node;
 use crate::plane::Plane;
 use crate::resolve::{Here, best_effort, check, resolve};
+use crate::strangers::Strangers;
 
 /// The driver of a host.
 #[derive(Debug)]
@@ -34,6 +35,7 @@ pub struct HostDriver<P> {
     bound: BTreeMap<u32, Mac>,
     rules: BTreeMap<u64, Installed>,
     ways: BTreeMap<Mac, Vec<HostPath>>,
+    strangers: Strangers,
     /// Whether `ways` has to be computed again.
     is_moved: bool,
     told: BTreeMap<u64, (u64, u64)>,
@@ -84,6 +86,7 @@ impl<P: Plane> HostDriver<P> {
         let bound = plane.endpoints()?.into_iter().collect();
         let told = plane.measured()?.into_iter().map(|one| (one.serial, (one.packets, one.late))).collect();
         let (here, ways, troubles) = (Here::default(), BTreeMap::new(), BTreeSet::new());
+        let strangers = Strangers::before(plane.strangers()?);
         let mut driver = Self {
             plane,
             host,
@@ -95,6 +98,7 @@ impl<P: Plane> HostDriver<P> {
             bound,
             rules,
             ways,
+            strangers,
             is_moved: true,
             told,
             troubles,
@@ -152,11 +156,11 @@ impl<P: Plane> HostDriver<P> {
 
     /// Interfaces of VMs and of the host itself.
     fn refresh_endpoints(&mut self, troubles: &mut BTreeSet<String>) {
-        let mut wanted: BTreeMap<String, (String, u32, Mac)> = BTreeMap::new();
-        for (name, interface) in self.declared.all() {
+        let mut wanted: BTreeMap<String, (Attachment, u32, Mac)> = BTreeMap::new();
+        for (name, attached) in self.declared.all() {
             let location = self.environment.location(&name).filter(|location| location.host == self.host);
-            if let (Some(location), Some(index)) = (location, self.plane.index(&interface)) {
-                wanted.insert(name, (interface, index, location.mac));
+            if let (Some(location), Some(index)) = (location, self.plane.index(&attached.interface)) {
+                wanted.insert(name, (attached, index, location.mac));
             }
         }
         let keep: BTreeMap<u32, Mac> = wanted.values().map(|(_, index, mac)| (*index, *mac)).collect();
@@ -170,14 +174,16 @@ impl<P: Plane> HostDriver<P> {
             }
         }
         self.here.endpoints.retain(|name, index| wanted.get(name).is_some_and(|(_, wanted, _)| wanted == index));
-        for (name, (interface, index, mac)) in wanted {
+        for (name, (attached, index, mac)) in wanted {
+            let interface = &attached.interface;
             if self.here.endpoints.get(&name) == Some(&index) && self.bound.contains_key(&index) {
                 continue;
             }
-            let added = self.plane.add_endpoint(&interface, index, mac);
+            let added = self.plane.add_endpoint(&attached, index, mac);
             if self.note(troubles, &format!("{interface}, for {name}"), added) {
                 tracing::info!(endpoint = name, interface, %mac, "an endpoint is there");
                 self.bound.insert(index, mac);
+                self.is_moved = true;
                 self.here.endpoints.insert(name, index);
             }
         }
@@ -223,7 +229,33 @@ impl<P: Plane> HostDriver<P> {
                 is_done = false;
             }
         }
+        for (index, members) in self.groups() {
+            let set = self.plane.set_group(index, &members);
+            is_done &= self.note(troubles, &format!("who is asked by interface {index}"), set);
+        }
         self.is_moved = !is_done;
+    }
+
+    /// Who gets a copy of what an endpoint asks all, by interface: the VMs of its tenant, and hosts' own interfaces; and everybody, if it is a
+    /// host's own. Those on this host first, then those with fewest tags.
+    fn groups(&self) -> BTreeMap<u32, Vec<Mac>> {
+        let all: Vec<(&str, Location)> = self.environment.locations().collect();
+        let depth = |location: &Location| match self.ways.get(&location.mac).and_then(|ways| ways.first()) {
+            _ if location.host == self.host => 0,
+            Some(way) => 1 + way.tags.len(),
+            None => usize::MAX,
+        };
+        let group = |(name, &index): (&String, &u32)| {
+            let is_asked = |other: &str| {
+                let [tenant, others] = [name.as_str(), other].map(|id| id.split_once(':').map(|(tenant, _)| tenant));
+                other != name && (tenant == others || [tenant, others].contains(&Some(OWN)))
+            };
+            let asked = all.iter().filter(|(other, location)| is_asked(other) && depth(location) < usize::MAX);
+            let mut asked: Vec<Location> = asked.map(|(_, location)| *location).collect();
+            asked.sort_by_key(|location| (depth(location), location.mac));
+            (index, asked.into_iter().map(|location| location.mac).collect())
+        };
+        self.here.endpoints.iter().map(group).collect()
     }
 
     /// Where packets go that no contract covers, by address.
@@ -284,8 +316,21 @@ impl<P: Plane> Node for HostDriver<P> {
         self.refresh();
     }
 
+    fn troubles(&mut self, now: Time) -> Vec<String> {
+        let names: BTreeMap<u32, String> =
+            self.here.endpoints.iter().map(|(name, &index)| (index, name.clone())).collect();
+        let seen = self.plane.strangers().unwrap_or_default();
+        let mut all: Vec<String> = self.troubles.iter().cloned().collect();
+        all.extend(self.strangers.sentences(now, seen, &names, &self.bound));
+        all
+    }
+
     fn traffic(&mut self) -> Option<Vec<Traffic>> {
         self.plane.traffic().ok()
+    }
+
+    fn packets(&mut self) -> Option<BTreeMap<String, u64>> {
+        self.plane.packets().ok()
     }
 
     fn reports(&mut self) -> Vec<Measured> {

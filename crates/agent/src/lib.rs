@@ -35,6 +35,7 @@ pub mod plane;
 pub mod resolve;
 mod rights;
 pub mod run;
+mod strangers;
 pub mod switch;
 pub mod talk;
 pub mod worker;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, Measured};
+use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, Measured, Stranger};
 use wayleave_dataplane::net::{
     Attached, Batch, Hook, Namespace, PortQdisc, VLAN_ROOM, attach_egress, attach_ingress, mtu, output, plain_packets,
 };
@@ -14,6 +14,7 @@ use wayleave_protocol::agent::Traffic;
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_wire::Mac;
 
+use crate::endpoints::Attachment;
 use crate::plane::{Plane, Repairs};
 
 /// A host's maps and programs, and the interfaces that they are attached to. It belongs to a thread that is in the host's network namespace.
@@ -184,12 +185,21 @@ impl Plane for LinuxHost {
         self.host.endpoints().map_err(|error| error.to_string())
     }
 
-    fn add_endpoint(&mut self, interface: &str, at: u32, mac: Mac) -> Result<(), String> {
+    fn add_endpoint(&mut self, attached: &Attachment, at: u32, mac: Mac) -> Result<(), String> {
         // The maps first: a program that is attached drops what comes from an interface that it does not know.
-        self.host.add_endpoint(at, mac).map_err(|error| error.to_string())?;
-        self.attach(interface, HostProgram::Endpoint)?;
-        self.endpoints.insert(at, interface.to_owned());
+        let vlan = attached.vlan.unwrap_or(0);
+        self.host.add_tagged_endpoint(at, mac, vlan).map_err(|error| error.to_string())?;
+        self.attach(&attached.interface, HostProgram::Endpoint)?;
+        self.endpoints.insert(at, attached.interface.clone());
         Ok(())
+    }
+
+    fn set_group(&mut self, at: u32, members: &[Mac]) -> Result<(), String> {
+        self.host.set_group(at, members).map_err(|error| error.to_string())
+    }
+
+    fn strangers(&mut self) -> Result<Vec<Stranger>, String> {
+        self.host.strangers().map_err(|error| error.to_string())
     }
 
     fn remove_endpoint(&mut self, at: u32) -> Result<(), String> {
@@ -234,6 +244,11 @@ impl Plane for LinuxHost {
     fn traffic(&mut self) -> Result<Vec<Traffic>, String> {
         let counters = self.host.counters().map_err(|error| error.to_string())?;
         Ok(counters.contracts.iter().map(|(&serial, contract)| traffic(serial, contract)).collect())
+    }
+
+    fn packets(&mut self) -> Result<BTreeMap<String, u64>, String> {
+        let counters = self.host.counters().map_err(|error| error.to_string())?;
+        Ok(counters.reasons.iter().map(|(reason, &count)| (reason.name().to_owned(), count)).collect())
     }
 
     fn measured(&mut self) -> Result<Vec<Measured>, String> {

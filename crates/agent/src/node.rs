@@ -1,9 +1,12 @@
 //! What a worker does with a node besides carrying out operations.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::machine::Driver;
 use wayleave_protocol::agent::{Measured, Traffic};
+
+use wayleave_units::Time;
 
 use crate::environment::Environment;
 
@@ -20,6 +23,16 @@ pub trait Node: Driver {
 
     /// What was counted of every contract that it sends; `None` if nothing is counted here, or that is not known.
     fn traffic(&mut self) -> Option<Vec<Traffic>> {
+        None
+    }
+
+    /// What is wrong now, one sentence each. What somebody sends as it should not counts as wrong for a while.
+    fn troubles(&mut self, _now: Time) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What was counted of all packets, by what became of them; `None` if nothing is counted here, or that is not known.
+    fn packets(&mut self) -> Option<BTreeMap<String, u64>> {
         None
     }
 

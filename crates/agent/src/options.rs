@@ -7,6 +7,8 @@ use wayleave_dataplane::host::Settings;
 use wayleave_protocol::client::{Address, encode};
 use wayleave_topology::Network;
 
+use crate::endpoints::Attachment;
+
 /// How the controller's document of the network is read. The program gives it: the reader of files knows all schemes, and an agent
 /// needs none of them.
 pub type ReadTopology = fn(&str) -> Result<Network, String>;
@@ -35,7 +37,7 @@ pub struct NodeOptions {
     /// Interfaces by the names of links.
     pub interfaces: BTreeMap<String, String>,
     /// Interfaces by the names of endpoints.
-    pub endpoints: BTreeMap<String, String>,
+    pub endpoints: BTreeMap<String, Attachment>,
     /// The folder for what has to outlive the agent.
     pub state: PathBuf,
     /// The folder of a bpf file system for what enforces.

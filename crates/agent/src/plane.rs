@@ -1,9 +1,13 @@
 //! What a host driver needs of a data plane. The Linux one is behind it, and fakes of tests.
 
-use wayleave_dataplane::host::{HostPath, HostRule, Measured};
+use std::collections::BTreeMap;
+
+use wayleave_dataplane::host::{HostPath, HostRule, Measured, Stranger};
 use wayleave_protocol::agent::Traffic;
 use wayleave_topology::LinkId;
 use wayleave_wire::Mac;
+
+use crate::endpoints::Attachment;
 
 /// What was repaired of a data plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,11 +35,24 @@ pub trait Plane {
     /// Why that is not known.
     fn endpoints(&mut self) -> Result<Vec<(u32, Mac)>, String>;
 
-    /// From now on what this interface sends is checked, shaped and tagged, and what is for its address is handed to it.
+    /// From now on what this interface sends is checked, shaped and tagged, and what is for its address is handed to it. `attached` says which
+    /// interface, and which tag the frames have there.
     ///
     /// # Errors
     /// Why not.
-    fn add_endpoint(&mut self, interface: &str, index: u32, mac: Mac) -> Result<(), String>;
+    fn add_endpoint(&mut self, attached: &Attachment, index: u32, mac: Mac) -> Result<(), String>;
+
+    /// From now on these get a copy of what the endpoint with this interface asks all: those on this host first, then those with fewest tags.
+    ///
+    /// # Errors
+    /// Why not.
+    fn set_group(&mut self, index: u32, members: &[Mac]) -> Result<(), String>;
+
+    /// Packets of endpoints that are not as they should be, since the plane was made.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn strangers(&mut self) -> Result<Vec<Stranger>, String>;
 
     /// The interface is no endpoint any more; it may be gone.
     ///
@@ -78,6 +95,12 @@ pub trait Plane {
     /// # Errors
     /// Why that is not known.
     fn traffic(&mut self) -> Result<Vec<Traffic>, String>;
+
+    /// What was counted of all packets, by what became of them.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn packets(&mut self) -> Result<BTreeMap<String, u64>, String>;
 
     /// Delays of what arrived here, since the plane was made.
     ///

@@ -16,6 +16,8 @@ const ANSWER: Duration = Duration::from_secs(10);
 const WAIT: Duration = Duration::from_secs(20);
 /// The largest answer that is read.
 const LARGEST: u64 = 1 << 30;
+/// How often a session is tried to begin for a node that is taken down: the second knows the number of the one before.
+const LEAVING: usize = 3;
 const HINT: &str = "the agent's configuration says where the server is";
 
 /// What was answered.
@@ -88,6 +90,24 @@ impl Talk {
     /// If it is not known whether that was heard.
     pub fn see(&self, epoch: u64, without_carrier: Vec<String>) -> Result<Told<()>, Error> {
         self.send("reports", &Reports { epoch, without_carrier: Some(without_carrier), ..Reports::default() })
+    }
+
+    /// Says that nothing is installed on the node any more, in a session that begins for that and is over then.
+    ///
+    /// # Errors
+    /// If it is not known whether that was heard.
+    pub fn leave(&self) -> Result<(), Error> {
+        let mut after = 0;
+        // The controller answers a number that is out of date with the one that counts.
+        for _ in 0..LEAVING {
+            match self.begin(after, Vec::new())? {
+                Told::Stale(current) => after = current.unwrap_or(0),
+                Told::Done(Session { epoch, .. }) => {
+                    return self.report(&Reports { epoch, leaves: true, ..Reports::default() }).map(|_| ());
+                }
+            }
+        }
+        Err(Error::Failed("another agent speaks for the node".to_owned()))
     }
 
     /// The network.

@@ -180,11 +180,21 @@ impl<N: Node> Worker<N> {
         self.see(now);
         if now >= self.report_at {
             self.report_at = now + REPORT_EVERY;
+            let time = self.now();
             if let Some(epoch) = self.agent.epoch() {
                 let repairs = std::mem::take(&mut self.repairs);
                 let driver = self.agent.driver_mut();
                 let (measured, traffic) = (driver.reports(), driver.traffic());
-                let reports = Reports { epoch, measured, repairs, traffic, without_carrier: None, beat: true };
+                let reports = Reports {
+                    epoch,
+                    measured,
+                    repairs,
+                    traffic,
+                    packets: driver.packets(),
+                    troubles: Some(driver.troubles(time)),
+                    beat: true,
+                    ..Reports::default()
+                };
                 let _ = self.notifier.send(Notice::Report(reports));
             }
         }

@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     agent, analyze, apply, bench, benchmark, broker, completions, config, delete, demo, describe, doctor, element,
     events, explain, get, lab, ledger, login, plan, policy, provision, reproduce, requests, schema, schemes, serve,
-    sim, status, token, topology, trace, tune, verify, what_if,
+    sim, status, token, top, topology, trace, tune, verify, what_if,
 };
 use crate::exit;
 
@@ -39,6 +39,7 @@ pub(crate) enum Command {
     Up(Box<element::UpArgs>),
     Events(Box<events::EventsArgs>),
     Status(Box<status::StatusArgs>),
+    Top(Box<top::TopArgs>),
     #[command(subcommand)]
     Token(Box<token::TokenCommand>),
     Verify(Box<verify::VerifyArgs>),

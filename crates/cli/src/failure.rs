@@ -22,6 +22,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// Something that should work did not.
     Internal(String),
+    /// Somebody stopped it before there were results.
+    Stopped,
     /// Nobody reads the output any more.
     ClosedPipe,
 }
@@ -32,6 +34,7 @@ impl Failure {
         match self {
             Self::Input(_) | Self::Problems(_) | Self::Located(_) | Self::Usage(_) => Exit::BadInput,
             Self::Internal(_) => Exit::Internal,
+            Self::Stopped => Exit::Stopped,
             Self::ClosedPipe => Exit::Fine,
         }
     }
@@ -49,6 +52,7 @@ impl fmt::Display for Failure {
             }
             Self::Located(message) => f.write_str(message),
             Self::Usage(message) | Self::Internal(message) => write!(f, "error: {message}"),
+            Self::Stopped => f.write_str("stopped before it was done; nothing of it is left"),
             Self::ClosedPipe => Ok(()),
         }
     }
@@ -62,6 +66,7 @@ impl From<Error> for Failure {
             Error::Located(message) => Self::Located(message),
             Error::Usage(message) => Self::Usage(message),
             Error::Internal(message) => Self::Internal(message),
+            Error::Stopped => Self::Stopped,
             Error::Write(error) => error.into(),
             other => Self::Internal(other.to_string()),
         }

@@ -47,7 +47,7 @@ pub use policy::{
 };
 pub use shared::SharedError;
 pub use tenant::{Quota, Tenant, Vm, VmPlacement};
-pub use wayleave_wire::Demand;
+pub use wayleave_wire::{Demand, LONGEST_WAIT, Waiting, wire_bytes};
 
 use std::fmt;
 

@@ -128,6 +128,13 @@ pub enum Command {
         /// What somebody had changed there, and is again as it was installed.
         repairs: Vec<String>,
     },
+    /// Everything was removed from a node (`wayleave agent down`), and nobody speaks for it until it begins another session.
+    Leave {
+        /// The host or switch.
+        node: String,
+        /// Of its session.
+        epoch: u64,
+    },
     /// The agent of a node says which of its links have no carrier.
     See {
         /// The host or switch.

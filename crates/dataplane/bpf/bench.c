@@ -22,7 +22,7 @@ int again(struct __sk_buff *skb)
 	if (!first || data + HEAD > end)
 		return -1;
 	COPY(data, first, HEAD);
-	return from_endpoint(skb, skb->ifindex);
+	return from_endpoint(skb, skb->ifindex, 0);
 }
 
 SEC("classifier")

@@ -9,7 +9,9 @@
 MAP(settings, BPF_MAP_TYPE_ARRAY, 1, 0, u32, struct settings);
 MAP(counters, BPF_MAP_TYPE_PERCPU_ARRAY, 1, 0, u32, struct counts);
 MAP(endpoints, BPF_MAP_TYPE_HASH, 1024, BPF_F_NO_PREALLOC, u32, struct endpoint);
-MAP(local, BPF_MAP_TYPE_HASH, 1024, BPF_F_NO_PREALLOC, struct mac, u32);
+MAP(local, BPF_MAP_TYPE_HASH, 1024, BPF_F_NO_PREALLOC, struct mac, struct target);
+MAP(groups, BPF_MAP_TYPE_HASH, 1024, BPF_F_NO_PREALLOC, u32, struct group);
+MAP(strangers, BPF_MAP_TYPE_LRU_HASH, 1024, 0, struct stranger, u64);
 MAP(classes, BPF_MAP_TYPE_HASH, 65536, BPF_F_NO_PREALLOC, struct class, struct contracts);
 MAP(classes6, BPF_MAP_TYPE_HASH, 65536, BPF_F_NO_PREALLOC, struct class6, struct contracts);
 MAP(rules, BPF_MAP_TYPE_ARRAY, 4096, 0, u32, struct rule);
@@ -60,6 +62,19 @@ INLINE int send(struct __sk_buff *skb, const struct settings *settings, u32 ifin
 	return redirect(ifindex, 0);
 }
 
+/* Delivers to an endpoint of this host, with the tag that its frames have on its interface. */
+INLINE int hand_over(struct __sk_buff *skb, const struct settings *settings, const struct target *to, enum reason reason)
+{
+	u32 ifindex = to->ifindex;
+
+	skb->priority = 0;
+	if (UNLIKELY(to->vlan) && vlan_push(skb, BE16(TYPE_TAG), to->vlan))
+		return drop(FAILED);
+	count(reason);
+	return send(skb, settings, ifindex);
+}
+
+#include "carry.h"
 #include "delay.h"
 #include "filter.h"
 
@@ -338,15 +353,11 @@ INLINE int carry_out(struct __sk_buff *skb, const struct settings *settings, con
 INLINE int deliver_locally(struct __sk_buff *skb, const struct settings *settings, const u8 *destination)
 {
 	struct mac mac = {};
-	u32 *ifindex;
+	struct target *to;
 
 	COPY(mac.of, destination, 6);
-	ifindex = map_lookup(&local, &mac);
-	if (!ifindex)
-		return drop(NO_ROUTE);
-	skb->priority = 0;
-	count(LOCAL);
-	return send(skb, settings, *ifindex);
+	to = map_lookup(&local, &mac);
+	return to ? hand_over(skb, settings, to, LOCAL) : drop(NO_ROUTE);
 }
 
 /* Without a contract: the lowest class of every link, or nothing. */
@@ -355,20 +366,18 @@ CHECKED_ONCE int without_contract(struct __sk_buff *skb, const struct settings *
 {
 	struct mac mac = {};
 	struct routes *routes;
+	struct target *to;
 	struct route route;
-	u32 *ifindex, at;
+	u32 at;
 
 	if (!settings || !packet || !macs)
 		return drop(FAILED);
 	if (settings->unmatched)
 		return drop(UNMATCHED);
 	COPY(mac.of, macs->destination, 6);
-	ifindex = map_lookup(&local, &mac);
-	if (ifindex) {
-		skb->priority = 0;
-		count(LOCAL);
-		return send(skb, settings, *ifindex);
-	}
+	to = map_lookup(&local, &mac);
+	if (to)
+		return hand_over(skb, settings, to, LOCAL);
 	routes = map_lookup(&best_effort, &mac);
 	if (!routes || !routes->n)
 		return drop(NO_ROUTE);
@@ -405,9 +414,10 @@ INLINE int wait(struct __sk_buff *skb, const struct settings *settings, u32 hold
 	return UNLIKELY(settings->now) ? send(skb, settings, holder) : redirect(holder, 0);
 }
 
-INLINE int from_endpoint(struct __sk_buff *skb, u32 ifindex)
+/* `is_cut`: it was part of a super-frame, whose tag is gone already. */
+INLINE int from_endpoint(struct __sk_buff *skb, u32 ifindex, int is_cut)
 {
-	u32 zero = 0, length = skb->len;
+	u32 zero = 0, length;
 	struct settings *settings_ = map_lookup(&settings, &zero);
 	struct endpoint *endpoint = map_lookup(&endpoints, &ifindex);
 	struct contract contract = {};
@@ -418,6 +428,9 @@ INLINE int from_endpoint(struct __sk_buff *skb, u32 ifindex)
 
 	if (!settings_ || !endpoint)
 		return drop(NO_ENDPOINT);
+	if (UNLIKELY(endpoint->vlan) && !is_cut && !take_tag(skb, endpoint->vlan))
+		return drop(FORGED);
+	length = skb->len;
 	if (UNLIKELY(skb->gso_size)) {
 		if (!settings_->splitter)
 			return drop(OVERSIZED);
@@ -435,13 +448,18 @@ INLINE int from_endpoint(struct __sk_buff *skb, u32 ifindex)
 	default:
 		return drop(MALFORMED);
 	}
-	if (!same_mac(macs.source, endpoint->mac))
-		return drop(SPOOFED);
-	if (macs.destination[0] & 1)
-		return drop(MULTICAST);
 	packet.ifindex = ifindex;
-	if (!endpoint->n_masks || !classify(endpoint, &packet, &contract))
+	if (!same_mac(macs.source, endpoint->mac)) {
+		note_stranger(&packet, &macs, WRONG_MAC);
+		return drop(SPOOFED);
+	}
+	if (macs.destination[0] & 1)
+		return carry(skb, settings_, &packet, &macs);
+	if (!endpoint->n_masks || !classify(endpoint, &packet, &contract)) {
+		if (UNLIKELY(endpoint->names_source && packet.is_ip))
+			note_stranger(&packet, &macs, UNNAMED_SOURCE);
 		return without_contract(skb, settings_, &packet, &macs);
+	}
 	now = time_of(settings_);
 	/* Kernels before 6.3 want to see that a function is given no memory that was never written. */
 	ZERO(order.routes + 1, sizeof(order.routes) - sizeof(order.routes[0]));
@@ -472,7 +490,7 @@ INLINE int from_holder(struct __sk_buff *skb)
 	u64 now;
 
 	if (skb->priority >> 16 != WAITING)
-		return from_endpoint(skb, skb->mark);
+		return from_endpoint(skb, skb->mark, 1);
 	if (!settings_ || load_bytes(skb, 0, head, 12))
 		return drop(MALFORMED);
 	COPY(macs.destination, head, 6);
@@ -494,8 +512,9 @@ INLINE int from_holder(struct __sk_buff *skb)
 
 INLINE int from_network(struct __sk_buff *skb)
 {
-	u32 zero = 0, *ifindex, inline_tag = 0;
+	u32 zero = 0, inline_tag = 0;
 	struct settings *settings_ = map_lookup(&settings, &zero);
+	struct target *to;
 	struct mac mac = {};
 	struct pair macs;
 	u16 type, number = 0;
@@ -526,8 +545,8 @@ INLINE int from_network(struct __sk_buff *skb)
 		return drop(TAGGED);
 	}
 	COPY(mac.of, macs.destination, 6);
-	ifindex = map_lookup(&local, &mac);
-	if (!ifindex) {
+	to = map_lookup(&local, &mac);
+	if (!to) {
 		/* The host's own stack; a tag is nothing that it knows. */
 		if (is_numbered)
 			return drop(TAGGED);
@@ -542,16 +561,14 @@ INLINE int from_network(struct __sk_buff *skb)
 		note_arrival(skb, inline_tag, time_of(settings_));
 	if (is_numbered && vlan_pop(skb))
 		return drop(FAILED);
-	skb->priority = 0;
-	count(DELIVERED);
-	return send(skb, settings_, *ifindex);
+	return hand_over(skb, settings_, to, DELIVERED);
 }
 
 #ifndef MEASURED
 SEC("classifier")
 int endpoint(struct __sk_buff *skb)
 {
-	return from_endpoint(skb, skb->ifindex);
+	return from_endpoint(skb, skb->ifindex, 0);
 }
 
 SEC("classifier")

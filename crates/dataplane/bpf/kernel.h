@@ -41,6 +41,7 @@ static long (*load_bytes)(const void *skb, u32 offset, void *to, u32 size) = (vo
 static long (*pull_data)(struct __sk_buff *skb, u32 size) = (void *)BPF_FUNC_skb_pull_data;
 static long (*grow_head)(struct __sk_buff *skb, u32 size, u64 flags) = (void *)BPF_FUNC_skb_change_head;
 static long (*vlan_pop)(struct __sk_buff *skb) = (void *)BPF_FUNC_skb_vlan_pop;
+static long (*vlan_push)(struct __sk_buff *skb, u16 protocol, u16 tci) = (void *)BPF_FUNC_skb_vlan_push;
 static long (*redirect)(u32 ifindex, u64 flags) = (void *)BPF_FUNC_redirect;
 static long (*clone_redirect)(struct __sk_buff *skb, u32 ifindex, u64 flags) = (void *)BPF_FUNC_clone_redirect;
 static long (*lock)(struct bpf_spin_lock *lock) = (void *)BPF_FUNC_spin_lock;
@@ -59,6 +60,7 @@ static long (*unlock)(struct bpf_spin_lock *lock) = (void *)BPF_FUNC_spin_unlock
 /* IEEE 802 numbers (EtherTypes). */
 #define TYPE_IPV4 0x0800
 #define TYPE_IPV6 0x86dd
+#define TYPE_ARP 0x0806
 #define TYPE_TAG 0x8100 /* 802.1Q: one for each switch of the route */
 #define TYPE_SEQUENCE 0x88a8 /* 802.1ad: the number of a packet that has copies */
 

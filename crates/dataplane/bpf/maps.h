@@ -8,6 +8,7 @@
 #define MAX_TAGS 12
 #define MAX_MASKS 16
 #define MAX_SAME 4
+#define MAX_GROUP 64
 #define WAITS 16
 #define SHORTEST_WAIT_US 125
 #define HISTORY_BITS 32768 /* IEEE 802.1CB: half of the sequence space */
@@ -36,6 +37,7 @@ enum reason {
 	QUEUE_FULL,
 	WITHDRAWN,
 	SPLIT,
+	CARRIED,
 	REASONS
 };
 
@@ -56,9 +58,18 @@ struct settings {
 struct endpoint {
 	u8 mac[6];
 	u8 n_masks;
-	u8 padding;
+	u8 names_source; /* whether a contract of it says which source address its packets have */
 	u8 masks[MAX_MASKS]; /* most fields first */
 	u8 fields[MAX_MASKS]; /* how many each has */
+	u16 vlan; /* the VLAN of the tenant's frames, on its interface only; 0: they have no tag */
+	u16 padding;
+};
+
+/* Where frames for an address of this host leave. */
+struct target {
+	u32 ifindex;
+	u16 vlan;
+	u16 padding;
 };
 
 /* Which fields of a class count. */
@@ -151,6 +162,29 @@ struct bucket {
 struct mac {
 	u8 of[6];
 	u16 padding;
+};
+
+/* Those who get a copy of what an endpoint asks all: ARP, DHCP, neighbours and routers of IPv6. Those on its own host first, then those with
+ * fewest tags, because a frame can grow from one copy to the next, but not shrink. */
+struct group {
+	u32 n;
+	u32 padding;
+	u64 due; /* by when all that were carried are paid for, at one each CARRY_EVERY_NS */
+	struct mac of[MAX_GROUP];
+};
+
+#define CARRY_EVERY_NS 10000000ull
+#define CARRY_AHEAD_NS 320000000ull /* a host that boots asks some ten times at once */
+
+/* Somebody whose packets are not as they were declared. */
+enum strange { WRONG_MAC = 1, UNNAMED_SOURCE };
+
+struct stranger {
+	u32 ifindex;
+	u8 mac[6];
+	u8 why;
+	u8 is_ip; /* 0, 4 or 6 */
+	u32 source[4];
 };
 
 struct pair {

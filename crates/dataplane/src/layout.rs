@@ -14,7 +14,12 @@ pub(crate) const MOST_MASKS: usize = 16;
 pub(crate) const MOST_SAME: usize = 4;
 
 pub(crate) const SETTINGS: usize = 32;
-pub(crate) const ENDPOINT: usize = 40;
+pub(crate) const ENDPOINT: usize = 44;
+pub(crate) const TARGET: usize = 8;
+/// Those who get a copy of what an endpoint asks all.
+pub(crate) const MOST_MEMBERS: usize = 64;
+pub(crate) const GROUP: usize = 16 + MAC * MOST_MEMBERS;
+pub(crate) const STRANGER: usize = 28;
 pub(crate) const CLASS: usize = 24;
 pub(crate) const CLASS6: usize = 48;
 pub(crate) const CONTRACTS: usize = 16 * MOST_SAME;
@@ -87,12 +92,38 @@ impl Settings {
     }
 }
 
-/// `struct endpoint`; masks with most fields first.
-pub(crate) fn endpoint(mac: Mac, masks: &[u8]) -> [u8; ENDPOINT] {
+/// `struct endpoint`; masks with most fields first. `vlan` is 0 where frames have no tag.
+pub(crate) fn endpoint(mac: Mac, vlan: u16, masks: &[u8]) -> [u8; ENDPOINT] {
     let fields: Vec<u8> = masks.iter().map(|mask| mask.count_ones() as u8).collect();
-    let mut writer = Writer::new().put(&mac.bytes()).put(&[masks.len() as u8, 0]).put(masks);
+    let names_source = u8::from(masks.iter().any(|mask| mask & NAMES_SOURCE != 0));
+    let mut writer = Writer::new().put(&mac.bytes()).put(&[masks.len() as u8, names_source]).put(masks);
     writer.at = 8 + MOST_MASKS;
-    writer.put(&fields).done()
+    writer = writer.put(&fields);
+    writer.at = 8 + 2 * MOST_MASKS;
+    writer.put(&vlan.to_ne_bytes()).done()
+}
+
+/// The VLAN of a `struct endpoint`; 0: none.
+pub(crate) fn endpoint_vlan(bytes: &[u8; ENDPOINT]) -> u16 {
+    let at = 8 + 2 * MOST_MASKS;
+    u16::from_ne_bytes([bytes[at], bytes[at + 1]])
+}
+
+/// `struct target`.
+pub(crate) fn target(ifindex: u32, vlan: u16) -> [u8; TARGET] {
+    Writer::new().u32(ifindex).put(&vlan.to_ne_bytes()).done()
+}
+
+/// `struct group`, of which nothing was carried yet.
+pub(crate) fn group(members: &[Mac]) -> [u8; GROUP] {
+    let members = members.get(..MOST_MEMBERS).unwrap_or(members);
+    let head = Writer::new().u32(members.len() as u32).u32(0).u64(0);
+    members.iter().fold(head, |writer, &member| writer.put(&mac(member))).done()
+}
+
+/// The members of a `struct group`, as bytes.
+pub(crate) fn members_of(bytes: &[u8; GROUP]) -> (u32, &[u8]) {
+    (u32_at(bytes, 0), &bytes[16..])
 }
 
 /// The address of a `struct endpoint`.
@@ -104,6 +135,9 @@ pub(crate) fn endpoint_mac(bytes: &[u8; ENDPOINT]) -> Mac {
 pub(crate) fn mac(mac: Mac) -> [u8; MAC] {
     Writer::new().put(&mac.bytes()).done()
 }
+
+/// `MASK_SOURCE` of maps.h.
+const NAMES_SOURCE: u8 = 8;
 
 /// Which fields a selector gives: `MASK_...` of maps.h.
 fn mask_of(selector: &Selector) -> u8 {

@@ -22,6 +22,8 @@ pub(crate) static HOST: &[u8] = aya::include_bytes_aligned!("../bpf/objects/host
 static SWITCH: &[u8] = aya::include_bytes_aligned!("../bpf/objects/switch.o");
 /// The host's program once more, in a form that can be repeated on one frame; for measurements only.
 pub(crate) static BENCH: &[u8] = aya::include_bytes_aligned!("../bpf/objects/bench.o");
+/// The registers of uFAB-C, compiled.
+pub(crate) static UFAB: &[u8] = aya::include_bytes_aligned!("../bpf/objects/ufab.o");
 /// A hash of the sources that the objects were compiled of.
 const SOURCES: &str = include_str!("../bpf/objects/sources.sha256");
 

@@ -21,6 +21,7 @@ mod share;
 mod shared;
 pub mod table;
 pub mod text;
+mod waits;
 
 pub use claim::{claim, claimed_shares};
 pub use context::{Context, Names};

@@ -11,6 +11,7 @@ use wayleave_units::Time;
 use crate::context::{Context, routes};
 use crate::sentences;
 use crate::shapes::{self, BindingShape, HopShape, TermShape};
+use crate::waits::longest_wait;
 
 /// Which event asked for a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +94,9 @@ pub struct RequestShape<'a> {
     reserved: Option<Reserved>,
     route: Option<Vec<HopShape<'a>>>,
     bound_ns: Option<u64>,
+    /// The longest that a packet waits for tokens on a Linux host before that, if it exceeds the contract.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    longest_wait_ns: Option<u64>,
     terms: Vec<TermShape<'a>>,
     /// The further routes of a protected contract.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -155,6 +159,7 @@ impl<'a> RequestShape<'a> {
             reserved: None,
             route: None,
             bound_ns: None,
+            longest_wait_ns: None,
             terms: Vec::new(),
             copies: Vec::new(),
             shared: None,
@@ -176,6 +181,7 @@ impl<'a> RequestShape<'a> {
                 });
                 shape.route = Some(shapes::hops(network, &decision.route));
                 shape.bound_ns = Some(decision.bound.as_nanos());
+                shape.longest_wait_ns = longest_wait(context, decision).map(Time::as_nanos);
                 shape.terms = shapes::terms(network, &context.scheme.terms(decision.flow));
                 let starts = decided.starts.map_or(&[][..], |starts| &starts.moves);
                 shape.moved = decision

@@ -42,10 +42,41 @@ pub fn plain_table(headings: &[&str], layout: Layout) -> Table {
         if index < last {
             column.set_constraint(ColumnConstraint::ContentWidth);
         } else {
-            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(24)));
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(LAST)));
         }
     }
     table
+}
+
+/// The last column has at least so much.
+const LAST: u16 = 24;
+
+/// A column that is broken into lines has at least so much: most words fit.
+const NARROWEST: u16 = 12;
+
+/// Where what stands before the last column leaves no place for it, all columns are broken into lines: those that are narrower than an equal part of
+/// what is left keep their width.
+fn fit(table: &mut Table) {
+    let widths = table.column_max_content_widths();
+    let (Some(width), Some((&last, others))) = (table.width(), widths.split_last()) else { return };
+    let gaps = 2 * others.len();
+    if others.iter().map(|&other| usize::from(other)).sum::<usize>() + gaps + usize::from(last.min(LAST))
+        <= width.into()
+    {
+        return;
+    }
+    let mut order: Vec<usize> = (0..widths.len()).collect();
+    order.sort_by_key(|&column| widths[column]);
+    let mut left = usize::from(width).saturating_sub(gaps);
+    for (place, &column) in order.iter().enumerate() {
+        let part = (left / (order.len() - place)).max(NARROWEST.into());
+        let own = widths[column].min(u16::try_from(part).unwrap_or(u16::MAX));
+        left = left.saturating_sub(own.into());
+        let gap = if column + 1 == widths.len() { 0 } else { 2 };
+        if let Some(column) = table.column_mut(column) {
+            column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(own + gap)));
+        }
+    }
 }
 
 /// Prints a table without the spaces at the ends of its lines; spaces that must not break are spaces again.
@@ -53,6 +84,7 @@ pub fn plain_table(headings: &[&str], layout: Layout) -> Table {
 /// # Errors
 /// If it cannot be written.
 pub fn write_table(out: &mut impl Write, table: &mut Table) -> io::Result<()> {
+    fit(table);
     for line in table.lines() {
         writeln!(out, "{}", line.replace('\u{a0}', " ").trim_end())?;
     }
@@ -77,4 +109,47 @@ pub fn write_wrapped(out: &mut impl Write, text: &str) -> io::Result<()> {
         line.push_str(word);
     }
     writeln!(out, "  {line}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(rows: &[[&str; 4]]) -> Vec<String> {
+        let mut table = plain_table(
+            &["system", "what is broken, and the slowest packet", "how long they are short", "says"],
+            Layout::default(),
+        );
+        for row in rows {
+            table.add_row(*row);
+        }
+        let mut out = Vec::new();
+        write_table(&mut out, &mut table).unwrap();
+        String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn wide_columns_are_broken_and_never_touch() {
+        let long = "220 of 304 contracts; 2.73 of the deadline at most; none lost";
+        let lines = lines(&[["ECMP+DCTCP", long, long, long], ["ECMP+CUBIC", "0", long, "1.00"]]);
+        assert!(lines.iter().all(|line| line.chars().count() <= 100), "{lines:#?}");
+        assert!(lines.iter().any(|line| line.starts_with("ECMP+DCTCP  220 of 304")), "{lines:#?}");
+        // Second columns begin at one place, behind two spaces.
+        let second = lines[0].find("what").unwrap();
+        for line in &lines {
+            let gap = line.get(second - 2..second);
+            assert!(gap.is_none_or(|gap| gap == "  "), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn where_only_the_last_column_is_long_only_it_is_broken() {
+        let long = "a sentence that is longer than what is left of a line of one hundred columns, even where nothing stands before it";
+        let lines = lines(&[["one", "1", "2", long]]);
+        assert!(
+            lines[0].contains("what is broken, and the slowest packet  how long they are short  says"),
+            "{lines:#?}"
+        );
+        assert!(lines.len() > 3, "{lines:#?}");
+    }
 }

@@ -18,7 +18,7 @@ pub(crate) const AGENT_SPEC: Shape = Shape {
 };
 pub(crate) const AGENT_NODE: Shape =
     Shape { what: "a node", keys: &["node", "tokenFile", "netns", "interfaces", "endpoints"] };
-pub(crate) const ENDPOINT: Shape = Shape { what: "an endpoint", keys: &["vm", "host", "interface"] };
+pub(crate) const ENDPOINT: Shape = Shape { what: "an endpoint", keys: &["vm", "host", "interface", "vlan"] };
 
 /// What becomes of packets that belong to no contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,7 +75,16 @@ pub struct AgentNode {
     /// Interfaces by the names of links that leave it; where none leaves by an interface, of the one that enters by it.
     pub interfaces: BTreeMap<String, String>,
     /// Interfaces of VMs (`tenant:name`) and of the host itself (`host:name`).
-    pub endpoints: BTreeMap<String, String>,
+    pub endpoints: BTreeMap<String, AgentEndpoint>,
+}
+
+/// Where an endpoint is attached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentEndpoint {
+    /// The host's end of its interface.
+    pub interface: String,
+    /// The VLAN whose tag its frames have there; they have none if none is given.
+    pub vlan: Option<u16>,
 }
 
 /// Reads an agent's file.
@@ -93,7 +102,7 @@ pub struct AgentNode {
 /// ";
 /// let agent = read_agent(&Source::new("agent.yaml", text))?;
 /// assert_eq!(agent.nodes[0].interfaces["h1->s1"], "eth1");
-/// assert_eq!(agent.nodes[0].endpoints["acme:web"], "tap0");
+/// assert_eq!(agent.nodes[0].endpoints["acme:web"].interface, "tap0");
 /// # Ok::<(), wayleave_formats::InputErrors>(())
 /// ```
 ///
@@ -181,8 +190,8 @@ fn node(entry: &Node<'_>, before: &[AgentNode], problems: &mut Problems<'_>) -> 
     let mut endpoints = BTreeMap::new();
     let list = fields.get("endpoints").and_then(|node| node.expect_list("endpoints", problems)).unwrap_or_default();
     for item in list {
-        if let Some((endpoint, interface)) = endpoint(item, &name, problems)
-            && endpoints.insert(endpoint, interface).is_some()
+        if let Some((endpoint, attached)) = endpoint(item, &name, problems)
+            && endpoints.insert(endpoint, attached).is_some()
         {
             problems.report(ProblemKind::DuplicateName, item.span, || "this endpoint stands above already");
         }
@@ -217,7 +226,7 @@ fn interfaces(node: &Node<'_>, problems: &mut Problems<'_>) -> BTreeMap<String, 
     interfaces
 }
 
-fn endpoint(node: &Node<'_>, host: &str, problems: &mut Problems<'_>) -> Option<(String, String)> {
+fn endpoint(node: &Node<'_>, host: &str, problems: &mut Problems<'_>) -> Option<(String, AgentEndpoint)> {
     let fields = Fields::read(node, &ENDPOINT, problems)?;
     fields.require_all(["interface"], problems);
     let (vm, own) = (fields.text("vm", problems), fields.text("host", problems));
@@ -243,5 +252,16 @@ fn endpoint(node: &Node<'_>, host: &str, problems: &mut Problems<'_>) -> Option<
             return None;
         }
     };
-    Some((name, fields.text("interface", problems)?.to_owned()))
+    let vlan = vlan(&fields, problems);
+    Some((name, AgentEndpoint { interface: fields.text("interface", problems)?.to_owned(), vlan }))
+}
+
+/// The number of a VLAN (IEEE 802.1Q: 0 and 4095 are none).
+fn vlan(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<u16> {
+    let node = fields.get("vlan")?;
+    let vlan = node.text().and_then(|text| text.parse().ok()).filter(|vlan| (1..=4094).contains(vlan));
+    if vlan.is_none() {
+        problems.report(ProblemKind::BadValue, node.span, || "the number of a VLAN is expected, 1 to 4094");
+    }
+    vlan
 }

@@ -169,6 +169,7 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
         ("flow-file", &sc::IMPORT),
         ("outage", &sc::OUTAGE),
         ("record", &sc::RECORD),
+        ("reserved-link", &sc::RESERVED),
         ("sweep", &sc::SWEEP),
     ] {
         assert_same_keys(&scenario, &format!("/$defs/{name}"), shape);

@@ -11,6 +11,7 @@ use wayleave_topology::NodeKind;
 
 use crate::error::LabError;
 use crate::plan::LabPlan;
+use crate::stop::Stop;
 
 /// How many namespaces are configured at once.
 const WORKERS: usize = 4;
@@ -24,7 +25,8 @@ struct Inside<'a> {
 }
 
 /// Makes namespaces and links, gives every port its queues, and starts the switches.
-pub(crate) fn build(plan: &LabPlan, pins: &Path) -> Result<(), LabError> {
+pub(crate) fn build(plan: &LabPlan, pins: &Path, stop: &Stop) -> Result<(), LabError> {
+    stop.check()?;
     Namespace::create(plan.namespaces())?;
     let mut links = Batch::ip();
     let endpoints = plan.endpoints.iter().map(|endpoint| [&endpoint.inside, &endpoint.outside]);
@@ -33,8 +35,10 @@ pub(crate) fn build(plan: &LabPlan, pins: &Path) -> Result<(), LabError> {
     }
     links.run(&Namespace::here())?;
     let pass = pin_pass(pins)?;
+    stop.check()?;
     each(&insides(plan, &pass)?, Inside::configure)?;
     for switch in plan.switches() {
+        stop.check()?;
         LinuxSwitch::open(Namespace::open(&switch.namespace)?, &pins.join(switch.file_name()))?
             .configure(&switch.ports)?;
     }

@@ -82,6 +82,7 @@ impl Lab {
             if !is_alive(controller.pid) || start.elapsed() > PATIENCE {
                 return Err(self.ended(CONTROLLER));
             }
+            self.stop().check()?;
             sleep(Duration::from_millis(10));
         }
     }
@@ -98,6 +99,7 @@ impl Lab {
         let agents = agents.collect::<Result<Vec<_>, _>>()?;
         let start = Instant::now();
         while start.elapsed() < SETTLING {
+            self.stop().check()?;
             if let Some(ended) = agents.iter().find(|agent| !is_alive(agent.pid)) {
                 return Err(self.ended(&ended.name));
             }

@@ -77,6 +77,8 @@ pub enum LabError {
     Controller(String),
     /// The controller did not take what it was told.
     Refused(String),
+    /// Somebody has asked to stop (Ctrl-C).
+    Stopped,
     /// A program of the lab ended before it was ready.
     Ended {
         /// Its name.
@@ -129,6 +131,7 @@ impl fmt::Display for LabError {
             }
             Self::Controller(why) => f.write_str(why),
             Self::Refused(said) => write!(f, "the controller refused the VMs of the lab: {said}"),
+            Self::Stopped => f.write_str("stopped before it was done"),
             Self::Ended { program, said } => write!(
                 f,
                 "{program} ended before it was ready; the last that it said:

@@ -7,6 +7,8 @@
 //! - [`traffic`] sends real packets from endpoint to endpoint and measures them; [`Sentinel`] tells what the machine did to them.
 
 mod build;
+mod capture;
+mod check;
 mod clock;
 mod control;
 mod error;
@@ -18,9 +20,12 @@ mod scale;
 mod sentinel;
 mod state;
 mod status;
+mod stop;
 pub mod traffic;
 mod up;
 
+pub use capture::{Place, pcap_head, pcap_record};
+pub use check::{Checked, Probe, Sighting, check};
 pub use control::Control;
 pub use error::LabError;
 pub use names::LabName;
@@ -30,4 +35,5 @@ pub use scale::{FRAMES, HOST_FRAMES, ScaleError, scaled};
 pub use sentinel::{Sentinel, Stall, Stalls};
 pub use state::Stage;
 pub use status::{NodeStatus, Status};
+pub use stop::Stop;
 pub use up::{Lab, Labs, Removed, UpOptions};

@@ -1,6 +1,7 @@
 //! What a lab remembers of itself: a folder with a file that is written before anything is made, so that whatever a crash leaves can be
 //! found and taken away.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
@@ -25,6 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub enum Stage {
     /// It is being made, or was left half made.
     Building,
+    /// Its network is there; its controller and agents are being started, or were left half started.
+    Starting,
     /// Everything is there.
     Up,
 }
@@ -39,6 +42,15 @@ pub(crate) struct State {
     pub(crate) endpoints: Vec<EndpointSpec>,
     /// Every namespace that there is or was to be.
     pub(crate) namespaces: Vec<String>,
+    /// The process that makes it, as long as it is not up.
+    #[serde(default)]
+    pub(crate) maker: i32,
+    /// The programs that were started for it.
+    #[serde(default)]
+    pub(crate) programs: BTreeSet<String>,
+    /// A link whose cable a run has cut, and not joined again.
+    #[serde(default)]
+    pub(crate) cut: Option<String>,
 }
 
 /// The folder of one lab.
@@ -108,6 +120,14 @@ impl Folder {
         let wrong = |why: String| LabError::State { file: file.clone(), why };
         let text = fs::read_to_string(&file).map_err(|error| wrong(error.to_string()))?;
         serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))
+    }
+
+    /// Changes what is remembered.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut State)) -> Result<(), LabError> {
+        let mut state = self.read()?;
+        let before = state.clone();
+        change(&mut state);
+        if state == before { Ok(()) } else { self.write(&state) }
     }
 
     /// Takes the lock of the lab. Who holds it, makes or removes the lab.

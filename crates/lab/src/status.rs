@@ -1,12 +1,14 @@
 //! How a lab is.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 use wayleave_dataplane::net::{Namespace, QueueCounters, queue_counters};
 use wayleave_topology::NodeKind;
 
 use crate::error::LabError;
 use crate::names::LabName;
-use crate::processes::{Process, running};
+use crate::processes::{Process, is_alive, running};
 use crate::state::Stage;
 use crate::up::Labs;
 
@@ -23,6 +25,14 @@ pub struct Status {
     pub missing: Vec<String>,
     /// Programs that run.
     pub programs: Vec<Process>,
+    /// Programs that were started, and have ended.
+    pub ended: Vec<String>,
+    /// Where its logs are.
+    pub folder: PathBuf,
+    /// Whether somebody makes it now.
+    pub is_being_made: bool,
+    /// The link whose cable a run has cut, and not joined again.
+    pub cut: Option<String>,
     /// Its nodes; none if it is half made.
     pub nodes: Vec<NodeStatus>,
     /// Its endpoints: name and address.
@@ -49,6 +59,7 @@ impl Labs {
     pub fn status(&self, name: &LabName) -> Result<Status, LabError> {
         let folder = self.find(name)?;
         let state = folder.read()?;
+        let programs = running(&folder);
         let missing: Vec<String> = state.namespaces.iter().filter(|one| !Namespace::exists(one)).cloned().collect();
         let (mut nodes, mut endpoints) = (Vec::new(), Vec::new());
         if state.stage == Stage::Up && missing.is_empty() {
@@ -65,7 +76,11 @@ impl Labs {
             topology: state.topology,
             namespaces: state.namespaces.len(),
             missing,
-            programs: running(&folder),
+            ended: state.programs.into_iter().filter(|name| programs.iter().all(|one| one.name != *name)).collect(),
+            is_being_made: state.stage != Stage::Up && is_alive(state.maker),
+            cut: state.cut,
+            folder: folder.path().to_owned(),
+            programs,
             nodes,
             endpoints,
         })

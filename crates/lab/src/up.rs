@@ -1,5 +1,6 @@
 //! Making a lab, finding it again, and taking it away.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,7 @@ use crate::names::LabName;
 use crate::plan::{EndpointSpec, LabPlan};
 use crate::processes::{Process, Program, start, stop};
 use crate::state::{Folder, Stage, State, is_mounted};
+use crate::stop::Stop;
 
 /// Where labs are kept: a folder that a restart of the machine empties, as it does with namespaces.
 const BASE: &str = "/run/wayleave/lab";
@@ -23,6 +25,7 @@ const BASE: &str = "/run/wayleave/lab";
 #[derive(Clone, Debug)]
 pub struct Labs {
     base: PathBuf,
+    stop: Stop,
 }
 
 /// What a lab is to be.
@@ -44,6 +47,7 @@ pub struct Lab {
     plan: LabPlan,
     network: Network,
     folder: Folder,
+    stop: Stop,
 }
 
 /// What `down` took away.
@@ -64,7 +68,13 @@ impl Default for Labs {
 impl Labs {
     /// Labs that are kept in this folder.
     pub fn at(base: impl Into<PathBuf>) -> Self {
-        Self { base: base.into() }
+        Self { base: base.into(), stop: Stop::default() }
+    }
+
+    /// The same; what is made or run ends early when somebody asks.
+    #[must_use]
+    pub fn stopping(self, stop: Stop) -> Self {
+        Self { stop, ..self }
     }
 
     /// The names of all labs, also of those that are half made.
@@ -91,9 +101,11 @@ impl Labs {
         if made.is_err() {
             // The first error says more than what may go wrong here.
             let _ = self.down(name);
+            // Tools that Ctrl-C has ended are no trouble of their own.
+            self.stop.check()?;
         }
         made?;
-        Ok(Lab { plan, network: (*network).clone(), folder })
+        Ok(Lab { plan, network: (*network).clone(), folder, stop: self.stop.clone() })
     }
 
     fn make(
@@ -110,6 +122,9 @@ impl Labs {
             topology: topology.to_owned(),
             endpoints: endpoints.to_vec(),
             namespaces: plan.namespaces().map(str::to_owned).collect(),
+            maker: std::process::id() as i32,
+            programs: BTreeSet::new(),
+            cut: None,
         };
         folder.write(&state)?;
         let file = folder.topology();
@@ -117,7 +132,7 @@ impl Labs {
             .map_err(|error| LabError::io(format!("{} cannot be written", file.display()), error))?;
         mount_pins(&folder.pins())?;
         lock.share(true)?;
-        build(plan, &folder.pins())?;
+        build(plan, &folder.pins(), &self.stop)?;
         lock.share(false)?;
         state.stage = Stage::Up;
         folder.write(&state)
@@ -138,7 +153,7 @@ impl Labs {
         let source = Source::read(&file).map_err(|error| wrong(error.to_string()))?;
         let network = read_topology(&source).map_err(|error| wrong(error.to_string()))?.network;
         let plan = LabPlan::new(name.clone(), &network, &state.endpoints, address)?;
-        Ok(Lab { plan, network, folder })
+        Ok(Lab { plan, network, folder, stop: self.stop.clone() })
     }
 
     pub(crate) fn find(&self, name: &LabName) -> Result<Folder, LabError> {
@@ -208,7 +223,38 @@ impl Lab {
     /// # Errors
     /// If it cannot be started.
     pub fn start(&self, program: &Program) -> Result<Process, LabError> {
+        self.folder.change(|state| _ = state.programs.insert(program.name.clone()))?;
         start(&self.folder, program)
+    }
+
+    /// Who may ask what is done with the lab to stop.
+    pub const fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
+    /// Does what makes a lab complete beyond its network; if that is interrupted, it is known to be half made.
+    ///
+    /// # Errors
+    /// Those of the work, or if the lab's state cannot be written.
+    pub fn complete<T, E: From<LabError>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        self.stop.check()?;
+        self.folder.change(|state| (state.stage, state.maker) = (Stage::Starting, std::process::id() as i32))?;
+        let done = work()?;
+        self.folder.change(|state| state.stage = Stage::Up)?;
+        Ok(done)
+    }
+
+    /// The link whose cable a run has cut and not joined again, as when it was killed.
+    ///
+    /// # Errors
+    /// If the lab's state cannot be read.
+    pub fn cut(&self) -> Result<Option<String>, LabError> {
+        Ok(self.folder.read()?.cut)
+    }
+
+    /// Remembers which cable is cut.
+    pub(crate) fn remember_cut(&self, link: Option<&str>) -> Result<(), LabError> {
+        self.folder.change(|state| state.cut = link.map(str::to_owned))
     }
 }
 

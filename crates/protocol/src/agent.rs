@@ -8,6 +8,8 @@
 //! The controller makes these messages, the server sends them unchanged, agents keep the rules on disk and resolve names when they
 //! install them.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -154,6 +156,15 @@ pub struct Reports {
     /// Everything that was counted of each contract that the node sends. Without it nothing is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub traffic: Option<Vec<Traffic>>,
+    /// Everything that a host has counted of all packets, with a contract or without, by what became of them. Without it nothing is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub packets: Option<BTreeMap<String, u64>>,
+    /// What is wrong on the node now, one sentence each: all of it. Without it nothing changes.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub troubles: Option<Vec<String>>,
+    /// The node is taken out of service: all that was installed there has been removed, and nobody speaks for it until it begins another session.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub leaves: bool,
     /// It comes every second: if it does not come any more, the agent is silent.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub beat: bool,

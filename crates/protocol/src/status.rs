@@ -59,6 +59,9 @@ pub struct Status {
     /// The nodes whose agents have not been heard of for too long.
     #[serde(default)]
     pub silent: Vec<String>,
+    /// What agents say is wrong on their nodes, each beginning with the node.
+    #[serde(default)]
+    pub troubles: Vec<String>,
     /// What is on disk.
     pub ledger: Ledger,
 }

@@ -17,6 +17,7 @@ mod requests;
 mod schedule;
 mod sharing;
 mod sizes;
+mod tenants;
 mod traffic;
 mod validate;
 mod vms;
@@ -32,6 +33,7 @@ pub use sharing::{
     SharingError, SharingEvent, StaticLimits,
 };
 pub use sizes::{FlowSizes, PUBLISHED, SizesError};
+pub use tenants::{Bursts, FabricSettings, LatencyTenant, Minimum, SharingTenant, Tenants, TenantsError, Weight};
 pub use traffic::{
     Arrivals, Copies, Ends, FlowSpec, Offer, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic, Transport, Workload,
 };
@@ -236,4 +238,6 @@ pub struct Record {
     pub trace: Option<u64>,
     /// Whether it is measured how promises are kept: what windows have in flight on every link, and how far guarantees to receive lag behind.
     pub promises: bool,
+    /// With [`Self::promises`]: from when on it is counted what pairs carry along which path, with which weights.
+    pub carried_from: Time,
 }

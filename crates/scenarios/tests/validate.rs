@@ -148,7 +148,7 @@ fn routing_without_a_value_is_refused() {
         scenario.routing = Routing::Flowlet(flowlet::Params { gap: Time::ZERO });
     });
     assert_refused("routing", "flowcells need a size above zero", |scenario| {
-        scenario.routing = Routing::Flowcells(presto::Spreading { size: Bytes::ZERO });
+        scenario.routing = Routing::Flowcells(presto::Spreading { size: Bytes::ZERO, silence: None });
     });
 }
 

@@ -58,6 +58,12 @@ struct PacketLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct HostLabels {
+    node: String,
+    became: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct WaitLabels {
     le: String,
 }
@@ -145,6 +151,7 @@ pub(crate) struct Metrics {
     silent: Gauge,
     packets: Family<PacketLabels, Gauge>,
     waits: Family<WaitLabels, Gauge>,
+    host_packets: Family<HostLabels, Gauge>,
     down: Gauge,
     ready: Gauge,
     limited: Family<LimitLabels, Counter>,
@@ -185,6 +192,7 @@ impl Metrics {
             silent: Gauge::default(),
             packets: Family::default(),
             waits: Family::default(),
+            host_packets: Family::default(),
             down: Gauge::default(),
             ready: Gauge::default(),
             limited: Family::default(),
@@ -220,6 +228,8 @@ impl Metrics {
         );
         let help = "Packets of all contracts that waited for tokens at most so long";
         of.register("contract_waits", help, self.waits.clone());
+        let help = "Packets of a host, with a contract or without, by what became of them";
+        of.register("host_packets", help, self.host_packets.clone());
         of.register("agents_silent", "Nodes whose agents have not been heard of for too long", self.silent.clone());
         of.register("elements_down", "Links and nodes that are reported down", self.down.clone());
         of.register("ready", "1 if the ledger can be written", self.ready.clone());
@@ -270,6 +280,9 @@ impl Metrics {
     /// As Prometheus reads it. Links are looked at as the engine has last seen them.
     pub(crate) fn text(&self, network: &Network, view: &View, counted: &Counted) -> String {
         self.look_at_traffic(&counted.sum());
+        for (node, became, count) in counted.packets() {
+            self.host_packets.get_or_create(&HostLabels { node, became }).set(signed(count));
+        }
         {
             let tables = view.read();
             self.look_at_links(network, &tables);

@@ -64,7 +64,7 @@ pub mod trace;
 mod transport;
 
 pub use custom::{Custom, CustomScheme, HostPlace, SwitchFactory};
-pub use edge::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
+pub use edge::{Carried, MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
 pub use outcome::{
     Ending, FlowOutcome, LinkOutcome, Outcome, QueueCounts, QueueOutcome, ServiceOutcome, TrafficOutcome,
 };

@@ -4,12 +4,15 @@
 //! which somebody wants to send there, what the class has in flight on a link at most, and which parts divisions get. An adversary
 //! moves when everybody begins; packets say the rest. As with latency contracts, what a run shows disproves a promise, and proves none.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_scenarios::{Discipline, Scenario, ScenarioError};
-use wayleave_sim::Outcome;
+use wayleave_sim::{Carried, Outcome};
 use wayleave_topology::{LinkId, Network, NodeId};
-use wayleave_units::{Bytes, Time};
+use wayleave_units::{Bytes, Rate, Time};
 
 /// At a receiver, of one service: in any time `t` in which somebody wants to send there, at least its minimum times `t - within` arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +43,18 @@ pub struct SharePromise {
     pub weight: u64,
 }
 
+/// At a receiver, of one division that always has something to send there: at least this rate arrives, from the time on from which it is counted what pairs
+/// carry (`record.carried_from`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WeightPromise {
+    /// Whose.
+    pub service: String,
+    /// Where.
+    pub host: NodeId,
+    /// Its weight.
+    pub rate: Rate,
+}
+
 /// What was promised to the classes of a scenario.
 #[derive(Clone, Debug)]
 pub struct ClassClaim {
@@ -49,9 +64,11 @@ pub struct ClassClaim {
     pub minima: Vec<MinimumPromise>,
     /// What may be in flight.
     pub in_flight: Vec<InFlightPromise>,
-    /// Objectives.
+    /// Parts of objectives that compete everywhere.
     pub shares: Vec<SharePromise>,
-    /// By how much of its part a division may have less or more, per cent.
+    /// Weights of objectives at hosts.
+    pub weights: Vec<WeightPromise>,
+    /// By how much of its part a division may have less or more, and of its weight less, per cent.
     pub tolerance_percent: u64,
 }
 
@@ -94,6 +111,30 @@ pub enum ClassBreach {
         /// What it had.
         got: u64,
     },
+    /// A division had less than its weight somewhere.
+    Weight {
+        /// Which.
+        promise: WeightPromise,
+        /// What it had.
+        got: Rate,
+    },
+}
+
+impl fmt::Display for ClassBreach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Minimum { promise: MinimumPromise { within, .. }, lag } => {
+                write!(f, "what arrived lagged {lag} behind its minimum, promised were {within}")
+            }
+            Self::InFlight { promise: InFlightPromise { most, .. }, seen } => {
+                write!(f, "{seen} were in flight, and {most} are the bound")
+            }
+            Self::Share { due, got, .. } => write!(f, "it had {got} of 1000 parts, and {due} are its share"),
+            Self::Weight { promise: WeightPromise { rate, .. }, got } => {
+                write!(f, "it had {got}, and {rate} is its weight")
+            }
+        }
+    }
 }
 
 /// What an adversary does.
@@ -101,7 +142,7 @@ pub enum ClassBreach {
 pub enum ClassAttack {
     /// Everybody begins when the scenario says.
     AsSaid,
-    /// Every traffic begins later, by a time up to this that is drawn.
+    /// Every tenant begins later, by a time up to this that is drawn.
     Shifted {
         /// Of the draws.
         seed: u64,
@@ -123,6 +164,10 @@ pub struct ClassReport {
     pub largest_lag: u64,
     /// The same of what is in flight.
     pub largest_in_flight: u64,
+    /// The smallest part of a weight that was seen, per mille.
+    pub smallest_weight: Option<u64>,
+    /// The longest lag of each minimum, in the order of the claim.
+    pub lags: Vec<Time>,
 }
 
 impl ClassReport {
@@ -193,33 +238,45 @@ fn least_residual_percent(scenario: &Scenario) -> u64 {
 /// # Errors
 /// What is wrong with the scenario.
 pub fn verify_classes(claim: &ClassClaim, attacks: &[ClassAttack], seed: u64) -> Result<ClassReport, ScenarioError> {
-    let promises = claim.minima.len() + claim.in_flight.len() + claim.shares.len();
-    let mut report = ClassReport { promises, ..ClassReport::default() };
+    let promises = claim.minima.len() + claim.in_flight.len() + claim.shares.len() + claim.weights.len();
+    let mut report = ClassReport { promises, lags: vec![Time::ZERO; claim.minima.len()], ..ClassReport::default() };
     for &attack in attacks {
         let mut scenario = claim.scenario.clone();
         scenario.record.promises = true;
         if let ClassAttack::Shifted { seed, most } = attack {
-            let mut random = ChaCha8Rng::seed_from_u64(seed);
-            for traffic in &mut scenario.traffic {
-                let by = Time::from_nanos(random.random_range(0..=most.as_nanos()));
-                traffic.start += by;
-                traffic.stop = traffic.stop.map(|stop| stop + by);
-            }
+            shift(&mut scenario, seed, most);
         }
         let outcome = wayleave_sim::run(&scenario, seed, |_| true)?;
         report.runs += 1;
         look(claim, attack, &outcome, &mut report);
+        weigh(claim, attack, &outcome, &mut report);
     }
     Ok(report)
 }
 
+/// Everybody begins later. What has one name up to a space is one tenant, whose traffic keeps its distances: it would send more than it may otherwise.
+fn shift(scenario: &mut Scenario, seed: u64, most: Time) {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut by: BTreeMap<String, Time> = BTreeMap::new();
+    for traffic in &mut scenario.traffic {
+        let tenant = traffic.name.split(' ').next().unwrap_or_default().to_owned();
+        let draw = || Time::from_nanos(random.random_range(0..=most.as_nanos()));
+        let by = *by.entry(tenant).or_insert_with(draw);
+        traffic.start += by;
+        traffic.stop = traffic.stop.map(|stop| stop + by);
+    }
+    let end = scenario.duration;
+    scenario.traffic.retain(|traffic| traffic.start < end);
+}
+
 fn look(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
     let Some(sharing) = &outcome.sharing else { return };
-    for promise in &claim.minima {
+    for (number, promise) in claim.minima.iter().enumerate() {
         let machines = sharing.service(&promise.service).map_or(&[][..], |service| &service.machines);
         let lag = machines.iter().find(|machine| machine.host == promise.host).and_then(|at| at.receive_lag.as_ref());
         // A promise that nothing measures is not kept.
         let lag = lag.map_or(Time::MAX, |lag| Time::from_nanos(lag.longest().div_ceil(1_000)));
+        report.lags[number] = report.lags[number].max(lag);
         report.largest_lag = report.largest_lag.max(per_mille(lag.as_nanos(), promise.within.as_nanos()));
         if lag > promise.within {
             report.breaches.push((attack, ClassBreach::Minimum { promise: promise.clone(), lag }));
@@ -242,6 +299,23 @@ fn look(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut
         let (due, got) = (per_mille(promise.weight, weights), per_mille(received(promise), all));
         if got.abs_diff(due) * 100 > due * claim.tolerance_percent {
             report.breaches.push((attack, ClassBreach::Share { promise: promise.clone(), due, got }));
+        }
+    }
+}
+
+/// What divisions had at hosts.
+fn weigh(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
+    let Some(sharing) = &outcome.sharing else { return };
+    for promise in &claim.weights {
+        let here = |path: &&Carried| path.to == promise.host && path.service.as_ref() == Some(&promise.service);
+        let bytes: u64 = sharing.carried.iter().filter(here).map(|path| path.bytes.get()).sum();
+        let counted = outcome.simulated.saturating_sub(claim.scenario.record.carried_from).as_nanos();
+        let bits = u128::from(bytes) * 8_000_000_000 / u128::from(counted.max(1));
+        let got = Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX));
+        let part = per_mille(got.bits_per_second(), promise.rate.bits_per_second());
+        report.smallest_weight = Some(report.smallest_weight.map_or(part, |least| least.min(part)));
+        if part < 1_000 - 10 * claim.tolerance_percent.min(100) {
+            report.breaches.push((attack, ClassBreach::Weight { promise: promise.clone(), got }));
         }
     }
 }

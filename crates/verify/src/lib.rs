@@ -81,6 +81,7 @@ mod run;
 mod schedule;
 mod stage;
 mod statement;
+mod tenants;
 mod transit;
 mod verify;
 
@@ -88,7 +89,7 @@ pub use attack::{Attack, AttackError, Company, Cut, Frames, HeldUp, Shift, Timin
 pub use claim::{Background, Claim, ClaimError, Duplication, Promise, Protected};
 pub use classes::{
     ClassAttack, ClassBreach, ClassClaim, ClassFault, ClassReport, InFlightPromise, MinimumPromise, SharePromise,
-    verify_classes,
+    WeightPromise, verify_classes,
 };
 pub use derive::{Derivation, check_history, derive, derive_watched};
 pub use discrepancy::Discrepancy;
@@ -100,6 +101,7 @@ pub use statement::{
     Accounting, Admitted, Bucket, Counting, Figures, Happening, Kind, Lines, LowestQueue, Part, Patience, Relocation,
     StatedQueue, StatedRoute, StatedTerm, Statement, Terms,
 };
+pub use tenants::{TenantsClaim, TenantsReport, verify_tenants};
 pub use verify::{replay, verify};
 
 pub use wayleave_scenarios::Order;

@@ -23,6 +23,9 @@ pub enum Error {
     /// Something that should work did not: a file could not be written, a controller was not reached.
     #[error("{0}")]
     Internal(String),
+    /// Somebody asked to stop before there were results (Ctrl-C).
+    #[error("stopped before it was done")]
+    Stopped,
     /// What was to be written could not be written.
     #[error("the output could not be written: {0}")]
     Write(#[from] io::Error),

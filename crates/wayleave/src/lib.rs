@@ -62,7 +62,9 @@ mod tune;
 mod verify;
 
 pub use contracts::{ContractIndex, Contracts, read_event_file};
-pub use demo::{Demo, DemoOptions, Paint, TOPOLOGY as DEMO_TOPOLOGY, USUAL_LIMIT as DEMO_REROUTE, demo};
+pub use demo::{
+    Demo, DemoOptions, FabricDemo, Paint, TOPOLOGY as DEMO_TOPOLOGY, USUAL_LIMIT as DEMO_REROUTE, demo, fabric_demo,
+};
 pub use error::Error;
 pub use explain::{Explanation, Matter, explain, explain_in, explain_planned};
 pub use findings::Findings;
@@ -83,8 +85,8 @@ pub use session::{Session, Verdict};
 pub use sim::{Batch, Choice, Planned, Sweep, SweepOptions, Threads, simulate, sweep};
 pub use tune::{Ceiling, Mix, TuneOptions, Tuned, tune};
 pub use verify::{
-    Derived, History, Noticed, PlanFile, Promises, Verified, VerifyOptions, of_session, read_plan, verify,
-    verify_watched,
+    Derived, History, Kinds, KindsNoticed, Noticed, PlanFile, Promises, Verified, VerifiedKinds, VerifyOptions,
+    of_session, read_plan, verify, verify_kinds, verify_watched,
 };
 
 // Types of other crates that options are made of.
@@ -94,4 +96,4 @@ pub use wayleave_formats::{ImportOptions, Source};
 pub use wayleave_ledger::Model;
 pub use wayleave_scenarios::Scenario;
 pub use wayleave_schemes::tune::Objective;
-pub use wayleave_verify::{Attack, Claim, Effort, Fault};
+pub use wayleave_verify::{Attack, Claim, ClassFault, Effort, Fault};

@@ -116,6 +116,11 @@ impl Cancel {
         self.0.swap(true, Ordering::Relaxed)
     }
 
+    /// The flag itself, for those who know no more than a flag.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        self.0.clone()
+    }
+
     /// Whether somebody has asked.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)

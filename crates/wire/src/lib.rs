@@ -8,6 +8,7 @@
 //! | [`Demand`] | what a flow may put on the wire |
 //! | [`TokenBucket`] | the shaper's arithmetic (section 4.2.3), in nanobits |
 //! | [`Mac`] | addresses, also those that VMs have by default |
+//! | [`Waiting`] | how long packets wait on their host for tokens |
 //! | [`probe`] | the probes of uFAB and their answers, to the bit |
 //! | [`broker`] | what brokers write to one another: rates of services (Parley, 2014, section 6.2) |
 //!
@@ -24,6 +25,7 @@ mod frame;
 mod mac;
 pub mod probe;
 mod tag;
+mod waiting;
 
 pub use bucket::TokenBucket;
 pub use classifier::{Classifier, Selector};
@@ -31,3 +33,4 @@ pub use demand::Demand;
 pub use frame::{Family, NotParsed, Packet, Ports};
 pub use mac::{Mac, ParseMacError, mac_of};
 pub use tag::{MOST_TAGS, NotATag, SEQUENCE_TYPE, Stack, TAG_TYPE, Tag, is_tag_type, wire_bytes};
+pub use waiting::{LONGEST_WAIT, Waiting, paced};

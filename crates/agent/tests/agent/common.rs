@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use wayleave_agent::endpoints::Declared;
+use wayleave_agent::endpoints::{Attachment, Declared};
 use wayleave_agent::environment::Environment;
 use wayleave_agent::host::HostDriver;
 use wayleave_agent::memo::Memo;
 use wayleave_agent::plane::{Plane, Repairs};
-use wayleave_dataplane::host::{HostPath, HostRule, Measured};
+use wayleave_dataplane::host::{HostPath, HostRule, Measured, Stranger};
 use wayleave_protocol::agent::{Neighbour, Neighbours, Traffic};
 use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
@@ -24,6 +24,8 @@ pub(crate) struct Kernel {
     pub(crate) endpoints: BTreeMap<u32, Mac>,
     pub(crate) rules: BTreeMap<u64, (u64, HostRule)>,
     pub(crate) ways: BTreeMap<Mac, Vec<HostPath>>,
+    pub(crate) groups: BTreeMap<u32, Vec<Mac>>,
+    pub(crate) strangers: Vec<Stranger>,
     pub(crate) measured: Vec<Measured>,
     pub(crate) fails: BTreeSet<&'static str>,
     pub(crate) installs: usize,
@@ -63,9 +65,18 @@ impl Plane for Fake {
         Ok(self.kernel().endpoints.clone().into_iter().collect())
     }
 
-    fn add_endpoint(&mut self, _interface: &str, index: u32, mac: Mac) -> Result<(), String> {
+    fn add_endpoint(&mut self, _attached: &Attachment, index: u32, mac: Mac) -> Result<(), String> {
         self.act("endpoint")?.endpoints.insert(index, mac);
         Ok(())
+    }
+
+    fn set_group(&mut self, index: u32, members: &[Mac]) -> Result<(), String> {
+        self.act("group")?.groups.insert(index, members.to_vec());
+        Ok(())
+    }
+
+    fn strangers(&mut self) -> Result<Vec<Stranger>, String> {
+        Ok(self.kernel().strangers.clone())
     }
 
     fn remove_endpoint(&mut self, index: u32) -> Result<(), String> {
@@ -105,6 +116,10 @@ impl Plane for Fake {
 
     fn traffic(&mut self) -> Result<Vec<Traffic>, String> {
         Ok(Vec::new())
+    }
+
+    fn packets(&mut self) -> Result<BTreeMap<String, u64>, String> {
+        Ok(BTreeMap::new())
     }
 
     fn measured(&mut self) -> Result<Vec<Measured>, String> {
@@ -168,7 +183,8 @@ pub(crate) fn driver(
     endpoints: &[(&str, &str)],
 ) -> HostDriver<Fake> {
     let (network, host) = (environment.shared_network(), environment.network().find_node("h1").unwrap());
-    let fixed = endpoints.iter().map(|(name, interface)| ((*name).to_owned(), (*interface).to_owned())).collect();
+    let fixed = endpoints.iter();
+    let fixed = fixed.map(|(name, interface)| ((*name).to_owned(), Attachment::untagged(*interface))).collect();
     let declared = Declared::new(fixed, folder.0.join("endpoints"));
     let memo = Memo::open(&folder.0.join("rules")).unwrap();
     HostDriver::open(fake.clone(), host, environment, memo, links(&network), declared).unwrap()

@@ -280,3 +280,52 @@ impl Observe for Suite {
 fn the_host_passes_the_suite_of_drivers() {
     assert_eq!(check_host(|| Suite::open(up(), Folder::new())), []);
 }
+
+/// Whom the endpoints with these interfaces ask, by the last byte of their addresses.
+#[test]
+fn tenants_ask_their_own_and_hosts_and_hosts_ask_everybody() {
+    let (fake, folder) = (Fake::with(&[("tap0", 7), ("own", 8), ("up0", 20)]), Folder::new());
+    let vm = |id, host, last| (id, host, last);
+    let told = told(&[
+        vm("acme:web", "h1", "02:00:00:00:00:01"),
+        vm("acme:db", "h1", "02:00:00:00:00:02"),
+        vm("acme:far", "h2", "02:00:00:00:00:03"),
+        vm("other:x", "h2", "02:00:00:00:00:04"),
+    ]);
+    let environment = Arc::new(Environment::of(network(), &told));
+    let _driver = driver(&fake, &folder, environment.clone(), &[("acme:web", "tap0"), ("host:h1", "own")]);
+    let mac = |name: &str| environment.location(name).unwrap().mac;
+    let asked = |index: u32| -> Vec<wayleave_wire::Mac> { fake.kernel().groups[&index].clone() };
+    let sorted = |names: &[&str]| {
+        let mut macs: Vec<_> = names.iter().map(|name| mac(name)).collect();
+        macs.sort();
+        macs
+    };
+    let parts = |mut all: Vec<wayleave_wire::Mac>, here: usize| {
+        let mut far = all.split_off(here);
+        far.sort();
+        all.sort();
+        [all, far]
+    };
+    assert_eq!(parts(asked(7), 2), [sorted(&["acme:db", "host:h1"]), sorted(&["acme:far", "host:h2"])]);
+    assert_eq!(parts(asked(8), 2), [sorted(&["acme:web", "acme:db"]), sorted(&["acme:far", "other:x", "host:h2"])]);
+}
+
+#[test]
+fn what_is_wrong_on_a_node_is_told_with_who_sends_from_another_address() {
+    use wayleave_dataplane::host::{Strange, Stranger};
+    let (fake, folder) = (Fake::with(&[("tap0", 7), ("up0", 20)]), Folder::new());
+    let environment = Arc::new(Environment::of(network(), &told(&[("acme:web", "h1", "02:00:00:00:00:01")])));
+    let mut driver = driver(&fake, &folder, environment, &[("acme:web", "tap0")]);
+    assert_eq!(driver.troubles(Time::from_millis(1_000)), [""; 0]);
+    let (mac, source) = (wayleave_wire::Mac::new([2, 0, 0, 0, 0, 9]), None);
+    fake.kernel().strangers = vec![Stranger { ifindex: 7, why: Strange::Address, mac, source, packets: 4 }];
+    let expected = "acme:web sends from 02:00:00:00:00:09, and its own is 02:00:00:00:00:01: dropped (4 packets)";
+    assert_eq!(driver.troubles(Time::from_millis(2_000)), [expected]);
+    // What cannot be done is told, too.
+    fake.kernel().interfaces.insert("up1".to_owned(), 21);
+    fake.kernel().fails.insert("uplink");
+    driver.refresh();
+    let troubles = driver.troubles(Time::from_millis(100_000));
+    assert!(troubles.len() == 1 && troubles[0].contains("up1, for link h1->s2"), "{troubles:?}");
+}

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::common::{Folder, links, network};
 use wayleave_agent::Node;
-use wayleave_agent::endpoints::Declared;
+use wayleave_agent::endpoints::{Attachment, Declared};
 use wayleave_agent::environment::Environment;
 use wayleave_agent::host::HostDriver;
 use wayleave_agent::linux::{LinuxHost, index};
@@ -72,7 +72,7 @@ impl Kernel {
         let node = environment.network().find_node("h1").unwrap();
         let plane = LinuxHost::new(host, environment.shared_network(), node, folder.0.join("uplinks"));
         let memo = Memo::open(&folder.0.join("rules")).unwrap();
-        let fixed = BTreeMap::from([("host:h1".to_owned(), "own".to_owned())]);
+        let fixed = BTreeMap::from([("host:h1".to_owned(), Attachment::untagged("own"))]);
         let declared = Declared::new(fixed, folder.0.join("endpoints"));
         let links = links(environment.network());
         let host = HostDriver::open(plane, node, environment, memo, links, declared).unwrap();

@@ -5,14 +5,18 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use wayleave_agent::endpoints::Attachment;
 use wayleave_agent::run::Agents;
 use wayleave_agent::{NodeOptions, Options, delays, down, endpoints};
 use wayleave_dataplane::host::{LONGEST_WAIT, Settings, Unmatched};
-use wayleave_formats::{AgentFile, AgentNode, ExcessPackets, Source, UnmatchedPackets, read_agent, read_topology};
+use wayleave_formats::{
+    AgentEndpoint, AgentFile, AgentNode, ExcessPackets, Source, UnmatchedPackets, read_agent, read_topology,
+};
 use wayleave_protocol::client::{Address, Error, read_token, url};
 use wayleave_server::notify::Notify;
 use wayleave_topology::Network;
 
+use crate::commands::agent_init::InitArgs;
 use crate::commands::serve::LogArgs;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -22,6 +26,7 @@ Examples:
   wayleave agent --config agent.yaml
   wayleave agent --config agent.yaml endpoint add h1 acme:web tap0
   wayleave agent --config agent.yaml down
+  wayleave agent init --node h1 --server https://controller.example:7480 --interface 'h1->s1=eth1'
 
 What is installed is in the kernel: it goes on when the agent ends, until `down` takes it away. `wayleave schema agent` says what can stand in
 the file; docs/agent.md says which rights are needed, and why.";
@@ -42,6 +47,7 @@ pub(crate) struct AgentArgs {
 /// What else can be done.
 #[derive(Subcommand, Clone, Debug)]
 enum AgentCommand {
+    Init(Box<InitArgs>),
     /// Take away everything that the agent of this file has installed; it must not run any more
     Down,
     /// Say which interfaces belong to whom; whether the agent runs or not
@@ -60,6 +66,9 @@ enum EndpointCommand {
         endpoint: String,
         /// The host's end of the interface
         interface: String,
+        /// The VLAN whose tag its frames have on that interface
+        #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=4094))]
+        vlan: Option<u16>,
     },
     /// An endpoint has no interface any more
     Remove {
@@ -71,14 +80,23 @@ enum EndpointCommand {
 }
 
 pub(crate) fn run(args: &AgentArgs) -> Result<Exit, Failure> {
+    if let Some(AgentCommand::Init(init)) = &args.command {
+        return super::agent_init::run(init);
+    }
     let source = Source::read(&args.config)?;
     let file = read_agent(&source)?;
     match &args.command {
+        // That needs no file, and is done above.
+        Some(AgentCommand::Init(_)) => Ok(Exit::Fine),
         None => drive(args, &file),
         Some(AgentCommand::Down) => {
             args.log.begin()?;
-            // What is taken away needs no controller, and so no token.
-            down::down(options(&file)).map_err(Failure::Internal)?;
+            // What is taken away needs no controller, and so no token: with one, the controller is told.
+            let options = with_tokens(&file).unwrap_or_else(|error| {
+                tracing::warn!("the controller is not told: {error}");
+                options(&file)
+            });
+            down::down(options).map_err(Failure::Internal)?;
             Ok(Exit::Fine)
         }
         Some(AgentCommand::Endpoint(command)) => endpoint(&file, command),
@@ -121,7 +139,9 @@ fn endpoint(file: &AgentFile, command: &EndpointCommand) -> Result<Exit, Failure
     let endpoint = endpoints::name(endpoint, node).map_err(Failure::Usage)?;
     let folder = known.endpoints_folder();
     let done = match command {
-        EndpointCommand::Add { interface, .. } => endpoints::add(&folder, &endpoint, interface),
+        EndpointCommand::Add { interface, vlan, .. } => {
+            endpoints::add(&folder, &endpoint, &Attachment { interface: interface.clone(), vlan: *vlan })
+        }
         EndpointCommand::Remove { .. } => endpoints::remove(&folder, &endpoint),
     };
     done.map_err(|error| Failure::Internal(format!("{}: {error}", folder.display())))?;
@@ -133,7 +153,7 @@ fn options(file: &AgentFile) -> Options {
     let node = |node: &AgentNode| NodeOptions {
         netns: node.netns.clone(),
         interfaces: node.interfaces.clone(),
-        endpoints: node.endpoints.clone(),
+        endpoints: node.endpoints.iter().map(|(name, at)| (name.clone(), attachment(at))).collect(),
         ..NodeOptions::new(&node.node, &file.state, &file.pins)
     };
     let unmatched = match file.unmatched {
@@ -144,6 +164,10 @@ fn options(file: &AgentFile) -> Options {
     let wait = (file.excess == ExcessPackets::Wait).then_some(LONGEST_WAIT);
     let settings = Settings { unmatched, measure, wait, ..Settings::default() };
     Options { settings, nodes: file.nodes.iter().map(node).collect() }
+}
+
+fn attachment(endpoint: &AgentEndpoint) -> Attachment {
+    Attachment { interface: endpoint.interface.clone(), vlan: endpoint.vlan }
 }
 
 /// The same with the controller's address and the tokens, which are read.

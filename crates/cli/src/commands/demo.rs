@@ -1,4 +1,4 @@
-//! `wayleave demo`: one list of requests, offered to Wayleave and to Silo side by side; text, a picture and a page. [`serving`] leaves a
+//! `wayleave demo`: four tenants on one network; then one list of requests, offered to Wayleave and to Silo side by side; text, a picture and a page. [`serving`] leaves a
 //! controller with it.
 
 mod serving;
@@ -7,11 +7,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use wayleave::{DEMO_REROUTE, DemoOptions, Paint, demo};
+use wayleave::{DEMO_REROUTE, DemoOptions, FabricDemo, Paint, demo, fabric_demo};
+use wayleave_explain::table::write_table;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{is_colourful, out};
+use crate::output::{is_colourful, out, plain_table};
 use crate::progress::Progress;
 
 const EXAMPLE: &str = "\
@@ -54,11 +55,27 @@ pub(crate) fn run(args: &DemoArgs) -> Result<Exit, Failure> {
     if args.serve {
         return serving::run(&options, args.ledger.as_deref());
     }
+    let mut out = out();
+    let is_kept = one_fabric(args, &mut out)?;
     let demo = demo(&options, &mut Progress::new(false))?;
     let [report, picture] = demo.write(&args.out)?;
     let paint = if is_colourful() { Paint::Ansi } else { Paint::Plain };
-    let mut out = out();
     out.write_all(demo.text(&report, &picture, paint).as_bytes())?;
     out.flush()?;
-    Ok(if demo.is_sound() { Exit::Fine } else { Exit::Unsound })
+    Ok(if demo.is_sound() && is_kept { Exit::Fine } else { Exit::Unsound })
+}
+
+/// Four tenants on one network, and whether they got what was promised.
+fn one_fabric(args: &DemoArgs, out: &mut impl Write) -> Result<bool, Failure> {
+    let fabric = fabric_demo()?;
+    let picture = fabric.write(&args.out)?;
+    writeln!(out, "Four tenants on one network: a fat tree of 16 hosts at 10 Gbit/s, for 12 ms\n")?;
+    let mut table = plain_table(&FabricDemo::HEADS);
+    for row in fabric.rows() {
+        table.add_row(row);
+    }
+    write_table(out, &mut table)?;
+    writeln!(out, "\nPicture: {picture}\n")?;
+    out.flush()?;
+    Ok(fabric.is_kept())
 }

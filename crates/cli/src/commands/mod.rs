@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod agent;
+mod agent_init;
 pub(crate) mod analyze;
 pub(crate) mod apply;
 pub(crate) mod bench;
@@ -30,6 +31,7 @@ pub(crate) mod serve;
 pub(crate) mod sim;
 pub(crate) mod status;
 pub(crate) mod token;
+pub(crate) mod top;
 pub(crate) mod topology;
 pub(crate) mod trace;
 pub(crate) mod tune;

@@ -100,6 +100,10 @@ impl Screen {
             writeln!(out, "\nNot kept now")?;
             write_rows(&mut out, Contract::HEADINGS, rows(&self.broken), "")?;
         }
+        if !self.status.troubles.is_empty() {
+            writeln!(out, "\nWrong on nodes")?;
+            self.status.troubles.iter().try_for_each(|trouble| writeln!(out, "  {trouble}"))?;
+        }
         if let Some(down) = self.topology.as_ref().map(|topology| &topology.down).filter(|down| !down.is_empty()) {
             writeln!(out, "\nDown")?;
             for down in down {

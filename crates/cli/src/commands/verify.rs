@@ -5,11 +5,13 @@ use std::io::Write;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use wayleave::{
-    Asked, Cancel, Contracts, History, Network, Noticed, PlanFile, Promises, Verified, VerifyOptions, decide,
-    read_plan, verify_watched,
+    Asked, Cancel, ClassFault, Contracts, Error, History, Kinds, KindsNoticed, Network, Noticed, PlanFile, Promises,
+    Released, Session, Sink, Verified, VerifyOptions, decide, read_plan, verify_kinds, verify_watched,
 };
 use wayleave_explain::human::count;
+use wayleave_explain::{Decided, DecidedShare};
 use wayleave_formats::Source;
+use wayleave_scenarios::Tenants;
 use wayleave_verify::{Attack, Effort, Fault};
 
 use crate::exit::{self, Exit};
@@ -87,7 +89,22 @@ pub(crate) enum EffortName {
 
 /// A fault that can be put in, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FaultName(Fault);
+enum FaultName {
+    /// Of latency contracts.
+    Latency(Fault),
+    /// Of the classes below them.
+    Classes(ClassFault),
+}
+
+impl FaultName {
+    fn latency(self) -> Option<Fault> {
+        if let Self::Latency(fault) = self { Some(fault) } else { None }
+    }
+
+    fn classes(self) -> Option<ClassFault> {
+        if let Self::Classes(fault) = self { Some(fault) } else { None }
+    }
+}
 
 impl ValueEnum for FaultName {
     fn value_variants<'a>() -> &'a [Self] {
@@ -95,7 +112,19 @@ impl ValueEnum for FaultName {
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
-        let help = match self.0 {
+        let fault = match self {
+            Self::Latency(fault) => *fault,
+            Self::Classes(fault) => {
+                let help = match fault {
+                    ClassFault::WeightsReversed => "The weights of the classes below latency stand in the wrong order",
+                    ClassFault::ResidualForgotten => "Minima were promised as if nothing were reserved above them",
+                    ClassFault::StepsUnlimited => "Windows rise as far as the load of a link seems to let them",
+                    ClassFault::ClassLeaked => "Best effort is sent in the queue of minima",
+                };
+                return Some(PossibleValue::new(fault.name()).help(help));
+            }
+        };
+        let help = match fault {
             Fault::BudgetHalved => "Every queue gets half the time that it needs today",
             Fault::ShaperOff => "Every contract sends twice its burst, at twice its rate",
             Fault::BuffersGone => "The queues of switches hold two frames",
@@ -109,15 +138,21 @@ impl ValueEnum for FaultName {
             Fault::MovesChained => "Moves and contracts do not wait for packets of flows that were moved before",
             Fault::JitterIgnored => "The delays that are said of queues do without the jitter of nodes",
         };
-        Some(PossibleValue::new(self.0.name()).help(help))
+        Some(PossibleValue::new(fault.name()).help(help))
     }
 }
 
-const fn all_faults() -> [FaultName; Fault::ALL.len()] {
-    let mut all = [FaultName(Fault::BudgetHalved); Fault::ALL.len()];
+/// How many there are.
+const FAULTS: usize = Fault::ALL.len() + ClassFault::ALL.len();
+
+const fn all_faults() -> [FaultName; FAULTS] {
+    let mut all = [FaultName::Latency(Fault::BudgetHalved); FAULTS];
     let mut number = 0;
-    while number < all.len() {
-        all[number] = FaultName(Fault::ALL[number]);
+    while number < FAULTS {
+        all[number] = match number.checked_sub(Fault::ALL.len()) {
+            Some(below) => FaultName::Classes(ClassFault::ALL[below]),
+            None => FaultName::Latency(Fault::ALL[number]),
+        };
         number += 1;
     }
     all
@@ -132,20 +167,63 @@ fn cuts(text: &str) -> Result<u32, String> {
     }
 }
 
+/// What is put to the test.
+struct Read {
+    /// What the topology is called.
+    topology: String,
+    promises: Promises,
+    /// Everybody, if there are contracts of other kinds than latency.
+    tenants: Option<Tenants>,
+}
+
+/// Hears of every decision.
+#[derive(Default)]
+struct All {
+    history: History,
+    kinds: Kinds,
+}
+
+impl Sink for All {
+    fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+        self.kinds.decided(session, decided)?;
+        self.history.decided(session, decided)
+    }
+
+    fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
+        self.kinds.decided_share(session, decided)
+    }
+
+    fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
+        self.history.released(released)
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let inputs = args.files.iter().chain(&args.plan).chain([&args.session.network.topology]);
     check_stdin(inputs.map(String::as_str))?;
     let cancel = interrupt::listen()?;
-    let (topology, promises) = args.promises(&mut Progress::new(args.progress), &cancel)?;
+    let Read { topology, promises, tenants } = args.promises(&mut Progress::new(args.progress), &cancel)?;
+    let class_fault = args.fault.and_then(FaultName::classes);
+    if class_fault.is_some() && tenants.is_none() {
+        let why =
+            "--break of a class is for files with minima, objectives or best effort, which -f has none of".to_owned();
+        return Err(Failure::from(Error::Usage(why)));
+    }
     let options = VerifyOptions {
         effort: args.effort(),
         flow: args.flow.clone(),
         replay: args.replay.clone(),
-        fault: args.fault.map(|name| name.0),
+        fault: args.fault.and_then(FaultName::latency),
         command: command_line(),
     };
-    let verified = verify_watched(&promises, &options, &mut Progress::new(args.progress), &cancel)?;
+    let mut verified = verify_watched(&promises, &options, &mut Progress::new(args.progress), &cancel)?;
+    // A fault of latency contracts, an attack and a contract that are named are about those alone.
+    let is_about_one = options.fault.is_some() || options.replay.is_some() || options.flow.is_some();
+    if let Some(tenants) = tenants.filter(|_| !is_about_one && !cancel.is_cancelled()) {
+        let verify = || verify_kinds(&tenants, &options.effort, class_fault);
+        verified.kinds = Some(waiting(args.progress, "minima and objectives", verify)?);
+    }
     let mut out = out();
     match args.output {
         OutputFormat::Json => verified.write_json(&mut out, &topology)?,
@@ -156,8 +234,8 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
 }
 
 impl VerifyArgs {
-    /// What the topology is called, and what is put to the test.
-    fn promises(&self, progress: &mut Progress, cancel: &Cancel) -> Result<(String, Promises), Failure> {
+    /// What is put to the test.
+    fn promises(&self, progress: &mut Progress, cancel: &Cancel) -> Result<Read, Failure> {
         if let Some(file) = &self.plan {
             let network = self.session.network.read()?;
             // Messages call the plan what the command line calls it.
@@ -167,18 +245,21 @@ impl VerifyArgs {
             let (model, contracts) = (&self.session.model.model()?, contracts.as_ref());
             let plan = PlanFile { source: &source, network: &network.graph, model, contracts };
             let promises = waiting(self.progress, &reading, || read_plan(&plan))?;
-            return Ok((network.name.clone(), promises));
+            return Ok(Read { topology: network.name.clone(), promises, tenants: None });
         }
-        let mut session = self.session.open()?;
-        let network: Network = session.to_network();
-        let contracts = self.contracts(&network)?;
-        let mut history = History::default();
-        let outcome = decide(&mut session, Asked::Contracts(&contracts), &mut history, progress, cancel)?;
+        self.session.check_options()?;
+        let network = self.session.network.read()?;
+        let read = || Contracts::read_all_kinds(&self.files, &network);
+        let contracts = waiting(self.progress, "reading contracts", read)?;
+        let mut session = self.session.open_for(&network, &contracts)?;
+        let mut all = All::default();
+        let outcome = decide(&mut session, Asked::Contracts(&contracts), &mut all, progress, cancel)?;
         if outcome.summary.refused > 0 {
-            let total = count(contracts.len(), "contract");
+            let total = count(contracts.all().count(), "contract");
             eprintln!("{} of {total} refused: nothing was promised to them", outcome.summary.refused);
         }
-        Ok((network.name, history.promises(&session)))
+        let tenants = all.kinds.tenants(&session)?;
+        Ok(Read { topology: network.name, promises: all.history.promises(&session), tenants })
     }
 
     fn contracts(&self, network: &Network) -> Result<Contracts, Failure> {
@@ -210,6 +291,26 @@ fn judge(verified: &Verified, is_stopped: bool) -> Exit {
         eprintln!("  replay: {}", verified.replay(&violation.attack));
     }
     left_out(report.violations.len(), "more broken promise", "more broken promises");
+    if let Some(kinds) = &verified.kinds {
+        let breaches = kinds.breaches();
+        breaches.iter().take(SHOWN).for_each(|breach| eprintln!("broken promise to {breach}"));
+        left_out(breaches.len(), "more broken promise", "more broken promises");
+        match kinds.noticed() {
+            Some(KindsNoticed::NoEffect) => {
+                eprintln!("--break changes nothing here: nobody has what it is about");
+                return Exit::Unnoticed;
+            }
+            Some(KindsNoticed::ByNobody) => {
+                eprintln!(
+                    "--break was not noticed: a set that uses more of what is promised, or --effort long, may show it"
+                );
+                return Exit::Unnoticed;
+            }
+            Some(KindsNoticed::ByPackets) => return Exit::Unsound,
+            None if !kinds.is_sound() => return Exit::Unsound,
+            None => {}
+        }
+    }
     match (verified.noticed(), verified.is_sound()) {
         (Some(Noticed::ByNobody), _) => unnoticed(verified),
         (Some(Noticed::ByDerivation | Noticed::ByPackets), _) | (None, false) => Exit::Unsound,

@@ -260,10 +260,16 @@ fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_gone() {
     assert!(packets * WIRE <= allowed, "{packets} packets of {WIRE} B in {elapsed:?}, where {allowed} B are allowed");
     assert!(packets >= 120, "{packets}");
     drop(_first);
-    controller.end();
 
     let down = command(&config).arg("down").output().unwrap();
     assert!(down.status.success(), "{}", String::from_utf8_lossy(&down.stderr));
+    // The controller knows at once, and does not wait until it misses the agent.
+    let agent = &controller.ask("GET", "/v1/nodes/h1", &Value::Null)["agent"];
+    assert_eq!(
+        (&agent["open"], &agent["silent"], controller.state().as_str()),
+        (&json!(false), &json!(true), Some("degraded"))
+    );
+    controller.end();
     assert!(!place.folder.join("state/h1").exists() && !place.apart.pins().join("h1").exists());
     for interface in ["own", "up0"] {
         let shown = Command::new("tc").args(["qdisc", "show", "dev", interface]).output().unwrap();

@@ -88,6 +88,7 @@ impl Controller {
             Command::Begin { node, after, installed } => self.enforcement_mut().begin(&node, after, &installed),
             Command::Confirm { node, epoch, done } => self.enforcement_mut().confirm(&node, epoch, &done),
             Command::Measure { node, epoch, measured } => self.enforcement_mut().measure(&node, epoch, &measured),
+            Command::Leave { node, epoch } => self.enforcement_mut().take_leave(&node, epoch),
             Command::Hear { node, epoch, repairs } => self.enforcement_mut().hear(&node, epoch, &repairs),
             Command::See { node, epoch, without_carrier } => self.see(&node, epoch, without_carrier),
         }

@@ -9,6 +9,9 @@ use crate::grant::Trouble;
 use crate::journal::Dirty;
 use crate::timers::Due;
 
+/// What is told of a node that was taken out of service.
+const LEFT: &str = "taken down: nothing is installed there any more";
+
 impl Enforcement {
     /// The agent of a node is there, and has repaired this.
     pub(crate) fn hear(&mut self, name: &str, epoch: u64, repairs: &[String]) -> Result<Reply, Fault> {
@@ -42,6 +45,19 @@ impl Enforcement {
         let name = self.network.node(node).name.clone();
         self.journal.event(EventKind::AgentUp, &name, None, epoch, "heard of again".to_owned());
         self.trouble(node, None, Some(Trouble::Silent));
+    }
+
+    /// Nothing is installed on a node any more, and nobody expects to hear of its agent.
+    pub(crate) fn take_leave(&mut self, name: &str, epoch: u64) -> Result<Reply, Fault> {
+        let node = self.find(name)?;
+        self.check_epoch(node, epoch)?;
+        let state = self.nodes.entry(node);
+        state.is_open = false;
+        (state.is_watched, state.is_silent) = (true, true);
+        self.journal.mark(Dirty::Node(node));
+        self.journal.event(EventKind::AgentSilent, name, None, epoch, LEFT.to_owned());
+        self.trouble(node, Some(Trouble::Silent), None);
+        Ok(Reply::Done { outcome: Outcome::Changed, revision: self.journal.revision() })
     }
 
     /// An agent should have been heard of by now.

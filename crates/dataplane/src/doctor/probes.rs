@@ -9,7 +9,7 @@ use nix::unistd::geteuid;
 use super::throwaway::{NEAR, Pins, Throwaway};
 use super::{Check, Finding, Need};
 use crate::error::Error;
-use crate::host::{Host, Settings};
+use crate::host::{Host, LONGEST_WAIT, Settings};
 use crate::net::{Batch, NetError, PortQdisc, attach_ingress, attach_pass, pin_pass};
 use crate::programs::SwitchProgram;
 use wayleave_units::{Bytes, Rate};
@@ -34,6 +34,8 @@ pub fn examine() -> Vec<Check> {
     checks.push(polling(pins.as_ref().zip(place.as_ref())));
     checks.extend(KINDS.iter().map(|kind| kind.check(tc)));
     checks.push(port(tc));
+    checks.push(waiting(pins.as_ref().zip(tc)));
+    checks.push(mounted());
     checks.push(realtime());
     checks
 }
@@ -48,6 +50,9 @@ fn found(result: Result<(), impl ToString>) -> Finding {
         Err(error) => Finding::Missing(error.to_string()),
     }
 }
+
+/// Where systemd mounts a bpf file system, and agents pin by default.
+const PINS: &str = "/sys/fs/bpf";
 
 /// Bits of `CapEff` (include/uapi/linux/capability.h).
 const CAPABILITIES: [(u32, &str); 3] = [(12, "CAP_NET_ADMIN"), (21, "CAP_SYS_ADMIN"), (39, "CAP_BPF")];
@@ -314,7 +319,12 @@ impl Kind {
 
 /// The queues of a port as a whole.
 fn port(place: Option<&Throwaway>) -> Check {
-    let port = PortQdisc { rate: Rate::from_mbit(10), queues: vec![Bytes::new(97_000); 8], overhead: 24 };
+    let port = PortQdisc {
+        rate: Rate::from_mbit(10),
+        queues: vec![Bytes::new(97_000); 8],
+        weights: vec![6, 3, 1],
+        overhead: 24,
+    };
     Check {
         name: "port",
         need: Need::Required,
@@ -323,6 +333,41 @@ fn port(place: Option<&Throwaway>) -> Check {
         finding: place.map_or(Finding::Untried("veth and tc"), |place| {
             found(port.lines(NEAR).and_then(|lines| place.try_tc(&lines)))
         }),
+    }
+}
+
+/// The place where packets wait for the tokens of their contract, as an agent makes it.
+fn waiting(place: Option<(&Pins, &Throwaway)>) -> Check {
+    let hold = |(pins, place): (&Pins, &Throwaway)| -> Result<(), String> {
+        let settings = Settings { contracts: 16, ..Settings::default() };
+        let mut host = Host::open(&pins.path().join("host"), &settings).map_err(|error| error.to_string())?;
+        let held = place.namespace.run(move || host.hold(LONGEST_WAIT).and_then(|()| host.let_go()));
+        held.map_err(said)?.map_err(|error| error.to_string())
+    };
+    Check {
+        name: "waiting for tokens",
+        need: Need::Useful,
+        purpose: "packets that exceed their contract wait, and super-frames are cut; without it both are dropped",
+        remedy: "load the modules macvlan, sch_htb and sch_tbf, or a kernel with CONFIG_MACVLAN",
+        finding: place.map_or(Finding::Untried("bpffs, veth and tc"), |place| found(hold(place))),
+    }
+}
+
+/// Where agents pin by default.
+fn mounted() -> Check {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let is_bpf = |line: &str| line.split(' ').nth(1) == Some(PINS) && line.split(' ').nth(2) == Some("bpf");
+    let finding = if mounts.lines().any(is_bpf) {
+        Finding::Present(format!("mounted at {PINS}"))
+    } else {
+        Finding::Missing(format!("nothing is mounted at {PINS}"))
+    };
+    Check {
+        name: "mounted bpffs",
+        need: Need::Useful,
+        purpose: "where an agent keeps its programs and rules, unless its file says another place (`pins`); labs mount their own",
+        remedy: "mount -t bpf bpf /sys/fs/bpf, as `wayleave agent init` and systemd do",
+        finding,
     }
 }
 

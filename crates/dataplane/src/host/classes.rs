@@ -98,17 +98,17 @@ impl Host {
     fn write_masks(&mut self, classes: &[Class]) -> Result<(), Error> {
         let endpoints: BTreeSet<u32> = classes.iter().map(Class::ifindex).collect();
         for ifindex in endpoints {
-            if let Some(mac) = self.mac_at(ifindex)? {
-                self.write_endpoint(ifindex, mac)?;
+            if let Some((mac, vlan)) = self.endpoint_at(ifindex)? {
+                self.write_endpoint(ifindex, mac, vlan)?;
             }
         }
         Ok(())
     }
 
     /// Writes an endpoint with the masks in use at it, if that is not what is there.
-    pub(super) fn write_endpoint(&mut self, ifindex: u32, mac: Mac) -> Result<(), Error> {
+    pub(super) fn write_endpoint(&mut self, ifindex: u32, mac: Mac, vlan: u16) -> Result<(), Error> {
         let failed = |error| Error::failed("writing an endpoint", error);
-        let after = layout::endpoint(mac, &self.masks(ifindex));
+        let after = layout::endpoint(mac, vlan, &self.masks(ifindex));
         let before = programs::is_there(self.endpoints.get(&ifindex, 0)).map_err(failed)?;
         if before == Some(after) {
             return Ok(());

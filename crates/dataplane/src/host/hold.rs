@@ -19,10 +19,12 @@ use std::collections::BTreeMap;
 
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::waiting::{Holder, Shape, paced};
+use wayleave_wire::paced;
+
+use super::waiting::{Holder, Shape};
 use super::{Host, HostProgram};
 use crate::error::Error;
-use crate::net::{Attached, Batch, Namespace, NetError, attach_egress, disable_ipv6, output};
+use crate::net::{Attached, Batch, HtbClass, HtbClasses, Namespace, NetError, attach_egress, disable_ipv6, output};
 
 /// The interface below, its unused peer, and the two above.
 const LOWER: &str = "wl-hold";
@@ -30,11 +32,14 @@ const PEER: &str = "wl-hold-end";
 const SHAPER: &str = "wl-shape";
 const SPLITTER: &str = "wl-split";
 /// The handle of the discipline: `WAITING` of bpf/host.c.
-const HANDLE: u32 = 1;
+const HANDLE: u16 = 1;
 /// The class of packets whose class is missing: slow, so that they do not come back to the program all the time.
-const LOST: u32 = 0xffff;
+const LOST: u16 = 0xffff;
 /// Packets of a class that HTB may hold: more than the program lets wait.
 const LENGTH: u32 = 100_000;
+/// What the shortest frame takes of the wire, and about what a full one does: so much a class may send at its turn.
+const SHORTEST: u16 = 84;
+const FULL: u32 = 1_600;
 /// No frame is longer, with its tags.
 const FRAME: u32 = 9_216;
 /// Timers that fire late shall not cost rate: a class makes up for what it could not send in this time. As `LATENESS_PER_SECOND` of ports,
@@ -42,6 +47,10 @@ const FRAME: u32 = 9_216;
 const LATENESS: Time = Time::from_millis(1);
 fn failed(error: NetError) -> Error {
     Error::Failed { doing: "making the place where packets wait".to_owned(), why: error.to_string() }
+}
+
+fn refused(error: std::io::Error) -> Error {
+    Error::failed("making the class in which packets of a contract wait", error)
 }
 
 /// Whether an interface is in the namespace of this thread, and its index.
@@ -68,13 +77,14 @@ impl Host {
         batch.line(splitting());
         if !has_root(&here)? {
             batch.line(format_args!("qdisc replace dev {SHAPER} root handle {HANDLE}: htb default {LOST:x}"));
-            batch.line(class(LOST, Shape { rate: 1_000, burst: 1_600, overhead: 0 }));
         }
         batch.run(&here).map_err(failed)?;
         let (Some(ifindex), Some(splitter)) = (index(SHAPER), index(SPLITTER)) else {
             return Err(Error::Refused(format!("{SHAPER} and {SPLITTER} have gone again")));
         };
-        self.holder = Some(Holder { ifindex, splitter, longest, classes: BTreeMap::new() });
+        let mut kernel = HtbClasses::open().map_err(refused)?;
+        kernel.set(ifindex, &class(LOST, Shape { rate: 1_000, burst: 1_600, overhead: 0 })).map_err(refused)?;
+        self.holder = Some(Holder { kernel, ifindex, splitter, longest, classes: BTreeMap::new() });
         self.write_settings()
     }
 
@@ -122,7 +132,8 @@ impl Host {
         if holder.classes.get(&slot) == Some(&shape) {
             return Ok(());
         }
-        Batch::tc().extend([class(slot + 1, shape)]).run(&Namespace::here()).map_err(failed)?;
+        let minor = u16::try_from(slot + 1).map_err(|_| Error::Refused(format!("HTB has no class for slot {slot}")))?;
+        holder.kernel.set(holder.ifindex, &class(minor, shape)).map_err(refused)?;
         holder.classes.insert(slot, shape);
         Ok(())
     }
@@ -134,21 +145,18 @@ impl Host {
         // Programs that have seen the rule send to the class until they have ended.
         self.is_stale = true;
         self.settle()?;
-        // It is not there if another process has removed it, or made the interface again.
-        let _ = Batch::tc()
-            .extend([format!("class del dev {SHAPER} classid {HANDLE}:{:x}", slot + 1)])
-            .run(&Namespace::here());
+        if let (Some(holder), Ok(minor)) = (&mut self.holder, u16::try_from(slot + 1)) {
+            // The interface may be another one, or gone: then the class is, too.
+            let _ = holder.kernel.remove(holder.ifindex, (HANDLE, minor));
+        }
         Ok(())
     }
 }
 
-/// The line for `tc` that makes or changes a class. Numbers of classes are hexadecimal.
-fn class(minor: u32, shape: Shape) -> String {
-    let Shape { rate, burst, overhead } = shape;
-    format!(
-        "class replace dev {SHAPER} parent {HANDLE}: classid {HANDLE}:{minor:x} htb rate {rate}bps burst {burst} ceil {rate}bps \
-         cburst {burst} mpu 84 overhead {overhead} quantum 1600"
-    )
+/// A class as the kernel wants it.
+fn class(minor: u16, Shape { rate, burst, overhead }: Shape) -> HtbClass {
+    let overhead = u16::try_from(overhead).unwrap_or(u16::MAX);
+    HtbClass { handle: (HANDLE, minor), rate, burst, overhead, least: SHORTEST, quantum: FULL }
 }
 
 /// The line for `tc` that makes the splitter cut. A macvlan itself leaves super-frames to the interface below; TBF cuts what is longer than
@@ -193,16 +201,4 @@ fn remove_interfaces(here: &Namespace) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_class_counts_what_is_on_the_wire() {
-        let line = class(17, Shape { rate: 1_250_000, burst: 1_250, overhead: 32 });
-        assert!(line.contains("classid 1:11 htb rate 1250000bps burst 1250"), "{line}");
-        assert!(line.contains("mpu 84 overhead 32"), "{line}");
-    }
 }

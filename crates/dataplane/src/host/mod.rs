@@ -19,6 +19,7 @@ mod classes;
 mod counters;
 mod hold;
 mod measured;
+mod neighbours;
 mod open;
 mod reason;
 mod rule;
@@ -40,9 +41,13 @@ use crate::sys;
 
 pub use counters::{Contract, Counters, Measured, Waits};
 
+pub use neighbours::{Strange, Stranger};
 pub use reason::Reason;
 pub use rule::{HostPath, HostRule, Sender};
-pub use waiting::{LONGEST_WAIT, Waiting};
+pub use wayleave_wire::{LONGEST_WAIT, Waiting};
+
+/// The first number that no VLAN has (IEEE 802.1Q).
+const NO_VLAN: u16 = 4095;
 
 /// What becomes of packets that belong to no contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,7 +100,9 @@ pub struct Host {
     /// Held as long as this is.
     _owner: File,
     endpoints: HashMap<MapData, u32, [u8; ENDPOINT]>,
-    local: HashMap<MapData, [u8; layout::MAC], u32>,
+    local: HashMap<MapData, [u8; layout::MAC], [u8; layout::TARGET]>,
+    groups: HashMap<MapData, u32, [u8; layout::GROUP]>,
+    strangers: HashMap<MapData, [u8; layout::STRANGER], u64>,
     classes: HashMap<MapData, [u8; layout::CLASS], [u8; CONTRACTS]>,
     classes6: HashMap<MapData, [u8; layout::CLASS6], [u8; CONTRACTS]>,
     rules: Array<MapData, [u8; RULE]>,
@@ -165,12 +172,24 @@ impl Host {
     /// # Errors
     /// If another endpoint of this host has the address, or the kernel refuses.
     pub fn add_endpoint(&mut self, ifindex: u32, mac: Mac) -> Result<(), Error> {
+        self.add_tagged_endpoint(ifindex, mac, 0)
+    }
+
+    /// The same for an endpoint whose frames have the tag of this VLAN on its interface, and nowhere else; 0 is none.
+    ///
+    /// # Errors
+    /// As of [`Host::add_endpoint`], or if that is no VLAN.
+    pub fn add_tagged_endpoint(&mut self, ifindex: u32, mac: Mac, vlan: u16) -> Result<(), Error> {
+        if vlan >= NO_VLAN {
+            return Err(Error::Refused(format!("{vlan} is no VLAN: 1 to {} are", NO_VLAN - 1)));
+        }
         if mac.is_multicast() {
             return Err(Error::Refused(format!("{mac} is no address of one endpoint: it names a group")));
         }
         let taken = programs::is_there(self.local.get(&layout::mac(mac), 0));
         match taken.map_err(|error| Error::failed("looking for an endpoint", error))? {
-            Some(other) if other != ifindex => {
+            Some(other) if layout::u32_at(&other, 0) != ifindex => {
+                let other = layout::u32_at(&other, 0);
                 return Err(Error::Refused(format!(
                     "interface {other} has the address {mac} already: remove that endpoint, or declare another address"
                 )));
@@ -181,8 +200,9 @@ impl Host {
             self.remove_endpoint(ifindex)?;
         }
         self.settle()?;
-        self.write_endpoint(ifindex, mac)?;
-        self.local.insert(layout::mac(mac), ifindex, 0).map_err(|error| Error::failed("adding an endpoint", error))
+        self.write_endpoint(ifindex, mac, vlan)?;
+        let target = layout::target(ifindex, vlan);
+        self.local.insert(layout::mac(mac), target, 0).map_err(|error| Error::failed("adding an endpoint", error))
     }
 
     /// From now on nothing is sent of this endpoint and nothing delivered to it. Contracts of which it is a sender stay; that it is not
@@ -196,7 +216,7 @@ impl Host {
         self.is_stale = true;
         programs::is_there(self.endpoints.remove(&ifindex)).map_err(failed)?;
         programs::is_there(self.local.remove(&layout::mac(mac))).map_err(failed)?;
-        Ok(())
+        self.remove_group(ifindex)
     }
 
     /// Every endpoint: its interface and its address.
@@ -221,9 +241,14 @@ impl Host {
     }
 
     fn mac_at(&self, ifindex: u32) -> Result<Option<Mac>, Error> {
+        Ok(self.endpoint_at(ifindex)?.map(|(mac, _)| mac))
+    }
+
+    /// The address of an endpoint, and its VLAN.
+    fn endpoint_at(&self, ifindex: u32) -> Result<Option<(Mac, u16)>, Error> {
         let entry = programs::is_there(self.endpoints.get(&ifindex, 0));
         let entry = entry.map_err(|error| Error::failed("looking for an endpoint", error))?;
-        Ok(entry.map(|value| layout::endpoint_mac(&value)))
+        Ok(entry.map(|value| (layout::endpoint_mac(&value), layout::endpoint_vlan(&value))))
     }
 
     /// Before an entry is added: no program reads a removed one any more.

@@ -95,6 +95,8 @@ impl Host {
         Ok(Self {
             endpoints: pins.hash("endpoints")?,
             local: pins.hash("local")?,
+            groups: pins.hash("groups")?,
+            strangers: pins.hash("strangers")?,
             classes: pins.hash("classes")?,
             classes6: pins.hash("classes6")?,
             rules: Array::try_from(array("rules")?).map_err(opening)?,
@@ -134,8 +136,10 @@ impl Host {
         for serial in orphans {
             self.remove_classes(serial, &self.classes_of(serial))?;
         }
-        for (ifindex, mac) in self.endpoints()? {
-            self.write_endpoint(ifindex, mac)?;
+        for (ifindex, _) in self.endpoints()? {
+            if let Some((mac, vlan)) = self.endpoint_at(ifindex)? {
+                self.write_endpoint(ifindex, mac, vlan)?;
+            }
         }
         Ok(())
     }

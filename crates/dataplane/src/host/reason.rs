@@ -19,7 +19,7 @@ pub enum Reason {
     Spoofed,
     /// Dropped: it is shorter than its headers say, or its headers are none.
     Malformed,
-    /// Dropped: it is for a group, or for all.
+    /// Dropped: it is for a group or for all, and nothing without which hosts do not find each other; or there was too much of it.
     Multicast,
     /// Dropped: there is no route to its receiver.
     NoRoute,
@@ -47,11 +47,13 @@ pub enum Reason {
     Withdrawn,
     /// A super-frame, which was cut into frames; each of these is counted by itself.
     Split,
+    /// Asked all (ARP, DHCP, neighbours and routers of IPv6), and copied to those whom it may concern; each copy is counted by itself.
+    Carried,
 }
 
 impl Reason {
     /// All, in order.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Guaranteed,
         Self::BestEffort,
         Self::Local,
@@ -74,6 +76,7 @@ impl Reason {
         Self::QueueFull,
         Self::Withdrawn,
         Self::Split,
+        Self::Carried,
     ];
 
     /// In one word, for tables and metrics.
@@ -101,6 +104,7 @@ impl Reason {
             Self::QueueFull => "queue-full",
             Self::Withdrawn => "withdrawn",
             Self::Split => "split",
+            Self::Carried => "carried",
         }
     }
 }

@@ -1,16 +1,10 @@
-//! What may wait of a contract, how long, and the class in which it does. Pure.
+//! The place where packets wait, and the class of a contract there.
 
 use std::collections::BTreeMap;
 
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_units::Time;
 
-/// How long packets of a contract wait for tokens, if nothing else is said: what routers for TCP usually hold.
-pub const LONGEST_WAIT: Time = Time::from_millis(100);
-/// What may wait at least, however low the rate: the first window of TCP (RFC 6928) and some more.
-const LEAST_FRAMES: u64 = 16;
-/// Classes are slower than their contract by this part of the rate. HTB rounds the time of each packet down to a nanosecond; with the
-/// contract's rate it would after some ten thousand packets be ahead of the bucket by one, which then overtakes nobody but is overtaken.
-const SLOWER: u64 = 10_000;
+use crate::net::HtbClasses;
 
 /// The class of a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,60 +18,11 @@ pub(super) struct Shape {
 /// The place where packets wait.
 #[derive(Debug)]
 pub(super) struct Holder {
+    /// The way to the kernel by which classes are made.
+    pub(super) kernel: HtbClasses,
     pub(super) ifindex: u32,
     pub(super) splitter: u32,
     pub(super) longest: Time,
     /// By slot, as this process has made them.
     pub(super) classes: BTreeMap<u32, Shape>,
-}
-
-/// How much of a contract may wait, and how long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waiting {
-    /// Wire bytes.
-    pub limit: Bytes,
-    /// No packet waits longer.
-    pub longest: Time,
-}
-
-impl Waiting {
-    /// Of a contract with this rate whose largest frame takes so much of the wire: what its rate sends in `wait`, but never less than the first
-    /// window of TCP.
-    pub fn of(rate: Rate, largest: Bytes, wait: Time) -> Self {
-        let in_time = u128::from(rate.bits_per_second()) * u128::from(wait.as_nanos()) / 8_000_000_000;
-        let limit =
-            u64::try_from(in_time).unwrap_or(u64::MAX).max(LEAST_FRAMES * largest.get()).min(u64::from(u32::MAX));
-        // The first that waits may find a class that is one frame behind its bucket.
-        let bits = u128::from(limit + largest.get()) * 8_000_000_000;
-        let slowed = u128::from(paced(rate)) * 8;
-        let longest = Time::from_nanos(u64::try_from(bits.div_ceil(slowed)).unwrap_or(u64::MAX));
-        Self { limit: Bytes::new(limit), longest }
-    }
-}
-
-/// The rate of a class, in bytes a second.
-pub(super) fn paced(rate: Rate) -> u64 {
-    let bytes = rate.bits_per_second() / 8;
-    (bytes - bytes / SLOWER).max(1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn as_much_waits_as_the_rate_sends_in_the_time_but_never_less_than_a_window() {
-        let largest = Bytes::new(1538);
-        let fast = Waiting::of(Rate::from_mbit(300), largest, Time::from_millis(100));
-        assert_eq!(fast.limit, Bytes::new(3_750_000));
-        assert!(fast.longest > Time::from_millis(100) && fast.longest < Time::from_millis(101), "{:?}", fast.longest);
-        let slow = Waiting::of(Rate::from_bits_per_second(10_000), largest, Time::from_millis(100));
-        assert_eq!(slow.limit, Bytes::new(16 * 1538));
-        // 17 frames at 10 kbit/s.
-        assert!(
-            slow.longest > Time::from_millis(20_000) && slow.longest < Time::from_millis(22_000),
-            "{:?}",
-            slow.longest
-        );
-    }
 }

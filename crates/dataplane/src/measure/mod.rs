@@ -2,6 +2,7 @@
 //!
 //! Measurements run in a place apart and disturb nothing but the processor.
 
+mod crossing;
 mod shaping;
 mod tagging;
 
@@ -17,6 +18,7 @@ use crate::apart::Apart;
 use crate::error::Error;
 use crate::host::{Host, HostPath, HostRule, Sender, Settings};
 
+pub use crossing::{Crossing, cross};
 pub use shaping::{Shaped, Shaping, TABLE_4, shape};
 pub use tagging::{Tagging, tag};
 

@@ -1,14 +1,17 @@
 //! The plumbing under the data plane: namespaces, virtual links, the queues of a port.
 //!
-//! Everything that netlink libraries cannot set (TBF, HTB, clsact) is done by `ip -batch` and `tc -batch`: many lines in one process.
+//! Everything that netlink libraries cannot set (TBF, HTB, clsact) is done by `ip -batch` and `tc -batch`: many lines in one process. Only the
+//! classes of contracts are made by messages to the kernel, since there are many and they come one at a time.
 //! Programs run inside a namespace by `setns` of the thread that starts them. `ip netns exec` and `ip -n` would mount a new /sys
 //! there, and hide what is pinned below it.
 
 mod attached;
 mod batch;
+mod capture;
 mod carrier;
 mod counters;
 mod error;
+mod htb;
 mod link;
 mod names;
 mod namespace;
@@ -17,10 +20,12 @@ mod qdisc;
 
 pub use attached::{Attached, Hook};
 pub use batch::{Batch, output};
+pub use capture::{Capture, Captured};
 pub use carrier::{LinkWatch, with_carrier};
 pub(crate) use counters::installed;
 pub use counters::{QueueCounters, queue_counters};
 pub use error::NetError;
+pub use htb::{HtbClass, HtbClasses};
 pub(crate) use link::disable_ipv6;
 pub use link::{
     VLAN_ROOM, VethEnd, attach_egress, attach_ingress, attach_pass, check_interface, create_veth, mtu, plain_packets,

@@ -137,7 +137,13 @@ fn egress(network: &Network, id: LinkId) -> Result<PortQdisc, PlanError> {
     }
     let leaves_tagged = network.node(link.to).kind == NodeKind::Switch;
     let rate: Rate = link.rate;
-    Ok(PortQdisc { rate, queues, overhead: PortQdisc::overhead(leaves_tagged) })
+    // Below the queues of latency contracts, those of a switch belong to classes that share what is left.
+    let shared = network.classes().filter(|_| !is_host).map_or(Vec::new(), |classes| {
+        let weights = [classes.guaranteed, classes.objective, classes.best_effort];
+        let below = queues.len().saturating_sub(usize::from(classes.latency)).min(weights.len());
+        weights.into_iter().take(below).collect()
+    });
+    Ok(PortQdisc { rate, queues, weights: shared, overhead: PortQdisc::overhead(leaves_tagged) })
 }
 
 #[cfg(test)]

@@ -8,17 +8,16 @@ use std::io::{IoSliceMut, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::process::Command;
-use std::sync::mpsc::{Sender as Channel, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SetSockOpt, recvmsg, setsockopt, sockopt};
 use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, Reason, Sender, Settings, Waiting};
 use wayleave_dataplane::net::attach_ingress;
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::{Demand, Selector, wire_bytes};
 
+use crate::world::party::{Party, index, tool};
 use crate::world::{World, mac};
 
 const TAP: u32 = 1301;
@@ -26,61 +25,6 @@ const NET: u32 = 1303;
 const SERIAL: u64 = 7;
 const LARGEST: usize = 1514;
 const PORT: u16 = 9;
-
-type Job = Box<dyn FnOnce() + Send>;
-
-/// A namespace with a thread that works in it.
-struct Party(Channel<Job>);
-
-impl Party {
-    /// Takes this interface, which then is `eth0` with the address 10.0.0.`last`.
-    fn new(interface: &str, last: u8, other: u8) -> Self {
-        let (jobs, inbox) = channel::<Job>();
-        let (told, tid) = channel();
-        thread::spawn(move || {
-            unshare(CloneFlags::CLONE_NEWNET).unwrap();
-            told.send(nix::unistd::gettid()).unwrap();
-            inbox.iter().for_each(|job| job());
-        });
-        tool("ip", &format!("link set {interface} netns {}", tid.recv().unwrap()));
-        let party = Self(jobs);
-        let interface = interface.to_owned();
-        party.run(move || {
-            tool("ip", "link set lo up");
-            // Where there is no IPv6, there is nothing to turn off.
-            let _ =
-                std::fs::write(format!("/proc/thread-self/net/../../sys/net/ipv6/conf/{interface}/disable_ipv6"), "1");
-            tool("ip", &format!("link set {interface} name eth0 address {}", mac(last)));
-            tool("ip", "link set eth0 up");
-            tool("ip", &format!("addr add 10.0.0.{last}/24 dev eth0"));
-            tool("ip", &format!("neigh add 10.0.0.{other} lladdr {} dev eth0", mac(other)));
-        });
-        party
-    }
-
-    /// Does something there, and waits for it.
-    fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> T {
-        let (done, result) = channel();
-        self.0.send(Box::new(move || drop(done.send(job())))).unwrap();
-        result.recv().unwrap()
-    }
-
-    /// Does something there meanwhile.
-    fn begin<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> std::sync::mpsc::Receiver<T> {
-        let (done, result) = channel();
-        self.0.send(Box::new(move || drop(done.send(job())))).unwrap();
-        result
-    }
-}
-
-fn tool(name: &str, arguments: &str) {
-    let output = Command::new(name).args(arguments.split(' ')).output().unwrap();
-    assert!(output.status.success(), "{name} {arguments}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
-fn index(interface: &str) -> Option<u32> {
-    nix::net::if_::if_nametoindex(interface).ok()
-}
 
 /// A host between two parties.
 struct Stand {
@@ -93,7 +37,7 @@ impl Stand {
     fn new(world: &World) -> Self {
         world.veth("tap", TAP);
         world.veth("net", NET);
-        let (tenant, receiver) = (Party::new("tapp", 1, 2), Party::new("netp", 2, 1));
+        let (tenant, receiver) = (Party::new("tapp", 1, Some(2)), Party::new("netp", 2, Some(1)));
         let mut host = Host::open(&world.pins, &Settings { contracts: 2_048, ..Settings::default() }).unwrap();
         host.add_endpoint(TAP, mac(1)).unwrap();
         host.hold(Time::from_millis(100)).unwrap();
@@ -405,4 +349,59 @@ fn a_thousand_contracts_have_a_class_each() {
     assert!(index("wl-shape").is_some());
     stand.host.let_go().unwrap();
     assert!(index("wl-shape").is_none() && index("wl-hold").is_none());
+}
+
+/// What `tc` says of a class.
+fn shown(minor: u32) -> String {
+    let output =
+        Command::new("tc").args(["class", "show", "dev", "wl-shape", "classid", &format!("1:{minor:x}")]).output();
+    String::from_utf8(output.unwrap().stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_thousand_contracts_have_classes_as_tc_would_make_them_and_the_last_is_shaped_as_the_first() {
+    let Some(world) = World::new() else { return };
+    let mut stand = Stand::new(&world);
+    let of = |port: u16, rate: Rate, burst: u64| {
+        let mut rule = rule(rate, Bytes::new(burst));
+        rule.senders[0].selector.protocol = Some(17);
+        rule.senders[0].selector.destination_port = Some(port);
+        rule
+    };
+    for serial in 1..=1_000 {
+        let rate = Rate::from_bits_per_second(100_000 * serial);
+        stand.host.install(serial, 1, &of(20_000 + serial as u16, rate, 3_076)).unwrap();
+    }
+    // Every one has its class; that of what has none is one more.
+    let classes = Command::new("tc").args(["class", "show", "dev", "wl-shape"]).output().unwrap();
+    assert_eq!(String::from_utf8(classes.stdout).unwrap().lines().count(), 1_001);
+    // 2 Mbit/s less a ten-thousandth; what a late timer may cost is below the burst.
+    let ours = shown(20);
+    tool(
+        "tc",
+        "class replace dev wl-shape parent 1: classid 1:14 htb rate 249975bps burst 250 ceil 249975bps cburst 250 mpu 84 overhead 24 quantum 1600",
+    );
+    assert_eq!(ours, shown(20));
+    assert!(ours.contains("rate 1999Kbit") || ours.contains("rate 1999800bit"), "{ours}");
+
+    let port = 20_000 + 20;
+    let socket = stand.receiver.run(move || {
+        let socket = UdpSocket::bind((Ipv4Addr::new(10, 0, 0, 2), port)).unwrap();
+        sockopt::ReceiveTimestampns.set(&socket, &true).unwrap();
+        socket
+    });
+    stand.tenant.run(move || {
+        let socket = UdpSocket::bind((Ipv4Addr::new(10, 0, 0, 1), 0)).unwrap();
+        for _ in 0..15 {
+            socket.send_to(&[0; LARGEST - 42], (Ipv4Addr::new(10, 0, 0, 2), port)).unwrap();
+        }
+    });
+    assert_eq!(arrivals(&socket, Duration::from_secs(2)).len(), 15);
+    let contract = stand.host.counters().unwrap().contracts[&20];
+    assert!(contract.packets == 15 && contract.delayed >= 5, "{contract:?}");
+
+    stand.host.remove(20).unwrap();
+    assert_eq!(shown(20), "");
+    stand.host.install(20, 2, &of(port, Rate::from_gbit(100), 3_076)).unwrap();
+    assert!(shown(20).contains("rate 99990Mbit"), "more than 32 bits of bytes a second: {}", shown(20));
 }

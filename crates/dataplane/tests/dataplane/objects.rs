@@ -8,9 +8,11 @@ use std::process::Command;
 use sha2::{Digest, Sha256};
 
 /// In the order of `bpf/compile`.
-const SOURCES: [&str; 9] =
-    ["kernel.h", "maps.h", "parse.h", "filter.h", "delay.h", "host.c", "switch.c", "pass.c", "bench.c"];
-const OBJECTS: [&str; 4] = ["host.o", "switch.o", "pass.o", "bench.o"];
+const SOURCES: [&str; 11] = [
+    "kernel.h", "maps.h", "parse.h", "carry.h", "filter.h", "delay.h", "host.c", "switch.c", "pass.c", "bench.c",
+    "ufab.c",
+];
+const OBJECTS: [&str; 5] = ["host.o", "switch.o", "pass.o", "bench.o", "ufab.o"];
 /// Status of `bpf/compile` where clang, llvm-strip or the headers of the kernel are missing.
 const MISSING: i32 = 127;
 

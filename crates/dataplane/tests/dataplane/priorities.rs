@@ -11,7 +11,9 @@ use crate::names::{self, Names};
 use nix::sys::socket::{setsockopt, sockopt};
 use wayleave_dataplane::class;
 use wayleave_dataplane::doctor::examine;
-use wayleave_dataplane::net::{Batch, Namespace, PortQdisc, VethEnd, create_veth, plain_packets, queue_counters};
+use wayleave_dataplane::net::{
+    Batch, Namespace, PortQdisc, QueueCounters, VethEnd, create_veth, plain_packets, queue_counters,
+};
 use wayleave_units::{Bytes, Rate};
 
 /// Packets of 1000 B: six every 10 ms are half of the rate, more than the third that each of three queues would get if they took turns.
@@ -40,6 +42,11 @@ struct Bottleneck {
 
 impl Bottleneck {
     fn new(queues: &[u64]) -> Self {
+        Self::sharing(queues, &[])
+    }
+
+    /// The last queues share what is left by their weights.
+    fn sharing(queues: &[u64], weights: &[u16]) -> Self {
         let names = Names::new(&["a", "b"]);
         Namespace::create(names.all()).unwrap();
         let end = |index: usize, ifindex| VethEnd {
@@ -62,7 +69,8 @@ impl Bottleneck {
             batch.run(namespace).unwrap();
         }
         let queues = queues.iter().map(|&bytes| Bytes::new(bytes)).collect();
-        let port = PortQdisc { rate: Rate::from_mbit(10), queues, overhead: PortQdisc::overhead(false) };
+        let (rate, weights) = (Rate::from_mbit(10), weights.to_vec());
+        let port = PortQdisc { rate, queues, weights, overhead: PortQdisc::overhead(false) };
         Batch::tc().extend(port.lines("p1").unwrap()).run(&from).unwrap();
         Self { names, from, to }
     }
@@ -195,4 +203,52 @@ fn without_priorities_the_same_port_delays_everything() {
     if is_quiet() {
         assert!(seen.median() > Duration::from_millis(20), "{:?}", seen.median());
     }
+}
+
+/// Frames of the largest size in every queue but the first, always more than the link carries. Judged by the counters of the queues: what each has
+/// sent while all of them were full.
+#[test]
+fn queues_below_the_strict_ones_share_what_is_left_by_their_weights() {
+    if !is_able() {
+        return;
+    }
+    let port = Bottleneck::sharing(&[90_000; 4], &[6, 3, 1]);
+    let target = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 7000);
+    let _receiver = port.to.run(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 7000))).unwrap().unwrap();
+    let senders: Vec<UdpSocket> = (0..4).map(|queue| port.sender(queue)).collect();
+    let queues = || queue_counters(&port.from).unwrap()[0].1.clone();
+    // Queues that are full: 60 frames are in each.
+    let fill = || {
+        for sender in &senders[1..] {
+            (0..80).for_each(|_| drop(sender.send_to(&[0; 1400], target)));
+        }
+    };
+    let is_full = |now: &[QueueCounters]| now[1..].iter().all(|queue| queue.backlog > 0);
+    let sent = |at: usize, before: &[QueueCounters], now: &[QueueCounters]| now[at].packets - before[at].packets;
+    let (begin, mut before, mut high) = (Instant::now(), None::<Vec<QueueCounters>>, 0);
+    let (before, now) = loop {
+        let now = queues();
+        match &before {
+            // A queue that is not empty before it is filled again was not empty since it was filled; otherwise the machine stood still,
+            // and it begins anew.
+            Some(before) if is_full(&now) => {
+                if sent(3, before, &now) >= 100 || begin.elapsed() > Duration::from_secs(100) {
+                    break (before.clone(), now);
+                }
+            }
+            _ => {
+                fill();
+                (before, high) = (Some(queues()), 0);
+            }
+        }
+        fill();
+        // The first queue takes what it wants.
+        senders[0].send_to(&[0; 1400], target).unwrap();
+        high += 1;
+        thread::sleep(Duration::from_millis(5));
+    };
+    let [first, six, three, one] = [0, 1, 2, 3].map(|at| sent(at, &before, &now));
+    assert!(first + 3 >= high, "{first} of {high} packets of the first queue were sent");
+    // A turn is up to six frames, so each count is known to about as many.
+    assert!(six.abs_diff(6 * one) < 40 && three.abs_diff(3 * one) < 20, "{six} : {three} : {one}");
 }

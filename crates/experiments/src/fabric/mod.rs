@@ -6,11 +6,12 @@
 //! |---|---|
 //! | `tenants` | who is there, and what is promised to whom |
 //! | `systems` | one scenario under each of seven systems |
-//! | `readings` | what is read from a run |
+//! | `readings`, `shares` | what is read from a run; what divisions are due on the paths that their tunnels take |
 //! | `figure` | the table and its statements |
 
 mod figure;
 mod readings;
+mod shares;
 mod systems;
 mod tenants;
 

@@ -2,15 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use wayleave_sim::Outcome;
 use wayleave_sim::stats::Lag;
+use wayleave_sim::{Outcome, ServiceShare};
 use wayleave_topology::{Classes, NodeKind};
 use wayleave_units::{Rate, Time};
 
-use super::systems::{Case, PATTERN, Set, set};
-use super::tenants::{BEST_EFFORT, DIVISIONS, HOSES};
+use super::shares::shares;
+use super::systems::{Case, DEAD, PATTERN, Set, System, set};
+use super::tenants::{Admitted, BEST_EFFORT, DIVISIONS, HOSES, LATENCY};
 use crate::checkpoint::stored;
 use crate::run::Failed;
+
+/// What arrives is counted in intervals of this length.
+pub(super) const BIN: Time = Time::from_micros(500);
 
 /// What became of everybody in a run.
 #[derive(Clone, Debug, Default)]
@@ -29,8 +33,10 @@ pub(crate) struct Seen {
     pub(super) theta: f64,
     /// What each hose was promised, in Gbit/s.
     pub(super) hose: f64,
-    /// What each division got, over its weight, in Gbit/s.
+    /// What each division got, over its weight, in Gbit/s, in the second half of the run.
     pub(super) divisions: Vec<f64>,
+    /// The same of what its tunnels are due by their weights on the paths that they take; empty where no tunnels are.
+    pub(super) due: Vec<f64>,
     /// Mean utilisation of the busiest tenth of the links between switches and to hosts.
     pub(crate) busiest: f64,
     /// Of best effort: Gbit/s, and ms in which 99 of 100 messages arrive.
@@ -40,6 +46,10 @@ pub(crate) struct Seen {
     pub(super) all: f64,
     /// The most in flight, as a part of what is held at most.
     pub(super) in_flight: f64,
+    /// Latency contracts whose only route leads over the switch that dies.
+    pub(super) cut: f64,
+    /// What arrives of hoses, objectives, best effort and latency contracts, in Gbit/s, in each interval.
+    pub(super) kinds: Vec<[f64; 4]>,
 }
 
 stored!(Seen {
@@ -54,20 +64,29 @@ stored!(Seen {
     theta,
     hose,
     divisions,
+    due,
     busiest,
     best,
     messages,
     all,
-    in_flight
+    in_flight,
+    cut,
+    kinds
 });
 
 /// Runs a case.
 pub(super) fn seen(case: Case, seed: u64) -> Result<Seen, Failed> {
     let set = set(case, seed)?;
+    let tunnels = case.system == System::OneFabric;
     let outcome = wayleave_sim::run(&set.scenario, seed, |_| true).map_err(Failed::broken)?;
     let mut seen = Seen { asked: set.stage.asked.len() as f64, admitted: set.admitted.len() as f64, ..Seen::default() };
     latency(&mut seen, &set, &outcome);
     minima(&mut seen, &set, &outcome);
+    divisions(&mut seen, &set, &outcome);
+    if !tunnels {
+        seen.due.clear();
+    }
+    seen.kinds = kinds(&outcome);
     rest(&mut seen, &set, &outcome);
     Ok(seen)
 }
@@ -81,14 +100,65 @@ fn latency(seen: &mut Seen, set: &Set, outcome: &Outcome) {
         let deadline = set.admitted[number].contract.deadline.as_nanos() as f64 * 1e3;
         let slowest = flow.delay.max().unwrap_or(0) as f64 / deadline;
         seen.slowest = seen.slowest.max(slowest);
-        // What a dead switch swallows is no promise of a contract without protection.
-        let lost = if fails.is_some_and(|at| traffic.start >= at) { 0 } else { flow.drops };
+        // What a dead switch swallows is no promise of a contract without protection. Where packets go by a hash, nobody knows whose that is.
+        let may_be_cut = is_cut(set, &set.admitted[number]);
+        let lost = if fails.is_some_and(|at| traffic.start >= at) && may_be_cut { 0 } else { flow.drops };
         seen.lost += lost as f64;
         if slowest > 1.0 || lost > 0 {
             broken.insert(number);
         }
     }
     seen.broken = broken.len() as f64;
+    if fails.is_some() {
+        seen.cut =
+            set.admitted.iter().filter(|contract| contract.route.is_some() && is_cut(set, contract)).count() as f64;
+    }
+}
+
+/// Whether the switch that dies may be on the way of a contract.
+fn is_cut(set: &Set, contract: &Admitted) -> bool {
+    let network = &set.stage.network;
+    let touches = |link| network.node(network.link(link).to).name == DEAD;
+    contract.route.as_ref().is_none_or(|route| route.hops.iter().any(|hop| touches(hop.link)))
+}
+
+/// What divisions got over their weights, and what is due to them.
+fn divisions(seen: &mut Seen, set: &Set, outcome: &Outcome) {
+    let Some(sharing) = &outcome.sharing else { return };
+    let half = set.scenario.duration.saturating_sub(set.scenario.record.carried_from);
+    let shares = shares(
+        &DIVISIONS.map(|(name, ..)| name),
+        &sharing.carried,
+        (&set.stage.network, &outcome.links),
+        half.as_nanos() as f64 / 1e9,
+    );
+    let gbit = |bytes: &f64, weight: u64| bytes * 8.0 / half.as_nanos() as f64 / weight as f64;
+    let over_weights =
+        |all: &[f64]| all.iter().zip(DIVISIONS).map(|(bytes, (_, weight, _))| gbit(bytes, weight)).collect();
+    (seen.divisions, seen.due) = (over_weights(&shares.got), over_weights(&shares.due));
+}
+
+/// What arrives of each kind of tenants, interval by interval.
+fn kinds(outcome: &Outcome) -> Vec<[f64; 4]> {
+    let mut all = vec![[0.0; 4]; (outcome.simulated.as_nanos() / BIN.as_nanos()) as usize];
+    let kind = |name: &str| match name {
+        LATENCY => 3,
+        _ if HOSES.contains(&name) => 0,
+        _ if DIVISIONS.iter().any(|division| division.0 == name) => 1,
+        _ => 2,
+    };
+    let of = |service: &ServiceShare, all: &mut Vec<[f64; 4]>| {
+        for series in service.machines.iter().filter_map(|machine| machine.receive.as_ref()) {
+            let bins = series.bins(outcome.simulated.as_nanos() * 1_000);
+            for (sum, bin) in all.iter_mut().zip(bins) {
+                sum[kind(&service.name)] += bin.amount as f64 * 8.0 / BIN.as_nanos() as f64;
+            }
+        }
+    };
+    for service in outcome.sharing.iter().flat_map(|sharing| &sharing.services) {
+        of(service, &mut all);
+    }
+    all
 }
 
 fn minima(seen: &mut Seen, set: &Set, outcome: &Outcome) {
@@ -134,12 +204,8 @@ fn rest(seen: &mut Seen, set: &Set, outcome: &Outcome) {
     let seconds = outcome.counted.as_nanos() as f64 / 1e9;
     let gbit = |bytes: f64| bytes * 8.0 / seconds / 1e9;
     if let Some(sharing) = &outcome.sharing {
-        let got = |name: &str| {
-            let machines = sharing.service(name).map_or(&[][..], |service| &service.machines);
-            gbit(machines.iter().map(|machine| machine.received.get() as f64).sum())
-        };
-        seen.divisions = DIVISIONS.iter().map(|(name, weight, _)| got(name) / *weight as f64).collect();
-        seen.best = got(BEST_EFFORT);
+        let machines = sharing.service(BEST_EFFORT).map_or(&[][..], |service| &service.machines);
+        seen.best = gbit(machines.iter().map(|machine| machine.received.get() as f64).sum());
     }
     seen.all = gbit(outcome.flows.iter().map(|flow| flow.delivered_bytes.get() as f64).sum());
     let mut used: Vec<f64> = outcome.links.iter().map(|link| link.utilisation).collect();

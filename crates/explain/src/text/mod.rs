@@ -24,6 +24,7 @@ use crate::explanation::{Before, Explained, Refused};
 use crate::human::{self, Human, count};
 use crate::sentences;
 use crate::table::{Layout, write_table, write_wrapped};
+use crate::waits::longest_wait;
 
 /// Writes an explanation.
 ///
@@ -90,6 +91,10 @@ fn admitted(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>, de
             }
         }
         routes => protected(out, page, contract, routes, &margin)?,
+    }
+    if let Some(wait) = longest_wait(page.context, decision) {
+        let wait = wait.up();
+        writeln!(out, "\nWhat exceeds the contract waits on its host before that, {wait} at most; more is dropped")?;
     }
     let held = page.context.scheme.held(decision.flow).and_then(|held| held.demand.max_frame);
     if let Some(frame) = held.filter(|_| routes.len() > 1 && held != explained.request.max_frame) {

@@ -17,6 +17,7 @@ mod schemes;
 mod sharing;
 mod sizes;
 mod sweep;
+mod tenants;
 mod traffic;
 mod transport;
 mod vms;
@@ -37,6 +38,7 @@ use crate::source::Source;
 use crate::tree::Node;
 use files::Files;
 use network::Numbered;
+use scalars::refuse_beside;
 use sweep::Sweep;
 
 pub(crate) const SCENARIO_SPEC: Shape = Shape {
@@ -52,6 +54,8 @@ pub(crate) const SCENARIO_SPEC: Shape = Shape {
         "routing",
         "transport",
         "sharing",
+        "contracts",
+        "reserved",
         "vms",
         "traffic",
         "outages",
@@ -71,6 +75,7 @@ pub(crate) use {
     sharing::{ALSO, EVENT, FAULTS, SCHEME, SHARING},
     sizes::SIZES,
     sweep::SWEEP,
+    tenants::RESERVED,
     traffic::TRAFFIC,
     transport::{CONGESTION, TRANSPORT},
     vms::VM,
@@ -196,7 +201,12 @@ fn read_spec(
     problems: &mut Problems<'_>,
 ) -> Option<Scenario> {
     let fields = Fields::read(spec, &SCENARIO_SPEC, problems)?;
-    fields.require_all(["topology", "duration", "traffic"], problems);
+    fields.require_all(["topology", "duration"], problems);
+    match fields.get("contracts") {
+        // Contracts say what ports and hosts do, and send as much as they may.
+        Some(_) => refuse_beside(&fields, &["sharing", "reserved", "routing"], "contracts", problems),
+        None => fields.require_all(["traffic"], problems),
+    }
     let before = problems.mark();
     let duration = fields.get("duration").and_then(|node| node.quantity(problems));
     let warmup = fields.get("warmup").and_then(|node| node.quantity(problems)).unwrap_or_default();
@@ -224,26 +234,30 @@ fn read_spec(
     let vms = fields.get("vms").map(|node| vms::read(node, network, problems));
     let vms = vms.flatten().unwrap_or_default();
     let files = &mut context.files;
-    let traffic =
-        fields.get("traffic").map(|node| traffic::read(node, &numbered, &vms, &transport, files, problems))?;
-    let scenario = Scenario {
+    let contracts = fields.get("contracts").map(|node| (node, tenants::read(node, &numbered.network, files, problems)));
+    let reserved = fields.get("reserved").and_then(|node| tenants::read_reserved(node, network, problems));
+    let traffic = fields.get("traffic").map(|node| traffic::read(node, &numbered, &vms, &transport, files, problems));
+    let mut scenario = Scenario {
         name: name.to_owned(),
         network: Arc::clone(&numbered.network),
         duration: duration.unwrap_or(Time::ZERO),
         warmup,
         switches: switches.unwrap_or_else(PortBehaviour::default),
         hosts: hosts.unwrap_or_else(PortBehaviour::default),
-        reserved: Vec::new(),
+        reserved: reserved.unwrap_or_default(),
         shared_services,
         jitter: wayleave_scenarios::Jitter::default(),
         routing: routing.unwrap_or_else(wayleave_scenarios::Routing::ecmp),
         transport,
         sharing: sharing.flatten(),
         vms,
-        traffic,
+        traffic: traffic.unwrap_or_default(),
         outages,
         record,
     };
+    if let Some((node, Some(tenants))) = contracts {
+        tenants::add(&tenants, &mut scenario, node, problems);
+    }
     if problems.mark() > before || duration.is_none() {
         return None;
     }

@@ -2,6 +2,7 @@
 
 use wayleave_scenarios::{Change, Element, Outage, Record};
 use wayleave_topology::Network;
+use wayleave_units::Time;
 
 use super::ports::read_switch;
 use super::scalars::{exactly_one, flag, refuse_beside};
@@ -71,5 +72,6 @@ pub(super) fn read_record(node: &Node<'_>, problems: &mut Problems<'_>) -> Optio
         promises: promises?,
         series: series.map_or(Some(None), |series| series.map(Some))?,
         trace: trace.map_or(Some(None), |trace| trace.map(Some))?,
+        carried_from: Time::ZERO,
     })
 }

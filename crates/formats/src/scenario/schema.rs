@@ -7,7 +7,7 @@ use serde::ser::{Serialize, Serializer};
 use wayleave_roles::{Descriptor, Kind, Parameter};
 
 use super::ports::{MARKING, ROUTING};
-use super::schemes::{Choice, camel, only};
+use super::schemes::{Choice, camel, short};
 use super::sharing::SCHEME;
 use super::transport::CONGESTION;
 
@@ -104,7 +104,7 @@ impl Json {
         }
         let adjustable: Vec<&'static Descriptor> =
             schemes.iter().copied().filter(|scheme| !scheme.parameters.is_empty()).collect();
-        for scheme in adjustable.iter().filter(|scheme| only(scheme).is_none()) {
+        for scheme in adjustable.iter().filter(|scheme| scheme.parameters.len() > 1) {
             self.at("$defs").set(scheme.name, definition(scheme));
         }
         let properties = adjustable.iter().map(|scheme| (camel(scheme.name), property(scheme))).collect();
@@ -127,9 +127,13 @@ impl Json {
 
 /// What stands under the name of a scheme.
 fn property(scheme: &Descriptor) -> Json {
-    match only(scheme) {
-        Some(parameter) => described(&parameter.kind, parameter),
-        None => Json::reference(scheme.name),
+    match (scheme.parameters, short(scheme)) {
+        ([parameter], _) => described(&parameter.kind, parameter),
+        (_, Some(parameter)) => {
+            let either = vec![described(&parameter.kind, parameter), Json::reference(scheme.name)];
+            Json::object([("oneOf", Json::List(either))])
+        }
+        (_, None) => Json::reference(scheme.name),
     }
 }
 

@@ -61,9 +61,14 @@ pub(crate) fn camel(name: &str) -> String {
     key
 }
 
-/// The parameter that stands for all, where a scheme has only one: its value needs no key of its own.
-pub(crate) fn only(scheme: &Descriptor) -> Option<&'static Parameter> {
-    if let [only] = scheme.parameters { Some(only) } else { None }
+/// The parameter that may stand for all: the only one, or the only one that has to be given. Its value needs no key of its own.
+pub(crate) fn short(scheme: &Descriptor) -> Option<&'static Parameter> {
+    let mut required = scheme.parameters.iter().filter(|parameter| !parameter.example.is_empty());
+    match (scheme.parameters, required.next(), required.next()) {
+        ([only], ..) => Some(only),
+        (_, Some(only), None) => Some(only),
+        _ => None,
+    }
 }
 
 /// Reads a scheme: its name, or a mapping of its name to its parameters.
@@ -78,7 +83,7 @@ pub(super) fn read(
         let fields = Fields::read(node, shape, problems)?;
         let (key, node) = exactly_one(&fields, choice.what, shape.keys, problems)?;
         let scheme = choice.all.iter().copied().find(|scheme| camel(scheme.name) == key)?;
-        let given = match only(scheme) {
+        let given = match short(scheme) {
             Some(only) if !matches!(node.value, Value::Mapping(_)) => {
                 vec![(0, read_value(node, only, network, problems)?)]
             }
@@ -97,7 +102,7 @@ pub(super) fn read(
             "" => format!("a {word} needs a value"),
             missing => missing.to_owned(),
         };
-        let example = match only(scheme) {
+        let example = match short(scheme) {
             Some(_) => parameter.example.to_owned(),
             None => format!("{{ {}: {} }}", parameter.key, parameter.example),
         };

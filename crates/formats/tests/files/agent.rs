@@ -4,7 +4,7 @@ use crate::common::assert_problems;
 use wayleave_formats::ProblemKind::{
     BadValue, DuplicateKey, DuplicateName, Impossible, MissingKey, UnknownKey, WrongType,
 };
-use wayleave_formats::{AgentFile, InputErrors, Kind, Source, UnmatchedPackets, kind_of, read_agent};
+use wayleave_formats::{AgentEndpoint, AgentFile, InputErrors, Kind, Source, UnmatchedPackets, kind_of, read_agent};
 
 /// A document with this spec, which begins on line 4.
 fn read(spec: &str) -> Result<AgentFile, InputErrors> {
@@ -24,6 +24,7 @@ fn the_example_means_what_it_says() {
     assert_eq!((node.node.as_str(), node.netns.as_deref(), agent.nodes.len()), ("h1", None, 1));
     assert_eq!(node.interfaces["h1->s1"], "eth1");
     let endpoints = [("acme:web", "tap0"), ("host:h1", "veth0")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+    let endpoints = endpoints.map(|(name, interface)| (name, AgentEndpoint { interface, vlan: None }));
     assert_eq!(node.endpoints, endpoints.into());
 }
 
@@ -57,6 +58,12 @@ fn what_is_wrong_is_said_at_its_place() {
     let endpoint = |text: &str| node(&format!("interfaces: {{}}, endpoints: [ {text} ]"));
     assert_problems(endpoint("{ interface: t }"), &[(MissingKey, "5:53", "\"vm\" and \"host\"")]);
     assert_problems(endpoint("{ vm: A:b, interface: t }"), &[(BadValue, "5:59", "[a-z0-9-]")]);
+    let tagged = endpoint("{ vm: a, interface: t, vlan: 100 }").unwrap();
+    assert_eq!(tagged.nodes[0].endpoints["default:a"].vlan, Some(100));
+    for wrong in ["0", "4095", "x"] {
+        let vlan = endpoint(&format!("{{ vm: a, interface: t, vlan: {wrong} }}"));
+        assert_problems(vlan, &[(BadValue, "5:82", "1 to 4094")]);
+    }
     assert_problems(endpoint("{ host: h2, interface: t }"), &[(Impossible, "5:61", "only h1 itself, or a VM")]);
     assert_problems(
         endpoint("{ vm: a, interface: t }, { vm: \"default:a\", interface: u }"),

@@ -280,7 +280,11 @@ fn ports_and_routing_have_short_forms() {
     );
     assert_eq!(
         with("routing: { flowcell: 64KiB }").routing,
-        Routing::Flowcells(presto::Spreading { size: Bytes::new(65_536) })
+        Routing::Flowcells(presto::Spreading { size: Bytes::new(65_536), silence: None })
+    );
+    assert_eq!(
+        with("routing: { flowcell: { size: 1460B, silence: 2ms } }").routing,
+        Routing::Flowcells(presto::Spreading { size: Bytes::new(1_460), silence: Some(Time::from_millis(2)) })
     );
     assert_eq!(with("switches: { buffer: 97kB }").switches.buffering, Buffering::EachQueue(Bytes::new(97_000)));
     assert_eq!(with("switches: { discipline: strict-priority }").switches.discipline, Discipline::StrictPriority);
@@ -513,4 +517,30 @@ fn json_is_read_as_well() {
     let source = Source::new("s.json", text);
     let file = read_scenario(&source, &|name| beside(&source, name)).unwrap();
     assert!(file.runs[0].scenario.switches.telemetry);
+}
+
+/// Contracts of every kind: who is admitted says what ports and hosts do, and whoever has no traffic of its own sends.
+#[test]
+fn contracts_of_every_kind_make_a_scenario() {
+    let file = example("docs/examples/scenario-fabric.yaml");
+    let scenario = &file.runs[0].scenario;
+    let order = Discipline::StrictOverWeighted { strict: 5, weights: vec![6, 3, 1] };
+    assert_eq!((&scenario.switches.discipline, &scenario.hosts.discipline), (&order, &order));
+    let reserved = scenario.reserved.iter().max().copied().unwrap();
+    assert!(reserved >= Rate::from_mbit(520), "both latency contracts end at h8: {reserved}");
+    let sharing = scenario.sharing.as_ref().unwrap();
+    let schemes: Vec<&str> = sharing.schemes().map(EdgeScheme::name).collect();
+    assert_eq!(schemes, ["scc", "ufab", "static-limits"]);
+    let names: Vec<&str> = scenario.traffic.iter().map(|traffic| traffic.name.as_str()).collect();
+    assert!(names.contains(&"bursts") && names.contains(&"robot 0") && names.contains(&"db to one"), "{names:?}");
+    assert!(!names.contains(&"bulk"), "it has traffic of its own: {names:?}");
+}
+
+#[test]
+fn what_is_reserved_is_a_rate_or_a_list_of_links() {
+    let with = |text: &str| only(&SPEC.replacen("10ms", &format!("10ms\n  {text}"), 1)).reserved.clone();
+    let all = with("reserved: 100Mbit");
+    assert!(!all.is_empty() && all.iter().all(|&rate| rate == Rate::from_mbit(100)), "{all:?}");
+    let one = with("reserved: [{ link: s1->h1, rate: 20Mbit }]");
+    assert_eq!(one.iter().filter(|&&rate| rate == Rate::from_mbit(20)).count(), 1, "{one:?}");
 }

@@ -39,34 +39,46 @@ pub fn run(
     options: &RunOptions,
     on_action: &mut dyn FnMut(&Action),
 ) -> Result<RunReport, LabError> {
-    let before = if options.is_plain { withdrawn(operator, promised)? } else { settled(operator)? };
+    let stop = lab.stop();
+    script::join_left(lab, operator)?;
+    let before = if options.is_plain { withdrawn(lab, operator, promised)? } else { settled(operator, stop)? };
     let flows = Flows::plan(lab.plan(), promised, &before, options)?;
     let shaped_before = operator.shaped().map_err(LabError::Controller)?;
     let sentinel = Sentinel::start()?;
     let traffic = Traffic::start(flows.specs.clone())?;
-    let (start, mut script) = (Instant::now(), Script::new(options));
+    let (start, mut script) = (Instant::now(), Script::new(lab, options));
     let mut actions = Vec::new();
     while let Some(due) = script.due(start) {
-        sleep(due.saturating_duration_since(Instant::now()));
+        if !stop.sleep_until(due) {
+            break;
+        }
         // What fails is no reason to lose what was measured until then.
         let action = script.act(lab, operator).unwrap_or_else(Action::failed);
         on_action(&action);
         actions.push(action);
     }
-    sleep((start + options.lasts).saturating_duration_since(Instant::now()));
+    let is_whole = stop.sleep_until(start + options.lasts);
     let reports = traffic.stop();
     let stalls = sentinel.stop();
-    script.mend(lab, operator).map_err(LabError::Controller)?;
-    let after = if options.is_plain { before } else { settled(operator)? };
+    let mended = script.mend(lab, operator);
+    let after = match (options.is_plain, is_whole) {
+        (true, _) => before,
+        (false, true) => {
+            mended.map_err(LabError::Controller)?;
+            settled(operator, stop)?
+        }
+        // Who was asked to stop waits for nobody.
+        (false, false) => operator.contracts().map_err(LabError::Controller)?,
+    };
     let mut shaped = operator.shaped().map_err(LabError::Controller)?;
     for (serial, before) in shaped_before {
         shaped.entry(serial).and_modify(|count| *count = count.saturating_sub(before));
     }
-    Ok(report::of(&flows, reports, &stalls, &after, &shaped, actions))
+    Ok(RunReport { is_whole, ..report::of(&flows, reports, &stalls, &after, &shaped, actions) })
 }
 
 /// Ends contracts of an earlier run, and waits until their packets have left; what is asked without any promise.
-fn withdrawn(operator: &mut dyn Operator, promised: &[Promised]) -> Result<Vec<Shown>, LabError> {
+fn withdrawn(lab: &Lab, operator: &mut dyn Operator, promised: &[Promised]) -> Result<Vec<Shown>, LabError> {
     for one in promised {
         operator.end(&one.id).map_err(LabError::Controller)?;
     }
@@ -79,7 +91,10 @@ fn withdrawn(operator: &mut dyn Operator, promised: &[Promised]) -> Result<Vec<S
                 let waited = PATIENCE.as_secs();
                 return Err(LabError::Controller(format!("contract {} is still there after {waited} s", shown.id)));
             }
-            Some(_) => sleep(LOOK),
+            Some(_) => {
+                lab.stop().check()?;
+                sleep(LOOK);
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use wayleave_units::Time;
 
 use crate::error::LabError;
+use crate::stop::Stop;
 
 /// How long agents may take until all contracts are enforced.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -73,12 +74,16 @@ pub trait Operator {
 }
 
 /// Waits until nothing is under way; the contracts then.
-pub(super) fn settled(operator: &mut dyn Operator) -> Result<Vec<Shown>, LabError> {
-    settling(operator, &mut BTreeSet::new())
+pub(super) fn settled(operator: &mut dyn Operator, stop: &Stop) -> Result<Vec<Shown>, LabError> {
+    settling(operator, &mut BTreeSet::new(), stop)
 }
 
 /// The same; also which contracts were pending on the way.
-pub(super) fn settling(operator: &mut dyn Operator, stopped: &mut BTreeSet<String>) -> Result<Vec<Shown>, LabError> {
+pub(super) fn settling(
+    operator: &mut dyn Operator,
+    stopped: &mut BTreeSet<String>,
+    stop: &Stop,
+) -> Result<Vec<Shown>, LabError> {
     let start = Instant::now();
     loop {
         let all = operator.contracts().map_err(LabError::Controller)?;
@@ -93,7 +98,10 @@ pub(super) fn settling(operator: &mut dyn Operator, stopped: &mut BTreeSet<Strin
                     PATIENCE.as_secs()
                 )));
             }
-            Some(_) => sleep(LOOK),
+            Some(_) => {
+                stop.check()?;
+                sleep(LOOK);
+            }
         }
     }
 }

@@ -117,6 +117,8 @@ impl ContractReport {
 /// What a run has shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunReport {
+    /// Whether it lasted as long as it should: nobody has stopped it.
+    pub is_whole: bool,
     /// By contract, in the order of the file.
     pub contracts: Vec<ContractReport>,
     /// Contracts that sent nothing, because their bucket holds no packet that says when it was sent.
@@ -176,5 +178,5 @@ pub(super) fn of(
             flow,
         });
     }
-    RunReport { contracts, silent: flows.silent.clone(), floods, actions, stalls: stalls.clone() }
+    RunReport { is_whole: true, contracts, silent: flows.silent.clone(), floods, actions, stalls: stalls.clone() }
 }

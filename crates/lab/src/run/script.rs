@@ -13,6 +13,7 @@ use super::ways;
 use wayleave_units::Time;
 
 use crate::clock::stamp;
+use crate::error::LabError;
 use crate::up::Lab;
 
 /// Between one question whether a cut was noticed and the next.
@@ -27,6 +28,7 @@ pub(super) struct Script {
     moved: BTreeMap<String, usize>,
     /// The link that is cut.
     cut: Option<LinkId>,
+    lab: Lab,
 }
 
 #[derive(Clone, Debug)]
@@ -38,7 +40,7 @@ enum Step {
 
 impl Script {
     /// Steps at even distances over the run.
-    pub(super) fn new(options: &RunOptions) -> Self {
+    pub(super) fn new(lab: &Lab, options: &RunOptions) -> Self {
         let mut steps: Vec<Step> = vec![Step::Reroute; options.reroutings];
         if let Some(cut) = options.cut.clone() {
             // A route that was given is kept also when it is cut.
@@ -49,7 +51,7 @@ impl Script {
         let timed: Vec<(Duration, Step)> = (1..).map(|number| between * number).zip(steps).collect();
         let mut steps = timed.into_iter();
         let next = steps.next();
-        Self { steps, next, moved: BTreeMap::new(), cut: None }
+        Self { steps, next, moved: BTreeMap::new(), cut: None, lab: lab.clone() }
     }
 
     /// When something is to be done.
@@ -69,7 +71,7 @@ impl Script {
             Step::Cut(cut) => (Deed::Cut, self.cut(lab, operator, &before, &cut)?),
         };
         let mut stopped = BTreeSet::new();
-        let after = settling(operator, &mut stopped).map_err(|error| error.to_string())?;
+        let after = settling(operator, &mut stopped, lab.stop()).map_err(|error| error.to_string())?;
         let degraded = after.iter().filter(|contract| contract.state == "degraded").count();
         let moved = moved(&before, &after);
         Ok(Action { deed, what, moved, stopped, degraded, ended: stamp(), took: start.elapsed(), failed: None })
@@ -112,10 +114,12 @@ impl Script {
             Cut::Link(name) => network.find_link(name).ok_or_else(|| format!("the lab has no link {name}"))?,
             Cut::Busiest => busiest(network, contracts).ok_or("no contract uses a cable between switches")?,
         };
-        set(lab, link, "down")?;
-        self.cut = Some(link);
         let name = network.link(link).name.clone();
-        noticed(operator, &name, true)?;
+        // Before it is cut: who is killed leaves a note.
+        lab.remember_cut(Some(&name)).map_err(|error| error.to_string())?;
+        self.cut = Some(link);
+        set(lab, link, "down")?;
+        noticed(lab, operator, &name, true)?;
         Ok(name)
     }
 
@@ -129,15 +133,38 @@ impl Script {
 
     /// Joins again what was cut; contracts may go anywhere again.
     pub(super) fn mend(&mut self, lab: &Lab, operator: &mut dyn Operator) -> Result<(), String> {
-        self.unpin(operator)?;
-        let Some(link) = self.cut.take() else { return Ok(()) };
-        set(lab, link, "up")?;
-        noticed(operator, &lab.network().link(link).name, false)
+        // The cable first: whatever the controller says, no run leaves one cut.
+        let joined = self.cut.take().map_or(Ok(()), |link| join(lab, operator, link));
+        self.unpin(operator).and(joined)
     }
 }
 
+impl Drop for Script {
+    /// A run that has failed joins what it has cut, too.
+    fn drop(&mut self) {
+        if let Some(link) = self.cut.take() {
+            let _ = set(&self.lab, link, "up").and_then(|()| forget(&self.lab));
+        }
+    }
+}
+
+/// Joins the cable that an earlier run has left cut, because it was killed.
+pub(super) fn join_left(lab: &Lab, operator: &mut dyn Operator) -> Result<(), LabError> {
+    let left = lab.cut()?.and_then(|name| lab.network().find_link(&name));
+    left.map_or(Ok(()), |link| join(lab, operator, link).map_err(LabError::Controller))
+}
+
+fn join(lab: &Lab, operator: &mut dyn Operator, link: LinkId) -> Result<(), String> {
+    set(lab, link, "up").and_then(|()| forget(lab))?;
+    noticed(lab, operator, &lab.network().link(link).name, false)
+}
+
+fn forget(lab: &Lab) -> Result<(), String> {
+    lab.remember_cut(None).map_err(|error| error.to_string())
+}
+
 /// Waits until the controller knows that a link is down, or up again.
-fn noticed(operator: &mut dyn Operator, link: &str, is_down: bool) -> Result<(), String> {
+fn noticed(lab: &Lab, operator: &mut dyn Operator, link: &str, is_down: bool) -> Result<(), String> {
     let start = Instant::now();
     while operator.is_down(link)? != is_down {
         if start.elapsed() > PATIENCE {
@@ -146,6 +173,7 @@ fn noticed(operator: &mut dyn Operator, link: &str, is_down: bool) -> Result<(),
                 "no agent has said in {waited} s that {link} is {state}: see the logs in the lab's folder"
             ));
         }
+        lab.stop().check().map_err(|error| error.to_string())?;
         std::thread::sleep(NOTICE);
     }
     Ok(())

@@ -28,14 +28,17 @@
 //! - How fast the average forgets, and what it is before the first hole, is not in the text: see [`Params`].
 //! - The first path of a flow is drawn by a hash of its identity, so that flows that begin together do not march in
 //!   step; the next ones are taken in turn, as in the paper.
+//! - With `silence`, paths that do not answer are left out (`silence`); the paper's controller tells hosts of failures.
 //! - When paths change, a flowcell ends: its other packets could not be on the same path.
 
 mod reorder;
+mod silence;
 
-use wayleave_roles::{Departure, Described, Descriptor, Kind, Parameters, Path, Role, params};
+use wayleave_roles::{Departure, Described, Descriptor, Kind, Parameters, Path, PathReport, Role, params};
 use wayleave_units::{Bytes, Time};
 
 pub use reorder::{Params, Reorder};
+use silence::Listening;
 
 use crate::ecmp::PerFlow;
 use crate::transports::PathScheme;
@@ -62,6 +65,8 @@ params! {
         pub size: Bytes = FLOWCELL, "size", Kind::BYTES, "section 3.1", {
             example: "64KiB", noun: "flowcells need a size",
         };
+        /// A path along which something was sent is left out while nothing was acknowledged for so long; never if absent.
+        pub silence: Option<Time> = None, "silence", Kind::TIME, "not in the paper, where a controller tells hosts of failures (3.3)";
     }
 }
 
@@ -81,7 +86,7 @@ params! {
 /// assert_eq!(paths[44], (paths[0] + 1) % 4);
 /// assert_eq!(flowcells.cell(), 1);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flowcells {
     size: u64,
     /// In this flowcell.
@@ -90,13 +95,20 @@ pub struct Flowcells {
     first: PerFlow,
     /// `None` before the first packet, and after the paths have changed.
     path: Option<u32>,
+    /// Which paths answer, if that matters.
+    listening: Option<Box<Listening>>,
 }
 
 impl Flowcells {
     /// Flowcells of this payload, for a flow of this identity (whatever tells flows apart, with a seed). A packet that
     /// is larger than a flowcell is one of its own.
     pub fn new(size: Bytes, identity: u64) -> Self {
-        Self { size: size.get(), filled: 0, cell: 0, first: PerFlow::new(identity), path: None }
+        Self { size: size.get(), filled: 0, cell: 0, first: PerFlow::new(identity), path: None, listening: None }
+    }
+
+    /// The path itself, or the next one that answers.
+    fn answering(&mut self, now: Time, path: u32, paths: u32) -> u32 {
+        self.listening.as_mut().map_or(path, |listening| listening.next(now, path, paths))
     }
 
     fn begin(&mut self, path: u32, bytes: u64) -> u32 {
@@ -120,34 +132,52 @@ impl PathScheme for Flowcells {
     }
 
     fn begin(params: &Spreading, seed: u64) -> Self {
-        Self::new(params.size, seed)
+        let listening = params.silence.map(|silence| Box::new(Listening::new(silence)));
+        Self { listening, ..Self::new(params.size, seed) }
     }
 }
 
 impl Path for Flowcells {
     #[inline]
     fn hears_reports(&self) -> bool {
-        false
+        self.listening.is_some()
+    }
+
+    fn on_report(&mut self, _now: Time, report: PathReport) {
+        if let Some(listening) = &mut self.listening {
+            listening.heard(report.path);
+        }
     }
 
     #[inline]
-    fn choose(&mut self, _now: Time, departure: Departure) -> u32 {
+    fn choose(&mut self, now: Time, departure: Departure) -> u32 {
         let bytes = u64::from(departure.bytes);
         match self.path {
             Some(path) if path < departure.paths && self.filled + bytes <= self.size => {
                 self.filled += bytes;
+                if let Some(listening) = &mut self.listening {
+                    listening.sent(now, path);
+                }
                 path
             }
-            Some(path) => self.begin((path + 1) % departure.paths.max(1), bytes),
+            Some(path) => {
+                let next = self.answering(now, (path + 1) % departure.paths.max(1), departure.paths);
+                self.begin(next, bytes)
+            }
             None => {
                 // The first flowcell is 0, whose packets need no predecessor.
                 self.filled += bytes;
-                *self.path.insert(self.first.path(departure.paths))
+                let first = self.first.path(departure.paths);
+                let first = self.answering(now, first, departure.paths);
+                *self.path.insert(first)
             }
         }
     }
 
     fn on_paths_changed(&mut self, _now: Time) {
+        if let Some(listening) = &mut self.listening {
+            listening.forget();
+        }
         if self.path.take().is_some() {
             self.cell = self.cell.wrapping_add(1);
             self.filled = 0;

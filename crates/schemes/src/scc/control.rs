@@ -3,7 +3,8 @@
 //! What is kept is the tunnel's **level** x: its rate for each unit of weight. A period whose share of marked bytes is F makes of it
 //!
 //! ```text
-//! x <- x + step m (1 - F) - cut x F            R = W x (1 - relief F)            m = 1 from x = 1 on, 1 / x below, 4 at most
+//! x <- x + step m (1 - F) - (cut x + brake b) F      R = W x (1 - relief F)
+//! m = 1 from x = 1 on, 1 / x below, 4 at most;       b = x - 1 from x = 1 on, 1 at most
 //! ```
 //!
 //! All tunnels of a bottleneck that see the same marks come to the same level, and so to rates in proportion to their weights (docs/scc.md
@@ -22,14 +23,21 @@ pub(super) const ONE: u64 = 1 << 32;
 /// One, as shares of marks count.
 pub(super) const WHOLE: u64 = 1 << 16;
 
-/// Below this average of marks, a 64th, a path counts as free.
-const FREE: u64 = WHOLE / 64;
+/// After so many periods in which nothing was marked of all that arrives at the receiver's host, steps grow: a queue near its threshold seldom pauses that
+/// long. The host decides and not the tunnel, since a tunnel of few packets would find its path free by chance, and have more than others.
+const CLEAR: u64 = 12;
+
+/// They grow by one step each period, to so many.
+const MOST_STEPS: u64 = 16;
+
+/// After so many periods the path is free, and steps of a weight may be too little for it.
+const FREE: u64 = 32;
 
 /// Above this average of marks, a 16th, others want the path too, so its level says what can be had even if the tunnel does not ask for it.
 const CONTENDED: u64 = WHOLE / 16;
 
-/// On a free path the level grows by a 16th of itself in a period, if that is more than the step.
-const FREE_GROWTH: u64 = 16;
+/// On a free path the level grows by a 32nd of itself in a period, if that is more.
+const FREE_GROWTH: u64 = 32;
 
 /// No step is more than this part of the level: where the weights on a link are many times its rate, steps of a weight are too much for it.
 const MOST_GROWTH: u64 = 8;
@@ -57,6 +65,10 @@ const MOST_COUNTS: u64 = 4 << 8;
 pub(super) struct Period {
     /// The share of marked bytes, in parts of 65,536.
     marks: u64,
+    /// What arrived or was lost.
+    bytes: u64,
+    /// For so many periods nothing was marked or lost of all that arrives where it does.
+    clear: u64,
     /// Whether something was lost.
     loss: Loss,
 }
@@ -69,12 +81,19 @@ enum Loss {
 }
 
 impl Period {
-    /// Of so many bytes, of which so many were marked, and so many lost beside. `None`: nothing was sent.
-    pub(super) fn of(bytes: u64, marked: u64, lost: u64) -> Option<Self> {
+    /// Of so many bytes, of which so many were marked, and so many lost beside; nothing was for so many periods of what arrives there. `None`: nothing
+    /// was sent.
+    pub(super) fn of((bytes, marked, lost): (u64, u64, u64), clear: u64) -> Option<Self> {
         let all = u128::from(bytes) + u128::from(lost);
         let bad = u128::from(marked.min(bytes)) + u128::from(lost);
         let marks = (bad * u128::from(WHOLE)).checked_div(all)? as u64;
-        Some(Self { marks, loss: if lost > 0 { Loss::Some } else { Loss::None } })
+        let loss = if lost > 0 { Loss::Some } else { Loss::None };
+        Some(Self { marks, bytes: bytes.saturating_add(lost), clear, loss })
+    }
+
+    /// What arrived or was lost.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
     }
 }
 
@@ -160,8 +179,21 @@ impl Control {
     }
 
     /// The other end has said nothing for long: the rate is halved.
-    pub(super) fn halve(&mut self) {
+    pub(super) fn give_up_half(&mut self, terms: Terms) {
+        let before = self.level;
+        self.halve();
+        self.keep_to(terms, before);
+    }
+
+    fn halve(&mut self) {
         self.level = (self.level / 2).max(1);
+    }
+
+    /// A rate that cannot change any more must not leave its level behind it. That of a small weight may be below the floor: it is what the weight will be
+    /// multiplied with when it grows.
+    fn keep_to(&mut self, terms: Terms, before: u64) {
+        let [least, most] = [terms.floor, terms.line.saturating_mul(2)].map(|rate| level_of(rate, terms.weight));
+        self.level = self.level.max(least.min(before)).min(most.max(1));
     }
 
     /// A feedback arrives, so long after the one before.
@@ -180,10 +212,7 @@ impl Control {
         }
         self.marks = period.marks;
         self.alpha = self.alpha - (self.alpha >> params.smoothing) + (period.marks >> params.smoothing);
-        // A rate that cannot change any more must not leave its level behind it. That of a small weight may be below the floor: it
-        // is what the weight will be multiplied with when it grows.
-        let [least, most] = [terms.floor, terms.line.saturating_mul(2)].map(|rate| level_of(rate, terms.weight));
-        self.level = self.level.max(least.min(before)).min(most.max(1));
+        self.keep_to(terms, before);
     }
 
     /// How much a feedback counts after this time, in parts of 256. Where feedbacks are about as far apart as the queue's swings are long, they
@@ -199,7 +228,7 @@ impl Control {
         counts
     }
 
-    fn by_weight(&mut self, Period { marks, loss }: Period, counts: u64, usage: Use, params: &Params) {
+    fn by_weight(&mut self, Period { marks, loss, clear, .. }: Period, counts: u64, usage: Use, params: &Params) {
         self.pressed = if marks == WHOLE { self.pressed.saturating_add(1) } else { 0 };
         self.settling = self.settling.saturating_sub(1);
         if loss == Loss::Some {
@@ -236,13 +265,18 @@ impl Control {
         }
         // Who is below its weight comes back sooner: where weights fit on a link, that is its due.
         let below = part(ONE, ONE, self.level.max(ONE / MOST_BELOW)).max(ONE);
-        let step = part(ONE / 100 * u64::from(params.step_percent), below, ONE);
+        let unit = ONE / 100 * u64::from(params.step_percent);
+        let step = part(unit, below, ONE);
         let grown = match usage {
             Use::Partial if self.alpha < CONTENDED => 0,
-            Use::Full if self.alpha < FREE && marks == 0 => step.max(self.level / FREE_GROWTH),
+            Use::Full if clear >= CLEAR => {
+                let free = if clear >= FREE { self.level / FREE_GROWTH } else { 0 };
+                step.max(unit.saturating_mul((clear - CLEAR + 1).min(MOST_STEPS))).max(free)
+            }
             Use::Full | Use::Partial => part(step.min(self.level / MOST_GROWTH), WHOLE - marks, WHOLE),
         };
-        let cut = match self.pressed {
+        let brake = part(self.level.saturating_sub(ONE).min(ONE), u64::from(params.brake_percent) * marks, 100 * WHOLE);
+        let cut = brake + match self.pressed {
             pressed if pressed <= PRESSED || pressed % SETTLING != 0 => {
                 part(self.level, u64::from(params.cut_percent) * marks, 100 * WHOLE)
             }

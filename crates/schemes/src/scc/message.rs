@@ -1,6 +1,7 @@
 //! What hosts and trackers write to one another.
 
 use wayleave_roles::ClassId;
+use wayleave_units::Time;
 
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub enum Message {
         marked: u64,
         /// Missing.
         lost: u64,
+        /// For how long nothing was marked or lost of all that arrives at the receiver's host.
+        clear: Time,
     },
     /// What the tunnels of a division at a host would like together (III-B: W'); from a host to each of the division's trackers.
     Report {
@@ -46,10 +49,10 @@ pub enum Answer {
 }
 
 impl Message {
-    /// Payload on the way from one machine to another: a kind, and the numbers in 32, 32 and 64 bits.
+    /// Payload on the way from one machine to another: a kind, and the numbers in 32 and 64 bits.
     pub const fn encoded_len(&self) -> usize {
         match self {
-            Self::Feedback { .. } => 12,
+            Self::Feedback { .. } => 16,
             Self::Report { .. } => 1 + 4 + 8 + 1,
             Self::Scale { .. } => 1 + 4 + 3 * 8,
         }

@@ -81,6 +81,8 @@ params! {
         pub step_percent: u8 = 1, "step", Kind::Hundredths { least: 1, most: 100 }, "ours";
         /// Of its rate, by how much it falls in a fully marked one, in steps of 0.01.
         pub cut_percent: u8 = 4, "cut", Kind::Hundredths { least: 1, most: 50 }, "ours";
+        /// Of what it is above its weight, up to twice it, by how much it falls beside that, in steps of 0.01.
+        pub brake_percent: u8 = 10, "brake", Kind::Hundredths { least: 0, most: 50 }, "ours";
         /// Which part of its rate a tunnel forgoes while all its packets are marked, in steps of 0.01.
         pub relief_percent: u8 = 25, "relief", Kind::Hundredths { least: 0, most: 90 }, "ours";
         /// By 2 to the minus this the average of marks follows a period's share.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wayleave_roles::{
     Arrivals, BrokerId, Bucket, ClassId, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin, Outgoing,
-    Peer, Weighted,
+    PairSpec, PathIndex, Peer, Weighted,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -12,7 +12,7 @@ use super::FRAME;
 use super::control::{Control, Period, Terms, Use, own_period};
 use super::division::Division;
 use super::message::Message;
-use super::params::Params;
+use super::params::{Law, Params};
 
 /// SetWeight has 32 bits: kbit/s go up to 4.29 Tbit/s.
 const KILO: u64 = 1_000;
@@ -22,6 +22,9 @@ const GRACE: u32 = 10;
 
 /// After so many periods without a packet a tunnel was idle: much longer than the grace, or going idle for a moment would pay.
 const IDLE: u32 = 100;
+
+/// After so many periods without a packet nothing is in flight any more, whatever feedback has not told of.
+const LANDED: u32 = 10;
 
 /// What a timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +46,7 @@ struct Sending {
     weight: u64,
     /// As its limiter is set.
     rate: u64,
+    in_flight: InFlight,
     /// What it could have sent and has not, in bits.
     spare: u64,
     /// When that was computed.
@@ -54,6 +58,18 @@ struct Sending {
     unheard_since: Option<Time>,
     /// When the last feedback came, or it opened.
     heard_at: Time,
+}
+
+/// What a tunnel has in flight: its rate for a round trip and a period at most, so that a rate which is too much fills a queue no further than that
+/// (decision 090). The window itself is the stack's; here is counted whether the tunnel is at it, by what feedback tells of.
+#[derive(Clone, Copy, Debug)]
+struct InFlight {
+    /// How many paths there are, and a round trip without queues.
+    paths: u32,
+    round_trip: Time,
+    window: u64,
+    /// Sent, and not heard of.
+    bytes: u64,
 }
 
 /// A tunnel at its receiver.
@@ -98,6 +114,8 @@ pub struct Scc {
     sending: Vec<Option<Sending>>,
     receiving: Vec<Option<Receiving>>,
     epochs: u32,
+    /// When something was last marked or lost of what arrives here.
+    disturbed_at: Time,
     reports: Clock,
 }
 
@@ -112,6 +130,7 @@ impl Scc {
             sending: Vec::new(),
             receiving: Vec::new(),
             epochs: 0,
+            disturbed_at: Time::ZERO,
             reports: Clock::Stopped,
         }
     }
@@ -122,12 +141,9 @@ impl Scc {
         Some((Rate::from_bits_per_second(sending.rate), Rate::from_bits_per_second(sending.weight)))
     }
 
-    fn terms(&self, weight: u64) -> Terms {
-        Terms { weight, floor: self.params.floor.bits_per_second(), line: self.line }
-    }
-
-    fn open(&mut self, now: Time, pair: Outgoing, class: ClassId, act: &mut impl FnMut(Action<'_>)) {
+    fn open(&mut self, now: Time, pair: Outgoing, spec: &PairSpec, act: &mut impl FnMut(Action<'_>)) {
         self.close(pair);
+        let class = spec.class;
         let tunnels = 1 + self.sending.iter().flatten().filter(|sending| sending.class == class).count();
         let weight = self.divisions.get(&class).map_or(0, |division| division.first_weight(tunnels));
         let sending = Sending {
@@ -136,6 +152,7 @@ impl Scc {
             reference: 0,
             weight,
             rate: 0,
+            in_flight: InFlight { paths: spec.paths, round_trip: spec.round_trip, window: u64::MAX, bytes: 0 },
             spare: 0,
             counted_at: now,
             sent_at: now,
@@ -193,12 +210,17 @@ impl Scc {
 
     /// Sets the limiter of a tunnel, if its rate is another than before.
     fn set_rate(&mut self, now: Time, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
-        let Some(Some(sending)) = self.sending.get(pair.index()) else { return };
-        let rate = sending.control.rate(self.terms(sending.weight), &self.params);
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        let rate = sending.control.rate(sending.terms(self.line, &self.params), &self.params);
         if sending.rate != rate {
             sending.settle(now, self.params.period);
             sending.rate = rate;
+            if self.params.law == Law::Weighted {
+                let window = sending.in_flight.set_window(rate, self.params.period);
+                for path in (0..sending.in_flight.paths).map(PathIndex) {
+                    act(HostAction::SetWindow { pair, path, window: Some(window) });
+                }
+            }
             let rate = Rate::from_bits_per_second(rate);
             let bucket = Some(Bucket { rate, burst: self.params.burst, excess: Excess::Waits });
             act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket });
@@ -213,23 +235,31 @@ impl Scc {
             sending.control.wake(GRACE);
         }
         sending.spare = sending.spare.saturating_sub(bytes.get().saturating_mul(8));
+        if now.saturating_sub(sending.sent_at) > periods(LANDED) {
+            sending.in_flight.bytes = 0;
+        }
+        sending.in_flight.bytes = sending.in_flight.bytes.saturating_add(bytes.get());
         sending.sent_at = now;
         let since = *sending.unheard_since.get_or_insert(now);
         if now.saturating_sub(since) > periods(self.params.silence) {
             sending.unheard_since = Some(now);
-            sending.control.halve();
+            sending.control.give_up_half(sending.terms(self.line, &self.params));
             self.set_rate(now, pair, act);
         }
     }
 
     /// The other end of a tunnel says what arrived.
     fn on_feedback(&mut self, now: Time, pair: Outgoing, period: Period, act: &mut impl FnMut(Action<'_>)) {
-        let Some(Some(sending)) = self.sending.get(pair.index()) else { return };
-        let terms = self.terms(sending.weight);
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        let terms = sending.terms(self.line, &self.params);
         sending.unheard_since = None;
         let elapsed = now.saturating_sub(std::mem::replace(&mut sending.heard_at, now));
-        let usage = std::mem::replace(&mut sending.usage, Use::Full);
+        sending.in_flight.hear(period.bytes());
+        let usage = match std::mem::replace(&mut sending.usage, Use::Full) {
+            // What its window holds back it would have sent.
+            Use::Partial if !sending.in_flight.is_full() => Use::Partial,
+            _ => Use::Full,
+        };
         sending.control.on_period(period, elapsed, usage, terms, &self.params);
         self.set_rate(now, pair, act);
     }
@@ -239,6 +269,9 @@ impl Scc {
         receiving.bytes = receiving.bytes.saturating_add(arrivals.bytes.get());
         receiving.marked = receiving.marked.saturating_add(arrivals.marked.get());
         receiving.lost = receiving.lost.saturating_add(arrivals.lost.get());
+        if arrivals.marked.get() > 0 || arrivals.lost.get() > 0 {
+            self.disturbed_at = now;
+        }
         if receiving.clock == Clock::Stopped {
             receiving.clock = Clock::Running;
             let timer = Timer::Feedback(pair, receiving.epoch);
@@ -257,7 +290,8 @@ impl Scc {
             return;
         }
         (receiving.bytes, receiving.marked, receiving.lost) = (0, 0, 0);
-        act(HostAction::Send { to: Peer::Sender(pair), message: Message::Feedback { bytes, marked, lost } });
+        let clear = now.saturating_sub(self.disturbed_at);
+        act(HostAction::Send { to: Peer::Sender(pair), message: Message::Feedback { bytes, marked, lost, clear } });
         act(HostAction::Arm { at: now + self.params.period, timer: Timer::Feedback(pair, epoch) });
     }
 
@@ -301,6 +335,10 @@ impl Scc {
 }
 
 impl Sending {
+    fn terms(&self, line: u64, params: &Params) -> Terms {
+        Terms { weight: self.weight, floor: params.floor.bits_per_second(), line }
+    }
+
     /// Counts what it could have sent since it was last counted. A tunnel that leaves more than two periods and two frames unused does not
     /// fill its rate.
     fn settle(&mut self, now: Time, period: Time) -> Use {
@@ -316,6 +354,26 @@ impl Sending {
         }
         self.usage = Use::Partial;
         Use::Partial
+    }
+}
+
+impl InFlight {
+    /// The window at a rate. On each of several paths it may be all of it: what follows one another takes the same one for many packets.
+    fn set_window(&mut self, rate: u64, period: Time) -> Bytes {
+        let time = u128::from(self.round_trip.as_nanos()) + u128::from(period.as_nanos());
+        let window = u128::from(rate) * time / 8_000_000_000;
+        self.window = u64::try_from(window).unwrap_or(u64::MAX).max(FRAME);
+        Bytes::new(self.window)
+    }
+
+    /// So much of it arrived, or was lost. What nobody told of is no more than the window.
+    fn hear(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_sub(bytes).min(self.window);
+    }
+
+    /// Whether the next packets may have to wait for the window.
+    fn is_full(&self) -> bool {
+        self.bytes.saturating_add(2 * FRAME) > self.window
     }
 }
 
@@ -335,8 +393,12 @@ impl Host for Scc {
         match input {
             HostInput::Sent { pair, bytes, .. } => self.on_sent(now, pair, bytes, act),
             HostInput::Received { pair, arrivals } => self.on_received(now, pair, arrivals, act),
-            HostInput::Message { from: Origin::Receiver(pair), message: Message::Feedback { bytes, marked, lost } } => {
-                if let Some(period) = Period::of(bytes, marked, lost) {
+            HostInput::Message {
+                from: Origin::Receiver(pair),
+                message: Message::Feedback { bytes, marked, lost, clear },
+            } => {
+                let clear = clear.as_nanos() / self.params.period.as_nanos().max(1);
+                if let Some(period) = Period::of((bytes, marked, lost), clear) {
                     self.on_feedback(now, pair, period, act);
                 }
             }
@@ -349,7 +411,7 @@ impl Host for Scc {
             HostInput::Timer(Timer::Feedback(pair, epoch)) => self.feed_back(now, pair, epoch, act),
             HostInput::Timer(Timer::Report) => self.report_all(now, act),
             HostInput::ReferenceWeight { pair, weight } => self.refer(now, pair, weight, act),
-            HostInput::Opened { pair, spec } => self.open(now, pair, spec.class, act),
+            HostInput::Opened { pair, spec } => self.open(now, pair, &spec, act),
             HostInput::Closed { pair } => self.close(pair),
             HostInput::IncomingOpened { pair, .. } => {
                 self.epochs = self.epochs.wrapping_add(1);

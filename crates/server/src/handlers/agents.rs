@@ -128,7 +128,8 @@ pub(crate) async fn confirm(shared: Arc<Shared>, call: Call) -> Outcome {
 
 pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
     let node = node(&shared, &call)?;
-    let Reports { epoch, measured, without_carrier, repairs, traffic, beat } = call.json()?;
+    let Reports { epoch, measured, without_carrier, repairs, traffic, packets, troubles, beat, leaves } =
+        call.json()?;
     let counted = shared.counted.clone();
     let work = move |executor: &mut Executor<'_>| {
         if let Some(without_carrier) = without_carrier {
@@ -141,6 +142,15 @@ pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
         executor.handle(Command::Measure { node: node.clone(), epoch, measured }).map_err(fault)?;
         if let Some(traffic) = traffic {
             counted.put(&node, traffic);
+        }
+        if let Some(packets) = packets {
+            counted.put_packets(&node, packets);
+        }
+        if let Some(troubles) = troubles {
+            counted.put_troubles(&node, troubles);
+        }
+        if leaves {
+            executor.handle(Command::Leave { node, epoch }).map_err(fault)?;
         }
         Ok(Answer::nothing())
     };

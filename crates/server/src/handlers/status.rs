@@ -63,6 +63,7 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
         down: tables.down.len() as u64,
         agents: tables.nodes.values().filter(|node| node.is_open).count() as u64,
         silent: silent(&shared, &tables, only.is_none()),
+        troubles: if only.is_none() { shared.counted.troubles() } else { Vec::new() },
         ledger,
     };
     Ok(Answer::json(200, &status))

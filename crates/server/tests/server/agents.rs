@@ -72,7 +72,7 @@ fn what_hosts_count_is_answered_and_summed() {
         json!([{ "serial": serial, "packets": packets, "bytes": 1_538 * packets, "delayed": 4, "waiting": 1, "queueFull": 2,
             "oversized": 0, "waitedNs": 9_000_000, "waits": [1, 3, 0] }])
     };
-    let report = |epoch: u64, packets: u64| json!({ "epoch": epoch, "beat": true, "repairs": ["the queues of up1 were others"], "traffic": traffic(packets) });
+    let report = |epoch: u64, packets: u64| json!({ "epoch": epoch, "beat": true, "repairs": ["the queues of up1 were others"], "traffic": traffic(packets), "packets": { "spoofed": 3, "guaranteed": packets }, "troubles": ["acme:web sends from elsewhere"] });
     agent.post("/v1/agents/h1/reports", &report(epoch, 7)).is(204);
     agent.post("/v1/agents/h1/reports", &report(epoch, 9)).is(204);
     agent.post("/v1/agents/h1/reports", &report(epoch + 1, 99)).is_problem(409, "STALE_EPOCH");
@@ -91,12 +91,16 @@ fn what_hosts_count_is_answered_and_summed() {
         "wayleave_contract_waits{le=\"0.00025\"} 4",
         "wayleave_contract_waits{le=\"+Inf\"} 4",
         "wayleave_agents_silent 0",
+        "wayleave_host_packets{node=\"h1\",became=\"spoofed\"} 3",
     ] {
         assert!(metrics.contains(line), "{line} is not in\n{metrics}");
     }
     let events = text("/v1/events");
     assert!(events.contains("repaired") && events.contains("the queues of up1 were others"), "{events}");
-    assert_eq!(client.get("/v1/status").json()["silent"], json!([]));
+    let status = client.get("/v1/status").json();
+    assert_eq!((&status["silent"], &status["troubles"]), (&json!([]), &json!(["h1: acme:web sends from elsewhere"])));
+    let tenant = client.token(json!({ "role": "tenant", "tenant": "default" }));
+    assert_eq!(tenant.get("/v1/status").json()["troubles"], json!([]), "what is wrong on hosts is nothing for tenants");
 }
 
 #[test]

@@ -14,3 +14,4 @@ mod logs;
 mod objects;
 mod openapi;
 mod openapi_fuzz;
+mod watching;

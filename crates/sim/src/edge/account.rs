@@ -7,6 +7,7 @@ use wayleave_stack::TunnelCounts;
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Bytes, Rate};
 
+use super::carried::Carried;
 use super::guarantee::minimum;
 use super::pair::Pair;
 use super::promises::Lags;
@@ -70,6 +71,8 @@ pub struct SharingOutcome {
     pub tunnels: Vec<TunnelOutcome>,
     /// The most that pairs with windows had in flight on each link, if promises are recorded. Links of which that is nothing are left out.
     pub in_flight: Vec<(LinkId, Bytes)>,
+    /// What pairs carried along which path, if promises are recorded.
+    pub carried: Vec<Carried>,
 }
 
 /// What a tunnel carried.
@@ -355,6 +358,7 @@ impl Account {
             probes: self.probes,
             tunnels: self.tunnels,
             in_flight: Vec::new(),
+            carried: Vec::new(),
         }
     }
 }

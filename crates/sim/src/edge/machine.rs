@@ -8,7 +8,7 @@ use super::edges::{Edges, Stack, time};
 use super::slot::{EdgeId, NO_PAIR, PairSlot};
 use super::wakes::Wake;
 use crate::clock::{self, Instant};
-use crate::fabric::{Dropped, Fabric};
+use crate::fabric::{Dropped, Fabric, Step};
 use crate::flows::Flows;
 use crate::interfaces::{Interfaces, Item};
 use crate::packet::{Flags, Packet};
@@ -74,6 +74,9 @@ impl Edges {
         let slot = self.outgoing(edge, pair);
         let Some(state) = self.pairs.get_mut(slot as usize) else { return NO_PAIR };
         state.weight = weight.max(1);
+        if let Some(promises) = &mut self.promises {
+            promises.freight.weighed((slot, state.epoch), weight, now);
+        }
         if let Some(tunnel) = self.hosts[edge as usize].stack.tunnel_mut(pair.0) {
             tunnel.set_weight(time(now), weight);
         }
@@ -142,6 +145,9 @@ impl Edges {
         self.account.received(pair, packet.size, now);
         if let Some(promises) = &mut self.promises {
             promises.received(pair.to_place, packet.size, now);
+            let (from, to, class, ..) = pair.key;
+            let links = || fabric.links_of(pair.forth.first, packet.route, Step::from_bits(packet.last_hop));
+            promises.freight.arrived((slot, pair.epoch), (from, to, class), (packet.route, packet.size, now), links);
         }
         self.tell(receiver, scheme, HostInput::Received { pair: incoming, arrivals }, now);
     }

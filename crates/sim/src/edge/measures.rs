@@ -1,5 +1,7 @@
 //! What guarantees missed, and what the outcome of a run says of the edges.
 
+use wayleave_roles::ClassId;
+
 use super::account::SharingOutcome;
 use super::edges::Edges;
 use super::pair::Pair;
@@ -65,9 +67,10 @@ impl Edges {
             self.measure_guarantees(flows, end);
         }
         self.count_open_tunnels();
-        let (in_flight, lags) = self.promises.take().map(|promises| promises.outcome(end)).unwrap_or_default();
-        let mut outcome = self.account.outcome(lags);
-        outcome.in_flight = in_flight;
-        outcome
+        let Some(mut promises) = self.promises.take() else { return self.account.outcome(Vec::new()) };
+        let named = |class| self.services.name(ClassId(class)).map(str::to_owned);
+        let carried = std::mem::take(&mut promises.freight).outcome(end, named);
+        let (in_flight, lags) = promises.outcome(end);
+        SharingOutcome { in_flight, carried, ..self.account.outcome(lags) }
     }
 }

@@ -20,6 +20,7 @@
 //! | `seats`, `brokers` | the brokers that the schemes ask for, and what changes on the way |
 //! | `roles` | a machine or a broker of a scheme, from a scenario |
 //! | `account`, `measures` | what is counted, and what guarantees missed |
+//! | `promises`, `carried` | what is in flight, lags of minima; what pairs carried along which path |
 //!
 //! [`Edges`] owns all of it. It does what concerns the edges alone, and says what else follows: a pair that may go on, a packet
 //! that was dropped. What follows is done in [`crate::engine`], since it goes on in flows and ports.
@@ -46,6 +47,7 @@
 mod account;
 mod action;
 mod brokers;
+mod carried;
 mod edges;
 mod gate;
 mod guarantee;
@@ -65,6 +67,7 @@ mod tunnels;
 mod wakes;
 
 pub use account::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
+pub use carried::Carried;
 
 pub(crate) use action::{Action, Wish};
 pub(crate) use edges::{Edges, Stack};

@@ -12,9 +12,10 @@ use wayleave_schemes::services::Services;
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::Bytes;
 
+use super::carried::Freight;
 use super::guarantee::minimum;
 use super::slot::PairSlot;
-use crate::clock::Instant;
+use crate::clock::{self, Instant};
 use crate::stats::Lag;
 
 /// A pair on a path: its place, which of the pairs that had it, and the path.
@@ -45,6 +46,8 @@ pub(super) struct Promises {
     links: Vec<Level>,
     /// Per edge and class: how many pairs want to send there, and how its guarantee is kept if it has one.
     pub(super) receivers: Vec<(u32, Option<Box<Lag>>)>,
+    /// What pairs carried along which path.
+    pub(super) freight: Freight,
 }
 
 impl Promises {
@@ -59,12 +62,18 @@ impl Promises {
             (rate > 0 && is_here(class, host)).then(|| Box::new(Lag::new(rate)))
         };
         let receivers = hosts.iter().flat_map(|&host| services.classes().map(move |class| lag(class, host))).collect();
-        Some(Box::new(Self::new(links, receivers)))
+        let freight = Freight::after(clock::from_time(scenario.record.carried_from));
+        Some(Box::new(Self { freight, ..Self::new(links, receivers) }))
     }
 
     fn new(links: u32, receivers: Lags) -> Self {
         let receivers = receivers.into_iter().map(|lag| (0, lag)).collect();
-        Self { flights: HashMap::new(), links: vec![Level::default(); links as usize], receivers }
+        Self {
+            flights: HashMap::new(),
+            links: vec![Level::default(); links as usize],
+            receivers,
+            freight: Freight::default(),
+        }
     }
 
     /// A packet leaves, with which a pair has sent so much along a path.
@@ -119,6 +128,7 @@ impl Promises {
     pub(super) fn end_warmup(&mut self, now: Instant) {
         self.links.iter_mut().for_each(|level| level.peak = level.now);
         self.receivers.iter_mut().filter_map(|(_, lag)| lag.as_mut()).for_each(|lag| lag.forget(now));
+        self.freight.forget(now);
     }
 
     /// The run is over: the most that was in flight on each link, and what became of guarantees.

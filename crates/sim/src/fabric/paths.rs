@@ -107,9 +107,14 @@ impl Fabric {
 
     /// The links of one path.
     pub(crate) fn links_along(&self, direction: &Direction, path: u32) -> Vec<u32> {
+        let start = self.router.start(direction.paths, path).unwrap_or(u32::MAX);
+        self.links_of(direction.first, start, direction.last_hop)
+    }
+
+    /// The links of a route that begins there in the table of routes, with its first and its last hop.
+    pub(crate) fn links_of(&self, first: Step, start: u32, last_hop: Step) -> Vec<u32> {
         let mut links = Vec::new();
-        let mut step = direction.first;
-        let mut at = self.router.start(direction.paths, path).unwrap_or(u32::MAX) as usize;
+        let (mut step, mut at) = (first, start as usize);
         while let Some(link) = self.links.get(step.link() as usize) {
             links.push(step.link());
             match link.target() {
@@ -119,7 +124,7 @@ impl Fabric {
             }
             step = match self.routes.get(at) {
                 Some(&next) if next != Step::END => next,
-                _ => direction.last_hop,
+                _ => last_hop,
             };
             at += 1;
         }

@@ -231,7 +231,7 @@ impl Maker {
         scenario.routing = self.of(&[
             Routing::ecmp(),
             Routing::Flowlet(flowlet::Params { gap: Time::from_micros(50) }),
-            Routing::Flowcells(presto::Spreading { size }),
+            Routing::Flowcells(presto::Spreading { size, silence: None }),
             Routing::spraying(),
         ]);
         if self.rng.random_bool(0.2) {

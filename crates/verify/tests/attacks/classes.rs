@@ -145,6 +145,7 @@ fn minima(pairs: u64, minima: Rate, beside: Beside) -> ClassClaim {
         minima: promises,
         in_flight: vec![InFlightPromise { link: down, most }],
         shares: Vec::new(),
+        weights: Vec::new(),
         tolerance_percent: 5,
     }
 }
@@ -176,25 +177,31 @@ fn minima_hold_under_every_attack_and_faults_are_seen() {
     }
 }
 
-/// Windows alone, without what pairs may send beside them: then no more is in flight than `I` and a frame of each pair.
+/// Windows alone, without what pairs may send beside them: then no more is in flight than `I`, and what a frame is more than the part of a pair.
 fn windows(pairs: u64) -> ClassClaim {
     let mut claim = minima(pairs, most(2), Beside::Nothing);
     let star = star(CONTRACTS + pairs + 1);
     assert!(claim.scenario.sharing.as_mut().unwrap().set_word("ufab", "floor", "nothing"));
     claim.minima.clear();
     let windows = star.link.in_flight(&star.residual).nanobits() / 8_000_000_000;
-    claim.in_flight[0].most = Bytes::new(windows as u64 + pairs * FRAME.get());
+    let carried =
+        star.link.capacity(&star.residual).bits_per_second() / 8 * star.link.round_trip.as_nanos() / 1_000_000_000;
+    // Each pair may have a frame in flight, if that is more than its part.
+    let frames = pairs * FRAME.get().saturating_sub(carried / pairs);
+    claim.in_flight[0].most = Bytes::new(windows as u64 + frames);
     claim
 }
 
 #[test]
 fn windows_that_rise_without_steps_are_seen() {
-    let claim = windows(4);
-    let report = verify_classes(&claim, &attacks(), 1).unwrap();
+    let claim = windows(6);
+    // An overshoot takes a burst that ends at the moment when many pairs are answered.
+    let attacks: Vec<ClassAttack> = (1..=12).map(|seed| ClassAttack::Shifted { seed, most: ROUND }).collect();
+    let report = verify_classes(&claim, &attacks, 1).unwrap();
     assert!(report.is_sound() && report.largest_in_flight > 500, "{report:?}");
     let mut broken = claim;
     assert!(ClassFault::StepsUnlimited.put_into(&mut broken));
-    let report = verify_classes(&broken, &attacks(), 1).unwrap();
+    let report = verify_classes(&broken, &attacks, 1).unwrap();
     assert!(matches!(report.breaches[..], [(_, ClassBreach::InFlight { .. }), ..]), "{report:?}");
 }
 
@@ -241,7 +248,14 @@ fn objectives_get_their_shares_below_latency_contracts() {
     let unlimited = EdgeScheme::StaticLimits(StaticLimits::default());
     sharing.also.push(SchemeOf { scheme: unlimited, services: vec!["latency".to_owned()] });
     scenario.sharing = Some(sharing);
-    let mut claim = ClassClaim { scenario, minima: Vec::new(), in_flight: Vec::new(), shares, tolerance_percent: 5 };
+    let mut claim = ClassClaim {
+        scenario,
+        minima: Vec::new(),
+        in_flight: Vec::new(),
+        shares,
+        weights: Vec::new(),
+        tolerance_percent: 5,
+    };
     let report = verify_classes(&claim, &[ClassAttack::AsSaid], 1).unwrap();
     assert!(report.is_sound(), "{report:?}");
     // Other shares than those that hosts were told are seen to be missed.

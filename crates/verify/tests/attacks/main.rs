@@ -12,3 +12,4 @@ mod protected;
 mod qjump;
 mod random_sets;
 mod statements;
+mod tenants;

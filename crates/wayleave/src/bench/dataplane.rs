@@ -1,16 +1,18 @@
 //! What a packet costs in a host's eBPF programs, and how exact their buckets are.
 
-use wayleave_dataplane::measure::{Shaped, TABLE_4, Tagging, load, memory, shape, tag};
+use wayleave_dataplane::measure::{Crossing, Shaped, TABLE_4, Tagging, cross, load, memory, shape, tag};
 
 use super::Metric;
 
 /// The cases.
-pub const CASES: &[&str] = &["2-tags", "6-tags", "load", "precision", "memory"];
+pub const CASES: &[&str] = &["2-tags", "6-tags", "crossing", "load", "precision", "memory"];
 
 /// A packet of the middle size of Chameleon's Table 3.
 const PACKET: usize = 776;
 /// Runs, of which the fastest counts.
 const TRIALS: u32 = 100_000;
+/// Batches of packets across each host, of which the fastest counts.
+const BATCHES: u32 = 2_000;
 /// Looks at each scenario of Table 4.
 const ROUNDS: usize = 3;
 
@@ -22,6 +24,7 @@ pub fn run(case: &str) -> Result<Vec<Metric>, String> {
     let metrics = match case {
         "2-tags" => tagging(2),
         "6-tags" => tagging(6),
+        "crossing" => crossing(),
         "load" => loading(),
         "precision" => precision(),
         "memory" => footprint(),
@@ -37,6 +40,17 @@ fn tagging(tags: u16) -> Result<Vec<Metric>, wayleave_dataplane::Error> {
         Metric::new("ns_per_packet", nanos, "ns"),
         Metric::new("packets_per_s", 1e9 / nanos, "packets/s"),
         Metric::new("rate", PACKET as f64 * 8.0 / nanos, "Gbit/s"),
+    ])
+}
+
+/// A packet from a tenant's interface to the wire, beside hosts that only forward or shape by HTB.
+fn crossing() -> Result<Vec<Metric>, wayleave_dataplane::Error> {
+    let Crossing { plain, htb, wayleave } = cross(BATCHES)?;
+    Ok(vec![
+        Metric::new("plain", plain, "ns"),
+        Metric::new("htb", htb, "ns"),
+        Metric::new("wayleave", wayleave, "ns"),
+        Metric::new("times_htb", wayleave / htb, ""),
     ])
 }
 

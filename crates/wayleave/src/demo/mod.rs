@@ -5,6 +5,7 @@
 //! shown can be done again with the other commands. `trial` offers the list, `survey` looks at what is reserved
 //! then, `verification` drives it packet by packet, and `report` turns all of it into text and pictures.
 
+mod fabric;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ use crate::report::{network_figure, page, terminal};
 use trial::{Entrant, Trial};
 
 pub use crate::report::terminal::Paint;
+pub use fabric::{FabricDemo, fabric_demo};
 pub use trial::USUAL_LIMIT;
 
 /// 16 hosts and eight queues a port, as in Chameleon, section 5.1.

@@ -61,6 +61,7 @@ impl LabController {
                     format!("only {there} of {wanted} nodes have an agent after {waited} s: see the logs in {place}");
                 return Err(Error::Internal(why));
             }
+            self.lab.stop().check()?;
             sleep(LOOK);
         }
     }

@@ -19,10 +19,12 @@ pub use laboratory::Namespaces;
 /// If they do not start.
 pub fn begin_control(lab: &Lab, program: &Path, options: &[&str]) -> Result<String, LabError> {
     let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
-    let control = lab.start_controller(program, &options)?;
-    lab.register(program, &control.server)?;
-    lab.start_agents(program, &control.server)?;
-    Ok(control.server)
+    lab.complete(|| {
+        let control = lab.start_controller(program, &options)?;
+        lab.register(program, &control.server)?;
+        lab.start_agents(program, &control.server)?;
+        Ok(control.server)
+    })
 }
 
 impl From<LabError> for Error {
@@ -36,6 +38,7 @@ impl From<LabError> for Error {
             | LabError::Controller(_)
             | LabError::TooLarge { .. }
             | LabError::Plan(_) => Self::Usage(error.to_string()),
+            LabError::Stopped => Self::Stopped,
             _ => Self::Internal(error.to_string()),
         }
     }

@@ -57,26 +57,64 @@ pub(super) fn lay(table: &Table, width: f64) -> Grid {
     Grid { height: top, parts }
 }
 
+/// How much wider a capital is than other characters.
+const CAPITAL: f64 = 1.35;
+
+/// The width of a text, generously.
+fn length(text: &str, character: f64) -> f64 {
+    let of = |letter: char| if letter.is_uppercase() || "+%&@".contains(letter) { CAPITAL } else { 1.0 };
+    text.chars().map(of).sum::<f64>() * character
+}
+
 /// Texts in columns of these widths, line by line.
 fn in_columns(texts: &[String], widths: &[f64], character: f64) -> Vec<Vec<String>> {
-    let cell = |(text, width): (&String, &f64)| wrapped(text, ((width - PAD) / character) as usize);
+    let cell = |(text, width): (&String, &f64)| {
+        let mut lines = vec![String::new()];
+        for word in text.split_whitespace() {
+            let Some(line) = lines.last_mut() else { continue };
+            let longer = if line.is_empty() { word.to_owned() } else { format!("{line} {word}") };
+            match line.is_empty() || length(&longer, character) <= width - PAD {
+                true => *line = longer,
+                false => lines.push(word.to_owned()),
+            }
+        }
+        lines
+    };
     texts.iter().zip(widths).map(cell).collect()
 }
 
-/// Columns as wide as their longest cell, if there is room; the widest give way first.
+/// Columns as wide as their longest cell, if there is room; the widest give way first, down to their longest word.
 fn widths(table: &Table, width: f64) -> Vec<f64> {
-    let longest = |at: usize| {
-        let cells = std::iter::once(&table.columns).chain(&table.rows).filter_map(|row| row.get(at));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0) as f64 * CHARACTER + 2.0 * PAD
+    let widest = |at: usize, of: &dyn Fn(&str, f64) -> f64| {
+        let head = table.columns.get(at).map_or(0.0, |head| of(head, STRONG_CHARACTER));
+        let cells = table.rows.iter().filter_map(|row| row.get(at)).map(|cell| of(cell, CHARACTER));
+        cells.fold(head, f64::max)
     };
-    let mut widths: Vec<f64> = (0..table.columns.len()).map(longest).collect();
+    let word = |text: &str, character: f64| {
+        text.split_whitespace().map(|word| length(word, character)).fold(0.0, f64::max) + PAD
+    };
+    let columns = 0..table.columns.len();
+    // Heads are wrapped sooner than cells: they are longer than what stands below them.
+    let cell = |text: &str, character: f64| length(text, character.min(CHARACTER)) + 2.0 * PAD;
+    let mut widths: Vec<f64> = columns.clone().map(|at| widest(at, &cell)).collect();
     let wanted: f64 = widths.iter().sum();
     if wanted > width {
+        let words: Vec<f64> = columns.map(|at| widest(at, &word)).collect();
         // What is narrow stays; the others share what is left, by what they want.
         let fair = width / widths.len().max(1) as f64;
         let narrow: f64 = widths.iter().filter(|&&of| of <= fair).sum();
         let wide = wanted - narrow;
         widths.iter_mut().filter(|of| **of > fair).for_each(|of| *of *= (width - narrow) / wide);
+        // A word that is longer than its column would reach into the next one: those with space give it.
+        let lacks = |widths: &[f64]| widths.iter().zip(&words).map(|(of, word)| (word - of).max(0.0)).sum::<f64>();
+        let spare = |widths: &[f64]| widths.iter().zip(&words).map(|(of, word)| (of - word).max(0.0)).sum::<f64>();
+        let part = (lacks(&widths) / spare(&widths).max(1e-9)).min(1.0);
+        if words.iter().sum::<f64>() > width {
+            return widths;
+        }
+        for (of, word) in widths.iter_mut().zip(&words) {
+            *of = if *of < *word { *word } else { *of - part * (*of - word) };
+        }
     }
     widths
 }
@@ -107,6 +145,21 @@ mod tests {
         assert_eq!(wrapped("one two three four", 9), ["one two", "three", "four"]);
         assert_eq!(wrapped("", 9), [""]);
         assert_eq!(wrapped("unbreakable", 4), ["", "unbreakable"][1..]);
+    }
+
+    #[test]
+    fn names_in_capitals_do_not_reach_into_the_next_column() {
+        let row = |name: &str| [name, "304 of 304", "220; 2.73 of its deadline; 0 lost"].map(str::to_owned).to_vec();
+        let table = Table {
+            name: "t".to_owned(),
+            title: "t".to_owned(),
+            columns: ["system", "latency contracts admitted", "broken; the slowest packet"].map(str::to_owned).to_vec(),
+            rows: vec![row("one fabric"), row("ECMP+DCTCP")],
+        };
+        // Ten capitals of DejaVu Sans at 12 px take 92 px.
+        let widths = widths(&table, 300.0);
+        assert!(widths[0] > 92.0, "{widths:?}");
+        assert!((widths.iter().sum::<f64>() - 300.0).abs() < 1e-6, "{widths:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! An admitted set under test: what is said of it is derived again, and then it sends the worst traffic that its contracts
 //! allow, packet by packet. The set is everything that a session has admitted, or what a plan says.
 
+mod classes;
 mod output;
 mod plan;
 mod promises;
@@ -12,6 +13,7 @@ use wayleave_verify::{
 use crate::error::Error;
 use crate::progress::{Cancel, Progress, Silent, Step};
 
+pub use classes::{Kinds, KindsNoticed, VerifiedKinds, verify_kinds};
 pub use plan::{PlanFile, read as read_plan};
 pub use promises::{History, Promises, of_session};
 
@@ -54,6 +56,8 @@ pub struct Verified {
     pub fault: Option<Fault>,
     /// Why the fault changes nothing here; nothing was tried then.
     pub no_effect: Option<&'static str>,
+    /// What was seen of minima and objectives, if anybody has any.
+    pub kinds: Option<VerifiedKinds>,
     command: Vec<String>,
 }
 
@@ -103,7 +107,7 @@ pub fn verify_watched(
     };
     let report = report.map_err(|error| Error::Usage(error.to_string()))?;
     let (fault, command) = (options.fault, options.command.clone());
-    Ok(Verified { claim, derived, report, effort, chosen, fault, no_effect, command })
+    Ok(Verified { claim, derived, report, effort, chosen, fault, no_effect, kinds: None, command })
 }
 
 /// Derives what is said, and puts a fault in, before or after.

@@ -11,6 +11,7 @@ use wayleave_topology::Network;
 use wayleave_units::Time;
 use wayleave_verify::{Attack, Claim, Fault};
 
+use super::classes::{KindsShape, VerifiedKinds};
 use super::{Derived, Noticed, Verified};
 use crate::error::Error;
 
@@ -24,7 +25,8 @@ impl Verified {
     /// # Errors
     /// If it cannot be written.
     pub fn write_text(&self, out: &mut impl Write, layout: Layout, show_all: bool) -> Result<(), Error> {
-        table(self, out, layout, show_all)
+        table(self, out, layout, show_all)?;
+        self.kinds.as_ref().map_or(Ok(()), |kinds| kinds.write_text(out, layout))
     }
 
     /// Writes one document of JSON, contracts in the order in which they were admitted.
@@ -237,6 +239,9 @@ struct Shape<'a> {
     derived: Option<DerivedShape>,
     contracts: Vec<ContractShape<'a>>,
     violations: Vec<ViolationShape<'a>>,
+    /// Minima and objectives; absent where all contracts are about latency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    classes: Option<KindsShape>,
     summary: SummaryShape,
 }
 
@@ -380,6 +385,7 @@ fn json(verified: &Verified, out: &mut impl Write, topology: &str) -> Result<(),
         derived: verified.derived.as_ref().map(DerivedShape::of),
         contracts: contracts.collect(),
         violations: violations.collect(),
+        classes: verified.kinds.as_ref().map(VerifiedKinds::shape),
         summary: SummaryShape {
             contracts: verified.contracts(),
             runs: report.runs,

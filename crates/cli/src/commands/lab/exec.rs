@@ -37,12 +37,7 @@ pub(crate) struct ExecArgs {
 /// Runs the command.
 pub(crate) fn run(args: &ExecArgs) -> Result<Exit, Failure> {
     let lab = Labs::default().open(&args.name)?;
-    let name = namespace(&lab, &args.place, args.node).ok_or_else(|| {
-        Failure::Usage(format!(
-            "lab {} has no host, switch or endpoint {}: `wayleave lab status` lists them",
-            args.name, args.place
-        ))
-    })?;
+    let name = namespace(&lab, &args.place, args.node).ok_or_else(|| unknown(&args.name, &args.place))?;
     let internal = |error: &dyn std::fmt::Display| Failure::Internal(error.to_string());
     let Some((program, arguments)) = args.command.split_first() else { return Ok(Exit::Fine) };
     let namespace = Namespace::open(&name).map_err(|error| internal(&error))?;
@@ -51,11 +46,21 @@ pub(crate) fn run(args: &ExecArgs) -> Result<Exit, Failure> {
     if status.success() {
         return Ok(Exit::Fine);
     }
-    Err(Failure::Internal(format!("{program} ended with {status}")))
+    match status.code() {
+        // As shells do: what the command says of itself is what is asked for.
+        Some(code) => std::process::exit(code),
+        None => Err(Failure::Internal(format!("{program} ended with {status}"))),
+    }
+}
+
+/// What is said of a place that a lab does not have.
+pub(super) fn unknown(lab: &LabName, place: &str) -> Failure {
+    let hint = "`wayleave lab status -o json` lists them";
+    Failure::Usage(format!("lab {lab} has no host, switch or endpoint {place}: {hint}"))
 }
 
 /// The network namespace of an endpoint or a node.
-fn namespace(lab: &Lab, place: &str, is_node: bool) -> Option<String> {
+pub(super) fn namespace(lab: &Lab, place: &str, is_node: bool) -> Option<String> {
     let ids = [place.to_owned(), format!("host:{place}"), format!("default:{place}")];
     let endpoint = lab.plan().endpoints.iter().find(|endpoint| ids.contains(&endpoint.id));
     let endpoint = endpoint.filter(|_| !is_node).map(|endpoint| endpoint.inside.namespace.clone());

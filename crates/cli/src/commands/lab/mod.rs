@@ -1,5 +1,7 @@
 //! `wayleave lab`: a whole network on this machine.
 
+mod capture;
+mod check;
 mod down;
 mod exec;
 mod name;
@@ -19,6 +21,8 @@ Examples:
   sudo wayleave lab run -f contracts.yaml --reroutes 4
   sudo wayleave lab status
   sudo wayleave lab exec h1 -- ping -c 3 10.0.0.2
+  sudo wayleave lab check h1 h9
+  sudo wayleave lab capture pod1-edge1 --count 20
   sudo wayleave lab down";
 
 /// Run a whole network on this machine, in network namespaces, with real packets
@@ -32,6 +36,8 @@ pub(crate) enum LabCommand {
     Run(Box<run::RunArgs>),
     Status(status::StatusArgs),
     Exec(exec::ExecArgs),
+    Capture(capture::CaptureArgs),
+    Check(check::CheckArgs),
     Down(down::DownArgs),
 }
 
@@ -42,6 +48,8 @@ pub(crate) fn run(command: &LabCommand) -> Result<Exit, Failure> {
         LabCommand::Run(args) => run::run(args),
         LabCommand::Status(args) => status::run(args),
         LabCommand::Exec(args) => exec::run(args),
+        LabCommand::Capture(args) => capture::run(args),
+        LabCommand::Check(args) => check::run(args),
         LabCommand::Down(args) => down::run(args),
     }
 }

@@ -2,6 +2,7 @@
 
 mod print;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -9,13 +10,14 @@ use wayleave::lab::LabController;
 use wayleave_contracts::Order;
 use wayleave_formats::{Addressed, Places, Source, read_orders};
 use wayleave_lab::run::{Action, Cut, DEFAULT_TENANT, FIRST_PORT, Promised, RunOptions, matched, run as run_contracts};
-use wayleave_lab::{LabName, LabPlan, Labs};
+use wayleave_lab::{LabName, LabPlan, Labs, Stop};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
 use super::name::{USUAL, parse_name};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::output::OutputFormat;
 
 const EXAMPLE: &str = "\
@@ -61,6 +63,9 @@ pub(crate) struct RunArgs {
     /// The same traffic as best effort: contracts of this file that an earlier run has left are ended first
     #[arg(long, conflicts_with_all = ["reroutes", "cut", "adversary"])]
     without_contracts: bool,
+    /// Write every packet of the contracts into this file (CSV): contract, number, when it was sent and received, its delay and its bound
+    #[arg(long, value_name = "FILE")]
+    samples: Option<PathBuf>,
     /// How to print what was seen
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
@@ -91,7 +96,8 @@ impl Places for Ends<'_> {
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    let lab = Labs::default().open(&args.name)?;
+    let cancel = interrupt::listen()?;
+    let lab = Labs::default().stopping(Stop::of(cancel.flag())).open(&args.name)?;
     let source = Source::read(&args.file)?;
     let list = read_orders(&source, lab.network(), &Ends(lab.plan()), Addressed::default())?;
     let orders = list.orders().iter().cloned().zip(FIRST_PORT..).map(|(order, port)| matched(order, port));
@@ -116,13 +122,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         }
     };
     let seen = run_contracts(&lab, &mut controller, &promised, &options, &mut on_action)?;
+    if let Some(file) = &args.samples {
+        print::samples(file, &seen)?;
+    }
     match args.output {
         OutputFormat::Json => print::json(&seen, &refused)?,
         OutputFormat::Table => print::table(&seen, &refused)?,
     }
-    Ok(match (seen.violations(), refused.len()) {
-        (1.., _) => Exit::Unsound,
-        (0, 1..) => Exit::Refused,
-        (0, 0) => Exit::Fine,
+    Ok(match (seen.violations(), seen.is_whole, refused.len()) {
+        (1.., ..) => Exit::Unsound,
+        (0, false, _) => Exit::Stopped,
+        (0, true, 1..) => Exit::Refused,
+        (0, true, 0) => Exit::Fine,
     })
 }

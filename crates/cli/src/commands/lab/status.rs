@@ -63,11 +63,13 @@ fn document(name: &LabName, status: &Status) -> serde_json::Value {
     });
     json!({
         "name": name.as_str(),
-        "isWhole": status.stage == Stage::Up && status.missing.is_empty(),
+        "isWhole": status.stage == Stage::Up && status.missing.is_empty() && status.ended.is_empty(),
         "topology": status.topology,
         "namespaces": status.namespaces,
         "missing": status.missing,
         "programs": programs.collect::<Vec<_>>(),
+        "ended": status.ended,
+        "cut": status.cut,
         "endpoints": endpoints.collect::<Vec<_>>(),
         "nodes": nodes.collect::<Vec<_>>(),
     })
@@ -76,13 +78,27 @@ fn document(name: &LabName, status: &Status) -> serde_json::Value {
 fn table(out: &mut impl Write, name: &LabName, status: &Status) -> Result<(), Failure> {
     let namespaces = count(status.namespaces, "namespace");
     match (status.stage, &status.missing[..]) {
-        (Stage::Building, _) => writeln!(out, "lab {name} is being made, or was left half made ({})", status.topology)?,
+        (Stage::Building | Stage::Starting, _) if status.is_being_made => {
+            writeln!(out, "lab {name} is being made ({})", status.topology)?;
+        }
+        (Stage::Building | Stage::Starting, _) => writeln!(
+            out,
+            "lab {name} was left half made ({}): `wayleave lab down --name {name}` removes it",
+            status.topology
+        )?,
         (Stage::Up, []) => writeln!(out, "lab {name} is up: {}, {namespaces}", status.topology)?,
         (Stage::Up, missing) => writeln!(out, "lab {name} is broken: of {namespaces} {} are gone", missing.len())?,
     }
     let programs: Vec<&str> = status.programs.iter().map(|program| program.name.as_str()).collect();
     if !programs.is_empty() {
         writeln!(out, "programs: {}", programs.join(", "))?;
+    }
+    if !status.ended.is_empty() {
+        let logs = status.folder.display();
+        writeln!(out, "ENDED, though nobody took the lab away: {} (logs in {logs})", status.ended.join(", "))?;
+    }
+    if let Some(cut) = &status.cut {
+        writeln!(out, "CUT: the cable of {cut}, by a run that goes on or was killed; the next `lab run` joins it")?;
     }
     let mut table = plain_table(&["NODE", "PORT", "PACKETS", "DROPPED", "WAITING"]);
     let mut rows = 0;

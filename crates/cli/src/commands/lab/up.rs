@@ -1,19 +1,20 @@
 //! `wayleave lab up`.
 
 use std::io::Write;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
-use wayleave::Network;
 use wayleave::lab::{LabController, begin_control};
+use wayleave::{Error, Network};
 use wayleave_explain::human::count;
-use wayleave_lab::{EndpointSpec, LabName, Labs, UpOptions, scaled};
+use wayleave_lab::{EndpointSpec, Lab, LabName, Labs, Stop, UpOptions, scaled};
 use wayleave_units::Rate;
 
 use super::name::{USUAL, parse_name};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::import_args::ImportArgs;
+use crate::interrupt;
 use crate::output::out;
 use crate::program;
 
@@ -58,7 +59,8 @@ fn parse_endpoint(text: &str) -> Result<EndpointSpec, String> {
 pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
     let (Network { name: topology, graph }, program) = (args.import.network(&args.topology)?, program::file()?);
     let network = scaled(&graph, args.scale_rate).map_err(|error| Failure::Usage(error.to_string()))?;
-    let (labs, start) = (Labs::default(), Instant::now());
+    let cancel = interrupt::listen()?;
+    let (labs, start) = (Labs::default().stopping(Stop::of(cancel.flag())), Instant::now());
     let options =
         UpOptions { name: args.name.clone(), topology: &topology, network: &network, endpoints: &args.endpoints };
     let lab = labs.up(&options)?;
@@ -67,8 +69,16 @@ pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
         None
     } else {
         // Half a lab is of no use, and the first error says more than what may go wrong in taking it away.
-        Some(begin_control(&lab, &program, &[]).inspect_err(|_| drop(labs.down(&args.name)))?)
+        let begun = begin_control(&lab, &program, &[]).map_err(Error::from);
+        let begun = begun.and_then(|server| LabController::of(&lab)?.wait_for_agents().map(|()| server));
+        Some(begun.inspect_err(|_| drop(labs.down(&args.name)))?)
     };
+    tell(args, &lab, &topology, server.as_deref(), [made, start.elapsed()])
+}
+
+/// What was made, with how long the network took and how long everything.
+fn tell(args: &UpArgs, lab: &Lab, topology: &str, server: Option<&str>, took: [Duration; 2]) -> Result<Exit, Failure> {
+    let [made, all] = took.map(|took| took.as_millis());
     let mut out = out();
     let plan = lab.plan();
     let (hosts, switches) = (plan.hosts().count(), plan.switches().count());
@@ -77,19 +87,23 @@ pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
         out,
         "lab {} is up after {} ms: {topology}, {hosts}, {}, {endpoints}, {}",
         args.name,
-        made.as_millis(),
+        made,
         count(switches, "switch"),
         count(plan.cables.len(), "cable"),
     )?;
     if let Some(server) = server {
         writeln!(out, "controller: {server}, token in {}", lab.token_file().display())?;
-        out.flush()?;
-        LabController::of(&lab)?.wait_for_agents()?;
-        let (listening, after) = (count(plan.nodes.len(), "agent"), start.elapsed().as_millis());
-        writeln!(out, "{listening} listening after {after} ms; what they say is in {}", lab.folder().display())?;
+        let listening = count(plan.nodes.len(), "node");
+        writeln!(
+            out,
+            "the agents of {listening} listen after {all} ms; what they say is in {}",
+            lab.folder().display()
+        )?;
     }
     if let Some(first) = plan.endpoints.first() {
-        writeln!(out, "look into an endpoint: nsenter --net=/run/netns/{} sh", first.inside.namespace)?;
+        let name = if args.name.as_str() == USUAL { String::new() } else { format!(" --name {}", args.name) };
+        let place = first.id.strip_prefix("host:").unwrap_or(&first.id);
+        writeln!(out, "look into an endpoint: wayleave lab exec{name} {place} -- sh")?;
     }
     out.flush()?;
     Ok(Exit::Fine)

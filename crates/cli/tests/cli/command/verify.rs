@@ -191,3 +191,40 @@ fn what_makes_no_sense_is_refused() {
         assert!(run.stderr.contains(expected), "{arguments}: {}", run.stderr);
     }
 }
+
+/// Four latency contracts, six minima, two objectives and best effort, all to one host.
+fn every_kind() -> String {
+    let latency = |number: usize| {
+        format!("    - {{ name: l{number}, from: h{number}, to: h13, rate: 1Gbit, burst: 24kB, deadline: 3ms }}\n")
+    };
+    let minimum = |number: usize| {
+        format!("    - {{ name: g{number}, bandwidth: {{ from: h{}, to: h13, min: 508Mbit }} }}\n", number + 4)
+    };
+    let mut text =
+        "apiVersion: wayleave/v1\nkind: Contracts\nmetadata: { name: all }\nspec:\n  contracts:\n".to_owned();
+    text.extend((1..=4).map(latency).chain((1..=6).map(minimum)));
+    text += "    - { name: search, objective: { aim: completion, members: [h11, h13], min: 600Mbit } }\n";
+    text += "    - { name: bulk, bestEffort: { members: [h12, h13] } }\n";
+    file("verify-kinds.yaml", text)
+}
+
+#[test]
+fn promises_of_every_kind_hold_and_faults_of_classes_are_caught() {
+    let command = format!("verify -t star:hosts=13,rate=10Gbit,delay=4us,queues=8 -f {} --effort quick", every_kind());
+    let json = wayleave(&format!("{command} -o json")).ends_with(0).json();
+    assert_eq!(json["classes"]["violations"].as_array().map(Vec::len), Some(0), "{json}");
+    assert!(json["classes"]["promises"].as_u64().unwrap() > 8 && json["classes"]["runs"] == 1, "{json}");
+    let text = wayleave(&command).ends_with(0);
+    assert!(text.stdout.contains("of the classes below latency") && text.stdout.contains("g1"), "{}", text.stdout);
+    for fault in ["weights-reversed", "residual-forgotten", "steps-unlimited", "class-leaked"] {
+        let run = wayleave(&format!("{command} --break {fault}")).ends_with(4);
+        assert!(run.stderr.contains("broken promise to "), "{fault}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_fault_of_classes_needs_contracts_of_other_kinds() {
+    let list = colliding("verify-classless.yaml");
+    let run = wayleave(&format!("verify {STAR} -f {list} --effort quick --break class-leaked")).ends_with(2);
+    assert!(run.stderr.contains("minima, objectives or best effort"), "{}", run.stderr);
+}

@@ -58,6 +58,34 @@ fn a_contract_whose_host_is_silent_is_not_said_to_be_enforced() {
 }
 
 #[test]
+fn what_a_node_sends_that_was_taken_down_is_degraded_at_once() {
+    let setup = setup(Southbound::Hosts);
+    let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
+    let (id, node) = (Id::new("default", "a"), setup.network.find_node("h1").unwrap());
+    apply(&mut controller, at(1), order(&setup.network, "a", "h1", "h16"));
+    let epoch = begin(&mut controller, 2, 0, vec![]);
+    let done = installs(&controller.outbox("h1"));
+    controller.handle(at(3), Command::Confirm { node: "h1".into(), epoch, done }).unwrap();
+    assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
+    // `wayleave agent down` begins a session in which nothing is installed, and leaves.
+    let epoch = begin(&mut controller, 4, epoch, vec![]);
+    told(&mut controller);
+    controller.handle(at(5), Command::Leave { node: "h1".into(), epoch }).unwrap();
+    let grant = controller.grant(&id).unwrap();
+    assert_eq!((grant.state, grant.trouble.as_ref().unwrap().code()), (State::Degraded, "SILENT"));
+    let detail = "taken down: nothing is installed there any more".to_owned();
+    assert_eq!(told(&mut controller), [(EventKind::AgentSilent, detail)]);
+    let state = controller.node_state(node).unwrap();
+    assert!(state.is_silent && !state.is_open);
+    assert!(controller.handle(at(6), Command::Leave { node: "h1".into(), epoch }).is_err(), "its session is over");
+
+    let epoch = begin(&mut controller, 7, epoch, vec![]);
+    let done = installs(&controller.outbox("h1"));
+    controller.handle(at(8), Command::Confirm { node: "h1".into(), epoch, done }).unwrap();
+    assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
+}
+
+#[test]
 fn an_agent_that_never_says_that_it_is_there_is_not_expected_to() {
     let setup = setup(Southbound::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();

@@ -1,6 +1,7 @@
 //! A place for tests that need a kernel: a network namespace and a bpf file system that only this thread has, and that go with it.
 
 pub(crate) mod frames;
+pub(crate) mod party;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};

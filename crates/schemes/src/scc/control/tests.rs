@@ -12,7 +12,7 @@ fn terms(weight: u64) -> Terms {
 }
 
 fn period(marked: u64) -> Period {
-    Period::of(100, marked, 0).unwrap()
+    Period::of((100, marked, 0), 0).unwrap()
 }
 
 /// One that has met a mark, at level 1.
@@ -34,6 +34,31 @@ fn the_law_is_linear_in_the_share_of_marks() {
         let mut control = steady();
         control.on_period(period(marked), T, Use::Full, terms(250_000_000), &params);
         assert!((level(&control) - expected).abs() < 1e-6, "{marked}: {}", level(&control));
+    }
+}
+
+/// Catches: a brake that holds who is at its weight, or below it.
+#[test]
+fn who_is_above_its_weight_gives_way_sooner() {
+    for (level, expected) in [(0.5, 0.48), (1.0, 0.96), (1.5, 1.5 - 0.06 - 0.05), (2.0, 2.0 - 0.08 - 0.1), (4.0, 4.0 - 0.16 - 0.1)] {
+        let mut control = steady();
+        control.level = (level * ONE as f64) as u64;
+        control.on_period(period(100), T, Use::Full, terms(250_000_000), &Params::default());
+        let found = control.level as f64 / ONE as f64;
+        assert!((found - expected).abs() < 1e-6, "{level}: {found}");
+    }
+}
+
+/// Catches: steps that grow before the path was free for long, or without end, or by parts of the level so soon that ratios stay as they are.
+#[test]
+fn steps_grow_while_nothing_is_marked_for_long() {
+    for (clear, expected) in [(9, 0.01), (10, 0.01), (11, 0.02), (25, 0.16), (31, 0.16), (32, 0.25)] {
+        let mut control = steady();
+        control.level = 8 * ONE;
+        let quiet = Period::of((100, 0, 0), clear).unwrap();
+        control.on_period(quiet, T, Use::Full, terms(1_000_000), &Params::default());
+        let grown = level(&control) - 8.0;
+        assert!((grown - expected).abs() < 1e-6, "{clear}: {grown}");
     }
 }
 
@@ -79,10 +104,10 @@ fn a_tunnel_starts_with_its_weight_and_doubles_until_the_first_mark() {
 #[test]
 fn a_loss_halves() {
     let mut control = steady();
-    let lost = Period::of(900, 0, 100).unwrap();
+    let lost = Period::of((900, 0, 100), 0).unwrap();
     control.on_period(lost, T, Use::Full, terms(1_000_000), &Params::default());
     assert_eq!(level(&control), 0.5);
-    assert_eq!(Period::of(0, 0, 0), None);
+    assert_eq!(Period::of((0, 0, 0), 0), None);
 }
 
 #[test]

@@ -23,6 +23,7 @@ fn tell(host: &mut Scc, now: Time, input: HostInput<'_, Message, Timer>) -> Vec<
             HostAction::Arm { at, timer } => HostAction::Arm { at, timer },
             HostAction::SetBucket { limiter, bucket } => HostAction::SetBucket { limiter, bucket },
             HostAction::SetWeight { of, weight } => HostAction::SetWeight { of, weight },
+            HostAction::SetWindow { pair, path, window } => HostAction::SetWindow { pair, path, window },
             other => panic!("{other:?}"),
         });
     });
@@ -44,7 +45,7 @@ fn send(host: &mut Scc, now: Time) {
 }
 
 fn feed(host: &mut Scc, now: Time, marked: u64) {
-    let message = Message::Feedback { bytes: 1_538, marked, lost: 0 };
+    let message = Message::Feedback { bytes: 1_538, marked, lost: 0, clear: Time::ZERO };
     tell(host, now, HostInput::Message { from: Origin::Receiver(PAIR), message });
 }
 
@@ -82,7 +83,7 @@ fn a_receiver_tells_what_arrived_once_a_period_and_nothing_of_nothing() {
     assert!(tell(&mut host, us(9), HostInput::Received { pair, arrivals: arrivals(100) }).is_empty());
     let timer = || HostInput::Timer(Timer::Feedback(pair, 1));
     let actions = tell(&mut host, us(300), timer());
-    let expected = Message::Feedback { bytes: 200, marked: 100, lost: 0 };
+    let expected = Message::Feedback { bytes: 200, marked: 100, lost: 0, clear: us(291) };
     assert!(matches!(actions[0], HostAction::Send { to: Peer::Sender(_), message } if message == expected));
     assert!(tell(&mut host, us(600), timer()).is_empty());
     // Another pair with the same number: the timer of the old one means nothing.
@@ -90,6 +91,63 @@ fn a_receiver_tells_what_arrived_once_a_period_and_nothing_of_nothing() {
     tell(&mut host, us(700), HostInput::IncomingOpened { pair, spec: spec() });
     tell(&mut host, us(800), HostInput::Received { pair, arrivals: arrivals(0) });
     assert!(tell(&mut host, us(1_000), timer()).is_empty());
+}
+
+/// Catches: a path that counts as free for a tunnel by chance, while others at the same host see marks.
+#[test]
+fn a_receiver_tells_for_how_long_nothing_was_marked_of_any_tunnel() {
+    let mut host = host();
+    let arrivals = |marked| Arrivals { bytes: Bytes::new(100), marked: Bytes::new(marked), lost: Bytes::ZERO };
+    for pair in [Incoming(0), Incoming(1)] {
+        tell(&mut host, us(0), HostInput::IncomingOpened { pair, spec: spec() });
+    }
+    tell(&mut host, us(0), HostInput::Received { pair: Incoming(0), arrivals: arrivals(0) });
+    tell(&mut host, us(100), HostInput::Received { pair: Incoming(1), arrivals: arrivals(100) });
+    let actions = tell(&mut host, us(300), HostInput::Timer(Timer::Feedback(Incoming(0), 1)));
+    let is_told = |action: &HostAction<'_, Message, Timer>| {
+        matches!(action, HostAction::Send { message: Message::Feedback { marked: 0, clear, .. }, .. } if *clear == us(200))
+    };
+    assert!(actions.iter().any(is_told), "{actions:?}");
+}
+
+/// Catches: a tunnel whose window holds it back, and that counts as one which does not want its rate: below its weight it would not be cut, and have more
+/// than others. Of 20 packets that may be in flight, two and then all are.
+#[test]
+fn a_tunnel_at_its_window_uses_its_rate() {
+    let mut levels = Vec::new();
+    for packets in [2, 19] {
+        let mut host = host();
+        tell(&mut host, us(0), HostInput::Opened { pair: PAIR, spec: spec() });
+        let sending = host.sending[0].as_mut().unwrap();
+        assert_eq!(sending.in_flight.window, 30_000, "400 Mbit/s for 300 us, twice");
+        // Nothing was sent for long, so much of its rate was not used.
+        feed(&mut host, us(3_000), 1_538);
+        for _ in 0..packets {
+            send(&mut host, us(6_000));
+        }
+        feed(&mut host, us(6_000), 1_538);
+        levels.push(rate(&host));
+    }
+    assert!(levels[0] > levels[1], "{levels:?}");
+}
+
+/// Catches: windows that do not follow rates, and one for the first path only.
+#[test]
+fn a_tunnel_has_no_more_in_flight_than_its_rate_for_a_round_trip_and_a_period() {
+    let mut host = host();
+    let windows = |actions: &[HostAction<'_, Message, Timer>]| -> Vec<(u32, u64)> {
+        let window = |action: &HostAction<'_, Message, Timer>| match action {
+            HostAction::SetWindow { path, window, .. } => Some((path.0, window.unwrap().get())),
+            _ => None,
+        };
+        actions.iter().filter_map(window).collect()
+    };
+    let opened = HostInput::Opened { pair: PAIR, spec: PairSpec { paths: 2, ..spec() } };
+    assert_eq!(windows(&tell(&mut host, us(0), opened)), [(0, 30_000), (1, 30_000)]);
+    let scale = Message::Scale { division: A, share: 400_000_000, sum: 20, own: 5 };
+    tell(&mut host, us(1), HostInput::ReferenceWeight { pair: PAIR, weight: 5 });
+    let actions = tell(&mut host, us(2), HostInput::Message { from: Origin::Broker(BrokerId(0)), message: scale });
+    assert_eq!(windows(&actions), [(0, 7_500), (1, 7_500)], "100 Mbit/s for 600 us");
 }
 
 #[test]

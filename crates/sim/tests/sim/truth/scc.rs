@@ -81,13 +81,14 @@ fn divisions_share_by_weight_whatever_their_tunnels() {
     }
 }
 
-/// The same with so many tunnels that it takes a while: the lightest send a packet in 8 ms, 28 periods.
+/// The same with so many tunnels that it takes a while: the lightest send a packet in 8 ms, 28 periods. They hear of a full queue so late that it is empty
+/// for a while, and 2 to 3 % of the link are not used.
 #[test]
 fn sixty_four_tunnels_of_each_division_share_by_weight() {
     for (shares, expected) in [([250, 750], 3.0), ([91, 909], 10.0)] {
         let (ratio, sum, _) = ratio(shares, 64, 12_000, Params::default());
         assert_near(ratio, expected, 0.05, "64 tunnels");
-        assert!(sum > 980.0, "{sum} of 1000 Mbit/s");
+        assert!(sum > 960.0, "{sum} of 1000 Mbit/s");
     }
 }
 

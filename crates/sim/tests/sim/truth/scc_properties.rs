@@ -185,8 +185,7 @@ fn window(scenario: &Scenario, end: Time, periods: u64) -> [f64; 2] {
 
 /// Catches: shares that are kept for who does not want them, and rates that do not come back. The second of two divisions is silent from 200 to 300 ms.
 ///
-/// Three quarters of a share are back within ten periods. Then others, which have taken their part of it anew, hold it back: two thirds of it are there
-/// after 40 periods, and nine tenths after 200. A freed share is used after 100.
+/// Nine tenths of a share are back ten periods after it is wanted again, and what was free is used after 100.
 #[test]
 fn a_share_that_is_not_wanted_is_free_and_comes_back() {
     let star = senders(4);
@@ -203,7 +202,7 @@ fn a_share_that_is_not_wanted_is_free_and_comes_back() {
     let ([freed, _], [_, soon], [_, late]) = (after(200, 100), after(300, 10), after(300, 200));
     let found = format!("share {share:.0}, freed {freed:.0}, back {soon:.0} and {late:.0} Mbit/s");
     println!("{found}");
-    assert!(freed > 0.9 * 1e3 && soon > 0.7 * share && late > 0.9 * share, "{found}");
+    assert!(freed > 0.9 * 1e3 && soon > 0.85 * share && late > 0.95 * share, "{found}");
 }
 
 /// Two divisions of equal share, with one tunnel and with four.

@@ -1,6 +1,8 @@
 //! What a run has shown, for people and for programs.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use wayleave_explain::human::count;
@@ -30,6 +32,24 @@ pub(super) fn action(action: &Action) -> String {
         }
         (Deed::Nothing, why) => format!("nothing was done: {}", why.as_deref().unwrap_or("nobody knows why")),
     }
+}
+
+/// Every packet of every contract, in the order of arrival.
+pub(super) fn samples(file: &Path, seen: &RunReport) -> Result<(), Failure> {
+    let write = || -> std::io::Result<()> {
+        let mut out = BufWriter::new(File::create(file)?);
+        writeln!(out, "contract,number,sent_ns,received_ns,delay_ns,bound_ns")?;
+        for one in &seen.contracts {
+            for arrival in &one.flow.arrivals {
+                let bound = one.flow.bounds.as_ref().map_or(one.contract.bound, |bounds| bounds.at(arrival.sent));
+                let (number, sent, received) = (arrival.number, arrival.sent, arrival.received);
+                let (id, delay, bound) = (&one.contract.id, arrival.delay(), bound.as_nanos());
+                writeln!(out, "{id},{number},{sent},{received},{delay},{bound}")?;
+            }
+        }
+        out.flush()
+    };
+    write().map_err(|error| Failure::Internal(format!("{}: {error}", file.display())))
 }
 
 pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure> {
@@ -98,6 +118,9 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
         seen.violations(),
         count(seen.moves(), "move"),
     )?;
+    if !seen.is_whole {
+        writeln!(out, "stopped early: these are the results until then")?;
+    }
     let all = &seen.stalls.all;
     let longest = Time::from_nanos(seen.stalls.longest());
     writeln!(out, "processors stood still {} times for more than 300 us, {longest} at most", all.len())?;
@@ -149,6 +172,7 @@ pub(super) fn json(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure>
     });
     let flood = |flow: &FlowReport| json!({ "name": flow.name, "sent": flow.sent, "lost": flow.lost() });
     let document = json!({
+        "isPartial": !seen.is_whole,
         "violations": seen.violations(),
         "moves": seen.moves(),
         "contracts": seen.contracts.iter().map(contract).collect::<Vec<_>>(),

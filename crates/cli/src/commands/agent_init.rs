@@ -1,0 +1,197 @@
+//! `wayleave agent init`: everything that an agent needs on a new machine, in one step.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use nix::mount::{MsFlags, mount};
+use serde_json::{Value, json};
+use wayleave_formats::{Source, read_agent};
+use wayleave_protocol::client::url;
+
+use crate::client::secret;
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::output::out;
+
+const EXAMPLE: &str = "\
+Examples:
+  wayleave token create --role agent --node h1 > h1.token
+  sudo wayleave agent init --node h1 --server https://controller.example:7480 --token-file h1.token \\
+      --interface 'h1->s1=eth1' --endpoint acme:web=tap0
+  sudo systemctl enable --now wayleave-agent
+
+Nothing that is there already is replaced, unless --force is given.";
+
+/// The unit that is shipped.
+const UNIT: &str = include_str!("../../../../packaging/systemd/wayleave-agent.service");
+const BPF: &str = "/sys/fs/bpf";
+/// What the shipped unit calls.
+const PROGRAM: &str = "/usr/bin/wayleave";
+const CONFIG: &str = "/etc/wayleave/agent.yaml";
+
+/// Write the file, the token and the unit of an agent, and mount what it needs
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct InitArgs {
+    /// The host or switch, as the topology calls it
+    #[arg(long, value_name = "NODE")]
+    node: String,
+    /// Where the controller is
+    #[arg(long, value_name = "URL")]
+    server: String,
+    /// Certificates to trust instead of the public ones
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// The token of the role agent for this node; - is stdin, and without it somebody is asked for it
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// A link that leaves the node, and the interface by which it does
+    #[arg(long = "interface", value_name = "LINK=INTERFACE", value_parser = pair, required = true)]
+    interfaces: Vec<(String, String)>,
+    /// A VM, or host:NODE for the host itself, and the host's end of its interface; behind a comma its VLAN
+    #[arg(long = "endpoint", value_name = "TENANT:VM=INTERFACE[,VLAN]", value_parser = pair)]
+    endpoints: Vec<(String, String)>,
+    /// Where the file and the token are written
+    #[arg(long, value_name = "DIRECTORY", default_value = "/etc/wayleave")]
+    directory: PathBuf,
+    /// Where the unit of systemd is written
+    #[arg(long, value_name = "FILE", default_value = "/etc/systemd/system/wayleave-agent.service")]
+    unit: PathBuf,
+    /// Write no unit
+    #[arg(long)]
+    no_unit: bool,
+    /// Do not mount a bpf file system at /sys/fs/bpf, where none is
+    #[arg(long)]
+    no_mount: bool,
+    /// Replace what is there
+    #[arg(long)]
+    force: bool,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let parts = text.rsplit_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
+    let (name, value) = parts.ok_or("a name and an interface are expected, such as 'h1->s1=eth1'")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &InitArgs) -> Result<Exit, Failure> {
+    let (config, token) = (args.directory.join("agent.yaml"), args.directory.join(format!("{}.token", args.node)));
+    url(&args.server)?;
+    let text = document(args, &token)?;
+    // What is written can be read, and what is wrong with names is said before anything is changed.
+    read_agent(&Source::new("what would be written", text.as_str()))?;
+    let files = [Some(&config), Some(&token), (!args.no_unit).then_some(&args.unit)];
+    if let Some(there) = files.into_iter().flatten().find(|path| path.exists() && !args.force) {
+        return Err(Failure::Usage(format!("{} is there already: --force replaces it", there.display())));
+    }
+    let secret = args.token_file.as_deref().map_or_else(secret::ask, secret::read)?;
+    fs::create_dir_all(&args.directory).map_err(|error| failed(&args.directory, &error))?;
+    write(&token, &format!("{secret}\n"), 0o600)?;
+    write(&config, &text, 0o644)?;
+    let mut out = out();
+    writeln!(out, "{}\n{} (only its owner can read it)", config.display(), token.display())?;
+    if !args.no_unit {
+        write(&args.unit, &unit(&config)?, 0o644)?;
+        writeln!(out, "{}", args.unit.display())?;
+    }
+    if !args.no_mount && !is_mounted()? {
+        let mounted = mount(Some("bpf"), BPF, Some("bpf"), MsFlags::empty(), Some("mode=0700"));
+        mounted.map_err(|error| Failure::Internal(format!("a bpf file system cannot be mounted at {BPF}: {error}")))?;
+        writeln!(out, "a bpf file system is mounted at {BPF} now; systemd mounts it at every start")?;
+    }
+    match (args.no_unit, config == Path::new(CONFIG)) {
+        (false, _) => writeln!(out, "next: systemctl daemon-reload && systemctl enable --now wayleave-agent")?,
+        (true, true) => writeln!(out, "next: wayleave agent")?,
+        (true, false) => writeln!(out, "next: wayleave agent --config {}", config.display())?,
+    }
+    out.flush()?;
+    Ok(Exit::Fine)
+}
+
+/// The agent's file. JSON is YAML, and quotes all names.
+fn document(args: &InitArgs, token: &Path) -> Result<String, Failure> {
+    let interfaces: BTreeMap<&str, &str> =
+        args.interfaces.iter().map(|(link, at)| (link.as_str(), at.as_str())).collect();
+    let endpoints = args.endpoints.iter().map(|(name, at)| endpoint(name, at)).collect::<Result<Vec<_>, _>>()?;
+    let mut node = json!({ "node": args.node, "interfaces": interfaces });
+    if !endpoints.is_empty() {
+        node["endpoints"] = Value::from(endpoints);
+    }
+    let quoted = |value: &Value| value.to_string();
+    let mut text = format!(
+        "# The agent of {}, as `wayleave agent init` wrote it; `wayleave schema agent` says what else can stand here.\n\
+         apiVersion: wayleave/v1\nkind: Agent\nmetadata: {{ name: {} }}\nspec:\n  server: {}\n  tokenFile: {}\n",
+        args.node.replace('\n', " "),
+        quoted(&json!(args.node)),
+        quoted(&json!(args.server)),
+        quoted(&json!(token)),
+    );
+    if let Some(ca) = &args.ca {
+        text += &format!("  ca: {}\n", quoted(&json!(ca)));
+    }
+    Ok(text + &format!("  nodes:\n    - {}\n", quoted(&node)))
+}
+
+fn endpoint(name: &str, at: &str) -> Result<Value, Failure> {
+    let (interface, vlan) = at.split_once(',').map_or((at, None), |(interface, vlan)| (interface, Some(vlan)));
+    let mut endpoint = match name.split_once(':') {
+        Some(("host", host)) => json!({ "host": host, "interface": interface }),
+        _ => json!({ "vm": name, "interface": interface }),
+    };
+    if let Some(vlan) = vlan {
+        let number: u16 = vlan.parse().map_err(|_| Failure::Usage(format!("{vlan} is no number of a VLAN")))?;
+        endpoint["vlan"] = json!(number);
+    }
+    Ok(endpoint)
+}
+
+/// The shipped unit, with this program and this file.
+fn unit(config: &Path) -> Result<String, Failure> {
+    let program = crate::program::file()?;
+    let (program, config) = (program.to_string_lossy(), config.to_string_lossy());
+    Ok(UNIT.replace(
+        &format!("ExecStart={PROGRAM} agent --config {CONFIG}"),
+        &format!("ExecStart={program} agent --config {config}"),
+    ))
+}
+
+fn is_mounted() -> Result<bool, Failure> {
+    let mounts =
+        fs::read_to_string("/proc/self/mounts").map_err(|error| failed(Path::new("/proc/self/mounts"), &error))?;
+    let is_bpf = |line: &str| line.split(' ').nth(1) == Some(BPF) && line.split(' ').nth(2) == Some("bpf");
+    Ok(mounts.lines().any(is_bpf))
+}
+
+/// Writes a file that has these rights from its beginning on; what is there is replaced as a whole.
+fn write(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
+    let draft = path.with_extension("new");
+    let all = || -> std::io::Result<()> {
+        let _ = fs::remove_file(&draft);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft)?;
+        file.write_all(text.as_bytes())?;
+        file.set_permissions(fs::Permissions::from_mode(mode))?;
+        fs::rename(&draft, path)
+    };
+    all().map_err(|error| failed(path, &error))
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Internal(format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_unit_is_that_of_this_file() {
+        let unit = unit(Path::new("/somewhere/agent.yaml")).unwrap();
+        assert!(unit.contains(" agent --config /somewhere/agent.yaml\n"), "{unit}");
+        assert!(!unit.contains(&format!("--config {CONFIG}")), "{unit}");
+    }
+}

@@ -1,0 +1,105 @@
+//! `wayleave lab check`.
+
+use std::io::Write;
+
+use clap::Args;
+use serde_json::json;
+use wayleave_explain::table::write_table;
+use wayleave_lab::{Checked, LabName, Labs, Probe, Stop, check};
+use wayleave_units::Time;
+
+use super::name::{USUAL, parse_name};
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output::{OutputFormat, out, plain_table};
+
+const EXAMPLE: &str = "\
+Examples:
+  sudo wayleave lab check h1 h9
+  sudo wayleave lab check acme:web acme:db --port 20000
+
+Probes of a contract are those that its match names: --port and --from-port choose it. Without one they go best effort. The exit code is 4 if a probe was
+lost.";
+
+/// Send probes from one endpoint of a lab to another, and say where they were seen and where they were lost
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct CheckArgs {
+    /// Which lab
+    #[arg(long, default_value = USUAL, value_parser = parse_name)]
+    name: LabName,
+    /// Who sends: a host, or a VM as TENANT:NAME
+    #[arg(value_name = "FROM")]
+    from: String,
+    /// Who receives
+    #[arg(value_name = "TO")]
+    to: String,
+    /// The receiver's port of UDP
+    #[arg(long, value_name = "PORT", default_value_t = 7)]
+    port: u16,
+    /// The sender's
+    #[arg(long, value_name = "PORT")]
+    from_port: Option<u16>,
+    /// How many
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    count: u32,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t)]
+    output: OutputFormat,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+    let cancel = interrupt::listen()?;
+    let lab = Labs::default().stopping(Stop::of(cancel.flag())).open(&args.name)?;
+    let ports = (args.from_port, args.port);
+    let probe = Probe { from: args.from.clone(), to: args.to.clone(), count: args.count, ports };
+    let seen = check(&lab, &probe)?;
+    match args.output {
+        OutputFormat::Table => table(&seen)?,
+        OutputFormat::Json => document(&seen)?,
+    }
+    Ok(if seen.received < seen.sent { Exit::Unsound } else { Exit::Fine })
+}
+
+fn table(seen: &Checked) -> Result<(), Failure> {
+    let mut out = out();
+    let mut table = plain_table(&["WHERE", "WAY", "PROBES", "AFTER", "FRAME"]);
+    for one in &seen.sightings {
+        let way = if one.is_outgoing { "out" } else { "in" };
+        let after = Time::from_nanos(one.after_ns).to_string();
+        table.add_row([one.place.clone(), way.to_owned(), one.probes.to_string(), after, one.frame.clone()]);
+    }
+    write_table(&mut out, &mut table)?;
+    match seen.lost() {
+        None => writeln!(out, "all {} probes arrived", seen.sent)?,
+        Some((last, next)) => {
+            let next = next.map_or_else(String::new, |next| format!(", before {next}"));
+            writeln!(out, "{} of {} probes arrived; lost behind {last}{next}", seen.received, seen.sent)?;
+        }
+    }
+    for (host, what, count) in &seen.counted {
+        writeln!(out, "{host} counted meanwhile: {count} {what}")?;
+    }
+    Ok(out.flush()?)
+}
+
+fn document(seen: &Checked) -> Result<(), Failure> {
+    let sightings = seen.sightings.iter().map(|one| {
+        json!({ "place": one.place, "isOutgoing": one.is_outgoing, "probes": one.probes, "afterNs": one.after_ns, "frame": one.frame })
+    });
+    let counted = seen.counted.iter().map(|(host, what, count)| json!({ "host": host, "what": what, "count": count }));
+    let document = json!({
+        "sent": seen.sent,
+        "received": seen.received,
+        "lostBehind": seen.lost().map(|(last, _)| last),
+        "lostBefore": seen.lost().and_then(|(_, next)| next),
+        "sightings": sightings.collect::<Vec<_>>(),
+        "counted": counted.collect::<Vec<_>>(),
+    });
+    let mut out = out();
+    serde_json::to_writer_pretty(&mut out, &document)?;
+    writeln!(out)?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,180 @@
+//! `wayleave top`: what contracts send now.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use comfy_table::Cell;
+use wayleave_explain::human::count;
+use wayleave_protocol::agent::Traffic;
+use wayleave_protocol::contract::{Contract, State};
+use wayleave_protocol::status::Status;
+use wayleave_units::{Rate, Time};
+
+use crate::client::show::{rate, short, state, time, write_rows};
+use crate::client::{Service, Target, encode};
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output::out;
+
+const EXAMPLE: &str = "\
+Examples:
+  wayleave top
+  wayleave top --every 5s --most 50
+  wayleave top --times 1 > now.txt
+
+Hosts tell their counters every second. Contracts that send most come first. Ctrl-C ends it.";
+
+const HEADINGS: [&str; 8] = ["contract", "state", "rate", "sends", "of it", "waiting", "waited", "dropped"];
+/// Clears the screen and goes to its begin (ECMA-48).
+const CLEAR: &str = "\x1b[H\x1b[2J";
+/// How long Ctrl-C may go unnoticed.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Show live what contracts send, how long packets wait for tokens, and what is dropped
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct TopArgs {
+    /// From one look to the next
+    #[arg(long, value_name = "TIME", default_value = "2s")]
+    every: Time,
+    /// How many looks; without it until Ctrl-C
+    #[arg(long, value_name = "COUNT")]
+    times: Option<u64>,
+    /// How many contracts are looked at, the first by name
+    #[arg(long, value_name = "COUNT", default_value_t = 100)]
+    most: usize,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// A contract with its counters at a moment.
+struct Sample {
+    contract: Contract,
+    traffic: Traffic,
+    at: Instant,
+}
+
+/// What a contract did between two samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Doing {
+    /// Wire bits a second.
+    bits_per_second: u64,
+    /// Of packets that waited, on average.
+    waited_ns: u64,
+    /// Packets.
+    dropped: u64,
+}
+
+impl Doing {
+    /// Counters that are smaller than before began again.
+    fn between(before: &Traffic, after: &Traffic, took: Duration) -> Self {
+        let since = |of: fn(&Traffic) -> u64| of(after).checked_sub(of(before)).unwrap_or(of(after));
+        let nanos = took.as_nanos().max(1);
+        let bits = u128::from(since(|traffic| traffic.bytes)) * 8_000_000_000 / nanos;
+        Self {
+            bits_per_second: u64::try_from(bits).unwrap_or(u64::MAX),
+            waited_ns: since(|traffic| traffic.waited_ns).checked_div(since(|traffic| traffic.delayed)).unwrap_or(0),
+            dropped: since(|traffic| traffic.queue_full) + since(|traffic| traffic.oversized),
+        }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &TopArgs) -> Result<Exit, Failure> {
+    let service = args.target.service()?;
+    if service.is_local() {
+        let text = "what contracts send is known to a running server: a ledger file has none of it";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    let cancel = interrupt::listen()?;
+    let (every, mut looks) = (Duration::from_nanos(args.every.as_nanos()), 0);
+    let mut before = sample(&service, args.most)?;
+    while args.times.is_none_or(|times| looks < times) {
+        let then = Instant::now() + every;
+        while Instant::now() < then {
+            if cancel.is_cancelled() {
+                return Ok(Exit::Fine);
+            }
+            std::thread::sleep(LOOK.min(every));
+        }
+        let after = sample(&service, args.most)?;
+        show(&service, &before, &after)?;
+        (before, looks) = (after, looks + 1);
+    }
+    Ok(Exit::Fine)
+}
+
+fn sample(service: &Service, most: usize) -> Result<Vec<Sample>, Failure> {
+    let filters = [("tenant", service.tenant())];
+    let contracts: Vec<Contract> = service.list("/v1/contracts", &filters, most)?;
+    let sample = |contract: Contract| {
+        let path = format!("/v1/contracts/{}/traffic", encode(&contract.id));
+        Ok(Sample { traffic: service.get(&path)?, contract, at: Instant::now() })
+    };
+    contracts.into_iter().filter(|one| one.status.state != State::Released).map(sample).collect()
+}
+
+fn show(service: &Service, before: &[Sample], after: &[Sample]) -> Result<(), Failure> {
+    let mut rows: Vec<(Doing, &Sample)> = after
+        .iter()
+        .map(|now| {
+            let same = before.iter().find(|then| then.contract.status.serial == now.contract.status.serial);
+            let doing = same.map(|then| Doing::between(&then.traffic, &now.traffic, now.at - then.at));
+            (doing.unwrap_or_default(), now)
+        })
+        .collect();
+    rows.sort_by(|(a, x), (b, y)| b.bits_per_second.cmp(&a.bits_per_second).then(x.contract.id.cmp(&y.contract.id)));
+    let status: Status = service.get("/v1/status")?;
+    let mut out = out();
+    if std::io::stdout().is_terminal() {
+        write!(out, "{CLEAR}")?;
+    }
+    let sum = rows.iter().map(|(doing, _)| doing.bits_per_second).fold(0, u64::saturating_add);
+    let silent =
+        if status.silent.is_empty() { String::new() } else { format!("; silent: {}", status.silent.join(", ")) };
+    let agents = count(usize::try_from(status.agents).unwrap_or(usize::MAX), "agent");
+    writeln!(out, "{agents}{silent}; {}, {} together", count(rows.len(), "contract"), rate(sum))?;
+    let cells = rows.iter().map(|(doing, sample)| cells(doing, sample)).collect();
+    write_rows(&mut out, &HEADINGS, cells, "no contracts")?;
+    writeln!(out)?;
+    Ok(out.flush()?)
+}
+
+fn cells(doing: &Doing, sample: &Sample) -> Vec<Cell> {
+    let spec = &sample.contract.spec;
+    let allowed = spec.rate.parse::<Rate>().map_or(0, Rate::bits_per_second);
+    let share = (u128::from(doing.bits_per_second) * 100).checked_div(u128::from(allowed));
+    vec![
+        Cell::new(short(&sample.contract.id)),
+        state(sample.contract.status.state),
+        Cell::new(&spec.rate),
+        Cell::new(rate(doing.bits_per_second)),
+        Cell::new(share.map_or_else(String::new, |share| format!("{share} %"))),
+        Cell::new(sample.traffic.waiting),
+        Cell::new(if doing.waited_ns == 0 { String::new() } else { time(doing.waited_ns) }),
+        Cell::new(doing.dropped),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_contract_does_is_the_difference_of_its_counters_also_when_they_begin_again() {
+        let traffic = |bytes, delayed, waited_ns, queue_full| Traffic {
+            bytes,
+            delayed,
+            waited_ns,
+            queue_full,
+            ..Traffic::default()
+        };
+        let (before, after) = (traffic(1_000, 2, 50, 1), traffic(3_000, 6, 450, 4));
+        let doing = Doing::between(&before, &after, Duration::from_secs(2));
+        assert_eq!(doing, Doing { bits_per_second: 8_000, waited_ns: 100, dropped: 3 });
+        let again = Doing::between(&after, &before, Duration::from_secs(1));
+        assert_eq!(again, Doing { bits_per_second: 8_000, waited_ns: 25, dropped: 1 });
+    }
+}

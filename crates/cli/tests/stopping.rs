@@ -1,0 +1,243 @@
+//! Labs whose makers and users are stopped in the middle, politely (Ctrl-C) or not at all.
+//!
+//! A binary of its own: it sets up labs, and others measure packets in theirs.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use wayleave_repo_checks::left_out;
+
+/// Far longer than anything here takes on a machine that runs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn wayleave(arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("WAYLEAVE_")) {
+        command.env_remove(name);
+    }
+    command.args(arguments.split_whitespace());
+    command
+}
+
+fn done(arguments: &str) -> Output {
+    wayleave(arguments).output().unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+fn begun(arguments: &str) -> Child {
+    wayleave(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Ctrl-C, and what comes of it.
+fn stopped(child: Child) -> Output {
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn is_able() -> bool {
+    let can_run = json(&done("doctor -o json"))["canRun"] == true;
+    if !can_run {
+        left_out("root", "labs cannot be made here: `wayleave doctor` says why");
+    }
+    can_run
+}
+
+/// A name for a lab that is gone in the end, also by a panic.
+struct Lab(String);
+
+impl Lab {
+    fn folder(&self) -> PathBuf {
+        PathBuf::from("/run/wayleave/lab").join(&self.0)
+    }
+
+    fn status(&self) -> Value {
+        json(&done(&format!("lab status --name {} -o json", self.0)))
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let _ = done(&format!("lab down --name {}", self.0));
+    }
+}
+
+#[test]
+fn a_lab_whose_making_is_stopped_is_gone_and_one_that_was_killed_is_told_as_half_made() {
+    if !is_able() {
+        return;
+    }
+    let lab = Lab(format!("s{}", std::process::id()));
+    let up = || begun(&format!("lab up -f fat-tree:k=4 --name {}", lab.0));
+    // When its folder is there, and when its controller is being started.
+    for file in ["state.json", "controller.log"] {
+        let child = up();
+        until("the lab begins", || lab.folder().join(file).exists());
+        let output = stopped(child);
+        assert_eq!(output.status.code(), Some(130), "{output:?}");
+        assert!(!lab.folder().exists(), "{file}: {output:?}");
+    }
+    let mut child = up();
+    until("the controller begins", || lab.folder().join("controller.log").exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let status = done(&format!("lab status --name {}", lab.0));
+    let said = String::from_utf8_lossy(&status.stdout).into_owned();
+    assert!(said.contains("was left half made") && lab.status()["isWhole"] == false, "{said}");
+}
+
+#[test]
+fn a_run_that_is_stopped_shows_what_it_has_seen_and_joins_what_it_has_cut() {
+    if !is_able() {
+        return;
+    }
+    let lab = Lab(format!("r{}", std::process::id()));
+    let up = done(&format!("lab up -f ring:switches=3,hosts=1 --name {}", lab.0));
+    assert!(up.status.success(), "{up:?}");
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.yaml", lab.0));
+    let contract = "name: a, from: h1, to: h2, rate: 1Mbit, burst: 3000B, deadline: 500ms";
+    let text = format!(
+        "apiVersion: wayleave/v1\nkind: Contracts\nmetadata: {{ name: a }}\nspec:\n  contracts:\n    - {{ {contract} }}\n"
+    );
+    std::fs::File::create(&file).unwrap().write_all(text.as_bytes()).unwrap();
+    let run = |options: &str| begun(&format!("lab run -f {} --name {} {options} -o json", file.display(), lab.0));
+
+    // Killed: the cable stays cut, which is known.
+    let mut child = run("--lasts 8s --cut");
+    until("a cable is cut", || lab.status()["cut"].is_string());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let link = lab.status()["cut"].as_str().unwrap_or_else(|| panic!("it is still cut")).to_owned();
+    let said = done(&format!("lab status --name {}", lab.0));
+    assert!(String::from_utf8_lossy(&said.stdout).contains(&format!("CUT: the cable of {link}")), "{said:?}");
+
+    // The next run joins it, and shows what it has seen when it is stopped.
+    let child = run("--lasts 100000s");
+    until("the cable is joined", || lab.status()["cut"].is_null());
+    let output = stopped(child);
+    if output.status.code() == Some(130) && !output.stdout.is_empty() {
+        assert_eq!(json(&output)["isPartial"], true);
+    }
+
+    // Stopped with a cable cut, a run joins it.
+    let child = run("--lasts 10s --cut");
+    until("a cable is cut again", || lab.status()["cut"].is_string());
+    let output = stopped(child);
+    let seen = json(&output);
+    assert!(matches!(output.status.code(), Some(130 | 4)) && seen["isPartial"] == true, "{output:?}");
+    assert!(seen["contracts"][0]["sent"].as_u64() > Some(10), "{seen}");
+    assert!(lab.status()["cut"].is_null());
+    let again = run("--lasts 1s").wait_with_output().unwrap();
+    assert_eq!(json(&again)["isPartial"], false);
+}
+
+#[test]
+fn a_probe_names_the_place_where_it_is_lost_and_a_capture_shows_its_tags() {
+    if !is_able() {
+        return;
+    }
+    let lab = Lab(format!("k{}", std::process::id()));
+    let up = done(&format!("lab up -f ring:switches=3,hosts=1 --name {}", lab.0));
+    assert!(up.status.success(), "{up:?}");
+    let check = |options: &str| done(&format!("lab check h1 h2 --name {} {options} -o json", lab.0));
+    let output = check("");
+    let seen = json(&output);
+    assert_eq!((output.status.code(), &seen["received"], &seen["lostBehind"]), (Some(0), &seen["sent"], &Value::Null));
+    let places: Vec<&str> =
+        seen["sightings"].as_array().unwrap().iter().map(|one| one["place"].as_str().unwrap()).collect();
+    assert_eq!((places[0], *places.last().unwrap()), ("host:h1 eth0", "host:h2 eth0"), "{seen:#}");
+    let leaving = seen["sightings"].as_array().unwrap().iter().find(|one| one["place"] == "h1 up1").unwrap();
+    let frame = leaving["frame"].as_str().unwrap();
+    assert!(frame.starts_with("[s1->s2 q") && frame.contains("][s2->h2 q"), "{frame}");
+
+    // Without a static entry they ask for each other, and are answered.
+    for host in ["h1", "h2"] {
+        let flushed = done(&format!("lab exec --name {} {host} -- ip neigh flush all nud permanent", lab.0));
+        assert!(flushed.status.success(), "{flushed:?}");
+    }
+    let seen = json(&check(""));
+    let carried = seen["counted"].as_array().unwrap().iter().any(|one| one["host"] == "h1" && one["what"] == "carried");
+    assert!(seen["received"] == seen["sent"] && carried, "{seen:#}");
+
+    let mut capture = begun(&format!("lab capture s1 --name {} --count 3", lab.0));
+    until("three frames are seen", || {
+        check("--count 5");
+        capture.try_wait().unwrap().is_some()
+    });
+    let shown = String::from_utf8(capture.wait_with_output().unwrap().stdout).unwrap();
+    assert!(shown.lines().count() == 3 && shown.lines().all(|line| line.contains(" s1 p")), "{shown}");
+    assert!(shown.contains("[s2->h2 q") && shown.contains("port 7 UDP"), "{shown}");
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.pcap", lab.0));
+    let mut capture = begun(&format!("lab capture s1 --name {} --count 2 --write {}", lab.0, file.display()));
+    until("two frames are written", || {
+        check("--count 5");
+        capture.try_wait().unwrap().is_some()
+    });
+    let written = std::fs::read(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    assert!(written.starts_with(&[0x4d, 0x3c, 0xb2, 0xa1]) && written.len() > 24 + 2 * (16 + 60), "{written:02x?}");
+
+    // Nobody repairs the interface of an endpoint, so what its host gets for it is lost there.
+    let broken = done(&format!("lab exec --name {} --node h2 -- ip link set dev e1 down", lab.0));
+    assert!(broken.status.success(), "{broken:?}");
+    let output = check("");
+    let seen = json(&output);
+    assert_eq!((output.status.code(), &seen["received"]), (Some(4), &Value::from(0)), "{seen:#}");
+    assert_eq!(seen["lostBehind"], "h2 up1 (entering)", "{seen:#}");
+    let delivered = seen["counted"].as_array().unwrap().iter().find(|one| one["what"] == "delivered");
+    assert_eq!(
+        delivered.map(|one| (&one["host"], &one["count"])),
+        Some((&Value::from("h2"), &Value::from(10))),
+        "{seen:#}"
+    );
+}
+
+#[test]
+fn an_agent_is_made_ready_in_one_step() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("init-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("token"), "a-secret-token-of-an-agent-0123456789\n").unwrap();
+    let init = |more: &str| {
+        let place = folder.display();
+        done(&format!(
+            "agent init --node h1 --server https://c.example:7480 --token-file {place}/token --interface h1->s1=eth1 \
+             --endpoint acme:web=tap0,100 --directory {place}/etc --unit {place}/unit --no-mount{more}"
+        ))
+    };
+    let first = init("");
+    assert!(first.status.success(), "{first:?}");
+    let mode = |name: &str| std::fs::metadata(folder.join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("etc/h1.token"), mode("etc/agent.yaml")), (0o600, 0o644));
+    let unit = std::fs::read_to_string(folder.join("unit")).unwrap();
+    assert!(unit.contains(&format!("--config {}/etc/agent.yaml", folder.display())), "{unit}");
+    // The file is one that the agent reads.
+    let source = wayleave_formats::Source::read(folder.join("etc/agent.yaml")).unwrap();
+    let agent = wayleave_formats::read_agent(&source).unwrap();
+    assert_eq!(
+        (agent.nodes[0].interfaces["h1->s1"].as_str(), agent.nodes[0].endpoints["acme:web"].vlan),
+        ("eth1", Some(100))
+    );
+    let again = init("");
+    let said = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(again.status.code() == Some(2) && said.contains("--force replaces it"), "{again:?}");
+    assert!(init(" --force").status.success());
+    std::fs::remove_dir_all(&folder).unwrap();
+}

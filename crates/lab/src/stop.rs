@@ -1,0 +1,64 @@
+//! Being asked to stop: Ctrl-C while a lab is made or used.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::error::LabError;
+
+/// How long somebody who asks to stop waits at most until it is noticed.
+const NOTICED: Duration = Duration::from_millis(20);
+
+/// Whether somebody has asked to stop. Copies are the same question.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Asked by setting this flag.
+    pub const fn of(flag: Arc<AtomicBool>) -> Self {
+        Self(flag)
+    }
+
+    /// Asks.
+    pub fn ask(&self) {
+        self.0.store(true, Relaxed);
+    }
+
+    /// Whether somebody has asked.
+    pub fn is_asked(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+
+    /// # Errors
+    /// If somebody has asked.
+    pub fn check(&self) -> Result<(), LabError> {
+        if self.is_asked() { Err(LabError::Stopped) } else { Ok(()) }
+    }
+
+    /// Sleeps until then, or until somebody asks to stop; whether it is not the latter.
+    pub fn sleep_until(&self, then: Instant) -> bool {
+        while !self.is_asked() {
+            let left = then.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            sleep(left.min(NOTICED));
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_asked_to_stop_does_not_sleep_on() {
+        let stop = Stop::default();
+        assert!(stop.sleep_until(Instant::now()));
+        stop.clone().ask();
+        assert!(!stop.sleep_until(Instant::now() + Duration::from_secs(1_000_000)));
+        assert!(matches!(stop.check(), Err(LabError::Stopped)));
+    }
+}

@@ -1,0 +1,133 @@
+//! What everybody sends: all that contracts allow, and always something where they allow anything.
+
+use std::collections::BTreeSet;
+
+use wayleave_contracts::AnyContract;
+use wayleave_topology::{Class, NodeId};
+use wayleave_units::{Bytes, Time};
+
+use super::{LatencyTenant, SharingTenant, Tenants, is_pair, members};
+use crate::{Arrivals, Congestion, Ends, PacketKind, Phase, Reliable, Schedule, Traffic, Transport, Workload};
+
+/// Hoses stay so long in one pattern.
+const PATTERN: Time = Time::from_millis(4);
+/// How latency tenants use what they may send: their burst first, and then their rate for a while, until their buckets have to fill again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bursts {
+    /// They go on at their rates for 0.8 ms.
+    Long,
+    /// Hardly anything after a burst: links seem to be free in between.
+    Short,
+}
+
+impl Bursts {
+    /// How long they send.
+    const fn on(self) -> Time {
+        match self {
+            Self::Long => Time::from_micros(800),
+            Self::Short => Time::from_micros(50),
+        }
+    }
+
+    /// Rounds are whole multiples of it, so that bursts of tenants with different buckets meet again.
+    const fn step(self) -> u64 {
+        match self {
+            Self::Long => 1_000_000,
+            Self::Short => 250_000,
+        }
+    }
+}
+
+/// A full frame, without tags.
+const FRAME: Bytes = Bytes::new(1_500);
+/// uFAB's windows are the only ones: its edge is the transport's congestion control (4.1).
+const WINDOW: u32 = 10_000;
+
+impl Tenants {
+    /// What all tenants send in a run of this length: latency contracts their whole bursts and then their rates, together and again and again; hoses in
+    /// turn around a ring and all to one; pairs, objectives and best effort without end, from each member to the next. Contracts of these names
+    /// are left out.
+    pub fn senders(&self, duration: Time, bursts: Bursts, without: &BTreeSet<String>) -> Vec<Traffic> {
+        let service = self.latency_service();
+        let latency = self.latency.iter().filter(|tenant| !without.contains(&tenant.contract.name));
+        let latency = latency.flat_map(|tenant| rounds(tenant, bursts, &service, duration));
+        let sharing = self.sharing.iter().filter(|tenant| !without.contains(tenant.contract.name()));
+        latency.chain(sharing.flat_map(|tenant| self.shared(tenant))).collect()
+    }
+
+    /// The class of a contract, and what its flows leave to its edge.
+    fn class(contract: &AnyContract) -> Class {
+        match contract {
+            AnyContract::Latency(_) => Class::Latency,
+            AnyContract::Bandwidth(_) => Class::Guaranteed,
+            AnyContract::Objective(_) => Class::Objective,
+            AnyContract::BestEffort(_) => Class::BestEffort,
+        }
+    }
+
+    /// The queue of a contract's packets, and how its flows are carried.
+    pub fn carriage(&self, contract: &AnyContract) -> (u8, Transport) {
+        let class = Self::class(contract);
+        let transport = match class {
+            Class::Guaranteed => Transport {
+                congestion: Congestion::fixed_window(WINDOW),
+                initial_window: WINDOW,
+                max_window: WINDOW,
+                ..Transport::default()
+            },
+            _ => Transport { congestion: Congestion::dctcp(), ..Transport::default() },
+        };
+        (self.classes.queue_of(class), transport)
+    }
+
+    fn shared(&self, tenant: &SharingTenant) -> Vec<Traffic> {
+        let contract = &tenant.contract;
+        let members = members(contract);
+        let (Some(&first), Some(&last)) = (members.first(), members.last()) else { return Vec::new() };
+        if is_pair(contract) {
+            return vec![self.endless(contract, contract.name(), vec![(first, last)])];
+        }
+        let ring = (0..members.len()).map(|at| (members[at], members[(at + 1) % members.len()])).collect();
+        if !matches!(contract, AnyContract::Bandwidth(_)) || members.len() < 3 {
+            return vec![self.endless(contract, contract.name(), ring)];
+        }
+        let to_one = members.iter().filter(|&&member| member != first).map(|&member| (member, first)).collect();
+        let patterns = [("around", ring, Time::ZERO), ("to one", to_one, PATTERN)];
+        let traffic = |(what, pairs, from)| {
+            let mut traffic = self.endless(contract, &format!("{} {what}", contract.name()), pairs);
+            traffic.active = Some(Schedule::periodic(from, PATTERN, PATTERN));
+            traffic
+        };
+        patterns.into_iter().map(traffic).collect()
+    }
+
+    fn endless(&self, contract: &AnyContract, name: &str, pairs: Vec<(NodeId, NodeId)>) -> Traffic {
+        let (queue, transport) = self.carriage(contract);
+        let mut flows = Reliable::new(Arrivals::Once, None);
+        flows.transport = Some(transport);
+        let mut traffic = Traffic::new(name, Ends::Pairs(pairs), Workload::Flows(flows));
+        (traffic.service, traffic.queue) = (Some(contract.name().to_owned()), Some(queue));
+        traffic
+    }
+}
+
+/// All that a token bucket lets through, and again as soon as it is full.
+fn rounds(tenant: &LatencyTenant, bursts: Bursts, service: &str, duration: Time) -> Vec<Traffic> {
+    let LatencyTenant { contract, route, rate, burst } = tenant;
+    let refill = u128::from(burst.get()) * 8_000_000_000 / u128::from(rate.bits_per_second().max(1));
+    let refill = u64::try_from(refill).unwrap_or(u64::MAX);
+    let (on, step) = (bursts.on(), bursts.step());
+    let round = on.as_nanos().saturating_add(refill).div_ceil(step).saturating_mul(step);
+    let frame = contract.max_frame.unwrap_or(FRAME).min(*burst);
+    let at = |number: u64| {
+        let kind = PacketKind::TokenBucket { rate: *rate, burst: *burst, phase: Phase::Together };
+        let ends = Ends::Pairs(vec![(contract.from, contract.to)]);
+        let mut traffic = Traffic::packets(&format!("{} {number}", contract.name), ends, kind, frame);
+        (traffic.route, traffic.queue) = (Some(route.clone()), Some(0));
+        traffic.service = Some(service.to_owned());
+        traffic.start = Time::from_nanos(round.saturating_mul(number));
+        traffic.stop = Some(traffic.start + on);
+        traffic
+    };
+    (0..duration.as_nanos().div_ceil(round)).map(at).collect()
+}

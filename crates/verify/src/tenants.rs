@@ -1,0 +1,137 @@
+//! What was promised to tenants with minima and objectives, beside latency contracts, as claims for [`verify_classes`].
+//!
+//! There are two: everybody as a real network has them, and windows alone. In the first, pairs may send their minima beside their windows, so what is in
+//! flight has the bound that counts it, and minima and weights are looked at. In the second nothing is sent beside windows, and nobody but latency contracts beside
+//! pairs: only there it shows whether windows rise as they should, since the bound of the first is twice theirs. It is looked at where that is broken on purpose: the
+//! bound of windows alone is no promise, and two pairs exceed it by a few per cent for a moment.
+
+use std::collections::BTreeSet;
+
+use wayleave_scenarios::{Bursts, Scenario, Tenants, TenantsError};
+use wayleave_units::Time;
+
+use crate::classes::{
+    ClassAttack, ClassClaim, ClassFault, ClassReport, InFlightPromise, MinimumPromise, WeightPromise, verify_classes,
+};
+
+/// SCC's tunnels find their levels by marks (docs/scc.md), and for a while have less: by how much of a weight, per cent.
+const TOLERANCE: u64 = 25;
+
+/// Short bursts come every 250 us, and begin at so many phases of that.
+const ROUND: Time = Time::from_micros(250);
+const PHASES: u64 = 12;
+
+/// What is said of tenants.
+#[derive(Clone, Debug)]
+pub struct TenantsClaim {
+    /// As the network has them.
+    pub whole: ClassClaim,
+    /// Windows without what may be sent beside them; absent where nobody has a minimum.
+    pub windows: Option<ClassClaim>,
+    /// Whether they are looked at.
+    watch: Watch,
+}
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Watch {
+    Promises,
+    PromisesAndWindows,
+}
+
+/// What was seen of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TenantsReport {
+    /// Of everybody.
+    pub whole: ClassReport,
+    /// Of windows alone.
+    pub windows: Option<ClassReport>,
+}
+
+impl TenantsReport {
+    /// Whether everything was kept.
+    pub fn is_sound(&self) -> bool {
+        self.whole.is_sound() && self.windows.as_ref().is_none_or(ClassReport::is_sound)
+    }
+}
+
+impl TenantsClaim {
+    /// What is promised to tenants that send as much as they may for so long.
+    ///
+    /// # Errors
+    /// If the tenants cannot be on one network.
+    pub fn of(tenants: &Tenants, duration: Time) -> Result<Self, TenantsError> {
+        let mut scenario = Scenario::new("tenants", tenants.network().clone(), duration);
+        tenants.set_up(&mut scenario)?;
+        scenario.traffic = tenants.senders(duration, Bursts::Long, &BTreeSet::new());
+        scenario.record.carried_from = Time::from_nanos(duration.as_nanos() / 2);
+        let in_flight =
+            |all: Vec<_>| all.into_iter().map(|(link, most)| InFlightPromise { link, most }).collect::<Vec<_>>();
+        let minimum = |minimum: wayleave_scenarios::Minimum| MinimumPromise {
+            service: minimum.name,
+            host: minimum.host,
+            within: minimum.within,
+        };
+        let weight = |weight: wayleave_scenarios::Weight| WeightPromise {
+            service: weight.name,
+            host: weight.host,
+            rate: weight.rate,
+        };
+        let whole = ClassClaim {
+            scenario,
+            minima: tenants.minima().into_iter().map(minimum).collect(),
+            in_flight: in_flight(tenants.held()),
+            shares: Vec::new(),
+            weights: tenants.weights().into_iter().map(weight).collect(),
+            tolerance_percent: TOLERANCE,
+        };
+        let mut windows = ClassClaim {
+            minima: Vec::new(),
+            weights: Vec::new(),
+            in_flight: in_flight(tenants.in_windows()),
+            ..whole.clone()
+        };
+        // Nobody who sends less than he may: what the others leave has to look free.
+        let minima: BTreeSet<&str> = whole.minima.iter().map(|promise| promise.service.as_str()).collect();
+        let latency = tenants.latency_service();
+        windows.scenario.traffic = tenants.senders(duration, Bursts::Short, &BTreeSet::new());
+        windows.scenario.traffic.retain(|traffic| {
+            traffic.service.as_ref().is_some_and(|service| *service == latency || minima.contains(service.as_str()))
+        });
+        let sharing = windows.scenario.sharing.as_mut();
+        let is_there = sharing.is_some_and(|sharing| sharing.set_word("ufab", "floor", "nothing"));
+        Ok(Self { whole, windows: is_there.then_some(windows), watch: Watch::Promises })
+    }
+
+    /// Windows alone are looked at as well.
+    pub fn watch_windows(&mut self) {
+        self.watch = Watch::PromisesAndWindows;
+    }
+
+    /// Puts a fault into it. Whether it changes anything.
+    pub fn break_by(&mut self, fault: ClassFault) -> bool {
+        if fault == ClassFault::StepsUnlimited {
+            self.watch_windows();
+        }
+        let whole = fault.put_into(&mut self.whole);
+        self.windows.as_mut().is_some_and(|windows| fault.put_into(windows)) | whole
+    }
+}
+
+/// Looks at every promise under so many attacks.
+///
+/// # Errors
+/// What is wrong with the scenario.
+pub fn verify_tenants(
+    claim: &TenantsClaim,
+    attacks: &[ClassAttack],
+    seed: u64,
+) -> Result<TenantsReport, wayleave_scenarios::ScenarioError> {
+    let whole = verify_classes(&claim.whole, attacks, seed)?;
+    // An overshoot takes a burst that ends at the moment when many pairs are answered: it is looked for at many phases.
+    let shifted = |phase| ClassAttack::Shifted { seed: seed.wrapping_add(phase), most: ROUND };
+    let phases: Vec<ClassAttack> = (0..PHASES).map(shifted).collect();
+    let windows = claim.windows.as_ref().filter(|_| claim.watch == Watch::PromisesAndWindows);
+    let windows = windows.map(|windows| verify_classes(windows, &phases, seed)).transpose()?;
+    Ok(TenantsReport { whole, windows })
+}

@@ -1,0 +1,121 @@
+//! Tenants with contracts of every kind: what is promised to them holds, and four faults on purpose are each seen.
+
+use std::sync::Arc;
+
+use wayleave_contracts::{
+    Accounting, AnyContract, BandwidthContract, BestEffortContract, Between, Contract, Excess, Objective,
+    ObjectiveContract,
+};
+use wayleave_scenarios::{FabricSettings, Tenants, TenantsError};
+use wayleave_topology::builders::{Cabling, build};
+use wayleave_topology::{Classes, Network, NodeId, PortSpec};
+use wayleave_units::{Bytes, Rate, Time};
+use wayleave_verify::{ClassAttack, ClassBreach, ClassFault, TenantsClaim, verify_tenants};
+
+fn star(hosts: u64) -> Arc<Network> {
+    let cabling = Cabling {
+        rate: Rate::from_gbit(10),
+        propagation: Time::from_micros(4),
+        switch_port: PortSpec::uniform(8, Bytes::new(500_000)),
+        host_port: PortSpec::uniform(1, Bytes::new(500_000)),
+        ..Cabling::default()
+    };
+    Arc::new(build::star(hosts, cabling).unwrap().with_classes(Classes::default()).unwrap())
+}
+
+fn latency(number: usize, from: NodeId, to: NodeId) -> AnyContract {
+    AnyContract::Latency(Contract {
+        name: format!("l{number}"),
+        tenant: None,
+        from,
+        to,
+        rate: Rate::from_gbit(1),
+        burst: Bytes::new(24_250),
+        deadline: Time::from_millis(3),
+        accounting: Accounting::Wire,
+        max_frame: Some(Bytes::new(1_500)),
+        route: None,
+        protection: 1,
+        excess: Excess::Wait,
+    })
+}
+
+fn minimum(name: &str, between: Between, mbit: u64) -> AnyContract {
+    let (name, tenant, min) = (name.to_owned(), None, Rate::from_mbit(mbit));
+    AnyContract::Bandwidth(BandwidthContract { name, tenant, between, min, max: None, weight: None, within: None })
+}
+
+/// Pairs with minima.
+const PAIRS: usize = 6;
+
+/// Everybody sends to the last host: four latency contracts with 4 Gbit/s, pairs with all the minima that fit below them, two objectives, best effort.
+fn contracts(hosts: &[NodeId]) -> Vec<AnyContract> {
+    let to = *hosts.last().unwrap();
+    let mut all: Vec<AnyContract> = (0..4).map(|number| latency(number, hosts[number], to)).collect();
+    all.extend((0..PAIRS).map(|pair| minimum(&format!("g{pair}"), Between::Pair(hosts[4 + pair], to), 508)));
+    for (name, mbit) in [("search", 600), ("index", 300)] {
+        let (members, min) = (vec![hosts[4 + PAIRS], to], Rate::from_mbit(mbit));
+        let (objective, deadline) = (Objective::Completion, None);
+        let objective = ObjectiveContract { name: name.to_owned(), tenant: None, objective, deadline, members, min };
+        all.push(AnyContract::Objective(objective));
+    }
+    let bulk = BestEffortContract { name: "bulk".to_owned(), tenant: None, members: vec![hosts[5 + PAIRS], to] };
+    all.push(AnyContract::BestEffort(bulk));
+    all
+}
+
+fn tenants() -> Tenants {
+    let network = star(PAIRS as u64 + 7);
+    let hosts: Vec<NodeId> = network.hosts().collect();
+    let (tenants, refused) = Tenants::admit(&network, &contracts(&hosts), &FabricSettings::default()).unwrap();
+    assert_eq!(refused, Vec::<String>::new());
+    tenants
+}
+
+fn attacks(shifted: u64) -> Vec<ClassAttack> {
+    let shift = |seed| ClassAttack::Shifted { seed, most: Time::from_millis(1) };
+    [ClassAttack::AsSaid].into_iter().chain((1..=shifted).map(shift)).collect()
+}
+
+#[test]
+fn what_is_promised_to_four_kinds_of_tenants_holds() {
+    let tenants = tenants();
+    let mut claim = TenantsClaim::of(&tenants, Time::from_millis(8)).unwrap();
+    claim.watch_windows();
+    assert_eq!((claim.whole.minima.len(), claim.whole.weights.len()), (PAIRS, 4));
+    let report = verify_tenants(&claim, &attacks(2), 1).unwrap();
+    assert!(report.is_sound(), "{report:#?}");
+    let windows = report.windows.unwrap();
+    assert_eq!((report.whole.runs, windows.runs), (3, 12));
+    assert!(report.whole.largest_lag > 100 && windows.largest_in_flight > 400, "bounds that say something");
+}
+
+#[test]
+fn each_fault_is_seen() {
+    let claim = TenantsClaim::of(&tenants(), Time::from_millis(8)).unwrap();
+    for fault in ClassFault::ALL {
+        let mut broken = claim.clone();
+        assert!(broken.break_by(fault), "{}", fault.name());
+        let report = verify_tenants(&broken, &attacks(2), 1).unwrap();
+        assert!(!report.is_sound(), "{}: {report:#?}", fault.name());
+        let in_windows = |(_, breach): &(ClassAttack, ClassBreach)| matches!(breach, ClassBreach::InFlight { .. });
+        if fault == ClassFault::StepsUnlimited {
+            let windows = report.windows.unwrap();
+            assert!(windows.breaches.iter().any(in_windows), "{windows:#?}");
+        }
+    }
+}
+
+#[test]
+fn who_does_not_fit_is_named_and_a_network_needs_classes() {
+    let network = star(4);
+    let hosts: Vec<NodeId> = network.hosts().collect();
+    let all = [
+        minimum("small", Between::Pair(hosts[0], hosts[1]), 100),
+        minimum("large", Between::Pair(hosts[2], hosts[1]), 9_000),
+    ];
+    let (tenants, refused) = Tenants::admit(&network, &all, &FabricSettings::default()).unwrap();
+    assert_eq!((refused, tenants.sharing().len()), (vec!["large".to_owned()], 1));
+    let plain = Arc::new(build::star(4, Cabling::default()).unwrap());
+    assert!(matches!(Tenants::admit(&plain, &all, &FabricSettings::default()), Err(TenantsError::NoClasses)));
+}

@@ -1,0 +1,267 @@
+//! Promises of the other kinds under test: minima, what is in flight, weights of objectives, with all tenants on the network.
+
+use std::io::Write;
+
+use serde::Serialize;
+use wayleave_contracts::Contract;
+use wayleave_explain::human::{Human, count};
+use wayleave_explain::table::{Layout, plain_table, write_table};
+use wayleave_explain::{Decided, DecidedShare};
+use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
+use wayleave_schemes::standing::Standing;
+use wayleave_topology::{FlowId, Network};
+use wayleave_units::Time;
+use wayleave_verify::{
+    ClassAttack, ClassBreach, ClassFault, ClassReport, Effort, TenantsClaim, TenantsReport, verify_tenants,
+};
+
+use crate::error::Error;
+use crate::plan::{Released, Sink};
+use crate::session::Session;
+
+/// Contracts of every kind that were admitted.
+#[derive(Clone, Debug, Default)]
+pub struct Kinds {
+    latency: Vec<(Contract, FlowId)>,
+    sharing: Vec<SharingTenant>,
+}
+
+impl Sink for Kinds {
+    fn decided(&mut self, _: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+        let flow = decided.decision.as_ref().ok().map(|decision| decision.flow);
+        self.latency.extend(flow.map(|flow| (decided.contract.clone(), flow)));
+        Ok(())
+    }
+
+    fn decided_share(&mut self, _: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
+        if let Ok(decision) = decided.decision {
+            let within = decision.as_ref().and_then(|decision| decision.within);
+            self.sharing.push(SharingTenant { contract: decided.contract.clone(), within });
+        }
+        Ok(())
+    }
+
+    fn released(&mut self, _: &Released<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl Kinds {
+    /// Everybody, as they are on the network in the end; `None` if all contracts are about latency.
+    ///
+    /// # Errors
+    /// If the network has no classes.
+    pub fn tenants(&self, session: &Session) -> Result<Option<Tenants>, Error> {
+        let Some(ledger) = session.ledger().filter(|_| !self.sharing.is_empty()) else { return Ok(None) };
+        let links = session.network.links().filter_map(|(id, _)| Some((*ledger.shared_link(id)?, ledger.residual(id))));
+        let mut tenants = Tenants::new(&session.network, links.collect()).map_err(usage)?;
+        for (contract, flow) in &self.latency {
+            let Some(held) = session.scheme.held(*flow) else { continue };
+            let (route, rate, burst) = (held.route.clone(), held.demand.rate, held.demand.burst);
+            tenants.add_latency(LatencyTenant { contract: contract.clone(), route, rate, burst });
+        }
+        self.sharing.iter().for_each(|tenant| tenants.add(tenant.clone()));
+        Ok(Some(tenants))
+    }
+}
+
+fn usage(error: impl ToString) -> Error {
+    Error::Usage(error.to_string())
+}
+
+/// What was seen of the promises of the other kinds.
+#[derive(Clone, Debug)]
+pub struct VerifiedKinds {
+    network: Network,
+    claim: TenantsClaim,
+    report: TenantsReport,
+    /// What was broken on purpose, and whether that changed anything.
+    fault: Option<(ClassFault, bool)>,
+}
+
+/// What showed a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KindsNoticed {
+    /// A promise was broken.
+    ByPackets,
+    /// None was.
+    ByNobody,
+    /// It changes nothing here.
+    NoEffect,
+}
+
+/// Lets all tenants send as much as they may, and looks at what was promised to those with minima and objectives; with more effort for longer, and
+/// beginning at more different times.
+///
+/// # Errors
+/// If the tenants cannot be simulated together.
+pub fn verify_kinds(tenants: &Tenants, effort: &Effort, fault: Option<ClassFault>) -> Result<VerifiedKinds, Error> {
+    let (millis, shifts) = match effort.seeds {
+        seeds if seeds <= Effort::QUICK.seeds => (8, 0),
+        seeds if seeds <= Effort::USUAL.seeds => (16, 2),
+        _ => (32, 7),
+    };
+    let mut claim = TenantsClaim::of(tenants, Time::from_millis(millis)).map_err(usage)?;
+    let fault = fault.map(|fault| (fault, claim.break_by(fault)));
+    let shifted = |seed| ClassAttack::Shifted { seed: effort.seed + seed, most: Time::from_millis(1) };
+    let attacks: Vec<ClassAttack> = [ClassAttack::AsSaid].into_iter().chain((0..shifts).map(shifted)).collect();
+    let attacks = if fault.is_some_and(|(_, changes)| !changes) { &[][..] } else { &attacks[..] };
+    let report = verify_tenants(&claim, attacks, effort.seed).map_err(usage)?;
+    Ok(VerifiedKinds { network: (**tenants.network()).clone(), claim, report, fault })
+}
+
+impl VerifiedKinds {
+    /// Whether every promise held.
+    pub fn is_sound(&self) -> bool {
+        self.report.is_sound()
+    }
+
+    /// What showed the fault that was put in; `None` if there was none.
+    pub fn noticed(&self) -> Option<KindsNoticed> {
+        let (_, changes) = self.fault?;
+        Some(match (changes, self.is_sound()) {
+            (false, _) => KindsNoticed::NoEffect,
+            (true, false) => KindsNoticed::ByPackets,
+            (true, true) => KindsNoticed::ByNobody,
+        })
+    }
+
+    /// Every broken promise as a sentence.
+    pub fn breaches(&self) -> Vec<String> {
+        let whole = self.report.whole.breaches.iter();
+        let windows = self.report.windows.iter().flat_map(|windows| &windows.breaches);
+        let mut all: Vec<String> = whole.chain(windows).map(|(_, breach)| self.sentence(breach)).collect();
+        all.dedup();
+        all
+    }
+
+    fn sentence(&self, breach: &ClassBreach) -> String {
+        let node = |node| &self.network.node(node).name;
+        let whose = match breach {
+            ClassBreach::Minimum { promise, .. } => format!("{} at {}", promise.service, node(promise.host)),
+            ClassBreach::Weight { promise, .. } => format!("{} at {}", promise.service, node(promise.host)),
+            ClassBreach::Share { promise, .. } => promise.service.clone(),
+            ClassBreach::InFlight { promise, .. } => {
+                format!("everybody with a minimum on {}", self.network.link(promise.link).name)
+            }
+        };
+        format!("{whose}: {breach}")
+    }
+
+    fn runs(&self) -> usize {
+        self.report.whole.runs + self.report.windows.as_ref().map_or(0, |windows| windows.runs)
+    }
+
+    fn promises(&self) -> usize {
+        self.report.whole.promises + self.report.windows.as_ref().map_or(0, |windows| windows.promises)
+    }
+
+    /// Per contract: what is promised, and the worst that was seen.
+    fn rows(&self) -> Vec<KindRow> {
+        let mut rows: Vec<KindRow> = Vec::new();
+        let (claim, report) = (&self.claim.whole, &self.report.whole);
+        for (promise, lag) in claim.minima.iter().zip(&report.lags) {
+            let place = rows.iter().position(|row| row.name == promise.service);
+            let place = place.unwrap_or_else(|| {
+                rows.push(KindRow {
+                    name: promise.service.clone(),
+                    hosts: 0,
+                    within: Some(promise.within),
+                    lag: Time::ZERO,
+                });
+                rows.len() - 1
+            });
+            rows[place].hosts += 1;
+            rows[place].lag = rows[place].lag.max(*lag);
+        }
+        for promise in &claim.weights {
+            match rows.iter_mut().find(|row| row.name == promise.service) {
+                Some(row) => row.hosts += 1,
+                None => rows.push(KindRow { name: promise.service.clone(), hosts: 1, within: None, lag: Time::ZERO }),
+            }
+        }
+        rows
+    }
+
+    /// Writes a table of the contracts, and what sums it up.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+        if let Some((fault, false)) = self.fault {
+            return Ok(writeln!(out, "\n{} changes nothing here; nothing was tried", fault.name())?);
+        }
+        writeln!(out)?;
+        let mut table = plain_table(&["contract", "promised", "worst seen"], layout);
+        for row in self.rows() {
+            let hosts = count(row.hosts, "host");
+            let (promised, seen) = match row.within {
+                Some(within) => (
+                    format!("its minimum at {hosts}, {} after there is something to send", within.up()),
+                    format!("{} behind, {:.0} % of that", row.lag.up(), percent(row.lag, within)),
+                ),
+                None => (format!("its weight at {hosts}"), "see below".to_owned()),
+            };
+            table.add_row([row.name.clone(), promised, seen]);
+        }
+        write_table(out, &mut table)?;
+        let held = |report: &ClassReport| report.largest_in_flight as f64 / 10.0;
+        if let Some(least) = self.report.whole.smallest_weight {
+            writeln!(out, "objectives: at least {:.0} % of their weights at every host", least as f64 / 10.0)?;
+        }
+        if let Some(windows) = &self.report.windows {
+            let (whole, windows) = (held(&self.report.whole), held(windows));
+            writeln!(
+                out,
+                "in flight: at most {whole:.0} % of the bound of a link, {windows:.0} % where only windows send"
+            )?;
+        }
+        let verdict = match self.breaches().len() {
+            0 => "every promise held".to_owned(),
+            broken => count(broken, "broken promise"),
+        };
+        let runs = count(self.runs(), "run");
+        Ok(writeln!(out, "{} of the classes below latency, {runs}: {verdict}", count(self.promises(), "promise"))?)
+    }
+
+    /// For documents.
+    pub(super) fn shape(&self) -> KindsShape {
+        KindsShape {
+            promises: self.promises(),
+            runs: self.runs(),
+            broken: self.fault.map(|(fault, _)| fault.name()),
+            largest_lag_per_mille: self.report.whole.largest_lag,
+            largest_in_flight_per_mille: self.report.whole.largest_in_flight,
+            windows_in_flight_per_mille: self.report.windows.as_ref().map(|windows| windows.largest_in_flight),
+            smallest_weight_per_mille: self.report.whole.smallest_weight,
+            violations: self.breaches(),
+        }
+    }
+}
+
+fn percent(part: Time, of: Time) -> f64 {
+    100.0 * part.as_nanos() as f64 / of.as_nanos().max(1) as f64
+}
+
+/// One contract.
+struct KindRow {
+    name: String,
+    hosts: usize,
+    /// Of a minimum.
+    within: Option<Time>,
+    lag: Time,
+}
+
+/// In `verify -o json`.
+#[derive(Serialize)]
+pub(super) struct KindsShape {
+    promises: usize,
+    runs: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    broken: Option<&'static str>,
+    largest_lag_per_mille: u64,
+    largest_in_flight_per_mille: u64,
+    windows_in_flight_per_mille: Option<u64>,
+    smallest_weight_per_mille: Option<u64>,
+    violations: Vec<String>,
+}
