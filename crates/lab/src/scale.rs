@@ -7,7 +7,7 @@
 //! A virtual link has no propagation delay; what a machine adds instead is attributed to the nodes: a constant part for its work, and a part that
 //! varies with its timers.
 
-use wayleave_topology::{Link, MAX_BUDGET};
+use wayleave_topology::{Classes, Link, MAX_BUDGET};
 use wayleave_topology::{LinkSpec, Network, NetworkBuilder, NetworkError, Node, NodeKind, PortQueue, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -58,7 +58,12 @@ pub fn scaled(network: &Network, rate: Rate) -> Result<Network, ScaleError> {
     for (_, link) in network.links() {
         builder.add_link(ratio.link(network, link)).map_err(ScaleError::Network)?;
     }
-    Ok(builder.build())
+    let lab = builder.build();
+    match network.classes() {
+        // A round trip that was given is one at the rates of the network; that of the lab follows from its own.
+        Some(classes) => lab.with_classes(Classes { round_trip: None, ..*classes }).map_err(ScaleError::Network),
+        None => Ok(lab),
+    }
 }
 
 /// What rates are multiplied by, and times divided.
@@ -152,6 +157,13 @@ mod tests {
                 assert!(first.as_nanos() > least, "{} at {rate}: {first}", link.name);
             }
         }
+    }
+
+    #[test]
+    fn queues_are_divided_into_classes_as_before() {
+        let network = fat_tree(Rate::from_gbit(10), Rate::from_gbit(10)).with_classes(Classes::default()).unwrap();
+        let lab = scaled(&network, Rate::from_mbit(10)).unwrap();
+        assert_eq!(lab.classes(), network.classes());
     }
 
     #[test]
