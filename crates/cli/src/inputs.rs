@@ -31,13 +31,18 @@ pub(crate) struct NetworkDetails {
     pub(crate) host_buffer: Option<Bytes>,
     #[command(flatten)]
     pub(crate) import: ImportArgs,
+    /// Whether the queues of a network are divided among the usual classes if its topology says nothing of classes: contracts of several kinds are
+    /// asked for.
+    #[arg(skip)]
+    pub(crate) has_kinds: bool,
 }
 
 impl NetworkArgs {
     /// The network that they describe.
     pub(crate) fn read(&self) -> Result<Network, Failure> {
-        let NetworkDetails { buffer, host_buffer, import } = &self.details;
-        Ok(import.network(&self.topology)?.with_buffers(*buffer, *host_buffer)?)
+        let NetworkDetails { buffer, host_buffer, import, has_kinds } = &self.details;
+        let network = import.network(&self.topology)?.with_buffers(*buffer, *host_buffer)?;
+        Ok(if *has_kinds { network.with_classes()? } else { network })
     }
 }
 

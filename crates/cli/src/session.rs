@@ -36,11 +36,22 @@ impl SessionArgs {
     /// The same as [`Self::open`] for contracts that were read already: where some are of another kind than latency, a network without classes has the
     /// usual ones.
     pub(crate) fn open_for(&self, network: &Network, contracts: &Contracts) -> Result<Session, Failure> {
-        let network = if contracts.has_other_kinds() { network.with_classes()? } else { network.clone() };
+        self.open_on(network, contracts.has_other_kinds())
+    }
+
+    pub(crate) fn open_on(&self, network: &Network, has_other_kinds: bool) -> Result<Session, Failure> {
+        let network = if has_other_kinds { network.with_classes()? } else { network.clone() };
         let scheme = if network.graph.classes().is_some() { self.scheme.for_all_kinds() } else { self.scheme.clone() };
         let session = Session::open(&network, self.model.model()?, scheme.options(self.model.model)?)?;
         session.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
         Ok(session)
+    }
+
+    /// The same for contracts of which some are of another kind than latency, or none.
+    pub(crate) fn for_kinds(&self, has_other_kinds: bool) -> Self {
+        let mut args = self.clone();
+        args.network.details.has_kinds = has_other_kinds;
+        args
     }
 
     /// The same without a warning, for whoever opens another one as well.

@@ -8,7 +8,7 @@ use wayleave_explain::{Context, Names};
 use wayleave_schemes::registry;
 use wayleave_schemes::standing::Standing;
 use wayleave_store::Record;
-use wayleave_topology::FlowId;
+use wayleave_topology::{FlowId, ShareId};
 use wayleave_units::WallTime;
 
 use crate::failure::Failure;
@@ -53,6 +53,10 @@ pub(crate) struct Owners<'a>(pub(crate) &'a Controller);
 impl Names for Owners<'_> {
     fn name_of(&self, flow: FlowId) -> &str {
         self.0.owner(flow).map_or("", |grant| &grant.id.name)
+    }
+
+    fn name_of_share(&self, share: ShareId) -> &str {
+        self.0.owner_of_share(share).map_or("", |grant| &grant.id.name)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use wayleave_units::Time;
 
-use crate::Contract;
+use crate::AnyContract;
 
 /// Something that happens to a contract at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,9 +17,9 @@ pub struct Event {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A contract is asked for.
-    Add(Box<Contract>),
+    Add(Box<AnyContract>),
     /// An admitted contract of the same name gets these terms, or keeps its own if they do not fit.
-    Change(Box<Contract>),
+    Change(Box<AnyContract>),
     /// A contract ends.
     Release(String),
 }

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use wayleave_topology::{Class, Network};
+use wayleave_topology::{Class, Network, NodeId};
 
-use crate::bandwidth::BandwidthContract;
+use crate::bandwidth::{BandwidthContract, Between};
 use crate::objective::{BestEffortContract, ObjectiveContract};
 use crate::shared::SharedError;
 use crate::{Contract, ContractError};
@@ -88,6 +88,58 @@ impl AnyContract {
             Self::Bandwidth(contract) => contract.tenant.as_deref(),
             Self::Objective(contract) => contract.tenant.as_deref(),
             Self::BestEffort(contract) => contract.tenant.as_deref(),
+        }
+    }
+
+    /// The same, to be given.
+    pub(crate) const fn tenant_mut(&mut self) -> &mut Option<String> {
+        match self {
+            Self::Latency(contract) => &mut contract.tenant,
+            Self::Bandwidth(contract) => &mut contract.tenant,
+            Self::Objective(contract) => &mut contract.tenant,
+            Self::BestEffort(contract) => &mut contract.tenant,
+        }
+    }
+
+    /// Its hosts: the sender and the receiver, or the members in their order.
+    pub fn hosts(&self) -> Vec<NodeId> {
+        match self {
+            Self::Latency(contract) => vec![contract.from, contract.to],
+            Self::Bandwidth(contract) => contract.between.hosts(),
+            Self::Objective(contract) => contract.members.clone(),
+            Self::BestEffort(contract) => contract.members.clone(),
+        }
+    }
+
+    /// The same contract among other hosts, if they are as many as it has.
+    #[must_use]
+    pub fn among(mut self, hosts: &[NodeId]) -> Self {
+        match &mut self {
+            Self::Latency(Contract { from, to, .. })
+            | Self::Bandwidth(BandwidthContract { between: Between::Pair(from, to), .. }) => {
+                if let [first, second] = *hosts {
+                    (*from, *to) = (first, second);
+                }
+            }
+            Self::Bandwidth(BandwidthContract { between: Between::Hose(members), .. })
+            | Self::Objective(ObjectiveContract { members, .. })
+            | Self::BestEffort(BestEffortContract { members, .. }) => {
+                if members.len() == hosts.len() {
+                    members.copy_from_slice(hosts);
+                }
+            }
+        }
+        self
+    }
+
+    /// The field of a file in which each of its hosts stands.
+    pub(crate) const fn member_fields(&self) -> fn(usize) -> &'static str {
+        match self {
+            Self::Latency(_) | Self::Bandwidth(BandwidthContract { between: Between::Pair(..), .. }) => {
+                |at| if at == 0 { "from" } else { "to" }
+            }
+            Self::Bandwidth(_) => |_| "hose",
+            Self::Objective(_) | Self::BestEffort(_) => |_| "members",
         }
     }
 

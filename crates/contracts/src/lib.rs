@@ -12,8 +12,10 @@
 //!
 //! A [`Policy`] is a bandwidth contract: a tree of services with minima, maxima and weights at machines, racks or the fabric.
 //!
-//! An [`Order`] is a contract as a controller gets it: with ends that may be VMs, a priority, times and a [`Match`].
+//! An [`Order`] is a latency contract as a controller gets it: with ends that may be VMs, a priority, times and a [`Match`]; a
+//! [`SharedOrder`] is one of another kind, and [`AnyOrder`] either.
 
+mod any_order;
 mod bandwidth;
 mod demand;
 mod event;
@@ -28,6 +30,7 @@ mod policy;
 mod shared;
 mod tenant;
 
+pub use any_order::{AnyOrder, SharedOrder};
 pub use bandwidth::{BandwidthContract, Between};
 pub use demand::WireOverhead;
 pub use event::{Action, Event};
@@ -40,7 +43,7 @@ pub use objective::{BestEffortContract, ObjectiveContract};
 pub use order::{Order, OrderError, Priority, check_times};
 pub use policy::{
     Bandwidth, Change, ContentionPoint, Direction, Division, Objective, Overcommitted, Packet, PerDirection, PointLeaf,
-    PointTree, Policy, PolicyError, PolicyFault, PolicyLevel, Service, guarantee_between,
+    PointTree, Policy, PolicyError, PolicyFault, PolicyLevel, PolicyNeed, Service, guarantee_between,
 };
 pub use shared::SharedError;
 pub use tenant::{Quota, Tenant, Vm, VmPlacement};

@@ -4,6 +4,7 @@ use std::fmt;
 
 use wayleave_units::WallTime;
 
+use crate::any_order::check_names;
 use crate::{Contract, Match, MatchError, NameError, Named};
 
 /// A contract with everything that only a controller needs.
@@ -73,7 +74,7 @@ pub enum OrderError {
         /// The end.
         ends: WallTime,
     },
-    /// Two VMs on one host.
+    /// Two VMs, or a VM and its host, on one host.
     #[error("{from} and {to} are on the same host: traffic inside one host needs no contract")]
     SameHost {
         /// The sender as it was written.
@@ -111,10 +112,7 @@ impl Order {
     /// # Errors
     /// The first thing that is wrong; [`OrderError::field`] says where.
     pub fn validate(&self) -> Result<(), OrderError> {
-        Named::Contract.check(&self.contract.name).map_err(OrderError::Name)?;
-        if let Some(tenant) = &self.contract.tenant {
-            Named::Tenant.check(tenant).map_err(OrderError::Name)?;
-        }
+        check_names(&self.contract.name, self.contract.tenant.as_deref()).map_err(OrderError::Name)?;
         // One and the same name on both sides is `ContractError::SameHost`.
         if self.contract.from == self.contract.to && self.from != self.to {
             return Err(OrderError::SameHost { from: self.from.clone(), to: self.to.clone() });

@@ -1,13 +1,13 @@
 //! The scheme that decides, and which contract each of its flows belongs to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use wayleave_ledger::{Ledger, Reservation};
-use wayleave_roles::{Admission, Decision, Refusal, Request};
+use wayleave_ledger::{Ledger, Reservation, Share};
+use wayleave_roles::{Admission, Certainty, Decision, Refusal, Request, ShareDecision, ShareRefusal, ShareRequest};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::Standing;
-use wayleave_topology::{FlowId, Hop, LinkId};
+use wayleave_topology::{FlowId, Hop, LinkId, ShareId};
 use wayleave_units::Time;
 
 /// The owner of a flow that belongs to no contract.
@@ -17,6 +17,7 @@ const NO_OWNER: u64 = 0;
 pub(crate) struct Book {
     scheme: Scheme,
     owners: Vec<u64>,
+    share_owners: BTreeMap<ShareId, u64>,
 }
 
 /// What a contract had reserved, and what puts it back.
@@ -32,7 +33,7 @@ impl Book {
     /// Around a scheme that keeps a ledger of queues; `None` for others.
     pub(crate) fn new(scheme: Scheme) -> Option<Self> {
         scheme.queues()?;
-        Some(Self { scheme, owners: Vec::new() })
+        Some(Self { scheme, owners: Vec::new(), share_owners: BTreeMap::new() })
     }
 
     pub(crate) fn scheme(&self) -> &Scheme {
@@ -103,7 +104,15 @@ impl Book {
         });
         flows.into_iter().rev().for_each(|flow| self.release(flow));
         closed.into_iter().for_each(|link| self.placement_mut().close(link));
-        if fits { self.put_back(reserved, owner) } else { None }
+        let links: Vec<LinkId> = reserved.reservations.iter().flat_map(Reservation::links).collect();
+        let flow = if fits { self.put_back(reserved, owner) } else { None };
+        // What crosses cuts is spread over fewer links again, which may not leave as much as was asked for with all of them.
+        let breaks = |&link: &LinkId| !self.ledger().is_closed(link) && !self.ledger().keeps_shares(link);
+        if flow.is_some() && links.iter().any(breaks) {
+            flow.into_iter().for_each(|flow| self.release(flow));
+            return None;
+        }
+        flow
     }
 
     /// Reserves the routes of pending releases, each from a hop on, as far as they use these links, if all of that fits beside everything else.
@@ -142,6 +151,40 @@ impl Book {
     /// The contract that a flow belongs to.
     pub(crate) fn owner(&self, flow: FlowId) -> u64 {
         self.owners.get(flow.index()).copied().unwrap_or(NO_OWNER)
+    }
+
+    pub(crate) fn admit_share(&mut self, request: &ShareRequest) -> Result<ShareDecision, ShareRefusal> {
+        self.scheme.admit_share(request)
+    }
+
+    /// What a share held.
+    pub(crate) fn release_share(&mut self, id: ShareId) -> Option<Share> {
+        self.share_owners.remove(&id);
+        let share = self.ledger().share(id).cloned();
+        self.scheme.release_share(id);
+        share
+    }
+
+    /// Holds again what a contract held, without asking whether it fits.
+    pub(crate) fn put_share_back(&mut self, share: Share, owner: u64) -> Option<ShareId> {
+        let id = self.placement_mut().put_share_back(share)?;
+        self.own_share(id, owner);
+        Some(id)
+    }
+
+    /// From now on a share belongs to this contract.
+    pub(crate) fn own_share(&mut self, share: ShareId, owner: u64) {
+        self.share_owners.insert(share, owner);
+    }
+
+    /// The contract that a share belongs to.
+    pub(crate) fn owner_of_share(&self, share: ShareId) -> u64 {
+        self.share_owners.get(&share).copied().unwrap_or(NO_OWNER)
+    }
+
+    /// How much is known of a share, as the network is now.
+    pub(crate) fn certainty(&self, share: ShareId) -> Option<Certainty> {
+        self.scheme.certainty(share)
     }
 
     /// From now on the flows of a contract may not be moved to admit others, or may.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use wayleave_contracts::{NameError, Order, Quota};
+use wayleave_contracts::{AnyOrder, NameError, Quota};
 use wayleave_protocol::agent::Measured;
 use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_units::WallTime;
@@ -67,7 +67,7 @@ pub enum Command {
     /// Creates contracts, or gives them other terms.
     Apply {
         /// Each with its condition, in order.
-        orders: Vec<(Order, Check)>,
+        orders: Vec<(AnyOrder, Check)>,
         /// All or none, or each for itself.
         mode: Mode,
         /// Whether it is only tried.
@@ -365,7 +365,6 @@ impl Check {
 }
 
 /// The name of the contract that an order asks for.
-pub(crate) fn id_of(order: &Order) -> Id {
-    let tenant = order.contract.tenant.as_deref().unwrap_or(DEFAULT_TENANT);
-    Id::new(tenant, order.contract.name.as_str())
+pub(crate) fn id_of(order: &AnyOrder) -> Id {
+    Id::new(order.tenant().unwrap_or(DEFAULT_TENANT), order.name())
 }

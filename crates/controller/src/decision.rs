@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use wayleave_contracts::Order;
-use wayleave_roles::{Decision, Refusal};
+use wayleave_contracts::AnyOrder;
+use wayleave_roles::{Certainty, Decision, Refusal, ShareRefusal};
 use wayleave_topology::Route;
 use wayleave_units::{Time, WallTime};
 
@@ -22,7 +22,7 @@ pub struct DecisionRecord {
     /// For which contract.
     pub id: Id,
     /// What was asked.
-    pub order: Order,
+    pub order: AnyOrder,
     /// What was decided.
     pub decided: Decided,
 }
@@ -37,8 +37,17 @@ pub enum Decided {
         /// The contracts that were moved to admit it.
         moved: Vec<Id>,
     },
+    /// Yes, a contract of another kind than latency.
+    AdmittedShare {
+        /// How much is known of what is promised; nothing is to best effort.
+        certainty: Option<Certainty>,
+        /// The minimum is there so soon after there is something to send, if that was asked for.
+        within: Option<Time>,
+    },
     /// No: a promise would break.
     Refused(Refusal),
+    /// No, to a contract of another kind than latency: a promise would break.
+    RefusedShare(ShareRefusal),
     /// No: the tenant has as much as it may have.
     Quota(QuotaShort),
 }
@@ -47,7 +56,8 @@ impl Decided {
     /// The stable code of a refusal.
     pub fn reason(&self) -> Option<&'static str> {
         match self {
-            Self::Admitted { .. } => None,
+            Self::Admitted { .. } | Self::AdmittedShare { .. } => None,
+            Self::RefusedShare(refusal) => Some(refusal.reason().code()),
             Self::Refused(refusal) => Some(refusal.reason().code()),
             Self::Quota(_) => Some(wayleave_roles::Reason::Quota.code()),
         }

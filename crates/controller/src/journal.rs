@@ -34,6 +34,7 @@ pub(crate) enum Dirty {
     Token(String),
     Vm(Id),
     Contract(u64),
+    Shared(u64),
     Release(u64),
     Down(ElementName),
     Node(NodeId),

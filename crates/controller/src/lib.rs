@@ -22,6 +22,8 @@
 //! - A contract that is deleted keeps its reservation until its sender has stopped and its last packets have left.
 //! - A route that was left by a move is free in the ledger at once, since the flow for which it was moved was admitted beside it.
 //!   A contract that needs the capacity waits until the old route is empty (`releases`, `enforcement::waits`).
+//! - What classes below the latency queues are promised (`shared`) begins when the last packets of latency contracts have left it. It
+//!   ends at once: nothing of these classes delays a latency contract by more than a frame, which is always counted.
 //! - All that is needed to go on after a crash is in the records; the time of pending releases starts again then, which is safe.
 
 mod admission;
@@ -47,6 +49,8 @@ mod quota;
 mod record;
 mod releases;
 mod setup;
+mod shared;
+mod shared_record;
 mod shares;
 mod tenants;
 mod timers;
@@ -66,6 +70,7 @@ pub use output::{Change, Kind, Output};
 pub use placed::{Placed, records};
 pub use question::{Prospect, Question};
 pub use setup::{Setup, Southbound, Timing};
+pub use shared::SharedGrant;
 pub use shares::in_shares;
 pub use tenants::TenantState;
 pub use tokens::Token;

@@ -41,6 +41,11 @@ pub enum LoadError {
         /// The link.
         link: String,
     },
+    /// A share of classes where there are none, or a scheme for latency contracts alone.
+    NoClasses {
+        /// Whose it is.
+        id: Id,
+    },
     /// A contract would not be kept.
     TooSlow {
         /// Which.
@@ -65,6 +70,11 @@ impl fmt::Display for LoadError {
                 write!(f, "{record} needs {what} {name}, which the network does not have: {OTHER_NETWORK}")
             }
             Self::Dangling { record, other } => write!(f, "{record} speaks of {other}, which is not there"),
+            Self::NoClasses { id } => write!(
+                f,
+                "contract {id} holds a share of classes below the latency queues, which this scheme or this network does not have: \
+                 {OTHER_NETWORK}"
+            ),
             Self::Overfull { link } => {
                 write!(
                     f,

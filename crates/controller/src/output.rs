@@ -35,8 +35,10 @@ pub enum Kind {
     Token,
     /// A VM.
     Vm,
-    /// A contract.
+    /// A latency contract.
     Contract,
+    /// A contract of another kind.
+    Shared,
     /// A pending release: a route that may still carry packets of a contract.
     Release,
     /// A link or node that is down.
@@ -49,12 +51,13 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Controller,
         Self::Tenant,
         Self::Token,
         Self::Vm,
         Self::Contract,
+        Self::Shared,
         Self::Release,
         Self::Down,
         Self::Node,
@@ -69,6 +72,7 @@ impl Kind {
             Self::Token => "token",
             Self::Vm => "vm",
             Self::Contract => "contract",
+            Self::Shared => "shared",
             Self::Release => "leaving",
             Self::Down => "down",
             Self::Node => "node",

@@ -1,6 +1,6 @@
 //! Questions of the form "what if".
 
-use wayleave_contracts::Order;
+use wayleave_contracts::AnyOrder;
 use wayleave_protocol::Id;
 use wayleave_topology::NodeId;
 
@@ -16,7 +16,7 @@ pub struct Question {
     /// Which contracts end.
     pub delete: Vec<Id>,
     /// Which contracts are created, or get other terms.
-    pub apply: Vec<Order>,
+    pub apply: Vec<AnyOrder>,
     /// From which hosts all VMs go elsewhere, by fit, with their contracts.
     pub drain: Vec<String>,
 }

@@ -1,6 +1,6 @@
 //! What a tenant has, against what it may have.
 
-use wayleave_contracts::{Contract, Quota};
+use wayleave_contracts::{AnyContract, Between, Contract, Quota};
 use wayleave_units::{Bytes, Rate};
 
 use crate::decision::QuotaShort;
@@ -33,21 +33,35 @@ impl Usage {
     }
 
     /// Every copy of a packet is counted: each has a reservation of its own.
-    fn of(contract: &Contract) -> Self {
+    pub(crate) fn of(contract: &Contract) -> Self {
         let copies = u128::from(contract.protection);
         let rate = u128::from(contract.rate.bits_per_second()) * copies;
         Self { rate, burst: u128::from(contract.burst.get()) * copies, contracts: 1 }
     }
 
-    pub(crate) fn add(&mut self, contract: &Contract) {
-        let more = Self::of(contract);
+    /// A minimum counts once for a pair, and once for every member of a hose or an objective: each may send so much. Best effort is
+    /// promised nothing.
+    pub(crate) fn of_shared(contract: &AnyContract) -> Self {
+        let of_each = |min: Rate, members: usize| u128::from(min.bits_per_second()) * members as u128;
+        let rate = match contract {
+            AnyContract::Latency(contract) => return Self::of(contract),
+            AnyContract::Bandwidth(contract) => match &contract.between {
+                Between::Pair(..) => of_each(contract.min, 1),
+                Between::Hose(members) => of_each(contract.min, members.len()),
+            },
+            AnyContract::Objective(contract) => of_each(contract.min, contract.members.len()),
+            AnyContract::BestEffort(_) => 0,
+        };
+        Self { rate, burst: 0, contracts: 1 }
+    }
+
+    pub(crate) fn add(&mut self, more: Self) {
         self.rate += more.rate;
         self.burst += more.burst;
         self.contracts += more.contracts;
     }
 
-    pub(crate) fn subtract(&mut self, contract: &Contract) {
-        let less = Self::of(contract);
+    pub(crate) fn subtract(&mut self, less: Self) {
         self.rate -= less.rate;
         self.burst -= less.burst;
         self.contracts -= less.contracts;

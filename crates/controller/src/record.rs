@@ -182,10 +182,30 @@ struct MatchRecord {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
-enum TroubleRecord {
+pub(crate) enum TroubleRecord {
     Failed { element: String, keeps_place: bool, why: String },
     Unconfirmed,
     Silent,
+}
+
+impl TroubleRecord {
+    pub(crate) fn of(trouble: &Trouble) -> Self {
+        match trouble.clone() {
+            Trouble::Failed { element, keeps_place, why } => Self::Failed { element, keeps_place, why },
+            Trouble::Unconfirmed => Self::Unconfirmed,
+            Trouble::Silent => Self::Silent,
+        }
+    }
+
+    pub(crate) fn trouble(&self) -> Trouble {
+        match self {
+            Self::Failed { element, keeps_place, why } => {
+                Trouble::Failed { element: element.clone(), keeps_place: *keeps_place, why: why.clone() }
+            }
+            Self::Unconfirmed => Trouble::Unconfirmed,
+            Self::Silent => Trouble::Silent,
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -234,12 +254,12 @@ pub(crate) fn put<T: Serialize>(kind: Kind, key: String, record: Option<&T>) -> 
     Change { kind, key, body: record.map(json) }
 }
 
-fn hops(network: &Network, route: &Route) -> Vec<(String, u8)> {
+pub(crate) fn hops(network: &Network, route: &Route) -> Vec<(String, u8)> {
     route.hops.iter().map(|hop| (network.link(hop.link).name.clone(), hop.queue)).collect()
 }
 
 /// The route of these names, or the link that the network does not have.
-fn route(network: &Network, hops: &[(String, u8)]) -> Result<Route, Missing> {
+pub(crate) fn route(network: &Network, hops: &[(String, u8)]) -> Result<Route, Missing> {
     let hop = |(name, queue): &(String, u8)| match network.find_link(name) {
         Some(link) => Ok(Hop { link, queue: *queue }),
         None => Err(Missing { what: "link", name: name.clone() }),
@@ -247,7 +267,7 @@ fn route(network: &Network, hops: &[(String, u8)]) -> Result<Route, Missing> {
     Ok(Route { hops: hops.iter().map(hop).collect::<Result<_, _>>()? })
 }
 
-fn node(network: &Network, name: &str) -> Result<NodeId, Missing> {
+pub(crate) fn node(network: &Network, name: &str) -> Result<NodeId, Missing> {
     network.find_node(name).ok_or_else(|| Missing { what: "node", name: name.to_owned() })
 }
 
@@ -323,11 +343,6 @@ impl ContractRecord {
             destination_address: one.destination_address,
             destination_port: one.destination_port,
         };
-        let trouble = |trouble: &Trouble| match trouble.clone() {
-            Trouble::Failed { element, keeps_place, why } => TroubleRecord::Failed { element, keeps_place, why },
-            Trouble::Unconfirmed => TroubleRecord::Unconfirmed,
-            Trouble::Silent => TroubleRecord::Silent,
-        };
         Self {
             tenant: grant.id.tenant.clone(),
             name: grant.id.name.clone(),
@@ -363,7 +378,7 @@ impl ContractRecord {
                 .map(|one| RouteRecord::of(network, one))
                 .collect(),
             ended: grant.is_ended,
-            trouble: grant.trouble.as_ref().map(trouble),
+            trouble: grant.trouble.as_ref().map(TroubleRecord::of),
             violation: grant.violation.map(|one| (one.at.as_nanos(), one.packets, one.worst.as_nanos())),
             sender: SenderRecord {
                 version: grant.sender.version,
@@ -413,14 +428,7 @@ impl ContractRecord {
     }
 
     pub(crate) fn trouble(&self) -> Option<Trouble> {
-        let trouble = |trouble: &TroubleRecord| match trouble {
-            TroubleRecord::Failed { element, keeps_place, why } => {
-                Trouble::Failed { element: element.clone(), keeps_place: *keeps_place, why: why.clone() }
-            }
-            TroubleRecord::Unconfirmed => Trouble::Unconfirmed,
-            TroubleRecord::Silent => Trouble::Silent,
-        };
-        self.trouble.as_ref().map(trouble)
+        self.trouble.as_ref().map(TroubleRecord::trouble)
     }
 
     pub(crate) fn violation(&self) -> Option<Violation> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_contracts::{Contract, Named, Quota};
+use wayleave_contracts::{Named, Quota};
 use wayleave_protocol::DEFAULT_TENANT;
 
 use crate::command::{Check, Fault, Outcome, Reply};
@@ -86,18 +86,14 @@ impl Tenants {
         self.by_name.iter().map(|(name, tenant)| (name.as_str(), tenant))
     }
 
-    fn tenant_of(&mut self, contract: &Contract) -> Option<&mut TenantState> {
-        self.by_name.get_mut(contract.tenant.as_deref().unwrap_or(DEFAULT_TENANT))
-    }
-
-    /// Counts a contract, in place of what it was before, if the quota allows it.
-    pub(crate) fn charge(&mut self, old: Option<&Contract>, contract: &Contract) -> Result<(), QuotaShort> {
-        let Some(tenant) = self.tenant_of(contract) else { return Ok(()) };
+    /// Counts a contract of a tenant, in place of what it was before, if the quota allows it.
+    pub(crate) fn charge(&mut self, tenant: &str, old: Option<Usage>, new: Usage) -> Result<(), QuotaShort> {
+        let Some(tenant) = self.by_name.get_mut(tenant) else { return Ok(()) };
         let before = tenant.usage;
         if let Some(old) = old {
             tenant.usage.subtract(old);
         }
-        tenant.usage.add(contract);
+        tenant.usage.add(new);
         let grows = tenant.usage.rate > before.rate || tenant.usage.burst > before.burst || old.is_none();
         // A quota that was lowered below the usage does not keep a tenant from asking for less.
         if let Some(short) = tenant.usage.beyond(&tenant.quota).filter(|_| grows) {
@@ -108,22 +104,22 @@ impl Tenants {
     }
 
     /// Takes [`Tenants::charge`] back.
-    pub(crate) fn uncharge(&mut self, old: Option<&Contract>, contract: &Contract) {
-        let Some(tenant) = self.tenant_of(contract) else { return };
-        tenant.usage.subtract(contract);
+    pub(crate) fn uncharge(&mut self, tenant: &str, old: Option<Usage>, new: Usage) {
+        let Some(tenant) = self.by_name.get_mut(tenant) else { return };
+        tenant.usage.subtract(new);
         if let Some(old) = old {
             tenant.usage.add(old);
         }
     }
 
     /// Counts a contract that was admitted before; whether its tenant is there.
-    pub(crate) fn count(&mut self, tenant: &str, contract: &Contract) -> bool {
+    pub(crate) fn count(&mut self, tenant: &str, contract: Usage) -> bool {
         let tenant = self.by_name.get_mut(tenant);
         tenant.map(|tenant| tenant.usage.add(contract)).is_some()
     }
 
     /// A contract of a tenant has ended.
-    pub(crate) fn subtract(&mut self, tenant: &str, contract: &Contract) {
+    pub(crate) fn subtract(&mut self, tenant: &str, contract: Usage) {
         if let Some(tenant) = self.by_name.get_mut(tenant) {
             tenant.usage.subtract(contract);
         }

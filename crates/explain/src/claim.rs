@@ -4,7 +4,7 @@ use wayleave_ledger::{Jitter, QueueBounds, Residual, Shaping, Share};
 use wayleave_recheck::{Claim, ClaimedQueue, HeldShare, JitterTerm, PacketiserTerm, PromisedFlow, PromisedShare};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::standing::Standing;
-use wayleave_topology::{FlowId, ShareId};
+use wayleave_topology::{FlowId, NodeKind, ShareId};
 use wayleave_units::{Bytes, Time};
 
 use crate::Context;
@@ -61,7 +61,13 @@ pub fn claimed_shares(context: &Context<'_>) -> Vec<PromisedShare> {
             Share::Pair { min, route, .. } => {
                 let (first, last) = (route.hops.first()?, route.hops.last()?);
                 let ends = (network.link(first.link).from, network.link(last.link).to);
-                (*min, HeldShare::Pair(ends.0, ends.1, route.clone()))
+                let is_host = |node| network.node(node).kind == NodeKind::Host;
+                let held = match &route.hops[..] {
+                    // Of policies: a minimum of a link alone.
+                    [only] if !(is_host(ends.0) && is_host(ends.1)) => HeldShare::Link(only.link),
+                    _ => HeldShare::Pair(ends.0, ends.1, route.clone()),
+                };
+                (*min, held)
             }
             Share::Hose { min, members, .. } => (*min, HeldShare::Hose(members.clone())),
             Share::Objective { weight, members } => (*weight, HeldShare::Objective(members.clone())),

@@ -4,6 +4,8 @@
 //! sentences, [`shapes`] and [`RequestShape`] the JSON documents, [`Explained`] everything that there is to say about
 //! one decision: as JSON with [`ExplanationShape`], for people with [`text::write`].
 //!
+//! Contracts of other kinds than latency have sentences and documents of their own ([`DecidedShare`], [`ExplainedShare`]).
+//!
 //! What a decision is about comes as a [`Context`]: the network, the model, the scheme, and whose its flows are.
 
 mod claim;
@@ -16,6 +18,7 @@ mod schemes;
 pub mod sentences;
 pub mod shapes;
 mod share;
+mod shared;
 pub mod table;
 pub mod text;
 mod waits;
@@ -25,4 +28,5 @@ pub use context::{Context, Names};
 pub use explanation::{Before, Explained, ExplanationShape, NearestShape, Refused, look_around, nearest};
 pub use request::{Decided, EventKind, RequestShape};
 pub use schemes::{GivenAway, SettingsShape, ValueShape};
-pub use share::{DecidedShare, ShareShape, share_refusal, share_request};
+pub use share::{DecidedShare, ShareShape, share_refusal};
+pub use shared::{ExplainedShare, NearestShare, SharedExplanation, assumption, share_refusal_to_tenant, write_share};

@@ -22,6 +22,16 @@ pub enum EventKind {
     Change,
 }
 
+impl EventKind {
+    /// As it stands in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Change => "change",
+        }
+    }
+}
+
 /// A request that was decided.
 #[derive(Clone, Copy)]
 pub struct Decided<'a> {
@@ -134,10 +144,7 @@ impl<'a> RequestShape<'a> {
         let (contract, network) = (decided.contract, context.network);
         let mut shape = Self {
             name: &contract.name,
-            event: decided.event.map(|(kind, _)| match kind {
-                EventKind::Add => "add",
-                EventKind::Change => "change",
-            }),
+            event: decided.event.map(|(kind, _)| kind.name()),
             at_ns: decided.event.map(|(_, at)| at.as_nanos()),
             tenant: contract.tenant.as_deref(),
             from: sentences::name(network, contract.from),

@@ -2,29 +2,13 @@
 
 use serde::Serialize;
 use wayleave_contracts::{AnyContract, Between, ContractKind};
-use wayleave_roles::{Among, Certainty, ShareDecision, ShareRefusal, ShareRequest};
-use wayleave_schemes::registry;
+use wayleave_roles::{Certainty, ShareDecision, ShareRefusal};
+use wayleave_schemes::{registry, share_request};
 use wayleave_topology::{Network, NodeId};
-use wayleave_units::Rate;
+use wayleave_units::{Rate, Time};
 
+use crate::request::EventKind;
 use crate::shapes::HopShape;
-
-/// What a scheme is asked for a contract; `None` for best effort, which nothing is reserved for, and latency contracts.
-pub fn share_request(contract: &AnyContract) -> Option<ShareRequest> {
-    match contract {
-        AnyContract::Bandwidth(contract) => {
-            let among = match &contract.between {
-                Between::Pair(from, to) => Among::Pair(*from, *to),
-                Between::Hose(members) => Among::Hose(members.clone()),
-            };
-            Some(ShareRequest { among, min: contract.min, within: contract.within })
-        }
-        AnyContract::Objective(contract) => {
-            Some(ShareRequest { among: Among::Objective(contract.members.clone()), min: contract.min, within: None })
-        }
-        AnyContract::Latency(_) | AnyContract::BestEffort(_) => None,
-    }
-}
 
 /// A contract of another kind than latency that was decided.
 #[derive(Clone, Copy)]
@@ -33,6 +17,8 @@ pub struct DecidedShare<'a> {
     pub contract: &'a AnyContract,
     /// What became of it; nothing is reserved for best effort.
     pub decision: &'a Result<Option<ShareDecision>, ShareRefusal>,
+    /// Among events, which and when.
+    pub event: Option<(EventKind, Time)>,
 }
 
 impl DecidedShare<'_> {
@@ -150,6 +136,10 @@ pub struct ShareShape<'a> {
     route: Option<Vec<HopShape<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     binding: Option<ShareBinding<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_ns: Option<u64>,
 }
 
 /// Where a share does not fit.
@@ -174,12 +164,7 @@ impl<'a> ShareShape<'a> {
     pub fn of(network: &'a Network, decided: &DecidedShare<'a>) -> Self {
         let contract = decided.contract;
         let request = share_request(contract);
-        let members = match contract {
-            AnyContract::Latency(contract) => vec![contract.from, contract.to],
-            AnyContract::Bandwidth(contract) => contract.between.hosts(),
-            AnyContract::Objective(contract) => contract.members.clone(),
-            AnyContract::BestEffort(contract) => contract.members.clone(),
-        };
+        let members = contract.hosts();
         let admitted = decided.decision.as_ref().ok().and_then(Option::as_ref);
         let refused = decided.decision.as_ref().err();
         Self {
@@ -202,6 +187,8 @@ impl<'a> ShareShape<'a> {
                 .and_then(|decision| decision.route.as_ref())
                 .map(|route| crate::shapes::hops(network, route)),
             binding: refused.and_then(|refusal| ShareBinding::of(network, refusal)),
+            event: decided.event.map(|(kind, _)| kind.name()),
+            at_ns: decided.event.map(|(_, at)| at.as_nanos()),
         }
     }
 }

@@ -56,7 +56,7 @@ const NARROWEST: u16 = 12;
 
 /// Where what stands before the last column leaves no place for it, all columns are broken into lines: those that are narrower than an equal part of
 /// what is left keep their width.
-fn fit(table: &mut Table) {
+pub fn fit(table: &mut Table) {
     let widths = table.column_max_content_widths();
     let (Some(width), Some((&last, others))) = (table.width(), widths.split_last()) else { return };
     let gaps = 2 * others.len();
@@ -84,7 +84,6 @@ fn fit(table: &mut Table) {
 /// # Errors
 /// If it cannot be written.
 pub fn write_table(out: &mut impl Write, table: &mut Table) -> io::Result<()> {
-    fit(table);
     for line in table.lines() {
         writeln!(out, "{}", line.replace('\u{a0}', " ").trim_end())?;
     }
@@ -124,6 +123,7 @@ mod tests {
             table.add_row(*row);
         }
         let mut out = Vec::new();
+        fit(&mut table);
         write_table(&mut out, &mut table).unwrap();
         String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
     }

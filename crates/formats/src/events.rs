@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wayleave_contracts::{Action, Contract, Event};
+use wayleave_contracts::{Action, AnyContract, ContractKind, Event};
 use wayleave_topology::Network;
 use wayleave_units::Time;
 
@@ -78,6 +78,14 @@ impl EventList {
         &self.events
     }
 
+    /// Whether any contract is about something else than latency.
+    pub fn has_other_kinds(&self) -> bool {
+        self.events.iter().any(|event| match &event.action {
+            Action::Add(contract) | Action::Change(contract) => contract.as_latency().is_none(),
+            Action::Release(_) => false,
+        })
+    }
+
     /// The events, without their places.
     pub fn into_events(self) -> Vec<Event> {
         self.events
@@ -99,7 +107,7 @@ impl EventList {
     /// If there is no event with this index.
     pub fn finding(&self, index: usize, field: &str, message: &str) -> Problem {
         let name = match &self.events[index].action {
-            Action::Add(contract) | Action::Change(contract) => &contract.name,
+            Action::Add(contract) | Action::Change(contract) => contract.name(),
             Action::Release(name) => name,
         };
         finding(&self.source, &self.spans[index].contract, field, message, name)
@@ -123,7 +131,7 @@ fn read_document(source: &Source, problems: &mut Problems<'_>, collector: &mut C
 /// Whether a contract is there, and since which place in the file.
 #[derive(Clone, Copy)]
 enum Presence {
-    Present(Span),
+    Present(Span, Option<ContractKind>),
     Released(Span),
 }
 
@@ -163,6 +171,8 @@ struct Draft {
     action: Option<Action>,
     verb: Verb,
     name: Option<(String, Span)>,
+    /// What its contract is about; a release is about any.
+    kind: Option<ContractKind>,
     spans: FieldSpans,
 }
 
@@ -173,7 +183,7 @@ impl Collector<'_> {
         let at = self.time(&fields, problems);
         let Some(draft) = self.action(&fields, problems) else { return };
         if let Some((name, span)) = &draft.name {
-            self.follow(draft.verb, name, *span, problems);
+            self.follow((draft.verb, draft.kind), name, *span, problems);
         }
         if let (Some(at), Some(action)) = (at, draft.action) {
             self.events.push(Event { at, action });
@@ -227,38 +237,51 @@ impl Collector<'_> {
         let mut spans = FieldSpans::new(node.span);
         spans.set(ContractField::Name, node.span);
         let action = Some(Action::Release(name.clone()));
-        Some(Draft { action, verb: Verb::Release, name: Some((name, node.span)), spans })
+        Some(Draft { action, verb: Verb::Release, name: Some((name, node.span)), kind: None, spans })
     }
 
     fn terms(
         &self,
         verb: Verb,
-        action: impl FnOnce(Box<Contract>) -> Action,
+        action: impl FnOnce(Box<AnyContract>) -> Action,
         node: &Node<'_>,
         problems: &mut Problems<'_>,
     ) -> Option<Draft> {
         let mark = problems.mark();
         let terms = Terms::from_node(node, Addressed::default(), problems)?;
-        let action = terms.check(self.network, problems).map(|contract| action(Box::new(contract)));
+        let action = terms.check_any(self.network, problems).map(|contract| action(Box::new(contract)));
         problems.explain_since(mark, || terms.context("event", self.seen));
         let name = terms.get(ContractField::Name).map(|name| (name.text.clone().into_owned(), name.span));
-        Some(Draft { action, verb, name, spans: terms.spans() })
+        Some(Draft { action, verb, name, kind: terms.kind(), spans: terms.spans() })
     }
 
     /// Follows who is there; reports what cannot happen.
-    fn follow(&mut self, verb: Verb, name: &str, span: Span, problems: &mut Problems<'_>) {
+    fn follow(
+        &mut self,
+        (verb, kind): (Verb, Option<ContractKind>),
+        name: &str,
+        span: Span,
+        problems: &mut Problems<'_>,
+    ) {
         let standing = self.names.get(name).copied();
-        let present = matches!(standing, Some(Presence::Present(_)));
+        let present = matches!(standing, Some(Presence::Present(..)));
         let source = problems.source();
         match (verb, standing) {
-            (Verb::Add, Some(Presence::Present(first))) => {
+            (Verb::Add, Some(Presence::Present(first, _))) => {
                 problems.report(ProblemKind::BadOrder, span, || {
                     let line = source.line_of(first);
                     let message = format!("{} is still there: it was added on line {line}", quoted(name));
                     (message, "release it first, or `change` it")
                 });
             }
-            (Verb::Add, _) | (_, Some(Presence::Present(_))) => {}
+            (Verb::Change, Some(Presence::Present(first, was))) if was != kind => {
+                problems.report(ProblemKind::Impossible, span, || {
+                    let line = source.line_of(first);
+                    let message = format!("{} is of another kind: it was added on line {line}", quoted(name));
+                    (message, "release it, and add a contract of the other kind")
+                });
+            }
+            (Verb::Add, _) | (_, Some(Presence::Present(..))) => {}
             (_, Some(Presence::Released(end))) => {
                 problems.report(ProblemKind::BadOrder, span, || {
                     format!("{} is gone: it was released on line {}", quoted(name), source.line_of(end))
@@ -271,7 +294,7 @@ impl Collector<'_> {
         }
         match verb {
             Verb::Release if present => drop(self.names.insert(name.to_owned(), Presence::Released(span))),
-            Verb::Add if !present => drop(self.names.insert(name.to_owned(), Presence::Present(span))),
+            Verb::Add if !present => drop(self.names.insert(name.to_owned(), Presence::Present(span, kind))),
             _ => {}
         }
     }

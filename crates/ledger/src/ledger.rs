@@ -564,6 +564,13 @@ fn entering(gate: Gate, rate: Rate, burst: Amount) -> Amount {
     burst + rate * Time::from_nanos(gate.spread)
 }
 
+impl Reservation {
+    /// The links of its route.
+    pub fn links(&self) -> impl Iterator<Item = LinkId> + '_ {
+        self.route.hops.iter().map(|hop| hop.link)
+    }
+}
+
 impl PartialEq for Ledger {
     /// Equal if every queue of every port is, bit for bit, whatever the history.
     fn eq(&self, other: &Self) -> bool {

@@ -205,16 +205,76 @@ fn every_pair_delays_those_that_have_a_time() {
 fn a_closed_link_has_nothing_left() {
     let network = network();
     let mut ledger = ledger(&network);
-    let members = hosts(&network, &[1, 5]);
+    let ends = hosts(&network, &[1, 5]);
+    let way = route(&network, ends[0], ends[1], 0);
+    let up = way.hops[1].link;
+    ledger.close(up);
+    assert_eq!(ledger.left_for(up, Class::Guaranteed), Rate::ZERO);
+    let pair = Share::Pair { min: Rate::from_mbit(1), route: way, is_timed: false };
+    assert_eq!(ledger.share_denial(&pair), Some(ShareDenial::Closed(up)));
+    assert_eq!(ledger.share_denial_once_open(&pair), None);
+    assert!(ledger.is_parted(&pair));
+    ledger.open(up);
+    assert_eq!(ledger.share_denial(&pair), None);
+}
+
+/// A rack has two links up: 500 of 1000 Mbit/s on each, all of it on one when the other is closed, as on the one that is closed; both
+/// directions alike. With the second closed as well the rack is cut off.
+#[test]
+fn what_crosses_a_cut_goes_over_its_open_links() {
+    let network = network();
+    let mut ledger = ledger(&network);
+    let members = hosts(&network, &[1, 5, 9]);
+    let share = hose(members.clone(), 1_000, Spread::AllPaths);
+    ledger.reserve_share(share.clone()).unwrap();
+    let before = ledger.clone();
     assert!(ledger.spreads_evenly(&members));
-    let way = route(&network, members[0], members[1], 0);
-    ledger.close(way.hops[1].link);
-    assert_eq!(ledger.left_for(way.hops[1].link, Class::Guaranteed), Rate::ZERO);
-    let denied = ledger.share_denial(&hose(members.clone(), 1, Spread::AllPaths));
-    assert_eq!(denied, Some(ShareDenial::Closed(way.hops[1].link)));
+    let tor = network.link(network.links_from(members[0])[0]).to;
+    let ups = network
+        .links_from(tor)
+        .iter()
+        .copied()
+        .filter(|&link| network.links_to_switches(network.link(link).to).len() == 4);
+    let [one, two] = ups.collect::<Vec<_>>()[..] else { panic!("two links up") };
+    let down = network.reverse(two).unwrap();
+    ledger.close(one);
+    let mbit = |ledger: &Ledger, link| ledger.promised_to(link, Class::Guaranteed).bits_per_second() / 1_000_000;
+    assert_eq!([one, two, down].map(|link| mbit(&ledger, link)), [1_000, 1_000, 1_000]);
     assert!(!ledger.spreads_evenly(&members), "what leaves the rack does not spread evenly any more");
-    ledger.open(way.hops[1].link);
-    assert_eq!(ledger.share_denial(&hose(members, 1, Spread::AllPaths)), None);
+    assert_eq!(ledger.share_denial(&share), None, "one link is enough");
+    assert!(!ledger.is_parted(&share));
+    // Of 5.1 Gbit/s 4.1 are left: in two steps, as with both links 8.2 would be.
+    assert_eq!(ledger.share_denial(&hose(members.clone(), 4_100, Spread::AllPaths)), None);
+    assert!(ledger.share_denial(&hose(members.clone(), 4_101, Spread::AllPaths)).is_some());
+    ledger.close(two);
+    assert!(ledger.is_parted(&share));
+    assert_eq!(ledger.share_denial(&share), Some(ShareDenial::Closed(one)));
+    let weights = Share::Objective { weight: Rate::from_mbit(1), members };
+    assert_eq!(ledger.share_denial(&weights), Some(ShareDenial::Closed(one)));
+    ledger.open(one);
+    ledger.open(two);
+    assert!(ledger == before, "every bit is as it was");
+}
+
+/// What was promised over two links can be more than one of them has.
+#[test]
+fn a_link_that_closes_can_leave_too_little_to_the_others() {
+    let network = network();
+    let mut ledger = ledger(&network);
+    let members = hosts(&network, &[1, 2, 5, 6]);
+    ledger.reserve_share(hose(members, 3_000, Spread::AllPaths)).unwrap();
+    let tor = network.link(network.links_from(hosts(&network, &[1])[0])[0]).to;
+    let all = || network.links().map(|(link, _)| link);
+    assert!(all().all(|link| ledger.keeps_shares(link)));
+    let up = network
+        .links_from(tor)
+        .iter()
+        .copied()
+        .find(|&link| network.links_to_switches(network.link(link).to).len() == 4);
+    ledger.close(up.unwrap());
+    let broken: Vec<_> = all().filter(|&link| !ledger.is_closed(link) && !ledger.keeps_shares(link)).collect();
+    // The other link of the rack, both ways, and the other direction of this one: 6 of 5.1 Gbit/s.
+    assert_eq!(broken.len(), 3);
 }
 
 /// Leaves that have different numbers of links to the spines do not spread evenly.

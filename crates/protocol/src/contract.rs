@@ -4,14 +4,21 @@ use std::num::NonZeroU16;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use wayleave_contracts::ContractKind;
 use wayleave_topology::Network;
 
 /// A contract as it is asked for; the same keys as in a file of `kind: Contracts`.
 ///
+/// A latency contract has `from`, `to`, `rate`, `burst` and `deadline`; one of another kind has `bandwidth`, `objective` or
+/// `bestEffort`, and none of these.
+///
 /// ```
 /// let body = r#"{"from": "web-1", "to": "db-1", "rate": "10Mbit", "burst": "3000B", "deadline": "5ms"}"#;
 /// let contract: wayleave_protocol::contract::ContractSpec = serde_json::from_str(body)?;
-/// assert_eq!(contract.rate, "10Mbit");
+/// assert_eq!(contract.rate.as_deref(), Some("10Mbit"));
+/// let body = r#"{"bandwidth": {"hose": ["db-1", "db-2", "db-3"], "min": "1Gbit"}}"#;
+/// let contract: wayleave_protocol::contract::ContractSpec = serde_json::from_str(body)?;
+/// assert_eq!(contract.bandwidth.map(|bandwidth| bandwidth.min).as_deref(), Some("1Gbit"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -24,15 +31,20 @@ pub struct ContractSpec {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tenant: Option<String>,
     /// The sender: a VM of the tenant, or a host, which stands for all VMs of the tenant there.
-    pub from: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub from: Option<String>,
     /// The receiver: a VM of the tenant, or a host.
-    pub to: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub to: Option<String>,
     /// Wire bytes per time, for example `10Mbit`.
-    pub rate: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rate: Option<String>,
     /// Wire bytes at once, for example `3000B`.
-    pub burst: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub burst: Option<String>,
     /// No packet takes longer, for example `5ms`.
-    pub deadline: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub deadline: Option<String>,
     /// `wire` (default), or `frame`: then rate and burst count frame bytes, and `minFrame` is needed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub accounting: Option<String>,
@@ -63,6 +75,81 @@ pub struct ContractSpec {
     /// Which packets between its ends; all if not given.
     #[serde(rename = "match", skip_serializing_if = "Option::is_none", default)]
     pub matching: Option<Match>,
+    /// A minimum rate, between two hosts or for every host of a hose.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub bandwidth: Option<BandwidthSpec>,
+    /// What all flows among some hosts want, with a share of every link that they meet on.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub objective: Option<ObjectiveSpec>,
+    /// Hosts whose traffic has a name and no promise.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub best_effort: Option<BestEffortSpec>,
+}
+
+/// A minimum rate: `from` and `to`, or `hose`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BandwidthSpec {
+    /// The sender: a VM of the tenant, or a host.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub from: Option<String>,
+    /// The receiver: a VM of the tenant, or a host.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub to: Option<String>,
+    /// The members, on different hosts: each may send and receive at the minimum, to and from whomever.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hose: Option<Vec<String>>,
+    /// On the wire: of the pair, or of every member.
+    pub min: String,
+    /// It gets no more than this.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub max: Option<String>,
+    /// Its share of what is left above all minima.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schema(minimum = 1)]
+    pub weight: Option<u32>,
+    /// The minimum is there so soon after there is something to send.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub within: Option<String>,
+}
+
+/// What flows want: `deadline`, or `aim`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ObjectiveSpec {
+    /// `deadline`, `completion` or `latency`; `deadline` where one is given.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub aim: Option<String>,
+    /// How long each flow may take.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub deadline: Option<String>,
+    /// The members, on different hosts.
+    pub members: Vec<String>,
+    /// The weight on every link, as a rate.
+    pub min: String,
+}
+
+/// Hosts whose traffic has a name and no promise.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BestEffortSpec {
+    /// The members, on different hosts.
+    pub members: Vec<String>,
+}
+
+impl ContractSpec {
+    /// Its members as they were written: the sender and the receiver, or all.
+    pub fn members(&self) -> Vec<&str> {
+        let (ends, members) = match (&self.bandwidth, &self.objective, &self.best_effort) {
+            (Some(BandwidthSpec { hose: Some(members), .. }), ..) => ([&None, &None], &members[..]),
+            (Some(BandwidthSpec { from, to, .. }), ..) => ([from, to], &[][..]),
+            (_, Some(objective), _) => ([&None, &None], &objective.members[..]),
+            (.., Some(best_effort)) => ([&None, &None], &best_effort.members[..]),
+            _ => ([&self.from, &self.to], &[][..]),
+        };
+        let ends = ends.into_iter().filter_map(|end: &Option<String>| end.as_deref());
+        ends.chain(members.iter().map(String::as_str)).collect()
+    }
 }
 
 /// Which packets a contract is for; at least one key.
@@ -150,10 +237,11 @@ pub struct Contract {
 }
 
 /// The state of an admitted contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// Admitted by proof, but its packets may not be sent yet: others have to move first, or its time has not come.
+    #[default]
     Pending,
     /// Its sender is being told; without agents, this is as far as a contract gets.
     Admitted,
@@ -185,27 +273,83 @@ impl State {
     }
 }
 
+/// What a contract promises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A bound of the delay of every packet.
+    #[default]
+    Latency,
+    /// A minimum rate.
+    Bandwidth,
+    /// A share of every link for flows that want the same.
+    Objective,
+    /// Nothing.
+    BestEffort,
+}
+
+impl Kind {
+    /// As it appears in interfaces.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Latency => "latency",
+            Self::Bandwidth => "bandwidth",
+            Self::Objective => "objective",
+            Self::BestEffort => "best-effort",
+        }
+    }
+}
+
+impl From<ContractKind> for Kind {
+    fn from(kind: ContractKind) -> Self {
+        match kind {
+            ContractKind::Latency => Self::Latency,
+            ContractKind::Bandwidth => Self::Bandwidth,
+            ContractKind::Objective => Self::Objective,
+            ContractKind::BestEffort => Self::BestEffort,
+        }
+    }
+}
+
 /// What has become of a contract.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContractStatus {
     /// The state.
     pub state: State,
-    /// A stable code, for `degraded` and `violated`: `FAILURE`, `UNCONFIRMED`, `LATE_PACKETS`; for `pending`: `WAITS`, `NOT_STARTED`.
+    /// What it promises.
+    #[serde(default)]
+    pub kind: Kind,
+    /// A stable code, for `degraded` and `violated`: `FAILURE`, `UNCONFIRMED`, `LATE_PACKETS`; for `pending`: `WAITS`, `NOT_STARTED`; for
+    /// `admitted`: `NOT_ENFORCED`, where agents do not enforce contracts of its kind.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
     /// The same for people.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub message: Option<String>,
-    /// No packet takes longer, by proof.
-    pub bound_ns: u64,
-    /// No packet may take longer.
-    pub deadline_ns: u64,
-    /// The host that sends.
-    pub from_host: String,
-    /// The host that receives.
-    pub to_host: String,
-    /// Where its packets go; several, if each is sent over all of them; none, if it has no place now.
+    /// How much is known of what is promised to a contract of another kind than latency: `proven`, or `measured`, which is no
+    /// guarantee; absent where nothing is promised.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub certainty: Option<String>,
+    /// A minimum is there so soon after there is something to send, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub within_ns: Option<u64>,
+    /// No packet of a latency contract takes longer, by proof.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub bound_ns: Option<u64>,
+    /// No packet of a latency contract may take longer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub deadline_ns: Option<u64>,
+    /// The host that sends; absent where there are members.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub from_host: Option<String>,
+    /// The host that receives; absent where there are members.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub to_host: Option<String>,
+    /// The hosts of its members, in their order; absent where there is a sender and a receiver.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub hosts: Vec<String>,
+    /// Where its packets go; several, if each is sent over all of them; none, if it has no place now, or if hosts choose its paths.
     pub routes: Vec<Route>,
     /// Its number, which no other contract ever has.
     pub serial: u64,
@@ -240,8 +384,9 @@ fn is_zero(number: &u64) -> bool {
 pub struct Route {
     /// From sender to receiver.
     pub hops: Vec<Hop>,
-    /// No packet takes longer on it.
-    pub bound_ns: u64,
+    /// No packet of a latency contract takes longer on it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub bound_ns: Option<u64>,
 }
 
 /// One link of a route.

@@ -33,6 +33,9 @@ pub struct Decision {
     /// No packet takes longer, if it was admitted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bound_ns: Option<u64>,
+    /// How much is known of what is promised to a contract of another kind than latency: `proven` or `measured`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub certainty: Option<String>,
     /// The contracts that were moved to admit it.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub moved: Vec<String>,
@@ -73,9 +76,12 @@ pub struct Applied {
     /// The state it is in now.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub state: Option<crate::contract::State>,
-    /// No packet takes longer.
+    /// No packet of a latency contract takes longer.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bound_ns: Option<u64>,
+    /// How much is known of what is promised to a contract of another kind: `proven` or `measured`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub certainty: Option<String>,
     /// The decision that was made for it, if one was.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub decision: Option<u64>,

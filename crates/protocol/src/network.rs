@@ -101,10 +101,16 @@ pub struct Link {
     /// Why it is down.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
-    /// What all contracts on it may send together.
+    /// What all latency contracts on it may send together.
     pub reserved_bps: u64,
-    /// How many routes of contracts use it.
+    /// How many routes of latency contracts use it.
     pub routes: u64,
+    /// What minima of bandwidth contracts come to on it; absent where its queues are not divided among classes.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub guaranteed_bps: Option<u64>,
+    /// What the weights of objectives come to on it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub objective_bps: Option<u64>,
     /// The queues in front of it, the first first served.
     pub queues: Vec<Queue>,
 }

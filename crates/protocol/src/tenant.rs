@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quota {
-    /// All rates together, for example `10Gbit`.
+    /// All rates together, for example `10Gbit`; a minimum counts once for a pair, and for every member of a hose or an objective.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rate: Option<String>,
     /// All bursts together, for example `1MB`.
@@ -46,7 +46,7 @@ pub struct Tenant {
 /// What all contracts of a tenant ask for together; every copy of a protected contract counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Usage {
-    /// The sum of rates.
+    /// The sum of rates and minima.
     pub rate: String,
     /// The sum of bursts.
     pub burst: String,

@@ -51,9 +51,13 @@ pub struct Prospect {
 pub struct Moved {
     /// `tenant:name`.
     pub id: String,
-    /// No packet would take longer.
-    pub bound_ns: u64,
-    /// The links of its routes.
+    /// No packet of a latency contract would take longer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub bound_ns: Option<u64>,
+    /// How much would be known of what is promised to a contract of another kind: `proven` or `measured`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub certainty: Option<String>,
+    /// The links of its routes; none where hosts choose paths.
     pub routes: Vec<Vec<String>>,
 }
 

@@ -5,12 +5,31 @@ use wayleave_protocol::contract::{Contract, ContractSpec};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::tenant::{NewToken, Token};
 
-const CONTRACT: &str = r#"{"id":"acme:ptp","name":"ptp","tenant":"acme","from":"web","to":"h2","rate":"1Mbit","burst":"300B","deadline":"2ms","priority":80,"match":{"protocol":"udp","destinationPort":319},"status":{"state":"pending","reason":"WAITS","boundNs":1900000,"deadlineNs":2000000,"fromHost":"h1","toHost":"h2","routes":[{"hops":[{"link":"h1->s1","queue":0}],"boundNs":1900000}],"serial":7,"revision":12,"decision":3,"created":"2026-11-21T09:00:00Z","configured":2,"waitsFor":1}}"#;
+const CONTRACT: &str = r#"{"id":"acme:ptp","name":"ptp","tenant":"acme","from":"web","to":"h2","rate":"1Mbit","burst":"300B","deadline":"2ms","priority":80,"match":{"protocol":"udp","destinationPort":319},"status":{"state":"pending","kind":"latency","reason":"WAITS","boundNs":1900000,"deadlineNs":2000000,"fromHost":"h1","toHost":"h2","routes":[{"hops":[{"link":"h1->s1","queue":0}],"boundNs":1900000}],"serial":7,"revision":12,"decision":3,"created":"2026-11-21T09:00:00Z","configured":2,"waitsFor":1}}"#;
 
 #[test]
 fn a_contract_is_written_as_it_is_read() {
     let contract: Contract = serde_json::from_str(CONTRACT).unwrap();
     assert_eq!(serde_json::to_string(&contract).unwrap(), CONTRACT);
+}
+
+/// As a controller of before contracts of every kind writes it.
+#[test]
+fn a_contract_without_a_kind_is_about_latency() {
+    let contract: Contract = serde_json::from_str(&CONTRACT.replace(r#""kind":"latency","#, "")).unwrap();
+    assert_eq!(serde_json::to_string(&contract).unwrap(), CONTRACT);
+}
+
+#[test]
+fn members_are_the_ends_or_the_list() {
+    let members = |text: &str| -> Vec<String> {
+        let spec: ContractSpec = serde_json::from_str(text).unwrap();
+        spec.members().into_iter().map(str::to_owned).collect()
+    };
+    assert_eq!(members(r#"{"from":"a","to":"b"}"#), ["a", "b"]);
+    assert_eq!(members(r#"{"bandwidth":{"from":"a","to":"b","min":"1Mbit"}}"#), ["a", "b"]);
+    assert_eq!(members(r#"{"bandwidth":{"hose":["a","b","c"],"min":"1Mbit"}}"#), ["a", "b", "c"]);
+    assert_eq!(members(r#"{"bestEffort":{"members":["b","a"]}}"#), ["b", "a"]);
 }
 
 #[test]

@@ -39,6 +39,8 @@ pub struct PromisedShare {
 pub enum HeldShare {
     /// A minimum on every link of a route between two hosts.
     Pair(NodeId, NodeId, Route),
+    /// A minimum on one link, whoever sends there.
+    Link(LinkId),
     /// A minimum of every member, spread evenly over shortest paths.
     Hose(Vec<NodeId>),
     /// A weight on every link that packets between members may take.
@@ -94,6 +96,7 @@ pub fn check_shares(claim: &Claim<'_>, classes: &Classes, shares: &[PromisedShar
                 }
                 route.hops.iter().for_each(|hop| *loads.entry((hop.link, Class::Guaranteed)).or_default() += min);
             }
+            HeldShare::Link(link) => *loads.entry((*link, Class::Guaranteed)).or_default() += min,
             HeldShare::Hose(members) => {
                 for (link, most) in paths.worst(members) {
                     *loads.entry((link, Class::Guaranteed)).or_default() += most * min;

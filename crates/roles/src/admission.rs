@@ -11,7 +11,7 @@ use wayleave_topology::{FlowId, NodeId, Route, ShareId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::refusal::Refusal;
-use crate::share::{ShareDecision, ShareRefusal, ShareRequest};
+use crate::share::{Certainty, ShareDecision, ShareRefusal, ShareRequest};
 
 /// What is asked of an admission scheme: a token bucket in wire bytes, with a deadline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,6 +141,18 @@ pub trait Admission {
     fn release_share(&mut self, share: ShareId) -> bool {
         let _ = share;
         false
+    }
+
+    /// After so long the minimum of a share is there; `None` if there is no such share, or no time was asked for.
+    fn share_bound(&self, share: ShareId) -> Option<Time> {
+        let _ = share;
+        None
+    }
+
+    /// How much is known of a share as the network is now; `None` if there is no such share.
+    fn certainty(&self, share: ShareId) -> Option<Certainty> {
+        let _ = share;
+        None
     }
 
     /// Whether [`Admission::admit_share`] would admit the request now; leaves everything as it is.

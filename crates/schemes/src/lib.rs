@@ -50,24 +50,6 @@ use wayleave_contracts::{AnyContract, Between, Contract};
 use wayleave_ledger::Model;
 use wayleave_roles::{Among, Request, ShareRequest};
 
-/// What a scheme is asked for a contract of another kind than latency: nothing for best effort, which nobody has to admit.
-pub fn share_request(contract: &AnyContract) -> Option<ShareRequest> {
-    match contract {
-        AnyContract::Bandwidth(contract) => Some(ShareRequest {
-            among: match &contract.between {
-                Between::Pair(from, to) => Among::Pair(*from, *to),
-                Between::Hose(members) => Among::Hose(members.clone()),
-            },
-            min: contract.min,
-            within: contract.within,
-        }),
-        AnyContract::Objective(contract) => {
-            Some(ShareRequest { among: Among::Objective(contract.members.clone()), min: contract.min, within: None })
-        }
-        AnyContract::Latency(_) | AnyContract::BestEffort(_) => None,
-    }
-}
-
 /// What a scheme is asked for a contract: its token bucket as the model counts it.
 pub fn request(contract: &Contract, model: &Model) -> Request {
     let demand = contract.demand(model.overhead);
@@ -80,5 +62,23 @@ pub fn request(contract: &Contract, model: &Model) -> Request {
         max_frame: demand.max_frame,
         route: contract.route.clone(),
         protection: contract.protection,
+    }
+}
+
+/// What a scheme is asked for a contract of another kind; `None` for best effort, which nothing is reserved for, and for latency
+/// contracts.
+pub fn share_request(contract: &AnyContract) -> Option<ShareRequest> {
+    match contract {
+        AnyContract::Bandwidth(contract) => {
+            let among = match &contract.between {
+                Between::Pair(from, to) => Among::Pair(*from, *to),
+                Between::Hose(members) => Among::Hose(members.clone()),
+            };
+            Some(ShareRequest { among, min: contract.min, within: contract.within })
+        }
+        AnyContract::Objective(contract) => {
+            Some(ShareRequest { among: Among::Objective(contract.members.clone()), min: contract.min, within: None })
+        }
+        AnyContract::Latency(_) | AnyContract::BestEffort(_) => None,
     }
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wayleave_contracts::Demand;
-use wayleave_ledger::{Denial, Input, Ledger, Limit, Reservation};
+use wayleave_ledger::{Denial, Input, Ledger, Limit, Reservation, Share, ShareDenial};
 use wayleave_roles::{Binding, Decision, Handover, Kind, Move, Refusal, Request};
-use wayleave_topology::{FlowId, Hop, LinkId, MAX_BUDGET, Network, NodeId, NodeKind, Route};
-use wayleave_units::{Amount, Bytes, Time};
+use wayleave_topology::{Class, FlowId, Hop, LinkId, MAX_BUDGET, Network, NodeId, NodeKind, Route, ShareId};
+use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use crate::costs::{Cost, DelayCost, Scarcity};
 use crate::routing::{
@@ -414,6 +414,25 @@ impl Placement {
         for flow in held.into_iter().rev() {
             self.ledger.release(flow);
         }
+    }
+
+    /// Holds a minimum of the guaranteed class on one link, if it fits beside everything else; `None` where queues are not divided among
+    /// classes.
+    ///
+    /// # Errors
+    /// Why it does not fit.
+    pub fn hold_minimum(&mut self, link: LinkId, min: Rate) -> Result<Option<ShareId>, ShareDenial> {
+        if let Some(denial) = self.ledger.pair_denial(link, min, false) {
+            return Err(denial);
+        }
+        let queue = self.ledger.network().classes().map_or(0, |classes| classes.queue_of(Class::Guaranteed));
+        let route = Route { hops: vec![Hop { link, queue }] };
+        Ok(self.ledger.reserve_share(Share::Pair { min, route, is_timed: false }))
+    }
+
+    /// Holds a share that was held before, without asking whether it fits: that is the caller's to know.
+    pub fn put_share_back(&mut self, share: Share) -> Option<ShareId> {
+        self.ledger.reserve_share(share)
     }
 
     /// Lets nothing more into a link, because it is down.

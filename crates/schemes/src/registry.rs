@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use wayleave_ledger::Model;
 use wayleave_roles::{
-    Admission, Decision, Described, Descriptor, Given, Parameter, Parameters, Refusal, Request, ShareDecision,
-    ShareRefusal, ShareRequest, Value,
+    Admission, Certainty, Decision, Described, Descriptor, Given, Parameter, Parameters, Refusal, Request,
+    ShareDecision, ShareRefusal, ShareRequest, Value,
 };
 use wayleave_topology::devices::{Scenario, Table};
 use wayleave_topology::{FlowId, Network, Route, ShareId};
+use wayleave_units::Time;
 
 use crate::edges::{EdgeScheme, HOSTS};
 use crate::explanation::Section;
@@ -312,6 +313,14 @@ impl Admission for Scheme {
 
     fn release_share(&mut self, share: ShareId) -> bool {
         self.scheme.release_share(share)
+    }
+
+    fn share_bound(&self, share: ShareId) -> Option<Time> {
+        self.scheme.share_bound(share)
+    }
+
+    fn certainty(&self, share: ShareId) -> Option<Certainty> {
+        self.scheme.certainty(share)
     }
 
     fn would_admit_share(&self, request: &ShareRequest) -> Result<(), ShareRefusal> {

@@ -2,11 +2,15 @@
 
 use http::HeaderMap;
 use http::header::ACCEPT;
-use wayleave_controller::{Controller, Decided, DecisionRecord, Grant, Role};
+use wayleave_contracts::{AnyContract, AnyOrder};
+use wayleave_controller::{Controller, Decided, DecisionRecord, Grant, Role, SharedGrant};
 use wayleave_explain::table::Layout;
-use wayleave_explain::{Context, Explained, ExplanationShape, Names, NearestShape, look_around, nearest, sentences};
+use wayleave_explain::{
+    Context, DecidedShare, Explained, ExplainedShare, ExplanationShape, Names, NearestShape, NearestShare,
+    SharedExplanation, assumption, look_around, nearest, sentences, write_share,
+};
 use wayleave_protocol::problem::Code;
-use wayleave_topology::FlowId;
+use wayleave_topology::{FlowId, ShareId};
 
 use crate::access::{sees, tenant_of};
 use crate::answer::{Answer, Outcome, problem, quota_short};
@@ -39,6 +43,18 @@ impl Form {
             }
         }
     }
+
+    fn share(self, context: &Context<'_>, explained: &ExplainedShare<'_>) -> Outcome {
+        match self {
+            Self::Json => Ok(Answer::json(200, &SharedExplanation::of(context, explained))),
+            Self::Text => {
+                let mut text = Vec::new();
+                let written = write_share(&mut text, context, explained, Layout::default());
+                written.map_err(|error| problem(Code::Internal, error.to_string()))?;
+                Ok(Answer::of(200, TEXT, text))
+            }
+        }
+    }
 }
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -52,6 +68,14 @@ struct Owners<'a> {
 impl Names for Owners<'_> {
     fn name_of(&self, flow: FlowId) -> &str {
         match self.controller.owner(flow) {
+            Some(grant) if sees(self.role, &grant.id) => &grant.id.name,
+            Some(_) => "another tenant's contract",
+            None => "",
+        }
+    }
+
+    fn name_of_share(&self, share: ShareId) -> &str {
+        match self.controller.owner_of_share(share) {
             Some(grant) if sees(self.role, &grant.id) => &grant.id.name,
             Some(_) => "another tenant's contract",
             None => "",
@@ -81,7 +105,8 @@ fn own_contract(controller: &Controller, grant: &Grant, form: Form) -> Outcome {
 
 /// A refusal as its tenant may know it: why in general, and what would fit for itself.
 fn own_refusal(controller: &mut Controller, record: &DecisionRecord, role: &Role, form: Form) -> Outcome {
-    let (model, contract) = (*controller.model(), &record.order.contract);
+    let Some(order) = record.order.as_latency() else { return Err(problem(Code::Internal, "no such order")) };
+    let (model, contract) = (*controller.model(), &order.contract);
     let request = wayleave_schemes::request(contract, &model);
     let nearest = nearest(controller.scheme_for_questions(), &model, contract, &request);
     let shown = render::decision(controller.network(), record, role);
@@ -119,10 +144,75 @@ pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Role, form
     form.answer(&context, &explained)
 }
 
+/// A contract of another kind than latency that is there, by what is admitted now.
+pub(crate) fn shared(controller: &Controller, grant: &SharedGrant, role: &Role, form: Form) -> Outcome {
+    let contract = &grant.order.contract;
+    let share = controller.share_of(grant);
+    let decision = controller.promise_of(grant);
+    if decision.is_none() && !matches!(contract, AnyContract::BestEffort(_)) {
+        let detail =
+            format!("contract {} has no place now, so there is nothing to prove; its status says why", grant.id);
+        return Err(problem(Code::Conflict, detail));
+    }
+    let decision = &Ok(decision);
+    let decided = DecidedShare { contract, decision, event: None };
+    if tenant_of(role).is_some() {
+        return own_share(controller, grant, &decided, form);
+    }
+    let owners = Owners { controller, role };
+    let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
+    let context = Context { network, model, scheme, names: &owners };
+    form.share(&context, &ExplainedShare { decided, share, nearest: None })
+}
+
+/// The same as its tenant may know it: what it is promised, under which assumption, and nothing of links.
+fn own_share(controller: &Controller, grant: &SharedGrant, decided: &DecidedShare<'_>, form: Form) -> Outcome {
+    let message = sentences::sentence(&decided.sentence(controller.network()));
+    let assumption = assumption(decided.contract, grant.certainty);
+    if form == Form::Json {
+        let shown = render::shared(controller, grant);
+        let explained = serde_json::json!({ "contract": shown, "message": message, "assumption": assumption });
+        return Ok(Answer::json(200, &explained));
+    }
+    let mut text = format!("contract {}: {}\n\nWhy\n  {message}\n", grant.id, grant.state.name());
+    if let Some(assumption) = assumption {
+        text += &format!("\nAssumption\n  {}\n", sentences::sentence(assumption));
+    }
+    Ok(Answer::of(200, TEXT, text))
+}
+
+/// A refusal of another kind than latency.
+fn refused_share(controller: &Controller, record: &DecisionRecord, role: &Role, form: Form) -> Outcome {
+    let (AnyOrder::Shared(order), Decided::RefusedShare(refusal)) = (&record.order, &record.decided) else {
+        return Err(problem(Code::Internal, "no such order"));
+    };
+    let contract = &order.contract;
+    let nearest = NearestShare::of(controller.scheme(), contract, refusal);
+    let shown = render::decision(controller.network(), record, role);
+    if tenant_of(role).is_some() {
+        if form == Form::Json {
+            return Ok(Answer::json(200, &serde_json::json!({ "decision": shown, "nearest": nearest })));
+        }
+        let (reason, message) = (shown.reason.unwrap_or_default(), shown.message.unwrap_or_default());
+        let mut text = format!("contract {}: refused ({reason})\n\nWhy\n  {message}\n", record.id);
+        if let Some(nearest) = nearest.sentence() {
+            text += &format!("\nWhat would fit\n  {nearest}\n");
+        }
+        return Ok(Answer::of(200, TEXT, text));
+    }
+    let owners = Owners { controller, role };
+    let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
+    let context = Context { network, model, scheme, names: &owners };
+    let decision = &Err(refusal.clone());
+    let decided = DecidedShare { contract, decision, event: None };
+    form.share(&context, &ExplainedShare { decided, share: None, nearest: Some(nearest) })
+}
+
 /// Of a decision, by what is admitted now; an admitted contract is explained as it stands.
 pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, role: &Role, form: Form) -> Outcome {
     let refusal = match &record.decided {
-        Decided::Admitted { .. } => return admitted(controller, record, role, form),
+        Decided::Admitted { .. } | Decided::AdmittedShare { .. } => return admitted(controller, record, role, form),
+        Decided::RefusedShare(_) => return refused_share(controller, record, role, form),
         Decided::Quota(short) if form == Form::Text => {
             let text = format!("contract {}: refused (QUOTA)\n\nWhy\n  {}\n", record.id, quota_short(short));
             return Ok(Answer::of(200, TEXT, text));
@@ -134,7 +224,8 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
         Decided::Refused(_) if tenant_of(role).is_some() => return own_refusal(controller, record, role, form),
         Decided::Refused(refusal) => refusal.clone(),
     };
-    let (model, contract) = (*controller.model(), &record.order.contract);
+    let Some(order) = record.order.as_latency() else { return Err(problem(Code::Internal, "no such order")) };
+    let (model, contract) = (*controller.model(), &order.contract);
     let request = wayleave_schemes::request(contract, &model);
     let refused = look_around(controller.scheme_for_questions(), &model, contract, &request, &refusal);
     let owners = Owners { controller, role };
@@ -146,6 +237,9 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
 }
 
 fn admitted(controller: &Controller, record: &DecisionRecord, role: &Role, form: Form) -> Outcome {
+    if let Some(grant) = controller.shared(&record.id).filter(|grant| grant.decision == record.number) {
+        return shared(controller, grant, role, form);
+    }
     match controller.grant(&record.id).filter(|grant| grant.decision == record.number).cloned() {
         Some(grant) => contract(controller, &grant, role, form),
         None => {

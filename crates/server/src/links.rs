@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use wayleave_ledger::{Ledger, QueueReport};
-use wayleave_topology::{LinkId, Network};
+use wayleave_topology::{Class, LinkId, Network};
 use wayleave_units::Time;
 
 /// How full a link is.
@@ -11,6 +11,8 @@ use wayleave_units::Time;
 pub(crate) struct LinkFigures {
     pub(crate) reserved_bps: u64,
     pub(crate) routes: u64,
+    /// Promised to the guaranteed class and to the objective class; nothing where queues are not divided.
+    pub(crate) promised_bps: Option<(u64, u64)>,
     pub(crate) queues: Vec<QueueFigures>,
 }
 
@@ -32,7 +34,9 @@ pub(crate) fn look(ledger: &Ledger, link: LinkId) -> LinkFigures {
     } else {
         ledger.report(link).iter().map(queue).collect()
     };
-    LinkFigures { reserved_bps, routes: flows as u64, queues }
+    let promised = |class| ledger.promised_to(link, class).bits_per_second();
+    let promised_bps = ledger.has_shares().then(|| (promised(Class::Guaranteed), promised(Class::Objective)));
+    LinkFigures { reserved_bps, routes: flows as u64, promised_bps, queues }
 }
 
 fn queue(report: &QueueReport) -> QueueFigures {

@@ -1,9 +1,12 @@
 //! From the controller's types to the documents of the interface.
 
-use wayleave_contracts::{Accounting, Excess, Order, Priority};
-use wayleave_controller::{self as controller, Controller, Decided, DecisionRecord, Grant, Trouble};
-use wayleave_explain::sentences;
-use wayleave_protocol::contract::{Contract, ContractSpec, ContractStatus, Hop, Late, Match, Route};
+use wayleave_contracts::{Accounting, AnyContract, AnyOrder, Between, Excess, Order, Priority, SharedOrder};
+use wayleave_controller::{self as controller, Controller, Decided, DecisionRecord, Grant, SharedGrant, Trouble};
+use wayleave_explain::{sentences, share_refusal, share_refusal_to_tenant};
+use wayleave_ledger::Share;
+use wayleave_protocol::contract::{
+    BandwidthSpec, BestEffortSpec, Contract, ContractSpec, ContractStatus, Hop, Kind, Late, Match, ObjectiveSpec, Route,
+};
 use wayleave_protocol::decision::{Decision, Verdict};
 use wayleave_protocol::event::Event;
 use wayleave_protocol::tenant;
@@ -15,6 +18,48 @@ use crate::access::{sees, tenant_of};
 use crate::answer::quota_short;
 
 /// What was asked, with the keys of a file.
+pub(crate) fn any_spec(network: &Network, order: &AnyOrder) -> ContractSpec {
+    match order {
+        AnyOrder::Latency(order) => spec(network, order),
+        AnyOrder::Shared(order) => shared_spec(order),
+    }
+}
+
+fn shared_spec(order: &SharedOrder) -> ContractSpec {
+    let members = order.members.clone();
+    let mut spec = ContractSpec {
+        name: Some(order.contract.name().to_owned()),
+        tenant: order.contract.tenant().map(str::to_owned),
+        priority: Some(order.priority).filter(|&priority| priority != Priority::default()).map(Priority::get),
+        starts: order.starts.map(|time| time.to_string()),
+        ends: order.ends.map(|time| time.to_string()),
+        ..ContractSpec::default()
+    };
+    match &order.contract {
+        AnyContract::Bandwidth(contract) => {
+            let is_pair = matches!(contract.between, Between::Pair(..));
+            let end = |at: usize| members.get(at).cloned().filter(|_| is_pair);
+            spec.bandwidth = Some(BandwidthSpec {
+                from: end(0),
+                to: end(1),
+                hose: Some(members.clone()).filter(|_| !is_pair),
+                min: contract.min.to_string(),
+                max: contract.max.map(|max| max.to_string()),
+                weight: contract.weight.map(std::num::NonZeroU32::get),
+                within: contract.within.map(|within| within.to_string()),
+            });
+        }
+        AnyContract::Objective(contract) => {
+            let aim = contract.deadline.is_none().then(|| contract.objective.name().to_owned());
+            let deadline = contract.deadline.map(|deadline| deadline.to_string());
+            spec.objective = Some(ObjectiveSpec { aim, deadline, members, min: contract.min.to_string() });
+        }
+        AnyContract::BestEffort(_) | AnyContract::Latency(_) => spec.best_effort = Some(BestEffortSpec { members }),
+    }
+    spec
+}
+
+/// What was asked for a latency contract.
 pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
     let contract = &order.contract;
     let hop = |hop: &wayleave_topology::Hop| format!("{}:{}", network.link(hop.link).name, hop.queue);
@@ -25,11 +70,11 @@ pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
     ContractSpec {
         name: Some(contract.name.clone()),
         tenant: contract.tenant.clone(),
-        from: order.from.clone(),
-        to: order.to.clone(),
-        rate: contract.rate.to_string(),
-        burst: contract.burst.to_string(),
-        deadline: contract.deadline.to_string(),
+        from: Some(order.from.clone()),
+        to: Some(order.to.clone()),
+        rate: Some(contract.rate.to_string()),
+        burst: Some(contract.burst.to_string()),
+        deadline: Some(contract.deadline.to_string()),
         accounting,
         min_frame,
         max_frame: contract.max_frame.map(|frame| frame.to_string()),
@@ -42,13 +87,16 @@ pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
         starts: order.starts.map(|time| time.to_string()),
         ends: order.ends.map(|time| time.to_string()),
         matching: order.matching.map(Match::from),
+        bandwidth: None,
+        objective: None,
+        best_effort: None,
     }
 }
 
 /// A contract with what has become of it.
 pub(crate) fn contract(controller: &Controller, grant: &Grant) -> Contract {
     let network = &**controller.network();
-    let bound = |route| controller.scheme().queues().map_or(0, |queues| queues.bound(route).as_nanos());
+    let bound = |route| controller.scheme().queues().map(|queues| queues.bound(route).as_nanos());
     let routes = controller.routes(grant);
     let routes =
         routes.iter().map(|(_, route)| Route { hops: Hop::named(network, route), bound_ns: bound(route) }).collect();
@@ -62,12 +110,16 @@ pub(crate) fn contract(controller: &Controller, grant: &Grant) -> Contract {
     let contract = &grant.order.contract;
     let status = ContractStatus {
         state: grant.state,
+        kind: Kind::Latency,
         reason: reason.map(str::to_owned),
         message,
-        bound_ns: grant.bound.as_nanos(),
-        deadline_ns: contract.deadline.as_nanos(),
-        from_host: network.node(contract.from).name.clone(),
-        to_host: network.node(contract.to).name.clone(),
+        certainty: None,
+        within_ns: None,
+        bound_ns: Some(grant.bound.as_nanos()),
+        deadline_ns: Some(contract.deadline.as_nanos()),
+        from_host: Some(network.node(contract.from).name.clone()),
+        to_host: Some(network.node(contract.to).name.clone()),
+        hosts: Vec::new(),
         routes,
         serial: grant.serial,
         revision: grant.revision,
@@ -83,42 +135,96 @@ pub(crate) fn contract(controller: &Controller, grant: &Grant) -> Contract {
     Contract { id: grant.id.to_string(), spec, status }
 }
 
+/// A contract of another kind than latency with what has become of it.
+pub(crate) fn shared(controller: &Controller, grant: &SharedGrant) -> Contract {
+    let network = &**controller.network();
+    let contract = &grant.order.contract;
+    let names: Vec<String> = contract.hosts().into_iter().map(|host| network.node(host).name.clone()).collect();
+    let is_pair =
+        matches!(contract, AnyContract::Bandwidth(bandwidth) if matches!(bandwidth.between, Between::Pair(..)));
+    let end = |at: usize| names.get(at).cloned().filter(|_| is_pair);
+    let route = match controller.share_of(grant) {
+        Some(Share::Pair { route, .. }) => Some(Route { hops: Hop::named(network, route), bound_ns: None }),
+        _ => None,
+    };
+    let (reason, message) = shared_reason(grant);
+    let status = ContractStatus {
+        state: grant.state,
+        kind: contract.kind().into(),
+        reason: reason.map(str::to_owned),
+        message,
+        certainty: grant.certainty.map(|certainty| certainty.name().to_owned()),
+        within_ns: grant.within.map(|within| within.as_nanos()),
+        from_host: end(0),
+        to_host: end(1),
+        hosts: if is_pair { Vec::new() } else { names.clone() },
+        routes: route.into_iter().collect(),
+        serial: grant.serial,
+        revision: grant.revision,
+        decision: grant.decision,
+        created: grant.created.to_string(),
+        waits_for: grant.waits_for() as u64,
+        ..ContractStatus::default()
+    };
+    let mut spec = shared_spec(&grant.order);
+    spec.tenant = Some(grant.id.tenant.clone());
+    Contract { id: grant.id.to_string(), spec, status }
+}
+
+/// Why such a contract is in its state. No agent enforces these kinds, and nobody is told that one does.
+fn shared_reason(grant: &SharedGrant) -> (Option<&'static str>, Option<String>) {
+    match grant.state {
+        controller::State::Degraded => grant.trouble.as_ref().map_or((None, None), trouble_of),
+        controller::State::Pending => pending(grant.waits_for(), grant.order.starts),
+        _ if matches!(grant.order.contract, AnyContract::BestEffort(_)) => (None, None),
+        _ => {
+            let message = format!(
+                "admitted, and not enforced: agents do not enforce {} contracts yet",
+                grant.order.contract.kind().name()
+            );
+            (Some("NOT_ENFORCED"), Some(message))
+        }
+    }
+}
+
+fn pending(waits_for: usize, starts: Option<wayleave_units::WallTime>) -> (Option<&'static str>, Option<String>) {
+    if waits_for > 0 {
+        return (Some("WAITS"), Some(format!("{waits_for} routes that were left have to be empty first")));
+    }
+    let starts = starts.map(|starts| format!("it starts at {starts}"));
+    (Some("NOT_STARTED").filter(|_| starts.is_some()), starts)
+}
+
+/// Why a contract is not kept.
+fn trouble_of(trouble: &Trouble) -> (Option<&'static str>, Option<String>) {
+    let message = match trouble {
+        Trouble::Failed { element, keeps_place, why } => {
+            let back = if *keeps_place {
+                "its place is kept: it comes back when that is up again"
+            } else {
+                "its place was given to others: it is tried again every few seconds"
+            };
+            format!("{element} is down, and there is no other route ({why}); {back}")
+        }
+        Trouble::Unconfirmed => "its host has not confirmed its rule in time".to_owned(),
+        Trouble::Silent => {
+            "the agent of its host has not been heard of for too long: its rule may not be in force any more".to_owned()
+        }
+    };
+    (Some(trouble.code()), Some(message))
+}
+
 /// Why a contract is in its state: a stable code, and a message.
 fn reason(grant: &Grant) -> (Option<&'static str>, Option<String>) {
     match grant.state {
-        controller::State::Degraded => match &grant.trouble {
-            Some(trouble @ Trouble::Failed { element, keeps_place, why }) => {
-                let back = if *keeps_place {
-                    "its place is kept: it comes back when that is up again"
-                } else {
-                    "its place was given to others: it is tried again every few seconds"
-                };
-                (Some(trouble.code()), Some(format!("{element} is down, and there is no other route ({why}); {back}")))
-            }
-            Some(trouble @ Trouble::Unconfirmed) => {
-                (Some(trouble.code()), Some("its host has not confirmed its rule in time".to_owned()))
-            }
-            Some(trouble @ Trouble::Silent) => {
-                let message =
-                    "the agent of its host has not been heard of for too long: its rule may not be in force any more";
-                (Some(trouble.code()), Some(message.to_owned()))
-            }
-            None => (None, None),
-        },
+        controller::State::Degraded => grant.trouble.as_ref().map_or((None, None), trouble_of),
         controller::State::Violated => {
             let message = grant
                 .violation
                 .map(|late| format!("{} packets came too late, the slowest after {}", late.packets, late.worst));
             (Some("LATE_PACKETS"), message)
         }
-        controller::State::Pending if grant.waits_for() > 0 => {
-            let message = format!("{} routes that were left have to be empty first", grant.waits_for());
-            (Some("WAITS"), Some(message))
-        }
-        controller::State::Pending => {
-            let starts = grant.order.starts.map(|starts| format!("it starts at {starts}"));
-            (Some("NOT_STARTED").filter(|_| starts.is_some()), starts)
-        }
+        controller::State::Pending => pending(grant.waits_for(), grant.order.starts),
         _ => (None, None),
     }
 }
@@ -169,28 +275,35 @@ pub(crate) fn token(token: &controller::Token) -> tenant::Token {
 
 /// A decision.
 pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &controller::Role) -> Decision {
-    let (verdict, bound_ns, moved, message) = match &record.decided {
-        Decided::Admitted { bound, moved } => (Verdict::Admitted, Some(bound.as_nanos()), &moved[..], None),
-        Decided::Refused(refusal) => {
-            let contract = &record.order.contract;
-            let clause = match tenant_of(role) {
-                None => sentences::refusal(network, contract, refusal),
-                // What links carry is others' business.
-                Some(_) => sentences::refusal_to_tenant(network, contract, refusal),
-            };
-            (Verdict::Refused, None, &[][..], Some(sentences::sentence(&clause)))
+    let is_tenant = tenant_of(role).is_some();
+    // What links carry is others' business.
+    let message = match (&record.decided, &record.order) {
+        (Decided::Refused(refusal), AnyOrder::Latency(order)) => {
+            let clause = if is_tenant { sentences::refusal_to_tenant } else { sentences::refusal };
+            Some(sentences::sentence(&clause(network, &order.contract, refusal)))
         }
-        Decided::Quota(short) => (Verdict::Refused, None, &[][..], Some(quota_short(short))),
+        (Decided::RefusedShare(refusal), _) => {
+            let clause = if is_tenant { share_refusal_to_tenant } else { share_refusal };
+            Some(sentences::sentence(&clause(network, refusal)))
+        }
+        (Decided::Quota(short), _) => Some(quota_short(short)),
+        _ => None,
     };
-    let mut asked = spec(network, &record.order);
+    let (bound_ns, certainty, moved) = match &record.decided {
+        Decided::Admitted { bound, moved } => (Some(bound.as_nanos()), None, &moved[..]),
+        Decided::AdmittedShare { certainty, .. } => (None, *certainty, &[][..]),
+        _ => (None, None, &[][..]),
+    };
+    let mut asked = any_spec(network, &record.order);
     asked.tenant = Some(record.id.tenant.clone());
     Decision {
         number: record.number,
         at: record.at.to_string(),
         contract: record.id.to_string(),
         asked,
-        verdict,
+        verdict: if record.decided.reason().is_some() { Verdict::Refused } else { Verdict::Admitted },
         bound_ns,
+        certainty: certainty.map(|certainty| certainty.name().to_owned()),
         moved: moved.iter().filter(|id| sees(role, id)).map(ToString::to_string).collect(),
         reason: record.decided.reason().map(str::to_owned),
         message,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use serde::Serialize;
-use wayleave_controller::{Change, Controller, Grant, Id, Kind, Output, Token, in_shares};
+use wayleave_controller::{Change, Controller, Grant, Id, Kind, Output, SharedGrant, Token, in_shares};
 use wayleave_store::Record;
 use wayleave_topology::{LinkId, NodeId};
 
@@ -16,15 +16,20 @@ use crate::view::{Bucket, ContractObject, Edit, EventObject, Holder, Object, VmO
 /// What of a contract has to be known when it is gone.
 struct Known {
     id: Id,
-    sender: NodeId,
+    /// Whose agent is told something of it.
+    sender: Option<NodeId>,
     links: Box<[LinkId]>,
 }
 
 impl Known {
     fn of(controller: &Controller, serial: u64) -> Option<Self> {
+        if let Some(grant) = controller.shared_of(serial) {
+            let links = controller.share_of(grant).map(|share| controller.ledger().links_of_share(share));
+            return Some(Self { id: grant.id.clone(), sender: None, links: links.unwrap_or_default().into() });
+        }
         let grant = controller.grant_of(serial)?;
         let hops = controller.routes(grant).into_iter().flat_map(|(_, route)| route.hops);
-        Some(Self { id: grant.id.clone(), sender: grant.sender(), links: hops.map(|hop| hop.link).collect() })
+        Some(Self { id: grant.id.clone(), sender: Some(grant.sender()), links: hops.map(|hop| hop.link).collect() })
     }
 }
 
@@ -52,8 +57,8 @@ impl Stage {
         let mut serials = Vec::with_capacity(records.len());
         for Record { kind, key, body } in records {
             match (Kind::of(&kind), key.parse()) {
-                (Some(Kind::Contract), Ok(serial)) => {
-                    edits.push(Edit::Record(Kind::Contract, key, Some(body)));
+                (Some(kind @ (Kind::Contract | Kind::Shared)), Ok(serial)) => {
+                    edits.push(Edit::Record(kind, key, Some(body)));
                     serials.push(serial);
                 }
                 (Some(kind), _) => {
@@ -64,7 +69,7 @@ impl Stage {
         }
         let draw = |&serial: &u64| {
             let known = Known::of(controller, serial)?;
-            let object = controller.grant(&known.id).map(|grant| contract_object(controller, grant));
+            let object = object_of(controller, &known.id);
             Some((serial, known, object))
         };
         for (serial, known, object) in in_shares(&serials, draw).into_iter().flatten() {
@@ -103,7 +108,7 @@ impl Stage {
             edits.push(Edit::Record(*kind, key.clone(), body.clone()));
         }
         match kind {
-            Kind::Contract => {
+            Kind::Contract | Kind::Shared => {
                 let Ok(serial) = key.parse() else { return };
                 self.contract(controller, serial, edits, tenants);
             }
@@ -145,10 +150,10 @@ impl Stage {
         let now = Known::of(controller, serial);
         let Some(known) = now.as_ref().or(before.as_ref()) else { return };
         let id = known.id.clone();
-        edits.push(Edit::Wake(known.sender));
+        edits.extend(known.sender.map(Edit::Wake));
         tenants.insert(id.tenant.clone());
         self.stale.add(before.iter().chain(&now).flat_map(|known| known.links.iter().copied()));
-        let object = controller.grant(&id).map(|grant| contract_object(controller, grant));
+        let object = object_of(controller, &id);
         edits.push(Edit::Contract(id, object));
         if let Some(now) = now {
             self.known.insert(serial, now);
@@ -166,7 +171,24 @@ fn vm_revision(vm: &wayleave_controller::VmState) -> u64 {
     vm.revision
 }
 
-/// A contract as it is answered.
+/// The contract that has a name, as it is answered: of several the one that has not ended.
+pub(crate) fn object_of(controller: &Controller, id: &Id) -> Option<ContractObject> {
+    let flow = controller.grant(id);
+    let share = controller.shared(id).filter(|_| flow.is_none_or(Grant::is_ended));
+    share.map(|grant| shared_object(controller, grant)).or_else(|| flow.map(|grant| contract_object(controller, grant)))
+}
+
+fn shared_object(controller: &Controller, grant: &SharedGrant) -> ContractObject {
+    ContractObject {
+        object: Object { revision: grant.revision, json: json(&render::shared(controller, grant)) },
+        state: grant.state,
+        is_configured: false,
+        is_effective: false,
+        is_late: false,
+    }
+}
+
+/// A latency contract as it is answered.
 pub(crate) fn contract_object(controller: &Controller, grant: &Grant) -> ContractObject {
     let (configured, effective) = grant.versions();
     ContractObject {

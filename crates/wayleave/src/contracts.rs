@@ -47,6 +47,14 @@ impl Contracts {
         Self::of(sources.iter().cloned().map(Ok), |source| Ok(read_contracts(source, &network.graph)?.into()))
     }
 
+    /// The same with contracts of every kind.
+    ///
+    /// # Errors
+    /// As for [`Contracts::parse`].
+    pub fn parse_all_kinds(sources: &[Source], network: &Network) -> Result<Self, Error> {
+        Self::of(sources.iter().cloned().map(Ok), |source| read_contracts_of_all_kinds(source, &network.graph))
+    }
+
     fn of(
         sources: impl Iterator<Item = Result<Source, InputErrors>>,
         read: impl Fn(&Source) -> Result<MixedList, InputErrors>,
@@ -128,9 +136,9 @@ impl Contracts {
     ///
     /// # Errors
     /// If there is none; the nearest name is in the message.
-    pub fn find(&self, name: &str) -> Result<(ContractIndex, &Contract), Error> {
-        self.iter().find(|(_, contract)| contract.name == name).ok_or_else(|| {
-            let near = sentences::nearest(name, self.iter().map(|(_, contract)| contract.name.as_str()));
+    pub fn find(&self, name: &str) -> Result<(ContractIndex, &AnyContract), Error> {
+        self.all().find(|(_, contract)| contract.name() == name).ok_or_else(|| {
+            let near = sentences::nearest(name, self.all().map(|(_, contract)| contract.name()));
             let near = near.map_or_else(String::new, |near| format!(", did you mean \"{near}\"?"));
             let count = human::count(self.len(), "contract");
             Error::Usage(format!("there is no contract \"{name}\" among the {count} that were read{near}"))

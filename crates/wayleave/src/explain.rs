@@ -3,10 +3,14 @@
 use std::io::Write;
 
 use serde::{Serialize, Serializer};
-use wayleave_contracts::Contract;
+use wayleave_contracts::{AnyContract, Contract};
 use wayleave_explain::table::Layout;
-use wayleave_explain::{Before, Explained, ExplanationShape, Refused, look_around, sentences, text};
+use wayleave_explain::{
+    Before, DecidedShare, Explained, ExplainedShare, ExplanationShape, NearestShare, Refused, SharedExplanation,
+    look_around, sentences, text, write_share,
+};
 use wayleave_formats::Problem;
+use wayleave_roles::{ShareDecision, ShareRefusal};
 
 use crate::contracts::{ContractIndex, Contracts};
 use crate::error::Error;
@@ -19,16 +23,34 @@ use crate::session::{Session, Verdict};
 pub struct Explanation {
     /// What was admitted before it, and the contract itself if it was.
     pub session: Session,
-    /// What was asked.
-    pub contract: Contract,
-    /// What became of it.
-    pub verdict: Verdict,
+    /// What was asked, and what became of it.
+    pub matter: Matter,
     /// What became of those before it.
     pub before: Before,
-    /// For a refusal: the paths that were looked at, and the nearest request that fits.
-    pub refused: Option<Refused>,
     /// What can be said against it whatever else is admitted, at its place in the file.
     pub finding: Option<Problem>,
+}
+
+/// A contract with the decision that is explained.
+pub enum Matter {
+    /// About latency.
+    Latency {
+        /// What was asked.
+        contract: Box<Contract>,
+        /// What became of it.
+        verdict: Box<Verdict>,
+        /// For a refusal: the paths that were looked at, and the nearest request that fits.
+        refused: Option<Box<Refused>>,
+    },
+    /// About something else.
+    Shared {
+        /// What was asked.
+        contract: Box<AnyContract>,
+        /// What became of it; nothing is reserved for best effort.
+        decision: Result<Option<ShareDecision>, ShareRefusal>,
+        /// For a refusal: the nearest that would fit.
+        nearest: Option<NearestShare>,
+    },
 }
 
 /// Decides the contracts before the one that is named, and then that one.
@@ -67,8 +89,13 @@ pub fn explain_in(
 ) -> Result<Explanation, Error> {
     let (place, contract) = contracts.find(name)?;
     let before = decide_those_before(&mut session, contracts, place, progress);
-    let verdict = session.admit(contract);
-    Ok(look_at(session, contracts, (place, contract), verdict, before))
+    match contract.as_latency() {
+        Some(contract) => {
+            let verdict = session.admit(contract);
+            Ok(look_at(session, contracts, (place, contract), verdict, before))
+        }
+        None => Ok(look_at_share(session, contract, before)),
+    }
 }
 
 /// The same with what a plan says was decided before, which is put in place and not decided again. The session has admitted
@@ -102,9 +129,29 @@ pub fn explain_planned(
 ) -> Result<Explanation, Error> {
     let (place, contract) = contracts.find(name)?;
     let before = plan.restore(&mut session, contracts, Some(place), progress)?;
+    let Some(contract) = contract.as_latency() else {
+        let explained = look_at_share(session, contract, before);
+        if let Matter::Shared { contract, decision, .. } = &explained.matter {
+            plan.confirm_share(
+                &explained.session,
+                contracts,
+                place,
+                &DecidedShare { contract, decision, event: None },
+            )?;
+        }
+        return Ok(explained);
+    };
     let verdict = session.admit(contract);
     plan.confirm(&session, contracts, place, &verdict)?;
     Ok(look_at(session, contracts, (place, contract), verdict, before))
+}
+
+/// Decides a contract of another kind than latency, and adds what there is to say about it.
+fn look_at_share(mut session: Session, contract: &AnyContract, before: Before) -> Explanation {
+    let (decision, _) = session.admit_share(contract);
+    let nearest = decision.as_ref().err().map(|refusal| NearestShare::of(&session.scheme, contract, refusal));
+    let matter = Matter::Shared { contract: Box::new(contract.clone()), decision, nearest };
+    Explanation { session, matter, before, finding: None }
 }
 
 /// Adds what there is to say about a verdict. The session is as the verdict has left it.
@@ -120,8 +167,8 @@ fn look_at(
     let refused = refusal.map(|refusal| look_around(scheme, model, contract, &verdict.request, refusal));
     let said = refusal.and_then(|refusal| sentences::finding(&session.network, contract, refusal));
     let finding = said.map(|(field, message)| contracts.finding(place, field, &message));
-    let contract = contract.clone();
-    Explanation { session, contract, verdict, before, refused, finding }
+    let (contract, verdict, refused) = (Box::new(contract.clone()), Box::new(verdict), refused.map(Box::new));
+    Explanation { session, matter: Matter::Latency { contract, verdict, refused }, before, finding }
 }
 
 fn decide_those_before(
@@ -130,11 +177,15 @@ fn decide_those_before(
     place: ContractIndex,
     progress: &mut dyn Progress,
 ) -> Before {
-    let before = || contracts.iter().take_while(|(at, _)| *at != place);
+    let before = || contracts.all().take_while(|(at, _)| *at != place);
     let total = before().count() as u64;
     let mut admitted = 0;
     for (done, (_, contract)) in (1..).zip(before()) {
-        admitted += u64::from(session.admit_or_not(contract));
+        let is_admitted = match contract.as_latency() {
+            Some(contract) => session.admit_or_not(contract),
+            None => session.admit_share(contract).0.is_ok(),
+        };
+        admitted += u64::from(is_admitted);
         progress.step(Step::Items { done, total });
     }
     Before { admitted, refused: total - admitted }
@@ -143,17 +194,28 @@ fn decide_those_before(
 impl Explanation {
     /// Whether the contract was admitted.
     pub fn is_admitted(&self) -> bool {
-        self.verdict.decision.is_ok()
+        match &self.matter {
+            Matter::Latency { verdict, .. } => verdict.decision.is_ok(),
+            Matter::Shared { decision, .. } => decision.is_ok(),
+        }
     }
 
-    fn explained(&self) -> Explained<'_> {
-        Explained {
-            contract: &self.contract,
-            request: &self.verdict.request,
-            decision: &self.verdict.decision,
-            starts: Some(&self.verdict.starts),
-            before: Some(self.before),
-            refused: self.refused.as_ref(),
+    fn explained(&self) -> Either<'_> {
+        match &self.matter {
+            Matter::Latency { contract, verdict, refused } => Either::Latency(Explained {
+                contract,
+                request: &verdict.request,
+                decision: &verdict.decision,
+                starts: Some(&verdict.starts),
+                before: Some(self.before),
+                refused: refused.as_deref(),
+            }),
+            Matter::Shared { contract, decision, nearest } => {
+                let admitted = decision.as_ref().ok().and_then(Option::as_ref);
+                let share = admitted.and_then(|decision| self.session.ledger()?.share(decision.share));
+                let decided = DecidedShare { contract, decision, event: None };
+                Either::Shared(ExplainedShare { decided, share, nearest: *nearest })
+            }
         }
     }
 
@@ -162,7 +224,12 @@ impl Explanation {
     /// # Errors
     /// If it cannot be written.
     pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
-        Ok(text::write(out, &self.session.context(), &self.explained(), layout)?)
+        let context = self.session.context();
+        match self.explained() {
+            Either::Latency(explained) => text::write(out, &context, &explained, layout)?,
+            Either::Shared(explained) => write_share(out, &context, &explained, layout)?,
+        }
+        Ok(())
     }
 
     /// The same as a string of lines of 100 columns.
@@ -178,20 +245,30 @@ impl Explanation {
 
 impl Serialize for Explanation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Document {
-            head: Head::of(&self.session),
-            before: self.before,
-            explanation: ExplanationShape::of(&self.session.context(), &self.explained()),
+        let (head, before, context) = (Head::of(&self.session), self.before, self.session.context());
+        match self.explained() {
+            Either::Latency(explained) => {
+                Document { head, before, explanation: ExplanationShape::of(&context, &explained) }.serialize(serializer)
+            }
+            Either::Shared(explained) => {
+                Document { head, before, explanation: SharedExplanation::of(&context, &explained) }
+                    .serialize(serializer)
+            }
         }
-        .serialize(serializer)
     }
 }
 
+/// What is explained, of one kind or another.
+enum Either<'a> {
+    Latency(Explained<'a>),
+    Shared(ExplainedShare<'a>),
+}
+
 #[derive(Serialize)]
-struct Document<'a> {
+struct Document<'a, T> {
     #[serde(flatten)]
     head: Head<'a>,
     before: Before,
     #[serde(flatten)]
-    explanation: ExplanationShape<'a>,
+    explanation: T,
 }

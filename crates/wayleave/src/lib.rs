@@ -44,6 +44,7 @@ mod error;
 mod explain;
 mod findings;
 pub mod lab;
+mod minima;
 mod network;
 mod network_text;
 mod plan;
@@ -65,8 +66,9 @@ pub use demo::{
     Demo, DemoOptions, FabricDemo, Paint, TOPOLOGY as DEMO_TOPOLOGY, USUAL_LIMIT as DEMO_REROUTE, demo, fabric_demo,
 };
 pub use error::Error;
-pub use explain::{Explanation, explain, explain_in, explain_planned};
+pub use explain::{Explanation, Matter, explain, explain_in, explain_planned};
 pub use findings::Findings;
+pub use minima::{PolicyMinima, PolicyShort};
 pub use network::{BUILDERS, Builder, COMMON_KEYS, Named, Network, Origin};
 pub use plan::{
     Asked, Document, Entry, Hold, Outcome, Plan, PlanOptions, Released, RequestTable, SavedPlan, Sink, Stays, Summary,

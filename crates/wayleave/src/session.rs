@@ -6,15 +6,16 @@ use std::time::{Duration, Instant};
 
 use wayleave_contracts::{AnyContract, Contract};
 use wayleave_explain::sentences::route_name;
-use wayleave_explain::{Context, Names, SettingsShape, share_request};
-use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model, Reservation};
+use wayleave_explain::{Context, Names, SettingsShape};
+use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model, Reservation, ShareDenial};
 use wayleave_roles::{Admission, Decision, Refusal, Request, ShareDecision, ShareRefusal};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
+use wayleave_schemes::share_request;
 use wayleave_schemes::standing::Standing;
 use wayleave_schemes::stated::{Misfit, Stated};
 use wayleave_schemes::transition::{Starts, Timeline};
-use wayleave_topology::{FlowId, NodeKind, Route, ShareId};
+use wayleave_topology::{FlowId, LinkId, NodeKind, Route, ShareId};
 use wayleave_units::{Amount, Rate, Time};
 
 use crate::error::Error;
@@ -135,13 +136,52 @@ impl Session {
         let decision = share_request(contract).map(|request| self.scheme.admit_share(&request)).transpose();
         let time = start.elapsed();
         if let Ok(Some(decision)) = &decision {
-            let index = decision.share.index();
-            if self.share_names.len() <= index {
-                self.share_names.resize(index + 1, String::new());
-            }
-            contract.name().clone_into(&mut self.share_names[index]);
+            self.name_share(decision.share, contract.name());
         }
         (decision, time)
+    }
+
+    /// Gives a contract of another kind than latency new terms, or leaves it with its own. What it held does not count beside the new
+    /// terms. With a refusal comes what it holds then.
+    pub(crate) fn change_share(
+        &mut self,
+        old: Option<ShareId>,
+        contract: &AnyContract,
+    ) -> (Result<Option<ShareDecision>, ShareRefusal>, Duration, Option<ShareId>) {
+        let before = old.and_then(|id| self.ledger()?.share(id).cloned());
+        old.into_iter().for_each(|id| _ = self.scheme.release_share(id));
+        let (decision, time) = self.admit_share(contract);
+        let again = before.filter(|_| decision.is_err());
+        let kept = again.and_then(|share| self.scheme.queues_mut()?.put_share_back(share));
+        if let Some(kept) = kept {
+            self.name_share(kept, contract.name());
+        }
+        (decision, time, kept)
+    }
+
+    /// Holds a minimum of the guaranteed class on a link for a policy; nothing for a minimum of zero, and where there are no classes.
+    pub(crate) fn hold_minimum(
+        &mut self,
+        link: LinkId,
+        min: Rate,
+        policy: &str,
+    ) -> Result<Option<ShareId>, ShareDenial> {
+        let Some(placement) = self.scheme.queues_mut().filter(|_| min > Rate::ZERO) else { return Ok(None) };
+        let share = placement.hold_minimum(link, min)?;
+        share.into_iter().for_each(|share| self.name_share(share, &format!("policy {policy}")));
+        Ok(share)
+    }
+
+    pub(crate) fn let_go_of_minimum(&mut self, share: ShareId) {
+        self.scheme.release_share(share);
+    }
+
+    fn name_share(&mut self, share: ShareId, name: &str) {
+        let index = share.index();
+        if self.share_names.len() <= index {
+            self.share_names.resize(index + 1, String::new());
+        }
+        name.clone_into(&mut self.share_names[index]);
     }
 
     /// The contract that a share belongs to.

@@ -145,7 +145,7 @@ fn row(item: &Item) -> Vec<Cell> {
         Cell::new(format!("{kind} {}", short(&applied.id))),
         coloured(&outcome, colour),
         applied.state.map_or_else(|| Cell::new(""), state),
-        Cell::new(applied.bound_ns.map_or_else(String::new, time)),
+        Cell::new(applied.bound_ns.map(time).or_else(|| applied.certainty.clone()).unwrap_or_default()),
         Cell::new(why),
     ]
 }

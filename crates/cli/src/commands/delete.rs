@@ -115,7 +115,7 @@ impl DeleteArgs {
         match service.get::<Contract>(path) {
             Ok(contract) => format!(
                 "deleted; what it has reserved is held until {} has stopped and its last packets have left",
-                contract.status.from_host
+                contract.status.from_host.as_deref().unwrap_or("its host")
             ),
             Err(_) if self.force => "deleted, and nothing is held for it any more".to_owned(),
             Err(_) => "deleted".to_owned(),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use wayleave::{DEMO_REROUTE, DemoOptions, FabricDemo, Paint, demo, fabric_demo};
-use wayleave_explain::table::write_table;
+use wayleave_explain::table::{fit, write_table};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -74,6 +74,7 @@ fn one_fabric(args: &DemoArgs, out: &mut impl Write) -> Result<bool, Failure> {
     for row in fabric.rows() {
         table.add_row(row);
     }
+    fit(&mut table);
     write_table(out, &mut table)?;
     writeln!(out, "\nPicture: {picture}\n")?;
     out.flush()?;

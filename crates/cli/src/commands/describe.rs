@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use wayleave::remote::{Names, did_you_mean};
 use wayleave_explain::human;
 use wayleave_protocol::agent::Traffic;
-use wayleave_protocol::contract::{Contract, State};
+use wayleave_protocol::contract::{Contract, Kind as Promise, State};
 use wayleave_protocol::network::{Host, Link, Node};
 use wayleave_protocol::tenant::{Tenant, Vm};
 
@@ -86,10 +86,13 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Strin
     let contract: Contract = find(service, "contract", "/v1/contracts", &service.id(name), names)?;
     let path = format!("/v1/contracts/{}/traffic", encode(&contract.id));
     let mut fields = terms(&contract);
-    fields.extend(counted(&service.get(&path)?));
+    if contract.status.kind == Promise::Latency {
+        fields.extend(counted(&service.get(&path)?));
+    }
     write_fields(out, &fields)?;
     writeln!(out)?;
-    if contract.status.routes.is_empty() {
+    let is_placed = !contract.status.routes.is_empty() || contract.status.certainty.is_some();
+    if !is_placed {
         writeln!(out, "It has no place now, so there is nothing to prove.")?;
     } else {
         let path = format!("/v1/contracts/{}/explanation", encode(&contract.id));
@@ -114,15 +117,8 @@ fn counted(traffic: &Traffic) -> Vec<(&'static str, String)> {
 
 fn terms(contract: &Contract) -> Vec<(&'static str, String)> {
     let Contract { id, spec, status } = contract;
-    let mut fields = vec![
-        ("contract", id.clone()),
-        ("from", end(&spec.from, &status.from_host)),
-        ("to", end(&spec.to, &status.to_host)),
-        ("rate", spec.rate.clone()),
-        ("burst", spec.burst.clone()),
-        ("deadline", spec.deadline.clone()),
-        ("bound", format!("{} of {}", time(status.bound_ns), limit(status.deadline_ns))),
-    ];
+    let mut fields = vec![("contract", id.clone()), ("kind", word(&status.kind))];
+    fields.extend(promised(contract));
     let optional = [
         ("priority", spec.priority.map(|priority| priority.to_string())),
         ("protection", spec.protection.map(|routes| format!("{routes} disjoint routes"))),
@@ -134,17 +130,9 @@ fn terms(contract: &Contract) -> Vec<(&'static str, String)> {
     fields.extend(status.routes.iter().map(|one| ("route", route(one).replace('\u{a0}', " "))));
     let why = status.message.as_ref().map_or_else(String::new, |message| format!(": {message}"));
     fields.push(("state", word(&status.state) + &why));
-    fields.push(("configured", version(status.configured, "no rule is to be in force")));
-    fields.push(("effective", version(status.effective, confirmed_none(contract))));
-    let late = status.measured.as_ref().map(|late| {
-        format!(
-            "{} packets were late, the slowest took {} (last reported {})",
-            late.packets,
-            time(late.worst_ns),
-            late.at
-        )
-    });
-    fields.push(("measured", late.unwrap_or_else(|| "no late packet was reported".to_owned())));
+    if status.kind == Promise::Latency {
+        fields.extend(enforced(contract));
+    }
     if status.waits_for > 0 {
         fields.push((
             "waits for",
@@ -154,6 +142,72 @@ fn terms(contract: &Contract) -> Vec<(&'static str, String)> {
     fields.push(("admitted", format!("{} by decision {}", status.created, status.decision)));
     fields.push(("revision", status.revision.to_string()));
     fields
+}
+
+/// What is asked and promised.
+fn promised(contract: &Contract) -> Vec<(&'static str, String)> {
+    let Contract { spec, status, .. } = contract;
+    let mut fields = Vec::new();
+    let ends = spec.members();
+    match (&status.from_host, &status.to_host) {
+        (Some(from), Some(to)) => {
+            let name = |at: usize| ends.get(at).copied().unwrap_or_default();
+            fields.extend([("from", end(name(0), from)), ("to", end(name(1), to))]);
+        }
+        _ => {
+            let members = ends.iter().zip(&status.hosts).map(|(name, host)| end(name, host));
+            fields.push(("members", members.collect::<Vec<_>>().join("; ")));
+        }
+    }
+    let bandwidth = spec.bandwidth.as_ref();
+    let objective = spec.objective.as_ref();
+    let bound = status.bound_ns.zip(status.deadline_ns);
+    let optional = [
+        ("rate", spec.rate.clone()),
+        ("burst", spec.burst.clone()),
+        ("deadline", spec.deadline.clone()),
+        ("bound", bound.map(|(bound, deadline)| format!("{} of {}", time(bound), limit(deadline)))),
+        ("minimum", bandwidth.map(|one| one.min.clone())),
+        ("maximum", bandwidth.and_then(|one| one.max.clone())),
+        ("weight", bandwidth.and_then(|one| Some(one.weight?.to_string()))),
+        ("within", bandwidth.and_then(|one| one.within.clone())),
+        ("there within", status.within_ns.map(time)),
+        ("aim", objective.and_then(|one| one.aim.clone())),
+        ("deadline", objective.and_then(|one| one.deadline.clone())),
+        ("weight", objective.map(|one| format!("{} on every link", one.min))),
+        ("certainty", certainty(contract)),
+    ];
+    fields.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
+    fields
+}
+
+/// How much is known of what a contract of another kind than latency is promised.
+fn certainty(contract: &Contract) -> Option<String> {
+    let Contract { spec, status, .. } = contract;
+    match status.certainty.as_deref() {
+        Some("measured") => Some("measured: seen in measurements, and no guarantee".to_owned()),
+        Some("proven") => Some("proven: what is promised fits on every link".to_owned()),
+        Some(other) => Some(other.to_owned()),
+        None => spec.best_effort.as_ref().map(|_| "nothing is promised".to_owned()),
+    }
+}
+
+/// What its sender is known to do.
+fn enforced(contract: &Contract) -> Vec<(&'static str, String)> {
+    let status = &contract.status;
+    let late = status.measured.as_ref().map(|late| {
+        format!(
+            "{} packets were late, the slowest took {} (last reported {})",
+            late.packets,
+            time(late.worst_ns),
+            late.at
+        )
+    });
+    vec![
+        ("configured", version(status.configured, "no rule is to be in force")),
+        ("effective", version(status.effective, confirmed_none(contract))),
+        ("measured", late.unwrap_or_else(|| "no late packet was reported".to_owned())),
+    ]
 }
 
 fn end(name: &str, host: &str) -> String {
@@ -185,7 +239,7 @@ fn vm(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Fai
         out,
         &[("VM", vm.id.clone()), ("host", vm.host), ("MAC", vm.mac), ("revision", vm.revision.to_string())],
     )?;
-    let of_it = |contract: &Contract| contract.spec.from == vm.name || contract.spec.to == vm.name;
+    let of_it = |contract: &Contract| contract.spec.members().contains(&vm.name.as_str());
     let mut contracts: Vec<Contract> = service.list("/v1/contracts", &[("tenant", Some(&vm.tenant))], usize::MAX)?;
     contracts.retain(of_it);
     writeln!(out)?;
@@ -246,7 +300,11 @@ fn host(out: &mut impl Write, service: &Service, name: &str) -> Result<String, F
     fields.push(("VMs", if vms.is_empty() { "none".to_owned() } else { vms.join(" ") }));
     write_fields(out, &fields)?;
     let mut contracts: Vec<Contract> = service.list("/v1/contracts", &[], usize::MAX)?;
-    contracts.retain(|contract| contract.status.from_host == name || contract.status.to_host == name);
+    contracts.retain(|contract| {
+        let status = &contract.status;
+        let ends = [&status.from_host, &status.to_host].into_iter().flatten();
+        ends.chain(&status.hosts).any(|host| host == name)
+    });
     writeln!(out)?;
     write_rows(out, Contract::HEADINGS, rows(&contracts), "no contract begins or ends at it")?;
     Ok(format!("node {name}"))
@@ -264,9 +322,12 @@ fn link(out: &mut impl Write, service: &Service, name: &str) -> Result<String, F
             ("rate", rate(link.rate_bps)),
             ("propagation", time(link.propagation_ns)),
             ("MTU", format!("{}B", link.mtu_bytes)),
-            ("reserved", format!("{} ({share})", rate(link.reserved_bps))),
+            ("reserved", format!("{} ({share}) by latency contracts", rate(link.reserved_bps))),
         ],
     )?;
+    let promised = [("minima", link.guaranteed_bps), ("weights", link.objective_bps)];
+    let promised = promised.into_iter().filter_map(|(name, bits)| Some((name, rate(bits?))));
+    write_fields(out, &promised.collect::<Vec<_>>())?;
     writeln!(out)?;
     write_rows(out, wayleave_protocol::network::Queue::HEADINGS, rows(&link.queues), "no queues")?;
     let mut contracts: Vec<Contract> = service.list("/v1/contracts", &[], usize::MAX)?;

@@ -56,8 +56,11 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     let session_args = args.target.setup.session("explain -f")?;
     let inputs = args.files.iter().chain(&args.plan).chain([&session_args.network.topology]);
     check_stdin(inputs.map(String::as_str))?;
-    let session = session_args.open()?;
-    let explanation = args.explain(session)?;
+    session_args.check_options()?;
+    let network = session_args.network.read()?;
+    let contracts = waiting(args.progress, "reading contracts", || Contracts::read_all_kinds(&args.files, &network))?;
+    let session = session_args.open_for(&network, &contracts)?;
+    let explanation = args.explain(session, &contracts)?;
     let mut out = out();
     match args.output {
         OutputFormat::Table => explanation.write_text(&mut out, layout())?,
@@ -75,15 +78,13 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
 
 impl ExplainArgs {
     /// Without a controller.
-    fn explain(&self, session: Session) -> Result<Explanation, Failure> {
-        let network = session.to_network();
-        let contracts = waiting(self.progress, "reading contracts", || Contracts::read(&self.files, &network))?;
+    fn explain(&self, session: Session, contracts: &Contracts) -> Result<Explanation, Failure> {
         let progress = &mut Progress::new(self.progress);
-        let Some(file) = &self.plan else { return Ok(explain_in(session, &contracts, &self.name, progress)?) };
+        let Some(file) = &self.plan else { return Ok(explain_in(session, contracts, &self.name, progress)?) };
         let reading = format!("reading {file}");
         let source = waiting(self.progress, &reading, || Source::read(file))?;
         let plan = waiting(self.progress, &reading, || SavedPlan::read(&source, &session))?;
-        Ok(explain_planned(session, &contracts, &self.name, &plan, progress)?)
+        Ok(explain_planned(session, contracts, &self.name, &plan, progress)?)
     }
 }
 

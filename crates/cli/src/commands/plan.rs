@@ -4,9 +4,11 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use wayleave::{
-    Asked, Cancel, Contracts, Document, Findings, Hold, Outcome, RequestTable, Session, Sink, Stays, Summary,
+    Asked, Cancel, Contracts, Document, Findings, Hold, Outcome, PolicyMinima, RequestTable, Session, Sink, Stays,
+    Summary,
 };
 use wayleave::{decide, read_event_file};
+use wayleave_formats::{Source, read_policy};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -33,6 +35,10 @@ pub(crate) struct PlanArgs {
     /// Events instead: contracts that come, change and go at given times
     #[arg(long, value_name = "FILE", conflicts_with = "files")]
     events: Option<String>,
+    /// Policies of services (kind: Policy) that are held before anything is decided: contracts get what their minima leave. The topology
+    /// needs classes; - is stdin
+    #[arg(long, value_name = "FILE")]
+    policy: Vec<String>,
     /// What is kept of a released contract while its last packets may be in flight [default: bound, or none with
     /// --model published]
     #[arg(long, value_enum, value_name = "HOW LONG", requires = "events")]
@@ -63,7 +69,7 @@ enum HoldName {
 
 /// Runs the command.
 pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
-    let inputs = args.files.iter().chain(&args.events).chain([&args.session.network.topology]);
+    let inputs = args.files.iter().chain(&args.events).chain(&args.policy).chain([&args.session.network.topology]);
     check_stdin(inputs.map(String::as_str))?;
     let (session, outcome, in_flight) = match &args.events {
         None => {
@@ -73,14 +79,17 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
                 waiting(args.progress, "reading contracts", || Contracts::read_all_kinds(&args.files, &network))?;
             let mut session = args.session.open_for(&network, &contracts)?;
             args.check_recheck(&session)?;
+            args.hold_policies(&mut session)?;
             let (outcome, in_flight) = args.decide(&mut session, Asked::Contracts(&contracts))?;
             (session, outcome, in_flight)
         }
         Some(file) => {
-            let mut session = args.session.open()?;
-            args.check_recheck(&session)?;
-            let network = session.to_network();
+            args.session.check_options()?;
+            let network = args.session.network.read()?;
             let events = waiting(args.progress, "reading events", || read_event_file(file, &network))?;
+            let mut session = args.session.open_on(&network, events.has_other_kinds())?;
+            args.check_recheck(&session)?;
+            args.hold_policies(&mut session)?;
             let (outcome, in_flight) = args.decide(&mut session, Asked::Events(&events, args.hold()))?;
             (session, outcome, in_flight)
         }
@@ -149,6 +158,24 @@ impl PlanArgs {
             "--recheck derives the bounds of queues again, and --scheme {name} reserves none: `wayleave verify` puts its \
              promises to the test, packet by packet"
         )))
+    }
+
+    /// Minima of policies, before any contract.
+    fn hold_policies(&self, session: &mut Session) -> Result<(), Failure> {
+        if self.policy.is_empty() {
+            return Ok(());
+        }
+        if session.ledger().is_none_or(|ledger| !ledger.has_shares()) {
+            let why = "--policy needs a topology with `classes` and --scheme fabric: `wayleave policy check` looks at policies without them";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+        let mut minima = PolicyMinima::default();
+        for file in &self.policy {
+            let read = read_policy(&Source::read(file)?, &session.network)?;
+            let held = minima.hold(session, &read.policy);
+            held.map_err(|short| Failure::Problems(vec![read.finding(&format!("refused (RATE): {short}"))]))?;
+        }
+        Ok(())
     }
 
     fn hold(&self) -> Hold {

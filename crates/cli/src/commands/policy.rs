@@ -4,8 +4,8 @@ use std::io::Write;
 
 use clap::{Args, Subcommand, ValueEnum};
 use wayleave::policy::{PointOptions, reserved, shares, summary};
-use wayleave::{Contracts, Session};
-use wayleave_contracts::Direction;
+use wayleave::{Contracts, PolicyMinima, Session};
+use wayleave_contracts::{AnyContract, Direction, Policy};
 use wayleave_explain::human::count;
 use wayleave_formats::{PolicyFile, Source, read_policy};
 use wayleave_topology::Network;
@@ -37,7 +37,7 @@ pub(crate) struct CheckArgs {
     /// The files (kind: Policy); - is stdin
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
-    /// Latency contracts: what those that are admitted reserve is not there for services. Several files are read in order
+    /// Contracts: what those that are admitted have is not there for services. Several files are read in order
     #[arg(long, value_name = "FILE")]
     contracts: Vec<String>,
     #[command(flatten)]
@@ -76,7 +76,7 @@ pub(crate) struct ShowArgs {
     /// How to print it
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
-    /// Latency contracts: services share what those that are admitted leave. Several files are read in order
+    /// Contracts: services share what latency contracts that are admitted leave. Several files are read in order
     #[arg(long, value_name = "FILE")]
     contracts: Vec<String>,
     #[command(flatten)]
@@ -103,13 +103,14 @@ pub(crate) fn run(command: &PolicyCommand) -> Result<Exit, Failure> {
 fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let topology = args.session.network.topology.as_str();
     check_stdin(args.files.iter().chain(&args.contracts).map(String::as_str).chain([topology]))?;
-    let session = beside(&args.session, &args.contracts)?;
-    let network = &session.network;
+    let mut session = beside(&args.session, &args.contracts)?;
+    let (network, mut minima) = (session.network.clone(), PolicyMinima::default());
+    let network = &*network;
     let mut exit = Exit::Fine;
     let mut out = out();
     for file in &args.files {
         match read(file, network) {
-            Ok(read) => match read.policy.check_capacity_beside(network, &|link| reserved(&session, link)) {
+            Ok(read) => match check_one(&mut session, &mut minima, &read.policy) {
                 Ok(()) => writeln!(out, "ok: {file} is {}", summary(&read.policy, network))?,
                 Err(over) => {
                     out.flush()?;
@@ -129,11 +130,26 @@ fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
+/// Whether a policy can be kept beside the contracts of a session. Where queues are divided among classes, it counts in one sum with minima of contracts
+/// and of the policies before it, and is held from then on.
+fn check_one(session: &mut Session, minima: &mut PolicyMinima, policy: &Policy) -> Result<(), String> {
+    if session.network.classes().is_some() {
+        return minima.hold(session, policy).map_err(|short| short.to_string());
+    }
+    let over = policy.check_capacity_beside(&session.network, &|link| reserved(session, link));
+    over.map_err(|over| over.to_string())
+}
+
 /// A network with the contracts that are admitted on it.
-fn beside(session: &SessionArgs, contracts: &[String]) -> Result<Session, Failure> {
-    let mut session = session.open()?;
-    let lists = Contracts::read(contracts, &session.to_network())?;
-    let refused = lists.iter().filter(|(_, contract)| session.admit(contract).decision.is_err()).count();
+fn beside(args: &SessionArgs, contracts: &[String]) -> Result<Session, Failure> {
+    let network = args.network.read()?;
+    let lists = Contracts::read_all_kinds(contracts, &network)?;
+    let mut session = args.open_for(&network, &lists)?;
+    let mut is_refused = |any: &AnyContract| match any.as_latency() {
+        Some(contract) => session.admit(contract).decision.is_err(),
+        None => session.admit_share(any).0.is_err(),
+    };
+    let refused = lists.all().map(|(_, any)| any).filter(|any| is_refused(any)).count();
     if refused > 0 {
         let of = count(lists.len(), "contract");
         eprintln!("refused of {of}: {refused} (`wayleave plan` says why); services share what the others leave");

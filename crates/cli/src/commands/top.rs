@@ -7,7 +7,7 @@ use clap::Args;
 use comfy_table::Cell;
 use wayleave_explain::human::count;
 use wayleave_protocol::agent::Traffic;
-use wayleave_protocol::contract::{Contract, State};
+use wayleave_protocol::contract::{Contract, Kind, State};
 use wayleave_protocol::status::Status;
 use wayleave_units::{Rate, Time};
 
@@ -113,7 +113,9 @@ fn sample(service: &Service, most: usize) -> Result<Vec<Sample>, Failure> {
         let path = format!("/v1/contracts/{}/traffic", encode(&contract.id));
         Ok(Sample { traffic: service.get(&path)?, contract, at: Instant::now() })
     };
-    contracts.into_iter().filter(|one| one.status.state != State::Released).map(sample).collect()
+    // Agents count what latency contracts send.
+    let is_counted = |one: &Contract| one.status.state != State::Released && one.status.kind == Kind::Latency;
+    contracts.into_iter().filter(is_counted).map(sample).collect()
 }
 
 fn show(service: &Service, before: &[Sample], after: &[Sample]) -> Result<(), Failure> {
@@ -144,12 +146,13 @@ fn show(service: &Service, before: &[Sample], after: &[Sample]) -> Result<(), Fa
 
 fn cells(doing: &Doing, sample: &Sample) -> Vec<Cell> {
     let spec = &sample.contract.spec;
-    let allowed = spec.rate.parse::<Rate>().map_or(0, Rate::bits_per_second);
+    let asked = spec.rate.as_deref().unwrap_or_default();
+    let allowed = asked.parse::<Rate>().map_or(0, Rate::bits_per_second);
     let share = (u128::from(doing.bits_per_second) * 100).checked_div(u128::from(allowed));
     vec![
         Cell::new(short(&sample.contract.id)),
         state(sample.contract.status.state),
-        Cell::new(&spec.rate),
+        Cell::new(asked),
         Cell::new(rate(doing.bits_per_second)),
         Cell::new(share.map_or_else(String::new, |share| format!("{share} %"))),
         Cell::new(sample.traffic.waiting),

@@ -7,14 +7,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 use wayleave::remote::{Document, Method, read_specs};
 use wayleave::{Contracts, SavedPlan, Session};
-use wayleave_contracts::Order;
+use wayleave_contracts::{AnyOrder, ContractKind};
 use wayleave_controller::{Change, DEFAULT_TENANT, Placed};
 use wayleave_explain::human::count;
-use wayleave_formats::{Addressed, Places, Source, read_orders};
+use wayleave_formats::{Addressed, Places, Source, read_orders_of_all_kinds, read_written};
+use wayleave_ledger::Share;
 use wayleave_protocol::decision::ApplyReport;
 use wayleave_protocol::what_if::{Prospect, Question};
+use wayleave_roles::Admission as _;
 use wayleave_schemes::standing::Standing;
-use wayleave_topology::{FlowId, NodeId};
+use wayleave_topology::{FlowId, NodeId, ShareId};
 use wayleave_units::WallTime;
 
 use crate::client::{Service, Target, show};
@@ -67,12 +69,13 @@ pub(crate) struct WhatIfArgs {
 /// Runs the command.
 pub(crate) fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
     check_stdin(args.files.iter().chain(&args.apply).chain(&args.plan).map(String::as_str))?;
+    let (files, apply) = (sources(&args.files)?, sources(&args.apply)?);
     let service = match &args.plan {
-        Some(plan) => args.planned(plan)?,
+        Some(plan) => args.planned(plan, &files, has_other_kinds(&files)?)?,
         None if args.files.is_empty() => args.target.service()?,
-        None => args.imagined()?,
+        None => args.imagined(&files, has_other_kinds(&files)? || has_other_kinds(&apply)?)?,
     };
-    let question = args.question(&service)?;
+    let question = args.question(&service, &apply)?;
     if question == Question::default() {
         return Err(Failure::Usage("what if what? --fail, --restore, --apply, --delete or --drain say so".to_owned()));
     }
@@ -92,11 +95,11 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
 
 impl WhatIfArgs {
     /// A controller that has what the files say, and is forgotten.
-    fn imagined(&self) -> Result<Service, Failure> {
-        let service = self.target.imagined("what-if -f")?;
-        for file in &self.files {
-            let source = Source::read(file)?;
-            let document = Document::of(&source)?;
+    fn imagined(&self, files: &[Source], has_other_kinds: bool) -> Result<Service, Failure> {
+        let service = self.target.imagined("what-if -f", has_other_kinds)?;
+        for source in files {
+            let file = source.name();
+            let document = Document::of(source)?;
             let apply = || service.send_text::<ApplyReport>(Method::Post, "/v1/apply", document.text());
             let report = waiting(false, &format!("deciding the contracts of {file}"), apply);
             let (_, report) = report.map_err(|trouble| document.locate(trouble))?;
@@ -112,11 +115,11 @@ impl WhatIfArgs {
     }
 
     /// A controller that has admitted what a plan says, and is forgotten.
-    fn planned(&self, plan: &str) -> Result<Service, Failure> {
-        let args = self.target.setup.session("what-if -f")?;
+    fn planned(&self, plan: &str, files: &[Source], has_other_kinds: bool) -> Result<Service, Failure> {
+        let args = self.target.setup.session("what-if -f")?.for_kinds(has_other_kinds);
         let mut session = args.open_quietly()?;
         let network = session.to_network();
-        let contracts = waiting(false, "reading contracts", || Contracts::read(&self.files, &network))?;
+        let contracts = waiting(false, "reading contracts", || Contracts::parse_all_kinds(files, &network))?;
         let source = Source::read(plan)?;
         let plan = waiting(false, &format!("reading {plan}"), || SavedPlan::read(&source, &session))?;
         let before = plan.restore(&mut session, &contracts, None, &mut Progress::new(false))?;
@@ -125,22 +128,12 @@ impl WhatIfArgs {
             eprintln!("note: {} of {all} in {name} refused from the start", before.refused);
         }
         waiting(false, "making a controller of the plan", || {
-            let records = records(&session, &self.orders(&session)?);
+            let records = records(&session, orders(files, &session)?);
             self.target.imagined_with(records, &args)
         })
     }
 
-    /// The orders of the files. There are no VMs.
-    fn orders(&self, session: &Session) -> Result<Vec<Order>, Failure> {
-        let mut orders = Vec::new();
-        for file in &self.files {
-            let list = read_orders(&Source::read(file)?, &session.network, &NoVms, Addressed::default());
-            orders.extend(list.map_err(wayleave::Error::from)?.into_orders());
-        }
-        Ok(orders)
-    }
-
-    fn question(&self, service: &Service) -> Result<Question, Failure> {
+    fn question(&self, service: &Service, sources: &[Source]) -> Result<Question, Failure> {
         let bare = |names: &[String]| -> Vec<String> {
             let name = |name: &String| {
                 let bare = name.strip_prefix("link:").or_else(|| name.strip_prefix("node:"));
@@ -149,8 +142,8 @@ impl WhatIfArgs {
             names.iter().map(name).collect()
         };
         let mut apply = Vec::new();
-        for file in &self.apply {
-            apply.extend(read_specs(&Source::read(file)?)?);
+        for source in sources {
+            apply.extend(read_specs(source)?);
         }
         Ok(Question {
             fail: bare(&self.fail),
@@ -171,15 +164,54 @@ impl Places for NoVms {
     }
 }
 
+fn sources(files: &[String]) -> Result<Vec<Source>, Failure> {
+    files.iter().map(|file| Source::read(file).map_err(|errors| wayleave::Error::from(errors).into())).collect()
+}
+
+/// Whether any of them has a contract of another kind than latency.
+fn has_other_kinds(sources: &[Source]) -> Result<bool, Failure> {
+    let mut has = false;
+    for source in sources {
+        let list = read_written(source).map_err(wayleave::Error::from)?;
+        has |= list.written().iter().any(|written| written.body.is_some());
+    }
+    Ok(has)
+}
+
+/// The orders of files. There are no VMs.
+fn orders(files: &[Source], session: &Session) -> Result<Vec<AnyOrder>, Failure> {
+    let mut orders = Vec::new();
+    for source in files {
+        let list = read_orders_of_all_kinds(source, &session.network, &NoVms, Addressed::default());
+        orders.extend(list.map_err(wayleave::Error::from)?.into_orders());
+    }
+    Ok(orders)
+}
+
 /// What a session has admitted, as the records of a controller.
-fn records(session: &Session, orders: &[Order]) -> Vec<Change> {
+fn records(session: &Session, orders: Vec<AnyOrder>) -> Vec<Change> {
     let admitted = session.admitted().filter_map(|flows| flows.first().copied());
     let flows: HashMap<&str, FlowId> = admitted.map(|flow| (session.name_of(flow), flow)).collect();
-    let placed = orders.iter().filter_map(|order| {
-        let flow = *flows.get(order.contract.name.as_str())?;
-        let mut order = order.clone();
-        order.contract.tenant.get_or_insert_with(|| DEFAULT_TENANT.to_owned());
-        Some(Placed { order, reservations: session.reservations(flow), bound: session.scheme.promised(flow)? })
+    let shares = session.ledger().into_iter().flat_map(|ledger| ledger.shares());
+    let shares: HashMap<&str, (ShareId, &Share)> =
+        shares.map(|(id, share)| (session.name_of_share(id), (id, share))).collect();
+    let placed = orders.into_iter().filter_map(|mut order| {
+        order.or_tenant(DEFAULT_TENANT);
+        Some(match order {
+            AnyOrder::Latency(order) => {
+                let flow = *flows.get(order.contract.name.as_str())?;
+                let (reservations, bound) = (session.reservations(flow), session.scheme.promised(flow)?);
+                Placed::Flow { order, reservations, bound }
+            }
+            AnyOrder::Shared(order) if order.contract.kind() == ContractKind::BestEffort => {
+                Placed::Share { order, share: None, certainty: None, within: None }
+            }
+            AnyOrder::Shared(order) => {
+                let &(id, share) = shares.get(order.contract.name())?;
+                let (certainty, within) = (session.scheme.certainty(id), session.scheme.share_bound(id));
+                Placed::Share { order, share: Some(share.clone()), certainty, within }
+            }
+        })
     });
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = WallTime::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));

@@ -22,7 +22,7 @@ use wayleave_units::{Rate, WallTime};
 use crate::Match;
 
 pub use membership::{Packet, guarantee_between};
-pub use point::{ContentionPoint, Overcommitted, PointLeaf, PointTree};
+pub use point::{ContentionPoint, Overcommitted, PointLeaf, PointTree, PolicyNeed};
 pub use tree::{Policy, PolicyError, PolicyFault};
 
 /// The sort of contention point that a policy is for (Parley, sections 2 and 3.2).

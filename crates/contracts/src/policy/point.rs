@@ -55,6 +55,19 @@ impl fmt::Display for Overcommitted {
 
 impl std::error::Error for Overcommitted {}
 
+/// What a policy needs at a contention point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyNeed {
+    /// Where.
+    pub point: ContentionPoint,
+    /// In which direction.
+    pub direction: Direction,
+    /// The links that carry it together.
+    pub links: Vec<LinkId>,
+    /// The minima of all services, when they are most.
+    pub min: Rate,
+}
+
 /// The tree of shares of one contention point in one direction. A broker gives demands in the order of nodes and reads the
 /// shares of the leaves.
 #[derive(Clone, Debug)]
@@ -132,6 +145,24 @@ impl Policy {
             }
         }
         worst.map_or(Ok(()), Err)
+    }
+
+    /// What all services may want at once at each contention point in each direction, whenever that is most.
+    pub fn needs(&self, network: &Network) -> Vec<PolicyNeed> {
+        let times = || std::iter::once(None).chain(self.change_times().into_iter().map(Some));
+        let mut needs = Vec::new();
+        for point in self.points(network) {
+            for direction in Direction::ALL {
+                let asked = |at| {
+                    let terms = self.terms(direction, at);
+                    let roots = (0..terms.len()).filter(|&service| self.parents[service].is_none());
+                    total(roots.filter(|&service| self.is_at(network, service, point)).map(|root| terms[root].min))
+                };
+                let min = times().map(asked).max().unwrap_or(Rate::ZERO);
+                needs.push(PolicyNeed { point, direction, links: point.links(network, direction), min });
+            }
+        }
+        needs
     }
 
     /// The tree of shares of a contention point at a time.

@@ -5,26 +5,34 @@
 
 use std::collections::HashSet;
 
-use wayleave_contracts::Order;
+use wayleave_contracts::{AnyOrder, Order};
 use wayleave_protocol::Id;
 use wayleave_protocol::contract::State;
 use wayleave_roles::{Decision, Refusal, Request};
 use wayleave_topology::FlowId;
 
 use super::Admission;
+use super::shared::SharedDraft;
 use crate::book::Reserved;
 use crate::command::{Applied, Effect, Fault, Mode, Outcome};
 use crate::decision::{Decided, routes};
 use crate::enforcement::Freed;
 use crate::event::EventKind;
 use crate::grant::{Grant, Sender};
+use crate::quota::Usage;
 
 /// A contract that the controller has checked: everything but the decision of the scheme.
 pub(crate) struct Checked {
     pub(crate) id: Id,
-    pub(crate) order: Order,
+    pub(crate) order: AnyOrder,
     /// The contract that has the name, if there is one.
     pub(crate) existing: Option<u64>,
+}
+
+/// A contract of some kind that is decided and not booked.
+enum AnyDraft {
+    Latency(Draft),
+    Shared(SharedDraft),
 }
 
 /// A contract that is decided and not booked.
@@ -58,12 +66,12 @@ impl Admission {
     /// takes effect one by one it is asked after those before have.
     pub(crate) fn apply<C>(
         &mut self,
-        orders: Vec<(Order, C)>,
+        orders: Vec<(AnyOrder, C)>,
         mode: Mode,
         effect: Effect,
-        check: impl Fn(&Self, Order, C) -> (Id, Result<Checked, Fault>),
+        check: impl Fn(&Self, AnyOrder, C) -> (Id, Result<Checked, Fault>),
     ) -> Vec<Applied> {
-        let mut drafts: Vec<Draft> = Vec::new();
+        let mut drafts: Vec<AnyDraft> = Vec::new();
         let mut named: HashSet<Id> = HashSet::new();
         let mut applied = Vec::with_capacity(orders.len());
         let book_at_once = mode == Mode::Each && effect == Effect::Commit;
@@ -72,13 +80,16 @@ impl Admission {
             let is_new = book_at_once || named.insert(id.clone());
             let drafted = match checked {
                 _ if !is_new => Err((twice(&id), None)),
-                Ok(checked) => self.draft(checked, effect),
+                Ok(checked) => self.draft_any(checked, effect),
                 Err(fault) => Err((fault, None)),
             };
             let (result, decision) = match drafted {
-                Ok(draft) if book_at_once => self.book(draft, Freed::Certain),
+                Ok(draft) if book_at_once => self.book_any(draft, Freed::Certain),
                 Ok(draft) => {
-                    let outcome = draft.outcome();
+                    let outcome = match &draft {
+                        AnyDraft::Latency(draft) => draft.outcome(),
+                        AnyDraft::Shared(draft) => draft.outcome(),
+                    };
                     drafts.push(draft);
                     (Ok(outcome), None)
                 }
@@ -89,12 +100,12 @@ impl Admission {
         let is_whole = applied.iter().all(|one| one.result.is_ok());
         if effect == Effect::Commit && (mode == Mode::Each || is_whole) {
             let freed = if drafts.len() > 1 { Freed::Uncertain } else { Freed::Certain };
-            let mut booked: Vec<_> = drafts.into_iter().map(|draft| self.book(draft, freed)).collect();
+            let mut booked: Vec<_> = drafts.into_iter().map(|draft| self.book_any(draft, freed)).collect();
             for (one, (_, decision)) in applied.iter_mut().zip(booked.drain(..)) {
                 one.decision = decision;
             }
         } else {
-            drafts.into_iter().rev().for_each(|draft| self.withdraw(draft));
+            drafts.into_iter().rev().for_each(|draft| self.withdraw_any(draft));
         }
         if mode == Mode::AllOrNothing && !is_whole {
             applied.iter_mut().filter(|one| one.result.is_ok()).for_each(|one| one.result = Err(Fault::WithOthers));
@@ -102,17 +113,44 @@ impl Admission {
         applied
     }
 
-    /// Decides one contract; on failure everything is as it was.
-    fn draft(&mut self, checked: Checked, effect: Effect) -> Result<Draft, (Fault, Option<u64>)> {
+    fn draft_any(&mut self, checked: Checked, effect: Effect) -> Result<AnyDraft, (Fault, Option<u64>)> {
         let Checked { id, order, existing } = checked;
+        match order {
+            AnyOrder::Latency(order) => self.draft(id, order, existing, effect).map(AnyDraft::Latency),
+            AnyOrder::Shared(order) => self.draft_shared(id, order, existing, effect).map(AnyDraft::Shared),
+        }
+    }
+
+    fn book_any(&mut self, draft: AnyDraft, freed: Freed) -> (Result<Outcome, Fault>, Option<u64>) {
+        match draft {
+            AnyDraft::Latency(draft) => self.book(draft, freed),
+            AnyDraft::Shared(draft) => self.book_shared(draft),
+        }
+    }
+
+    fn withdraw_any(&mut self, draft: AnyDraft) {
+        match draft {
+            AnyDraft::Latency(draft) => self.withdraw(draft),
+            AnyDraft::Shared(draft) => self.withdraw_shared(draft),
+        }
+    }
+
+    /// Decides one contract; on failure everything is as it was.
+    fn draft(
+        &mut self,
+        id: Id,
+        order: Order,
+        existing: Option<u64>,
+        effect: Effect,
+    ) -> Result<Draft, (Fault, Option<u64>)> {
         let old = existing.and_then(|serial| self.enforcement.contracts().get(serial)).map(|grant| grant.order.clone());
         if let Some(old) = old.as_ref().filter(|old| old.contract == order.contract) {
             let placed = if *old == order { Placed::Same } else { Placed::Kept };
             return Ok(Draft { id, order, existing, placed });
         }
-        let old = old.map(|order| order.contract);
-        if let Err(short) = self.tenants.charge(old.as_ref(), &order.contract) {
-            return Err(self.refuse(&id, order, Decided::Quota(short), effect));
+        let (old, new) = (old.map(|order| Usage::of(&order.contract)), Usage::of(&order.contract));
+        if let Err(short) = self.tenants.charge(&id.tenant, old, new) {
+            return Err(self.refuse(&id, order.into(), Decided::Quota(short), effect));
         }
         let request = wayleave_schemes::request(&order.contract, &self.model);
         match self.place_anew(existing, &request) {
@@ -121,8 +159,8 @@ impl Admission {
                 Ok(Draft { id, order, existing, placed })
             }
             Err(refusal) => {
-                self.tenants.uncharge(old.as_ref(), &order.contract);
-                Err(self.refuse(&id, order, Decided::Refused(refusal), effect))
+                self.tenants.uncharge(&id.tenant, old, new);
+                Err(self.refuse(&id, order.into(), Decided::Refused(refusal), effect))
             }
         }
     }
@@ -165,10 +203,17 @@ impl Admission {
             self.return_reservation(serial, reserved);
         }
         let old = draft.existing.and_then(|serial| self.enforcement.contracts().get(serial));
-        self.tenants.uncharge(old.map(|grant| &grant.order.contract), &draft.order.contract);
+        let old = old.map(|grant| Usage::of(&grant.order.contract));
+        self.tenants.uncharge(&draft.id.tenant, old, Usage::of(&draft.order.contract));
     }
 
-    fn refuse(&mut self, id: &Id, order: Order, decided: Decided, effect: Effect) -> (Fault, Option<u64>) {
+    pub(super) fn refuse(
+        &mut self,
+        id: &Id,
+        order: AnyOrder,
+        decided: Decided,
+        effect: Effect,
+    ) -> (Fault, Option<u64>) {
         let reason = decided.reason().unwrap_or_default();
         let number = self.record(id, order, decided);
         if effect == Effect::Commit {
@@ -200,7 +245,7 @@ impl Admission {
                 };
                 let moved = self.book_moves(&decision);
                 let decided = Decided::Admitted { bound: decision.bound, moved };
-                let number = self.record(&id, order.clone(), decided);
+                let number = self.record(&id, order.clone().into(), decided);
                 let serial = match existing {
                     Some(serial) => self.give_terms(serial, order, &decision, beside, left, freed),
                     None => self.create(id, order, &decision, freed),

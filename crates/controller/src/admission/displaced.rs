@@ -7,6 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use wayleave_contracts::Priority;
+use wayleave_ledger::Share;
 use wayleave_protocol::Id;
 use wayleave_roles::{Decision, Refusal, Request};
 use wayleave_topology::{LinkId, Route};
@@ -18,13 +20,28 @@ use crate::enforcement::Freed;
 use crate::event::EventKind;
 use crate::grant::{Grant, Trouble};
 
-/// A contract that lost its routes.
+/// A contract that looks for another place.
 pub(crate) struct Displaced {
+    pub(super) serial: u64,
+    pub(super) priority: Priority,
+    pub(super) lost: Lost,
+}
+
+/// What it had.
+pub(super) enum Lost {
+    /// Routes, with the release that is pending for them, if they were used.
+    Routes(Reserved, Option<u64>),
+    /// A share.
+    Share(Share),
+}
+
+/// A latency contract that lost its routes, and found no others.
+struct Without {
     serial: u64,
-    /// What it had reserved.
+    id: Id,
     reserved: Reserved,
-    /// The release that is pending for it, if it was used.
-    release: Option<u64>,
+    request: Request,
+    refusal: Refusal,
 }
 
 /// What becomes of contracts when something fails or is repaired.
@@ -53,10 +70,12 @@ impl Admission {
         let serials: BTreeSet<u64> = flows.map(|flow| book.owner(flow)).collect();
         let cut = |grant: &&Grant| !grant.is_ended && grant.flow.is_some() && self.is_cut(grant);
         let contracts = self.enforcement.contracts();
-        let mut cut: Vec<&Grant> = serials.iter().filter_map(|&serial| contracts.get(serial)).filter(cut).collect();
-        cut.sort_by_key(|grant| (Reverse(grant.order.priority), grant.serial));
-        let cut: Vec<u64> = cut.into_iter().map(|grant| grant.serial).collect();
-        cut.into_iter().filter_map(|serial| self.displace_one(serial)).collect()
+        let cut = serials.iter().filter_map(|&serial| contracts.get(serial)).filter(cut);
+        let cut: Vec<u64> = cut.map(|grant| grant.serial).collect();
+        let mut displaced: Vec<Displaced> = cut.into_iter().filter_map(|serial| self.displace_one(serial)).collect();
+        displaced.extend(self.displace_shares());
+        displaced.sort_by_key(|one| (Reverse(one.priority), one.serial));
+        displaced
     }
 
     fn displace_one(&mut self, serial: u64) -> Option<Displaced> {
@@ -67,7 +86,7 @@ impl Admission {
         self.enforcement.book_mut().release(flow);
         let grant = self.enforcement.contracts_mut().get_mut(serial)?;
         (grant.flow, grant.sender.run) = (None, None);
-        Some(Displaced { serial, reserved, release })
+        Some(Displaced { serial, priority: grant.order.priority, lost: Lost::Routes(reserved, release) })
     }
 
     /// Looks for other routes for contracts that `element` has displaced. Those that find none keep their old reservation if it still
@@ -78,47 +97,69 @@ impl Admission {
         element: &str,
         consequences: &mut Consequences,
     ) {
-        let mut without = Vec::new();
-        for one in displaced {
-            let Some(grant) = self.enforcement.contracts().get(one.serial) else { continue };
-            let (id, request) = (grant.id.clone(), wayleave_schemes::request(&grant.order.contract, &self.model));
-            match self.enforcement.book_mut().admit(&request) {
-                Ok(decision) => {
-                    self.settle(one.serial, &decision, one.release);
-                    let revision = self.enforcement.contracts().get(one.serial).map_or(0, |grant| grant.revision);
-                    let (tenant, detail) = (id.tenant.clone(), format!("{element} is down; bound {}", decision.bound));
-                    let journal = self.enforcement.journal_mut();
-                    journal.event(EventKind::Rerouted, &id.to_string(), Some(tenant), revision, detail);
-                    consequences.rerouted.push(id);
+        let (mut flows, mut shares) = (Vec::new(), Vec::new());
+        for Displaced { serial, lost, .. } in displaced {
+            match lost {
+                Lost::Routes(reserved, release) => {
+                    flows.extend(self.place_flow(serial, reserved, release, element, consequences));
                 }
-                Err(refusal) => without.push((one, id, request, refusal)),
+                Lost::Share(share) => shares.extend(self.place_share(serial, share, element, consequences)),
             }
         }
-        for (one, id, request, refusal) in without {
-            if self.degrade(one, &id, &request, refusal, element) {
+        for one in flows {
+            let id = one.id.clone();
+            if self.degrade(one, element) {
                 consequences.degraded.push(id);
             }
         }
+        shares.into_iter().for_each(|one| self.degrade_share(one, element, consequences));
+        self.degrade_parted(element, consequences);
+        self.refresh_certainty();
         self.retry_later();
     }
 
+    /// Looks for other routes; what is without them, if there are none.
+    fn place_flow(
+        &mut self,
+        serial: u64,
+        reserved: Reserved,
+        release: Option<u64>,
+        element: &str,
+        consequences: &mut Consequences,
+    ) -> Option<Without> {
+        let grant = self.enforcement.contracts().get(serial)?;
+        let (id, request) = (grant.id.clone(), wayleave_schemes::request(&grant.order.contract, &self.model));
+        let decision = match self.enforcement.book_mut().admit(&request) {
+            Ok(decision) => decision,
+            Err(refusal) => return Some(Without { serial, id, reserved, request, refusal }),
+        };
+        self.settle(serial, &decision, release);
+        let revision = self.enforcement.contracts().get(serial).map_or(0, |grant| grant.revision);
+        let (tenant, detail) = (id.tenant.clone(), format!("{element} is down; bound {}", decision.bound));
+        let journal = self.enforcement.journal_mut();
+        journal.event(EventKind::Rerouted, &id.to_string(), Some(tenant), revision, detail);
+        consequences.rerouted.push(id);
+        None
+    }
+
     /// A displaced contract has found no other routes; whether it is still there.
-    fn degrade(&mut self, one: Displaced, id: &Id, request: &Request, refusal: Refusal, element: &str) -> bool {
+    fn degrade(&mut self, one: Without, element: &str) -> bool {
+        let Without { serial, id, reserved, request, refusal } = one;
         let why = refusal.reason().code().to_owned();
         let book = self.enforcement.book_mut();
-        let flow = book.put_back_if_it_fits(one.reserved, request, one.serial);
+        let flow = book.put_back_if_it_fits(reserved, &request, serial);
         if let Some(flow) = flow {
             // It is not in force: moving it would help no other contract.
             book.pin(flow, true);
         }
-        let Some(grant) = self.enforcement.contracts_mut().get_mut(one.serial) else { return false };
+        let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) else { return false };
         grant.flow = flow;
         grant.sender.stop = Some(grant.sender.next_version());
         grant.trouble = Some(Trouble::Failed { element: element.to_owned(), keeps_place: flow.is_some(), why });
         let order = grant.order.clone();
-        self.record(id, order, Decided::Refused(refusal));
-        self.enforcement.touch(one.serial);
-        self.enforcement.advance(one.serial);
+        self.record(&id, order.into(), Decided::Refused(refusal));
+        self.enforcement.touch(serial);
+        self.enforcement.advance(serial);
         true
     }
 
@@ -140,12 +181,16 @@ impl Admission {
         enforcement.advance(serial);
     }
 
-    /// Contracts that a failure has degraded, in the order in which they are tried again.
+    /// Contracts of all kinds that a failure has degraded, in the order in which they are tried again.
     fn failed(&self) -> Vec<u64> {
         let is_failed = |grant: &&Grant| grant.is_failed() && !grant.is_ended;
-        let mut failed: Vec<&Grant> = self.enforcement.contracts().iter().filter(is_failed).collect();
-        failed.sort_by_key(|grant| (Reverse(grant.order.priority), grant.serial));
-        failed.into_iter().map(|grant| grant.serial).collect()
+        let flows = self.enforcement.contracts().iter().filter(is_failed);
+        let flows = flows.map(|grant| (Reverse(grant.order.priority), grant.serial));
+        let shares = self.shared.iter().filter(|grant| grant.is_failed());
+        let shares = shares.map(|grant| (Reverse(grant.order.priority), grant.serial));
+        let mut failed: Vec<_> = flows.chain(shares).collect();
+        failed.sort_unstable();
+        failed.into_iter().map(|(_, serial)| serial).collect()
     }
 
     /// Something is up again, or was released: contracts that kept their reservations use them again, and the others look for one.
@@ -167,7 +212,9 @@ impl Admission {
             enforcement.advance(serial);
             consequences.restored.push(id);
         }
+        self.restore_kept_shares(consequences);
         for serial in failed {
+            self.restore_share(serial, consequences);
             let grant = self.enforcement.contracts().get(serial).filter(|grant| grant.trouble.is_some());
             let Some(grant) = grant else { continue };
             let (id, kept) = (grant.id.clone(), grant.flow);
@@ -180,6 +227,7 @@ impl Admission {
                 consequences.restored.push(id);
             }
         }
+        self.refresh_certainty();
     }
 
     /// Degraded contracts are tried again.

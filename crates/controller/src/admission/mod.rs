@@ -4,11 +4,15 @@
 //! |---|---|
 //! | `apply` | creating contracts and giving them other terms |
 //! | `displaced` | contracts that lose their routes, and those that get them back |
+//! | `displaced_shares` | the same for contracts of other kinds than latency |
+//! | `shared` | contracts of other kinds than latency |
 
 mod apply;
 mod displaced;
+mod displaced_shares;
+mod shared;
 
-use wayleave_contracts::Order;
+use wayleave_contracts::AnyOrder;
 use wayleave_ledger::{Model, Reservation};
 use wayleave_protocol::Id;
 use wayleave_roles::Decision;
@@ -18,6 +22,8 @@ use crate::decision::{Decided, DecisionRecord, Decisions};
 use crate::enforcement::{Enforcement, Freed};
 use crate::event::EventKind;
 use crate::journal::Journal;
+use crate::quota::Usage;
+use crate::shared::SharedContracts;
 use crate::tenants::Tenants;
 
 pub(crate) use apply::Checked;
@@ -29,12 +35,14 @@ pub(crate) struct Admission {
     tenants: Tenants,
     decisions: Decisions,
     enforcement: Enforcement,
+    shared: SharedContracts,
 }
 
 impl Admission {
     /// Without tenants and decisions.
     pub(crate) fn new(model: Model, enforcement: Enforcement) -> Self {
-        Self { model, tenants: Tenants::default(), decisions: Decisions::default(), enforcement }
+        let (tenants, decisions) = (Tenants::default(), Decisions::default());
+        Self { model, tenants, decisions, enforcement, shared: SharedContracts::default() }
     }
 
     pub(crate) fn model(&self) -> &Model {
@@ -62,17 +70,24 @@ impl Admission {
         &mut self.enforcement
     }
 
+    /// The contract that has a name now, of whatever kind: its serial number and its revision.
+    pub(crate) fn standing(&self, id: &Id) -> Option<(u64, u64)> {
+        let flow = self.enforcement.contracts().named(id).filter(|grant| !grant.is_ended);
+        let share = || self.shared.named(id).map(|grant| (grant.serial, grant.revision));
+        flow.map(|grant| (grant.serial, grant.revision)).or_else(share)
+    }
+
     /// Ends a contract.
     pub(crate) fn end(&mut self, serial: u64) {
         let grant = self.enforcement.contracts().get(serial).filter(|grant| !grant.is_ended);
         let Some(grant) = grant else { return };
-        self.tenants.subtract(&grant.id.tenant, &grant.order.contract);
+        self.tenants.subtract(&grant.id.tenant, Usage::of(&grant.order.contract));
         self.enforcement.end(serial);
     }
 
     /// The time has come at which a contract starts or ends.
     pub(crate) fn start_or_end(&mut self, serial: u64) {
-        let Some(grant) = self.enforcement.contracts().get(serial) else { return };
+        let Some(grant) = self.enforcement.contracts().get(serial) else { return self.start_or_end_shared(serial) };
         if grant.order.ends.is_some_and(|ends| ends <= self.enforcement.now().wall) {
             self.end(serial);
         } else {
@@ -81,7 +96,7 @@ impl Admission {
     }
 
     /// Remembers a decision; its number.
-    fn record(&mut self, id: &Id, order: Order, decided: Decided) -> u64 {
+    fn record(&mut self, id: &Id, order: AnyOrder, decided: Decided) -> u64 {
         let at = self.enforcement.now().wall;
         let number = self.enforcement.journal_mut().next_decision();
         self.decisions.push(DecisionRecord { number, at, id: id.clone(), order, decided });

@@ -1,6 +1,6 @@
 //! What is checked of an order before the scheme is asked.
 
-use wayleave_contracts::Order;
+use wayleave_contracts::{AnyContractError, AnyOrder, ContractKind};
 use wayleave_protocol::Id;
 use wayleave_topology::{Network, NodeId, NodeKind};
 
@@ -10,7 +10,7 @@ use crate::command::{Applied, Check, Effect, Fault, Mode, id_of};
 use crate::vms::Vms;
 
 impl Controller {
-    pub(super) fn apply(&mut self, orders: Vec<(Order, Check)>, mode: Mode, effect: Effect) -> Vec<Applied> {
+    pub(super) fn apply(&mut self, orders: Vec<(AnyOrder, Check)>, mode: Mode, effect: Effect) -> Vec<Applied> {
         let (network, vms) = (&*self.network, &self.vms);
         self.admission.apply(orders, mode, effect, |admission, order, check| {
             let id = id_of(&order);
@@ -34,37 +34,60 @@ struct Checks<'a> {
 
 impl Checks<'_> {
     /// The contract that has the name, if there is one.
-    fn check(&self, id: &Id, order: &Order, check: Check) -> Result<Option<u64>, Fault> {
+    fn check(&self, id: &Id, order: &AnyOrder, check: Check) -> Result<Option<u64>, Fault> {
         let invalid = |field, message| Err(Fault::Invalid { field, message });
         self.admission.tenants().find(&id.tenant)?;
-        let existing = self.admission.enforcement().contracts().named(id).filter(|grant| !grant.is_ended);
-        check.hold(existing.map(|grant| grant.revision))?;
-        if let Err(error) = order.validate() {
+        let existing = self.admission.standing(id);
+        check.hold(existing.map(|(_, revision)| revision))?;
+        let valid = match order {
+            AnyOrder::Latency(order) => order.validate(),
+            AnyOrder::Shared(order) => order.validate(),
+        };
+        if let Err(error) = valid {
             return invalid(error.field(), error.to_string());
         }
-        for (field, name, node) in [("from", &order.from, order.contract.from), ("to", &order.to, order.contract.to)] {
+        for (field, name, node) in order.members() {
             if host_of(self.network, self.vms, id, name) != Some(node) {
                 let message =
                     format!("{name} is no host, and no VM of tenant {}, or has just been put elsewhere", id.tenant);
                 return invalid(field, message);
             }
         }
-        if let Err(error) = order.contract.validate(self.network) {
+        let valid = match order {
+            AnyOrder::Latency(order) => order.contract.validate(self.network).map_err(AnyContractError::Latency),
+            AnyOrder::Shared(order) => order.contract.validate(self.network),
+        };
+        if let Err(error) = valid {
             return invalid(error.field(), error.to_string());
         }
-        let wall = self.admission.enforcement().now().wall;
-        if let Some(ends) = order.ends.filter(|&ends| ends <= wall) {
+        let (wall, ends) = (self.admission.enforcement().now().wall, order.ends());
+        if let Some(ends) = ends.filter(|&ends| ends <= wall) {
             return invalid("ends", format!("the contract would have ended at {ends}, and it is {wall} already"));
         }
-        let Some(grant) = existing else { return Ok(None) };
-        for (field, old, new) in [("from", &grant.order.from, &order.from), ("to", &grant.order.to, &order.to)] {
+        let Some((serial, _)) = existing else { return Ok(None) };
+        self.check_change(id, serial, order)?;
+        Ok(Some(serial))
+    }
+
+    /// A contract stays of its kind, and a latency contract between its ends.
+    fn check_change(&self, id: &Id, serial: u64, order: &AnyOrder) -> Result<(), Fault> {
+        let invalid = |field, message| Err(Fault::Invalid { field, message });
+        let flow = self.admission.enforcement().contracts().get(serial).map(|grant| &grant.order);
+        let share = self.admission.shared().get(serial).map(|grant| grant.order.contract.kind());
+        let kind = share.unwrap_or(ContractKind::Latency);
+        if kind != order.kind() {
+            let message = format!("contract {id} is about {}: delete it and create another", kind.name());
+            return invalid("name", message);
+        }
+        let (Some(old), AnyOrder::Latency(new)) = (flow, order) else { return Ok(()) };
+        for (field, old, new) in [("from", &old.from, &new.from), ("to", &old.to, &new.to)] {
             if old != new {
                 let message =
                     format!("contract {id} is between other ends ({field} is {old}): delete it and create another");
                 return invalid(field, message);
             }
         }
-        Ok(Some(grant.serial))
+        Ok(())
     }
 }
 

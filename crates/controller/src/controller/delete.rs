@@ -15,10 +15,14 @@ impl Controller {
     }
 
     fn delete_one(&mut self, id: &Id, check: Check) -> Result<Outcome, Fault> {
-        let found = self.grant(id).filter(|grant| !grant.is_ended).map(|grant| (grant.serial, grant.revision));
+        let found = self.standing(id);
         check.hold(found.map(|(_, revision)| revision))?;
         let Some((serial, _)) = found else { return Ok(Outcome::Absent) };
-        self.admission.end(serial);
+        if self.admission.shared().get(serial).is_some() {
+            self.admission.end_shared(serial);
+        } else {
+            self.admission.end(serial);
+        }
         Ok(Outcome::Deleted)
     }
 

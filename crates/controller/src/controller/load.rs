@@ -5,9 +5,10 @@
 //! unproven promises may break them.
 
 use serde::de::DeserializeOwned;
-use wayleave_contracts::vm_mac;
+use wayleave_contracts::{AnyContract, vm_mac};
 use wayleave_protocol::contract::State;
 use wayleave_protocol::{DEFAULT_TENANT, Id};
+use wayleave_roles::Admission as _;
 use wayleave_topology::Network;
 use wayleave_units::{Time, WallTime};
 
@@ -23,9 +24,11 @@ use crate::journal::Counters;
 use crate::load_error::LoadError;
 use crate::macs;
 use crate::output::Kind;
+use crate::quota::Usage;
 use crate::record::{ContractRecord, DownRecord, Missing, NodeRecord, ReleaseRecord, TenantRecord, VmRecord, reserved};
 use crate::releases::{PendingRelease, Phase};
 use crate::setup::Setup;
+use crate::shared_record::SharedRecord;
 use crate::shares::in_shares;
 use crate::tokens::{Token, Tokens};
 use crate::vms::{VmState, Vms};
@@ -58,18 +61,22 @@ impl Controller {
             answers: Answers::default(),
             admission: Admission::new(setup.model, Enforcement::new(setup, book, wall)),
         };
-        let (mut again, mut contracts) = (Vec::new(), Vec::new());
+        let (mut again, mut contracts, mut shared) = (Vec::new(), Vec::new(), Vec::new());
         for (kind, key, body) in records {
             match kind {
                 Kind::Contract => contracts.push((key, body)),
+                Kind::Shared => shared.push((key, body)),
                 _ => controller.read(kind, key, body, &mut again)?,
             }
         }
         controller.read_contracts(&contracts, &mut again)?;
         controller.reserve_again(again)?;
+        controller.read_shared(&shared)?;
         controller.connect()?;
-        controller.close_what_is_down();
+        controller.connect_shared()?;
         controller.prove()?;
+        controller.close_what_is_down();
+        controller.prove_without_what_is_down()?;
         controller.journal_mut().next_generation();
         let (tenants, journal) = controller.admission.tenants_mut();
         tenants.insert_default(journal);
@@ -98,6 +105,7 @@ impl Controller {
                 self.vms.insert(id, VmState { host, mac, revision: record.revision });
             }
             Kind::Contract => self.read_contracts(&[(key, body)], again)?,
+            Kind::Shared => self.read_shared(&[(key, body)])?,
             Kind::Release => self.read_release(key, body, again)?,
             Kind::Down => {
                 let record = parse::<DownRecord>(kind, key, body)?;
@@ -213,7 +221,7 @@ impl Controller {
                 continue;
             }
             let (tenant, contract) = (grant.id.tenant.clone(), grant.order.contract.clone());
-            if !self.admission.tenants_mut().0.count(&tenant, &contract) {
+            if !self.admission.tenants_mut().0.count(&tenant, Usage::of(&contract)) {
                 let record = format!("contract {}", Id::new(tenant.as_str(), contract.name));
                 return Err(LoadError::Dangling { record, other: format!("tenant {tenant}") });
             }
@@ -228,7 +236,64 @@ impl Controller {
         }
     }
 
-    /// Derives every promise again.
+    /// Contracts of other kinds than latency, with what they hold. What is held is a sum, so their order does not matter.
+    fn read_shared(&mut self, records: &[(&str, &str)]) -> Result<(), LoadError> {
+        for &(key, body) in records {
+            let record = parse::<SharedRecord>(Kind::Shared, key, body)?;
+            let serial = number(Kind::Shared, key)?;
+            let missing = |missing: Missing| LoadError::Missing {
+                record: format!("contract {}", Id::new(record.tenant.as_str(), record.name.as_str())),
+                what: missing.what,
+                name: missing.name,
+            };
+            let order = record.order(&self.network).map_err(missing)?;
+            let share = record.share(&self.network, &order.contract).map_err(missing)?;
+            let mut grant = record.grant(serial, order);
+            if let Some(share) = share {
+                let held = self.enforcement_mut().book_mut().put_share_back(share, serial);
+                // A scheme or a network without classes cannot keep what was promised.
+                grant.share = Some(held.ok_or_else(|| LoadError::NoClasses { id: grant.id.clone() })?);
+            }
+            self.admission.shared_mut().insert(grant);
+        }
+        Ok(())
+    }
+
+    /// What follows from the records of contracts of other kinds than latency.
+    fn connect_shared(&mut self) -> Result<(), LoadError> {
+        for serial in self.admission.shared().serials(|_| true) {
+            let Some(grant) = self.admission.shared().get(serial) else { continue };
+            let (id, used) = (grant.id.clone(), Usage::of_shared(&grant.order.contract));
+            let dangling = |other| LoadError::Dangling { record: format!("contract {id}"), other };
+            let (releases, wall) = (self.enforcement().releases(), self.enforcement().now().wall);
+            if let Some(number) = grant.waits_for.iter().find(|&&number| releases.get(number).is_none()) {
+                return Err(dangling(format!("route {number}, which it waits for,")));
+            }
+            let (starts, ends, state) = (grant.order.starts, grant.order.ends, grant.state_now(wall));
+            for time in [starts, ends].into_iter().flatten() {
+                self.enforcement_mut().schedule_again(serial, time);
+            }
+            if let Some(grant) = self.admission.shared_mut().get_mut(serial) {
+                grant.state = state;
+            }
+            if !self.admission.tenants_mut().0.count(&id.tenant, used) {
+                return Err(dangling(format!("tenant {}", id.tenant)));
+            }
+        }
+        Ok(())
+    }
+
+    /// What crosses cuts is spread over the links that are up: it was decided so when the others failed.
+    fn prove_without_what_is_down(&self) -> Result<(), LoadError> {
+        let ledger = self.ledger();
+        let mut open = self.network.links().filter(|&(link, _)| !ledger.is_closed(link));
+        match open.find(|&(link, _)| !ledger.keeps_shares(link)) {
+            Some((_, link)) => Err(LoadError::Overfull { link: link.name.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Derives every promise again, as if nothing were down.
     fn prove(&self) -> Result<(), LoadError> {
         let ledger = self.ledger();
         if let Some((_, link)) = self.network.links().find(|&(link, _)| !ledger.keeps(link)) {
@@ -238,6 +303,13 @@ impl Controller {
             let Some(flow) = grant.flow else { continue };
             let (bound, deadline) = (self.enforcement().book().promised(flow), grant.order.contract.deadline);
             if bound > deadline {
+                return Err(LoadError::TooSlow { id: grant.id.clone(), bound, deadline });
+            }
+        }
+        for grant in self.shared_grants() {
+            let AnyContract::Bandwidth(contract) = &grant.order.contract else { continue };
+            let bound = grant.share.and_then(|share| self.scheme().share_bound(share));
+            if let Some((bound, deadline)) = bound.zip(contract.within).filter(|(bound, within)| bound > within) {
                 return Err(LoadError::TooSlow { id: grant.id.clone(), bound, deadline });
             }
         }

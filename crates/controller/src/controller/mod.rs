@@ -17,11 +17,12 @@ mod what_if;
 
 use std::sync::Arc;
 
-use wayleave_ledger::{Ledger, Model};
+use wayleave_ledger::{Ledger, Model, Share};
 use wayleave_protocol::agent::Operation;
 use wayleave_protocol::{DEFAULT_TENANT, Id};
+use wayleave_roles::ShareDecision;
 use wayleave_schemes::registry::Scheme;
-use wayleave_topology::{FlowId, Network, NodeId, Route};
+use wayleave_topology::{FlowId, Network, NodeId, Route, ShareId};
 use wayleave_units::{Time, WallTime};
 
 use crate::admission::Admission;
@@ -36,6 +37,7 @@ use crate::grant::Grant;
 use crate::journal::Journal;
 use crate::nodes::NodeState;
 use crate::output::Output;
+use crate::shared::SharedGrant;
 use crate::tenants::TenantState;
 use crate::timers::Due;
 use crate::tokens::{Token, Tokens};
@@ -58,6 +60,12 @@ impl Controller {
     /// Why not.
     pub fn handle(&mut self, now: Now, command: Command) -> Result<Reply, Fault> {
         self.tick(now);
+        let reply = self.carry_out(command);
+        self.admission.end_waits();
+        reply
+    }
+
+    fn carry_out(&mut self, command: Command) -> Result<Reply, Fault> {
         match command {
             Command::PutTenant { name, quota, check } => {
                 let (tenants, journal) = self.admission.tenants_mut();
@@ -101,6 +109,7 @@ impl Controller {
         while let Some(serial) = self.enforcement_mut().pop_start_or_end() {
             self.admission.start_or_end(serial);
         }
+        self.admission.end_waits();
     }
 
     /// When [`Controller::tick`] has something to do, by each of the clocks.
@@ -146,6 +155,9 @@ impl Controller {
         }
         let in_use = |by: String| Err(Fault::InUse { what: format!("tenant {name}"), by });
         if let Some(id) = self.contracts().iter().map(|grant| &grant.id).find(|id| id.tenant == name) {
+            return in_use(format!("contract {id}"));
+        }
+        if let Some(id) = self.shared_grants().map(|grant| &grant.id).find(|id| id.tenant == name) {
             return in_use(format!("contract {id}"));
         }
         if let Some((id, _)) = self.vms.iter().find(|(id, _)| id.tenant == name) {
@@ -244,6 +256,44 @@ impl Controller {
     /// All contracts, by name; those that are being released, while no other contract has the name.
     pub fn grants(&self) -> impl Iterator<Item = &Grant> {
         self.contracts().iter_named()
+    }
+
+    /// The contract of this name that is about something else than latency.
+    pub fn shared(&self, id: &Id) -> Option<&SharedGrant> {
+        self.admission.shared().named(id)
+    }
+
+    /// The same by its serial number.
+    pub fn shared_of(&self, serial: u64) -> Option<&SharedGrant> {
+        self.admission.shared().get(serial)
+    }
+
+    /// All contracts about something else than latency, by name.
+    pub fn shared_grants(&self) -> impl Iterator<Item = &SharedGrant> {
+        self.admission.shared().iter_named()
+    }
+
+    /// The contract that a share belongs to.
+    pub fn owner_of_share(&self, share: ShareId) -> Option<&SharedGrant> {
+        self.shared_of(self.enforcement().book().owner_of_share(share))
+    }
+
+    /// What a contract holds of the classes below the latency queues; `None` for best effort, and if it has no place now.
+    pub fn share_of(&self, grant: &SharedGrant) -> Option<&Share> {
+        self.ledger().share(grant.share?)
+    }
+
+    /// What such a contract is promised, as a decision that is made now; `None` for best effort, and if it has no place now.
+    pub fn promise_of(&self, grant: &SharedGrant) -> Option<ShareDecision> {
+        let route = |share: &Share| if let Share::Pair { route, .. } = share { Some(route.clone()) } else { None };
+        let (share, certainty) = grant.share.zip(grant.certainty)?;
+        let route = self.share_of(grant).and_then(route);
+        Some(ShareDecision { share, route, certainty, within: grant.within })
+    }
+
+    /// The contract that has a name now, of whatever kind: its serial number and its revision.
+    pub fn standing(&self, id: &Id) -> Option<(u64, u64)> {
+        self.admission.standing(id)
     }
 
     /// The routes that a contract has reserved, each with its flow; the longest first.

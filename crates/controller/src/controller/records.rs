@@ -4,6 +4,7 @@ use super::Controller;
 use crate::journal::Dirty;
 use crate::output::{Change, Kind};
 use crate::record::{ContractRecord, DownRecord, NodeRecord, ReleaseRecord, TenantRecord, VmRecord, key, put};
+use crate::shared_record::SharedRecord;
 
 impl Controller {
     /// Every record as it is, to make another controller like this one and ask it what would happen.
@@ -14,6 +15,7 @@ impl Controller {
         all.extend(self.tokens.all().map(|token| Dirty::Token(token.id.clone())));
         all.extend(self.vms().map(|(id, _)| Dirty::Vm(id.clone())));
         all.extend(self.contracts().iter().map(|grant| Dirty::Contract(grant.serial)));
+        all.extend(self.admission.shared().iter().map(|grant| Dirty::Shared(grant.serial)));
         all.extend(enforcement.releases().iter().map(|(number, _)| Dirty::Release(number)));
         all.extend(self.elements.iter().map(|(element, _)| Dirty::Down(element.clone())));
         all.extend(enforcement.nodes().ids().map(Dirty::Node));
@@ -41,6 +43,13 @@ impl Controller {
                     ContractRecord::of(network, grant, reserved.as_ref())
                 });
                 put(Kind::Contract, key(*serial), record.as_ref())
+            }
+            Dirty::Shared(serial) => {
+                let record = self.admission.shared().get(*serial).map(|grant| {
+                    let share = grant.share.and_then(|share| self.ledger().share(share));
+                    SharedRecord::of(network, grant, share)
+                });
+                put(Kind::Shared, key(*serial), record.as_ref())
             }
             Dirty::Release(number) => {
                 let record = enforcement.releases().get(*number).map(|release| ReleaseRecord::of(network, release));

@@ -13,6 +13,7 @@ use crate::command::{Check, Fault, Outcome, Reply, VmWish};
 use crate::event::EventKind;
 use crate::grant::Grant;
 use crate::journal::Dirty;
+use crate::shared::SharedGrant;
 use crate::vms::VmState;
 
 impl Controller {
@@ -81,9 +82,13 @@ impl Controller {
             let order = &grant.order;
             grant.id.tenant == id.tenant && (order.from == id.name || order.to == id.name)
         };
+        let shares = |grant: &&SharedGrant| grant.id.tenant == id.tenant && grant.order.members.contains(&id.name);
         match self.contracts().iter().find(uses) {
             Some(grant) => Err(Fault::InUse { what: format!("VM {id}"), by: format!("contract {}", grant.id) }),
-            None => Ok(()),
+            None => match self.admission.shared().iter().find(shares) {
+                Some(grant) => Err(Fault::InUse { what: format!("VM {id}"), by: format!("contract {}", grant.id) }),
+                None => Ok(()),
+            },
         }
     }
 

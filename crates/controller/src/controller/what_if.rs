@@ -9,7 +9,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use wayleave_contracts::Order;
+use wayleave_contracts::AnyOrder;
+use wayleave_ledger::Share;
 use wayleave_protocol::Id;
 use wayleave_protocol::contract::State;
 use wayleave_topology::{NodeId, Route};
@@ -66,18 +67,22 @@ impl Controller {
     fn snapshots(&self) -> BTreeMap<Id, Snapshot> {
         let there = self.grants().filter(|grant| !grant.is_ended());
         let place = |grant| self.routes(grant).into_iter().map(|(_, route)| route).collect();
-        there
-            .map(|grant| {
-                let is_degraded = grant.state == State::Degraded;
-                (grant.id.clone(), Snapshot { is_degraded, routes: place(grant) })
-            })
-            .collect()
+        let flows = there.map(|grant| {
+            let is_degraded = grant.state == State::Degraded;
+            (grant.id.clone(), Snapshot { is_degraded, routes: place(grant) })
+        });
+        let route = |share: &Share| if let Share::Pair { route, .. } = share { Some(route.clone()) } else { None };
+        let shares = self.shared_grants().map(|grant| {
+            let routes = self.share_of(grant).and_then(route).into_iter().collect();
+            (grant.id.clone(), Snapshot { is_degraded: grant.state == State::Degraded, routes })
+        });
+        flows.chain(shares).collect()
     }
 
     fn apply_for(
         &mut self,
         now: Now,
-        orders: Vec<Order>,
+        orders: Vec<AnyOrder>,
         prospect: &mut Prospect,
         is_asked: bool,
     ) -> Result<(), Fault> {
@@ -102,14 +107,14 @@ impl Controller {
         let vms: Vec<(Id, NodeId)> =
             self.vms().filter(|(_, vm)| nodes.contains(&vm.host)).map(|(id, vm)| (id.clone(), vm.host)).collect();
         let moves = |tenant: &str, end: &str| vms.iter().any(|(id, _)| id.tenant == tenant && id.name == end);
-        let mut orders: Vec<Order> = self
-            .grants()
-            .filter(|grant| !grant.is_ended())
-            .filter(|grant| moves(&grant.id.tenant, &grant.order.from) || moves(&grant.id.tenant, &grant.order.to))
-            .map(|grant| grant.order.clone())
-            .collect();
+        let flows = self.grants().filter(|grant| !grant.is_ended());
+        let flows = flows.map(|grant| (&grant.id, AnyOrder::Latency(grant.order.clone())));
+        let shares = self.shared_grants().map(|grant| (&grant.id, AnyOrder::Shared(grant.order.clone())));
+        let is_moved =
+            |(id, order): &(&Id, AnyOrder)| order.members().iter().any(|(_, name, _)| moves(&id.tenant, name));
+        let mut orders: Vec<AnyOrder> = flows.chain(shares).filter(is_moved).map(|(_, order)| order).collect();
         // Those of higher priority find their places first.
-        orders.sort_by_key(|order| Reverse(order.priority));
+        orders.sort_by_key(|order| Reverse(order.priority()));
         for order in &orders {
             let ids = vec![(id_of(order), Check::None)];
             self.step(now, Command::Delete { ids })?;
@@ -129,11 +134,9 @@ impl Controller {
         }
         for order in &mut orders {
             let id = id_of(order);
-            for (name, end) in [(&order.from, &mut order.contract.from), (&order.to, &mut order.contract.to)] {
-                if let Some(node) = self.end_of(&id, name) {
-                    *end = node;
-                }
-            }
+            let host = |(_, name, now): (_, &str, NodeId)| self.end_of(&id, name).unwrap_or(now);
+            let hosts: Vec<NodeId> = order.members().into_iter().map(host).collect();
+            *order = order.clone().on(&hosts);
         }
         self.apply_for(now, orders, prospect, false)
     }

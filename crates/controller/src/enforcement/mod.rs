@@ -126,10 +126,20 @@ impl Enforcement {
 
     /// Sets the timers for the start and the end of a contract.
     pub(crate) fn schedule(&mut self, serial: u64, order: &Order) {
+        self.schedule_times(serial, order.starts, order.ends);
+    }
+
+    /// The same for a contract of any kind.
+    pub(crate) fn schedule_times(&mut self, serial: u64, starts: Option<WallTime>, ends: Option<WallTime>) {
         let wall = self.now().wall;
-        for time in [order.starts.filter(|&starts| starts > wall), order.ends].into_iter().flatten() {
+        for time in [starts.filter(|&starts| starts > wall), ends].into_iter().flatten() {
             self.timers.at_wall(time, serial);
         }
+    }
+
+    /// Sets such a timer again after a start, also for a time that has come meanwhile.
+    pub(crate) fn schedule_again(&mut self, serial: u64, time: WallTime) {
+        self.timers.at_wall(time, serial);
     }
 
     /// Tries failed contracts again after a while, unless that is planned already.

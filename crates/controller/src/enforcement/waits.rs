@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use wayleave_contracts::Demand;
 use wayleave_ledger::Reservation;
-use wayleave_topology::{LinkId, Route};
+use wayleave_topology::{LinkId, Route, ShareId};
 
 use super::Enforcement;
 
@@ -57,6 +57,29 @@ impl Enforcement {
         }
         held.into_iter().rev().for_each(|flows| self.book.let_go(flows));
         waits_for
+    }
+}
+
+impl Enforcement {
+    /// The pending releases that have to be complete before a share is promised what it holds: all that are free in the ledger on its links,
+    /// unless they fit beside everything that is reserved there.
+    pub(crate) fn share_must_wait_for(&mut self, share: ShareId) -> BTreeSet<u64> {
+        let ledger = self.book.ledger();
+        let links = ledger.share(share).map(|share| ledger.links_of_share(share)).unwrap_or_default();
+        let links: BTreeSet<LinkId> = links.into_iter().collect();
+        let left = self.releases.freed_on(&links);
+        if left.is_empty() || left.len() > MOST_CHECKED {
+            return left;
+        }
+        let mut held = Vec::new();
+        for &number in &left {
+            let Some(release) = self.releases.get(number) else { continue };
+            let all = release.reserved.reservations.iter().map(|one| (one, 0));
+            held.push(self.book.hold(all, &links));
+        }
+        let fits = held.iter().all(Option::is_some);
+        held.into_iter().flatten().rev().for_each(|flows| self.book.let_go(flows));
+        if fits { BTreeSet::new() } else { left }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Contracts as CSV: a header, then one contract a row.
+//! Contracts as CSV: a header, then one contract a row: about latency, or about the bandwidth of a pair where `min` is given.
 
 use std::borrow::Cow;
 
@@ -42,8 +42,38 @@ fn read_rows<'a, T>(rows: &mut Rows<'a>, problems: &mut Problems<'_>, collector:
     }
 }
 
+/// What a column has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Column {
+    /// A field of a contract; `from` and `to` are those of a pair as well.
+    Field(ContractField),
+    /// A key of the bandwidth of a pair.
+    Pair(&'static str),
+}
+
+/// The keys of the bandwidth of a pair, without its ends.
+const PAIR: [&str; 4] = ["min", "max", "weight", "within"];
+
+impl Column {
+    fn all() -> impl Iterator<Item = Self> {
+        ContractField::columns().map(Self::Field).chain(PAIR.map(Self::Pair))
+    }
+
+    fn key(self) -> &'static str {
+        match self {
+            Self::Field(field) => field.key(),
+            Self::Pair(key) => key,
+        }
+    }
+}
+
+/// What a latency contract needs and a pair has not.
+fn is_of_latency(field: ContractField) -> bool {
+    matches!(field, ContractField::Rate | ContractField::Burst | ContractField::Deadline)
+}
+
 /// Which field each column is.
-fn columns(header: &[Text<'_>], problems: &mut Problems<'_>) -> Option<Vec<ContractField>> {
+fn columns(header: &[Text<'_>], problems: &mut Problems<'_>) -> Option<Vec<Column>> {
     let whole = header.first()?.span.to(header.last()?.span);
     if header.iter().all(|cell| ContractField::from_key(&cell.text).is_none()) {
         let message =
@@ -54,20 +84,26 @@ fn columns(header: &[Text<'_>], problems: &mut Problems<'_>) -> Option<Vec<Contr
     let mark = problems.mark();
     let mut columns = Vec::new();
     for cell in header {
-        let Some(field) = ContractField::columns().find(|field| field.key() == cell.text) else {
+        let Some(column) = Column::all().find(|column| column.key() == cell.text) else {
             problems.report(ProblemKind::UnknownKey, cell.span, || unknown_column(&cell.text));
             continue;
         };
-        if columns.contains(&field) {
-            let message = || format!("the column {} stands here twice", quoted(field.key()));
+        if columns.contains(&column) {
+            let message = || format!("the column {} stands here twice", quoted(column.key()));
             problems.report(ProblemKind::DuplicateKey, cell.span, message);
         }
-        columns.push(field);
+        columns.push(column);
     }
     if problems.mark() > mark {
         return None;
     }
-    for field in ContractField::ALL.into_iter().filter(|field| field.is_required() && !columns.contains(field)) {
+    // A list of pairs alone has no column of latency contracts.
+    let has_pairs = columns.contains(&Column::Pair("min"));
+    let has_latency = columns.iter().any(|column| matches!(column, Column::Field(field) if is_of_latency(*field)));
+    let is_needed =
+        |field: &ContractField| field.is_required() && (has_latency || !has_pairs || !is_of_latency(*field));
+    let is_missing = |field: &ContractField| is_needed(field) && !columns.contains(&Column::Field(*field));
+    for field in ContractField::ALL.into_iter().filter(is_missing) {
         let message = || format!("the header has no column {}", quoted(field.key()));
         problems.report(ProblemKind::MissingKey, whole, message);
     }
@@ -79,7 +115,7 @@ fn unknown_column(name: &str) -> (String, String) {
         let message = format!("{} is a mapping and cannot be a column", quoted(name));
         return (message, "write the contracts as YAML or JSON".to_owned());
     }
-    let keys: Vec<&str> = ContractField::columns().map(ContractField::key).collect();
+    let keys: Vec<&str> = Column::all().map(Column::key).collect();
     let near = nearest(name, keys.iter().copied());
     let message = format!("unknown column {}{}", quoted(name), did_you_mean(near));
     (message, format!("the columns are {}", keys.join(", ")))
@@ -87,7 +123,7 @@ fn unknown_column(name: &str) -> (String, String) {
 
 fn read_row<'a, T>(
     row: &[Text<'a>],
-    columns: &[ContractField],
+    columns: &[Column],
     problems: &mut Problems<'_>,
     collector: &mut Collector<'a, '_, T>,
 ) {
@@ -101,17 +137,34 @@ fn read_row<'a, T>(
     }
     let mark = problems.mark();
     let mut terms = Terms::new(whole, collector.given);
-    for (cell, &field) in row.iter().zip(columns) {
+    let cells = || row.iter().zip(columns).filter(|(cell, _)| !cell.text.is_empty());
+    let pair: Vec<(&'static str, Text<'a>)> = cells()
+        .filter_map(|(cell, column)| if let Column::Pair(key) = column { Some((*key, cell.clone())) } else { None })
+        .collect();
+    let is_end = |field| matches!(field, ContractField::From | ContractField::To);
+    for (cell, &column) in row.iter().zip(columns) {
+        let Column::Field(field) = column else { continue };
         if cell.text.is_empty() {
-            if field.is_required() {
+            if field.is_required() && (pair.is_empty() || !is_of_latency(field)) {
                 problems.report(ProblemKind::MissingKey, cell.span, || format!("{} is empty", quoted(field.key())));
             }
+            continue;
+        }
+        // The ends of a pair stand with its bandwidth.
+        if !pair.is_empty() && is_end(field) {
             continue;
         }
         if field == ContractField::Route {
             hops(cell).into_iter().for_each(|hop| terms.add_hop(hop));
         }
         terms.set(field, cell.clone());
+    }
+    if !pair.is_empty() {
+        let ends = cells().filter_map(|(cell, column)| match column {
+            Column::Field(field) if is_end(*field) => Some((field.key(), cell.clone())),
+            _ => None,
+        });
+        terms.set_pair(whole, ends.chain(pair.iter().cloned()).collect(), problems);
     }
     collector.add(&terms, problems, mark);
 }

@@ -3,15 +3,16 @@
 use std::num::NonZeroU32;
 
 use wayleave_contracts::{
-    AnyContract, AnyContractError, BandwidthContract, BestEffortContract, Between, ContractKind, Objective,
-    ObjectiveContract, SharedError,
+    AnyContract, AnyContractError, AnyOrder, BandwidthContract, BestEffortContract, Between, ContractKind, Objective,
+    ObjectiveContract, OrderError, SharedError, SharedOrder,
 };
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::Time;
 
 use super::list::ContractField;
 use super::places::Places;
-use super::terms::{Terms, Text, text_of};
+use super::terms::{Terms, Text, Wishes, text_of};
+use super::written::WrittenBody;
 use crate::fields::{Fields, Quantity, Shape, quantity};
 use crate::location::Span;
 use crate::messages::{did_you_mean_one_of, quoted};
@@ -25,7 +26,7 @@ pub(crate) const OBJECTIVE: Shape = Shape { what: "an objective", keys: &["aim",
 pub(crate) const BEST_EFFORT: Shape = Shape { what: "best effort", keys: &["members"] };
 
 /// What a latency contract has and others have not.
-const LATENCY_ONLY: [ContractField; 10] = [
+const LATENCY_ONLY: [ContractField; 11] = [
     ContractField::From,
     ContractField::To,
     ContractField::Rate,
@@ -36,6 +37,7 @@ const LATENCY_ONLY: [ContractField; 10] = [
     ContractField::MaxFrame,
     ContractField::Route,
     ContractField::Protection,
+    ContractField::Match,
 ];
 
 /// What stands under the key of a kind, with its places.
@@ -86,6 +88,15 @@ impl<'a> Body<'a> {
         Some(body)
     }
 
+    /// The bandwidth of a pair of these texts; a problem if it has no minimum.
+    pub(super) fn pair(span: Span, texts: Vec<(&'static str, Text<'a>)>, problems: &mut Problems<'_>) -> Self {
+        let (kind, key) = (ContractKind::Bandwidth, ContractField::Bandwidth.key());
+        if texts.iter().all(|(key, _)| *key != "min") {
+            problems.report(ProblemKind::MissingKey, span, || "this is about bandwidth, and \"min\" is empty");
+        }
+        Self { kind, key, span, texts, members: Vec::new() }
+    }
+
     fn get(&self, key: &str) -> Option<&Text<'a>> {
         self.texts.iter().find(|(known, _)| *known == key).map(|(_, text)| text)
     }
@@ -128,6 +139,28 @@ impl<'a> Body<'a> {
     fn hosts(&self, ends: &Ends<'_>, problems: &mut Problems<'_>) -> Option<Vec<NodeId>> {
         let hosts: Vec<Option<NodeId>> = self.members.iter().map(|member| ends.find(member, problems)).collect();
         hosts.into_iter().collect()
+    }
+
+    /// The names of its members with their places: the sender and the receiver, or the list.
+    fn member_spans(&self) -> impl Iterator<Item = (String, Span)> {
+        let ends = ["from", "to"].into_iter().filter_map(|key| self.get(key));
+        ends.chain(&self.members).map(|text| (text.text.clone().into_owned(), text.span))
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.member_spans().map(|(name, _)| name).collect()
+    }
+
+    /// What is written under each key, as it is.
+    pub(super) fn written(&self) -> WrittenBody {
+        let texts = self.texts.iter().filter(|(key, _)| *key != "hose" && *key != "members");
+        let members = self.texts.iter().find(|(key, _)| *key == "hose" || *key == "members");
+        let names = || self.members.iter().map(|member| member.text.clone().into_owned()).collect();
+        WrittenBody {
+            kind: self.kind,
+            texts: texts.map(|(key, text)| (*key, text.text.clone().into_owned())).collect(),
+            members: members.map(|(key, _)| (*key, names())),
+        }
     }
 
     fn weight(&self, problems: &mut Problems<'_>) -> Option<Option<NonZeroU32>> {
@@ -233,13 +266,58 @@ impl Terms<'_> {
     pub(crate) fn check_any(&self, network: &Network, problems: &mut Problems<'_>) -> Option<AnyContract> {
         let Some(body) = &self.body else { return self.check(network, problems).map(AnyContract::Latency) };
         let wishes = self.check_wishes(problems);
-        let alone = self.refuse_latency_fields(body, problems);
-        let named = (self.name()?.to_owned(), self.tenant().map(str::to_owned));
-        let ends = Ends { network, places: network, tenant: self.tenant() };
-        let contract = body.contract(named, &ends, problems)?;
-        if !(wishes && alone) {
+        let contract = self.shared(body, network, network, problems)?;
+        if wishes { self.validated_any(body, contract, network, problems) } else { None }
+    }
+
+    /// The same as an order, with members that may be VMs, and names that can stand in addresses.
+    pub(crate) fn any_order(
+        &self,
+        network: &Network,
+        places: &dyn Places,
+        problems: &mut Problems<'_>,
+    ) -> Option<AnyOrder> {
+        let Some(body) = &self.body else { return self.order(network, places, problems).map(AnyOrder::Latency) };
+        let named = self.check_names(problems);
+        let wishes = self.wishes(problems);
+        let contract = self.shared(body, network, places, problems)?;
+        let Wishes { priority, starts, ends, .. } = wishes?;
+        let order = SharedOrder { contract, members: body.names(), priority, starts, ends };
+        if let Err(error) = named.then(|| order.validate())? {
+            let member = match &error {
+                OrderError::SameHost { to, .. } => body.member_spans().find(|(name, _)| name == to),
+                _ => None,
+            };
+            let span = member.map_or_else(|| self.spans().of(error.field()), |(_, span)| span);
+            problems.report(ProblemKind::Impossible, span, || error.to_string());
             return None;
         }
+        let SharedOrder { contract, .. } = order;
+        let contract = self.validated_any(body, contract, network, problems)?;
+        Some(AnyOrder::Shared(SharedOrder { contract, ..order }))
+    }
+
+    /// What stands under the key of its kind, if nothing stands beside it that does not belong there.
+    fn shared(
+        &self,
+        body: &Body<'_>,
+        network: &Network,
+        places: &dyn Places,
+        problems: &mut Problems<'_>,
+    ) -> Option<AnyContract> {
+        let alone = self.refuse_latency_fields(body, problems);
+        let named = (self.name()?.to_owned(), self.tenant().map(str::to_owned));
+        let ends = Ends { network, places, tenant: self.tenant() };
+        body.contract(named, &ends, problems).filter(|_| alone)
+    }
+
+    fn validated_any(
+        &self,
+        body: &Body<'_>,
+        contract: AnyContract,
+        network: &Network,
+        problems: &mut Problems<'_>,
+    ) -> Option<AnyContract> {
         match contract.validate(network) {
             Ok(()) => Some(contract),
             Err(error) => {

@@ -1,6 +1,6 @@
 //! Contracts with the places that they were read from.
 
-use wayleave_contracts::{AnyContract, Contract, Order};
+use wayleave_contracts::{AnyContract, AnyOrder, Contract, Order};
 
 use super::written::Written;
 use crate::location::{Location, Span};
@@ -151,6 +151,9 @@ pub type WrittenList = Listed<Written>;
 /// The orders of a file: contracts with everything that a controller needs.
 pub type OrderList = Listed<Order>;
 
+/// The orders of a file, of whatever kinds.
+pub type AnyOrderList = Listed<AnyOrder>;
+
 impl<T> Listed<T> {
     pub(crate) fn new(name: String, source: Source, items: Vec<T>, spans: Vec<FieldSpans>) -> Self {
         Self { name, source, items, spans }
@@ -274,6 +277,18 @@ impl OrderList {
     /// If there is no order with this index.
     pub fn finding(&self, index: usize, field: &str, message: &str) -> Problem {
         self.problem(index, field, message, &self.items[index].contract.name)
+    }
+}
+
+impl AnyOrderList {
+    /// The orders, in order of the file.
+    pub fn orders(&self) -> &[AnyOrder] {
+        &self.items
+    }
+
+    /// The orders, without their places.
+    pub fn into_orders(self) -> Vec<AnyOrder> {
+        self.items
     }
 }
 

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use wayleave_contracts::{
-    Accounting, Contract, ContractError, Excess, MAX_PROTECTION, Match, Named, Order, OrderError, Priority, check_times,
+    Accounting, Contract, ContractError, ContractKind, Excess, MAX_PROTECTION, Match, Named, Order, OrderError,
+    Priority, check_times,
 };
 use wayleave_topology::{Hop, Network, NodeId, Route, RouteError};
 use wayleave_units::WallTime;
@@ -68,10 +69,10 @@ pub(crate) struct Terms<'a> {
 }
 
 /// What a contract has that admission alone does not look at.
-struct Wishes {
-    priority: Priority,
-    starts: Option<WallTime>,
-    ends: Option<WallTime>,
+pub(super) struct Wishes {
+    pub(super) priority: Priority,
+    pub(super) starts: Option<WallTime>,
+    pub(super) ends: Option<WallTime>,
     matching: Option<Match>,
 }
 
@@ -122,6 +123,11 @@ impl<'a> Terms<'a> {
         self.texts[field as usize] = Some(text);
     }
 
+    /// It is about the bandwidth of a pair, in these texts.
+    pub(super) fn set_pair(&mut self, whole: Span, texts: Vec<(&'static str, Text<'a>)>, problems: &mut Problems<'_>) {
+        self.body = Some(Body::pair(whole, texts, problems));
+    }
+
     pub(crate) fn add_hop(&mut self, hop: Text<'a>) {
         self.hops.push(hop);
     }
@@ -139,6 +145,7 @@ impl<'a> Terms<'a> {
             texts: ContractField::ALL.into_iter().filter(is_text).filter_map(text).collect(),
             route: self.get(ContractField::Route).map(|_| hops()),
             matching: self.matching,
+            body: self.body.as_ref().map(Body::written),
         }
     }
 
@@ -149,6 +156,11 @@ impl<'a> Terms<'a> {
     /// Whose it is, as it is written or as it is known otherwise.
     pub(crate) fn tenant(&self) -> Option<&str> {
         self.get(ContractField::Tenant).map(|tenant| &*tenant.text).or(self.given.tenant)
+    }
+
+    /// What it is about.
+    pub(crate) fn kind(&self) -> Option<ContractKind> {
+        Some(self.body.as_ref().map_or(ContractKind::Latency, |body| body.kind))
     }
 
     pub(crate) fn spans(&self) -> FieldSpans {
@@ -250,7 +262,7 @@ impl<'a> Terms<'a> {
     }
 
     /// Whether the names can stand in addresses, and are those of the address if they are known from there.
-    fn check_names(&self, problems: &mut Problems<'_>) -> bool {
+    pub(super) fn check_names(&self, problems: &mut Problems<'_>) -> bool {
         let names = [
             (ContractField::Name, Named::Contract, self.given.name),
             (ContractField::Tenant, Named::Tenant, self.given.tenant),
@@ -276,7 +288,7 @@ impl<'a> Terms<'a> {
     }
 
     /// What the contract has beyond its terms; `None` if something is wrong with it.
-    fn wishes(&self, problems: &mut Problems<'_>) -> Option<Wishes> {
+    pub(super) fn wishes(&self, problems: &mut Problems<'_>) -> Option<Wishes> {
         let priority = self.priority(problems);
         let starts: Option<Option<WallTime>> = self.optional_quantity(ContractField::Starts, problems);
         let ends = self.optional_quantity(ContractField::Ends, problems);

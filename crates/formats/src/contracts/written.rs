@@ -1,10 +1,10 @@
 //! Contracts as they are written, for who hands them on to a controller that knows the network.
 
-use wayleave_contracts::Match;
+use wayleave_contracts::{ContractKind, Match};
 
 use super::list::{ContractField, WrittenList};
 use super::{Addressed, Scope, Terms, read_list};
-use crate::problem::InputErrors;
+use crate::problem::{InputErrors, Problems};
 use crate::source::Source;
 
 /// A contract as it is written: its keys and values are known, and what they mean was not looked at.
@@ -16,6 +16,26 @@ pub struct Written {
     pub route: Option<Vec<String>>,
     /// Which packets it is for.
     pub matching: Option<Match>,
+    /// What stands under the key of its kind, if it is not about latency.
+    pub body: Option<WrittenBody>,
+}
+
+/// What is written under `bandwidth`, `objective` or `bestEffort`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenBody {
+    /// What it is about.
+    pub kind: ContractKind,
+    /// What is written under each key that has one text.
+    pub texts: Vec<(&'static str, String)>,
+    /// The members, with their key: `hose` or `members`.
+    pub members: Option<(&'static str, Vec<String>)>,
+}
+
+impl WrittenBody {
+    /// What is written under a key.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.texts.iter().find(|(known, _)| *known == key).map(|(_, text)| text.as_str())
+    }
 }
 
 impl Written {
@@ -25,7 +45,7 @@ impl Written {
     }
 }
 
-/// Reads the same files as [`read_orders`](crate::read_orders), without a network: what does not fit one is found by who
+/// Reads the same files as [`read_orders_of_all_kinds`](crate::read_orders_of_all_kinds), without a network: what does not fit one is found by who
 /// has it.
 ///
 /// ```
@@ -39,7 +59,7 @@ impl Written {
 /// # Errors
 /// Everything that is wrong with the file, in order of place.
 pub fn read_written(source: &Source) -> Result<WrittenList, InputErrors> {
-    read_list(source, Addressed::default(), Scope::Tenant, &|terms: &Terms<'_>, problems| {
-        (!terms.refuse_body(problems)).then(|| terms.written())
+    read_list(source, Addressed::default(), Scope::Tenant, &|terms: &Terms<'_>, _: &mut Problems<'_>| {
+        Some(terms.written())
     })
 }

@@ -1,7 +1,7 @@
 //! Contracts in YAML, JSON and CSV: what they mean, where their fields are, and writing.
 
 use crate::common::{contracts, contracts_yaml, csv, star, terms};
-use wayleave_contracts::{Accounting, Contract, Excess};
+use wayleave_contracts::{Accounting, AnyContract, Between, Contract, Excess};
 use wayleave_formats::{ContractField, ProblemKind, Source, parse_builder, read_contracts, write_contracts};
 use wayleave_topology::{Hop, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -189,4 +189,37 @@ fn contracts_of_a_built_network_find_its_hosts() {
     let network = parse_builder("fat-tree:k=4,hosts=2").unwrap().network;
     let text = "name,from,to,rate,burst,deadline\na,h1,h16,1Mbit,1500B,2ms\n";
     assert!(read_contracts(&Source::new("a.CSV", text), &network).is_ok());
+}
+
+/// Rows with a minimum are pairs, others latency contracts; what one kind has is empty for the other.
+#[test]
+fn a_csv_has_latency_contracts_and_pairs() {
+    let text = "name,from,to,rate,burst,deadline,min,max,weight,within,tenant,priority\n\
+                ptp,h1,h2,1Mbit,1500B,2ms,,,,,,\n\
+                copy,h1,h9,,,,1Gbit,4Gbit,7,3ms,acme,80\n";
+    let list = wayleave_formats::read_contracts_of_all_kinds(&Source::new("c.csv", text), &star()).unwrap();
+    let [AnyContract::Latency(_), AnyContract::Bandwidth(copy)] = list.contracts() else { panic!("{list:?}") };
+    let host = |name: &str| star().find_node(name).unwrap();
+    assert_eq!(copy.between, Between::Pair(host("h1"), host("h9")));
+    assert_eq!((copy.min, copy.max), (Rate::from_gbit(1), Some(Rate::from_gbit(4))));
+    assert_eq!((copy.weight.unwrap().get(), copy.within), (7, Some(Time::from_millis(3))));
+    assert_eq!(copy.tenant.as_deref(), Some("acme"));
+    // Pairs alone need no column of latency contracts.
+    let alone = Source::new("p.csv", "name,from,to,min\na,h1,h2,1Mbit\n");
+    assert_eq!(wayleave_formats::read_contracts_of_all_kinds(&alone, &star()).unwrap().contracts().len(), 1);
+    let orders = wayleave_formats::read_orders_of_all_kinds(&alone, &star(), &star(), Default::default()).unwrap();
+    assert_eq!(orders.orders()[0].members().len(), 2);
+    let wrong = |text: &str| {
+        let source = Source::new("w.csv", text);
+        wayleave_formats::read_contracts_of_all_kinds(&source, &star()).unwrap_err().to_string()
+    };
+    let both = wrong("name,from,to,rate,burst,deadline,min\na,h1,h2,1Mbit,,,1Mbit\n");
+    assert!(both.contains("rate is a term of latency contracts"), "{both}");
+    let no_min = wrong("name,from,to,min,max\na,h1,h2,,1Mbit\n");
+    assert!(no_min.contains("\"min\" is empty"), "{no_min}");
+    let neither = wrong("name,from,to,rate,burst,deadline,min\na,h1,h2,,,,\n");
+    assert!(neither.contains("\"rate\" is empty"), "{neither}");
+    // Where only latency contracts are read, a pair is an error at its place.
+    let refused = read_contracts(&alone, &star()).unwrap_err().to_string();
+    assert!(refused.contains("about bandwidth"), "{refused}");
 }

@@ -32,8 +32,8 @@ fn events_keep_their_order_times_and_terms() {
         .events()
         .iter()
         .map(|event| match &event.action {
-            Action::Add(contract) => ("add", contract.name.as_str()),
-            Action::Change(contract) => ("change", contract.name.as_str()),
+            Action::Add(contract) => ("add", contract.name()),
+            Action::Change(contract) => ("change", contract.name()),
             Action::Release(name) => ("release", name.as_str()),
         })
         .collect();

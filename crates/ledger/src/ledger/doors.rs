@@ -7,7 +7,8 @@ use super::Ledger;
 use crate::port::Input;
 
 impl Ledger {
-    /// Lets nothing more into a link, because it is down or is to be emptied. What is reserved there stays.
+    /// Lets nothing more into a link, because it is down or is to be emptied. What is reserved there stays; what crosses its cuts is
+    /// spread over the other links, which may be more than these have ([`Ledger::keeps`]).
     pub fn close(&mut self, link: LinkId) {
         self.turn(link, true);
     }
@@ -23,12 +24,14 @@ impl Ledger {
     }
 
     fn turn(&mut self, link: LinkId, closed: bool) {
+        let widths = self.widths_around(link);
         let port = &mut self.ports[link.index()];
         port.closed = closed;
         // What searches remember of this link is true no longer.
         port.changes = port.changes.wrapping_add(1);
         port.releases = port.releases.wrapping_add(1);
         self.gates[link.index()] = port.gate();
+        self.spread_anew(&widths);
     }
 
     /// Whether every queue of a link that holds flows keeps its budget and its buffer: for whoever has filled a ledger without

@@ -81,7 +81,11 @@ impl Ledger {
 
     /// What can be promised to a class on a link beside everything that is.
     pub fn left_for(&self, link: LinkId, class: Class) -> Rate {
-        let Some(shares) = self.shares.as_ref().filter(|_| !self.is_closed(link)) else { return Rate::ZERO };
+        if self.is_closed(link) { Rate::ZERO } else { self.left_once_open(link, class) }
+    }
+
+    fn left_once_open(&self, link: LinkId, class: Class) -> Rate {
+        let Some(shares) = &self.shares else { return Rate::ZERO };
         let link_shares = &shares.links[link.index()];
         let port = self.port(link);
         let left = Rate::from_bits_per_second(u64::try_from(port.rate - port.reserved).unwrap_or(0));
@@ -117,12 +121,18 @@ impl Ledger {
     }
 
     fn link_denial(&self, change: Change, class: Class, is_timed: bool) -> Option<ShareDenial> {
+        if self.is_closed(change.link) {
+            return Some(ShareDenial::Closed(change.link));
+        }
+        self.open_link_denial(change, class, is_timed)
+    }
+
+    /// The same as if the link were not closed.
+    fn open_link_denial(&self, change: Change, class: Class, is_timed: bool) -> Option<ShareDenial> {
         let link = change.link;
         let shares = self.shares.as_ref()?;
-        if self.is_closed(link) {
-            return Some(ShareDenial::Closed(link));
-        }
-        let (asked, left) = (Rate::from_bits_per_second(change.after - change.before), self.left_for(link, class));
+        let (asked, left) =
+            (Rate::from_bits_per_second(change.after - change.before), self.left_once_open(link, class));
         if asked > left {
             return Some(ShareDenial::Rate { link, asked, left });
         }
@@ -138,9 +148,45 @@ impl Ledger {
     }
 
     /// Why a share does not fit; `None` if it does, or if the ledger holds none.
+    ///
+    /// A pair needs every link of its route. What is promised across cuts goes over the links that are open, so it needs one of each
+    /// cut in each direction; closed links have to have as much left as the others, so that nothing breaks when they are opened.
     pub fn share_denial(&self, share: &Share) -> Option<ShareDenial> {
         let (class, is_timed) = (share.class(), share.is_timed());
-        self.changes_by(share, true).into_iter().find_map(|change| self.link_denial(change, class, is_timed))
+        let changes = self.changes_by(share, true).into_iter();
+        if let Share::Pair { .. } = share {
+            return changes.into_iter().find_map(|change| self.link_denial(change, class, is_timed));
+        }
+        let parted = self.parted(share);
+        parted.or_else(|| changes.into_iter().find_map(|change| self.open_link_denial(change, class, is_timed)))
+    }
+
+    /// The same as if no link were closed: whether a share that has lost its route may keep what it had.
+    pub fn share_denial_once_open(&self, share: &Share) -> Option<ShareDenial> {
+        let (class, is_timed) = (share.class(), share.is_timed());
+        self.changes_by(share, true).into_iter().find_map(|change| self.open_link_denial(change, class, is_timed))
+    }
+
+    /// Whether closed links keep a share from what it is promised: a link of a pair's route, or all links of a cut in one direction.
+    pub fn is_parted(&self, share: &Share) -> bool {
+        match share {
+            Share::Pair { route, .. } => route.hops.iter().any(|hop| self.is_closed(hop.link)),
+            Share::Hose { .. } | Share::Objective { .. } => self.parted(share).is_some(),
+        }
+    }
+
+    /// A cut between members of which no link is open in some direction.
+    fn parted(&self, share: &Share) -> Option<ShareDenial> {
+        let (Share::Hose { members, .. } | Share::Objective { members, .. }) = share else { return None };
+        let shares = self.shares.as_ref()?;
+        let parting = shares.cuts.parting(members).into_iter();
+        let mut directions = parting.flat_map(|(cut, _)| [&shares.cut(cut).out, &shares.cut(cut).into]);
+        let closed = directions.find_map(|links| Some(*links.first().filter(|_| self.count_open(links) == 0)?));
+        closed.map(ShareDenial::Closed)
+    }
+
+    fn count_open(&self, links: &[LinkId]) -> usize {
+        links.iter().filter(|&&link| !self.is_closed(link)).count()
     }
 
     /// What a share that comes or goes changes on each link.
@@ -177,9 +223,38 @@ impl Ledger {
         cut.into_iter().flat_map(|cut| cut.out.iter().chain(&cut.into).copied())
     }
 
-    /// Over how many links what leaves a cut is spread.
+    /// Over how many links what leaves a cut is spread: those that are open.
     fn width(&self, cut: u32) -> usize {
-        self.shares.as_ref().map_or(1, |shares| shares.cut(cut).out.len().min(shares.cut(cut).into.len()))
+        let width = |shares: &Shares| self.count_open(&shares.cut(cut).out).min(self.count_open(&shares.cut(cut).into));
+        self.shares.as_deref().map_or(1, width)
+    }
+
+    /// After a link was closed or opened: what crosses its cuts is spread over the others, or over it as well.
+    pub(super) fn spread_anew(&mut self, widths: &[(u32, usize)]) {
+        for &(cut, before) in widths {
+            let after = self.width(cut);
+            let Some(shares) = self.shares.as_mut() else { return };
+            let load = &shares.loads[cut as usize];
+            let (before, after) = (load.on_each(before), load.on_each(after));
+            if before == after {
+                continue;
+            }
+            let links: Vec<LinkId> = self.links_of(cut).collect();
+            for link in links {
+                let Some(shares) = self.shares.as_mut() else { return };
+                let link_shares = &mut shares.links[link.index()];
+                link_shares.guaranteed = link_shares.guaranteed - before + after;
+                self.refresh_shares(link, after < before);
+            }
+        }
+    }
+
+    /// The cuts that a link belongs to, with how many of their links are open.
+    pub(super) fn widths_around(&self, link: LinkId) -> Vec<(u32, usize)> {
+        let Some(shares) = &self.shares else { return Vec::new() };
+        let cuts = (0u32..).zip(&shares.cuts.cuts);
+        let around = cuts.filter(|(_, cut)| cut.out.contains(&link) || cut.into.contains(&link));
+        around.map(|(cut, _)| (cut, self.width(cut))).collect()
     }
 
     /// Whether a hose over all paths of this network is proven: whatever leaves a cut spreads evenly, and no link of it is closed.
@@ -238,6 +313,11 @@ impl Ledger {
         held.filter_map(|(index, share)| Some((ShareId(index as u32), share.as_ref()?)))
     }
 
+    /// The links on which a share holds something, or would.
+    pub fn links_of_share(&self, share: &Share) -> Vec<LinkId> {
+        self.changes_by(share, true).into_iter().map(|change| change.link).collect()
+    }
+
     /// The shares that have something on a link.
     pub fn shares_on(&self, link: LinkId) -> Vec<ShareId> {
         let passes = |share: &Share| match share {
@@ -261,6 +341,7 @@ impl Ledger {
             }
         }
         for Change { link, before, after, pairs } in changes {
+            let Some(shares) = self.shares.as_mut() else { return };
             let link_shares = &mut shares.links[link.index()];
             let promised = match class {
                 Class::Objective => &mut link_shares.objective,
@@ -272,13 +353,20 @@ impl Ledger {
             } else {
                 (link_shares.timed, link_shares.pairs) = (link_shares.timed - timed, link_shares.pairs - pairs);
             }
-            let port = &mut self.ports[link.index()];
-            (port.shared, port.timed) = (link_shares.needed(), link_shares.timed > 0);
-            // What searches remember of this link is true no longer.
-            port.changes = port.changes.wrapping_add(1);
-            port.releases = port.releases.wrapping_add(u32::from(!comes));
-            self.gates[link.index()] = port.gate();
+            self.refresh_shares(link, !comes);
         }
+    }
+
+    /// What searches see of a link, after its shares have changed; whether something was taken back there.
+    fn refresh_shares(&mut self, link: LinkId, is_less: bool) {
+        let Some(shares) = &self.shares else { return };
+        let link_shares = &shares.links[link.index()];
+        let port = &mut self.ports[link.index()];
+        (port.shared, port.timed) = (link_shares.needed(), link_shares.timed > 0);
+        // What searches remember of this link is true no longer.
+        port.changes = port.changes.wrapping_add(1);
+        port.releases = port.releases.wrapping_add(u32::from(is_less));
+        self.gates[link.index()] = port.gate();
     }
 
     /// Whether the classes of a link keep what they were promised: for whoever has filled a ledger without asking.

@@ -88,23 +88,16 @@ impl Fabric {
         if !self.ledger().has_shares() {
             return Err(ShareRefusal::NoClasses);
         }
-        let is_timed = request.within.is_some();
-        let (share, budgets) = match &request.among {
+        let (min, is_timed) = (request.min, request.within.is_some());
+        let share = match &request.among {
             Among::Pair(from, to) => self.pair(ways, (*from, *to), request)?,
-            Among::Hose(members) => {
-                let budgets = self.ledger().hose_budget(members).unwrap_or(Time::ZERO);
-                let (min, members, spread) = (request.min, members.clone(), self.spread);
-                (Share::Hose { min, members, spread, is_timed }, budgets)
-            }
-            Among::Objective(members) => {
-                (Share::Objective { weight: request.min, members: members.clone() }, Time::ZERO)
-            }
+            Among::Hose(members) => Share::Hose { min, members: members.clone(), spread: self.spread, is_timed },
+            Among::Objective(members) => Share::Objective { weight: min, members: members.clone() },
         };
         if let Some(denial) = self.ledger().share_denial(&share) {
             return Err(self.refusal(&share, denial));
         }
-        let bound = request.within.map(|within| (within, self.bound(budgets, request)));
-        match bound {
+        match request.within.zip(self.bound(&share)) {
             Some((within, bound)) if bound > within => Err(ShareRefusal::TooSlow { bound, within }),
             bound => Ok((share, bound.map(|(_, bound)| bound))),
         }
@@ -112,15 +105,23 @@ impl Fabric {
 
     /// After so long a minimum is there: no packet waits longer than the budgets; what was sent before comes back within two round
     /// trips, and tokens within a period; and a minimum is whole packets, one for each receiver that a member may divide it among.
-    fn bound(&self, budgets: Time, request: &ShareRequest) -> Time {
-        let receivers = match &request.among {
-            Among::Pair(..) => 1,
-            Among::Hose(members) | Among::Objective(members) => (members.len() as u64).saturating_sub(1),
+    fn bound(&self, share: &Share) -> Option<Time> {
+        let ledger = self.ledger();
+        let (min, budgets, receivers) = match share {
+            Share::Pair { min, route, is_timed: true } => {
+                let budgets = route.hops.iter().filter_map(|hop| ledger.share_budget(hop.link)).map(Time::as_nanos);
+                (*min, Time::from_nanos(budgets.sum()), 1)
+            }
+            Share::Hose { min, members, is_timed: true, .. } => {
+                let budgets = ledger.hose_budget(members).unwrap_or(Time::ZERO);
+                (*min, budgets, (members.len() as u64).saturating_sub(1))
+            }
+            _ => return None,
         };
         let frames = Bytes::new(self.largest_frame.get().saturating_mul(receivers));
-        let packets = Amount::from(frames).time_at(request.min).unwrap_or(Time::MAX);
+        let packets = Amount::from(frames).time_at(min).unwrap_or(Time::MAX);
         let nanos = [budgets, self.round_trip, self.round_trip, self.token_period, packets].map(Time::as_nanos);
-        Time::from_nanos(nanos.into_iter().fold(0, u64::saturating_add))
+        Some(Time::from_nanos(nanos.into_iter().fold(0, u64::saturating_add)))
     }
 
     /// A pair on the shortest way with most room.
@@ -129,7 +130,7 @@ impl Fabric {
         ways: &mut Ways,
         (from, to): (NodeId, NodeId),
         request: &ShareRequest,
-    ) -> Result<(Share, Time), ShareRefusal> {
+    ) -> Result<Share, ShareRefusal> {
         let (ledger, is_timed) = (self.ledger(), request.within.is_some());
         let class = Class::Guaranteed;
         // A link whose delay is beyond its budget is as bad as one without room.
@@ -139,9 +140,8 @@ impl Fabric {
         let queue = ledger.network().classes().map_or(0, |classes| classes.queue_of(class));
         // A host queues its classes in memory, below the queues that the topology gives its port.
         let queue_of = |link| queue.min(ledger.network().queues(link).len().saturating_sub(1) as u8);
-        let budgets = links.iter().filter_map(|&link| ledger.share_budget(link)).map(Time::as_nanos).sum();
         let route = Route { hops: links.into_iter().map(|link| Hop { link, queue: queue_of(link) }).collect() };
-        Ok((Share::Pair { min: request.min, route, is_timed }, Time::from_nanos(budgets)))
+        Ok(Share::Pair { min: request.min, route, is_timed })
     }
 
     fn refusal(&self, share: &Share, denial: ShareDenial) -> ShareRefusal {
@@ -174,7 +174,7 @@ impl Fabric {
         Rate::from_bits_per_second(fits)
     }
 
-    fn certainty(&self, share: &Share) -> Certainty {
+    fn certainty_of(&self, share: &Share) -> Certainty {
         match share {
             Share::Hose { spread: Spread::OnePath, .. } => Certainty::Measured,
             Share::Hose { members, .. } if !self.ledger().spreads_evenly(members) => Certainty::Measured,
@@ -211,7 +211,7 @@ impl Admission for Fabric {
         let found = self.share(&mut ways, request);
         self.ways = ways;
         let (share, within) = found?;
-        let certainty = self.certainty(&share);
+        let certainty = self.certainty_of(&share);
         let route = if let Share::Pair { route, .. } = &share { Some(route.clone()) } else { None };
         let ledger = self.chameleon.placement_mut().ledger_mut();
         let share = ledger.reserve_share(share).ok_or(ShareRefusal::NoClasses)?;
@@ -220,6 +220,14 @@ impl Admission for Fabric {
 
     fn release_share(&mut self, share: ShareId) -> bool {
         self.chameleon.placement_mut().ledger_mut().release_share(share).is_some()
+    }
+
+    fn share_bound(&self, share: ShareId) -> Option<Time> {
+        self.ledger().share(share).and_then(|share| self.bound(share))
+    }
+
+    fn certainty(&self, share: ShareId) -> Option<Certainty> {
+        self.ledger().share(share).map(|share| self.certainty_of(share))
     }
 
     fn would_admit_share(&self, request: &ShareRequest) -> Result<(), ShareRefusal> {

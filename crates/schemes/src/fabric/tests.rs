@@ -73,7 +73,13 @@ fn hoses_are_proven_over_all_paths_and_measured_over_one() {
     let aggregation = network().links_to_switches(network().link(network().links_from(hosts(&[2])[0])[0]).to)[0];
     all.placement_mut().close(aggregation);
     assert_eq!(all.admit_share(&hose(&[5, 9], 100)).unwrap().certainty, Certainty::Proven, "not their cuts");
-    assert_eq!(all.admit_share(&hose(&[2, 9], 100)).unwrap_err().reason(), Reason::NoPath);
+    let measured = all.admit_share(&hose(&[2, 9], 100)).unwrap();
+    assert_eq!(measured.certainty, Certainty::Measured, "over the links that are left");
+    all.placement_mut().open(aggregation);
+    assert_eq!(all.certainty(measured.share), Some(Certainty::Proven));
+    let of_host = network().links_from(hosts(&[2])[0])[0];
+    all.placement_mut().close(of_host);
+    assert_eq!(all.admit_share(&hose(&[2, 9], 100)).unwrap_err(), ShareRefusal::Down { link: of_host });
 }
 
 /// 5.1 Gbit/s on a host's link: what would fit is said exactly.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wayleave_contracts::Order;
+use wayleave_contracts::AnyOrder;
 use wayleave_controller::{Check, Command, Effect, Mode, Reply, Role};
-use wayleave_formats::{Addressed, Source, read_orders};
+use wayleave_formats::{Addressed, Source, read_orders_of_all_kinds};
 use wayleave_protocol::decision::{Applied, ApplyReport};
 use wayleave_protocol::problem::{Code, Problem};
 
@@ -57,7 +57,7 @@ pub(crate) async fn apply(shared: Arc<Shared>, call: Call) -> Outcome {
 
 /// A list of which each contract counts for itself.
 struct List {
-    orders: std::vec::IntoIter<Order>,
+    orders: std::vec::IntoIter<AnyOrder>,
     items: Vec<Applied>,
     /// Who has asked: a tenant is told nothing of others.
     role: Role,
@@ -84,7 +84,7 @@ impl List {
 
 fn decide(
     executor: &mut Executor<'_>,
-    orders: Vec<Order>,
+    orders: Vec<AnyOrder>,
     mode: Mode,
     effect: Effect,
     role: &Role,
@@ -96,7 +96,7 @@ fn decide(
     Ok(applied.into_iter().map(|one| item(executor.controller, one, effect, role)).collect())
 }
 
-fn together(executor: &mut Executor<'_>, orders: Vec<Order>, mode: Mode, effect: Effect, role: &Role) -> Outcome {
+fn together(executor: &mut Executor<'_>, orders: Vec<AnyOrder>, mode: Mode, effect: Effect, role: &Role) -> Outcome {
     let items = decide(executor, orders, mode, effect, role)?;
     if mode == Mode::AllOrNothing
         && let Some(first) = items.iter().find(|item| is_cause(item))
@@ -121,7 +121,7 @@ fn report(items: Vec<Applied>, effect: Effect) -> Answer {
 }
 
 /// The contracts of a document, all of them the sender's.
-async fn read(shared: &Arc<Shared>, call: &Arc<Call>) -> Result<Vec<Order>, Box<Problem>> {
+async fn read(shared: &Arc<Shared>, call: &Arc<Call>) -> Result<Vec<AnyOrder>, Box<Problem>> {
     if call.body.len() <= SHORT_BYTES {
         return list(shared, call);
     }
@@ -133,13 +133,14 @@ async fn read(shared: &Arc<Shared>, call: &Arc<Call>) -> Result<Vec<Order>, Box<
     read.unwrap_or_else(|_| Err(problem(Code::Internal, "this list has found a mistake in the server")))
 }
 
-fn list(shared: &Shared, call: &Call) -> Result<Vec<Order>, Box<Problem>> {
+fn list(shared: &Shared, call: &Call) -> Result<Vec<AnyOrder>, Box<Problem>> {
     let tenant = call.tenant();
     let places = OnDisk { view: &shared.view, tenant };
     let source = Source::new("body", call.text()?);
     let given = Addressed { tenant: call.only_tenant(), name: None };
-    let list = read_orders(&source, shared.network(), &places, given).map_err(|errors| input_errors(&errors))?;
-    let orders: Vec<Order> = list.into_orders().into_iter().map(|order| owned(order, tenant)).collect();
+    let list = read_orders_of_all_kinds(&source, shared.network(), &places, given);
+    let list = list.map_err(|errors| input_errors(&errors))?;
+    let orders: Vec<AnyOrder> = list.into_orders().into_iter().map(|order| owned(order, tenant)).collect();
     if orders.is_empty() {
         return Err(invalid("spec.contracts", "the list is empty"));
     }

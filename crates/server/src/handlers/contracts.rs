@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::Order;
+use wayleave_contracts::AnyOrder;
 use wayleave_controller::{
-    self as controller, Command, Controller, Effect, Fault, Id, Mode, Outcome as Done, Reply, Role,
+    self as controller, Command, Controller, Effect, Fault, Grant, Id, Mode, Outcome as Done, Reply, Role,
 };
-use wayleave_formats::{Addressed, Places, Source, read_order};
+use wayleave_formats::{Addressed, Places, Source, read_order_of_any_kind};
 use wayleave_protocol::agent::Traffic;
+use wayleave_protocol::contract::Contract;
 use wayleave_protocol::decision::{Applied, Outcome as Became};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::NodeId;
@@ -46,22 +47,22 @@ impl Places for OnDisk<'_> {
 }
 
 /// The contract of the body.
-fn read(shared: &Shared, call: &Call, given: Addressed<'_>) -> Result<Order, Box<Problem>> {
+fn read(shared: &Shared, call: &Call, given: Addressed<'_>) -> Result<AnyOrder, Box<Problem>> {
     let tenant = call.tenant().to_owned();
     let places = OnDisk { view: &shared.view, tenant: &tenant };
     let source = Source::new("body", call.text()?);
-    let order = read_order(&source, shared.network(), &places, given).map_err(|errors| input_errors(&errors))?;
-    let order = owned(order, &tenant);
+    let order = read_order_of_any_kind(&source, shared.network(), &places, given);
+    let order = owned(order.map_err(|errors| input_errors(&errors))?, &tenant);
     reaches(shared, call, &order)?;
     Ok(order)
 }
 
 /// A tenant's contracts are between its VMs, or for all of its VMs on a host: a host where it has none is not its to name.
-pub(crate) fn reaches(shared: &Shared, call: &Call, order: &Order) -> Result<(), Box<Problem>> {
+pub(crate) fn reaches(shared: &Shared, call: &Call, order: &AnyOrder) -> Result<(), Box<Problem>> {
     let Role::Tenant { tenant } = call.role() else { return Ok(()) };
     let tables = shared.view.read();
-    for (field, name, host) in [("from", &order.from, order.contract.from), ("to", &order.to, order.contract.to)] {
-        let is_vm = tables.vms.contains_key(&Id::new(tenant.as_str(), name.as_str()));
+    for (field, name, host) in order.members() {
+        let is_vm = tables.vms.contains_key(&Id::new(tenant.as_str(), name));
         let is_there = || tables.vms_on.get(&host).is_some_and(|vms| vms.iter().any(|vm| vm.tenant == *tenant));
         if !is_vm && !is_there() {
             let detail = format!(
@@ -74,19 +75,19 @@ pub(crate) fn reaches(shared: &Shared, call: &Call, order: &Order) -> Result<(),
 }
 
 /// The tenant is always written in the contract, so that two spellings of one contract compare as equal.
-pub(crate) fn owned(mut order: Order, tenant: &str) -> Order {
-    order.contract.tenant.get_or_insert_with(|| tenant.to_owned());
+pub(crate) fn owned(mut order: AnyOrder, tenant: &str) -> AnyOrder {
+    order.or_tenant(tenant);
     order
 }
 
-fn id_of(order: &Order) -> Id {
-    Id::new(order.contract.tenant.as_deref().unwrap_or_default(), order.contract.name.as_str())
+fn id_of(order: &AnyOrder) -> Id {
+    Id::new(order.tenant().unwrap_or_default(), order.name())
 }
 
 pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
     let order = read(&shared, &call, Addressed { tenant: call.only_tenant(), name: None })?;
     if !sees(call.role(), &id_of(&order)) {
-        return Err(not_found("tenant", order.contract.tenant.as_deref().unwrap_or_default()));
+        return Err(not_found("tenant", order.tenant().unwrap_or_default()));
     }
     write(&shared, &call, order, Condition::Absent).await
 }
@@ -99,10 +100,17 @@ pub(crate) async fn put(shared: Arc<Shared>, call: Call) -> Outcome {
 
 /// The revision of a contract that was not deleted.
 fn revision(controller: &Controller, id: &Id) -> Option<u64> {
-    controller.grant(id).filter(|grant| !grant.is_ended()).map(|grant| grant.revision)
+    controller.standing(id).map(|(_, revision)| revision)
 }
 
-async fn write(shared: &Arc<Shared>, call: &Call, order: Order, condition: Condition) -> Outcome {
+/// The contract that has a name, of whatever kind.
+fn shape(controller: &Controller, id: &Id) -> Option<Contract> {
+    let flow = controller.grant(id).filter(|grant| !grant.is_ended());
+    let share = || controller.shared(id).map(|grant| render::shared(controller, grant));
+    flow.map(|grant| render::contract(controller, grant)).or_else(share)
+}
+
+async fn write(shared: &Arc<Shared>, call: &Call, order: AnyOrder, condition: Condition) -> Outcome {
     let creates = call.operation == "createContract";
     let effect = if call.is_dry_run() { Effect::DryRun } else { Effect::Commit };
     let repeat = if call.is_dry_run() { None } else { shared.repeat(call)? };
@@ -123,10 +131,10 @@ async fn write(shared: &Arc<Shared>, call: &Call, order: Order, condition: Condi
         }
         let done = applied.result.map_err(fault);
         let done = done.map_err(|problem| taken(problem, creates, "contract", &id.to_string()))?;
-        let Some(grant) = executor.controller.grant(&id) else {
+        let Some(shown) = shape(executor.controller, &id) else {
             return Err(problem(Code::Internal, "the contract is not there"));
         };
-        let answer = Answer::json(200, &render::contract(executor.controller, grant)).tagged(grant.revision);
+        let answer = Answer::json(200, &shown).tagged(shown.status.revision);
         Ok(written(done, answer, || format!("/v1/contracts/{id}")))
     };
     shared.submit_steps(call, repeat, Box::new(|executor| Step::Done(work(executor)))).await
@@ -165,9 +173,11 @@ pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
 pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
     let (id, role, form) = (call.id("contract")?, call.role().clone(), Form::of(&call.headers));
     let work = move |executor: &mut Executor<'_>| {
-        let Some(grant) = executor.controller.grant(&id).cloned() else {
-            return Err(not_found("contract", &id.to_string()));
-        };
+        let flow = executor.controller.grant(&id).cloned();
+        if let Some(grant) = executor.controller.shared(&id).filter(|_| flow.as_ref().is_none_or(Grant::is_ended)) {
+            return explain::shared(executor.controller, grant, &role, form);
+        }
+        let Some(grant) = flow else { return Err(not_found("contract", &id.to_string())) };
         explain::contract(executor.controller, &grant, &role, form)
     };
     shared.look_up(&call, work).await
@@ -176,7 +186,11 @@ pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
 pub(crate) async fn traffic(shared: Arc<Shared>, call: Call) -> Outcome {
     let (id, counted) = (call.id("contract")?, shared.counted.clone());
     let work = move |executor: &mut Executor<'_>| {
-        let Some(grant) = executor.controller.grant(&id) else { return Err(not_found("contract", &id.to_string())) };
+        let Some(grant) = executor.controller.grant(&id) else {
+            // Nobody counts what other kinds send.
+            let shared = executor.controller.shared(&id).ok_or_else(|| not_found("contract", &id.to_string()))?;
+            return Ok(Answer::json(200, &Traffic { serial: shared.serial, ..Traffic::default() }));
+        };
         let host = &executor.controller.network().node(grant.sender()).name;
         let none = Traffic { serial: grant.serial, ..Traffic::default() };
         Ok(Answer::json(200, &counted.of(host, grant.serial).unwrap_or(none)))
@@ -187,8 +201,11 @@ pub(crate) async fn traffic(shared: Arc<Shared>, call: Call) -> Outcome {
 /// What became of one contract of a list.
 pub(crate) fn item(controller: &Controller, applied: controller::Applied, effect: Effect, role: &Role) -> Applied {
     let controller::Applied { id, result, decision } = applied;
-    let grant = controller.grant(&id).filter(|_| effect == Effect::Commit && result.is_ok());
+    let grant = controller.grant(&id).filter(|grant| effect == Effect::Commit && result.is_ok() && !grant.is_ended());
     let (state, bound_ns) = grant.map(|grant| (grant.state, grant.bound.as_nanos())).unzip();
+    let share = controller.shared(&id).filter(|_| grant.is_none() && effect == Effect::Commit && result.is_ok());
+    let state = state.or_else(|| share.map(|grant| grant.state));
+    let certainty = share.and_then(|grant| grant.certainty).map(|certainty| certainty.name().to_owned());
     let (outcome, error) = match result {
         Ok(done) => (became(done), None),
         Err(Fault::Refused { decision, reason }) => {
@@ -202,7 +219,7 @@ pub(crate) fn item(controller: &Controller, applied: controller::Applied, effect
         }
         Err(other) => (Became::Refused, Some(*fault(other))),
     };
-    Applied { id: id.to_string(), outcome, state, bound_ns, decision, error }
+    Applied { id: id.to_string(), outcome, state, bound_ns, certainty, decision, error }
 }
 
 fn became(done: Done) -> Became {

@@ -68,6 +68,8 @@ pub(crate) fn link_shape(network: &Network, tables: &Tables, id: LinkId) -> Link
         reason,
         reserved_bps: figures.map_or(0, |figures| figures.reserved_bps),
         routes: figures.map_or(0, |figures| figures.routes),
+        guaranteed_bps: figures.and_then(|figures| Some(figures.promised_bps?.0)),
+        objective_bps: figures.and_then(|figures| Some(figures.promised_bps?.1)),
         queues: queue_shapes(network, tables, id),
     }
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use wayleave_controller::{
     self as controller, Change, Controller, ElementName, Fault, Grant, Id, Now, Role, Setup, Trouble,
 };
-use wayleave_formats::{Addressed, Places, Source, read_order};
+use wayleave_formats::{Addressed, Places, Source, read_order_of_any_kind};
+use wayleave_ledger::Share;
 use wayleave_protocol::problem::Problem;
 use wayleave_protocol::what_if::{Broken, Moved, Placed, Prospect, Question};
-use wayleave_topology::NodeId;
+use wayleave_topology::{NodeId, Route};
 use wayleave_units::Time;
 
 use crate::answer::{Answer, Outcome, fault, input_errors, invalid, not_found};
@@ -59,7 +60,7 @@ fn read(controller: &Controller, question: &Question) -> Result<controller::Ques
         let text = serde_json::to_string(spec).unwrap_or_default();
         let source = Source::new("contract", text);
         let places = Forked(controller);
-        let read = read_order(&source, controller.network(), &places, Addressed::default());
+        let read = read_order_of_any_kind(&source, controller.network(), &places, Addressed::default());
         let mut order = read.map_err(|errors| {
             let mut problem = input_errors(&errors);
             problem.detail =
@@ -68,7 +69,7 @@ fn read(controller: &Controller, question: &Question) -> Result<controller::Ques
             problem.errors.iter_mut().for_each(|error| (error.line, error.column) = (None, None));
             problem
         })?;
-        order.contract.tenant.get_or_insert_with(|| controller::DEFAULT_TENANT.to_owned());
+        order.or_tenant(controller::DEFAULT_TENANT);
         Ok(order)
     };
     Ok(controller::Question {
@@ -112,18 +113,29 @@ fn shape(controller: &Controller, prospect: controller::Prospect) -> Prospect {
 }
 
 fn moved(controller: &Controller, id: Id) -> Moved {
-    let grant = controller.grant(&id);
+    let grant = controller.grant(&id).filter(|grant| !grant.is_ended());
     let link = |hop: &wayleave_topology::Hop| controller.network().link(hop.link).name.clone();
-    let routes = grant.map(|grant| controller.routes(grant)).unwrap_or_default();
+    let links = |route: &Route| route.hops.iter().map(link).collect::<Vec<_>>();
+    let share = controller.shared(&id).filter(|_| grant.is_none());
+    let routes = match share.and_then(|grant| controller.share_of(grant)) {
+        Some(Share::Pair { route, .. }) => vec![links(route)],
+        Some(_) => Vec::new(),
+        None => {
+            grant.map(|grant| controller.routes(grant)).unwrap_or_default().iter().map(|(_, one)| links(one)).collect()
+        }
+    };
     Moved {
         id: id.to_string(),
-        bound_ns: grant.map_or(0, |grant| grant.bound.as_nanos()),
-        routes: routes.iter().map(|(_, route)| route.hops.iter().map(link).collect()).collect(),
+        bound_ns: grant.map(|grant| grant.bound.as_nanos()),
+        certainty: share.and_then(|grant| grant.certainty).map(|certainty| certainty.name().to_owned()),
+        routes,
     }
 }
 
 fn degraded(controller: &Controller, id: &Id) -> Broken {
-    let trouble = controller.grant(id).and_then(|grant: &Grant| grant.trouble.clone());
+    let flow = controller.grant(id).filter(|grant: &&Grant| !grant.is_ended());
+    let trouble = flow.map(|grant| grant.trouble.clone()).or_else(|| Some(controller.shared(id)?.trouble.clone()));
+    let trouble = trouble.flatten();
     let (reason, message) = match trouble {
         Some(Trouble::Failed { element, why, .. }) => {
             (why.clone(), format!("{element} is down, and there is no other route ({why})"))

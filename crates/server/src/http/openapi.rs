@@ -41,6 +41,31 @@ pub fn document() -> String {
     text
 }
 
+/// A contract as it is asked for is of one kind, each with keys of its own.
+fn contract_kinds(schemas: &mut Value) {
+    const BODIES: [(&str, &str); 3] = [
+        ("BandwidthContractSpec", "bandwidth"),
+        ("ObjectiveContractSpec", "objective"),
+        ("BestEffortContractSpec", "bestEffort"),
+    ];
+    const OF_ALL: [&str; 5] = ["name", "tenant", "priority", "starts", "ends"];
+    let whole = schemas["ContractSpec"].clone();
+    let kind = |required: &[&str], has: &dyn Fn(&str) -> bool| {
+        let properties = whole["properties"].as_object().into_iter().flatten();
+        let properties: Map<String, Value> =
+            properties.filter(|(key, _)| has(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
+        json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false })
+    };
+    let is_body = |key: &str| BODIES.iter().any(|(_, body)| *body == key);
+    schemas["LatencyContractSpec"] = kind(&["from", "to", "rate", "burst", "deadline"], &|key| !is_body(key));
+    for (name, body) in BODIES {
+        schemas[name] = kind(&[body], &|key| key == body || OF_ALL.contains(&key));
+    }
+    let names = std::iter::once("LatencyContractSpec").chain(BODIES.map(|(name, _)| name));
+    let references: Vec<Value> = names.map(|name| json!({ "$ref": format!("#/components/schemas/{name}") })).collect();
+    schemas["ContractSpec"] = json!({ "description": whole["description"], "oneOf": references });
+}
+
 /// All types, and how one shows who one is.
 fn components() -> Value {
     macro_rules! schemas {
@@ -57,12 +82,16 @@ fn components() -> Value {
         agent::SessionSpec,
         agent::Traffic,
         agent::Work,
+        contract::BandwidthSpec,
+        contract::BestEffortSpec,
         contract::Contract,
         contract::ContractSpec,
         contract::ContractStatus,
         contract::Hop,
+        contract::Kind,
         contract::Late,
         contract::Match,
+        contract::ObjectiveSpec,
         contract::Route,
         contract::State,
         agent::Neighbour,
@@ -109,9 +138,10 @@ fn components() -> Value {
     );
     let mut value = serde_json::to_value(components).unwrap_or_default();
     schema::merge(&mut value["schemas"]);
-    for name in ["ContractSpec", "Match"] {
+    for name in ["ContractSpec", "Match", "BandwidthSpec", "ObjectiveSpec", "BestEffortSpec"] {
         schema::without_null(&mut value["schemas"][name]);
     }
+    contract_kinds(&mut value["schemas"]);
     value["schemas"]["ContractsDocument"] = json!({
         "type": "object",
         "description": "A document of kind Contracts, as `wayleave plan -f` reads it",

@@ -12,10 +12,13 @@ use tokio::net::TcpListener;
 use wayleave_controller::{Setup, Southbound, Timing};
 use wayleave_ledger::Model;
 use wayleave_schemes::chameleon::{Chameleon, Params};
+use wayleave_schemes::fabric::{Fabric, Settings};
 use wayleave_server::disk::{Disk, Memory};
 use wayleave_server::secret::Secret;
 use wayleave_server::{Limits, Options, Server};
-use wayleave_topology::builders::{FatTree, build};
+use wayleave_topology::Classes;
+use wayleave_topology::builders::{Cabling, FatTree, build};
+use wayleave_units::Rate;
 
 /// A directory that is removed at the end.
 pub(crate) struct Scratch(pub(crate) PathBuf);
@@ -61,6 +64,17 @@ pub(crate) fn setup(southbound: Southbound) -> Setup {
         southbound,
         timing: Timing::default(),
     }
+}
+
+/// The same network at 10 Gbit/s with queues that are divided among classes, and the scheme that admits contracts of every kind.
+pub(crate) fn classed(southbound: Southbound) -> Setup {
+    let cabling = Cabling { rate: Rate::from_gbit(10), ..Cabling::default() };
+    let network = build::fat_tree(&FatTree { cabling, ..FatTree::default() }).unwrap();
+    let network = Arc::new(network.with_classes(Classes::default()).unwrap());
+    let of = network.clone();
+    let make =
+        move || Fabric::new(of.clone(), Model::default(), Params::default(), &Settings::default()).unwrap().into();
+    Setup { scheme: Arc::new(make), network, ..setup(southbound) }
 }
 
 pub(crate) fn options(disk: Box<dyn Disk>, directory: &Path, southbound: Southbound) -> Options {

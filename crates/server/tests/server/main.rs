@@ -9,6 +9,7 @@ mod contracts;
 mod disk;
 mod events;
 mod http;
+mod kinds;
 mod logs;
 mod objects;
 mod openapi;

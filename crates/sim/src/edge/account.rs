@@ -69,7 +69,7 @@ pub struct SharingOutcome {
     /// What tunnels carried, in the order in which their pairs were forgotten; the last are those that were open at the
     /// end. Counted from the start of the run.
     pub tunnels: Vec<TunnelOutcome>,
-    /// The most that pairs with windows had in flight on each link, if promises are recorded. Links of which that is nothing are left out.
+    /// The most that pairs with windows and minima had in flight on each link, if promises are recorded. Links of which that is nothing are left out.
     pub in_flight: Vec<(LinkId, Bytes)>,
     /// What pairs carried along which path, if promises are recorded.
     pub carried: Vec<Carried>,

@@ -25,6 +25,10 @@ impl Edges {
     pub(crate) fn note_flight(&mut self, slot: PairSlot, path: u8, sent: u64, fabric: &Fabric) {
         if let Some(promises) = &mut self.promises {
             let Some(pair) = self.pairs.get(slot as usize) else { return };
+            // Others have windows as well (SCC), which no bound of the guaranteed class counts.
+            if !promises.is_guaranteed(pair.to_place) {
+                return;
+            }
             let way = (slot, pair.epoch, path);
             promises.sent(way, sent, || fabric.links_along(&pair.forth, u32::from(path)));
         }

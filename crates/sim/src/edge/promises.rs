@@ -76,6 +76,11 @@ impl Promises {
         }
     }
 
+    /// Whether a class is guaranteed a minimum at an edge.
+    pub(super) fn is_guaranteed(&self, place: u32) -> bool {
+        self.receivers.get(place as usize).is_some_and(|(_, lag)| lag.is_some())
+    }
+
     /// A packet leaves, with which a pair has sent so much along a path.
     pub(super) fn sent(&mut self, way: Way, sent: u64, links: impl FnOnce() -> Vec<u32>) {
         let flight = self.flights.entry(way).or_insert_with(|| Flight { links: links(), ..Flight::default() });

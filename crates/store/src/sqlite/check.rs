@@ -68,7 +68,7 @@ pub(super) fn examine(path: &Path) -> Result<Option<Examined>, StoreError> {
     }
     let mut database = Database::open(path)?;
     match database.identity()? {
-        (APPLICATION, VERSION) => {}
+        (APPLICATION, 1..=VERSION) => {}
         (APPLICATION, found) => return Err(StoreError::Future { path: path.to_owned(), found, known: VERSION }),
         (other, _) => return Err(foreign(path, other)),
     }

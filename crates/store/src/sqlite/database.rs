@@ -12,8 +12,13 @@ use crate::{Change, Holder, Kind, Record, StoreError};
 
 /// `application_id` in the header of the file: "WLwl".
 pub(super) const APPLICATION: u32 = 0x574c_776c;
-/// `user_version` in the header of the file: the version of the tables.
-pub(super) const VERSION: u32 = 1;
+/// `user_version` in the header of the file: the version of what is in it, of which this is the latest.
+pub(super) const VERSION: u32 = 2;
+/// The version of a ledger that has no record of a later kind. Its tables are the same, and programs that know no other can open it.
+const FIRST_VERSION: u32 = 1;
+/// The kinds of records that came with version 2. A program that does not know a kind leaves its records out, and promises what they hold
+/// to others: so the first commit with one makes the ledger one of version 2, which older programs refuse.
+const SINCE_SECOND: [&str; 1] = ["shared"];
 
 /// The tables. There is no index by kind and key: [`Index`] is in memory, made of the rows.
 const TABLES: &str = "
@@ -32,6 +37,8 @@ pub(super) struct Database {
     connection: Connection,
     path: PathBuf,
     index: Index,
+    /// Whether records of all kinds may be in it.
+    is_latest: bool,
     /// Memory in which checksums are computed.
     scratch: Vec<u8>,
 }
@@ -59,7 +66,7 @@ impl Database {
         self.connection.pragma_update(None, "synchronous", "EXTRA")?;
         let transaction = self.connection.transaction()?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
-        transaction.pragma_update(None, "user_version", VERSION)?;
+        transaction.pragma_update(None, "user_version", FIRST_VERSION)?;
         transaction.execute_batch(TABLES)?;
         let ledger: [u8; 16] = transaction.query_row("SELECT randomblob(16)", [], |row| row.get(0))?;
         let mark = Mark { ledger: u128::from_le_bytes(ledger), sequence: 0, digest: Digest::default() };
@@ -98,7 +105,8 @@ impl Database {
             Ok(connection)
         };
         let connection = open().map_err(|error| sqlite(path, "opening", &error))?;
-        Ok(Self { connection, path: path.to_owned(), index: Index::default(), scratch: Vec::new() })
+        let (index, scratch) = (Index::default(), Vec::new());
+        Ok(Self { connection, path: path.to_owned(), index, is_latest: false, scratch })
     }
 
     fn configure(&self) -> rusqlite::Result<()> {
@@ -167,7 +175,7 @@ impl Database {
     }
 
     fn try_read(&mut self, found: &mut Found, faults: &mut Vec<StoreError>) -> rusqlite::Result<()> {
-        let Self { connection, path, index, scratch } = self;
+        let Self { connection, path, index, scratch, .. } = self;
         found.mark = state(connection)?;
         found.records.reserve(found.mark.map_or(0, |mark| mark.digest.records.min(1 << 20) as usize));
         let mut statement = connection.prepare("SELECT kind, key, body, sum, row FROM records ORDER BY row")?;
@@ -207,14 +215,20 @@ impl Database {
     }
 
     fn try_commit(&mut self, before: Mark, changes: &[Change]) -> rusqlite::Result<Mark> {
-        let Self { connection, index, scratch, .. } = self;
+        let Self { connection, index, scratch, is_latest, .. } = self;
         let transaction = connection.transaction()?;
+        let is_later = |change: &Change| matches!(change, Change::Put(record) if SINCE_SECOND.contains(&&*record.kind));
+        let steps_up = !*is_latest && changes.iter().any(is_later);
+        if steps_up {
+            transaction.pragma_update(None, "user_version", VERSION)?;
+        }
         let mut mark = Mark { sequence: before.sequence + 1, ..before };
         for change in changes {
             apply(&transaction, change, index, &mut mark.digest, scratch)?;
         }
         put_state(&transaction, mark)?;
         transaction.commit()?;
+        *is_latest |= steps_up;
         Ok(mark)
     }
 

@@ -117,7 +117,31 @@ fn a_later_format_is_refused_with_both_versions() {
     other.pragma_update(None, "user_version", 9).unwrap();
     drop(other);
     let error = refused(&scratch);
-    assert!(error.contains("has format 9") && error.contains("knows 1"), "{error}");
+    assert!(error.contains("has format 9") && error.contains("knows 2"), "{error}");
+}
+
+/// A program that knows format 1 would leave records of later kinds out: it has to refuse a ledger that has one, and only such a ledger.
+#[test]
+fn the_first_record_of_a_later_kind_makes_the_format_a_later_one() {
+    let scratch = Scratch::filled(3);
+    let format = || -> u32 {
+        let other = rusqlite::Connection::open(scratch.ledger()).unwrap();
+        other.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+    };
+    let (mut store, _) = open(&scratch.ledger());
+    store.commit(&[Change::delete("shared", "1"), Change::Put(Record::new("contract", "1", "{}"))]).unwrap();
+    store.close().unwrap();
+    assert_eq!(format(), 1, "as it was");
+    let (mut store, records) = open(&scratch.ledger());
+    assert_eq!(records.len(), 4);
+    store.commit(&[Change::Put(Record::new("shared", "2", "{}"))]).unwrap();
+    store.commit(&[Change::delete("shared", "2")]).unwrap();
+    let copy = scratch.path("copy.db");
+    store.backup(&copy).unwrap();
+    store.close().unwrap();
+    assert_eq!(format(), 2);
+    assert_eq!(open(&scratch.ledger()).1.len(), 4);
+    assert_eq!(open(&copy).1.len(), 4);
 }
 
 #[test]

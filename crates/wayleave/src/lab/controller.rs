@@ -93,7 +93,7 @@ impl Operator for LabController {
                 serial: status.serial,
                 state: word(&status.state),
                 reason: status.reason,
-                bound: Time::from_nanos(status.bound_ns),
+                bound: Time::from_nanos(status.bound_ns.unwrap_or_default()),
                 routes: status.routes.iter().map(hops).collect(),
             }
         };

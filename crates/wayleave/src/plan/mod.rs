@@ -14,10 +14,12 @@ mod table;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
-use wayleave_contracts::Contract;
-use wayleave_explain::{Decided, EventKind, GivenAway, RequestShape, sentences, shapes};
+use wayleave_contracts::{AnyContract, Contract};
+use wayleave_explain::{
+    Decided, DecidedShare, EventKind, GivenAway, RequestShape, ShareShape, sentences, shapes, share_refusal,
+};
 use wayleave_ledger::Model;
-use wayleave_roles::{Decision, Refusal};
+use wayleave_roles::{Decision, Refusal, ShareDecision, ShareRefusal};
 use wayleave_units::Time;
 
 use crate::contracts::Contracts;
@@ -124,6 +126,15 @@ pub enum What {
         /// Among events, which and when.
         event: Option<(EventKind, Time)>,
     },
+    /// It was asked for, and is about something else than latency.
+    DecidedShare {
+        /// Its terms.
+        contract: Box<AnyContract>,
+        /// Its share; nothing for best effort; or what stood in its way.
+        decision: Result<Option<ShareDecision>, ShareRefusal>,
+        /// For a refusal: the reason as a sentence.
+        reason: Option<String>,
+    },
     /// It ended.
     Released {
         /// When.
@@ -134,11 +145,11 @@ pub enum What {
 }
 
 impl Entry {
-    /// The decision; `None` for the end of a contract.
+    /// The decision; `None` for the end of a contract, and for contracts of other kinds than latency.
     pub fn decision(&self) -> Option<&Result<Decision, Refusal>> {
         match &self.what {
             What::Decided { decision, .. } => Some(decision),
-            What::Released { .. } => None,
+            What::DecidedShare { .. } | What::Released { .. } => None,
         }
     }
 }
@@ -161,6 +172,15 @@ impl Sink for Entries {
         self.history.decided(session, decided)
     }
 
+    fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
+        let reason = decided.decision.as_ref().err().map(|refusal| share_refusal(&session.network, refusal));
+        let document = to_raw_value(&ShareShape::of(&session.network, decided))?;
+        let (contract, decision) = (Box::new(decided.contract.clone()), decided.decision.clone());
+        let what = What::DecidedShare { contract, decision, reason };
+        self.entries.push(Entry { name: decided.contract.name().to_owned(), what, document });
+        self.history.decided_share(session, decided)
+    }
+
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
         let document = to_raw_value(&json::ReleaseShape::of(released))?;
         let what = What::Released { at: released.at, held_until: released.held_until };
@@ -170,7 +190,7 @@ impl Sink for Entries {
 }
 
 impl Plan {
-    /// What was admitted, in the order of the requests.
+    /// The latency contracts that were admitted, in the order of the requests.
     pub fn admitted(&self) -> impl Iterator<Item = (&str, &Decision)> {
         self.entries.iter().filter_map(|entry| Some((entry.name.as_str(), entry.decision()?.as_ref().ok()?)))
     }
@@ -178,7 +198,9 @@ impl Plan {
     /// What was refused, with the reason as a sentence.
     pub fn refused(&self) -> impl Iterator<Item = (&str, &str)> {
         self.entries.iter().filter_map(|entry| match &entry.what {
-            What::Decided { reason: Some(reason), .. } => Some((entry.name.as_str(), reason.as_str())),
+            What::Decided { reason: Some(reason), .. } | What::DecidedShare { reason: Some(reason), .. } => {
+                Some((entry.name.as_str(), reason.as_str()))
+            }
             _ => None,
         })
     }

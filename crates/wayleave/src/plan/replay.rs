@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use wayleave_contracts::{Action, Contract};
+use wayleave_contracts::{Action, AnyContract, Contract};
 use wayleave_explain::{Decided, DecidedShare, EventKind, sentences};
 use wayleave_formats::EventList;
 use wayleave_roles::{Admission, ShareRefusal};
-use wayleave_schemes::standing::Standing;
-use wayleave_topology::FlowId;
+use wayleave_schemes::standing::Standing as _;
+use wayleave_topology::{FlowId, ShareId};
 use wayleave_units::Time;
 
 use super::sink::{Hold, Outcome, Sink, Watch};
@@ -33,7 +33,7 @@ pub(super) fn contracts(
         let Some(contract) = any.as_latency() else {
             let (decision, time) = session.admit_share(any);
             summary.count_share(decision.as_ref().err().map(ShareRefusal::reason), time);
-            sink.decided_share(session, &DecidedShare { contract: any, decision: &decision })?;
+            sink.decided_share(session, &DecidedShare { contract: any, decision: &decision, event: None })?;
             watch.items(number, total);
             continue;
         };
@@ -65,12 +65,20 @@ fn decided(
     sink.decided(session, &Decided { contract, decision, starts: Some(starts), event, keeps_old_terms })
 }
 
+/// What an admitted contract holds.
+#[derive(Clone, Copy)]
+enum Standing {
+    Flow(FlowId),
+    /// Nothing for best effort.
+    Share(Option<ShareId>),
+}
+
 /// Contracts that come, change and go.
 pub(super) struct Replay<'a> {
     session: &'a mut Session,
     hold: Hold,
     /// Who is admitted.
-    standing: HashMap<&'a str, FlowId>,
+    standing: HashMap<&'a str, Standing>,
     /// Ended flows that are still held, by the time at which they are freed.
     due: BTreeSet<(Time, FlowId)>,
 }
@@ -108,6 +116,11 @@ impl<'a> Replay<'a> {
                 Action::Add(contract) => (contract, EventKind::Add),
                 Action::Change(contract) => (contract, EventKind::Change),
             };
+            let Some(contract) = contract.as_latency() else {
+                self.share(contract, (kind, event.at), &mut summary, sink)?;
+                watch.items(index + 1, total);
+                continue;
+            };
             let (verdict, had_terms) = self.place(contract);
             summary.count(&verdict);
             if let Some((field, message)) = finding(self.session, contract, &verdict) {
@@ -131,7 +144,15 @@ impl<'a> Replay<'a> {
     }
 
     fn release(&mut self, name: &'a str, now: Time) -> Released<'a> {
-        let held_until = self.standing.remove(name).map(|flow| {
+        let held_until = self.standing.remove(name).map(|standing| {
+            let flow = match standing {
+                Standing::Flow(flow) => flow,
+                Standing::Share(share) => {
+                    // Nothing of the classes below delays a latency contract by more than the frame that is always counted.
+                    share.into_iter().for_each(|share| _ = self.session.scheme.release_share(share));
+                    return now;
+                }
+            };
             let due = now + self.in_flight(flow);
             // What is held for its last packets must not be moved.
             if let Some(placement) = self.session.scheme.queues_mut() {
@@ -153,12 +174,36 @@ impl<'a> Replay<'a> {
     /// Admits a contract, or gives it new terms if it is there; and whether it had terms before. A change of a
     /// contract that was refused asks for it again.
     fn place(&mut self, contract: &'a Contract) -> (Verdict, bool) {
-        let old = self.standing.get(contract.name.as_str()).copied();
+        let flow = |standing: &Standing| if let Standing::Flow(flow) = *standing { Some(flow) } else { None };
+        let old = self.standing.get(contract.name.as_str()).and_then(flow);
         let changed = old.and_then(|flow| self.session.change(flow, contract));
         let verdict = changed.unwrap_or_else(|| self.session.admit(contract));
         if let Ok(decision) = &verdict.decision {
-            self.standing.insert(&contract.name, decision.flow);
+            self.standing.insert(&contract.name, Standing::Flow(decision.flow));
         }
         (verdict, old.is_some())
+    }
+
+    /// The same for a contract of another kind.
+    fn share(
+        &mut self,
+        contract: &'a AnyContract,
+        event: (EventKind, Time),
+        summary: &mut Summary,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        let share = |standing: &Standing| if let Standing::Share(share) = *standing { share } else { None };
+        let old = self.standing.get(contract.name()).and_then(share);
+        let (decision, time, kept) = self.session.change_share(old, contract);
+        summary.count_share(decision.as_ref().err().map(ShareRefusal::reason), time);
+        match &decision {
+            Ok(decision) => {
+                let share = decision.as_ref().map(|decision| decision.share);
+                self.standing.insert(contract.name(), Standing::Share(share));
+            }
+            Err(_) if kept.is_some() => drop(self.standing.insert(contract.name(), Standing::Share(kept))),
+            Err(_) => {}
+        }
+        sink.decided_share(self.session, &DecidedShare { contract, decision: &decision, event: Some(event) })
     }
 }

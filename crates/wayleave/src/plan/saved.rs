@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use wayleave_contracts::Contract;
-use wayleave_explain::{Before, Decided, RequestShape};
+use wayleave_explain::{Before, Decided, DecidedShare, RequestShape, ShareShape};
 use wayleave_formats::Source;
 use wayleave_ledger::Ledger;
 use wayleave_schemes::standing::Standing;
@@ -164,8 +164,17 @@ impl<'a> SavedPlan<'a> {
         }
         let mut before = Before { admitted: 0, refused: 0 };
         let mut flows = HashMap::with_capacity(there);
-        let asked = contracts.iter().take_while(|(place, _)| Some(*place) != until);
-        for (done, ((_, contract), request)) in (1..).zip(asked.zip(&self.requests)) {
+        let asked = contracts.all().take_while(|(place, _)| Some(*place) != until);
+        for (done, ((_, any), request)) in (1..).zip(asked.zip(&self.requests)) {
+            let Some(contract) = any.as_latency() else {
+                let (decision, _) = session.admit_share(any);
+                let decided = DecidedShare { contract: any, decision: &decision, event: None };
+                self.same_share(session, request, &decided)?;
+                let count = if decision.is_ok() { &mut before.admitted } else { &mut before.refused };
+                *count += 1;
+                progress.step(Step::Items { done, total: there as u64 });
+                continue;
+            };
             let flow = self.put(session, contract, request, &flows).map_err(|what| self.located(request, &what))?;
             match flow {
                 Some(flow) => {
@@ -208,10 +217,11 @@ impl<'a> SavedPlan<'a> {
         place: ContractIndex,
         verdict: &Verdict,
     ) -> Result<(), Error> {
-        let Some(((_, contract), request)) = contracts.iter().zip(&self.requests).find(|((at, _), _)| *at == place)
+        let Some(((_, contract), request)) = contracts.all().zip(&self.requests).find(|((at, _), _)| *at == place)
         else {
             return Ok(());
         };
+        let Some(contract) = contract.as_latency() else { return Ok(()) };
         let decided = Decided {
             contract,
             decision: &verdict.decision,
@@ -224,6 +234,32 @@ impl<'a> SavedPlan<'a> {
         compare("its", &value(request.get())?, &value(&here)?, &mut differences);
         let Some(first) = differences.first() else { return Ok(()) };
         let what = format!("deciding \"{}\" after all before it says something else, {first}: {AGAIN}", contract.name);
+        Err(self.located(request, &what))
+    }
+
+    /// The same of a contract of another kind.
+    ///
+    /// # Errors
+    /// If the plan says anything else.
+    pub fn confirm_share(
+        &self,
+        session: &Session,
+        contracts: &Contracts,
+        place: ContractIndex,
+        decided: &DecidedShare<'_>,
+    ) -> Result<(), Error> {
+        let request = contracts.all().zip(&self.requests).find(|((at, _), _)| *at == place);
+        request.map_or(Ok(()), |(_, request)| self.same_share(session, request, decided))
+    }
+
+    /// A share costs no search, so it is decided again, and has to become what the plan says.
+    fn same_share(&self, session: &Session, request: &RawValue, decided: &DecidedShare<'_>) -> Result<(), Error> {
+        let here = serde_json::to_string(&ShareShape::of(&session.network, decided))?;
+        let mut differences = Vec::new();
+        compare("its", &value(request.get())?, &value(&here)?, &mut differences);
+        let Some(first) = differences.first() else { return Ok(()) };
+        let name = decided.contract.name();
+        let what = format!("deciding \"{name}\" after all before it says something else, {first}: {AGAIN}");
         Err(self.located(request, &what))
     }
 

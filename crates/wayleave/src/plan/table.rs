@@ -78,9 +78,7 @@ impl RequestTable {
                 (refusal.reason().code(), "-".to_owned(), detail)
             }
         };
-        let event = decided.event.map_or_else(String::new, |(kind, at)| {
-            format!("{at} {}", if kind == EventKind::Add { "add" } else { "change" })
-        });
+        let event = event(decided.event);
         let (from, to) = (sentences::name(network, contract.from), sentences::name(network, contract.to));
         let (name, ends) = (shortened(&contract.name), format!("{} -> {}", shortened(from), shortened(to)));
         let bound = format!("{bound} / {}", deadline.down());
@@ -106,7 +104,7 @@ impl RequestTable {
             _ => String::new(),
         };
         self.rows.push(Row {
-            event: String::new(),
+            event: event(decided.event),
             name: shortened(decided.contract.name()),
             ends: decided.ends(&session.network),
             decision,
@@ -200,6 +198,12 @@ impl Sink for RequestTable {
         self.release(released);
         Ok(())
     }
+}
+
+/// Among events, when what happened.
+fn event(event: Option<(EventKind, Time)>) -> String {
+    let said = |(kind, at)| format!("{at} {}", if kind == EventKind::Add { "add" } else { "change" });
+    event.map(said).unwrap_or_default()
 }
 
 /// A name that leaves room for other columns.

@@ -1,7 +1,8 @@
 //! Contracts of files, as a controller is asked for them.
 
-use wayleave_formats::{API_VERSION, ContractField, Source, Written, WrittenList, read_written};
-use wayleave_protocol::contract::{ContractSpec, Match, Protocol};
+use wayleave_contracts::ContractKind;
+use wayleave_formats::{API_VERSION, ContractField, Source, Written, WrittenBody, WrittenList, read_written};
+use wayleave_protocol::contract::{BandwidthSpec, BestEffortSpec, ContractSpec, Match, ObjectiveSpec, Protocol};
 use wayleave_protocol::problem::Problem;
 
 use super::trouble::{Trouble, in_file};
@@ -66,17 +67,17 @@ pub fn read(source: &Source) -> Result<Vec<ContractSpec>, Error> {
 
 fn spec(written: &Written) -> ContractSpec {
     let text = |field| written.text(field).map(str::to_owned);
-    let must = |field| text(field).unwrap_or_default();
+    let body = |kind| written.body.as_ref().filter(|body| body.kind == kind);
     // A number that is none goes as one that nobody accepts, so that it is the controller who says what is expected.
     let number = |field| text(field).map(|text| text.parse::<u32>().unwrap_or(u32::MAX));
     ContractSpec {
         name: text(ContractField::Name),
         tenant: text(ContractField::Tenant),
-        from: must(ContractField::From),
-        to: must(ContractField::To),
-        rate: must(ContractField::Rate),
-        burst: must(ContractField::Burst),
-        deadline: must(ContractField::Deadline),
+        from: text(ContractField::From),
+        to: text(ContractField::To),
+        rate: text(ContractField::Rate),
+        burst: text(ContractField::Burst),
+        deadline: text(ContractField::Deadline),
         accounting: text(ContractField::Accounting),
         min_frame: text(ContractField::MinFrame),
         max_frame: text(ContractField::MaxFrame),
@@ -87,7 +88,34 @@ fn spec(written: &Written) -> ContractSpec {
         starts: text(ContractField::Starts),
         ends: text(ContractField::Ends),
         matching: written.matching.map(matching),
+        bandwidth: body(ContractKind::Bandwidth).map(bandwidth),
+        objective: body(ContractKind::Objective).map(objective),
+        best_effort: body(ContractKind::BestEffort).map(|body| BestEffortSpec { members: members(body) }),
     }
+}
+
+fn members(body: &WrittenBody) -> Vec<String> {
+    body.members.as_ref().map(|(_, names)| names.clone()).unwrap_or_default()
+}
+
+fn bandwidth(body: &WrittenBody) -> BandwidthSpec {
+    let text = |key| body.text(key).map(str::to_owned);
+    BandwidthSpec {
+        from: text("from"),
+        to: text("to"),
+        hose: body.members.as_ref().map(|(_, names)| names.clone()),
+        min: text("min").unwrap_or_default(),
+        max: text("max"),
+        // Nobody accepts a weight of zero.
+        weight: text("weight").map(|weight| weight.parse().unwrap_or(0)),
+        within: text("within"),
+    }
+}
+
+fn objective(body: &WrittenBody) -> ObjectiveSpec {
+    let text = |key| body.text(key).map(str::to_owned);
+    let (aim, deadline, min) = (text("aim"), text("deadline"), text("min").unwrap_or_default());
+    ObjectiveSpec { aim, deadline, members: members(body), min }
 }
 
 fn matching(one: wayleave_contracts::Match) -> Match {

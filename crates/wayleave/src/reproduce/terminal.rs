@@ -4,7 +4,7 @@ use std::io::Write;
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Width};
 use wayleave_experiments::{Form, Panel, Table};
-use wayleave_explain::table::{Layout, plain_table, write_table};
+use wayleave_explain::table::{Layout, fit, plain_table, write_table};
 
 use super::measured::Measured;
 use super::totals::{HEADS, Tally, Totals};
@@ -56,6 +56,7 @@ fn write_rows(out: &mut impl Write, rows: &Table, layout: Layout) -> Result<(), 
     for row in &rows.rows {
         table.add_row(row);
     }
+    fit(&mut table);
     Ok(write_table(out, &mut table)?)
 }
 

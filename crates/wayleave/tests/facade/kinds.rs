@@ -1,11 +1,13 @@
 //! Contracts of every kind in one list.
 
 use wayleave::{
-    Asked, Cancel, Contracts, Document, Model, Network, RequestTable, SchemeOptions, Session, Silent, decide, recheck,
+    Asked, Cancel, Contracts, Document, Hold, Model, Network, PlanOptions, PolicyMinima, RequestTable, SavedPlan,
+    SchemeOptions, Session, Silent, Source, What, decide, explain, explain_in, explain_planned, plan, recheck,
     recheck_shares,
 };
+use wayleave_contracts::BandwidthContract;
 use wayleave_explain::table::Layout;
-use wayleave_roles::{Admission, Among, ShareRequest};
+use wayleave_roles::{Admission, Among, ShareRefusal, ShareRequest};
 use wayleave_schemes::standing::Standing;
 use wayleave_units::Rate;
 
@@ -94,4 +96,149 @@ fn a_share_that_nobody_admitted_is_found() {
     placement.reserve(&latency, found.unwrap());
     let broken = recheck_shares(&session.context());
     assert!(broken.iter().any(|one| one.to_string().contains("the guaranteed class of h1->")), "{broken:?}");
+}
+
+const EVENTS: &str = "
+apiVersion: wayleave/v1
+kind: Events
+spec:
+  events:
+    - { at: 0ns, add: { name: a, bandwidth: { from: h1, to: h2, min: 3Gbit } } }
+    - { at: 1ms, add: { name: b, bandwidth: { hose: [h1, h2], min: 3Gbit } } }
+    - { at: 2ms, change: { name: a, bandwidth: { from: h1, to: h2, min: 6Gbit } } }
+    - { at: 3ms, change: { name: a, bandwidth: { from: h1, to: h2, min: 2Gbit } } }
+    - { at: 4ms, change: { name: b, bandwidth: { hose: [h1, h2], min: 3Gbit } } }
+    - { at: 5ms, add: { name: c, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 5ms } }
+    - { at: 6ms, release: a }
+    - { at: 7ms, release: b }
+    - { at: 8ms, release: c }
+    - { at: 9ms, add: { name: d, bestEffort: { members: [h1, h2] } } }
+";
+
+/// 5.1 Gbit/s on a host's link: a change that does not fit leaves the old terms, and everything is free in the end, bit for bit.
+#[test]
+fn contracts_of_every_kind_come_change_and_go() {
+    let network = Network::open(&example("topology-classes.yaml")).unwrap();
+    let events = wayleave_formats::read_events(&Source::new("events.yaml", EVENTS), &network.graph).unwrap();
+    assert!(events.has_other_kinds());
+    let options = SchemeOptions::named("fabric").unwrap();
+    let mut session = Session::open(&network, Model::default(), options.clone()).unwrap();
+    let mut text = Vec::new();
+    let mut document = Document::begin(&mut text, &session).unwrap();
+    let asked = Asked::Events(&events, Hold::Bound);
+    let outcome = decide(&mut session, asked, &mut document, &mut Silent, &Cancel::default()).unwrap();
+    document.end(&session, &outcome.summary).unwrap();
+    let plan: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    let said = |key: &str| -> Vec<String> {
+        plan["requests"].as_array().unwrap().iter().map(|one| one[key].as_str().unwrap_or("-").to_owned()).collect()
+    };
+    let decisions = [
+        "admitted", "refused", "refused", "admitted", "admitted", "admitted", "released", "released", "released",
+        "admitted",
+    ];
+    assert_eq!(said("decision"), decisions);
+    assert_eq!(said("event")[..3], ["add", "add", "change"]);
+    assert_eq!(plan["requests"][2]["at_ns"], 2_000_000);
+    assert_eq!(plan["requests"][6]["held_until_ns"], 6_000_000, "at once");
+    let empty = Session::open(&network, Model::default(), options).unwrap();
+    // The latency contract is held until its last packets have arrived.
+    let flow = session.scheme.flows()[0];
+    session.scheme.release(flow);
+    assert!(session.ledger() == empty.ledger());
+}
+
+#[test]
+fn a_contract_of_another_kind_cannot_be_given_by_a_change() {
+    let network = Network::open("star:hosts=3").unwrap();
+    let text = EVENTS.replace(
+        "{ at: 1ms, add: { name: b,",
+        "{ at: 1ms, change: { name: a, bestEffort: { members: [h1, h2] } } }\n    - { at: 1ms, add: { name: b,",
+    );
+    let errors = wayleave_formats::read_events(&Source::new("e.yaml", text), &network.graph).unwrap_err().to_string();
+    assert!(errors.contains("of another kind"), "{errors}");
+}
+
+/// Why each kind is admitted or refused, and that going on from a plan says the same.
+#[test]
+fn every_kind_is_explained_with_and_without_a_plan() {
+    let (mut session, contracts) = opened("fabric");
+    let network = session.to_network();
+    let options = PlanOptions { scheme: SchemeOptions::named("fabric").unwrap(), ..PlanOptions::default() };
+    let planned = plan(&network, &contracts, &options).unwrap();
+    assert_eq!(planned.entries.len(), 6);
+    assert!(planned.entries.iter().any(|one| matches!(&one.what, What::DecidedShare { decision: Ok(Some(_)), .. })));
+    let saved = Source::new("plan.json", serde_json::to_string(&planned).unwrap());
+    for (name, words) in [
+        ("ptp", "admitted"),
+        ("copy", "hosts keep within their windows"),
+        ("db", "no guarantee"),
+        ("search", "share links by these weights"),
+        ("bulk", "nothing is promised"),
+    ] {
+        let text = explain(&network, &contracts, name, &options).unwrap().text().unwrap().to_lowercase();
+        assert!(text.contains(words), "{name}: {text}");
+        let again = Session::open(&network, Model::default(), options.scheme.clone()).unwrap();
+        let by_plan = SavedPlan::read(&saved, &again).unwrap();
+        let by_plan = explain_planned(again, &contracts, name, &by_plan, &mut Silent).unwrap();
+        assert_eq!(by_plan.text().unwrap().to_lowercase(), text);
+    }
+    // What a plan says of a share is not believed.
+    let other = Source::new("plan.json", saved.text().replace("\"measured\"", "\"proven\""));
+    let again = Session::open(&network, Model::default(), options.scheme.clone()).unwrap();
+    let by_plan = SavedPlan::read(&other, &again).unwrap();
+    let error = explain_planned(again, &contracts, "bulk", &by_plan, &mut Silent).err().unwrap().to_string();
+    assert!(error.contains("certainty"), "{error}");
+    // A refusal: the link, what would be needed there, who holds what, and what would fit.
+    let (h1, h9) = (network.graph.find_node("h1").unwrap(), network.graph.find_node("h9").unwrap());
+    let request = ShareRequest { among: Among::Pair(h1, h9), min: Rate::from_gbit(4), within: None };
+    session.scheme.admit_share(&request).unwrap();
+    let text = explain_in(session, &contracts, "db", &mut Silent).unwrap().text().unwrap();
+    assert!(text.contains("refused, RATE") && text.contains("What would fit"), "{text}");
+}
+
+const POLICY: &str = "
+apiVersion: wayleave/v1
+kind: Policy
+metadata: { name: machines }
+spec:
+  level: machine
+  services:
+    - { name: web, match: { protocol: tcp, destinationPort: 80 }, min: 3Gbit }
+";
+
+/// Policies are refused for contracts, and contracts for policies, by one sum: 5.1 Gbit/s on a host's link.
+#[test]
+fn policies_and_contracts_are_checked_against_one_another() {
+    let (mut session, _) = opened("fabric");
+    let network = session.to_network();
+    let read = |text: &str| wayleave_formats::read_policy(&Source::new("p.yaml", text), &network.graph).unwrap().policy;
+    let before = session.ledger().unwrap().clone();
+    let pair = |mbit| {
+        BandwidthContract::pair(
+            "copy",
+            network.graph.find_node("h1").unwrap(),
+            network.graph.find_node("h9").unwrap(),
+            Rate::from_mbit(mbit),
+        )
+    };
+    let mut minima = PolicyMinima::default();
+    minima.hold(&mut session, &read(POLICY)).unwrap();
+    let (refused, _) = session.admit_share(&pair(2_101).into());
+    assert!(matches!(refused, Err(ShareRefusal::Rate { fits, .. }) if fits == Rate::from_mbit(2_100)), "{refused:?}");
+    session.admit_share(&pair(2_100).into()).0.unwrap();
+    assert_eq!(recheck_shares(&session.context()), []);
+    // The other way round: the contract is there first. Nothing is held of a policy that is refused.
+    let (mut session, _) = opened("fabric");
+    session.admit_share(&pair(2_200).into()).0.unwrap();
+    let held = session.ledger().unwrap().clone();
+    let short = PolicyMinima::default().hold(&mut session, &read(POLICY)).unwrap_err();
+    assert_eq!((short.left, short.more), (Rate::from_mbit(2_900), Rate::from_mbit(3_000)));
+    assert!(short.link.starts_with("h1->") && short.to_string().contains("beside contracts"), "{short}");
+    assert!(*session.ledger().unwrap() == held && held != before);
+    // Policies of one level add up; of several levels the largest counts, since they are about the same packets.
+    let (mut session, _) = opened("fabric");
+    let mut minima = PolicyMinima::default();
+    minima.hold(&mut session, &read(POLICY)).unwrap();
+    assert!(minima.hold(&mut session, &read(&POLICY.replace("3Gbit", "2.2Gbit"))).is_err());
+    minima.hold(&mut session, &read(&POLICY.replace("3Gbit", "2Gbit"))).unwrap();
 }

@@ -89,7 +89,7 @@ spec:
     let plan = plan_watched(&network, asked, &options, &mut Silent, &Cancel::default()).unwrap();
     let held = |entry: &wayleave::Entry| match entry.what {
         What::Released { held_until, .. } => held_until,
-        What::Decided { .. } => panic!("{} was not released", entry.name),
+        _ => panic!("{} was not released", entry.name),
     };
     assert!(plan.entries[0].decision().unwrap().is_ok());
     let reasons: Vec<_> = plan.refused().collect();

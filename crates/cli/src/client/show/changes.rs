@@ -70,7 +70,8 @@ impl<W: Write> Parts<'_, W> {
     fn moved(&mut self, title: &str, moved: &[Moved]) -> Result<(), Failure> {
         let rows = moved.iter().map(|one| {
             let routes: Vec<String> = one.routes.iter().map(|links| path(links)).collect();
-            vec![Cell::new(short(&one.id)), Cell::new(time(one.bound_ns)), Cell::new(routes.join("\n"))]
+            let bound = one.bound_ns.map(time).or_else(|| one.certainty.clone()).unwrap_or_else(|| "-".to_owned());
+            vec![Cell::new(short(&one.id)), Cell::new(bound), Cell::new(routes.join("\n"))]
         });
         self.part(title, &["contract", "bound", "route"], rows.collect())
     }
@@ -107,8 +108,12 @@ mod tests {
 
     #[test]
     fn what_would_break_is_said_first() {
-        let moved =
-            Moved { id: "default:a".into(), bound_ns: 1500, routes: vec![vec!["h1->s1".into(), "s1->h2".into()]] };
+        let moved = Moved {
+            id: "default:a".into(),
+            bound_ns: Some(1500),
+            certainty: None,
+            routes: vec![vec!["h1->s1".into(), "s1->h2".into()]],
+        };
         let broken = Broken { id: "acme:b".into(), reason: "FAILURE".into(), message: "no other route".into() };
         let text = shown(&Prospect { rerouted: vec![moved], degraded: vec![broken], ..Prospect::default() });
         let [degraded, rerouted] = ["degraded", "rerouted"].map(|word| text.find(word).unwrap());

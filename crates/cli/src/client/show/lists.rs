@@ -26,7 +26,7 @@ pub(crate) fn rows<T: Row>(items: &[T]) -> Vec<Vec<Cell>> {
 
 impl Row for Contract {
     const HEADINGS: &'static [&'static str] =
-        &["contract", "from -> to", "rate", "state", "bound / deadline", "why, or where it goes"];
+        &["contract", "between", "rate", "state", "bound / deadline", "why, or where it goes"];
     const NONE: &'static str = "no contracts";
 
     fn cells(&self) -> Vec<Cell> {
@@ -34,10 +34,10 @@ impl Row for Contract {
         let why = status.message.clone().unwrap_or_else(|| super::routes(self));
         vec![
             Cell::new(short(&self.id)),
-            Cell::new(format!("{} -> {}", self.spec.from, self.spec.to)),
-            Cell::new(&self.spec.rate),
+            Cell::new(super::between(&self.spec)),
+            Cell::new(super::asked_rate(&self.spec)),
             state(status.state),
-            Cell::new(format!("{} / {}", time(status.bound_ns), limit(status.deadline_ns))),
+            Cell::new(super::known(status)),
             Cell::new(why),
         ]
     }
@@ -165,7 +165,7 @@ impl Row for Decision {
             Cell::new(&self.at),
             Cell::new(short(&self.contract)),
             coloured(&text, Some(colour)),
-            Cell::new(self.bound_ns.map_or_else(|| "-".to_owned(), time)),
+            Cell::new(self.bound_ns.map(time).or_else(|| self.certainty.clone()).unwrap_or_else(|| "-".to_owned())),
             Cell::new(self.message.clone().unwrap_or(moved)),
         ]
     }

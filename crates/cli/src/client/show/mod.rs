@@ -11,7 +11,7 @@ use comfy_table::{Cell, Color};
 use serde::Serialize;
 use wayleave_explain::human::Human;
 use wayleave_explain::table::write_table;
-use wayleave_protocol::contract::{Contract, Route, State};
+use wayleave_protocol::contract::{Contract, ContractSpec, ContractStatus, Route, State};
 use wayleave_protocol::network::UpDown;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -125,6 +125,39 @@ pub(crate) fn routes(contract: &Contract) -> String {
     contract.status.routes.iter().map(route).collect::<Vec<_>>().join("\n")
 }
 
+/// Between whom a contract is: `h1 -> h9`, `h1, h5, h9`, or `h1, h2, h3, h4 and 5 more`.
+pub(crate) fn between(spec: &ContractSpec) -> String {
+    const SHOWN: usize = 4;
+    let members = spec.members();
+    let is_pair = spec.from.is_some() || spec.bandwidth.as_ref().is_some_and(|bandwidth| bandwidth.hose.is_none());
+    if is_pair {
+        return members.join(" -> ");
+    }
+    let shown = members[..members.len().min(SHOWN)].join(", ");
+    match members.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// The rate that a contract asks for: of a latency contract its own, of others a minimum.
+pub(crate) fn asked_rate(spec: &ContractSpec) -> String {
+    let bandwidth = spec.bandwidth.as_ref().map(|bandwidth| &bandwidth.min);
+    let min = bandwidth.or(spec.objective.as_ref().map(|objective| &objective.min));
+    min.map(|min| format!("at least {min}")).or_else(|| spec.rate.clone()).unwrap_or_else(|| "-".to_owned())
+}
+
+/// What is known of a contract: its bound and its deadline, or how sure its promise is.
+pub(crate) fn known(status: &ContractStatus) -> String {
+    match (status.bound_ns, status.deadline_ns) {
+        (Some(bound), Some(deadline)) => format!("{} / {}", time(bound), limit(deadline)),
+        _ => {
+            let within = status.within_ns.map(|within| format!(" within {}", time(within))).unwrap_or_default();
+            status.certainty.as_ref().map_or_else(|| "-".to_owned(), |certainty| format!("{certainty}{within}"))
+        }
+    }
+}
+
 /// An identity without the tenant that everybody knows.
 pub(crate) fn short(id: &str) -> &str {
     id.strip_prefix("default:").unwrap_or(id)
@@ -140,7 +173,7 @@ mod tests {
     fn a_route_is_written_as_in_a_plan() {
         let hop = |link: &str, queue| Hop { link: link.to_owned(), queue };
         let hops = vec![hop("h1->s1", 0), hop("s1->s2#2", 3), hop("s2->h2", 1)];
-        let text = route(&Route { hops, bound_ns: 1 });
+        let text = route(&Route { hops, bound_ns: Some(1) });
         assert_eq!(text.replace('\u{a0}', " "), "h1 -[0]- s1 -[3]- s2#2 -[1]- h2");
     }
 }

@@ -62,7 +62,15 @@ fn put<T: serde::de::DeserializeOwned>(
 
 /// What is shown of it; an error that stops everything is a message for a place in the file.
 fn item(kind: &'static str, id: String, became: Result<Outcome, Trouble>) -> Result<Item, String> {
-    let applied = Applied { id, outcome: Outcome::Refused, state: None, bound_ns: None, decision: None, error: None };
+    let applied = Applied {
+        id,
+        outcome: Outcome::Refused,
+        state: None,
+        bound_ns: None,
+        certainty: None,
+        decision: None,
+        error: None,
+    };
     match became {
         Ok(outcome) => Ok(Item { kind, applied: Applied { outcome, ..applied } }),
         Err(trouble) => match trouble.problem() {

@@ -60,3 +60,45 @@ fn what_if_takes_moves_and_tenants_from_a_plan() {
     let run = wayleave(&format!("what-if -t {K4} -f {own} --plan {plan} --fail h1->pod1-edge1")).ends_with(3);
     assert!(run.stdout.contains("acme:web"), "{}", run.stdout);
 }
+
+/// Contracts of every kind on a network that says nothing of classes: as `plan` does, `explain` and `what-if` give it the usual ones.
+#[test]
+fn questions_without_a_controller_take_contracts_of_every_kind() {
+    let kinds = include_str!("../../../../../schemas/examples/contracts-kinds.yaml");
+    // A controller that is imagined has no other tenants than the default one.
+    let kinds = file("what-if-kinds.yaml", kinds.replace("tenant: acme, ", "").replace("tenant: beta, ", ""));
+    let on = format!("-t fat-tree:k=4,rate=10Gbit -f {kinds}");
+    let explained = wayleave(&format!("explain db {on}")).ends_with(0);
+    assert!(explained.stdout.contains("db: admitted, measured"), "{}", explained.stdout);
+    let asked = format!("what-if {on} --fail h9 --delete copy");
+    let would = wayleave(&asked).ends_with(3);
+    assert!(would.stdout.contains("degraded") && would.stdout.contains("db"), "{}", would.stdout);
+    let plan = file("what-if-kinds.json", wayleave(&format!("plan {on} -o json")).ends_with(0).stdout);
+    let by_plan = wayleave(&format!("{asked} --plan {plan}"));
+    assert_eq!((would.code, would.stdout), (by_plan.code, by_plan.stdout), "{}", by_plan.stderr);
+}
+
+/// A policy that is held first leaves less to contracts.
+#[test]
+fn a_plan_beside_a_policy_refuses_what_services_need() {
+    let policy = "apiVersion: wayleave/v1\nkind: Policy\nmetadata: { name: m }\nspec:\n  level: machine\n  services:\n    \
+                  - { name: web, match: { protocol: tcp, destinationPort: 80 }, min: 4.5Gbit }\n";
+    let policy = file("plan-policy.yaml", policy);
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/examples");
+    let on = format!("-t {examples}/topology-classes.yaml -f {examples}/contracts-kinds.yaml");
+    wayleave(&format!("plan {on}")).ends_with(0);
+    let refused = wayleave(&format!("plan {on} --policy {policy} --recheck")).ends_with(3);
+    assert!(
+        refused.stdout.contains("RATE") && refused.stderr.contains("sound"),
+        "{}{}",
+        refused.stdout,
+        refused.stderr
+    );
+    // And the policy beside the contracts.
+    let check = wayleave(&format!(
+        "policy check -t {examples}/topology-classes.yaml {policy} --contracts {examples}/contracts-kinds.yaml"
+    ));
+    assert!(check.code == Some(3) && check.stderr.contains("refused (RATE)"), "{}", check.stderr);
+    let without = wayleave(&format!("plan {on} --scheme chameleon --policy {policy}")).ends_with(2);
+    assert!(without.stderr.contains("needs a topology with `classes`"), "{}", without.stderr);
+}

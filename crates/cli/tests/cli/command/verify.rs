@@ -210,7 +210,10 @@ fn every_kind() -> String {
 
 #[test]
 fn promises_of_every_kind_hold_and_faults_of_classes_are_caught() {
-    let command = format!("verify -t star:hosts=13,rate=10Gbit,delay=4us,queues=8 -f {} --effort quick", every_kind());
+    let command = format!(
+        "verify -t star:hosts=13,rate=10Gbit,delay=4us,queues=8,buffer=500kB -f {} --effort quick",
+        every_kind()
+    );
     let json = wayleave(&format!("{command} -o json")).ends_with(0).json();
     assert_eq!(json["classes"]["violations"].as_array().map(Vec::len), Some(0), "{json}");
     assert!(json["classes"]["promises"].as_u64().unwrap() > 8 && json["classes"]["runs"] == 1, "{json}");

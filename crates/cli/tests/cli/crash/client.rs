@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::crash::process::{Answer, Door, Request};
 
 /// Names of each client.
-const NAMES: u64 = 4;
+const NAMES: u64 = 5;
 
 /// SplitMix64 (Steele, Lea and Flood, 2014).
 pub(crate) struct Random(pub(crate) u64);
@@ -82,7 +82,16 @@ impl Client {
 
     fn body(&self, name: &str, rate: u64) -> Value {
         let to = if self.prefix == "c0-" { "h3" } else { "h4" };
-        json!({ "name": name, "from": "h1", "to": to, "rate": format!("{rate}Mbit"), "burst": "3000B", "deadline": "20ms" })
+        let rate = format!("{rate}Mbit");
+        // Each name has its kind.
+        match name.as_bytes().last() {
+            Some(b'2') => json!({ "name": name, "bandwidth": { "hose": ["h1", "h2", to], "min": rate } }),
+            Some(b'3') => {
+                json!({ "name": name, "objective": { "aim": "completion", "members": ["h1", to], "min": rate } })
+            }
+            Some(b'4') => json!({ "name": name, "bandwidth": { "from": "h1", "to": to, "min": rate } }),
+            _ => json!({ "name": name, "from": "h1", "to": to, "rate": rate, "burst": "3000B", "deadline": "20ms" }),
+        }
     }
 
     /// What to ask next.
@@ -233,9 +242,11 @@ pub(crate) fn look(door: &Door, prefix: &str) -> io::Result<Seen> {
         }
         // Who got a place that others have just left waits until their last packets are gone.
         assert!(status["state"] == "admitted" || status["state"] == "pending", "{item}");
-        assert_eq!(status["routes"].as_array().unwrap().len(), 1, "{item}");
+        let has_route = status["kind"] == "latency" || item["bandwidth"]["from"].is_string();
+        assert_eq!(status["routes"].as_array().unwrap().len(), usize::from(has_route), "{item}");
         let number = |name: &str| status[name].as_u64().unwrap();
-        let rate = item["rate"].as_str().unwrap().to_owned();
+        let rates = [&item["rate"], &item["bandwidth"]["min"], &item["objective"]["min"]];
+        let rate = rates.into_iter().find_map(Value::as_str).unwrap().to_owned();
         let shown = Shown { rate, serial: number("serial"), decision: number("decision") };
         assert!(seen.insert(name.to_owned(), shown).is_none(), "{name} is there twice: {list}");
     }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use wayleave_faults::{Fault, Shim};
 
 /// The network of all these tests: small, so that a start takes milliseconds.
-pub(crate) const TOPOLOGY: &str = "star:hosts=4";
+pub(crate) const TOPOLOGY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/crash/star-classes.yaml");
 
 /// A directory with a ledger, which is removed at the end.
 pub(crate) struct LedgerDir(pub(crate) PathBuf);

@@ -2,5 +2,6 @@
 
 mod answers;
 mod heard;
+mod kinds;
 mod smoke;
 mod what_if;

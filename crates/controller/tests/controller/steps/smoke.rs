@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::{Accounting, Contract, Excess, Order};
+use wayleave_contracts::{Accounting, AnyOrder, Contract, Excess, Order};
 use wayleave_controller::{
     Applied, Check, Command, Controller, Effect, ElementName, Fault, Id, Kind, Mode, Now, Outcome, Reply, Setup,
     Southbound, State, Timing,
@@ -48,8 +48,9 @@ pub(super) fn order(network: &Network, name: &str, from: &str, to: &str) -> Orde
     Order::plain(contract, from, to)
 }
 
-pub(super) fn apply(controller: &mut Controller, now: Now, order: Order) -> Applied {
-    let command = Command::Apply { orders: vec![(order, Check::None)], mode: Mode::Each, effect: Effect::Commit };
+pub(super) fn apply(controller: &mut Controller, now: Now, order: impl Into<AnyOrder>) -> Applied {
+    let command =
+        Command::Apply { orders: vec![(order.into(), Check::None)], mode: Mode::Each, effect: Effect::Commit };
     let Ok(Reply::Each(mut applied)) = controller.handle(now, command) else { panic!("an answer for each") };
     applied.remove(0)
 }

@@ -46,7 +46,7 @@ fn order(network: &Network, name: &str, [from, to]: [(&str, &str); 2], mbit: u64
 }
 
 fn apply(controller: &mut Controller, order: Order) {
-    let orders = vec![(order, Check::None)];
+    let orders = vec![(order.into(), Check::None)];
     let command = Command::Apply { orders, mode: Mode::Each, effect: Effect::Commit };
     let Ok(Reply::Each(applied)) = controller.handle(NOW, command) else { panic!("an answer for each") };
     assert!(applied[0].result.is_ok(), "{applied:?}");
@@ -114,9 +114,9 @@ fn contracts_are_admitted_refused_and_ended() {
     let controller = controller(&setup);
     let ends = [("a", "h1"), ("b", "h16")];
     let apply = vec![
-        order(&setup.network, "ab", ends, 20),
-        order(&setup.network, "more", ends, 30),
-        order(&setup.network, "too-much", ends, 2000),
+        order(&setup.network, "ab", ends, 20).into(),
+        order(&setup.network, "more", ends, 30).into(),
+        order(&setup.network, "too-much", ends, 2000).into(),
     ];
     let question = Question { apply, delete: vec![id("hosts")], ..Question::default() };
     let prospect = fork(&controller, &setup).ask(NOW, question).unwrap();

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wayleave_controller::{Controller, Kind, Setup, State, Trouble};
+use wayleave_contracts::AnyContract;
+use wayleave_controller::{Controller, Kind, Setup, SharedGrant, State, Trouble};
 use wayleave_protocol::agent::Operation;
 use wayleave_schemes::standing::Standing as _;
 use wayleave_units::WallTime;
@@ -45,6 +46,7 @@ pub(crate) fn whole(controller: &Controller) -> Result<(), String> {
             return Err(format!("flow {} belongs to {}, which does not know it", flow.0, grant.id));
         }
     }
+    shares_are_whole(controller)?;
     let Some(placement) = controller.scheme().queues() else { return Err("no queues".to_owned()) };
     for grant in controller.grants().filter(|grant| !grant.is_ended()) {
         let routes = controller.routes(grant);
@@ -58,6 +60,30 @@ pub(crate) fn whole(controller: &Controller) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Every share has an owner, every contract its share, and on links that are up everything that is promised fits.
+fn shares_are_whole(controller: &Controller) -> Result<(), String> {
+    let ledger = controller.ledger();
+    for (share, _) in ledger.shares() {
+        match controller.owner_of_share(share) {
+            Some(grant) if grant.share() == Some(share) => {}
+            owner => return Err(format!("share {} belongs to {:?}", share.0, owner.map(|grant| &grant.id))),
+        }
+    }
+    for grant in controller.shared_grants() {
+        let has_failed = matches!(grant.trouble, Some(Trouble::Failed { .. }));
+        let needs_none = matches!(grant.order.contract, AnyContract::BestEffort(_));
+        let parted = controller.share_of(grant).map(|share| ledger.is_parted(share));
+        if !needs_none && !has_failed && parted != Some(false) {
+            return Err(format!("{} has no place ({parted:?}), and is {:?}", grant.id, grant.state));
+        }
+    }
+    let mut open = controller.network().links().filter(|&(link, _)| !ledger.is_closed(link));
+    match open.find(|&(link, _)| !ledger.keeps_shares(link)) {
+        Some((_, link)) => Err(format!("more is promised on {} than fits", link.name)),
+        None => Ok(()),
+    }
 }
 
 /// What is reserved keeps every promise.
@@ -106,6 +132,23 @@ pub(crate) fn survives(controller: &Controller, setup: &Setup, wall: WallTime) -
             return Err(format!("{id} is {here:?}, and after loading {there:?}"));
         }
     }
+    for grant in controller.shared_grants() {
+        let describe = |grant: &SharedGrant, of: &Controller| {
+            let (promised, waits) = ((grant.certainty, grant.within), grant.waits_for());
+            format!(
+                "{:?} {:?} {:?} {promised:?} {waits} {:?}",
+                grant.order,
+                grant.state,
+                grant.trouble,
+                of.share_of(grant)
+            )
+        };
+        let (here, there) = (describe(grant, controller), other.shared(&grant.id).map(|one| describe(one, &other)));
+        let has_times = grant.order.starts.is_some() || grant.order.ends.is_some();
+        if there.as_ref() != Some(&here) && !has_times {
+            return Err(format!("{} is {here}, and after loading {there:?}", grant.id));
+        }
+    }
     for (node, _) in controller.network().nodes() {
         let name = &controller.network().node(node).name;
         // A rule that no contract explains is sent again when its host begins a session.
@@ -133,6 +176,12 @@ pub(crate) fn settled<'a>(controller: &Controller, agents: impl Iterator<Item = 
                 let down: Vec<_> = controller.down().collect();
                 return Err(format!("{} is {state:?} ({trouble:?}) with {down:?} down: {grant:?}", grant.id));
             }
+        }
+    }
+    for grant in controller.shared_grants() {
+        match (grant.state, &grant.trouble) {
+            (State::Admitted, None) | (State::Degraded, Some(Trouble::Failed { keeps_place: false, .. })) => {}
+            (state, trouble) => return Err(format!("{} is {state:?} ({trouble:?}): {grant:?}", grant.id)),
         }
     }
     for name in agents {

@@ -1,6 +1,9 @@
 //! What operators and tenants ask for.
 
-use wayleave_contracts::{Accounting, Contract, Excess, Match, Order, Priority, Quota};
+use wayleave_contracts::{
+    Accounting, AnyContract, AnyOrder, BandwidthContract, BestEffortContract, Contract, Excess, Match, Objective,
+    ObjectiveContract, Order, Priority, Quota, SharedOrder,
+};
 use wayleave_controller::{Check, Command, Effect, Id, Mode, VmWish};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time, WallTime};
@@ -77,11 +80,75 @@ impl World {
         What::Apply { orders, mode, effect }
     }
 
-    fn order(&mut self) -> (Order, Check) {
+    fn order(&mut self) -> (AnyOrder, Check) {
         let known = self.model.ids();
         let id = if known.is_empty() || self.dice.percent(70) { self.any_id() } else { self.dice.pick(&known) };
         let check = self.check(&id);
-        let (old, changes) = (self.model.order(&id).cloned(), self.dice.between(1, 100));
+        let old = self.model.order(&id).cloned();
+        let shares = if self.setup.network.classes().is_some() { 45 } else { 2 };
+        let (order, check) = match old {
+            Some(AnyOrder::Shared(old)) if self.dice.percent(90) => (self.shared(&id, Some(old)).into(), check),
+            old if old.as_ref().is_none_or(|old| old.as_latency().is_none()) && self.dice.percent(shares) => {
+                (self.shared(&id, None).into(), check)
+            }
+            old => {
+                let (order, check) = self.latency(&id, old.and_then(|old| old.as_latency().cloned()), check);
+                (order.into(), check)
+            }
+        };
+        (order, check)
+    }
+
+    fn shared(&mut self, id: &Id, old: Option<SharedOrder>) -> SharedOrder {
+        let changes = self.dice.between(1, 100);
+        let mut order = match old {
+            Some(old) if changes <= 10 => return old,
+            Some(old) if changes <= 30 => old,
+            _ => self.fresh_shared(id),
+        };
+        let wall = self.wall().as_nanos();
+        let later = |ms: u64| Some(WallTime::from_nanos(wall + ms * 1_000_000));
+        if self.dice.percent(15) {
+            order.starts = later(self.dice.between(0, 200));
+        }
+        if self.dice.percent(15) {
+            order.ends = later(self.dice.between(201, 800));
+        }
+        order.priority = Priority::new(self.dice.between(0, 100) as u8).unwrap();
+        order
+    }
+
+    fn fresh_shared(&mut self, id: &Id) -> SharedOrder {
+        let (name, tenant) = (id.name.clone(), (id.tenant != "default").then(|| id.tenant.clone()));
+        let min = Rate::from_mbit(self.dice.pick(&[5, 20, 80, 150, 300, 450]));
+        let many = self.dice.between(2, 4) as usize;
+        let mut members: Vec<String> = (0..many).map(|_| self.some_end(id)).collect();
+        members.sort();
+        members.dedup();
+        if members.len() < 2 {
+            members.extend((1..4).map(|number| format!("h{number}")).find(|host| !members.contains(host)));
+        }
+        // Where they are is filled in when it is asked for.
+        let nodes = vec![NodeId(0); members.len()];
+        let within = self.dice.percent(25).then(|| Time::from_millis(self.dice.pick(&[1, 20, 200])));
+        let contract: AnyContract = match self.dice.between(1, 10) {
+            1..=4 => {
+                members.truncate(2);
+                let pair = BandwidthContract::pair(&name, NodeId(0), NodeId(0), min);
+                BandwidthContract { tenant, within, ..pair }.into()
+            }
+            5..=7 => BandwidthContract { tenant, within, ..BandwidthContract::hose(&name, &nodes, min) }.into(),
+            8..=9 => {
+                let (objective, deadline) = (Objective::Completion, None);
+                ObjectiveContract { name, tenant, objective, deadline, members: nodes, min }.into()
+            }
+            _ => BestEffortContract { name, tenant, members: nodes }.into(),
+        };
+        SharedOrder { contract, members, priority: Priority::default(), starts: None, ends: None }
+    }
+
+    fn latency(&mut self, id: &Id, old: Option<Order>, check: Check) -> (Order, Check) {
+        let changes = self.dice.between(1, 100);
         let mut order = match old {
             // The same again, or with other words about the same.
             Some(old) if changes <= 10 => return (old, check),
@@ -92,7 +159,7 @@ impl World {
                 let contract = Contract { rate, burst, deadline, ..old.contract.clone() };
                 return (Order { contract, ..old }, check);
             }
-            _ => self.fresh(&id),
+            _ => self.fresh(id),
         };
         let wall = self.wall().as_nanos();
         let later = |ms: u64| Some(WallTime::from_nanos(wall + ms * 1_000_000));
@@ -158,10 +225,11 @@ impl World {
     }
 
     /// The hosts that the ends of an order are on now.
-    pub(crate) fn resolve(&self, order: &mut Order) {
-        let id = Id::new(order.contract.tenant.as_deref().unwrap_or("default"), order.contract.name.as_str());
-        let host = |name: &str| self.controller.end_of(&id, name).unwrap_or(NodeId(0));
-        (order.contract.from, order.contract.to) = (host(&order.from), host(&order.to));
+    pub(crate) fn resolve(&self, order: &mut AnyOrder) {
+        let id = Id::new(order.tenant().unwrap_or("default"), order.name());
+        let host = |(_, name, _): (_, &str, NodeId)| self.controller.end_of(&id, name).unwrap_or(NodeId(0));
+        let hosts: Vec<NodeId> = order.members().into_iter().map(host).collect();
+        *order = order.clone().on(&hosts);
     }
 
     fn vm(&mut self) -> What {

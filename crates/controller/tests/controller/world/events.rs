@@ -1,7 +1,7 @@
 //! What happens in the world.
 
 use wayleave_agent::machine::{Answer, Request};
-use wayleave_contracts::Order;
+use wayleave_contracts::AnyOrder;
 use wayleave_controller::{Applied, Check, Command, Effect, ElementName, Fault, Mode, Reply};
 
 /// Something that happens at its time.
@@ -38,7 +38,7 @@ pub(crate) struct Wanted {
 #[derive(Clone)]
 pub(crate) enum What {
     Apply {
-        orders: Vec<(Order, Check)>,
+        orders: Vec<(AnyOrder, Check)>,
         mode: Mode,
         effect: Effect,
     },
@@ -69,7 +69,7 @@ pub(crate) enum Waiting {
 #[derive(Clone, Debug)]
 pub(crate) enum Done {
     Applied {
-        orders: Vec<(Order, Check)>,
+        orders: Vec<(AnyOrder, Check)>,
         mode: Mode,
         effect: Effect,
         applied: Vec<Applied>,
@@ -82,7 +82,11 @@ pub(crate) enum Done {
 
 impl What {
     pub(crate) fn text(&self) -> String {
-        let one = |(order, check): &(Order, Check)| {
+        let one = |(order, check): &(AnyOrder, Check)| {
+            let order = match order {
+                AnyOrder::Latency(order) => order,
+                AnyOrder::Shared(order) => return format!("{order:?} {check:?}"),
+            };
             let contract = &order.contract;
             let tenant = contract.tenant.as_deref().unwrap_or("default");
             let (rate, burst, deadline) = (contract.rate, contract.burst, contract.deadline);

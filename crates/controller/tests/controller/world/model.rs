@@ -4,14 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_contracts::Order;
+use wayleave_contracts::AnyOrder;
 use wayleave_controller::{Applied, Check, Controller, Effect, Id, Mode, Outcome};
 use wayleave_units::WallTime;
 
 /// What is there, as far as anybody was told.
 #[derive(Default)]
 pub(crate) struct Model {
-    contracts: BTreeMap<Id, Order>,
+    contracts: BTreeMap<Id, AnyOrder>,
     revisions: BTreeMap<Id, u64>,
     /// By key, what was answered when it was carried out.
     keys: BTreeMap<String, String>,
@@ -25,7 +25,7 @@ impl Model {
         self.contracts.keys().cloned().collect()
     }
 
-    pub(crate) fn order(&self, id: &Id) -> Option<&Order> {
+    pub(crate) fn order(&self, id: &Id) -> Option<&AnyOrder> {
         self.contracts.get(id)
     }
 
@@ -34,7 +34,8 @@ impl Model {
     }
 
     fn expire(&mut self, id: &Id) {
-        let may_have_ended = |order: &Order| order.ends.zip(self.latest).is_some_and(|(ends, latest)| ends <= latest);
+        let may_have_ended =
+            |order: &AnyOrder| order.ends().zip(self.latest).is_some_and(|(ends, latest)| ends <= latest);
         if self.contracts.get(id).is_some_and(may_have_ended) {
             self.contracts.remove(id);
         }
@@ -43,7 +44,7 @@ impl Model {
     /// A list of contracts was decided and put on disk.
     pub(crate) fn applied(
         &mut self,
-        orders: &[(Order, Check)],
+        orders: &[(AnyOrder, Check)],
         mode: Mode,
         effect: Effect,
         applied: &[Applied],
@@ -115,26 +116,28 @@ impl Model {
     /// Whether the controller has what was told, and nothing else.
     pub(crate) fn agrees(&mut self, controller: &Controller) -> Result<(), String> {
         for id in self.ids() {
-            if controller.grant(&id).is_none_or(|grant| grant.is_ended()) {
+            if controller.standing(&id).is_none() {
                 self.expire(&id);
                 if self.contracts.contains_key(&id) {
                     return Err(format!("{id} is lost"));
                 }
             }
         }
-        for grant in controller.grants().filter(|grant| !grant.is_ended()) {
-            match self.contracts.get(&grant.id) {
-                None => return Err(format!("{} is there, and no client was told so", grant.id)),
-                Some(order) if *order != grant.order => {
-                    return Err(format!("{} has other terms than were told", grant.id));
-                }
+        let flows = controller.grants().filter(|grant| !grant.is_ended());
+        let flows = flows.map(|grant| (&grant.id, AnyOrder::Latency(grant.order.clone()), grant.revision));
+        let shares = controller.shared_grants();
+        let shares = shares.map(|grant| (&grant.id, AnyOrder::Shared(grant.order.clone()), grant.revision));
+        for (id, told, now) in flows.chain(shares) {
+            match self.contracts.get(id) {
+                None => return Err(format!("{id} is there, and no client was told so")),
+                Some(order) if *order != told => return Err(format!("{id} has other terms than were told")),
                 Some(_) => {}
             }
-            let revision = self.revisions.entry(grant.id.clone()).or_default();
-            if grant.revision < *revision {
-                return Err(format!("{} went back from revision {revision} to {}", grant.id, grant.revision));
+            let revision = self.revisions.entry(id.clone()).or_default();
+            if now < *revision {
+                return Err(format!("{id} went back from revision {revision} to {now}"));
             }
-            *revision = grant.revision;
+            *revision = now;
         }
         if controller.revision() < self.revision {
             return Err(format!("revisions went back from {} to {}", self.revision, controller.revision()));

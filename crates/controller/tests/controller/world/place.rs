@@ -8,6 +8,9 @@ use wayleave_agent::machine::Pace;
 use wayleave_controller::{Setup, Southbound, Timing};
 use wayleave_ledger::Model;
 use wayleave_schemes::chameleon::{Chameleon, Params, Rerouting};
+use wayleave_schemes::fabric::{Fabric, Paths, Settings};
+use wayleave_schemes::registry::Scheme;
+use wayleave_topology::Classes;
 use wayleave_topology::builders::{Cabling, FatTree, LeafSpine, build};
 use wayleave_units::Time;
 
@@ -102,16 +105,27 @@ pub(crate) fn setup(dice: &mut Dice) -> Setup {
         81..=97 => build::leaf_spine(&leaf_spine(3, 2, 2)),
         _ => build::fat_tree(&FatTree::default()),
     };
-    let network = Arc::new(network.unwrap());
+    let network = network.unwrap();
     let rerouting =
         dice.pick(&[None, Some(Rerouting::default()), Some(Rerouting::default()), Some(Rerouting::with_tightening())]);
     let params = if dice.percent(60) { Params::published() } else { Params::default() };
     let params = Params { rerouting, ..params };
+    let has_classes = dice.percent(50);
+    let network = if has_classes { network.with_classes(Classes::default()).unwrap() } else { network };
+    let network = Arc::new(network);
+    let settings = Settings { paths: dice.pick(&[Paths::One, Paths::All]), ..Settings::default() };
     let of = network.clone();
+    let make = move || -> Scheme {
+        if has_classes {
+            Fabric::new(of.clone(), Model::default(), params.clone(), &settings).unwrap().into()
+        } else {
+            Chameleon::new(of.clone(), Model::default(), params.clone()).unwrap().into()
+        }
+    };
     Setup {
         network,
         model: Model::default(),
-        scheme: Arc::new(move || Chameleon::new(of.clone(), Model::default(), params.clone()).unwrap().into()),
+        scheme: Arc::new(make),
         southbound: dice.pick(&[Southbound::Hosts, Southbound::Hosts, Southbound::HostsAndSwitches]),
         timing: Timing {
             confirm_within: Time::from_millis(150),

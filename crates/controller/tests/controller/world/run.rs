@@ -65,6 +65,10 @@ pub(crate) struct World {
 pub(crate) struct Totals {
     steps: u64,
     created: u64,
+    shares: u64,
+    shares_moved: u64,
+    shares_degraded: u64,
+    shares_restored: u64,
     refused: u64,
     moved: u64,
     rerouted: u64,
@@ -81,6 +85,10 @@ impl Totals {
     pub(crate) fn add(&mut self, other: &Self) {
         self.steps += other.steps;
         self.created += other.created;
+        self.shares += other.shares;
+        self.shares_moved += other.shares_moved;
+        self.shares_degraded += other.shares_degraded;
+        self.shares_restored += other.shares_restored;
         self.refused += other.refused;
         self.moved += other.moved;
         self.rerouted += other.rerouted;
@@ -96,6 +104,10 @@ impl Totals {
     pub(crate) fn assert_that_something_happened(&self) {
         let all = [
             self.created,
+            self.shares,
+            self.shares_moved,
+            self.shares_degraded,
+            self.shares_restored,
             self.refused,
             self.moved,
             self.rerouted,
@@ -250,7 +262,10 @@ impl World {
         }
         let end = self.now + PATIENCE;
         let empty = checks::load(&self.setup, self.wall(), &Store::new())?;
-        while *self.controller.ledger() != *empty.ledger() || self.controller.grants().next().is_some() {
+        while *self.controller.ledger() != *empty.ledger()
+            || self.controller.grants().next().is_some()
+            || self.controller.shared_grants().next().is_some()
+        {
             if self.now > end {
                 return Err("everything is deleted, and something is still held".to_owned());
             }

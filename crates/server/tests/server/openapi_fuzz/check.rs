@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use jsonschema::Validator;
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ValidationError, Validator};
 use serde_json::{Value, json};
 use wayleave_protocol::problem::Code;
 
@@ -11,6 +12,16 @@ use crate::common::Answer;
 pub(crate) struct Checker<'a> {
     document: &'a Value,
     validators: HashMap<String, Validator>,
+}
+
+/// What is wrong, and where. Of several schemas that might fit, what is wrong with the one that nearly does.
+fn words(error: &ValidationError<'_>) -> String {
+    if let ValidationErrorKind::OneOfNotValid { context } = error.kind()
+        && let Some([only]) = context.iter().min_by_key(|errors| errors.len()).map(Vec::as_slice)
+    {
+        return words(only);
+    }
+    format!("{}: {error}", error.instance_path())
 }
 
 impl<'a> Checker<'a> {
@@ -26,7 +37,7 @@ impl<'a> Checker<'a> {
         });
         match validator.iter_errors(value).next() {
             None => Ok(()),
-            Some(error) => Err(format!("{}: {error}", error.instance_path())),
+            Some(error) => Err(words(&error)),
         }
     }
 

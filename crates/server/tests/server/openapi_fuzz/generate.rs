@@ -19,9 +19,10 @@ const TEXTS: &[(&str, &[&str])] = &[
     ("restore", &["pod1-agg1", "h3"]),
     ("drain", &["h1", "h2"]),
     ("delete", &["default:a", "default:b"]),
-    ("rate", &["1Mbit", "10Mbit", "400Mbit", "2Gbit"]),
-    ("burst", &["3000B", "1600B", "1MB"]),
-    ("deadline", &["5ms", "5ms", "20ms", "1us"]),
+    ("rate", &["1Mbit", "1Mbit", "1Mbit", "10Mbit", "10Mbit", "400Mbit", "2Gbit"]),
+    ("burst", &["3000B", "3000B", "1600B", "1600B", "1MB"]),
+    ("excess", &["wait", "drop", "demote"]),
+    ("deadline", &["5ms", "5ms", "20ms", "20ms", "20ms", "1us"]),
     ("accounting", &["wire", "frame"]),
     ("minFrame", &["64B", "128B"]),
     ("maxFrame", &["1500B", "9000B"]),
@@ -34,6 +35,12 @@ const TEXTS: &[(&str, &[&str])] = &[
     ("state", &["admitted", "pending"]),
     ("decision", &["1", "2", "5"]),
     ("after", &["a", "default:a", "1"]),
+    ("min", &["1Mbit", "50Mbit", "200Mbit", "5Gbit"]),
+    ("max", &["100Mbit", "5Gbit"]),
+    ("within", &["1ms", "20ms", "200ms"]),
+    ("hose", &["h1", "h5", "h9", "h16", "vm1", "vm2"]),
+    ("members", &["h1", "h2", "h9", "h16", "vm1", "vm2"]),
+    ("aim", &["completion", "latency", "deadline"]),
     ("apiVersion", &["wayleave/v1"]),
     ("kind", &["Contracts"]),
 ];
@@ -83,7 +90,8 @@ impl Generator<'_> {
         }
         for word in ["oneOf", "anyOf"] {
             if let Some(all) = schema[word].as_array() {
-                let chosen = self.random.below(all.len());
+                // The first, of latency contracts, is what most operations are about.
+                let chosen = if self.random.once_in(2) { 0 } else { self.random.below(all.len()) };
                 return self.value(&all[chosen], key, depth);
             }
         }
@@ -103,6 +111,8 @@ impl Generator<'_> {
         };
         match kind.as_str() {
             "object" => self.object(schema, depth),
+            // Different hosts: who has one twice is turned away.
+            "array" if matches!(key, "hose" | "members") && !self.random.once_in(6) => json!(["h1", self.far_host()]),
             "array" => {
                 let count = if depth > 4 { 0 } else { self.random.below(4) };
                 let items = schema.get("prefixItems").and_then(Value::as_array);
@@ -120,13 +130,18 @@ impl Generator<'_> {
         }
     }
 
+    fn far_host(&mut self) -> &'static str {
+        const FAR: [&str; 3] = ["h2", "h9", "h16"];
+        FAR[self.random.below(FAR.len())]
+    }
+
     fn object(&mut self, schema: &Value, depth: usize) -> Value {
         let mut map = Map::new();
         let needed = |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
             // Rare keys are rare, so that most requests make sense.
             let is_common =
-                matches!(name.as_str(), "name" | "placement" | "host" | "done" | "apply" | "tenant" | "node");
+                matches!(name.as_str(), "name" | "placement" | "host" | "done" | "apply" | "tenant" | "node" | "aim");
             let is_taken = match name.as_str() {
                 "name" => !self.random.once_in(8),
                 _ if is_common => self.random.once_in(2),

@@ -9,12 +9,13 @@ mod random;
 
 use std::collections::BTreeMap;
 use std::io::{BufReader, Write};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use wayleave_controller::Southbound;
 use wayleave_server::disk::Memory;
 
-use crate::common::{Answer, Client, World, read, read_head};
+use crate::common::{Answer, Client, Scratch, World, classed, options, read, read_head};
 use check::Checker;
 use generate::Generator;
 use random::Random;
@@ -82,14 +83,20 @@ fn the_server_does_what_its_document_says_whatever_it_is_sent() {
 /// One server with its requests.
 fn ask(document: &Value, seed: u64, done: &mut BTreeMap<String, usize>) {
     let southbound = if seed.is_multiple_of(2) { Southbound::Hosts } else { Southbound::Assumed };
-    let world = World::with(Box::new(Memory::default()), southbound);
+    // Queues are divided among classes in half of the servers.
+    let scratch = Arc::new(Scratch::new());
+    let mut options = options(Box::new(Memory::default()), &scratch.0, southbound);
+    if seed % 4 < 2 {
+        options.setup = classed(southbound);
+    }
+    let world = World::of(options, scratch);
     let mut tokens = Tokens::new(&world.client);
     let mut checker = Checker::new(document);
     let mut generator = Generator { document, random: Random(seed) };
     let operations = operations(document);
     for step in 0..REQUESTS {
         let mut operation = generator.random.pick(&operations);
-        if !operation.path.contains("contract") && generator.random.once_in(3) {
+        if !operation.path.contains("contract") && generator.random.once_in(2) {
             operation = generator.random.pick(&operations);
         }
         let made = make(&mut generator, &mut checker, operation);

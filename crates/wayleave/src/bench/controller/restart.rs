@@ -70,8 +70,8 @@ fn fill(setup: &Setup, path: &Path) -> Result<usize, String> {
     let hosts: Vec<NodeId> = setup.network.hosts().collect();
     let mut admitted = 0;
     for group in 0..CONTRACTS / GROUP {
-        let orders =
-            (group * GROUP..(group + 1) * GROUP).map(|number| (order(&setup.network, &hosts, number), Check::None));
+        let orders = (group * GROUP..(group + 1) * GROUP)
+            .map(|number| (order(&setup.network, &hosts, number).into(), Check::None));
         let command = Command::Apply { orders: orders.collect(), mode: Mode::Each, effect: Effect::Commit };
         let Ok(Reply::Each(applied)) = controller.handle(now, command) else {
             return Err("the controller does not answer each".to_owned());

@@ -1,7 +1,7 @@
 //! The server's part: requests are carried out, put on disk together, and then answered; unless it ends meanwhile.
 
 use wayleave_agent::machine::{Agent, Answer, Ask, Request};
-use wayleave_contracts::Order;
+use wayleave_contracts::AnyOrder;
 use wayleave_controller::{Check, Command, Effect, ElementName, Fault, Kind, Mode, NewAnswer, Now, Reply};
 use wayleave_protocol::agent::Measured;
 
@@ -81,6 +81,10 @@ impl World {
         if let Ok(Reply::Changed { rerouted, degraded, restored }) = &result {
             self.totals.rerouted += rerouted.len() as u64;
             self.totals.degraded += degraded.len() as u64;
+            let is_share = |id: &&wayleave_controller::Id| self.controller.shared(id).is_some();
+            self.totals.shares_moved += rerouted.iter().filter(is_share).count() as u64;
+            self.totals.shares_degraded += degraded.iter().filter(is_share).count() as u64;
+            self.totals.shares_restored += restored.iter().filter(is_share).count() as u64;
             self.totals.restored += restored.len() as u64;
         }
         match result {
@@ -89,13 +93,17 @@ impl World {
         }
     }
 
-    fn apply(&mut self, now: Now, orders: Vec<(Order, Check)>, mode: Mode, effect: Effect) -> Result<Done, String> {
+    fn apply(&mut self, now: Now, orders: Vec<(AnyOrder, Check)>, mode: Mode, effect: Effect) -> Result<Done, String> {
         self.controller.tick(now);
         let before = (self.controller.ledger().clone(), checks::records(&self.controller));
         let result = self.controller.handle(now, Command::Apply { orders: orders.clone(), mode, effect });
         let Ok(Reply::Each(applied)) = result else { return Err(format!("a list was answered with {result:?}")) };
         let is_whole = applied.iter().all(|one| one.result.is_ok());
         self.totals.created += applied.iter().filter(|one| one.result.is_ok()).count() as u64;
+        let is_share = |(order, one): &(&(AnyOrder, Check), &wayleave_controller::Applied)| {
+            order.0.as_latency().is_none() && one.result.is_ok()
+        };
+        self.totals.shares += orders.iter().zip(&applied).filter(is_share).count() as u64;
         let is_refused = |one: &&wayleave_controller::Applied| matches!(one.result, Err(Fault::Refused { .. }));
         self.totals.refused += applied.iter().filter(is_refused).count() as u64;
         if effect == Effect::DryRun || (mode == Mode::AllOrNothing && !is_whole) {

@@ -1,0 +1,177 @@
+//! Shares that something that failed takes their links, or that do not fit any more on those that are left.
+//!
+//! A pair loses its route. What is promised across a cut goes over the links of the cut that are open, which then carry more: where that is
+//! more than can be promised there, all minima of those links are decided again, those of higher priority first. A hose or an objective of
+//! which a member is cut off keeps its place, and is degraded until the member can be reached again.
+
+use std::collections::BTreeSet;
+
+use wayleave_ledger::Share;
+use wayleave_protocol::Id;
+use wayleave_roles::ShareRefusal;
+use wayleave_topology::{LinkId, Route};
+
+use super::Admission;
+use super::displaced::{Consequences, Displaced, Lost};
+use crate::decision::Decided;
+use crate::event::EventKind;
+use crate::grant::Trouble;
+
+/// A share that has found no other place.
+pub(super) struct Without {
+    serial: u64,
+    id: Id,
+    share: Share,
+    refusal: ShareRefusal,
+}
+
+impl Admission {
+    /// Shares that have lost their routes, or that share links with too much, give up what they hold.
+    pub(super) fn displace_shares(&mut self) -> Vec<Displaced> {
+        let ledger = self.enforcement.ledger();
+        let is_cut = |share: &Share| matches!(share, Share::Pair { .. }) && ledger.is_parted(share);
+        let held = |serial: u64| ledger.share(self.shared.get(serial)?.share?);
+        let cut = self.shared.serials(|grant| grant.trouble.is_none() && held(grant.serial).is_some_and(&is_cut));
+        let mut displaced: Vec<Displaced> = cut.into_iter().filter_map(|serial| self.displace_share(serial)).collect();
+        let crowded = self.crowded_links();
+        if crowded.is_empty() {
+            return displaced;
+        }
+        let ledger = self.enforcement.ledger();
+        let is_crowded = |share: &Share| ledger.links_of_share(share).iter().any(|link| crowded.contains(link));
+        let held = |serial: u64| ledger.share(self.shared.get(serial)?.share?);
+        let serials = self.shared.serials(|grant| held(grant.serial).is_some_and(&is_crowded));
+        displaced.extend(serials.into_iter().filter_map(|serial| self.displace_share(serial)));
+        displaced
+    }
+
+    /// The open links on which more is promised than fits.
+    fn crowded_links(&self) -> BTreeSet<LinkId> {
+        let ledger = self.enforcement.ledger();
+        let links = ledger.network().links().map(|(link, _)| link);
+        links.filter(|&link| !ledger.is_closed(link) && !ledger.keeps_shares(link)).collect()
+    }
+
+    fn displace_share(&mut self, serial: u64) -> Option<Displaced> {
+        let share = self.take_share(serial)?;
+        let priority = self.shared.get(serial)?.order.priority;
+        Some(Displaced { serial, priority, lost: Lost::Share(share) })
+    }
+
+    /// Looks for another place for a share that was displaced; what it lost, if there is none.
+    pub(super) fn place_share(
+        &mut self,
+        serial: u64,
+        share: Share,
+        element: &str,
+        consequences: &mut Consequences,
+    ) -> Option<Without> {
+        let grant = self.shared.get(serial)?;
+        let (id, order) = (grant.id.clone(), grant.order.clone());
+        let decision = match self.admit_share(&order) {
+            Ok(decision) => decision,
+            Err(refusal) => return Some(Without { serial, id, share, refusal }),
+        };
+        let route = decision.as_ref().and_then(|one| one.route.as_ref());
+        let is_moved = route.is_some_and(|route| !goes_by(&share, route));
+        self.settle_share(serial, decision);
+        if is_moved {
+            let revision = self.shared.get(serial).map_or(0, |grant| grant.revision);
+            let (tenant, detail) = (id.tenant.clone(), format!("{element} is down"));
+            let journal = self.enforcement.journal_mut();
+            journal.event(EventKind::Rerouted, &id.to_string(), Some(tenant), revision, detail);
+            consequences.rerouted.push(id);
+        }
+        None
+    }
+
+    /// A share has found no other place: a pair keeps its old one, if that would still fit once its links are up.
+    pub(super) fn degrade_share(&mut self, without: Without, element: &str, consequences: &mut Consequences) {
+        let Without { serial, id, share, refusal } = without;
+        let is_pair = matches!(share, Share::Pair { .. });
+        let ledger = self.enforcement.ledger();
+        let keeps = is_pair && ledger.is_parted(&share) && ledger.share_denial_once_open(&share).is_none();
+        self.return_share(Some(serial), Some(share).filter(|_| keeps));
+        let why = refusal.reason().code().to_owned();
+        let Some(order) = self.shared.get(serial).map(|grant| grant.order.clone()) else { return };
+        self.record(&id, order.into(), Decided::RefusedShare(refusal));
+        self.fail_share(serial, Trouble::Failed { element: element.to_owned(), keeps_place: keeps, why }, consequences);
+    }
+
+    /// Hoses and objectives of which a member is cut off are kept no longer, and keep their places.
+    pub(super) fn degrade_parted(&mut self, element: &str, consequences: &mut Consequences) {
+        let ledger = self.enforcement.ledger();
+        let held = |serial: u64| ledger.share(self.shared.get(serial)?.share?);
+        let is_parted = |serial| held(serial).is_some_and(|share| ledger.is_parted(share));
+        for serial in self.shared.serials(|grant| grant.trouble.is_none() && is_parted(grant.serial)) {
+            let why = ShareRefusal::Disconnected.reason().code().to_owned();
+            let trouble = Trouble::Failed { element: element.to_owned(), keeps_place: true, why };
+            self.fail_share(serial, trouble, consequences);
+        }
+    }
+
+    fn fail_share(&mut self, serial: u64, trouble: Trouble, consequences: &mut Consequences) {
+        let Some(grant) = self.shared.get_mut(serial) else { return };
+        let was_failed = grant.trouble.replace(trouble).is_some();
+        if grant.share.is_none() {
+            grant.certainty = None;
+        }
+        let id = grant.id.clone();
+        self.shared.wait(serial, BTreeSet::new());
+        self.touch_shared(serial);
+        self.announce_shared(serial);
+        if !was_failed {
+            consequences.degraded.push(id);
+        }
+    }
+
+    /// Shares that kept their places use them again, if all that they need is open.
+    pub(super) fn restore_kept_shares(&mut self, consequences: &mut Consequences) {
+        let ledger = self.enforcement.ledger();
+        let held = |serial: u64| ledger.share(self.shared.get(serial)?.share?);
+        let is_whole = |serial| held(serial).is_some_and(|share| !ledger.is_parted(share));
+        for serial in self.shared.serials(|grant| grant.is_failed() && is_whole(grant.serial)) {
+            let Some(grant) = self.shared.get_mut(serial) else { continue };
+            grant.trouble = None;
+            let (id, share) = (grant.id.clone(), grant.share);
+            let waits_for = share.map(|share| self.enforcement.share_must_wait_for(share)).unwrap_or_default();
+            self.shared.wait(serial, waits_for);
+            self.touch_shared(serial);
+            self.announce_shared(serial);
+            consequences.restored.push(id);
+        }
+    }
+
+    /// A degraded share looks for a place, another one if it has kept its own.
+    pub(super) fn restore_share(&mut self, serial: u64, consequences: &mut Consequences) {
+        let Some(grant) = self.shared.get(serial).filter(|grant| grant.is_failed()) else { return };
+        let (id, order) = (grant.id.clone(), grant.order.clone());
+        let kept = self.take_share(serial);
+        match self.admit_share(&order) {
+            Ok(decision) => {
+                self.settle_share(serial, decision);
+                consequences.restored.push(id);
+            }
+            Err(_) => self.return_share(Some(serial), kept),
+        }
+    }
+
+    /// What is known of a hose depends on which links are up.
+    pub(super) fn refresh_certainty(&mut self) {
+        let book = self.enforcement.book();
+        let now = |serial: u64| book.certainty(self.shared.get(serial)?.share?);
+        let serials = self.shared.serials(|grant| grant.share.is_some() && now(grant.serial) != grant.certainty);
+        for serial in serials {
+            let share = self.shared.get(serial).and_then(|grant| grant.share);
+            let certainty = share.and_then(|share| self.enforcement.book().certainty(share));
+            if let Some(grant) = self.shared.get_mut(serial) {
+                grant.certainty = certainty;
+            }
+            self.touch_shared(serial);
+        }
+    }
+}
+
+fn goes_by(share: &Share, route: &Route) -> bool {
+    matches!(share, Share::Pair { route: old, .. } if old == route)
+}

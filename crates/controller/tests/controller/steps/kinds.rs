@@ -1,0 +1,378 @@
+//! Contracts of other kinds than latency, step by step.
+
+use std::sync::Arc;
+
+use wayleave_contracts::{
+    AnyContract, AnyOrder, BandwidthContract, BestEffortContract, Objective, ObjectiveContract, Order, Priority, Quota,
+    SharedOrder,
+};
+use wayleave_controller::{
+    Check, Command, Controller, Decided, Effect, ElementName, EventKind, Fault, Id, Kind, LoadError, Mode, Outcome,
+    Question, Reply, Setup, SharedGrant, Southbound, State, Timing, Trouble, VmWish,
+};
+use wayleave_ledger::Model;
+use wayleave_roles::Certainty;
+use wayleave_schemes::chameleon::Params;
+use wayleave_schemes::fabric::{Fabric, Paths, Settings};
+use wayleave_topology::builders::{Cabling, FatTree, build};
+use wayleave_topology::{Class, Classes, Network, NodeId};
+use wayleave_units::{Rate, Time};
+
+use super::smoke::{apply, at, order, reload};
+
+fn setup(paths: Paths) -> Setup {
+    let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(1), ..Cabling::default() };
+    let network = build::fat_tree(&FatTree { k: 4, cabling, ..FatTree::default() }).unwrap();
+    let network = Arc::new(network.with_classes(Classes::default()).unwrap());
+    let (of, settings) = (network.clone(), Settings { paths, ..Settings::default() });
+    let make = move || Fabric::new(of.clone(), Model::default(), Params::default(), &settings).unwrap().into();
+    Setup {
+        scheme: Arc::new(make),
+        network,
+        model: Model::default(),
+        southbound: Southbound::Hosts,
+        timing: Timing::default(),
+    }
+}
+
+fn start(setup: &Setup) -> Controller {
+    Controller::load(setup, at(0).wall, []).unwrap()
+}
+
+fn nodes(network: &Network, names: &[&str]) -> Vec<NodeId> {
+    names.iter().map(|name| network.find_node(name).unwrap()).collect()
+}
+
+fn shared(contract: impl Into<AnyContract>, members: &[&str]) -> SharedOrder {
+    SharedOrder::plain(contract.into(), members)
+}
+
+fn pair(network: &Network, name: &str, ends: [&str; 2], mbit: u64) -> SharedOrder {
+    let nodes = nodes(network, &ends);
+    shared(BandwidthContract::pair(name, nodes[0], nodes[1], Rate::from_mbit(mbit)), &ends)
+}
+
+fn hose(network: &Network, name: &str, members: &[&str], mbit: u64) -> SharedOrder {
+    shared(BandwidthContract::hose(name, &nodes(network, members), Rate::from_mbit(mbit)), members)
+}
+
+fn objective(network: &Network, name: &str, members: &[&str], mbit: u64) -> SharedOrder {
+    let (objective, members_at) = (Objective::Completion, nodes(network, members));
+    let (name, min) = (name.to_owned(), Rate::from_mbit(mbit));
+    shared(ObjectiveContract { name, tenant: None, objective, deadline: None, members: members_at, min }, members)
+}
+
+fn best_effort(network: &Network, name: &str, members: &[&str]) -> SharedOrder {
+    shared(BestEffortContract { name: name.to_owned(), tenant: None, members: nodes(network, members) }, members)
+}
+
+fn id(name: &str) -> Id {
+    Id::new("default", name)
+}
+
+fn standing<'a>(controller: &'a Controller, name: &str) -> &'a SharedGrant {
+    controller.shared(&id(name)).unwrap_or_else(|| panic!("{name} is not there"))
+}
+
+fn fail(controller: &mut Controller, name: &str, is_down: bool) -> [Vec<Id>; 3] {
+    let down = is_down.then(|| "a test".to_owned());
+    let set = Command::SetElement { element: ElementName::Node(name.to_owned()), down };
+    let Ok(Reply::Changed { rerouted, degraded, restored }) = controller.handle(at(1), set) else { panic!("changed") };
+    [rerouted, degraded, restored]
+}
+
+fn core(number: usize) -> String {
+    format!("core{number}")
+}
+
+#[test]
+fn every_kind_is_admitted_survives_a_restart_and_ends_at_once() {
+    let setup = setup(Paths::One);
+    let mut controller = start(&setup);
+    let network = setup.network.clone();
+    let orders: Vec<AnyOrder> = vec![
+        order(&network, "ptp", "h1", "h16").into(),
+        pair(&network, "copy", ["h1", "h9"], 1_000).into(),
+        hose(&network, "db", &["h1", "h5", "h9"], 500).into(),
+        objective(&network, "search", &["h2", "h3"], 500).into(),
+        best_effort(&network, "bulk", &["h4", "h8"]).into(),
+    ];
+    for one in &orders {
+        assert_eq!(apply(&mut controller, at(0), one.clone()).result, Ok(Outcome::Created), "{one:?}");
+        assert_eq!(apply(&mut controller, at(0), one.clone()).result, Ok(Outcome::Unchanged));
+    }
+    let known = |controller: &Controller| {
+        ["copy", "db", "search", "bulk"]
+            .map(|name| (standing(controller, name).state, standing(controller, name).certainty))
+    };
+    let (proven, measured) = (Some(Certainty::Proven), Some(Certainty::Measured));
+    let expected = [proven, measured, proven, None].map(|certainty| (State::Admitted, certainty));
+    assert_eq!(known(&controller), expected);
+    let other = reload(&controller, &setup);
+    assert!(other.ledger() == controller.ledger());
+    assert_eq!(known(&other), expected);
+    assert_eq!(other.tenant("default").unwrap().usage, controller.tenant("default").unwrap().usage);
+    assert!(other.records() != controller.records(), "the generation");
+    controller.take_output();
+    for name in ["copy", "db", "search", "bulk"] {
+        let command = Command::Delete { ids: vec![(id(name), Check::None)] };
+        let Ok(Reply::Each(applied)) = controller.handle(at(2), command) else { panic!("an answer for each") };
+        assert_eq!(applied[0].result, Ok(Outcome::Deleted));
+    }
+    let output = controller.take_output();
+    assert_eq!(output.changes.iter().filter(|one| one.kind == Kind::Shared && one.body.is_none()).count(), 4);
+    assert!(output.events.iter().any(|one| one.kind == EventKind::Gone && one.object == "default:db"));
+    let mut only = start(&setup);
+    apply(&mut only, at(0), orders[0].clone());
+    assert!(only.ledger() == controller.ledger(), "every bit is free");
+    assert_eq!(controller.tenant("default").unwrap().usage, only.tenant("default").unwrap().usage);
+}
+
+/// Quotas count a minimum once for a pair and once for every member of a hose or an objective.
+#[test]
+fn quotas_count_minima_of_members() {
+    let setup = setup(Paths::One);
+    let mut controller = start(&setup);
+    let quota = Quota { rate: Some(Rate::from_mbit(2_000)), burst: None, contracts: Some(3) };
+    let put = Command::PutTenant { name: "default".to_owned(), quota, check: Check::None };
+    controller.handle(at(0), put).unwrap();
+    apply(&mut controller, at(0), hose(&setup.network, "db", &["h1", "h5", "h9"], 500)).result.unwrap();
+    let before = controller.ledger().clone();
+    let refused = apply(&mut controller, at(0), pair(&setup.network, "copy", ["h1", "h2"], 501));
+    assert!(matches!(refused.result, Err(Fault::Refused { reason: "QUOTA", .. })), "{refused:?}");
+    assert!(*controller.ledger() == before);
+    apply(&mut controller, at(0), pair(&setup.network, "copy", ["h1", "h2"], 500)).result.unwrap();
+    apply(&mut controller, at(0), best_effort(&setup.network, "bulk", &["h1", "h2"])).result.unwrap();
+    let more = apply(&mut controller, at(0), best_effort(&setup.network, "more", &["h1", "h2"]));
+    assert!(matches!(more.result, Err(Fault::Refused { reason: "QUOTA", .. })), "the number of contracts");
+}
+
+/// A link of a host can promise 5.1 Gbit/s.
+#[test]
+fn a_change_counts_without_the_old_terms_and_a_refused_one_leaves_them() {
+    let setup = setup(Paths::All);
+    let mut controller = start(&setup);
+    let db = |mbit| hose(&setup.network, "db", &["h1", "h5", "h9"], mbit);
+    apply(&mut controller, at(0), db(4_000)).result.unwrap();
+    assert_eq!(apply(&mut controller, at(0), db(5_000)).result, Ok(Outcome::Changed));
+    let before = controller.ledger().clone();
+    let refused = apply(&mut controller, at(0), db(5_101));
+    assert!(matches!(refused.result, Err(Fault::Refused { reason: "RATE", .. })), "{refused:?}");
+    assert!(*controller.ledger() == before && standing(&controller, "db").certainty == Some(Certainty::Proven));
+    let record = controller.decision(refused.decision.unwrap()).unwrap();
+    assert!(matches!(record.decided, Decided::RefusedShare(_)));
+    // All or none, and a dry run.
+    let orders = |mode, effect| {
+        let list: Vec<AnyOrder> = vec![db(1_000).into(), pair(&setup.network, "copy", ["h1", "h2"], 6_000).into()];
+        Command::Apply { orders: list.into_iter().map(|one| (one, Check::None)).collect(), mode, effect }
+    };
+    controller.handle(at(0), orders(Mode::AllOrNothing, Effect::Commit)).unwrap();
+    controller.handle(at(0), orders(Mode::Each, Effect::DryRun)).unwrap();
+    assert!(*controller.ledger() == before);
+    assert_eq!(standing(&controller, "db").order, db(5_000));
+}
+
+#[test]
+fn a_contract_stays_of_its_kind() {
+    let setup = setup(Paths::One);
+    let mut controller = start(&setup);
+    apply(&mut controller, at(0), pair(&setup.network, "one", ["h1", "h9"], 10)).result.unwrap();
+    apply(&mut controller, at(0), order(&setup.network, "two", "h1", "h9")).result.unwrap();
+    let other = apply(&mut controller, at(0), order(&setup.network, "one", "h1", "h9"));
+    assert!(
+        matches!(&other.result, Err(Fault::Invalid { message, .. }) if message.contains("about bandwidth")),
+        "{other:?}"
+    );
+    let other = apply(&mut controller, at(0), best_effort(&setup.network, "two", &["h1", "h9"]));
+    assert!(
+        matches!(&other.result, Err(Fault::Invalid { message, .. }) if message.contains("about latency")),
+        "{other:?}"
+    );
+    // Of one name and of any kind, once the name is free.
+    let delete = Command::Delete { ids: vec![(id("one"), Check::None), (id("two"), Check::None)] };
+    controller.handle(at(0), delete).unwrap();
+    apply(&mut controller, at(0), order(&setup.network, "one", "h1", "h9")).result.unwrap();
+    apply(&mut controller, at(0), best_effort(&setup.network, "two", &["h1", "h9"])).result.unwrap();
+}
+
+#[test]
+fn members_are_vms_of_the_tenant_on_different_hosts() {
+    let setup = setup(Paths::One);
+    let mut controller = start(&setup);
+    for (vm, host) in [("web", "h1"), ("db", "h9"), ("also", "h1")] {
+        let wish = VmWish::On(host.to_owned());
+        controller.handle(at(0), Command::PutVm { id: id(vm), wish, mac: None, check: Check::None }).unwrap();
+    }
+    let hosts = nodes(&setup.network, &["h1", "h9", "h1"]);
+    let hose = |members: &[&str]| {
+        let contract = BandwidthContract::hose("h", &hosts[..members.len()], Rate::from_mbit(10));
+        shared(contract, members)
+    };
+    let twice = apply(&mut controller, at(0), hose(&["web", "db", "also"]));
+    assert!(matches!(&twice.result, Err(Fault::Invalid { message, .. }) if message.contains("same host")), "{twice:?}");
+    apply(&mut controller, at(0), hose(&["web", "db"])).result.unwrap();
+    let delete = Command::DeleteVm { id: id("db"), check: Check::None };
+    assert!(matches!(controller.handle(at(0), delete), Err(Fault::InUse { by, .. }) if by == "contract default:h"));
+    // A drained host: its VM goes elsewhere, and its contract with it.
+    let question = Question { drain: vec!["h9".to_owned()], ..Question::default() };
+    let prospect = reload(&controller, &setup).ask(at(0), question).unwrap();
+    assert_eq!((prospect.placed.len(), prospect.refused.len(), prospect.degraded.len()), (1, 0, 0), "{prospect:?}");
+}
+
+/// A pair finds another way, a hose is measured while a core switch is down, and what has lost its host keeps its place.
+#[test]
+fn failures_reroute_pairs_and_degrade_what_is_cut_off() {
+    let setup = setup(Paths::All);
+    let mut controller = start(&setup);
+    let network = setup.network.clone();
+    apply(&mut controller, at(0), pair(&network, "copy", ["h1", "h9"], 1_000)).result.unwrap();
+    apply(&mut controller, at(0), hose(&network, "db", &["h1", "h5", "h9"], 1_000)).result.unwrap();
+    apply(&mut controller, at(0), objective(&network, "search", &["h2", "h3"], 500)).result.unwrap();
+    let before = controller.ledger().clone();
+    let route = controller.promise_of(standing(&controller, "copy")).unwrap().route.unwrap();
+    let used = network.node(network.link(route.hops[2].link).to).name.clone();
+    assert_eq!(fail(&mut controller, &used, true), [vec![id("copy")], vec![], vec![]]);
+    assert_eq!(standing(&controller, "db").certainty, Some(Certainty::Measured), "not evenly any more");
+    assert_eq!(standing(&controller, "copy").certainty, Some(Certainty::Proven));
+    let other = reload(&controller, &setup);
+    assert!(other.ledger() == controller.ledger());
+    assert_eq!(fail(&mut controller, &used, false), [vec![], vec![], vec![]]);
+    assert_eq!(standing(&controller, "db").certainty, Some(Certainty::Proven));
+    // The host of a pair and of a hose.
+    let [_, degraded, _] = fail(&mut controller, "h9", true);
+    assert_eq!(degraded, [id("copy"), id("db")]);
+    let kept =
+        |name: &str| matches!(standing(&controller, name).trouble, Some(Trouble::Failed { keeps_place: true, .. }));
+    assert!(kept("copy") && kept("db") && standing(&controller, "search").trouble.is_none());
+    assert!(reload(&controller, &setup).ledger() == controller.ledger());
+    let refused = apply(&mut controller, at(1), hose(&network, "late", &["h8", "h9"], 1));
+    assert!(matches!(refused.result, Err(Fault::Refused { reason: "NO_PATH", .. })));
+    let [_, _, restored] = fail(&mut controller, "h9", false);
+    assert_eq!(restored, [id("copy"), id("db")]);
+    // The pair may go another way than at first.
+    let sums = |ledger: &wayleave_ledger::Ledger| {
+        network.links().map(|(link, _)| ledger.promised_to(link, Class::Guaranteed).bits_per_second()).sum::<u64>()
+    };
+    assert_eq!(sums(controller.ledger()), sums(&before));
+}
+
+/// Two hoses of 2.5 Gbit/s a host take 5 of the 5.1 Gbit/s of each of a pod's four links. With three of four cores one of them has to go: the
+/// one of lower priority, although it is the older one.
+#[test]
+fn what_does_not_fit_on_the_links_that_are_left_is_degraded_by_priority() {
+    let setup = setup(Paths::All);
+    let mut controller = start(&setup);
+    let network = setup.network.clone();
+    let members = ["h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8"];
+    for (name, priority) in [("low", 10), ("high", 90)] {
+        let mut order = hose(&network, name, &members, 2_500);
+        order.priority = Priority::new(priority).unwrap();
+        apply(&mut controller, at(0), order).result.unwrap();
+    }
+    let before = controller.ledger().clone();
+    assert_eq!(fail(&mut controller, &core(1), true), [vec![], vec![id("low")], vec![]]);
+    assert!(matches!(standing(&controller, "low").trouble, Some(Trouble::Failed { keeps_place: false, .. })));
+    assert_eq!(standing(&controller, "high").state, State::Admitted);
+    let ledger = controller.ledger();
+    assert!(network.links().all(|(link, _)| ledger.is_closed(link) || ledger.keeps_shares(link)));
+    assert!(reload(&controller, &setup).ledger() == controller.ledger());
+    assert_eq!(fail(&mut controller, &core(1), false), [vec![], vec![], vec![id("low")]]);
+    assert!(*controller.ledger() == before, "every bit is as it was");
+}
+
+/// What the last packets of a latency contract still use is promised to nobody before they have left.
+#[test]
+fn a_minimum_waits_for_the_last_packets_of_what_it_was_given() {
+    let setup = setup(Paths::All);
+    let setup = Setup { southbound: Southbound::Assumed, ..setup };
+    let mut controller = start(&setup);
+    let large = |mbit: u64| {
+        let mut one: Order = order(&setup.network, "large", "h1", "h2");
+        (one.contract.rate, one.contract.deadline) = (Rate::from_mbit(mbit), Time::from_millis(10));
+        one
+    };
+    apply(&mut controller, at(0), large(9_000)).result.unwrap();
+    assert!(apply(&mut controller, at(1), pair(&setup.network, "copy", ["h1", "h2"], 3_000)).result.is_err());
+    apply(&mut controller, at(1), large(100)).result.unwrap();
+    apply(&mut controller, at(1), pair(&setup.network, "copy", ["h1", "h2"], 3_000)).result.unwrap();
+    assert_eq!((standing(&controller, "copy").state, standing(&controller, "copy").waits_for()), (State::Pending, 1));
+    let loaded = reload(&controller, &setup);
+    assert_eq!(standing(&loaded, "copy").waits_for(), 1);
+    controller.tick(at(100));
+    assert_eq!((standing(&controller, "copy").state, standing(&controller, "copy").waits_for()), (State::Admitted, 0));
+}
+
+#[test]
+fn a_scheme_without_classes_does_not_take_over_what_it_cannot_keep() {
+    let setup = setup(Paths::One);
+    let mut controller = start(&setup);
+    apply(&mut controller, at(0), pair(&setup.network, "copy", ["h1", "h9"], 10)).result.unwrap();
+    let plain = super::smoke::setup(Southbound::Hosts);
+    let records = controller.records();
+    let records = records.iter().filter_map(|one| Some((one.kind, one.key.as_str(), one.body.as_deref()?)));
+    let refused = Controller::load(&plain, at(0).wall, records).err();
+    assert_eq!(refused, Some(LoadError::NoClasses { id: id("copy") }));
+}
+
+/// Budgets of the guaranteed class that were made larger could keep no time that was promised with the smaller ones.
+#[test]
+fn times_of_minima_are_derived_again_at_a_start() {
+    let budget = |micros| {
+        let setup = setup(Paths::One);
+        let (of, settings) =
+            (setup.network.clone(), Settings { guaranteed_budget: Time::from_micros(micros), ..Settings::default() });
+        let make = move || Fabric::new(of.clone(), Model::default(), Params::default(), &settings).unwrap().into();
+        Setup { scheme: Arc::new(make), ..setup }
+    };
+    let mut controller = start(&budget(260));
+    let mut order = pair(&controller.network().clone(), "copy", ["h1", "h9"], 1_000);
+    if let AnyContract::Bandwidth(contract) = &mut order.contract {
+        contract.within = Some(Time::from_micros(1_700));
+    }
+    apply(&mut controller, at(0), order).result.unwrap();
+    let records = controller.records();
+    let records = || records.iter().filter_map(|one| Some((one.kind, one.key.as_str(), one.body.as_deref()?)));
+    assert!(Controller::load(&budget(250), at(0).wall, records()).is_ok());
+    let refused = Controller::load(&budget(300), at(0).wall, records()).err();
+    assert!(matches!(refused, Some(LoadError::TooSlow { .. })), "{refused:?}");
+}
+
+/// The records of a ledger of format 1 with one latency contract that is enforced, as the version before contracts of every kind wrote them.
+const FORMAT_1: [(Kind, &str, &str); 3] = [
+    (
+        Kind::Controller,
+        "counters",
+        r#"{"serial":1,"revision":3,"decision":1,"leaving":0,"event":1,"answer":0,"generation":1}"#,
+    ),
+    (Kind::Tenant, "default", r#"{"revision":1}"#),
+    (
+        Kind::Contract,
+        "00000000000000000001",
+        r#"{"tenant":"default","name":"ptp","from":"h1","to":"h16","from_host":"h1","to_host":"h16","rate_bps":10000000,"burst_bytes":3000,"deadline_ns":5000000,"protection":1,"priority":50,"revision":3,"created":1795422499425400369,"decision":1,"bound_ns":2206000,"places":[{"hops":[["h1->pod1-edge1",0],["pod1-edge1->pod1-agg1",0],["pod1-agg1->core1",0],["core1->pod4-agg1",1],["pod4-agg1->pod4-edge2",1],["pod4-edge2->h16",1]],"placed":1,"rate_bps":10000000,"burst_bytes":3000}],"sender":{"version":1,"run":1,"since":1,"told":[1,true],"confirmed":[1,true]}}"#,
+    ),
+];
+
+/// Queues, bounds and the records themselves stay what they are when a ledger of before is opened and gets contracts of other kinds.
+#[test]
+fn a_ledger_of_format_1_opens_with_its_queues_and_bounds() {
+    let setup = setup(Paths::One);
+    let mut old = Controller::load(&setup, at(0).wall, FORMAT_1).unwrap();
+    let mut new = start(&setup);
+    apply(&mut new, at(0), order(&setup.network, "ptp", "h1", "h16")).result.unwrap();
+    assert!(old.ledger() == new.ledger());
+    let (bound, routes) = {
+        let grant = old.grant(&id("ptp")).unwrap();
+        (grant.bound, old.routes(grant).into_iter().map(|(_, route)| route).collect::<Vec<_>>())
+    };
+    let record = |controller: &Controller| {
+        let records = controller.records();
+        records.into_iter().find(|one| one.kind == Kind::Contract).and_then(|one| one.body).unwrap().to_string()
+    };
+    assert_eq!(record(&old), FORMAT_1[2].2, "written as it was read");
+    apply(&mut old, at(1), hose(&setup.network, "db", &["h1", "h9", "h16"], 1_000)).result.unwrap();
+    let again = reload(&old, &setup);
+    let grant = again.grant(&id("ptp")).unwrap();
+    assert_eq!((grant.bound, grant.order.contract.deadline), (bound, Time::from_millis(5)));
+    assert_eq!(again.routes(grant).into_iter().map(|(_, route)| route).collect::<Vec<_>>(), routes);
+    assert_eq!(record(&again), FORMAT_1[2].2);
+}

@@ -1,0 +1,170 @@
+//! Contracts of other kinds than latency: created, shown, explained and refused, to operators and to tenants.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use wayleave_controller::Southbound;
+use wayleave_server::disk::Memory;
+
+use crate::common::{Client, Scratch, World, classed, contract, options};
+
+fn world() -> World {
+    let scratch = Arc::new(Scratch::new());
+    let mut options = options(Box::new(Memory::default()), &scratch.0, Southbound::Hosts);
+    options.setup = classed(Southbound::Hosts);
+    World::of(options, scratch)
+}
+
+fn hose(members: &[&str], min: &str) -> Value {
+    json!({ "bandwidth": { "hose": members, "min": min } })
+}
+
+/// A tenant with VMs `a` to `c` on h1, h5 and h9.
+fn tenant(world: &World, name: &str) -> Client {
+    let operator = &world.client;
+    operator.put(&format!("/v1/tenants/{name}"), &json!({})).is(201);
+    let client = operator.token(json!({ "role": "tenant", "tenant": name }));
+    for (vm, host) in [("a", "h1"), ("b", "h5"), ("c", "h9")] {
+        client.put(&format!("/v1/vms/{vm}"), &json!({ "placement": { "host": host } })).is(201);
+    }
+    client
+}
+
+#[test]
+fn every_kind_is_created_shown_listed_changed_and_deleted() {
+    let world = world();
+    let client = &world.client;
+    let bodies = [
+        ("copy", json!({ "bandwidth": { "from": "h1", "to": "h9", "min": "1Gbit", "max": "4Gbit", "within": "3ms" } })),
+        ("db", json!({ "bandwidth": { "hose": ["h1", "h5", "h9"], "min": "500Mbit", "weight": 7 }, "priority": 80 })),
+        ("search", json!({ "objective": { "deadline": "20ms", "members": ["h2", "h3"], "min": "500Mbit" } })),
+        ("bulk", json!({ "bestEffort": { "members": ["h4", "h8"] } })),
+    ];
+    let known = [
+        ("bandwidth", json!("proven")),
+        ("bandwidth", json!("measured")),
+        ("objective", json!("proven")),
+        ("best-effort", json!(null)),
+    ];
+    for ((name, body), (kind, certainty)) in bodies.iter().zip(&known) {
+        let path = format!("/v1/contracts/{name}");
+        let created = client.put(&path, body).is(201).json();
+        assert_eq!(
+            (&created["status"]["kind"], &created["status"]["certainty"]),
+            (&json!(kind), certainty),
+            "{created}"
+        );
+        // What was asked comes back as it was asked.
+        let mut asked = created.as_object().unwrap().clone();
+        ["id", "name", "tenant", "status"].iter().for_each(|key| drop(asked.remove(*key)));
+        assert_eq!(&Value::Object(asked), body);
+        // Agents do not enforce these kinds, and nobody is told that they do.
+        assert_eq!(created["status"]["state"], "admitted");
+        let reason = if *kind == "best-effort" { json!(null) } else { json!("NOT_ENFORCED") };
+        assert_eq!(created["status"]["reason"], reason);
+        assert_eq!(client.put(&path, body).is(200).json(), created);
+        assert_eq!(client.get(&path).is(200).json(), created);
+        assert!(created["status"].get("boundNs").is_none(), "{created}");
+    }
+    client.put("/v1/contracts/ptp", &contract("h1", "h16", "10Mbit")).is(201);
+    let list = client.get("/v1/contracts").is(200).json();
+    let names: Vec<&str> = list["items"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["bulk", "copy", "db", "ptp", "search"]);
+    let within = client.get("/v1/contracts/copy").json()["status"]["withinNs"].as_u64().unwrap();
+    assert!(within <= 3_000_000, "{within}");
+    // A link says what has been promised to the classes.
+    let promised = || {
+        let link = client.get("/v1/links/h1-%3Epod1-edge1").is(200).json();
+        (link["guaranteedBps"].as_u64(), link["objectiveBps"].as_u64())
+    };
+    let patience = std::iter::repeat_with(promised).take(10_000);
+    assert!(patience.into_iter().any(|promised| promised == (Some(1_500_000_000), Some(0))), "{:?}", promised());
+    // Another minimum, and another kind.
+    client.put("/v1/contracts/db", &hose(&["h1", "h5", "h9"], "600Mbit")).is(200);
+    let other = client.put("/v1/contracts/db", &contract("h1", "h16", "10Mbit")).is_problem(400, "INVALID");
+    assert!(other["detail"].as_str().unwrap().contains("delete it and create another"), "{other}");
+    for (name, _) in &bodies {
+        client.delete(&format!("/v1/contracts/{name}")).is(204);
+        client.get(&format!("/v1/contracts/{name}")).is_problem(404, "NOT_FOUND");
+    }
+}
+
+#[test]
+fn a_document_of_every_kind_is_applied_as_a_whole() {
+    let world = world();
+    let document = |min: &str| {
+        json!({ "apiVersion": "wayleave/v1", "kind": "Contracts", "spec": { "contracts": [
+            { "name": "ptp", "from": "h1", "to": "h16", "rate": "220kbit", "burst": "300B", "deadline": "5ms" },
+            { "name": "db", "bandwidth": { "hose": ["h1", "h5", "h9"], "min": min } },
+            { "name": "bulk", "bestEffort": { "members": ["h4", "h8"] } },
+        ] } })
+    };
+    let refused = world.client.post("/v1/apply?atomic=true", &document("6Gbit")).is_problem(409, "RATE");
+    assert!(refused["detail"].as_str().unwrap().contains("5.0998878Gbit would fit"), "{refused}");
+    assert_eq!(world.client.get("/v1/contracts").json()["items"], json!([]));
+    let dry = world.client.post("/v1/apply?dryRun=true", &document("1Gbit")).is(200).json();
+    assert_eq!((&dry["done"], &dry["refused"]), (&json!(3), &json!(0)));
+    let report = world.client.post("/v1/apply", &document("1Gbit")).is(200).json();
+    let said = |key: &str| report["items"].as_array().unwrap().iter().map(|one| one[key].clone()).collect::<Vec<_>>();
+    assert_eq!(said("certainty"), [json!(null), json!("measured"), json!(null)]);
+    assert_eq!(said("state")[1..], [json!("admitted"), json!("admitted")]);
+    // What would be if a core switch failed, or a larger one were asked for.
+    let question = json!({
+        "fail": ["core1"],
+        "apply": [{ "name": "more", "bandwidth": { "from": "h1", "to": "h2", "min": "4.2Gbit" } },
+                  { "name": "less", "bandwidth": { "from": "h1", "to": "h2", "min": "4Gbit" } }]
+    });
+    let would = world.client.post("/v1/what-if", &question).is(200).json();
+    assert_eq!(
+        (would["refused"][0]["reason"].as_str(), would["refused"][0]["id"].as_str()),
+        (Some("RATE"), Some("default:more"))
+    );
+    assert_eq!(would["admitted"][0]["certainty"], "proven", "{would}");
+    assert_eq!(would["degraded"], json!([]));
+}
+
+#[test]
+fn a_tenant_is_told_what_would_fit_for_itself_and_nothing_of_others() {
+    let world = world();
+    let (acme, other) = (tenant(&world, "acme"), tenant(&world, "other"));
+    other.put("/v1/contracts/theirs", &hose(&["a", "b", "c"], "4Gbit")).is(201);
+    let refused = acme.put("/v1/contracts/mine", &hose(&["a", "b", "c"], "2Gbit")).is_problem(409, "RATE");
+    let decision = refused["decision"].as_u64().unwrap();
+    let path = format!("/v1/decisions/{decision}/explanation");
+    for headers in [&[][..], &[("accept", "text/plain")]] {
+        let text = String::from_utf8(acme.send("GET", &path, headers, b"").is(200).body).unwrap();
+        for word in ["other", "theirs", "->", "4Gbit", "left"] {
+            assert!(!text.contains(word), "{word} in {text}");
+        }
+    }
+    assert_eq!(acme.get(&path).json()["nearest"]["min_bps"], 1_100_000_000_u64);
+    // What is said to fit does.
+    acme.put("/v1/contracts/mine", &hose(&["a", "b", "c"], "1.1Gbit")).is(201);
+    let own = acme.get("/v1/contracts/mine/explanation").is(200).json();
+    assert!(own["assumption"].as_str().unwrap().contains("no guarantee") && own.get("links").is_none(), "{own}");
+    // The operator is told where, and of whom.
+    let told = world.client.get(&path).is(200).json();
+    assert_eq!(told["links"][0]["holders"], json!(["theirs", "mine"]), "{told}");
+    let told = world.client.get("/v1/contracts/acme:mine/explanation").is(200).json();
+    assert_eq!(
+        (&told["links"][0]["promised_bps"], &told["links"][0]["left_bps"]),
+        (&json!(5_100_000_000_u64), &json!(0))
+    );
+    let text = world.client.send("GET", &path, &[("accept", "text/plain")], b"").is(200).body;
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("The link that keeps it out") && text.contains("theirs"), "{text}");
+    // A host where it has no VM is not its to name, and another tenant's contract does not exist.
+    acme.put("/v1/contracts/far", &hose(&["a", "h16"], "1Mbit")).is_problem(400, "INVALID");
+    acme.get("/v1/contracts/other:theirs").is_problem(404, "NOT_FOUND");
+    acme.get("/v1/contracts/other:theirs/explanation").is_problem(404, "NOT_FOUND");
+}
+
+/// Without classes the answer says what is missing, in this and in every other place.
+#[test]
+fn a_network_without_classes_promises_latency_only() {
+    let world = World::new();
+    let refused = world.client.put("/v1/contracts/db", &hose(&["h1", "h5"], "1Mbit")).is_problem(409, "POLICY");
+    let decision = world.client.get(&format!("/v1/decisions/{}", refused["decision"])).is(200).json();
+    assert!(decision["message"].as_str().unwrap().contains("--scheme fabric"), "{decision}");
+    world.client.put("/v1/contracts/bulk", &json!({ "bestEffort": { "members": ["h1", "h5"] } })).is(201);
+}
