@@ -276,12 +276,13 @@ impl Control {
             Use::Full | Use::Partial => part(step.min(self.level / MOST_GROWTH), WHOLE - marks, WHOLE),
         };
         let brake = part(self.level.saturating_sub(ONE).min(ONE), u64::from(params.brake_percent) * marks, 100 * WHOLE);
-        let cut = brake + match self.pressed {
-            pressed if pressed <= PRESSED || pressed % SETTLING != 0 => {
-                part(self.level, u64::from(params.cut_percent) * marks, 100 * WHOLE)
-            }
-            _ => self.level / PRESSED_CUT,
-        };
+        let cut = brake
+            + match self.pressed {
+                pressed if pressed <= PRESSED || pressed % SETTLING != 0 => {
+                    part(self.level, u64::from(params.cut_percent) * marks, 100 * WHOLE)
+                }
+                _ => self.level / PRESSED_CUT,
+            };
         // However long it took: the rate at most doubles, and halves.
         let change = |of: u64, most: u64| part(of, counts, 1 << 8).min(most);
         let (grown, cut) = (change(grown, self.level), change(cut, self.level / 2));

@@ -40,7 +40,9 @@ fn the_law_is_linear_in_the_share_of_marks() {
 /// Catches: a brake that holds who is at its weight, or below it.
 #[test]
 fn who_is_above_its_weight_gives_way_sooner() {
-    for (level, expected) in [(0.5, 0.48), (1.0, 0.96), (1.5, 1.5 - 0.06 - 0.05), (2.0, 2.0 - 0.08 - 0.1), (4.0, 4.0 - 0.16 - 0.1)] {
+    for (level, expected) in
+        [(0.5, 0.48), (1.0, 0.96), (1.5, 1.5 - 0.06 - 0.05), (2.0, 2.0 - 0.08 - 0.1), (4.0, 4.0 - 0.16 - 0.1)]
+    {
         let mut control = steady();
         control.level = (level * ONE as f64) as u64;
         control.on_period(period(100), T, Use::Full, terms(250_000_000), &Params::default());

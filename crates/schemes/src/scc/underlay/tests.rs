@@ -104,9 +104,7 @@ fn a_receiver_tells_for_how_long_nothing_was_marked_of_any_tunnel() {
     tell(&mut host, us(0), HostInput::Received { pair: Incoming(0), arrivals: arrivals(0) });
     tell(&mut host, us(100), HostInput::Received { pair: Incoming(1), arrivals: arrivals(100) });
     let actions = tell(&mut host, us(300), HostInput::Timer(Timer::Feedback(Incoming(0), 1)));
-    let is_told = |action: &HostAction<'_, Message, Timer>| {
-        matches!(action, HostAction::Send { message: Message::Feedback { marked: 0, clear, .. }, .. } if *clear == us(200))
-    };
+    let is_told = |action: &HostAction<'_, Message, Timer>| matches!(action, HostAction::Send { message: Message::Feedback { marked: 0, clear, .. }, .. } if *clear == us(200));
     assert!(actions.iter().any(is_told), "{actions:?}");
 }
 
