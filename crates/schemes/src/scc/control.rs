@@ -67,7 +67,7 @@ pub(super) struct Period {
     marks: u64,
     /// What arrived or was lost.
     bytes: u64,
-    /// For so many periods nothing was marked or lost of all that arrives where it does.
+    /// For so many periods, or round trips if these are longer, nothing was marked or lost of all that arrives where it does.
     clear: u64,
     /// Whether something was lost.
     loss: Loss,

@@ -60,7 +60,7 @@ struct Sending {
     heard_at: Time,
 }
 
-/// What a tunnel has in flight: its rate for a round trip and a period at most, so that a rate which is too much fills a queue no further than that
+/// What a tunnel has in flight: its rate for a round trip and a period (or two round trips) at most, so that a rate which is too much fills a queue no further than that
 /// (decision 090). The window itself is the stack's; here is counted whether the tunnel is at it, by what feedback tells of.
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
@@ -249,8 +249,16 @@ impl Scc {
     }
 
     /// The other end of a tunnel says what arrived.
-    fn on_feedback(&mut self, now: Time, pair: Outgoing, period: Period, act: &mut impl FnMut(Action<'_>)) {
+    fn on_feedback(
+        &mut self,
+        now: Time,
+        pair: Outgoing,
+        (arrived, clear): ((u64, u64, u64), Time),
+        act: &mut impl FnMut(Action<'_>),
+    ) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        let span = sending.in_flight.span(self.params.period);
+        let Some(period) = Period::of(arrived, clear.as_nanos() / span.as_nanos().max(1)) else { return };
         let terms = sending.terms(self.line, &self.params);
         sending.unheard_since = None;
         let elapsed = now.saturating_sub(std::mem::replace(&mut sending.heard_at, now));
@@ -358,9 +366,14 @@ impl Sending {
 }
 
 impl InFlight {
+    /// A period, or a round trip if that is longer: sooner nothing shows what became of a rate.
+    fn span(&self, period: Time) -> Time {
+        period.max(self.round_trip)
+    }
+
     /// The window at a rate. On each of several paths it may be all of it: what follows one another takes the same one for many packets.
     fn set_window(&mut self, rate: u64, period: Time) -> Bytes {
-        let time = u128::from(self.round_trip.as_nanos()) + u128::from(period.as_nanos());
+        let time = u128::from(self.round_trip.as_nanos()) + u128::from(self.span(period).as_nanos());
         let window = u128::from(rate) * time / 8_000_000_000;
         self.window = u64::try_from(window).unwrap_or(u64::MAX).max(FRAME);
         Bytes::new(self.window)
@@ -397,10 +410,7 @@ impl Host for Scc {
                 from: Origin::Receiver(pair),
                 message: Message::Feedback { bytes, marked, lost, clear },
             } => {
-                let clear = clear.as_nanos() / self.params.period.as_nanos().max(1);
-                if let Some(period) = Period::of((bytes, marked, lost), clear) {
-                    self.on_feedback(now, pair, period, act);
-                }
+                self.on_feedback(now, pair, ((bytes, marked, lost), clear), act);
             }
             HostInput::Message {
                 from: Origin::Broker(from),

@@ -81,6 +81,18 @@ fn divisions_share_by_weight_whatever_their_tunnels() {
     }
 }
 
+/// Catches: windows and steps that are made for feedback once in a round trip.
+#[test]
+fn divisions_share_by_weight_whatever_the_period() {
+    for period in [150, 600] {
+        let params = Params { period: Time::from_micros(period), ..Params::default() };
+        for tunnels in [1, 4] {
+            let (ratio, ..) = ratio([91, 909], tunnels, 2_000, params.clone());
+            assert_near(ratio, 10.0, 0.1, &format!("{period} us, {tunnels} tunnels"));
+        }
+    }
+}
+
 /// The same with so many tunnels that it takes a while: the lightest send a packet in 8 ms, 28 periods. They hear of a full queue so late that it is empty
 /// for a while, and 2 to 3 % of the link are not used.
 #[test]
