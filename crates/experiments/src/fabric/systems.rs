@@ -289,7 +289,7 @@ fn share(
         System::OneFabric => {
             let line = |residual: &Residual| LINE.saturating_sub(residual.rate);
             scenario.reserved = residuals.iter().map(line).collect();
-            let params = scc::Params { period: Time::from_micros(100), ..scc::Params::default() };
+            let params = scc::Params::below_classes(Time::from_micros(100));
             let mut sharing = Sharing::new(EdgeScheme::Scc(params), machine(Objectives::Divisions, None)?);
             let settings = ufab::Settings::default();
             sharing.also.push(SchemeOf { scheme: EdgeScheme::Ufab(settings), services: named(&HOSES) });

@@ -71,7 +71,7 @@ impl Tenants {
         let mut others = named(|contract| matches!(contract, AnyContract::BestEffort(_)));
         others.push(self.latency_service());
         let period = Time::from_nanos(self.round_trip().as_nanos().saturating_mul(PERIOD).max(1));
-        let scc = || EdgeScheme::Scc(scc::Params { period, ..scc::Params::default() });
+        let scc = || EdgeScheme::Scc(scc::Params::below_classes(period));
         // The first scheme has what belongs to nobody, and may have brokers.
         let mut sharing = Sharing::new(if objectives.is_empty() { unlimited() } else { scc() }, policy);
         if !minima.is_empty() {

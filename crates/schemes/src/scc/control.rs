@@ -27,9 +27,6 @@ pub(super) const WHOLE: u64 = 1 << 16;
 /// long. The host decides and not the tunnel, since a tunnel of few packets would find its path free by chance, and have more than others.
 const CLEAR: u64 = 12;
 
-/// They grow by one step each period, to so many.
-const MOST_STEPS: u64 = 16;
-
 /// After so many periods the path is free, and steps of a weight may be too little for it.
 const FREE: u64 = 32;
 
@@ -269,9 +266,9 @@ impl Control {
         let step = part(unit, below, ONE);
         let grown = match usage {
             Use::Partial if self.alpha < CONTENDED => 0,
-            Use::Full if clear >= CLEAR => {
+            Use::Full if clear >= CLEAR && params.most_steps > 1 => {
                 let free = if clear >= FREE { self.level / FREE_GROWTH } else { 0 };
-                step.max(unit.saturating_mul((clear - CLEAR + 1).min(MOST_STEPS))).max(free)
+                step.max(unit.saturating_mul((clear - CLEAR + 1).min(params.most_steps.into()))).max(free)
             }
             Use::Full | Use::Partial => part(step.min(self.level / MOST_GROWTH), WHOLE - marks, WHOLE),
         };

@@ -83,6 +83,10 @@ params! {
         pub cut_percent: u8 = 4, "cut", Kind::Hundredths { least: 1, most: 50 }, "ours";
         /// Of what it is above its weight, up to twice it, by how much it falls beside that, in steps of 0.01.
         pub brake_percent: u8 = 10, "brake", Kind::Hundredths { least: 0, most: 50 }, "ours";
+        /// How many steps a tunnel grows by at most in a period, after many in which nothing was marked; 1: always by one.
+        pub most_steps: u32 = 16, "mostSteps", Kind::Count { least: 1, most: 1_000 }, "ours";
+        /// For so many periods beyond a round trip a tunnel's rate may be in flight; more where packets wait for what goes before them.
+        pub rounds: u32 = 1, "rounds", Kind::Count { least: 1, most: 1_000 }, "ours";
         /// Which part of its rate a tunnel forgoes while all its packets are marked, in steps of 0.01.
         pub relief_percent: u8 = 25, "relief", Kind::Hundredths { least: 0, most: 90 }, "ours";
         /// By 2 to the minus this the average of marks follows a period's share.
@@ -123,5 +127,14 @@ params! {
         pub epsilon_percent: u8 = 50, "epsilon", Kind::Hundredths { least: 1, most: 100 }, "ours: with 0.5, V is Q";
         /// In which a latency-sensitive flow should be able to send ten packets.
         pub round_trip: Time = Time::from_micros(300), "roundTrip", Kind::TIME, "II-B";
+    }
+}
+
+impl Params {
+    /// For objectives in a class of their own, where others go first and come and go within milliseconds: what nobody wants is only lent, so steps do not
+    /// grow for it, and packets wait while bursts pass, so windows are larger (decision 090).
+    #[must_use]
+    pub fn below_classes(period: Time) -> Self {
+        Self { period, most_steps: 1, rounds: 4, ..Self::default() }
     }
 }

@@ -216,7 +216,7 @@ impl Scc {
             sending.settle(now, self.params.period);
             sending.rate = rate;
             if self.params.law == Law::Weighted {
-                let window = sending.in_flight.set_window(rate, self.params.period);
+                let window = sending.in_flight.set_window(rate, &self.params);
                 for path in (0..sending.in_flight.paths).map(PathIndex) {
                     act(HostAction::SetWindow { pair, path, window: Some(window) });
                 }
@@ -372,8 +372,9 @@ impl InFlight {
     }
 
     /// The window at a rate. On each of several paths it may be all of it: what follows one another takes the same one for many packets.
-    fn set_window(&mut self, rate: u64, period: Time) -> Bytes {
-        let time = u128::from(self.round_trip.as_nanos()) + u128::from(self.span(period).as_nanos());
+    fn set_window(&mut self, rate: u64, params: &Params) -> Bytes {
+        let time = u128::from(self.round_trip.as_nanos())
+            + u128::from(params.rounds) * u128::from(self.span(params.period).as_nanos());
         let window = u128::from(rate) * time / 8_000_000_000;
         self.window = u64::try_from(window).unwrap_or(u64::MAX).max(FRAME);
         Bytes::new(self.window)

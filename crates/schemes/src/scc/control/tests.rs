@@ -54,7 +54,7 @@ fn who_is_above_its_weight_gives_way_sooner() {
 /// Catches: steps that grow before the path was free for long, or without end, or by parts of the level so soon that ratios stay as they are.
 #[test]
 fn steps_grow_while_nothing_is_marked_for_long() {
-    for (clear, expected) in [(9, 0.01), (10, 0.01), (11, 0.02), (25, 0.16), (31, 0.16), (32, 0.25)] {
+    for (clear, expected) in [(11, 0.01), (12, 0.01), (13, 0.02), (27, 0.16), (31, 0.16), (32, 0.25)] {
         let mut control = steady();
         control.level = 8 * ONE;
         let quiet = Period::of((100, 0, 0), clear).unwrap();
@@ -62,6 +62,9 @@ fn steps_grow_while_nothing_is_marked_for_long() {
         let grown = level(&control) - 8.0;
         assert!((grown - expected).abs() < 1e-6, "{clear}: {grown}");
     }
+    let (mut control, params) = (steady(), Params::below_classes(T));
+    control.on_period(Period::of((100, 0, 0), 50).unwrap(), T, Use::Full, terms(1_000_000), &params);
+    assert!((level(&control) - 1.01).abs() < 1e-6, "where steps do not grow: {}", level(&control));
 }
 
 /// At a quarter of its weight a tunnel grows by 4 % of it in a period, and at a tenth as well.
