@@ -15,7 +15,6 @@ use wayleave_wire::Tag;
 
 use crate::error::Error;
 use crate::layout;
-use crate::table::Table;
 
 /// The host's programs, compiled.
 pub(crate) static HOST: &[u8] = aya::include_bytes_aligned!("../bpf/objects/host.o");
@@ -115,11 +114,6 @@ impl Pins {
     pub(crate) fn hash<K: aya::Pod, V: aya::Pod>(&self, name: &str) -> Result<HashMap<MapData, K, V>, Error> {
         let map = Map::HashMap(self.map(name)?);
         HashMap::try_from(map).map_err(|error| Error::at("opening the map", &self.path(name), error))
-    }
-
-    /// A map that only its owner writes.
-    pub(crate) fn table<K: aya::Pod + Ord, V: aya::Pod>(&self, name: &str) -> Result<Table<K, V>, Error> {
-        Table::over(self.hash(name)?).map_err(|error| Error::at("reading the map", &self.path(name), error))
     }
 
     pub(crate) fn program(&self, name: &str) -> Result<SchedClassifier, Error> {

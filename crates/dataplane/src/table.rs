@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use aya::Pod;
 use aya::maps::{HashMap, MapData, MapError};
 
-use crate::programs::is_there;
+use crate::error::Error;
+use crate::programs::{Pins, is_there};
 
 /// A hash map of the kernel that only this process writes, but for what its programs count in it.
 pub(crate) struct Table<K: Pod, V: Pod> {
@@ -14,9 +15,11 @@ pub(crate) struct Table<K: Pod, V: Pod> {
 }
 
 impl<K: Pod + Ord, V: Pod> Table<K, V> {
-    /// With what the map holds now.
-    pub(crate) fn over(map: HashMap<MapData, K, V>) -> Result<Self, MapError> {
-        let wanted = map.iter().collect::<Result<_, _>>()?;
+    /// A pinned map, with what it holds now.
+    pub(crate) fn open(pins: &Pins, name: &str) -> Result<Self, Error> {
+        let map = pins.hash(name)?;
+        let wanted = map.iter().collect::<Result<_, _>>();
+        let wanted = wanted.map_err(|error| Error::at("reading the map", &pins.path(name), error))?;
         Ok(Self { map, wanted })
     }
 

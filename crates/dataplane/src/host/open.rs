@@ -12,6 +12,7 @@ use super::{Host, Settings, Unmatched, older};
 use crate::error::Error;
 use crate::layout::{self, Class};
 use crate::programs::{self, BENCH, HOST, Pins};
+use crate::table::Table;
 
 impl Settings {
     fn encode(&self) -> layout::Settings {
@@ -97,15 +98,15 @@ impl Host {
         let opening = |error: MapError| Error::failed("opening the maps of a host", error);
         let array = |name| pins.map(name).map(Map::Array);
         Ok(Self {
-            endpoints: pins.table("endpoints")?,
-            local: pins.table("local")?,
-            groups: pins.table("groups")?,
+            endpoints: Table::open(&pins, "endpoints")?,
+            local: Table::open(&pins, "local")?,
+            groups: Table::open(&pins, "groups")?,
             strangers: pins.hash("strangers")?,
-            classes: pins.table("classes")?,
-            classes6: pins.table("classes6")?,
+            classes: Table::open(&pins, "classes")?,
+            classes6: Table::open(&pins, "classes6")?,
             rules: Array::try_from(array("rules")?).map_err(opening)?,
             buckets: Array::try_from(array("buckets")?).map_err(opening)?,
-            best_effort: pins.table("best_effort")?,
+            best_effort: Table::open(&pins, "best_effort")?,
             settings: Array::try_from(array("settings")?).map_err(opening)?,
             counters: PerCpuArray::try_from(Map::PerCpuArray(pins.map("counters")?)).map_err(opening)?,
             measured: pins.hash("measured")?,

@@ -6,7 +6,7 @@ use std::io;
 use serde::Deserialize;
 
 use super::batch::{Batch, output};
-use super::disciplines::{Discipline, Leaf, classes, disciplines};
+use super::disciplines::{Discipline, Interface, classes, disciplines};
 use super::error::NetError;
 use super::namespace::Namespace;
 use super::netlink::{Netlink, find, number};
@@ -40,25 +40,6 @@ pub struct Attached {
     interfaces: BTreeMap<String, Interface>,
     /// Interfaces that merge packets, or send what is larger than a frame.
     merging: BTreeSet<String>,
-}
-
-/// An interface.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Interface {
-    pub(crate) mtu: u64,
-    /// Packets that a discipline holds which was given no limit.
-    pub(crate) length: u32,
-    pub(crate) is_up: bool,
-    pub(crate) disciplines: Vec<Discipline>,
-    /// Classes of HTB, by handle.
-    pub(crate) leaves: BTreeMap<u32, Leaf>,
-}
-
-impl Interface {
-    /// The discipline with this major number.
-    pub(crate) fn discipline(&self, major: u16) -> Option<&Discipline> {
-        self.disciplines.iter().find(|one| one.handle == u32::from(major) << 16)
-    }
 }
 
 /// One entry of `tc -j filter show`.

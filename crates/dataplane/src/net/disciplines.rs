@@ -82,6 +82,25 @@ pub(crate) struct Leaf {
     pub(crate) priority: u32,
 }
 
+/// An interface.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Interface {
+    pub(crate) mtu: u64,
+    /// Packets that a discipline holds which was given no limit.
+    pub(crate) length: u32,
+    pub(crate) is_up: bool,
+    pub(crate) disciplines: Vec<Discipline>,
+    /// Classes of HTB, by handle.
+    pub(crate) leaves: BTreeMap<u32, Leaf>,
+}
+
+impl Interface {
+    /// The discipline with this major number.
+    pub(crate) fn discipline(&self, major: u16) -> Option<&Discipline> {
+        self.disciplines.iter().find(|one| one.handle == u32::from(major) << 16)
+    }
+}
+
 impl Discipline {
     /// Whether it is the one by which all packets leave.
     pub(crate) const fn is_root(&self) -> bool {

@@ -20,13 +20,13 @@ mod netlink;
 mod pass;
 mod qdisc;
 
+pub(crate) use attached::interfaces;
 pub use attached::{Attached, Hook};
-pub(crate) use attached::{Interface, interfaces};
 pub use batch::{Batch, output};
 pub use capture::{Capture, Captured};
 pub use carrier::{LinkWatch, with_carrier};
 pub use counters::{QueueCounters, queue_counters};
-pub(crate) use disciplines::{Given, is_about};
+pub(crate) use disciplines::{Given, Interface, is_about};
 pub use error::NetError;
 pub use htb::{HtbClass, HtbClasses};
 pub(crate) use link::disable_ipv6;

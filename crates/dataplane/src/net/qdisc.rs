@@ -8,8 +8,7 @@
 
 use wayleave_units::{Bytes, Rate};
 
-use super::attached::Interface;
-use super::disciplines::{Given, is_about};
+use super::disciplines::{Given, Interface, is_about};
 use super::error::NetError;
 use crate::class::MAJOR;
 
