@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, Measured, Stranger};
+use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, Measured, Reason, Stranger};
 use wayleave_dataplane::net::{
     Attached, Batch, Hook, Namespace, PortQdisc, VLAN_ROOM, attach_egress, attach_ingress, mtu, plain_packets,
 };
@@ -15,7 +15,8 @@ use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_wire::Mac;
 
 use crate::endpoints::Attachment;
-use crate::plane::{Plane, Repairs};
+use crate::plane::{Noted, Plane, Repairs};
+use crate::samples::Level;
 
 /// An uplink as it was when the program was attached.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +36,28 @@ pub struct LinuxHost {
     folder: PathBuf,
     uplinks: BTreeMap<String, Uplink>,
     endpoints: BTreeMap<u32, String>,
+    /// How packets are chosen that are noted; `None` before the first are.
+    level: Option<Level>,
+    /// By the most bits by which any of those were that are read next.
+    bits: u32,
+    /// How many could not be noted.
+    missed: u64,
 }
 
 impl LinuxHost {
     /// Over what is pinned.
     pub fn new(host: Host, network: Arc<Network>, node: NodeId, folder: PathBuf) -> Self {
-        Self { host, network, node, folder, uplinks: BTreeMap::new(), endpoints: BTreeMap::new() }
+        Self {
+            host,
+            network,
+            node,
+            folder,
+            uplinks: BTreeMap::new(),
+            endpoints: BTreeMap::new(),
+            level: None,
+            bits: 0,
+            missed: 0,
+        }
     }
 
     /// The maps.
@@ -156,6 +173,7 @@ fn traffic(serial: u64, contract: &Contract) -> Traffic {
         oversized: contract.oversized,
         waited_ns: contract.waits.sum.as_nanos(),
         waits: contract.waits.counts.to_vec(),
+        followed: None,
     }
 }
 
@@ -265,6 +283,28 @@ impl Plane for LinuxHost {
     fn packets(&mut self) -> Result<BTreeMap<String, u64>, String> {
         let counters = self.host.counters().map_err(|error| error.to_string())?;
         Ok(counters.reasons.iter().map(|(reason, &count)| (reason.name().to_owned(), count)).collect())
+    }
+
+    fn samples(&mut self) -> Result<Option<Noted>, String> {
+        let samples = self.host.samples();
+        let counters = self.host.counters().map_err(|error| error.to_string())?;
+        let missed = counters.of(Reason::Unsampled);
+        // Where packets are merged they are others when they arrive.
+        let is_plain = self.uplinks.values().all(|uplink| uplink.is_plain);
+        let Some(level) = self.level else {
+            self.host.sample(Some(0)).map_err(|error| error.to_string())?;
+            (self.level, self.missed) = (Some(Level::default()), missed);
+            return Ok(None);
+        };
+        let is_missing = std::mem::replace(&mut self.missed, missed) != missed;
+        let after = level.after(samples.len());
+        if after != level {
+            self.host.sample(Some(after.bits())).map_err(|error| error.to_string())?;
+            self.level = Some(after);
+        }
+        // What came between the reading and the change was chosen as before.
+        let bits = std::mem::replace(&mut self.bits, level.bits().max(after.bits()));
+        Ok(Some(Noted { samples, level: bits.max(level.bits()), is_incomplete: is_missing || !is_plain }))
     }
 
     fn measured(&mut self) -> Result<Vec<Measured>, String> {

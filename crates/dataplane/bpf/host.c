@@ -31,6 +31,12 @@ struct {
 	TYPE(value, struct sent);
 } sent SEC(".maps");
 
+/* A quarter of a megabyte: some six thousand samples. */
+struct {
+	UINT(type, BPF_MAP_TYPE_RINGBUF);
+	UINT(max_entries, 1 << 18);
+} samples SEC(".maps");
+
 #define FIXED 24 /* preamble, delimiter, frame check sequence and gap (IEEE 802.3) */
 #define WAITING 1 /* the handle of the discipline with a class for each contract; crates/dataplane/src/host/hold.rs */
 #define LEAST 60 /* the shortest frame, without its check sequence: shorter ones are padded */
@@ -86,6 +92,8 @@ struct order {
 	u64 bound_ns;
 	struct route routes[MAX_ROUTES];
 };
+
+#include "samples.h"
 
 enum answer { SEND, NO_RULE, TOO_LARGE, TOO_MUCH, NO_ROOM, WAIT };
 
@@ -400,6 +408,8 @@ INLINE int follow(struct __sk_buff *skb, const struct settings *settings, const 
 {
 	if (settings->measure)
 		note_sent(skb, now, order->serial, order->bound_ns);
+	if (settings->sample && order->n_routes)
+		sample_sent(skb, settings, order, now);
 	if (!order->n_routes)
 		return deliver_locally(skb, settings, macs->destination);
 	return carry_out(skb, settings, order, macs);
@@ -559,6 +569,8 @@ INLINE int from_network(struct __sk_buff *skb)
 	}
 	if (settings_->measure)
 		note_arrival(skb, inline_tag, time_of(settings_));
+	if (settings_->sample)
+		sample_arrival(skb, settings_, inline_tag);
 	if (is_numbered && vlan_pop(skb))
 		return drop(FAILED);
 	return hand_over(skb, settings_, to, DELIVERED);

@@ -17,6 +17,7 @@
 
 pub mod apart;
 pub mod class;
+pub mod clock;
 pub mod doctor;
 mod error;
 pub mod host;

@@ -19,6 +19,7 @@ mod answer;
 pub mod disk;
 mod engine;
 mod explain;
+mod followed;
 mod handlers;
 mod http;
 mod limits;

@@ -325,7 +325,7 @@ fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
             "1 entries of the map best_effort were others",
         ),
         ("a group", &|| by_hand::change::<u32, 528>(pins, "groups", 16), "1 entries of the map groups were others"),
-        ("a setting", &|| by_hand::change_array::<32>(pins, "settings", 20), "the settings were others"),
+        ("a setting", &|| by_hand::change_array::<40>(pins, "settings", 20), "the settings were others"),
         (
             "an endpoint that is none",
             &|| by_hand::hash::<[u8; 8], [u8; 8]>(pins, "local").insert([2; 8], [0_u8; 8], 0).unwrap(),
