@@ -334,14 +334,14 @@ impl Engine {
             Ok(Performed::Done(answer)) => {
                 // Of what was not done, whoever answers writes something down.
                 if let Some(note) = note.filter(|_| answer.status < 400) {
-                    history.note(answer.noted(note, now.wall));
+                    history.note(answer.noted(*note, now.wall));
                 }
                 answer
             }
             Ok(Performed::Known(answer)) => answer,
             Ok(Performed::More(work, repeat)) => {
-                if let Some(note) = note.as_ref().filter(|_| !is_begun) {
-                    history.note(note.clone().answered(now.wall, 102, "begun"));
+                if let Some(note) = note.as_deref().filter(|_| !is_begun) {
+                    history.note(Note::clone(note).answered(now.wall, 102, "begun"));
                 }
                 return Some(Job { work, repeat, note, reply, is_read, is_begun: true });
             }

@@ -16,7 +16,7 @@ use wayleave_units::WallTime;
 
 use crate::account::Account;
 use crate::audit::Note;
-use crate::log::Entry;
+use crate::log::{Entry, Topic};
 use crate::render;
 use crate::view::Edit;
 
@@ -71,18 +71,6 @@ struct Kept {
     chunks: VecDeque<Stored>,
     after: u64,
     counts: [u64; 2],
-}
-
-/// Which log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Topic {
-    Events,
-    Decisions,
-    Audit,
-}
-
-impl Topic {
-    const ALL: [Self; 3] = [Self::Events, Self::Decisions, Self::Audit];
 }
 
 /// What is kept, and what waits to be.

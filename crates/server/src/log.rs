@@ -5,6 +5,18 @@ use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
+/// Which log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Topic {
+    Events,
+    Decisions,
+    Audit,
+}
+
+impl Topic {
+    pub(crate) const ALL: [Self; 3] = [Self::Events, Self::Decisions, Self::Audit];
+}
+
 /// An event, a decision, or an entry of the audit, as it is told.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {

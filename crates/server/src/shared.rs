@@ -91,7 +91,7 @@ impl Shared {
 
     async fn wait_for(&self, call: &Call, repeat: Option<Repeat>, work: Work, is_read: bool) -> Outcome {
         let (reply, answer) = oneshot::channel();
-        let note = if is_read { None } else { call.note() };
+        let note = if is_read { None } else { call.note().map(Box::new) };
         let job = Job { work, repeat, note, reply, is_read, is_begun: false };
         match self.jobs.push(&Account::of(call.role()), job) {
             Ok(()) => {}

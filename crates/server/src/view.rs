@@ -12,9 +12,8 @@ use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::WallTime;
 use wayleave_wire::Mac;
 
-use crate::history::Topic;
 use crate::links::LinkFigures;
-use crate::log::{Entry, Log};
+use crate::log::{Entry, Log, Topic};
 
 /// An object as it is answered.
 #[derive(Clone, Debug)]

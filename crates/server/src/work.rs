@@ -57,7 +57,7 @@ pub(crate) struct Job {
     pub(crate) work: Work,
     pub(crate) repeat: Option<Repeat>,
     /// What is written down of it if it is done.
-    pub(crate) note: Option<Note>,
+    pub(crate) note: Option<Box<Note>>,
     pub(crate) reply: oneshot::Sender<Answer>,
     /// Whether it changes nothing, so that changes go before it.
     pub(crate) is_read: bool,
