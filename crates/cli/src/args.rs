@@ -3,9 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, analyze, apply, bench, benchmark, broker, completions, config, delete, demo, describe, doctor, element,
-    events, explain, get, lab, ledger, login, plan, policy, provision, reproduce, requests, schema, schemes, serve,
-    sim, status, token, top, topology, trace, tune, verify, what_if,
+    agent, analyze, apply, audit, bench, benchmark, broker, completions, config, delete, demo, describe, doctor,
+    element, events, explain, get, lab, ledger, login, plan, policy, provision, reproduce, requests, schema, schemes,
+    serve, sim, status, token, top, topology, trace, tune, verify, what_if,
 };
 use crate::exit;
 
@@ -38,6 +38,7 @@ pub(crate) enum Command {
     Down(Box<element::DownArgs>),
     Up(Box<element::UpArgs>),
     Events(Box<events::EventsArgs>),
+    Audit(Box<audit::AuditArgs>),
     Status(Box<status::StatusArgs>),
     Top(Box<top::TopArgs>),
     #[command(subcommand)]

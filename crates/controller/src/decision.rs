@@ -15,6 +15,8 @@ const MEMORY: usize = 10_000;
 /// A decision.
 #[derive(Clone, Debug)]
 pub struct DecisionRecord {
+    /// Its place among the decisions of all tenants.
+    pub sequence: u64,
     /// Its number.
     pub number: u64,
     /// When it was made.

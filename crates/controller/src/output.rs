@@ -47,11 +47,13 @@ pub enum Kind {
     Node,
     /// The answer to a request that may be repeated.
     Answer,
+    /// What has happened, which the driver keeps: nothing follows from it.
+    History,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Controller,
         Self::Tenant,
         Self::Token,
@@ -62,6 +64,7 @@ impl Kind {
         Self::Down,
         Self::Node,
         Self::Answer,
+        Self::History,
     ];
 
     /// As it is written on disk.
@@ -77,6 +80,7 @@ impl Kind {
             Self::Down => "down",
             Self::Node => "node",
             Self::Answer => "answer",
+            Self::History => "history",
         }
     }
 

@@ -12,12 +12,14 @@
 //! | [`decision`] | what was decided, and lists of what was done |
 //! | [`event`] | what watchers hear |
 //! | [`what_if`] | questions, and what would be |
+//! | [`audit`] | who did what, and what was refused |
 //! | [`agent`] | the messages between the controller and the agents of nodes |
 //! | [`status`] | how things stand as a whole |
 //! | [`problem`] | why something was not done (RFC 9457) |
 //! | `client` | how a controller is reached over HTTP (feature `client`) |
 
 pub mod agent;
+pub mod audit;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod contract;

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use wayleave_controller::Role;
 
 /// Who pays.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Account {
     /// All operators together.
     Operators,
@@ -17,6 +19,8 @@ pub(crate) enum Account {
     Readers,
     /// A tenant, with its readers.
     Tenant(String),
+    /// Who has shown no token that is known.
+    Nobody,
 }
 
 impl Account {
@@ -34,7 +38,7 @@ impl Account {
     pub(crate) fn weight(&self) -> u64 {
         match self {
             Self::Operators | Self::Agents => 4,
-            Self::Readers | Self::Tenant(_) => 1,
+            Self::Readers | Self::Tenant(_) | Self::Nobody => 1,
         }
     }
 }
@@ -46,6 +50,7 @@ impl fmt::Display for Account {
             Self::Agents => f.write_str("agents"),
             Self::Readers => f.write_str("readers of everything"),
             Self::Tenant(tenant) => write!(f, "tenant {tenant}"),
+            Self::Nobody => f.write_str("nobody"),
         }
     }
 }

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use wayleave_controller::{Fault, QuotaShort};
 use wayleave_formats::InputErrors;
 use wayleave_protocol::problem::{Code, FieldError, MEDIA_TYPE, Problem};
+use wayleave_units::WallTime;
+
+use crate::audit::Note;
 
 /// What is answered.
 #[derive(Clone, Debug)]
@@ -19,6 +22,8 @@ pub(crate) struct Answer {
     pub(crate) body: Bytes,
     /// What is kept in place of the body for requests that are repeated, where it is long.
     pub(crate) shortened: Option<Bytes>,
+    /// The code of a refusal, or what became of a list: for the audit.
+    pub(crate) detail: Option<Box<str>>,
 }
 
 /// What a handler gives.
@@ -33,7 +38,16 @@ impl Answer {
     }
 
     pub(crate) fn of(status: u16, media: &'static str, body: impl Into<Bytes>) -> Self {
-        Self { status, etag: None, location: None, media, retry_after: None, body: body.into(), shortened: None }
+        Self {
+            status,
+            etag: None,
+            location: None,
+            media,
+            retry_after: None,
+            body: body.into(),
+            shortened: None,
+            detail: None,
+        }
     }
 
     pub(crate) fn ready(body: Bytes) -> Self {
@@ -48,6 +62,14 @@ impl Answer {
         Self { etag: Some(revision), ..self }
     }
 
+    /// What is written down of a request with this answer: an object that it has created is known only now.
+    pub(crate) fn noted(&self, mut note: Note, at: WallTime) -> Note {
+        if let Some(name) = self.location.as_ref().and_then(|location| location.rsplit('/').next()) {
+            name.clone_into(&mut note.entry.object);
+        }
+        note.answered(at, self.status, self.detail.as_deref().unwrap_or_default())
+    }
+
     pub(crate) fn at(self, location: String) -> Self {
         Self { location: Some(location), ..self }
     }
@@ -60,7 +82,8 @@ impl From<Box<Problem>> for Answer {
             _ => None,
         };
         let body = serde_json::to_vec(&problem).unwrap_or_default();
-        Self { retry_after, etag: None, ..Self::of(problem.status, MEDIA_TYPE, body) }
+        let detail = Some(problem.code.text().into());
+        Self { retry_after, detail, ..Self::of(problem.status, MEDIA_TYPE, body) }
     }
 }
 

@@ -11,14 +11,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use wayleave_controller::{Controller, Kind, Now, Output, Setup};
+use wayleave_controller::{Change, Controller, Kind, Now, Output, Setup};
 use wayleave_protocol::problem::Code;
 use wayleave_store::{Record, Store};
 use wayleave_units::Time;
 
 use crate::account::Account;
 use crate::answer::{Answer, problem};
+use crate::audit::{Note, Waiting};
 use crate::disk::{Disk, stored};
+use crate::history::History;
 use crate::metrics::{Kept, Metrics};
 use crate::queue::{Message, Next, Queue};
 use crate::stage::Stage;
@@ -37,11 +39,13 @@ const READ_TIME: Duration = Duration::from_millis(1);
 const LOOKS: usize = 2;
 /// After this long without jobs the ledger is put in order.
 const QUIET: Duration = Duration::from_millis(500);
+/// How often what was refused is written down.
+const REFUSALS_EVERY: Duration = Duration::from_secs(1);
 /// How often a ledger that cannot be written is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
-/// What is done first of all on every controller that is loaded.
-pub(crate) type First = Box<dyn FnMut(&mut Controller, Now) -> Result<(), String> + Send>;
+/// What is done first of all on every controller that is loaded; the token that was made, if one was.
+pub(crate) type First = Box<dyn FnMut(&mut Controller, Now) -> Result<Option<String>, String> + Send>;
 
 /// What runs while the ledger can be written.
 struct Running {
@@ -55,6 +59,9 @@ struct Running {
     is_untidy: bool,
     /// The keys of requests of which a part was done.
     keys: HashSet<String>,
+    history: History,
+    /// When refusals were written last.
+    refused: Instant,
 }
 
 /// When the figures of links are worked out.
@@ -76,6 +83,10 @@ pub(crate) struct Engine {
     pub(crate) beats: Arc<AtomicU64>,
     pub(crate) first: First,
     pub(crate) looks: Looks,
+    /// Refusals that are to be written.
+    pub(crate) refusals: Waiting,
+    /// Bytes of a tenant's events, decisions and audit.
+    pub(crate) history_bytes: u64,
 }
 
 /// Whoever waits is told when the thread ends, also if it panics.
@@ -102,6 +113,14 @@ impl Running {
         let until_wall = wall.map(|due| due.as_nanos().saturating_sub(now.wall.as_nanos()).min(1_000_000_000));
         let nanos = until_steady.into_iter().chain(until_wall).min();
         nanos.map_or(Duration::from_secs(3600), Duration::from_nanos)
+    }
+
+    /// What is to go to disk, and what readers will see of it beside the objects that it has changed.
+    fn output(&mut self, now: Now) -> (Output, Vec<Edit>) {
+        let mut output = self.controller.take_output();
+        let (changes, edits) = self.history.add(now.wall, &self.controller, &output);
+        output.changes.extend(changes);
+        (output, edits)
     }
 }
 
@@ -144,19 +163,27 @@ impl Engine {
             records.push((kind, key.as_str(), &**body));
         }
         let count = records.len();
+        let chunks = records.iter().filter(|(kind, ..)| *kind == Kind::History).map(|&(_, key, body)| (key, body));
+        let chunks: Vec<(&str, &str)> = chunks.collect();
         let controller = Controller::load(&self.setup, wall(), records).map_err(|error| error.to_string())?;
         let stage = Stage::new(&controller);
+        let last_event = controller.last_event();
+        let (history, forgotten, past) = History::load(self.history_bytes, wall(), last_event, chunks.into_iter())?;
         let (store, sequence) = (opened.store, opened.sequence);
-        let mut running = Running { controller, stage, store, sequence, began, is_untidy: false, keys: HashSet::new() };
+        let (keys, refused) = (HashSet::new(), began);
+        let mut running =
+            Running { controller, stage, store, sequence, began, is_untidy: false, keys, history, refused };
         let now = running.now();
-        let known = running.controller.last_event();
-        (self.first)(&mut running.controller, now)?;
-        let output = running.controller.take_output();
-        running.commit(&self.metrics, &output)?;
+        if let Some(token) = (self.first)(&mut running.controller, now)? {
+            running.history.note(Note::of_server("createToken", &token).answered(now.wall, 201, ""));
+        }
+        let (output, told) = running.output(now);
+        running.commit(&self.metrics, &output, forgotten)?;
         let mut edits = running.stage.begin(&running.controller, opened.records);
         edits.extend(running.stage.edits(&running.controller, &output));
+        edits.extend(past.into_iter().chain(told));
         let (revision, generation) = (running.controller.revision(), running.controller.generation());
-        self.view.replace(edits, running.sequence, revision, generation, known);
+        self.view.replace(edits, running.sequence, revision, generation);
         tracing::info!(records = count, generation, seconds = began.elapsed().as_secs_f64(), "the ledger is open");
         Ok(running)
     }
@@ -202,6 +229,10 @@ impl Engine {
                 // What is due.
                 Next::Nothing => self.carry_out(&mut running, None),
                 Next::End => {
+                    self.take_refusals(&mut running, Duration::ZERO);
+                    if let Err(error) = running.finish(self, running.now()) {
+                        tracing::error!(error, "the last refusals could not be written");
+                    }
                     if let Err(error) = running.store.idle() {
                         tracing::error!(%error, "the ledger could not be put in order at the end");
                     }
@@ -231,12 +262,12 @@ impl Engine {
     fn wait(&self, running: &mut Running) -> Next {
         while self.looks == Looks::Ahead && !running.stage.stale.is_empty() {
             match self.jobs.next(Duration::ZERO) {
-                Next::Nothing if running.rest().is_zero() => return Next::Nothing,
+                Next::Nothing if self.rest(running).is_zero() => return Next::Nothing,
                 Next::Nothing => self.look(running, LOOKS),
                 next => return next,
             }
         }
-        let rest = running.rest();
+        let rest = self.rest(running);
         let quiet = if running.is_untidy { rest.min(QUIET) } else { rest };
         let next = self.jobs.next(quiet);
         if matches!(next, Next::Nothing) && running.is_untidy && quiet < rest {
@@ -247,6 +278,20 @@ impl Engine {
             }
         }
         next
+    }
+
+    /// How long nothing is due, refusals that are to be written included.
+    fn rest(&self, running: &Running) -> Duration {
+        let rest = running.rest();
+        if self.refusals.is_empty() { rest } else { rest.min(REFUSALS_EVERY.saturating_sub(running.refused.elapsed())) }
+    }
+
+    /// Has what was refused written with the next commit, if that is due.
+    fn take_refusals(&self, running: &mut Running, every: Duration) {
+        if running.refused.elapsed() >= every && !self.refusals.is_empty() {
+            running.refused = Instant::now();
+            self.refusals.take().into_iter().for_each(|note| running.history.note(note));
+        }
     }
 
     /// Carries out a batch and answers it; a few reads come after it, so that neither waits for many of the other.
@@ -266,6 +311,7 @@ impl Engine {
             let is_full = is_read || batch.replies.len() >= BATCH || began.elapsed() >= BATCH_TIME || batch.is_panicked;
             next = if is_full { None } else { self.jobs.next_write() };
         }
+        self.take_refusals(running, REFUSALS_EVERY);
         self.finish(running, now, batch)?;
         let began = Instant::now();
         while began.elapsed() < READ_TIME
@@ -281,12 +327,24 @@ impl Engine {
 
     /// One step of a job; what is left of it.
     fn step(&self, running: &mut Running, now: Now, job: Job, batch: &mut Batch) -> Option<Job> {
-        let Job { work, repeat, reply, is_read, is_begun } = job;
-        let Running { controller, keys, .. } = running;
+        let Job { work, repeat, note, reply, is_read, is_begun } = job;
+        let Running { controller, keys, history, .. } = running;
         let mut executor = Executor { controller, now, metrics: &self.metrics };
         let answer = match catch_unwind(AssertUnwindSafe(|| perform(&mut executor, keys, work, repeat, is_begun))) {
-            Ok(Performed::Done(answer)) => answer,
-            Ok(Performed::More(work, repeat)) => return Some(Job { work, repeat, reply, is_read, is_begun: true }),
+            Ok(Performed::Done(answer)) => {
+                // Of what was not done, whoever answers writes something down.
+                if let Some(note) = note.filter(|_| answer.status < 400) {
+                    history.note(answer.noted(*note, now.wall));
+                }
+                answer
+            }
+            Ok(Performed::Known(answer)) => answer,
+            Ok(Performed::More(work, repeat)) => {
+                if let Some(note) = note.as_deref().filter(|_| !is_begun) {
+                    history.note(Note::clone(note).answered(now.wall, 102, "begun"));
+                }
+                return Some(Job { work, repeat, note, reply, is_read, is_begun: true });
+            }
             Err(_) => {
                 batch.is_panicked = true;
                 problem(Code::Internal, "this request has found a mistake in the server").into()
@@ -337,22 +395,24 @@ impl Running {
         if catch_unwind(tick).is_err() {
             return Err("the controller has failed, and is loaded again".to_owned());
         }
-        let output = self.controller.take_output();
+        let (output, told) = self.output(now);
         engine.metrics.keeps(Kept::Answers, self.controller.answer_bytes());
+        engine.metrics.keeps(Kept::History, self.history.bytes());
         if output.changes.is_empty() && output.events.is_empty() {
             return Ok(());
         }
-        let edits = self.stage.edits(&self.controller, &output);
-        self.commit(&engine.metrics, &output)?;
+        let mut edits = self.stage.edits(&self.controller, &output);
+        edits.extend(told);
+        self.commit(&engine.metrics, &output, Vec::new())?;
         engine.view.publish(edits, self.sequence, self.controller.revision());
         Ok(())
     }
 
-    fn commit(&mut self, metrics: &Metrics, output: &Output) -> Result<(), String> {
-        if output.changes.is_empty() {
+    fn commit(&mut self, metrics: &Metrics, output: &Output, before: Vec<Change>) -> Result<(), String> {
+        if output.changes.is_empty() && before.is_empty() {
             return Ok(());
         }
-        let changes: Vec<wayleave_store::Change> = output.changes.iter().map(stored).collect();
+        let changes: Vec<wayleave_store::Change> = before.iter().chain(&output.changes).map(stored).collect();
         let start = Instant::now();
         self.sequence = self.store.commit(&changes).map_err(|error| error.to_string())?;
         metrics.committed(start.elapsed());

@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use http::header::ACCEPT;
 use wayleave_contracts::{AnyContract, AnyOrder};
-use wayleave_controller::{Controller, Decided, DecisionRecord, Grant, Role, SharedGrant};
+use wayleave_controller::{Controller, Decided, DecisionRecord, Grant, Id, Role, SharedGrant};
 use wayleave_explain::table::Layout;
 use wayleave_explain::{
     Context, DecidedShare, Explained, ExplainedShare, ExplanationShape, Names, NearestShape, NearestShare,
@@ -237,14 +237,17 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
 }
 
 fn admitted(controller: &Controller, record: &DecisionRecord, role: &Role, form: Form) -> Outcome {
-    if let Some(grant) = controller.shared(&record.id).filter(|grant| grant.decision == record.number) {
-        return shared(controller, grant, role, form);
+    standing(controller, &record.id, record.number, role, form).unwrap_or_else(|| {
+        let detail = format!("contract {} is not there any more as it was decided then", record.id);
+        Err(problem(Code::Conflict, detail))
+    })
+}
+
+/// Of a contract that is still there as this decision has left it.
+pub(crate) fn standing(controller: &Controller, id: &Id, decision: u64, role: &Role, form: Form) -> Option<Outcome> {
+    if let Some(grant) = controller.shared(id).filter(|grant| grant.decision == decision) {
+        return Some(shared(controller, grant, role, form));
     }
-    match controller.grant(&record.id).filter(|grant| grant.decision == record.number).cloned() {
-        Some(grant) => contract(controller, &grant, role, form),
-        None => {
-            let detail = format!("contract {} is not there any more as it was decided then", record.id);
-            Err(problem(Code::Conflict, detail))
-        }
-    }
+    let grant = controller.grant(id).filter(|grant| grant.decision == decision)?;
+    Some(contract(controller, grant, role, form))
 }

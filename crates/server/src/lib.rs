@@ -10,21 +10,25 @@
 //! - `http::routes` is the one table of what there is and who may use it; the router, the checks and the OpenAPI document are made of it.
 //! - `queue` has one line for each account, so that whoever asks for much waits for its own requests.
 //! - `engine` owns controller and ledger. Nothing is answered or shown before it is on disk.
+//! - `history` keeps events, decisions and the audit, in the commits of what they are about.
 //! - `view` is what readers see. They never wait for the engine.
 //! - `trial` makes a second controller of what is on disk, for dry runs and what-if.
 
 pub mod access;
 mod account;
 mod answer;
+mod audit;
 pub mod disk;
 mod engine;
 mod explain;
 mod followed;
 mod handlers;
+mod history;
 mod http;
 mod limits;
 mod links;
 mod local;
+mod log;
 mod metrics;
 pub mod notify;
 mod queue;

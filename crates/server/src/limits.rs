@@ -19,6 +19,8 @@ pub struct Limits {
     pub requests_per_second: f64,
     /// Bytes that answers to requests with an `Idempotency-Key` may take, of a tenant; of all operators and of all agents four times that.
     pub answer_bytes: u64,
+    /// Bytes of events, decisions and audit of a tenant; of all operators and of all agents four times that. The oldest give way.
+    pub history_bytes: u64,
     /// Bytes of a tenant's requests that are being answered; of all operators, of all agents and of everybody together four times that.
     pub open_bytes: usize,
     /// VMs of a tenant.
@@ -48,6 +50,7 @@ impl Default for Limits {
             list_bytes: 16 << 20,
             requests_per_second: 50_000.0,
             answer_bytes: 64 << 20,
+            history_bytes: 4 << 20,
             open_bytes: 32 << 20,
             vms: 10_000,
             together: 200,

@@ -48,7 +48,7 @@ impl Local {
         options.setup.southbound = southbound(&options.setup.network, &opened);
         options.disk = Box::new(Ready { opened: Some(opened), disk: options.disk });
         let (end, ending) = watch::channel(false);
-        let (shared, engine) = runtime.block_on(open(options, Box::new(|_, _| Ok(())), Looks::WhenAsked, ending))?;
+        let (shared, engine) = runtime.block_on(open(options, Box::new(|_, _| Ok(None)), Looks::WhenAsked, ending))?;
         let insider = Insider(Arc::new(Holder::insider(Role::Operator)));
         let router = router(&shared);
         Ok(Self { runtime, router, shared, insider, engine: Some(engine), _ending: end })

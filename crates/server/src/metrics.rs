@@ -123,6 +123,8 @@ pub(crate) enum Kept {
     Answers,
     /// Bodies of requests that are being answered.
     Requests,
+    /// Events, decisions and the audit.
+    History,
 }
 
 impl Kept {
@@ -130,6 +132,7 @@ impl Kept {
         match self {
             Self::Answers => "answers",
             Self::Requests => "requests",
+            Self::History => "history",
         }
     }
 }

@@ -271,6 +271,7 @@ mod tests {
         Job {
             work: Box::new(|_| Step::Done(Ok(Answer::nothing()))),
             repeat: None,
+            note: None,
             reply,
             is_read: false,
             is_begun: false,

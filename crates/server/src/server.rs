@@ -11,6 +11,7 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 use wayleave_controller::{Command, Role, Setup};
 
+use crate::audit::Waiting;
 use crate::disk::Disk;
 use crate::engine::{Engine, First, Looks};
 use crate::http::dispatch::{self, router};
@@ -161,6 +162,7 @@ pub(crate) async fn open(
     let (view, metrics) = (Arc::new(View::new()), Metrics::new());
     let (jobs, beats) = (Arc::new(Queue::default()), Arc::new(AtomicU64::new(0)));
     let ledger = options.disk.name();
+    let refusals = Waiting::default();
     let engine = Engine {
         setup: options.setup.clone(),
         disk: options.disk,
@@ -170,6 +172,8 @@ pub(crate) async fn open(
         beats: beats.clone(),
         first,
         looks,
+        refusals: refusals.clone(),
+        history_bytes: options.limits.history_bytes,
     };
     let (opened, is_open) = oneshot::channel();
     let engine = std::thread::Builder::new().name("engine".to_owned()).spawn(move || engine.run(opened));
@@ -184,6 +188,7 @@ pub(crate) async fn open(
         view,
         metrics,
         jobs,
+        refusals,
         beats,
         open_bytes: Arc::default(),
         counted: Arc::default(),
@@ -206,7 +211,7 @@ fn operator(file: PathBuf, counts: bool) -> First {
         let known = if counts || !has_operator { Secret::read(&file).map_err(in_file)? } else { None };
         let secret = match known {
             Some(secret) => secret,
-            None if has_operator => return Ok(()),
+            None if has_operator => return Ok(None),
             None => {
                 let random = |_| "the system gives no random numbers".to_owned();
                 let secret = Secret::new().map_err(random)?;
@@ -218,15 +223,15 @@ fn operator(file: PathBuf, counts: bool) -> First {
         };
         let hash = secret.hash_text();
         if controller.tokens().any(|token| token.hash == hash && token.role == Role::Operator) {
-            return Ok(());
+            return Ok(None);
         }
         if controller.is_revoked(&hash) {
             tracing::warn!(file = %file.display(), "the secret in this file was revoked, and opens nothing any more");
-            return Ok(());
+            return Ok(None);
         }
         let id = token_name().map_err(|_| "the system gives no random numbers".to_owned())?;
         let label = "first operator".to_owned();
-        let put = Command::PutToken { id, hash, role: Role::Operator, label, expires: None };
-        controller.handle(now, put).map(|_| ()).map_err(|fault| format!("{fault:?}"))
+        let put = Command::PutToken { id: id.clone(), hash, role: Role::Operator, label, expires: None };
+        controller.handle(now, put).map(|_| Some(id)).map_err(|fault| format!("{fault:?}"))
     })
 }

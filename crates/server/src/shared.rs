@@ -11,6 +11,7 @@ use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::account::{Account, OpenBytes};
 use crate::answer::{Outcome, not_found, problem};
+use crate::audit::Waiting;
 use crate::engine::unavailable;
 use crate::http::call::Call;
 use crate::limits::Limits;
@@ -33,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) view: Arc<View>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) jobs: Arc<Queue>,
+    /// Refusals that the engine is to write down.
+    pub(crate) refusals: Waiting,
     /// How often the engine's loop has gone on.
     pub(crate) beats: Arc<AtomicU64>,
     /// Of requests that are being answered.
@@ -88,7 +91,8 @@ impl Shared {
 
     async fn wait_for(&self, call: &Call, repeat: Option<Repeat>, work: Work, is_read: bool) -> Outcome {
         let (reply, answer) = oneshot::channel();
-        let job = Job { work, repeat, reply, is_read, is_begun: false };
+        let note = if is_read { None } else { call.note().map(Box::new) };
+        let job = Job { work, repeat, note, reply, is_read, is_begun: false };
         match self.jobs.push(&Account::of(call.role()), job) {
             Ok(()) => {}
             Err(NoPlace::Ended) => return Err(problem(Code::Unavailable, "the server is ending")),

@@ -11,7 +11,7 @@ use wayleave_topology::{LinkId, NodeId};
 
 use crate::links::Stale;
 use crate::render;
-use crate::view::{Bucket, ContractObject, Edit, EventObject, Holder, Object, VmObject};
+use crate::view::{Bucket, ContractObject, Edit, Holder, Object, VmObject};
 
 /// What of a contract has to be known when it is gone.
 struct Known {
@@ -82,17 +82,12 @@ impl Stage {
 
     /// What readers will see of these changes.
     pub(crate) fn edits(&mut self, controller: &Controller, output: &Output) -> Vec<Edit> {
-        let mut edits = Vec::with_capacity(output.changes.len() * 2 + output.events.len());
+        let mut edits = Vec::with_capacity(output.changes.len() * 2);
         let mut tenants = BTreeSet::new();
         for change in &output.changes {
             self.edit(controller, change, &mut edits, &mut tenants);
         }
         edits.extend(tenants.into_iter().map(|name| tenant(controller, name)));
-        for event in &output.events {
-            let (number, kind, tenant) = (event.number, event.kind.name(), event.tenant.clone());
-            let json = json(&render::event(event));
-            edits.push(Edit::Event(Arc::new(EventObject { number, kind, tenant, json })));
-        }
         edits
     }
 
@@ -104,7 +99,7 @@ impl Stage {
         tenants: &mut BTreeSet<String>,
     ) {
         let Change { kind, key, body } = change;
-        if !matches!(kind, Kind::Answer | Kind::Token) {
+        if !matches!(kind, Kind::Answer | Kind::Token | Kind::History) {
             edits.push(Edit::Record(*kind, key.clone(), body.clone()));
         }
         match kind {
@@ -135,7 +130,7 @@ impl Stage {
                 let down = controller.down().map(|(element, why)| (element.clone(), why.to_owned()));
                 edits.push(Edit::Down(down.collect()));
             }
-            Kind::Controller | Kind::Release | Kind::Answer => {}
+            Kind::Controller | Kind::Release | Kind::Answer | Kind::History => {}
         }
     }
 

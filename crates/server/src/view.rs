@@ -1,6 +1,6 @@
 //! What is on disk, ready to be read: readers never wait for the engine, and never see what is not on disk.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
@@ -13,9 +13,7 @@ use wayleave_units::WallTime;
 use wayleave_wire::Mac;
 
 use crate::links::LinkFigures;
-
-/// How many events are remembered for watchers that come late.
-pub(crate) const EVENTS: usize = 10_000;
+use crate::log::{Entry, Log, Topic};
 
 /// An object as it is answered.
 #[derive(Clone, Debug)]
@@ -72,15 +70,6 @@ impl Holder {
 pub(crate) struct Bucket {
     pub(crate) level: f64,
     pub(crate) at: Option<Instant>,
-}
-
-/// An event as it is told.
-#[derive(Clone, Debug)]
-pub(crate) struct EventObject {
-    pub(crate) number: u64,
-    pub(crate) kind: &'static str,
-    pub(crate) tenant: Option<String>,
-    pub(crate) json: Bytes,
 }
 
 /// How many contracts a tenant has in each state.
@@ -141,9 +130,9 @@ pub(crate) struct Tables {
     pub(crate) down: BTreeMap<ElementName, String>,
     pub(crate) links: Vec<LinkFigures>,
     pub(crate) counts: BTreeMap<String, Counts>,
-    pub(crate) events: VecDeque<Arc<EventObject>>,
-    /// The number of the last event before those.
-    pub(crate) events_after: u64,
+    pub(crate) events: Log,
+    pub(crate) decisions: Log,
+    pub(crate) audit: Log,
     /// Records as they are on disk, to make a controller like this one for what-if questions.
     pub(crate) records: BTreeMap<(Kind, String), Arc<str>>,
     pub(crate) sequence: u64,
@@ -163,7 +152,13 @@ pub(crate) enum Edit {
     Down(BTreeMap<ElementName, String>),
     Record(Kind, String, Option<Arc<str>>),
     Link(LinkId, LinkFigures),
-    Event(Arc<EventObject>),
+    Entry(Topic, Arc<Entry>),
+    /// An entry is kept no longer, by its number among all.
+    Forget(Topic, u64),
+    /// How many events and entries of the audit a tenant has had.
+    Counted(String, [u64; 2]),
+    /// Events up to this number are not kept.
+    Lost(u64),
     /// Its agent may have something to do.
     Wake(NodeId),
 }
@@ -190,8 +185,9 @@ impl Tables {
             down: BTreeMap::new(),
             links: Vec::new(),
             counts: BTreeMap::new(),
-            events: VecDeque::new(),
-            events_after: 0,
+            events: Log::default(),
+            decisions: Log::default(),
+            audit: Log::default(),
             records: BTreeMap::new(),
             sequence: 0,
             revision: 0,
@@ -256,13 +252,12 @@ impl Tables {
         }
     }
 
-    fn put_event(&mut self, event: Arc<EventObject>) {
-        if self.events.len() == EVENTS
-            && let Some(oldest) = self.events.pop_front()
-        {
-            self.events_after = oldest.number;
+    fn log(&mut self, topic: Topic) -> &mut Log {
+        match topic {
+            Topic::Events => &mut self.events,
+            Topic::Decisions => &mut self.decisions,
+            Topic::Audit => &mut self.audit,
         }
-        self.events.push_back(event);
     }
 
     fn put(&mut self, edit: Edit) {
@@ -289,7 +284,13 @@ impl Tables {
                 }
                 self.links[at] = figures;
             }
-            Edit::Event(event) => self.put_event(event),
+            Edit::Entry(topic, entry) => self.log(topic).put(entry),
+            Edit::Forget(topic, number) => self.log(topic).forget(number),
+            Edit::Counted(tenant, [events, audit]) => {
+                self.events.count(&tenant, events);
+                self.audit.count(&tenant, audit);
+            }
+            Edit::Lost(number) => self.events.lose(number),
             Edit::Wake(_) => {}
         }
     }
@@ -337,7 +338,7 @@ impl View {
         for edit in edits {
             match &edit {
                 Edit::Wake(node) => woken.push(*node),
-                Edit::Event(event) => last = Some(event.number),
+                Edit::Entry(Topic::Events, event) => last = Some(event.number),
                 _ => {}
             }
             tables.put(edit);
@@ -351,11 +352,11 @@ impl View {
     }
 
     /// Replaces everything: the controller was loaded. Watchers that knew an earlier event go on if they missed none.
-    pub(crate) fn replace(&self, edits: Vec<Edit>, sequence: u64, revision: u64, generation: u64, last_event: u64) {
-        let mut tables = Tables { sequence, revision, generation, events_after: last_event, ..Tables::empty() };
+    pub(crate) fn replace(&self, edits: Vec<Edit>, sequence: u64, revision: u64, generation: u64) {
+        let mut tables = Tables { sequence, revision, generation, ..Tables::empty() };
         edits.into_iter().for_each(|edit| tables.put(edit));
         tables.health = Health::Ready;
-        let last = tables.events.back().map_or(last_event, |event| event.number);
+        let last = tables.events.newest(None);
         *self.write() = tables;
         self.told.send_replace(last);
         let all: Vec<NodeId> = self.agents().keys().copied().collect();

@@ -9,6 +9,7 @@ use wayleave_controller::{Command, Controller, Fault, NewAnswer, Now, Reply};
 use wayleave_protocol::problem::Code;
 
 use crate::answer::{Answer, Outcome, problem};
+use crate::audit::Note;
 use crate::metrics::{Limit, Metrics};
 
 /// What a job uses: the controller, at the time of the job.
@@ -55,6 +56,8 @@ pub(crate) struct Repeat {
 pub(crate) struct Job {
     pub(crate) work: Work,
     pub(crate) repeat: Option<Repeat>,
+    /// What is written down of it if it is done.
+    pub(crate) note: Option<Box<Note>>,
     pub(crate) reply: oneshot::Sender<Answer>,
     /// Whether it changes nothing, so that changes go before it.
     pub(crate) is_read: bool,
@@ -65,6 +68,8 @@ pub(crate) struct Job {
 /// What one step of a job came to.
 pub(crate) enum Performed {
     Done(Answer),
+    /// It was done before.
+    Known(Answer),
     More(Work, Option<Repeat>),
 }
 
@@ -79,7 +84,7 @@ pub(crate) fn perform(
     if let Some(repeat) = repeat.as_ref().filter(|_| !is_begun)
         && let Some(answer) = known(executor, running, repeat)
     {
-        return Performed::Done(answer);
+        return Performed::Known(answer);
     }
     match work(executor) {
         Step::More(work) => {

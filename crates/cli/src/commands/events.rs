@@ -17,7 +17,7 @@ Examples:
   wayleave events --follow
   wayleave events --follow --after 1200 -o json";
 
-/// Show what has happened since the controller began, or watch what happens
+/// Show what has happened, or watch what happens
 #[derive(Args, Clone, Debug)]
 #[command(after_help = exit::after(EXAMPLE))]
 pub(crate) struct EventsArgs {
@@ -37,9 +37,8 @@ pub(crate) struct EventsArgs {
 /// Runs the command.
 pub(crate) fn run(args: &EventsArgs) -> Result<Exit, Failure> {
     let service = args.target.service()?;
-    if service.is_local() {
-        let text = "events are kept by a running server: a ledger file has none of them. `wayleave get decisions` and \
-                    `wayleave status` say how things stand";
+    if service.is_local() && args.follow {
+        let text = "nothing happens in a ledger file that no server has open: leave --follow out for what has happened";
         return Err(Failure::Usage(text.to_owned()));
     }
     let mut last = args.after;

@@ -4,6 +4,7 @@ pub(crate) mod agent;
 mod agent_init;
 pub(crate) mod analyze;
 pub(crate) mod apply;
+pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod benchmark;
 pub(crate) mod broker;

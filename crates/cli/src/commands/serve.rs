@@ -113,6 +113,9 @@ struct LimitArgs {
     /// Memory for answers to requests with an Idempotency-Key, of one tenant; operators have four times that
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     answers_limit: Bytes,
+    /// Memory and disk for events, decisions and the audit of one tenant, of which the oldest give way; operators have four times that
+    #[arg(long, value_name = "SIZE", default_value = "4MiB")]
+    history_limit: Bytes,
     /// Memory for requests that are being answered, of one tenant; all together have four times that
     #[arg(long, value_name = "SIZE", default_value = "32MiB")]
     open_limit: Bytes,
@@ -244,6 +247,7 @@ impl LimitArgs {
             list_bytes: bytes(self.list_limit),
             requests_per_second: f64::from(self.requests_per_second),
             answer_bytes: self.answers_limit.get(),
+            history_bytes: self.history_limit.get(),
             open_bytes: bytes(self.open_limit),
             vms: self.vms_limit as usize,
             together: self.together_limit as usize,

@@ -99,7 +99,7 @@ impl Admission {
     fn record(&mut self, id: &Id, order: AnyOrder, decided: Decided) -> u64 {
         let at = self.enforcement.now().wall;
         let number = self.enforcement.journal_mut().next_decision();
-        self.decisions.push(DecisionRecord { number, at, id: id.clone(), order, decided });
+        self.decisions.push(DecisionRecord { sequence: number, number, at, id: id.clone(), order, decided });
         number
     }
 

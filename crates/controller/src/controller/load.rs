@@ -128,6 +128,7 @@ impl Controller {
                     state.is_watched = record.watched;
                 }
             }
+            Kind::History => {}
             Kind::Answer => {
                 self.answers.insert(key.to_owned(), parse::<Remembered>(kind, key, body)?);
             }

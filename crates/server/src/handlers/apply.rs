@@ -110,7 +110,8 @@ fn report(items: Vec<Applied>, effect: Effect) -> Answer {
     let refused = items.iter().filter(|item| item.error.is_some()).count();
     let dry_run = effect == Effect::DryRun;
     let report = ApplyReport { dry_run, done: items.len() - refused, refused, items, omitted: 0 };
-    let answer = Answer::json(200, &report);
+    let detail = format!("{} done, {} refused", report.done, report.refused);
+    let answer = Answer { detail: Some(detail.into()), ..Answer::json(200, &report) };
     if answer.body.len() <= KEPT_BYTES {
         return answer;
     }

@@ -2,55 +2,54 @@
 
 use std::sync::Arc;
 
-use wayleave_controller::{DecisionRecord, Role};
-use wayleave_protocol::problem::Problem;
+use wayleave_controller::Id;
+use wayleave_protocol::problem::{Code, Problem};
 
-use crate::access::sees;
-use crate::answer::{Answer, Outcome, not_found};
+use crate::answer::{Answer, Outcome, not_found, problem};
 use crate::explain::{self, Form};
 use crate::http::call::Call;
 use crate::http::page::Page;
-use crate::render;
+use crate::log::Entry;
 use crate::shared::Shared;
 use crate::work::Executor;
 
 pub(crate) async fn list(shared: Arc<Shared>, call: Call) -> Outcome {
-    let (page, role) = (Page::read(&call.query)?, call.role().clone());
-    let before = page.after_number()?;
-    let work = move |executor: &mut Executor<'_>| {
-        let controller = &*executor.controller;
-        let wanted =
-            |record: &&DecisionRecord| sees(&role, &record.id) && before.is_none_or(|before| record.number < before);
-        let shown = controller.decisions().rev().filter(wanted).map(|record| {
-            let json = serde_json::to_vec(&render::decision(controller.network(), record, &role)).unwrap_or_default();
-            (record.number, json.into())
-        });
-        Ok(page.of(shown))
-    };
-    shared.look_up(&call, work).await
+    let (page, only) = (Page::read(&call.query)?, call.only_tenant());
+    let before = page.after_number()?.unwrap_or(u64::MAX);
+    let tables = shared.view.read();
+    let shown = tables.decisions.before(only, before);
+    Ok(page.of(shown.map(|entry| (entry.number_for(only), entry.json(only)))))
 }
 
 /// A decision that the sender may know of.
-fn find(executor: &Executor<'_>, text: &str, role: &Role) -> Result<DecisionRecord, Box<Problem>> {
-    let number = text.parse().ok();
-    let record = number.and_then(|number| executor.controller.decision(number)).filter(|record| sees(role, &record.id));
-    record.cloned().ok_or_else(|| not_found("decision", text))
+fn find(shared: &Shared, call: &Call) -> Result<Arc<Entry>, Box<Problem>> {
+    let number = call.name().parse().ok();
+    let tables = shared.view.read();
+    let known = number.and_then(|number| tables.decisions.get(call.only_tenant(), number)).cloned();
+    known.ok_or_else(|| not_found("decision", call.name()))
 }
 
 pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
-    let (number, role) = (call.name().to_owned(), call.role().clone());
-    let work = move |executor: &mut Executor<'_>| {
-        let record = find(executor, &number, &role)?;
-        Ok(Answer::json(200, &render::decision(executor.controller.network(), &record, &role)))
-    };
-    shared.look_up(&call, work).await
+    let decision = find(&shared, &call)?;
+    Ok(Answer::ready(decision.json(call.only_tenant())))
 }
 
 pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
-    let (number, role, form) = (call.name().to_owned(), call.role().clone(), Form::of(&call.headers));
+    let decision = find(&shared, &call)?;
+    let (role, form) = (call.role().clone(), Form::of(&call.headers));
     let work = move |executor: &mut Executor<'_>| {
-        let record = find(executor, &number, &role)?;
-        explain::decision(executor.controller, &record, &role, form)
+        if let Some(record) = executor.controller.decision(decision.number).cloned() {
+            return explain::decision(executor.controller, &record, &role, form);
+        }
+        let id = decision.object.parse::<Id>().ok();
+        match id.map(|id| explain::standing(executor.controller, &id, decision.number, &role, form)) {
+            Some(Some(explained)) => explained,
+            _ => {
+                let detail = "it was made before the server began, or long ago: what was decided is still there, and the \
+                              reasons are not. Ask again with dryRun=true for what would be decided now";
+                Err(problem(Code::Conflict, detail))
+            }
+        }
     };
     shared.look_up(&call, work).await
 }

@@ -19,7 +19,7 @@ use crate::http::seats::Wait;
 use crate::metrics::Limit;
 use crate::shared::Shared;
 use crate::trial::wall;
-use crate::view::{EventObject, Holder};
+use crate::view::Holder;
 
 /// After this long without an event a comment is sent, so that no proxy closes the connection.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -35,17 +35,12 @@ pub(crate) fn events(shared: Arc<Shared>, call: Call) -> Handled {
     })
 }
 
-fn is_shown(event: &EventObject, only: Option<&str>) -> bool {
-    only.is_none_or(|only| event.tenant.as_deref() == Some(only))
-}
-
 fn list(shared: &Shared, call: &Call) -> Result<Reply, Box<Problem>> {
     let page = Page::read(&call.query)?;
     let (after, only) = (page.after_number()?.unwrap_or(0), call.only_tenant());
     let tables = shared.view.read();
-    let first = tables.events.partition_point(|event| event.number <= after);
-    let shown = tables.events.range(first..).filter(|event| is_shown(event, only));
-    Ok(page.of(shown.map(|event| (event.number, event.json.clone()))).into())
+    let shown = tables.events.after(only, after);
+    Ok(page.of(shown.map(|event| (event.number_for(only), event.json(only)))).into())
 }
 
 fn stream(shared: Arc<Shared>, call: &Call) -> Result<Reply, Box<Problem>> {
@@ -66,7 +61,7 @@ fn stream(shared: Arc<Shared>, call: &Call) -> Result<Reply, Box<Problem>> {
     let (pieces, body) = mpsc::channel::<Result<Bytes, Infallible>>(4);
     tokio::spawn(async move {
         let Ok(_permit) = shared.watchers.acquire().await else { return };
-        let last = last.unwrap_or_else(|| *shared.view.told.borrow());
+        let last = last.unwrap_or_else(|| shared.view.read().events.newest(only.as_deref()));
         Watcher { shared: &shared, who, only, last, pieces, _permit, _wait: wait }.run().await;
     });
     Ok(Reply::Stream(Body::from_stream(ReceiverStream::new(body))))
@@ -84,7 +79,7 @@ struct Watcher<'a> {
     shared: &'a Shared,
     who: Option<Arc<Holder>>,
     only: Option<String>,
-    /// The number of the last event that was sent, or passed over.
+    /// The number of the last event that was sent.
     last: u64,
     pieces: mpsc::Sender<Result<Bytes, Infallible>>,
     _permit: SemaphorePermit<'a>,
@@ -114,7 +109,7 @@ impl Watcher<'_> {
             let sent = match self.next() {
                 Next::Events(piece) => self.send(piece).await,
                 Next::Missed => {
-                    let last = *self.shared.view.told.borrow();
+                    let last = self.shared.view.read().events.newest(self.only.as_deref());
                     let reset = format!("id: {last}\nevent: reset\ndata: {{\"number\":{last},\"type\":\"reset\"}}\n\n");
                     self.send(reset.into_bytes()).await;
                     return;
@@ -152,27 +147,17 @@ impl Watcher<'_> {
     }
 
     fn next(&mut self) -> Next {
-        let tables = self.shared.view.read();
-        let newest = tables.events.back().map_or(tables.events_after, |event| event.number);
-        // A number from the future is of another ledger.
-        if self.last < tables.events_after || self.last > newest {
+        let (tables, only) = (self.shared.view.read(), self.only.as_deref());
+        if tables.events.misses(only, self.last) {
             return Next::Missed;
         }
-        let first = tables.events.partition_point(|event| event.number <= self.last);
         let mut piece = Vec::new();
-        for event in tables.events.range(first..).take(PIECE) {
-            self.last = event.number;
-            if is_shown(event, self.only.as_deref()) {
-                piece.extend_from_slice(format!("id: {}\nevent: {}\ndata: ", event.number, event.kind).as_bytes());
-                piece.extend_from_slice(&event.json);
-                piece.extend_from_slice(b"\n\n");
-            }
+        for event in tables.events.after(only, self.last).take(PIECE) {
+            self.last = event.number_for(only);
+            piece.extend_from_slice(format!("id: {}\nevent: {}\ndata: ", self.last, event.kind).as_bytes());
+            piece.extend_from_slice(&event.json(only));
+            piece.extend_from_slice(b"\n\n");
         }
-        match (piece.is_empty(), self.last < newest) {
-            (false, _) => Next::Events(piece),
-            // All of these were somebody else's: there are more.
-            (true, true) => Next::Events(Vec::new()),
-            (true, false) => Next::Nothing,
-        }
+        if piece.is_empty() { Next::Nothing } else { Next::Events(piece) }
     }
 }

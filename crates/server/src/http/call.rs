@@ -12,6 +12,7 @@ use wayleave_protocol::problem::{Code, FieldError, Problem};
 use crate::access::{sees, tenant_of};
 use crate::account::Account;
 use crate::answer::{invalid, not_found, problem};
+use crate::audit::{Note, is_noted};
 use crate::http::condition::Condition;
 use crate::http::operation::Verb;
 use crate::http::query::Query;
@@ -40,6 +41,8 @@ pub(crate) struct Call {
     pub(crate) body: Bytes,
     /// The connection, if there is one.
     pub(crate) seat: Option<Arc<InHand>>,
+    /// What the answer and the log call it.
+    pub(crate) request: String,
 }
 
 impl Call {
@@ -68,6 +71,18 @@ impl Call {
     pub(crate) fn id(&self, what: &str) -> Result<Id, Box<Problem>> {
         let id = Id::parse(self.name(), self.tenant()).map_err(|error| invalid(what, error.to_string()))?;
         if sees(self.role(), &id) { Ok(id) } else { Err(not_found(what, &id.to_string())) }
+    }
+
+    /// What is written down of it if it is done; nothing of what changes nothing.
+    pub(crate) fn note(&self) -> Option<Note> {
+        if !is_noted(self.verb, self.operation) || self.is_dry_run() {
+            return None;
+        }
+        let is_of_tenant = matches!(self.operation, "putContract" | "deleteContract" | "putVm" | "deleteVm");
+        let id = Id::parse(self.name(), self.tenant()).ok().filter(|_| is_of_tenant).map(|id| id.to_string());
+        let from = self.seat.as_ref().map(|seat| seat.address);
+        let object = id.as_deref().unwrap_or(self.name());
+        Some(Note::new(self.who.as_deref(), from, self.operation, object, &self.request))
     }
 
     pub(crate) fn condition(&self) -> Result<Condition, Box<Problem>> {

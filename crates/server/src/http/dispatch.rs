@@ -1,7 +1,9 @@
 //! From a request to its handler: authentication, access, body; and back.
 
-use std::sync::Arc;
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use axum::Router;
@@ -25,6 +27,7 @@ use wayleave_protocol::problem::{Code, Problem};
 use crate::access::Access;
 use crate::account::{Account, Beyond, Held};
 use crate::answer::{Answer, invalid, problem};
+use crate::audit::{Note, is_noted};
 use crate::http::call::Call;
 use crate::http::operation::Verb;
 use crate::http::query::Query;
@@ -32,6 +35,7 @@ use crate::http::route::{Reply, Row};
 use crate::http::routes::ROWS;
 use crate::http::seats::InHand;
 use crate::metrics::Limit;
+use crate::queue::Message;
 use crate::secret;
 use crate::shared::Shared;
 use crate::trial::wall;
@@ -99,10 +103,11 @@ fn outside(shared: &Shared, problem: Box<Problem>) -> Response {
     finish(shared, "other", "other", "nobody", &id, began, respond(Answer::from(problem).into(), &id))
 }
 
-/// A number that is on the answer and in the log.
+/// A name that is on the answer, in the log and in the audit. It is a keyed hash, so that nobody can count how many requests others make.
 fn request_id() -> String {
+    static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     static NEXT: AtomicU64 = AtomicU64::new(1);
-    format!("{:x}-{:x}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    format!("{:016x}", KEY.hash_one(NEXT.fetch_add(1, Ordering::Relaxed)))
 }
 
 async fn serve(
@@ -112,16 +117,46 @@ async fn serve(
     request: Request,
 ) -> Response {
     let (began, id) = (Instant::now(), request_id());
-    let mut role = "nobody";
     // In hand until it is answered.
-    let _seat = request.extensions().get::<Arc<InHand>>().cloned();
-    let reply = match admit(&shared, row, path, request, &mut role).await {
+    let seat = request.extensions().get::<Arc<InHand>>().cloned();
+    let mut asker = Asker { from: seat.as_ref().map(|seat| seat.address), ..Asker::default() };
+    let reply = match admit(&shared, row, path, request, &id, &mut asker).await {
         // Its bytes are counted until it is answered.
         Ok((call, _held)) => (row.handler)(shared.clone(), call).await,
         Err(problem) => Err(problem),
     };
     let reply = reply.unwrap_or_else(|problem| Answer::from(problem).into());
+    let role = asker.who.as_ref().map_or("nobody", |who| role_name(&who.role));
+    if let Reply::Whole(answer) = &reply {
+        asker.refused(&shared, row, answer, &id);
+    }
     finish(&shared, row.path, row.verb.name(), role, &id, began, respond(reply, &id))
+}
+
+/// Who asks, as far as that is known.
+#[derive(Default)]
+struct Asker {
+    from: Option<IpAddr>,
+    who: Option<Arc<Holder>>,
+    /// The first parameter of the address.
+    object: String,
+    is_dry_run: bool,
+}
+
+impl Asker {
+    /// Writes down what was refused: every token that was not good for something, and every change that was not made.
+    fn refused(self, shared: &Shared, row: &Row, answer: &Answer, id: &str) {
+        let is_of_credentials = matches!(answer.status, 401 | 403);
+        let is_of_change = is_noted(row.verb, row.name) && !self.is_dry_run;
+        if answer.status < 400 || !(is_of_credentials || is_of_change) {
+            return;
+        }
+        let note = Note::new(self.who.as_deref(), self.from, row.name, &self.object, id);
+        let note = note.answered(wall(), answer.status, answer.detail.as_deref().unwrap_or_default());
+        if shared.refusals.add(note) {
+            shared.jobs.send(Message::Beat);
+        }
+    }
 }
 
 fn finish(
@@ -155,10 +190,15 @@ async fn admit(
     row: &'static Row,
     path: Result<RawPathParams, RawPathParamsRejection>,
     request: Request,
-    role: &mut &'static str,
+    id: &str,
+    asker: &mut Asker,
 ) -> Result<(Call, Option<Held>), Box<Problem>> {
     let (parts, body) = request.into_parts();
+    let path = path.map_err(|error| invalid("path", error.to_string()));
+    let path = path.map(|path| path.iter().map(|(_, value)| value.to_owned()).collect::<Vec<_>>());
+    asker.object = path.iter().flatten().next().cloned().unwrap_or_default();
     let who = if row.access == Access::Open { None } else { Some(holder(shared, &parts)?) };
+    asker.who.clone_from(&who);
     let seat = parts.extensions.get::<Arc<InHand>>().cloned();
     let is_watched = WATCHING.contains(&row.path);
     let is_operator = who.as_ref().is_some_and(|who| who.role == Role::Operator);
@@ -167,8 +207,8 @@ async fn admit(
         return Err(problem(Code::Unavailable, "there are as many connections as may be: ask again"));
     }
     if let Some(who) = &who {
-        *role = role_name(&who.role);
         if !row.access.allows(&who.role) {
+            let role = role_name(&who.role);
             let detail = format!("this is for {}, and the token is of the role {role}", row.access.description());
             return Err(problem(Code::Forbidden, detail));
         }
@@ -177,13 +217,27 @@ async fn admit(
             shared.check_health()?;
         }
     }
-    let path = path.map_err(|error| invalid("path", error.to_string()))?;
-    let path = path.iter().map(|(_, value)| value.to_owned()).collect();
+    let path = path?;
     let query = Query::read(parts.uri.query().unwrap_or_default(), row.query)?;
+    asker.is_dry_run = query.flag("dryRun");
     let (body, held) = read_body(shared, row, &parts.headers, body, who.as_deref()).await?;
     let uri = parts.uri.path_and_query().map_or_else(String::new, ToString::to_string);
     let headers = parts.headers;
-    Ok((Call { verb: row.verb, operation: row.name, who, path, query, uri, headers, body, seat }, held))
+    Ok((
+        Call {
+            verb: row.verb,
+            operation: row.name,
+            who,
+            path,
+            query,
+            uri,
+            headers,
+            body,
+            seat,
+            request: id.to_owned(),
+        },
+        held,
+    ))
 }
 
 /// Whose token the request has.
@@ -291,7 +345,7 @@ fn respond(reply: Reply, id: &str) -> Response {
 }
 
 fn whole(answer: Answer) -> Response {
-    let Answer { status, etag, location, media, retry_after, body, shortened: _ } = answer;
+    let Answer { status, etag, location, media, retry_after, body, .. } = answer;
     let has_body = !body.is_empty();
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

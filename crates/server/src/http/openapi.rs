@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::ComponentsBuilder;
-use wayleave_protocol::{agent, contract, decision, event, network, problem, status, tenant, what_if};
+use wayleave_protocol::{agent, audit, contract, decision, event, network, problem, status, tenant, what_if};
 
 use crate::access::Access;
 use crate::http::operation::{BodyDoc, Gives, Param, ParamKind, Shown};
@@ -86,6 +86,7 @@ fn components() -> Value {
         agent::SessionSpec,
         agent::Traffic,
         agent::Work,
+        audit::AuditEntry,
         contract::BandwidthSpec,
         contract::BestEffortSpec,
         contract::Contract,

@@ -3,7 +3,7 @@
 
 use crate::access::Access::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::handlers::{
-    agents, apply, contracts, decisions, elements, events, lists, network, status, tenants, tokens, vms, what_if,
+    agents, apply, audit, contracts, decisions, elements, events, lists, network, status, tenants, tokens, vms, what_if,
 };
 use crate::http::operation::ParamKind::{Count, Flag, Number, Text as Words};
 use crate::http::operation::Shown::{Any as Free, Either, Events, Many, Nothing, One, Text};
@@ -27,6 +27,8 @@ const TENANT: Param = param("tenant", Words, "Only those of this tenant");
 const DRY_RUN: Param = param("dryRun", Flag, "Only say what would become of it");
 const STATE: Param = param("state", Words, "Only those in this state");
 const ON_HOST: Param = param("host", Words, "Only those on this host");
+const WHO: Param = param("who", Words, "Only what this token did");
+const OBJECT: Param = param("object", Words, "Only what was done to this");
 const LINK: Param = param("link", Words, "Only those in front of this link");
 const ATOMIC: Param = param("atomic", Flag, "All of the list, or nothing");
 const FORCE: Param = param("force", Flag, "Operators: also end its hold, since its sender has certainly stopped");
@@ -244,6 +246,16 @@ pub(crate) static ROWS: &[Row] = &[
     )
     .query(PAGE)
     .gives(&[on(200, Events)]),
+    Row::new(
+        Get,
+        "/v1/audit",
+        "listAudit",
+        Read,
+        "Who did what, the latest first; a tenant is shown what its tokens did",
+        by!(audit::list),
+    )
+    .query(&[LIMIT, AFTER, WHO, OBJECT])
+    .gives(&[on(200, Many("AuditEntry"))]),
     Row::new(Post, "/v1/what-if", "whatIf", Operator, "What would be; nothing is changed", by!(what_if::ask))
         .takes("Question")
         .gives(&[on(200, One("Prospect"))]),

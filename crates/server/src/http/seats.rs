@@ -129,7 +129,7 @@ impl Seats {
         let doing = Doing::Nothing(name);
         table.count(address);
         table.seats.insert(name, Seat { address, doing, close: close.clone() });
-        Some(Taken { seats: self.clone(), name, close, is_reserved })
+        Some(Taken { seats: self.clone(), name, close, address, is_reserved })
     }
 
     /// A seat does something else from now on; whether it may.
@@ -165,6 +165,7 @@ pub(crate) struct Taken {
     seats: Arc<Seats>,
     name: u64,
     close: Arc<Notify>,
+    address: IpAddr,
     is_reserved: bool,
 }
 
@@ -177,7 +178,7 @@ impl Taken {
     /// A request is in hand until this is dropped.
     pub(crate) fn request(&self) -> InHand {
         self.seats.turn(self.name, Doing::Request);
-        InHand { seats: self.seats.clone(), name: self.name, is_reserved: self.is_reserved }
+        InHand { seats: self.seats.clone(), name: self.name, address: self.address, is_reserved: self.is_reserved }
     }
 }
 
@@ -191,6 +192,8 @@ impl Drop for Taken {
 pub(crate) struct InHand {
     seats: Arc<Seats>,
     name: u64,
+    /// From where it comes.
+    pub(crate) address: IpAddr,
     pub(crate) is_reserved: bool,
 }
 

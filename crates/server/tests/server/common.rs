@@ -172,6 +172,11 @@ impl Client {
         Self { address: self.address, secret: Some(secret.to_owned()) }
     }
 
+    /// The same client of another server.
+    pub(crate) fn at(&self, world: &World) -> Self {
+        Self { address: world.client.address, secret: self.secret.clone() }
+    }
+
     pub(crate) fn without(&self) -> Self {
         Self { address: self.address, secret: None }
     }

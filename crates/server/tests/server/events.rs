@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::common::{World, contract, read_head};
 
 /// The lines of a stream up to this event.
-fn until(stream: &mut impl BufRead, event: &str) -> Vec<String> {
+pub(crate) fn until(stream: &mut impl BufRead, event: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     loop {

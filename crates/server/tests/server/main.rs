@@ -8,6 +8,7 @@ mod common;
 mod contracts;
 mod disk;
 mod events;
+mod history;
 mod http;
 mod kinds;
 mod logs;

@@ -13,12 +13,12 @@ use crate::{Change, Holder, Kind, Record, StoreError};
 /// `application_id` in the header of the file: "WLwl".
 pub(super) const APPLICATION: u32 = 0x574c_776c;
 /// `user_version` in the header of the file: the version of what is in it, of which this is the latest.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 /// The version of a ledger that has no record of a later kind. Its tables are the same, and programs that know no other can open it.
 const FIRST_VERSION: u32 = 1;
-/// The kinds of records that came with version 2. A program that does not know a kind leaves its records out, and promises what they hold
-/// to others: so the first commit with one makes the ledger one of version 2, which older programs refuse.
-const SINCE_SECOND: [&str; 1] = ["shared"];
+/// The kinds of records that came later, and with which version. A program that does not know a kind would leave its records out, and promise
+/// what they hold to others: so the first commit with one makes the ledger one of that version, which older programs refuse.
+const SINCE: [(&str, u32); 2] = [("shared", 2), ("history", 3)];
 
 /// The tables. There is no index by kind and key: [`Index`] is in memory, made of the rows.
 const TABLES: &str = "
@@ -37,8 +37,8 @@ pub(super) struct Database {
     connection: Connection,
     path: PathBuf,
     index: Index,
-    /// Whether records of all kinds may be in it.
-    is_latest: bool,
+    /// The version of the file, once something was written: records of later kinds are not in it yet.
+    version: Option<u32>,
     /// Memory in which checksums are computed.
     scratch: Vec<u8>,
 }
@@ -106,7 +106,7 @@ impl Database {
         };
         let connection = open().map_err(|error| sqlite(path, "opening", &error))?;
         let (index, scratch) = (Index::default(), Vec::new());
-        Ok(Self { connection, path: path.to_owned(), index, is_latest: false, scratch })
+        Ok(Self { connection, path: path.to_owned(), index, version: None, scratch })
     }
 
     fn configure(&self) -> rusqlite::Result<()> {
@@ -215,12 +215,15 @@ impl Database {
     }
 
     fn try_commit(&mut self, before: Mark, changes: &[Change]) -> rusqlite::Result<Mark> {
-        let Self { connection, index, scratch, is_latest, .. } = self;
+        let Self { connection, index, scratch, version, .. } = self;
         let transaction = connection.transaction()?;
-        let is_later = |change: &Change| matches!(change, Change::Put(record) if SINCE_SECOND.contains(&&*record.kind));
-        let steps_up = !*is_latest && changes.iter().any(is_later);
-        if steps_up {
-            transaction.pragma_update(None, "user_version", VERSION)?;
+        let before_version = match *version {
+            Some(version) => version,
+            None => transaction.pragma_query_value(None, "user_version", |row| row.get(0))?,
+        };
+        let needed = changes.iter().map(since).max().map_or(before_version, |needed| needed.max(before_version));
+        if needed > before_version {
+            transaction.pragma_update(None, "user_version", needed)?;
         }
         let mut mark = Mark { sequence: before.sequence + 1, ..before };
         for change in changes {
@@ -228,7 +231,7 @@ impl Database {
         }
         put_state(&transaction, mark)?;
         transaction.commit()?;
-        *is_latest |= steps_up;
+        *version = Some(needed);
         Ok(mark)
     }
 
@@ -302,6 +305,12 @@ fn apply(
         }
     }
     Ok(())
+}
+
+/// The version with which programs came to know what a change puts.
+fn since(change: &Change) -> u32 {
+    let Change::Put(record) = change else { return FIRST_VERSION };
+    SINCE.iter().find(|(kind, _)| *kind == record.kind).map_or(FIRST_VERSION, |&(_, version)| version)
 }
 
 /// A record that the index knows is there; anything else is damage that came while the file was open.

@@ -117,7 +117,7 @@ fn a_later_format_is_refused_with_both_versions() {
     other.pragma_update(None, "user_version", 9).unwrap();
     drop(other);
     let error = refused(&scratch);
-    assert!(error.contains("has format 9") && error.contains("knows 2"), "{error}");
+    assert!(error.contains("has format 9") && error.contains("knows 3"), "{error}");
 }
 
 /// A program that knows format 1 would leave records of later kinds out: it has to refuse a ledger that has one, and only such a ledger.
@@ -140,8 +140,16 @@ fn the_first_record_of_a_later_kind_makes_the_format_a_later_one() {
     store.backup(&copy).unwrap();
     store.close().unwrap();
     assert_eq!(format(), 2);
-    assert_eq!(open(&scratch.ledger()).1.len(), 4);
     assert_eq!(open(&copy).1.len(), 4);
+    let (mut store, records) = open(&scratch.ledger());
+    assert_eq!(records.len(), 4);
+    store.commit(&[Change::Put(Record::new("history", "1", "{}"))]).unwrap();
+    store.close().unwrap();
+    assert_eq!(format(), 3);
+    let (mut store, _) = open(&scratch.ledger());
+    store.commit(&[Change::Put(Record::new("shared", "3", "{}"))]).unwrap();
+    store.close().unwrap();
+    assert_eq!(format(), 3, "an earlier kind does not take it back");
 }
 
 #[test]

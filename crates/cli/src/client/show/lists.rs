@@ -149,7 +149,7 @@ impl Row for NodeLine {
 
 impl Row for Decision {
     const HEADINGS: &'static [&'static str] = &["decision", "when", "contract", "verdict", "bound", "why"];
-    const NONE: &'static str = "no decisions since the controller began";
+    const NONE: &'static str = "no decisions yet";
 
     fn cells(&self) -> Vec<Cell> {
         let (text, colour) = match self.verdict {

@@ -38,7 +38,7 @@ fn tenant(world: &World, name: &str, quota: serde_json::Value) -> Client {
 }
 
 /// The value of a series.
-fn metric(client: &Client, series: &str) -> f64 {
+pub(crate) fn metric(client: &Client, series: &str) -> f64 {
     let text = String::from_utf8(client.get("/metrics").is(200).body).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ').map(str::to_owned));
     line.map_or(0.0, |value| value.parse().unwrap())

@@ -1,0 +1,246 @@
+//! What has happened, on disk: events, decisions and the audit, in the commit of what they are about.
+//!
+//! Of each commit, what is of one account is one record, a chunk. Each account has so many bytes: what it does pushes out its own oldest
+//! chunks and nobody else's. Nothing of the controller follows from chunks.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use wayleave_controller::{Change, Controller, DecisionRecord, Kind, Output, Role};
+use wayleave_protocol::audit::AuditEntry;
+use wayleave_protocol::decision::Decision;
+use wayleave_protocol::event::Event;
+use wayleave_units::WallTime;
+
+use crate::account::Account;
+use crate::audit::Note;
+use crate::log::{Entry, Topic};
+use crate::render;
+use crate::view::Edit;
+
+/// What is older is forgotten when its account has something new, and at a start.
+const WINDOW_NS: u64 = 30 * 24 * 3600 * 1_000_000_000;
+/// What a chunk takes besides its text: its place in the table of the ledger, and the parts in memory.
+const CHUNK_BYTES: u64 = 300;
+
+/// What an account has in one commit.
+#[derive(Debug, Serialize, Deserialize)]
+struct Chunk {
+    account: Account,
+    at: u64,
+    /// Events up to this number were never kept.
+    base: u64,
+    /// The number of the account's last event before.
+    after: u64,
+    /// How many events and entries of the audit the account had before.
+    before: [u64; 2],
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    events: Vec<Event>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    decisions: Vec<Decided>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    audit: Vec<AuditEntry>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Decided {
+    /// Its place among the decisions of all tenants.
+    sequence: u64,
+    decision: Decision,
+    /// As its tenant is told, if that is something else.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    own: Option<Decision>,
+}
+
+/// What is known of a chunk that is on disk.
+#[derive(Debug)]
+struct Stored {
+    number: u64,
+    at: u64,
+    bytes: u64,
+    /// The numbers of what it has: [`Topic`] by [`Topic`].
+    numbers: [Vec<u64>; 3],
+}
+
+/// What an account has on disk.
+#[derive(Debug, Default)]
+struct Kept {
+    bytes: u64,
+    chunks: VecDeque<Stored>,
+    after: u64,
+    counts: [u64; 2],
+}
+
+/// What is kept, and what waits to be.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    /// Bytes of a tenant.
+    most: u64,
+    /// The number of the last chunk.
+    chunk: u64,
+    /// The number of the last entry of the audit.
+    audit: u64,
+    /// The last decision that was kept, by its place among all.
+    decision: u64,
+    base: u64,
+    kept: BTreeMap<Account, Kept>,
+    notes: Vec<Note>,
+}
+
+impl History {
+    /// Goes on from these chunks (number and text); `last_event` is the last one that there was, whether it is in a chunk or not. What
+    /// readers will see of them, and what is too old to be kept.
+    pub(crate) fn load<'a>(
+        most: u64,
+        now: WallTime,
+        last_event: u64,
+        chunks: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> Result<(Self, Vec<Change>, Vec<Edit>), String> {
+        let mut history = Self { most, ..Self::default() };
+        let mut read = BTreeMap::new();
+        for (key, body) in chunks {
+            let wrong = |error: String| format!("the record history {key:?} cannot be read: {error}");
+            let number: u64 = key.parse().map_err(|_| wrong("a number is expected as its key".to_owned()))?;
+            let chunk: Chunk = serde_json::from_str(body).map_err(|error| wrong(error.to_string()))?;
+            read.insert(number, (chunk, body.len()));
+        }
+        history.base = read.values().map(|(chunk, _)| chunk.base).max().unwrap_or(last_event);
+        let mut edits = vec![Edit::Lost(history.base)];
+        for (number, (chunk, bytes)) in read {
+            if !history.kept.contains_key(&chunk.account) {
+                edits.push(Edit::Lost(chunk.after));
+            }
+            history.store(number, chunk, bytes, &mut edits);
+        }
+        let mut changes = Vec::new();
+        let accounts: Vec<Account> = history.kept.keys().cloned().collect();
+        accounts.iter().for_each(|account| history.shrink(account, now, &mut changes, &mut edits));
+        Ok((history, changes, edits))
+    }
+
+    /// Something to be written with the next commit.
+    pub(crate) fn note(&mut self, note: Note) {
+        self.notes.push(note);
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.kept.values().map(|kept| kept.bytes).sum()
+    }
+
+    /// What goes to disk with this output, and what readers will see then.
+    pub(crate) fn add(&mut self, now: WallTime, controller: &Controller, output: &Output) -> (Vec<Change>, Vec<Edit>) {
+        let mut chunks: BTreeMap<Account, Chunk> = BTreeMap::new();
+        let base = self.base;
+        let mut chunk = |account: Account, kept: &BTreeMap<Account, Kept>, put: &mut dyn FnMut(&mut Chunk)| {
+            let known = kept.get(&account);
+            let (after, before) = known.map_or((base, [0; 2]), |kept| (kept.after, kept.counts));
+            let at = now.as_nanos();
+            let (events, decisions, audit) = (Vec::new(), Vec::new(), Vec::new());
+            let new = || Chunk { account: account.clone(), at, base, after, before, events, decisions, audit };
+            put(chunks.entry(account.clone()).or_insert_with(new));
+        };
+        for event in &output.events {
+            let account = event.tenant.clone().map_or(Account::Operators, Account::Tenant);
+            chunk(account, &self.kept, &mut |chunk| chunk.events.push(render::event(event)));
+        }
+        let new = controller.decisions().rev().take_while(|record| record.sequence > self.decision);
+        let new: Vec<&DecisionRecord> = new.collect();
+        for record in new.iter().rev() {
+            let account = Account::Tenant(record.id.tenant.clone());
+            chunk(account, &self.kept, &mut |chunk| chunk.decisions.push(decided(controller, record)));
+        }
+        self.decision = new.first().map_or(self.decision, |record| record.sequence);
+        for note in std::mem::take(&mut self.notes) {
+            self.audit += 1;
+            let entry = AuditEntry { number: self.audit, ..note.entry };
+            chunk(note.account, &self.kept, &mut |chunk| chunk.audit.push(entry.clone()));
+        }
+        let (mut changes, mut edits) = (Vec::new(), Vec::new());
+        for (account, chunk) in chunks {
+            let number = self.chunk + 1;
+            let body = serde_json::to_string(&chunk).unwrap_or_default();
+            let bytes = body.len();
+            changes.push(Change { kind: Kind::History, key: number.to_string(), body: Some(Arc::from(body)) });
+            self.store(number, chunk, bytes, &mut edits);
+            self.shrink(&account, now, &mut changes, &mut edits);
+        }
+        (changes, edits)
+    }
+
+    /// A chunk is on disk, or will be with this commit.
+    fn store(&mut self, number: u64, chunk: Chunk, bytes: usize, edits: &mut Vec<Edit>) {
+        let bytes = bytes as u64 + CHUNK_BYTES;
+        self.chunk = self.chunk.max(number);
+        let kept = self.kept.entry(chunk.account.clone()).or_default();
+        kept.bytes += bytes;
+        kept.after = chunk.events.last().map_or(chunk.after, |event| event.number);
+        kept.counts = chunk.before;
+        let [events, audit] = &mut kept.counts;
+        *events += chunk.events.len() as u64;
+        *audit += chunk.audit.len() as u64;
+        let numbers = [
+            chunk.events.iter().map(|event| event.number).collect(),
+            chunk.decisions.iter().map(|one| one.sequence).collect(),
+            chunk.audit.iter().map(|entry| entry.number).collect(),
+        ];
+        kept.chunks.push_back(Stored { number, at: chunk.at, bytes, numbers });
+        if let Account::Tenant(tenant) = &chunk.account {
+            edits.push(Edit::Counted(tenant.clone(), kept.counts));
+        }
+        if let Some(last) = chunk.audit.last() {
+            self.audit = self.audit.max(last.number);
+        }
+        show(&chunk, edits);
+    }
+
+    /// Forgets what an account has too much of, but never its last chunk, which knows its numbers.
+    fn shrink(&mut self, account: &Account, now: WallTime, changes: &mut Vec<Change>, edits: &mut Vec<Edit>) {
+        let most = self.most.saturating_mul(account.weight());
+        let Some(kept) = self.kept.get_mut(account) else { return };
+        let is_old = |stored: &Stored| stored.at.saturating_add(WINDOW_NS) < now.as_nanos();
+        while kept.chunks.len() > 1 && (kept.bytes > most || kept.chunks.front().is_some_and(is_old)) {
+            let Some(old) = kept.chunks.pop_front() else { return };
+            kept.bytes -= old.bytes;
+            changes.push(Change { kind: Kind::History, key: old.number.to_string(), body: None });
+            let numbers = Topic::ALL.into_iter().zip(old.numbers);
+            edits.extend(
+                numbers.flat_map(|(topic, numbers)| numbers.into_iter().map(move |one| Edit::Forget(topic, one))),
+            );
+        }
+    }
+}
+
+fn decided(controller: &Controller, record: &DecisionRecord) -> Decided {
+    let decision = render::decision(controller.network(), record, &Role::Operator);
+    let tenant = Role::Tenant { tenant: record.id.tenant.clone() };
+    let own = Some(render::decision(controller.network(), record, &tenant)).filter(|own| *own != decision);
+    Decided { sequence: record.sequence, decision, own }
+}
+
+fn json(value: &impl Serialize) -> Bytes {
+    serde_json::to_vec(value).unwrap_or_default().into()
+}
+
+/// What readers will see of a chunk.
+fn show(chunk: &Chunk, edits: &mut Vec<Edit>) {
+    let tenant = match &chunk.account {
+        Account::Tenant(tenant) => Some(tenant.clone()),
+        _ => None,
+    };
+    let [events, audit] = chunk.before;
+    for (own, event) in (events + 1..).zip(&chunk.events) {
+        let entry = Entry::new(event.number, own, tenant.clone(), json(event));
+        edits.push(Edit::Entry(Topic::Events, Arc::new(entry.of_kind(&event.kind))));
+    }
+    for Decided { sequence, decision, own } in &chunk.decisions {
+        let entry = Entry::new(*sequence, decision.number, tenant.clone(), json(decision));
+        let entry = entry.about(&decision.contract, "").shown_as(decision.number).told(own.as_ref().map(json));
+        edits.push(Edit::Entry(Topic::Decisions, Arc::new(entry)));
+    }
+    for (own, one) in (audit + 1..).zip(&chunk.audit) {
+        let entry = Entry::new(one.number, own, tenant.clone(), json(one));
+        edits.push(Edit::Entry(Topic::Audit, Arc::new(entry.about(&one.object, &one.who))));
+    }
+}

@@ -1,0 +1,125 @@
+//! What is kept of the past: events, decisions and who did what, also after a restart, within limits.
+
+use std::io::BufReader;
+
+use serde_json::{Value, json};
+use wayleave_controller::Southbound;
+use wayleave_server::Limits;
+use wayleave_server::disk::Memory;
+
+use crate::common::{Client, World, contract, options, read_head};
+
+fn items(client: &Client, path: &str) -> Vec<Value> {
+    client.get(path).is(200).json()["items"].as_array().unwrap().clone()
+}
+
+fn begin(disk: &Memory, limits: Limits, scratch: std::sync::Arc<crate::common::Scratch>) -> World {
+    let mut options = options(Box::new(disk.clone()), &scratch.0, Southbound::Assumed);
+    options.limits = limits;
+    World::of(options, scratch)
+}
+
+#[test]
+fn who_did_what_is_written_down_and_survives_a_restart() {
+    let disk = Memory::default();
+    let world = begin(&disk, Limits::default(), std::sync::Arc::new(crate::common::Scratch::new()));
+    let operator = world.client.clone();
+    operator.put("/v1/tenants/acme", &json!({})).is(201);
+    let acme = operator.token(json!({ "role": "tenant", "tenant": "acme" }));
+    operator.put("/v1/vms/acme:a", &json!({ "placement": { "host": "h1" } })).is(201);
+    operator.put("/v1/vms/acme:b", &json!({ "placement": { "host": "h16" } })).is(201);
+    let made = acme.put("/v1/contracts/mine", &contract("a", "b", "10Mbit")).is(201);
+    acme.send("PUT", "/v1/contracts/mine?dryRun=true", &[], contract("a", "b", "20Mbit").to_string().as_bytes())
+        .is(200);
+    acme.get("/v1/contracts/mine").is(200);
+    let first = items(&operator, "/v1/audit");
+    let newest = &first[0];
+    assert_eq!(newest["operation"], "putContract", "a dry run and a read are nothing that was done: {first:?}");
+    assert_eq!((&newest["object"], &newest["status"]), (&json!("acme:mine"), &json!(201)));
+    assert_eq!((&newest["role"], &newest["tenant"]), (&json!("tenant"), &json!("acme")));
+    assert_eq!(newest["from"], "127.0.0.1");
+    assert_eq!(newest["request"], made.header("x-request-id").unwrap());
+    let token = items(&operator, "/v1/tokens").into_iter().find(|token| token["role"] == "tenant").unwrap();
+    assert_eq!(newest["who"], token["id"]);
+    assert_eq!(items(&operator, "/v1/audit?object=acme:mine").len(), 1);
+    assert!(first.iter().any(|entry| entry["who"] == "server"), "the first token: {first:?}");
+    let (events, decisions) = (items(&operator, "/v1/events"), items(&operator, "/v1/decisions"));
+    let scratch = world.end();
+    let world = begin(&disk, Limits::default(), scratch);
+    let (operator, acme) = (operator.at(&world), acme.at(&world));
+    assert_eq!(items(&operator, "/v1/audit"), first);
+    assert_eq!(items(&operator, "/v1/events?limit=1000")[..events.len()], events);
+    assert_eq!(items(&operator, "/v1/decisions"), decisions);
+    // A tenant sees what its own tokens did, with numbers of its own.
+    let own = items(&acme, "/v1/audit");
+    assert_eq!(own.iter().map(|entry| entry["number"].as_u64().unwrap()).collect::<Vec<_>>(), [1]);
+    // A decision of before is there; what was admitted is explained as it stands.
+    let number = &decisions[0]["number"];
+    acme.get(&format!("/v1/decisions/{number}")).is(200);
+    acme.get(&format!("/v1/decisions/{number}/explanation")).is(200);
+    // A watcher that has seen everything goes on, and one that has seen nothing hears it all.
+    let headers: &[(&str, &str)] = &[("accept", "text/event-stream"), ("last-event-id", "0")];
+    let mut stream = BufReader::new(acme.begin("GET", "/v1/events", headers, b""));
+    assert_eq!(read_head(&mut stream).0, 200);
+    crate::events::until(&mut stream, "admitted");
+}
+
+#[test]
+fn refusals_are_written_down_counted_and_do_not_need_a_token() {
+    let disk = Memory::default();
+    let world = begin(&disk, Limits::default(), std::sync::Arc::new(crate::common::Scratch::new()));
+    let operator = world.client.clone();
+    for _ in 0..50 {
+        operator.with("wl_wrong").get("/v1/contracts").is_problem(401, "UNAUTHORIZED");
+    }
+    let reader = operator.token(json!({ "role": "reader" }));
+    reader.put("/v1/tenants/x", &json!({})).is_problem(403, "FORBIDDEN");
+    operator.delete("/v1/tenants/default").is_problem(403, "FORBIDDEN");
+    // At the end, what waits is written.
+    let world = begin(&disk, Limits::default(), world.end());
+    let audit = items(&operator.at(&world), "/v1/audit?limit=1000");
+    let count = |status: u64, operation: &str| -> u64 {
+        let same = audit.iter().filter(|entry| entry["status"] == status && entry["operation"] == operation);
+        same.map(|entry| entry["count"].as_u64().unwrap_or(1)).sum()
+    };
+    assert_eq!(count(401, "listContracts"), 50, "{audit:?}");
+    assert_eq!((count(403, "putTenant"), count(403, "deleteTenant")), (1, 1), "{audit:?}");
+    let nobody: Vec<&Value> = audit.iter().filter(|entry| entry["who"] == "nobody").collect();
+    assert!(nobody.len() < 10 && nobody.iter().all(|entry| entry["from"] == "127.0.0.1"), "{nobody:?}");
+    assert!(audit.iter().any(|entry| entry["detail"] == "FORBIDDEN" && entry["object"] == "default"));
+}
+
+#[test]
+fn what_a_tenant_does_pushes_out_its_own_past_and_nobody_elses() {
+    let disk = Memory::default();
+    let limits = Limits { history_bytes: 16 << 10, ..Limits::default() };
+    let world = begin(&disk, limits.clone(), std::sync::Arc::new(crate::common::Scratch::new()));
+    let operator = world.client.clone();
+    let tenant = |name: &str| {
+        operator.put(&format!("/v1/tenants/{name}"), &json!({})).is(201);
+        operator.token(json!({ "role": "tenant", "tenant": name }))
+    };
+    let (quiet, noisy) = (tenant("quiet"), tenant("noisy"));
+    quiet.put("/v1/vms/a", &json!({})).is(201);
+    let before = [items(&quiet, "/v1/audit"), items(&quiet, "/v1/events")];
+    for _ in 0..60 {
+        noisy.put("/v1/vms/a", &json!({})).is(201);
+        noisy.delete("/v1/vms/a").is(204);
+    }
+    assert_eq!(before, [items(&quiet, "/v1/audit"), items(&quiet, "/v1/events")]);
+    let kept = super::attack::metric(&operator, "wayleave_kept_bytes{what=\"history\"}");
+    assert!(kept > 0.0 && kept < f64::from(8 * (16 << 10)), "{kept} B");
+    let own = items(&noisy, "/v1/audit?limit=1000");
+    assert!(own.len() < 100 && own[0]["number"] == 120, "{} of {}", own.len(), own[0]["number"]);
+    // Its own watcher has missed something, and that of the other has not.
+    for (client, expected) in [(&noisy, "reset"), (&quiet, "put")] {
+        let headers: &[(&str, &str)] = &[("accept", "text/event-stream"), ("last-event-id", "0")];
+        let mut stream = BufReader::new(client.begin("GET", "/v1/events", headers, b""));
+        read_head(&mut stream);
+        crate::events::until(&mut stream, expected);
+    }
+    // On disk, too.
+    let world = begin(&disk, limits, world.end());
+    assert_eq!(items(&noisy.at(&world), "/v1/audit?limit=1000"), own);
+    assert_eq!(before, [items(&quiet.at(&world), "/v1/audit"), items(&quiet.at(&world), "/v1/events")]);
+}
