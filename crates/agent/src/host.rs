@@ -18,7 +18,7 @@ use crate::environment::{Environment, Location, OWN};
 use crate::memo::Memo;
 use crate::node::Node;
 use crate::plane::Plane;
-use crate::resolve::{Here, best_effort, check, resolve};
+use crate::resolve::{Here, best_effort, check, receiver, resolve};
 use crate::samples;
 use crate::strangers::Strangers;
 
@@ -344,10 +344,7 @@ impl<P: Plane> Node for HostDriver<P> {
         let number = self.tellings;
         self.tellings += 1;
         let (rules, environment) = (&self.rules, &self.environment);
-        let receiver = |serial: u64| {
-            let location = environment.location(&rules.get(&serial)?.rule.to)?;
-            Some(environment.network().node(location.host).name.clone())
-        };
+        let receiver = |serial: u64| receiver(&rules.get(&serial)?.rule, environment.network());
         Some(samples::told(number, noted, &clock, receiver))
     }
 

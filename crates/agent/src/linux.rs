@@ -16,7 +16,7 @@ use wayleave_wire::Mac;
 
 use crate::endpoints::Attachment;
 use crate::plane::{Noted, Plane, Repairs};
-use crate::samples::Level;
+use crate::samples::Choice;
 
 /// An uplink as it was when the program was attached.
 #[derive(Clone, Copy, Debug)]
@@ -37,27 +37,13 @@ pub struct LinuxHost {
     uplinks: BTreeMap<String, Uplink>,
     endpoints: BTreeMap<u32, String>,
     /// How packets are chosen that are noted; `None` before the first are.
-    level: Option<Level>,
-    /// By the most bits by which any of those were that are read next.
-    bits: u32,
-    /// How many could not be noted.
-    missed: u64,
+    choice: Option<Choice>,
 }
 
 impl LinuxHost {
     /// Over what is pinned.
     pub fn new(host: Host, network: Arc<Network>, node: NodeId, folder: PathBuf) -> Self {
-        Self {
-            host,
-            network,
-            node,
-            folder,
-            uplinks: BTreeMap::new(),
-            endpoints: BTreeMap::new(),
-            level: None,
-            bits: 0,
-            missed: 0,
-        }
+        Self { host, network, node, folder, uplinks: BTreeMap::new(), endpoints: BTreeMap::new(), choice: None }
     }
 
     /// The maps.
@@ -289,22 +275,18 @@ impl Plane for LinuxHost {
         let samples = self.host.samples();
         let counters = self.host.counters().map_err(|error| error.to_string())?;
         let missed = counters.of(Reason::Unsampled);
-        // Where packets are merged they are others when they arrive.
-        let is_plain = self.uplinks.values().all(|uplink| uplink.is_plain);
-        let Some(level) = self.level else {
+        let Some(choice) = &mut self.choice else {
             self.host.sample(Some(0)).map_err(|error| error.to_string())?;
-            (self.level, self.missed) = (Some(Level::default()), missed);
+            self.choice = Some(Choice::since(missed));
             return Ok(None);
         };
-        let is_missing = std::mem::replace(&mut self.missed, missed) != missed;
-        let after = level.after(samples.len());
-        if after != level {
-            self.host.sample(Some(after.bits())).map_err(|error| error.to_string())?;
-            self.level = Some(after);
+        let (mut noted, level) = choice.next(samples, missed);
+        if let Some(level) = level {
+            self.host.sample(Some(level)).map_err(|error| error.to_string())?;
         }
-        // What came between the reading and the change was chosen as before.
-        let bits = std::mem::replace(&mut self.bits, level.bits().max(after.bits()));
-        Ok(Some(Noted { samples, level: bits.max(level.bits()), is_incomplete: is_missing || !is_plain }))
+        // Where packets are merged they are others when they arrive.
+        noted.is_incomplete |= !self.uplinks.values().all(|uplink| uplink.is_plain);
+        Ok(Some(noted))
     }
 
     fn measured(&mut self) -> Result<Vec<Measured>, String> {

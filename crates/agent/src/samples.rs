@@ -39,8 +39,40 @@ impl Level {
     }
 }
 
-/// What is told. `receiver` names the host to which the packets of a contract go; of what it does not know nothing is told.
-pub fn told(number: u64, noted: Noted, clock: &Clock, receiver: impl Fn(u64) -> Option<String>) -> Samples {
+/// How a node chooses the packets that it notes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    level: Level,
+    /// By the most bits by which any of those were chosen that are read next.
+    bits: u32,
+    /// How many could not be noted.
+    missed: u64,
+}
+
+impl Choice {
+    /// From now on, by no bits; so many could not be noted before.
+    pub fn since(missed: u64) -> Self {
+        Self { missed, ..Self::default() }
+    }
+
+    /// These were noted in the last second, and so many could not be so far. Also how many bits choose from now on, if that changes.
+    pub fn next(&mut self, samples: Vec<Sample>, missed: u64) -> (Noted, Option<u32>) {
+        let is_incomplete = std::mem::replace(&mut self.missed, missed) != missed;
+        let (before, after) = (self.level, self.level.after(samples.len()));
+        self.level = after;
+        // What came between the reading and the change was chosen as before.
+        let level = std::mem::replace(&mut self.bits, before.bits().max(after.bits())).max(before.bits());
+        (Noted { samples, level, is_incomplete }, (after != before).then_some(after.bits()))
+    }
+}
+
+/// What is told. `receiver` names the host to which the packets of a contract go, and the nodes on their way; of what it does not know nothing is told.
+pub fn told(
+    number: u64,
+    noted: Noted,
+    clock: &Clock,
+    receiver: impl Fn(u64) -> Option<(String, Vec<String>)>,
+) -> Samples {
     let Noted { mut samples, level, is_incomplete } = noted;
     let is_incomplete = is_incomplete || samples.len() > MOST;
     samples.truncate(MOST);
@@ -53,7 +85,8 @@ pub fn told(number: u64, noted: Noted, clock: &Clock, receiver: impl Fn(u64) -> 
         }
     }
     let sent = sent.into_iter().filter_map(|((serial, bound), packets)| {
-        Some(SentPackets { serial, to: receiver(serial)?, bound_ns: bound.as_nanos(), packets })
+        let (to, via) = receiver(serial)?;
+        Some(SentPackets { serial, to, via, bound_ns: bound.as_nanos(), packets })
     });
     let clock = agent::Clock {
         boot: clock.boot.clone(),
@@ -84,6 +117,22 @@ mod tests {
     }
 
     #[test]
+    fn a_report_says_the_most_bits_by_which_its_packets_were_chosen() {
+        let at = |number| Sample { number, at: Time::ZERO, sent: None };
+        let many = || vec![at(4); MANY + 1];
+        let mut choice = Choice::since(3);
+        let (noted, level) = choice.next(many(), 3);
+        assert_eq!((noted.level, noted.is_incomplete, level), (0, false, Some(1)));
+        let (noted, level) = choice.next(many(), 3);
+        assert_eq!((noted.level, level), (1, Some(2)), "nearly all of them by one bit");
+        let (noted, level) = choice.next(Vec::new(), 4);
+        assert_eq!((noted.level, noted.is_incomplete, level), (2, true, Some(1)), "one could not be noted");
+        let (noted, _) = choice.next(Vec::new(), 4);
+        assert_eq!((noted.level, noted.is_incomplete), (2, false), "the first of them by two bits still");
+        assert_eq!(choice.next(Vec::new(), 4).0.level, 1);
+    }
+
+    #[test]
     fn packets_are_told_by_contract_and_too_many_make_a_report_incomplete() {
         let at = Time::from_micros;
         let sample = |number, serial: u64| {
@@ -91,7 +140,7 @@ mod tests {
             Sample { number, at: at(number), sent: (serial > 0).then_some(Sent { serial, bound }) }
         };
         let clock = Clock { boot: "a".to_owned(), ahead: at(9), error: None };
-        let receiver = |serial: u64| (serial != 3).then(|| format!("h{serial}"));
+        let receiver = |serial: u64| (serial != 3).then(|| (format!("h{serial}"), vec!["s1".to_owned()]));
         let noted = |samples| Noted { samples, level: 2, is_incomplete: false };
         let samples = vec![sample(4, 1), sample(8, 0), sample(12, 2), sample(16, 1), sample(20, 3)];
         let all = told(7, noted(samples), &clock, receiver);

@@ -226,14 +226,6 @@ struct sent {
 	u64 bound_ns;
 };
 
-/* A packet that was noted where it was sent, or where it arrived. */
-struct sample {
-	u64 of;
-	u64 at;
-	u64 serial; /* 0: it arrived */
-	u64 bound_ns;
-};
-
 struct measured {
 	u64 packets;
 	u64 late;

@@ -2,6 +2,14 @@
  * the others took: trajectory sampling (Duffield and Grossglauser, SIGCOMM 2000). Both ends choose by a hash of what no switch and no interface
  * changes on the way, so they choose the same packets without telling each other. */
 
+/* A packet that was noted where it was sent, where it arrived, or at a switch on its way. */
+struct sample {
+	u64 of;
+	u64 at;
+	u64 serial; /* 0: it arrived */
+	u64 bound_ns;
+};
+
 #define PART 64 /* bytes from the EtherType on; of a short frame 20 */
 
 /* A number that two packets share only if their addresses and first bytes are the same; 0 if the packet is not sampled: fragments of headers, and
@@ -48,28 +56,8 @@ CHECKED_ONCE u64 sample_of(struct __sk_buff *skb, u32 skip)
 	return hash ^ hash >> 33;
 }
 
-/* Notes a packet if it is one of those that are chosen. */
-CHECKED_ONCE int take_sample(struct __sk_buff *skb, u32 skip, u32 level, struct sample *sample)
+/* Whether packets of a number are chosen by so many bits. */
+INLINE int is_chosen(u64 number, u32 level)
 {
-	if (!sample)
-		return 0;
-	sample->of = sample_of(skb, skip);
-	if (sample->of && !(sample->of & ((1ull << (level & 31)) - 1)) && ring_output(&samples, sample, sizeof(*sample), 1))
-		count(UNSAMPLED);
-	return 0;
-}
-
-INLINE void sample_sent(struct __sk_buff *skb, const struct settings *settings, const struct order *order, u64 now)
-{
-	struct sample sample = { .at = now, .serial = order->serial, .bound_ns = order->bound_ns };
-
-	take_sample(skb, 0, settings->sample - 1, &sample);
-}
-
-/* Of an arrival the contract is not known. */
-INLINE void sample_arrival(struct __sk_buff *skb, const struct settings *settings, u32 skip)
-{
-	struct sample sample = { .at = time_of(settings) };
-
-	take_sample(skb, skip, settings->sample - 1, &sample);
+	return number && !(number & ((1ull << (level & 31)) - 1));
 }

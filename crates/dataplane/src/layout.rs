@@ -33,6 +33,8 @@ pub(crate) const ROUTES: usize = 4 + ROUTE * MOST_ROUTES;
 pub(crate) const MEASURED: usize = 24;
 /// `struct sample`.
 pub(crate) const SAMPLE: usize = 32;
+/// `struct watch` of switch.c.
+pub(crate) const WATCH: usize = 16;
 pub(crate) const TAG: usize = 8;
 pub(crate) const PORT: usize = 8;
 
@@ -277,6 +279,11 @@ pub(crate) fn tag(ifindex: u32, tag: Tag) -> [u8; TAG] {
 /// What a `struct tag` of switch.c says.
 pub(crate) fn tag_of(bytes: &[u8; TAG]) -> (u32, u16) {
     (u32_at(bytes, 0), u16::from_ne_bytes([bytes[4], bytes[5]]))
+}
+
+/// `struct watch` of switch.c.
+pub(crate) fn watch(sample: u32, missed: u64) -> [u8; WATCH] {
+    Writer::new().u32(sample).u32(0).u64(missed).done()
 }
 
 /// `struct port` of switch.c.

@@ -25,6 +25,7 @@ mod layout;
 pub mod measure;
 pub mod net;
 pub mod programs;
+mod samples;
 pub mod switch;
 mod sys;
 mod table;

@@ -201,7 +201,7 @@ pub struct Traffic {
 }
 
 /// What became of packets that were followed from their sender's host to their receiver's: a sample of all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Followed {
     /// Packets of which it is known whether they arrived.
@@ -216,6 +216,9 @@ pub struct Followed {
     pub worst_ns: u64,
     /// By so much the delays may be wrong at most.
     pub clock_error_ns: u64,
+    /// Of those that were lost: the node at which they were seen last, where all nodes on their way tell what they have seen.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub lost_behind: BTreeMap<String, u64>,
 }
 
 /// Packets that a host has noted since its last report.
@@ -247,6 +250,9 @@ pub struct SentPackets {
     pub serial: u64,
     /// The host that they were sent to.
     pub to: String,
+    /// The switches on their way there, in order; empty if they take several ways.
+    #[serde(default)]
+    pub via: Vec<String>,
     /// They may take so long.
     pub bound_ns: u64,
     /// The number of each packet, and when it was sent, in ns of the clock.

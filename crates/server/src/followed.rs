@@ -2,7 +2,7 @@
 //! at both ends, and here both are put together.
 //!
 //! A packet counts as lost only if it would have been told by now: its receiver has told everything, without a gap, since before the packet was sent
-//! until long after. A delay is known only if both hosts have one clock or state the errors of theirs.
+//! until long after. Where it was lost is known if the switches on its way tell, too. A delay is known only if both hosts have one clock or state the errors of theirs.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -71,6 +71,8 @@ struct Departure {
     from: Arc<str>,
     serial: u64,
     bound: u64,
+    /// The switches on its way.
+    via: Arc<[String]>,
     at: u64,
     clock: Arc<Clock>,
     told: Time,
@@ -123,7 +125,9 @@ impl Receiver {
         let mut expired = Vec::new();
         while let Some((_, number)) = self.due.pop_front_if(|(due, _)| *due <= now) {
             let Entry::Occupied(same) = self.packets.entry(number) else { continue };
-            let again = same.get().last + PATIENCE;
+            // What only arrived is remembered for longer: a switch is asked whether it has seen a packet when that is missed.
+            let patience = if same.get().sent.is_empty() { PATIENCE + PATIENCE } else { PATIENCE };
+            let again = same.get().last + patience;
             if again > now {
                 self.due.push_back((again, number));
             } else {
@@ -158,11 +162,12 @@ impl Follower {
         }
         let from: Arc<str> = node.into();
         for sent in samples.sent.iter().filter(|sent| is_host(&sent.to)) {
+            let (serial, bound, via): (_, _, Arc<[String]>) = (sent.serial, sent.bound_ns, sent.via.clone().into());
             let receiver = self.receivers.entry(sent.to.clone()).or_default();
             for &(number, at) in &sent.packets {
-                let (from, clock) = (from.clone(), clock.clone());
+                let (from, clock, via) = (from.clone(), clock.clone(), via.clone());
                 if let Some(same) = receiver.same(now, number) {
-                    same.sent.push(Departure { from, serial: sent.serial, bound: sent.bound_ns, at, clock, told: now });
+                    same.sent.push(Departure { from, serial, bound, via, at, clock, told: now });
                 }
             }
         }
@@ -176,50 +181,86 @@ impl Follower {
 
     /// What became of the packets of a contract; `None` if of none it is known.
     pub(crate) fn of(&self, node: &str, serial: u64) -> Option<Followed> {
-        self.results.get(&(node.to_owned(), serial)).copied()
+        self.results.get(&(node.to_owned(), serial)).cloned()
     }
 
     /// Of all contracts together.
     pub(crate) fn sum(&self) -> Followed {
-        self.results.values().fold(Followed::default(), |sum, one| Followed {
-            packets: sum.packets + one.packets,
-            lost: sum.lost + one.lost,
-            timed: sum.timed + one.timed,
-            late: sum.late + one.late,
-            worst_ns: sum.worst_ns.max(one.worst_ns),
-            clock_error_ns: sum.clock_error_ns.max(one.clock_error_ns),
-        })
+        let mut sum = Followed::default();
+        for one in self.results.values() {
+            sum.packets += one.packets;
+            sum.lost += one.lost;
+            sum.timed += one.timed;
+            sum.late += one.late;
+            sum.worst_ns = sum.worst_ns.max(one.worst_ns);
+            sum.clock_error_ns = sum.clock_error_ns.max(one.clock_error_ns);
+            for (node, lost) in &one.lost_behind {
+                *sum.lost_behind.entry(node.clone()).or_default() += lost;
+            }
+        }
+        sum
     }
 
     fn expire(&mut self, now: Time) {
-        for receiver in self.receivers.values_mut() {
-            for (number, same) in receiver.expire(now) {
-                settle(&mut self.results, receiver, number, &same);
+        let mut expired = Vec::new();
+        for (node, receiver) in &mut self.receivers {
+            expired.extend(receiver.expire(now).into_iter().map(|(number, same)| (node.clone(), number, same)));
+        }
+        for (node, number, same) in expired.iter().filter(|(_, _, same)| !same.is_endless) {
+            self.settle(node, *number, same);
+        }
+    }
+
+    /// Notes what became of packets with one number. Of several nobody knows which is which: only how many arrived.
+    fn settle(&mut self, to: &str, number: u64, same: &Same) {
+        let missing = same.sent.len().saturating_sub(same.arrived.len());
+        let told = |departure: &Departure| {
+            self.receivers.get(to).is_some_and(|receiver| receiver.would_have_told(number, departure))
+        };
+        if missing > 0 && !same.sent.iter().all(told) {
+            return;
+        }
+        for (at, departure) in same.sent.iter().enumerate() {
+            let is_lost = at < missing;
+            let place = if is_lost && same.sent.len() == 1 { self.place(number, departure) } else { None };
+            let result = self.results.entry((departure.from.to_string(), departure.serial)).or_default();
+            result.packets += 1;
+            result.lost += u64::from(is_lost);
+            if let Some(place) = place {
+                *result.lost_behind.entry(place).or_default() += 1;
+            }
+            if let ([_], [arrival]) = (same.sent.as_slice(), same.arrived.as_slice()) {
+                time(result, departure, arrival);
             }
         }
     }
+
+    /// Where a packet that is lost was seen last, if that is certain.
+    fn place(&self, number: u64, departure: &Departure) -> Option<String> {
+        let mut last = departure.from.to_string();
+        // A node in between may have seen it and not told.
+        let mut is_certain = !departure.via.is_empty();
+        for node in departure.via.iter() {
+            let switch = self.receivers.get(node);
+            if switch.is_some_and(|switch| switch.packets.contains_key(&number)) {
+                (last, is_certain) = (node.clone(), true);
+            } else if !switch.is_some_and(|switch| switch.would_have_told(number, departure)) {
+                is_certain = false;
+            } else {
+                break;
+            }
+        }
+        is_certain.then_some(last)
+    }
 }
 
-/// Notes what became of packets with one number. Of several nobody knows which is which: only how many arrived.
-fn settle(results: &mut BTreeMap<(String, u64), Followed>, receiver: &Receiver, number: u64, same: &Same) {
-    if same.is_endless {
-        return;
-    }
-    let missing = same.sent.len().saturating_sub(same.arrived.len());
-    if missing > 0 && !same.sent.iter().all(|departure| receiver.would_have_told(number, departure)) {
-        return;
-    }
-    for (at, departure) in same.sent.iter().enumerate() {
-        let result = results.entry((departure.from.to_string(), departure.serial)).or_default();
-        result.packets += 1;
-        result.lost += u64::from(at < missing);
-        let ([_], [arrival]) = (same.sent.as_slice(), same.arrived.as_slice()) else { continue };
-        if let Some((delay, error)) = delay(departure, arrival) {
-            result.timed += 1;
-            result.late += u64::from(delay > departure.bound.saturating_add(error));
-            result.worst_ns = result.worst_ns.max(delay);
-            result.clock_error_ns = result.clock_error_ns.max(error);
-        }
+/// Notes how long a packet took, if that is known.
+fn time(result: &mut Followed, departure: &Departure, arrival: &Arrival) {
+    if let Some((delay, error)) = delay(departure, arrival) {
+        result.timed += 1;
+        result.late += u64::from(delay > departure.bound.saturating_add(error));
+        result.worst_ns = result.worst_ns.max(delay);
+        result.clock_error_ns = result.clock_error_ns.max(error);
     }
 }
 
@@ -264,6 +305,7 @@ mod tests {
             let sent = wayleave_protocol::agent::SentPackets {
                 serial: 7,
                 to: "h2".to_owned(),
+                via: vec!["s1".to_owned()],
                 bound_ns: 10 * MS,
                 packets: packets.to_vec(),
             };
@@ -313,8 +355,8 @@ mod tests {
         hosts.arrive(&[]);
         assert_eq!(hosts.found(), Followed::default(), "there may be more packets that look the same");
         hosts.idle(12);
-        let known = Followed { packets: 4, lost: 1, timed: 3, late: 1, worst_ns: 11 * MS, clock_error_ns: 0 };
-        assert_eq!(hosts.found(), known);
+        let known = Followed { packets: 4, lost: 1, timed: 3, late: 1, worst_ns: 11 * MS, ..Followed::default() };
+        assert_eq!(hosts.found(), known, "nobody knows where");
         assert_eq!(hosts.follower.sum(), hosts.found());
         hosts.follower.retain("h1", |serial| serial != 7);
         assert_eq!(hosts.found(), Followed::default());
@@ -381,5 +423,30 @@ mod tests {
             hosts.arrive(&[(2, 2 * MS)]);
         }
         assert_eq!(hosts.found().packets, 3);
+    }
+
+    #[test]
+    fn the_node_that_has_seen_a_lost_packet_last_is_named_if_that_is_certain() {
+        let lost_behind = |seen: &dyn Fn(u64) -> Option<(Vec<u64>, bool)>| {
+            let mut hosts = Hosts { follower: Follower::default(), clocks: same(), second: 0, level: 0 };
+            for second in 0..30 {
+                hosts.sends(if second == 10 { &[(5, MS)] } else { &[] });
+                if let Some((numbers, is_incomplete)) = seen(second) {
+                    let arrived = numbers.into_iter().map(|number| (number, 2 * MS)).collect();
+                    let clock = hosts.clocks[0].clone();
+                    let samples = Samples { number: second, is_incomplete, clock, arrived, ..Samples::default() };
+                    hosts.follower.hear(Time::from_millis(1_000 * second + 100), "s1", &samples, |_| false);
+                }
+                hosts.arrive(&[]);
+            }
+            assert_eq!(hosts.found().lost, 1);
+            hosts.found().lost_behind.into_iter().collect::<Vec<_>>()
+        };
+        let at = |second: u64| if second == 10 { vec![5] } else { Vec::new() };
+        assert_eq!(lost_behind(&|second| Some((at(second), false))), [("s1".to_owned(), 1)]);
+        assert_eq!(lost_behind(&|_| Some((Vec::new(), false))), [("h1".to_owned(), 1)]);
+        assert_eq!(lost_behind(&|second| Some((at(second), true))), [("s1".to_owned(), 1)], "it has told that one");
+        assert_eq!(lost_behind(&|_| Some((Vec::new(), true))), [], "it may not have told");
+        assert_eq!(lost_behind(&|_| None), [], "it tells nothing");
     }
 }

@@ -117,7 +117,7 @@ mod tests {
             counted.put_samples(Time::from_millis(1_000 * second), node, &samples, |host| host == "h2");
         };
         let sent = |to: &str, packets: Vec<(u64, u64)>| {
-            vec![SentPackets { serial: 5, to: to.to_owned(), bound_ns: 1_000, packets }]
+            vec![SentPackets { serial: 5, to: to.to_owned(), via: Vec::new(), bound_ns: 1_000, packets }]
         };
         counted.put("h1", vec![Traffic { serial: 5, packets: 9, ..Traffic::default() }]);
         tell(1, "h1", 0, sent("h2", vec![(11, 100), (12, 200)]), Vec::new());
@@ -125,9 +125,9 @@ mod tests {
         tell(2, "h2", 0, Vec::new(), vec![(11, 600), (12, 1_900)]);
         assert_eq!(counted.of("h1", 5).unwrap().followed, None, "there may be more packets that look the same");
         tell(13, "h2", 1, Vec::new(), Vec::new());
-        let known = Followed { packets: 2, lost: 0, timed: 2, late: 1, worst_ns: 1_700, clock_error_ns: 0 };
+        let known = Followed { packets: 2, lost: 0, timed: 2, late: 1, worst_ns: 1_700, ..Followed::default() };
         let told = counted.of("h1", 5).unwrap();
-        assert_eq!((told.packets, told.followed, counted.followed()), (9, Some(known), known));
+        assert_eq!((told.packets, told.followed, counted.followed()), (9, Some(known.clone()), known));
         counted.put("h1", Vec::new());
         assert_eq!(counted.followed(), Followed::default(), "it goes with the contract");
     }

@@ -421,6 +421,25 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
 }
 
 #[test]
+fn packets_of_contracts_are_told_with_the_host_that_they_go_to() {
+    let Some(apart) = apart("samples") else { return };
+    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(9));
+    let rule = wayleave_agent::machine::suite::rule(1);
+    node.install(NOW, 1, 1, &rule).unwrap();
+    assert_eq!(node.host().samples(), None, "packets are noted from now on");
+    assert!(node.in_force(1).is_some());
+    let told = node.host().samples().unwrap();
+    assert_eq!((told.number, told.level, told.is_incomplete, told.arrived.len()), (0, 0, false, 0));
+    let [sent] = told.sent.as_slice() else { panic!("{told:?}") };
+    let network = network();
+    let last = network.find_link(&rule.routes[0].last().unwrap().link).unwrap();
+    assert_eq!(sent.to, network.node(network.link(last).to).name);
+    assert_eq!((sent.serial, sent.bound_ns, sent.via.len()), (1, rule.bound_ns, rule.routes[0].len() - 1));
+    assert_eq!((sent.packets.len(), sent.packets[0].1), (1, 9));
+    assert_eq!(node.host().samples().unwrap().number, 1);
+}
+
+#[test]
 fn nobody_opens_what_another_agent_has() {
     let Some(apart) = apart("second") else { return };
     let node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));

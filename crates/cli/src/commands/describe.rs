@@ -119,8 +119,10 @@ fn counted(traffic: &Traffic) -> Vec<(&'static str, String)> {
 
 /// What became of packets on their way.
 fn on_their_way(followed: &Followed) -> Vec<(&'static str, String)> {
-    let Followed { packets, lost, timed, late, worst_ns, clock_error_ns } = *followed;
-    let lost = ("lost", format!("{lost} of {packets} packets that were followed to their receiver's host"));
+    let Followed { packets, lost, timed, late, worst_ns, clock_error_ns, ref lost_behind } = *followed;
+    let places: Vec<String> = lost_behind.iter().map(|(node, lost)| format!("; {lost} behind {node}")).collect();
+    let places = places.concat();
+    let lost = ("lost", format!("{lost} of {packets} packets that were followed to their receiver's host{places}"));
     let error = match clock_error_ns {
         0 => String::new(),
         error => format!("; clocks may be wrong by {}", time(error)),

@@ -44,10 +44,10 @@ use crate::table::Table;
 
 pub use counters::{Contract, Counters, Measured, Waits};
 
+pub use crate::samples::{Sample, Sent};
 pub use neighbours::{Strange, Stranger};
 pub use reason::Reason;
 pub use rule::{HostPath, HostRule, Sender};
-pub use samples::{Sample, Sent};
 pub use wayleave_wire::{LONGEST_WAIT, Waiting};
 
 /// The first number that no VLAN has (IEEE 802.1Q).

@@ -12,6 +12,7 @@ use super::{Host, Settings, Unmatched, older};
 use crate::error::Error;
 use crate::layout::{self, Class};
 use crate::programs::{self, BENCH, HOST, Pins};
+use crate::samples;
 use crate::table::Table;
 
 impl Settings {
@@ -23,7 +24,7 @@ impl Settings {
             unmatched: u32::from(self.unmatched == Unmatched::Dropped),
             measure: u32::from(self.measure.is_some()),
             splitter: 0,
-            sample: self.sample.map_or(0, |level| 1 + level.min(31)),
+            sample: samples::setting(self.sample),
         }
     }
 }

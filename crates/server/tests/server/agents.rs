@@ -132,7 +132,7 @@ fn what_two_hosts_note_of_packets_is_heard() {
         assert!(metrics.contains(&format!("wayleave_contract_packets{line}")), "{line} is not in\n{metrics}");
     }
     let wrong = json!({ "epoch": to, "samples": { "number": 1, "level": 0, "clock": { "boot": 7 } } });
-    receiver.post("/v1/agents/h16/reports", &wrong).is_problem(422, "INVALID");
+    receiver.post("/v1/agents/h16/reports", &wrong).is_problem(400, "INVALID");
 }
 
 #[test]
