@@ -331,7 +331,9 @@ pub enum Fault {
     },
     /// A contract was refused; the decision says why.
     Refused {
-        /// [`Controller::decision`](crate::Controller::decision).
+        /// Whose contract.
+        tenant: String,
+        /// [`Controller::decision`](crate::Controller::decision) of that tenant.
         decision: u64,
         /// The stable code.
         reason: &'static str,

@@ -1,6 +1,6 @@
 //! What was decided, remembered for explanations.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
 use wayleave_contracts::AnyOrder;
 use wayleave_roles::{Certainty, Decision, Refusal, ShareRefusal};
@@ -9,15 +9,16 @@ use wayleave_units::{Time, WallTime};
 
 use wayleave_protocol::Id;
 
-/// How many decisions are remembered. They are for people who ask soon; what was admitted is explained from the contract.
-const MEMORY: usize = 10_000;
+/// How many bytes of decisions are remembered for each tenant: some 1,000 about latency. They are for people who ask soon; what was admitted is
+/// explained from the contract.
+const MEMORY: usize = 1 << 20;
 
 /// A decision.
 #[derive(Clone, Debug)]
 pub struct DecisionRecord {
     /// Its place among the decisions of all tenants.
     pub sequence: u64,
-    /// Its number.
+    /// Its number among those of its tenant.
     pub number: u64,
     /// When it was made.
     pub at: WallTime,
@@ -77,28 +78,50 @@ pub struct QuotaShort {
     pub most: u64,
 }
 
-/// The last decisions.
+/// The last decisions of each tenant.
 #[derive(Default)]
 pub(crate) struct Decisions {
-    ring: VecDeque<DecisionRecord>,
+    all: BTreeMap<u64, DecisionRecord>,
+    of: BTreeMap<String, Own>,
+}
+
+/// Those of a tenant, by their own numbers, with their places among all.
+#[derive(Default)]
+struct Own {
+    places: BTreeMap<u64, u64>,
+    bytes: usize,
+}
+
+impl DecisionRecord {
+    /// What it takes in memory, about: an order can have many members.
+    fn bytes(&self) -> usize {
+        let members = match &self.order {
+            AnyOrder::Latency(_) => 2,
+            AnyOrder::Shared(order) => order.contract.hosts().len(),
+        };
+        size_of::<Self>() + 512 + 64 * members
+    }
 }
 
 impl Decisions {
     pub(crate) fn push(&mut self, decision: DecisionRecord) {
-        if self.ring.len() == MEMORY {
-            self.ring.pop_front();
+        let own = self.of.entry(decision.id.tenant.clone()).or_default();
+        own.bytes += decision.bytes();
+        own.places.insert(decision.number, decision.sequence);
+        self.all.insert(decision.sequence, decision);
+        while own.bytes > MEMORY && own.places.len() > 1 {
+            let Some(old) = own.places.pop_first().and_then(|(_, place)| self.all.remove(&place)) else { return };
+            own.bytes -= old.bytes();
         }
-        self.ring.push_back(decision);
     }
 
-    pub(crate) fn find(&self, number: u64) -> Option<&DecisionRecord> {
-        let at = self.ring.binary_search_by_key(&number, |decision| decision.number).ok()?;
-        self.ring.get(at)
+    pub(crate) fn find(&self, tenant: &str, number: u64) -> Option<&DecisionRecord> {
+        self.all.get(self.of.get(tenant)?.places.get(&number)?)
     }
 
     /// The latest last.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &DecisionRecord> {
-        self.ring.iter()
+        self.all.values()
     }
 }
 

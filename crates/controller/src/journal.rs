@@ -1,6 +1,6 @@
 //! What has changed since the last output, and the numbers that never go back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use wayleave_protocol::Id;
@@ -26,6 +26,14 @@ pub(crate) struct Counters {
     pub(crate) generation: u64,
 }
 
+/// The numbers of a tenant, which tell it nothing of how much others do. They begin where those of all are when they are first needed, so that a
+/// tenant that is created again repeats none of the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Own {
+    pub(crate) revision: u64,
+    pub(crate) decision: u64,
+}
+
 /// A record that is no longer what is on disk.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Dirty {
@@ -44,6 +52,7 @@ pub(crate) enum Dirty {
 /// Records and events that have not been given to the driver yet, and the time at which they are made.
 pub(crate) struct Journal {
     counters: Counters,
+    own: BTreeMap<String, Own>,
     dirty: BTreeSet<Dirty>,
     events: Vec<Event>,
     /// Of the last call.
@@ -54,7 +63,7 @@ impl Journal {
     /// Empty, at this time of the calendar.
     pub(crate) fn new(wall: WallTime) -> Self {
         let now = Now { steady: Time::ZERO, wall };
-        Self { counters: Counters::default(), dirty: BTreeSet::new(), events: Vec::new(), now }
+        Self { counters: Counters::default(), own: BTreeMap::new(), dirty: BTreeSet::new(), events: Vec::new(), now }
     }
 
     /// Goes on with the numbers of a record.
@@ -102,8 +111,44 @@ impl Journal {
         *counter
     }
 
+    /// Of what belongs to no tenant.
     pub(crate) fn next_revision(&mut self) -> u64 {
         self.next(|counters| &mut counters.revision)
+    }
+
+    /// Of an object of a tenant, by the tenant's own numbers.
+    pub(crate) fn next_revision_of(&mut self, tenant: &str) -> u64 {
+        let own = self.own_mut(tenant);
+        own.revision += 1;
+        let revision = own.revision;
+        self.next_revision();
+        revision
+    }
+
+    /// The revision of the last change of a tenant's objects.
+    pub(crate) fn revision_of(&self, tenant: &str) -> u64 {
+        self.own(tenant).map_or(self.counters.revision, |own| own.revision)
+    }
+
+    /// The numbers of a tenant, if it has needed any.
+    pub(crate) fn own(&self, tenant: &str) -> Option<Own> {
+        self.own.get(tenant).copied()
+    }
+
+    /// Goes on with the numbers of a tenant's record.
+    pub(crate) fn restore_own(&mut self, tenant: &str, own: Own) {
+        self.own.insert(tenant.to_owned(), own);
+    }
+
+    /// A tenant is no more.
+    pub(crate) fn forget_own(&mut self, tenant: &str) {
+        self.own.remove(tenant);
+    }
+
+    fn own_mut(&mut self, tenant: &str) -> &mut Own {
+        self.mark(Dirty::Tenant(tenant.to_owned()));
+        let Counters { revision, decision, .. } = self.counters;
+        self.own.entry(tenant.to_owned()).or_insert(Own { revision, decision })
     }
 
     /// Of a contract.
@@ -111,8 +156,12 @@ impl Journal {
         self.next(|counters| &mut counters.serial)
     }
 
-    pub(crate) fn next_decision(&mut self) -> u64 {
-        self.next(|counters| &mut counters.decision)
+    /// The place of a decision among all, and its number among those of its tenant.
+    pub(crate) fn next_decision(&mut self, tenant: &str) -> (u64, u64) {
+        let own = self.own_mut(tenant);
+        own.decision += 1;
+        let number = own.decision;
+        (self.next(|counters| &mut counters.decision), number)
     }
 
     /// Of a pending release.

@@ -13,6 +13,7 @@ use crate::book::Reserved;
 use crate::command::ElementName;
 use crate::elements::Down;
 use crate::grant::{Grant, Sender, Told, Trouble, Violation};
+use crate::journal::Own;
 use crate::nodes::NodeState;
 use crate::output::{Change, Kind};
 use crate::releases::{PendingRelease, Phase};
@@ -29,15 +30,19 @@ pub(crate) struct TenantRecord {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     contracts: Option<u64>,
     pub(crate) revision: u64,
+    /// Absent in records that are older than it, and of a tenant that has had nothing yet.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) numbers: Option<Own>,
 }
 
 impl TenantRecord {
-    pub(crate) fn of(tenant: &TenantState) -> Self {
+    pub(crate) fn of(tenant: &TenantState, numbers: Option<Own>) -> Self {
         Self {
             rate_bps: tenant.quota.rate.map(Rate::bits_per_second),
             burst_bytes: tenant.quota.burst.map(Bytes::get),
             contracts: tenant.quota.contracts,
             revision: tenant.revision,
+            numbers,
         }
     }
 

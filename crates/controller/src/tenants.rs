@@ -43,7 +43,7 @@ impl Tenants {
             return Ok(Reply::Done { outcome: Outcome::Unchanged, revision: same.revision });
         }
         let (usage, outcome) = known.map_or((Usage::default(), Outcome::Created), |old| (old.usage, Outcome::Changed));
-        let revision = journal.next_revision();
+        let revision = journal.next_revision_of(&name);
         journal.event(EventKind::Put, &format!("tenant {name}"), Some(name.clone()), revision, String::new());
         journal.mark(Dirty::Tenant(name.clone()));
         self.by_name.insert(name, TenantState { quota, usage, revision });
@@ -53,7 +53,8 @@ impl Tenants {
     /// Ends a tenant that has nothing left.
     pub(crate) fn remove(&mut self, journal: &mut Journal, name: &str) -> Reply {
         self.by_name.remove(name);
-        let revision = journal.next_revision();
+        let revision = journal.next_revision_of(name);
+        journal.forget_own(name);
         journal.event(EventKind::Deleted, &format!("tenant {name}"), Some(name.to_owned()), revision, String::new());
         journal.mark(Dirty::Tenant(name.to_owned()));
         Reply::Done { outcome: Outcome::Deleted, revision }
@@ -62,7 +63,7 @@ impl Tenants {
     /// The tenant of contracts that name none, if it is not there yet.
     pub(crate) fn insert_default(&mut self, journal: &mut Journal) {
         if self.get(DEFAULT_TENANT).is_none() {
-            let revision = journal.next_revision();
+            let revision = journal.next_revision_of(DEFAULT_TENANT);
             self.insert(DEFAULT_TENANT.to_owned(), Quota::default(), revision);
             journal.mark(Dirty::Tenant(DEFAULT_TENANT.to_owned()));
         }

@@ -59,10 +59,14 @@ impl Tokens {
             let message = "64 hexadecimal digits of a SHA-256 are expected".to_owned();
             return Err(Fault::Invalid { field: "hash", message });
         }
-        token.revision = journal.next_revision();
         let tenant = match &token.role {
             Role::Tenant { tenant } => Some(tenant.clone()),
             _ => None,
+        };
+        // The tenant hears of it.
+        token.revision = match &tenant {
+            Some(tenant) => journal.next_revision_of(tenant),
+            None => journal.next_revision(),
         };
         let (id, revision) = (token.id.clone(), token.revision);
         journal.event(EventKind::Put, &format!("token {id}"), tenant, revision, token.label.clone());

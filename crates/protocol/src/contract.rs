@@ -351,7 +351,8 @@ pub struct ContractStatus {
     pub hosts: Vec<String>,
     /// Where its packets go; several, if each is sent over all of them; none, if it has no place now, or if hosts choose its paths.
     pub routes: Vec<Route>,
-    /// Its number, which no other contract ever has.
+    /// Its number among the contracts of all tenants, by which agents know it; not for tenants, whom it would tell how many others there are.
+    #[serde(skip_serializing_if = "is_zero", default)]
     pub serial: u64,
     /// The same as the ETag.
     pub revision: u64,

@@ -20,7 +20,7 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
-    /// Its number.
+    /// Its number among those of its tenant.
     pub number: u64,
     /// When it was made (RFC 3339).
     pub at: String,

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use wayleave_controller::{Fault, QuotaShort};
+use wayleave_controller::{DEFAULT_TENANT, Fault, QuotaShort};
 use wayleave_formats::InputErrors;
 use wayleave_protocol::problem::{Code, FieldError, MEDIA_TYPE, Problem};
 use wayleave_units::WallTime;
@@ -154,9 +154,10 @@ pub(crate) fn fault(fault: Fault) -> Box<Problem> {
             Box::new(Problem { errors, ..Problem::new(Code::Conflict, problem.detail) })
         }
         Fault::Forbidden { message } => problem(Code::Forbidden, message),
-        Fault::Refused { decision, reason } => {
+        Fault::Refused { tenant, decision, reason } => {
             let code = Code::of(reason).unwrap_or(Code::Policy);
-            let detail = format!("the contract was refused; why: GET /v1/decisions/{decision}/explanation");
+            let whose = if tenant == DEFAULT_TENANT { String::new() } else { format!("{tenant}:") };
+            let detail = format!("the contract was refused; why: GET /v1/decisions/{whose}{decision}/explanation");
             let mut problem = Problem::new(code, detail);
             problem.decision = Some(decision);
             Box::new(problem)

@@ -85,7 +85,8 @@ impl Names for Owners<'_> {
 
 /// A contract as its tenant may know it: its own bound and routes. The terms of the proof would show what others have reserved.
 fn own_contract(controller: &Controller, grant: &Grant, form: Form) -> Outcome {
-    let shown = render::contract(controller, grant);
+    let mut shown = render::contract(controller, grant);
+    shown.status.serial = 0;
     let (bound, deadline) = (grant.bound, grant.order.contract.deadline);
     let message = format!(
         "every queue on its way has a delay budget that is kept whatever else is admitted; with propagation and processing they add up to \
@@ -170,7 +171,8 @@ fn own_share(controller: &Controller, grant: &SharedGrant, decided: &DecidedShar
     let message = sentences::sentence(&decided.sentence(controller.network()));
     let assumption = assumption(decided.contract, grant.certainty);
     if form == Form::Json {
-        let shown = render::shared(controller, grant);
+        let mut shown = render::shared(controller, grant);
+        shown.status.serial = 0;
         let explained = serde_json::json!({ "contract": shown, "message": message, "assumption": assumption });
         return Ok(Answer::json(200, &explained));
     }

@@ -12,9 +12,12 @@ use wayleave_schemes::brokers::Ignored;
 use wayleave_schemes::edges::{AnyBroker, AnyBrokerTimer, AnyMessage};
 use wayleave_topology::NodeId;
 
+use super::seal::{Key, Seal};
 use super::stream::{Messages, ReadError};
 use super::timers::Timers;
-use super::{Clock, Stop, TURN, Thrown, begin, first_serial, is_worth_a_line, no_address, today, wrong};
+use super::{
+    Clock, Stop, TURN, Thrown, begin, first_serial, is_worth_a_line, no_address, today, warn_without_key, wrong,
+};
 use crate::Setup;
 
 /// At once. Section 5.3 of Parley speaks of 10000 racks, each with a leader that keeps its connection.
@@ -29,10 +32,13 @@ pub struct FabricOptions {
     pub setup: Arc<Setup>,
     /// Where it listens.
     pub listen: SocketAddr,
+    /// With which messages are sealed; without one they are not.
+    pub key: Option<Key>,
 }
 
 struct Shared {
     setup: Arc<Setup>,
+    seal: Option<Seal>,
     broker: Mutex<Working>,
     clock: Clock,
     stop: Stop,
@@ -59,6 +65,7 @@ pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(Socke
     let mut changes = setup.changes(today());
     let number = setup.fabric_broker().ok_or_else(|| wrong("the policies need no broker of the fabric".to_owned()))?;
     let broker = setup.broker(number, setup.epoch, first_serial(), Some(today())).map_err(io::Error::other)?;
+    warn_without_key(options.listen, options.key.as_ref());
     let listener = TcpListener::bind(options.listen).map_err(|error| no_address(options.listen, &error))?;
     listener.set_nonblocking(true)?;
     let shared = Arc::new(Shared {
@@ -67,6 +74,7 @@ pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(Socke
         stop: stop.clone(),
         thrown: AtomicU64::new(0),
         connections: AtomicUsize::new(0),
+        seal: options.key.clone().map(|key| Seal::new(key, number)),
         speakers: Mutex::default(),
         setup,
     });
@@ -116,6 +124,8 @@ impl Shared {
             let connection = lock(&self.speakers).get(&to).cloned();
             if let Some((connection, bytes)) = connection.zip(message.encode()) {
                 let mut stream = lock(&connection);
+                // One after another, as they are numbered.
+                let bytes = self.seal.as_ref().map(|seal| seal.seal(today(), to, &bytes)).unwrap_or(bytes);
                 if stream.write_all(&bytes).and_then(|()| stream.flush()).is_err() {
                     // Half of a message may be under way, so nothing can follow it. Whoever reads here hears of the end.
                     stream.shutdown(Shutdown::Both).ok();
@@ -180,16 +190,19 @@ fn serve(shared: &Shared, stream: TcpStream) -> Result<(), String> {
 fn listen(shared: &Shared, stream: TcpStream, connection: &Connection) -> Result<(), String> {
     // A connection without a message for this long is closed.
     let patience = Duration::from_nanos(shared.setup.times().connection.as_nanos());
-    let mut messages = Messages::new(stream, shared.setup.scheme(), &shared.stop);
+    let mut messages = Messages::new(stream, shared.setup.scheme(), shared.seal.as_ref(), &shared.stop);
     loop {
-        let message = match messages.next(Some(Instant::now() + patience)) {
+        let (sealer, message) = match messages.next(Some(Instant::now() + patience)) {
             Ok(message) => message,
             Err(ReadError::Closed | ReadError::Stopped | ReadError::Late) => return Ok(()),
             Err(ReadError::Wrong(error)) => return Err(error),
         };
-        let Some(from) = message.sender().and_then(|machine| shared.setup.broker_of(machine)) else {
+        let named = message.sender().and_then(|machine| shared.setup.broker_of(machine));
+        let Some(from) = named.filter(|&from| sealer.is_none_or(|sealer| sealer == from)) else {
             if is_worth_a_line(&shared.thrown) {
-                tracing::warn!("a message is thrown away: it comes from no machine of the network");
+                tracing::warn!(
+                    "a message is thrown away: it comes from no machine of the network, or from another one than it says"
+                );
             }
             continue;
         };

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use wayleave_schemes::edges::AnyMessage;
 
+use super::seal::Seal;
 use super::stream::{Messages, ReadError};
 use super::{Stop, TURN};
 use crate::Setup;
@@ -20,6 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// lost is replaced by the next one.
 pub(super) fn speak(
     setup: &Arc<Setup>,
+    seal: Option<&Arc<Seal>>,
     address: SocketAddr,
     said: &Receiver<Vec<u8>>,
     hear: impl Fn(AnyMessage) -> bool + Clone + Send + 'static,
@@ -35,7 +37,8 @@ pub(super) fn speak(
         };
         let old = link.take().filter(Link::is_good);
         let is_old = old.is_some();
-        let open = || Link::open(Arc::clone(setup), address, hear.clone(), stop.clone(), Arc::clone(&is_told));
+        let open =
+            || Link::open(Arc::clone(setup), seal.cloned(), address, hear.clone(), stop.clone(), Arc::clone(&is_told));
         let mut wrote = old.map_or_else(open, Ok).and_then(|link| link.write(&bytes));
         if wrote.is_err() && is_old {
             // The broker may have begun again since the last message.
@@ -73,6 +76,7 @@ struct Heard {
 impl Link {
     fn open(
         setup: Arc<Setup>,
+        seal: Option<Arc<Seal>>,
         address: SocketAddr,
         hear: impl Fn(AnyMessage) -> bool + Send + 'static,
         stop: Stop,
@@ -86,10 +90,13 @@ impl Link {
         let (reads, notes) = (stream.try_clone()?, Arc::clone(&heard));
         // It ends with the connection, or within a turn of the broker.
         std::thread::spawn(move || {
-            let mut messages = Messages::new(reads, setup.scheme(), &stop);
+            let mut messages = Messages::new(reads, setup.scheme(), seal.as_deref(), &stop);
             let error = loop {
                 match messages.next(None) {
-                    Ok(message) => {
+                    Ok((sealer, _)) if sealer.is_some_and(|sealer| Some(sealer) != setup.fabric_broker()) => {
+                        break Some("it is not the fabric broker that answers".to_owned());
+                    }
+                    Ok((_, message)) => {
                         notes.word.store(true, Ordering::Relaxed);
                         is_told.store(false, Ordering::Relaxed);
                         if !hear(message) {

@@ -1,12 +1,13 @@
 //! Brokers as processes: one thread owns the state machine, and others wait for sockets, lines and the controller.
 //!
 //! Brokers of machines write datagrams (UDP) to one another, one message each. With the fabric broker they speak over TCP, where each
-//! message is as long as its first bytes say. What comes from outside and means nothing is counted and never ends a broker.
+//! message is as long as its first bytes say. With a key, every message is sealed. What comes from outside and means nothing is counted and never ends a broker.
 
 mod fabric;
 mod lines;
 mod link;
 mod rack;
+mod seal;
 mod stream;
 mod timers;
 
@@ -27,6 +28,7 @@ use crate::Setup;
 pub use fabric::{FabricOptions, run_fabric};
 pub use lines::{LimitsLine, LineError, ReportLine, ServiceCounters, ServiceLimit};
 pub use rack::{Peer, RackOptions, Uplinks, run_rack};
+pub use seal::Key;
 
 /// How long a thread may wait before it looks whether it has to end.
 const TURN: Duration = Duration::from_millis(100);
@@ -53,6 +55,15 @@ pub struct Thrown {
     pub messages: u64,
     /// Lines that say nothing.
     pub lines: u64,
+}
+
+/// Who listens where others may send, without a key, should know it.
+fn warn_without_key(listen: SocketAddr, key: Option<&Key>) {
+    if key.is_none() && !listen.ip().is_loopback() {
+        tracing::warn!(
+            "messages are not authenticated: whoever can send from the address of a broker can speak for it (--key)"
+        );
+    }
 }
 
 /// A clock that begins when the broker does.

@@ -15,8 +15,9 @@ use wayleave_topology::NodeId;
 use wayleave_units::Rate;
 
 use super::lines::{LimitsLine, ReportLine};
+use super::seal::{Key, Seal};
 use super::timers::Timers;
-use super::{Clock, Stop, TURN, Thrown, begin, first_serial, link, no_address, today, wrong};
+use super::{Clock, Stop, TURN, Thrown, begin, first_serial, link, no_address, today, warn_without_key, wrong};
 use crate::Setup;
 
 /// The broker of another machine.
@@ -43,6 +44,8 @@ pub struct RackOptions {
     pub peers: Vec<Peer>,
     /// The fabric broker.
     pub fabric: Option<SocketAddr>,
+    /// With which messages are sealed; without one they are not.
+    pub key: Option<Key>,
     /// Who knows what the uplinks can carry, and how often to ask. Without it the network file says.
     pub uplinks: Option<(Uplinks, Duration)>,
 }
@@ -69,6 +72,7 @@ pub fn run_rack(
     ready: impl FnOnce(SocketAddr),
 ) -> io::Result<Thrown> {
     let (events, heard) = channel();
+    warn_without_key(options.listen, options.key.as_ref());
     let socket = UdpSocket::bind(options.listen).map_err(|error| no_address(options.listen, &error))?;
     socket.set_read_timeout(Some(TURN))?;
     let mut rack = Rack::new(&options, socket.try_clone()?, out)?;
@@ -76,8 +80,9 @@ pub fn run_rack(
         let (say, said) = sync_channel(16);
         rack.fabric = Some(say);
         let (setup, events, stop) = (Arc::clone(&options.setup), events.clone(), stop.clone());
+        let seal = rack.seal.clone();
         let hear = move |message| events.send(Event::FromFabric(message)).is_ok();
-        std::thread::spawn(move || link::speak(&setup, address, &said, hear, &stop));
+        std::thread::spawn(move || link::speak(&setup, seal.as_ref(), address, &said, hear, &stop));
     }
     if let Some((uplinks, every)) = options.uplinks {
         let (events, stop) = (events.clone(), stop.clone());
@@ -104,6 +109,7 @@ struct Rack<W> {
     timers: Timers,
     clock: Clock,
     socket: UdpSocket,
+    seal: Option<Arc<Seal>>,
     /// Where the brokers of other machines listen.
     addresses: HashMap<BrokerId, SocketAddr>,
     /// To the thread that speaks with the fabric broker.
@@ -129,8 +135,10 @@ impl<W: Write> Rack<W> {
         let clock = Clock::begin();
         let (thrown, alive, timers) = (Thrown::default(), Vec::new(), Timers::default());
         let changes = setup.changes(today());
+        let seal = options.key.clone().map(|key| Arc::new(Seal::new(key, number)));
         Ok(Self {
             changes,
+            seal,
             number,
             machine,
             broker,
@@ -214,9 +222,15 @@ impl<W: Write> Rack<W> {
         if !self.addresses.values().any(|address| address.ip() == from) {
             return Err("it comes from the address of no peer".to_owned());
         }
+        let opened = self.seal.as_ref().map(|seal| seal.open(today(), bytes)).transpose();
+        let (sealer, bytes) =
+            opened.map_err(|error| error.to_string())?.map_or((None, bytes), |(from, bytes)| (Some(from), bytes));
         let message = self.setup.scheme().decode(bytes).map_err(|error| error.to_string())?;
         let sender = message.sender().and_then(|machine| self.setup.broker_of(machine));
         let sender = sender.ok_or_else(|| "it comes from no machine of the network".to_owned())?;
+        if sealer.is_some_and(|sealer| sealer != sender) {
+            return Err("another broker has sealed it than the one that it names".to_owned());
+        }
         Ok((sender, message))
     }
 
@@ -238,6 +252,7 @@ impl<W: Write> Rack<W> {
             },
             Member::Broker(to) => {
                 let Some(bytes) = message.encode() else { return Ok(()) };
+                let bytes = self.seal.as_ref().map(|seal| seal.seal(today(), to, &bytes)).unwrap_or(bytes);
                 if let Some(address) = self.addresses.get(&to) {
                     // A datagram may be lost; so may this one.
                     self.socket.send_to(&bytes, address).ok();

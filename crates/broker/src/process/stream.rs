@@ -3,9 +3,11 @@
 use std::io::{ErrorKind, Read};
 use std::time::Instant;
 
+use wayleave_roles::BrokerId;
 use wayleave_schemes::edges::{AnyMessage, EdgeScheme};
 
-use super::Stop;
+use super::seal::{HEAD, Seal, TAG};
+use super::{Stop, today};
 
 /// Why there is no message.
 #[derive(Debug)]
@@ -24,26 +26,43 @@ pub(super) enum ReadError {
 pub(super) struct Messages<'a, R> {
     stream: R,
     scheme: &'a EdgeScheme,
+    seal: Option<&'a Seal>,
     stop: &'a Stop,
     /// What came and was no whole message yet.
     bytes: Vec<u8>,
 }
 
 impl<'a, R: Read> Messages<'a, R> {
-    pub(super) fn new(stream: R, scheme: &'a EdgeScheme, stop: &'a Stop) -> Self {
-        Self { stream, scheme, stop, bytes: Vec::new() }
+    pub(super) fn new(stream: R, scheme: &'a EdgeScheme, seal: Option<&'a Seal>, stop: &'a Stop) -> Self {
+        Self { stream, scheme, seal, stop, bytes: Vec::new() }
     }
 
-    /// The next message, if it comes until then; whenever it comes, if no time is given.
-    pub(super) fn next(&mut self, until: Option<Instant>) -> Result<AnyMessage, ReadError> {
+    /// How long the message is that begins what came, with its seal; `None` if that is not known yet.
+    fn length(&self) -> Result<Option<usize>, ReadError> {
+        let (head, tag) = if self.seal.is_some() { (HEAD, TAG) } else { (0, 0) };
+        let Some(inside) = self.bytes.get(head..) else { return Ok(None) };
+        // A scheme refuses lengths that none of its messages has, so memory is bounded.
+        let length = self.scheme.length(inside).map_err(|error| ReadError::Wrong(error.to_string()))?;
+        Ok(length.map(|length| head + length + tag))
+    }
+
+    /// What a whole message says, and who has sealed it.
+    fn open(&self, bytes: &[u8]) -> Result<(Option<BrokerId>, AnyMessage), ReadError> {
+        let wrong = |error: &dyn std::fmt::Display| ReadError::Wrong(error.to_string());
+        let opened = self.seal.map(|seal| seal.open(today(), bytes)).transpose().map_err(|error| wrong(&error))?;
+        let (sealer, message) = opened.map_or((None, bytes), |(from, message)| (Some(from), message));
+        let message = self.scheme.decode(message).map_err(|error| wrong(&error))?;
+        Ok((sealer, message))
+    }
+
+    /// The next message, with who has sealed it, if it comes until then; whenever it comes, if no time is given.
+    pub(super) fn next(&mut self, until: Option<Instant>) -> Result<(Option<BrokerId>, AnyMessage), ReadError> {
         let mut chunk = [0; 4_096];
         loop {
-            // A scheme refuses lengths that none of its messages has, so memory is bounded.
-            let length = self.scheme.length(&self.bytes).map_err(|error| ReadError::Wrong(error.to_string()))?;
-            if let Some(length) = length.filter(|&length| length <= self.bytes.len()) {
+            if let Some(length) = self.length()?.filter(|&length| length <= self.bytes.len()) {
                 let rest = self.bytes.split_off(length);
                 let message = std::mem::replace(&mut self.bytes, rest);
-                return self.scheme.decode(&message).map_err(|error| ReadError::Wrong(error.to_string()));
+                return self.open(&message);
             }
             if self.stop.is_stopped() {
                 return Err(ReadError::Stopped);

@@ -2,12 +2,14 @@
 
 use std::io::{BufReader, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use wayleave_broker::Setup;
-use wayleave_broker::process::{FabricOptions, Peer, RackOptions, Stop, Uplinks, run_fabric, run_rack};
+use wayleave_broker::process::{FabricOptions, Key, Peer, RackOptions, Stop, Uplinks, run_fabric, run_rack};
 use wayleave_contracts::{ContentionPoint, Direction, PolicyLevel};
 use wayleave_formats::{Source, read_policy};
 use wayleave_protocol::network::{Link, UpDown};
@@ -50,6 +52,10 @@ struct CommonArgs {
     /// Where it listens, such as 10.0.0.1:7410; port 0 is any that is free
     #[arg(long, value_name = "ADDRESS")]
     listen: String,
+    /// A file with a secret that all brokers of the network have, of at least 32 bytes (`openssl rand -hex 32`), which only its owner may read:
+    /// messages without it are not heeded, and none twice
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
     #[command(flatten)]
     scheme: BrokerSchemeArgs,
     #[command(flatten)]
@@ -127,6 +133,18 @@ impl CommonArgs {
         Setup::new(network, policies, scheme, self.epoch).map_err(|error| Failure::Usage(error.to_string()))
     }
 
+    fn key(&self) -> Result<Option<Key>, Failure> {
+        let Some(path) = &self.key else { return Ok(None) };
+        let wrong = |why: String| Failure::Usage(format!("--key {}: {why}", path.display()));
+        let mode = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.permissions().mode();
+        if mode & 0o077 != 0 {
+            return Err(wrong("others may read it: chmod 600 it".to_owned()));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let key = Key::new(&text).ok_or_else(|| wrong("a secret of at least 32 bytes is expected in it".to_owned()))?;
+        Ok(Some(key))
+    }
+
     fn address(&self) -> Result<SocketAddr, Failure> {
         address("--listen", &self.listen)
     }
@@ -161,7 +179,7 @@ fn rack(args: &RackArgs) -> Result<Exit, Failure> {
     }
     let listen = args.common.address()?;
     let uplinks = uplinks(args, &setup, machine)?;
-    let options = RackOptions { setup, machine, listen, peers, fabric, uplinks };
+    let options = RackOptions { setup, machine, listen, peers, fabric, key: args.common.key()?, uplinks };
     args.common.log.begin()?;
     let stop = until_signal()?;
     let name = args.machine.clone();
@@ -180,7 +198,7 @@ fn fabric(args: &FabricArgs) -> Result<Exit, Failure> {
             "no file is a policy of the level {level}: the fabric broker has nothing to divide"
         )));
     }
-    let options = FabricOptions { setup, listen: args.common.address()? };
+    let options = FabricOptions { setup, listen: args.common.address()?, key: args.common.key()? };
     args.common.log.begin()?;
     let stop = until_signal()?;
     let ready = |listens: SocketAddr| {

@@ -122,9 +122,13 @@ fn ask(args: &ExplainArgs) -> Result<Exit, Failure> {
 }
 
 /// The last decision that refused a contract of this name, as far as they are remembered.
-fn last_refusal(service: &Service, id: &str) -> Result<Option<u64>, Failure> {
+fn last_refusal(service: &Service, id: &str) -> Result<Option<String>, Failure> {
     let decisions: Vec<Decision> = service.list("/v1/decisions", &[], usize::MAX)?;
     let wanted = |contract: &str| contract == id || contract.strip_prefix("default:") == Some(id);
     let last = decisions.into_iter().find(|decision| wanted(&decision.contract));
-    Ok(last.filter(|decision| decision.verdict == Verdict::Refused).map(|decision| decision.number))
+    let refused = last.filter(|decision| decision.verdict == Verdict::Refused);
+    Ok(refused.map(|Decision { number, contract, .. }| match contract.split_once(':') {
+        Some((tenant, _)) => format!("{tenant}:{number}"),
+        None => number.to_string(),
+    }))
 }

@@ -122,7 +122,10 @@ fn show(service: &Service, before: &[Sample], after: &[Sample]) -> Result<(), Fa
     let mut rows: Vec<(Doing, &Sample)> = after
         .iter()
         .map(|now| {
-            let same = before.iter().find(|then| then.contract.status.serial == now.contract.status.serial);
+            let is_same = |then: &&Sample| {
+                (&then.contract.id, &then.contract.status.created) == (&now.contract.id, &now.contract.status.created)
+            };
+            let same = before.iter().find(is_same);
             let doing = same.map(|then| Doing::between(&then.traffic, &now.traffic, now.at - then.at));
             (doing.unwrap_or_default(), now)
         })

@@ -217,11 +217,11 @@ impl Admission {
         let reason = decided.reason().unwrap_or_default();
         let number = self.record(id, order, decided);
         if effect == Effect::Commit {
-            let revision = self.enforcement.journal().revision();
+            let revision = self.enforcement.journal().revision_of(&id.tenant);
             let (object, tenant) = (id.to_string(), Some(id.tenant.clone()));
             self.enforcement.journal_mut().event(EventKind::Refused, &object, tenant, revision, reason.to_owned());
         }
-        (Fault::Refused { decision: number, reason }, Some(number))
+        (Fault::Refused { tenant: id.tenant.clone(), decision: number, reason }, Some(number))
     }
 
     /// Gives effect to a draft.

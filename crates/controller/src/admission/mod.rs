@@ -98,8 +98,8 @@ impl Admission {
     /// Remembers a decision; its number.
     fn record(&mut self, id: &Id, order: AnyOrder, decided: Decided) -> u64 {
         let at = self.enforcement.now().wall;
-        let number = self.enforcement.journal_mut().next_decision();
-        self.decisions.push(DecisionRecord { sequence: number, number, at, id: id.clone(), order, decided });
+        let (sequence, number) = self.enforcement.journal_mut().next_decision(&id.tenant);
+        self.decisions.push(DecisionRecord { sequence, number, at, id: id.clone(), order, decided });
         number
     }
 

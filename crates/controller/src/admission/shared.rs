@@ -176,7 +176,8 @@ impl Admission {
         let Some(grant) = self.shared.remove(serial) else { return };
         self.tenants.subtract(&grant.id.tenant, Usage::of_shared(&grant.order.contract));
         let journal = self.enforcement.journal_mut();
-        let (revision, object, tenant) = (journal.next_revision(), grant.id.to_string(), Some(grant.id.tenant));
+        let revision = journal.next_revision_of(&grant.id.tenant);
+        let (object, tenant) = (grant.id.to_string(), Some(grant.id.tenant));
         journal.mark(Dirty::Shared(serial));
         journal.event(EventKind::Released, &object, tenant.clone(), revision, String::new());
         journal.event(EventKind::Gone, &object, tenant, revision, String::new());
@@ -208,10 +209,9 @@ impl Admission {
     /// The contract has changed: a new revision, and its record is to be written.
     pub(super) fn touch_shared(&mut self, serial: u64) {
         let journal = self.enforcement.journal_mut();
-        let revision = journal.next_revision();
         journal.mark(Dirty::Shared(serial));
         if let Some(grant) = self.shared.get_mut(serial) {
-            grant.revision = revision;
+            grant.revision = journal.next_revision_of(&grant.id.tenant);
         }
     }
 

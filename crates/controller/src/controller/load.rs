@@ -91,6 +91,9 @@ impl Controller {
             Kind::Tenant => {
                 let record = parse::<TenantRecord>(kind, key, body)?;
                 self.admission.tenants_mut().0.insert(key.to_owned(), record.quota(), record.revision);
+                if let Some(numbers) = record.numbers {
+                    self.journal_mut().restore_own(key, numbers);
+                }
             }
             Kind::Token => self.tokens.insert(key.to_owned(), parse::<Token>(kind, key, body)?),
             Kind::Vm => {

@@ -311,9 +311,9 @@ impl Controller {
         self.enforcement().outbox(name)
     }
 
-    /// A decision, if it is remembered.
-    pub fn decision(&self, number: u64) -> Option<&DecisionRecord> {
-        self.admission.decisions().find(number)
+    /// A decision of a tenant, if it is remembered.
+    pub fn decision(&self, tenant: &str, number: u64) -> Option<&DecisionRecord> {
+        self.admission.decisions().find(tenant, number)
     }
 
     /// The decisions that are remembered, the latest last.

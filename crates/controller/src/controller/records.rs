@@ -29,7 +29,8 @@ impl Controller {
         match dirty {
             Dirty::Counters => put(Kind::Controller, "counters".to_owned(), Some(self.journal().counters())),
             Dirty::Tenant(name) => {
-                let record = self.admission.tenants().get(name).map(TenantRecord::of);
+                let numbers = self.journal().own(name);
+                let record = self.admission.tenants().get(name).map(|tenant| TenantRecord::of(tenant, numbers));
                 put(Kind::Tenant, name.clone(), record.as_ref())
             }
             Dirty::Token(id) => put(Kind::Token, id.clone(), self.tokens.get(id)),

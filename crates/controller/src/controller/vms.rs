@@ -44,7 +44,7 @@ impl Controller {
             (VmWish::Random(_) | VmWish::Fit, Some(vm)) => vm.host,
             _ => self.choose(wish)?,
         };
-        let revision = self.journal_mut().next_revision();
+        let revision = self.journal_mut().next_revision_of(&id.tenant);
         let outcome = if self.vms.insert(id.clone(), VmState { host, mac, revision }).is_some() {
             Outcome::Changed
         } else {
@@ -64,7 +64,7 @@ impl Controller {
         }
         self.check_unused(id)?;
         self.vms.remove(id);
-        let revision = self.journal_mut().next_revision();
+        let revision = self.journal_mut().next_revision_of(&id.tenant);
         self.journal_mut().event(
             EventKind::Deleted,
             &format!("vm {id}"),

@@ -78,9 +78,8 @@ impl Enforcement {
 
     /// The contract has changed: a new revision, and its record is to be written.
     pub(crate) fn touch(&mut self, serial: u64) {
-        let revision = self.journal.next_revision();
         if let Some(grant) = self.contracts.get_mut(serial) {
-            grant.revision = revision;
+            grant.revision = self.journal.next_revision_of(&grant.id.tenant);
         }
         self.journal.mark(Dirty::Contract(serial));
     }

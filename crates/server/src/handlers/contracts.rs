@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use wayleave_contracts::AnyOrder;
 use wayleave_controller::{
     self as controller, Command, Controller, Effect, Fault, Grant, Id, Mode, Outcome as Done, Reply, Role,
@@ -13,7 +14,7 @@ use wayleave_protocol::decision::{Applied, Outcome as Became};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::NodeId;
 
-use crate::access::sees;
+use crate::access::{sees, tenant_of};
 use crate::answer::{Answer, Outcome, fault, input_errors, invalid, not_found, problem};
 use crate::explain::{self, Form};
 use crate::handlers::change::{shown, taken, written};
@@ -131,9 +132,12 @@ async fn write(shared: &Arc<Shared>, call: &Call, order: AnyOrder, condition: Co
         }
         let done = applied.result.map_err(fault);
         let done = done.map_err(|problem| taken(problem, creates, "contract", &id.to_string()))?;
-        let Some(shown) = shape(executor.controller, &id) else {
+        let Some(mut shown) = shape(executor.controller, &id) else {
             return Err(problem(Code::Internal, "the contract is not there"));
         };
+        if tenant_of(&role).is_some() {
+            shown.status.serial = 0;
+        }
         let answer = Answer::json(200, &shown).tagged(shown.status.revision);
         Ok(written(done, answer, || format!("/v1/contracts/{id}")))
     };
@@ -144,7 +148,8 @@ pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
     let id = call.id("contract")?;
     let contract = shared.view.read().contracts.get(&id).map(|contract| contract.object.clone());
     let Some(contract) = contract else { return Err(not_found("contract", &id.to_string())) };
-    Ok(shown(&call, contract.revision, contract.json))
+    let json = serial_for(call.only_tenant(), contract.json);
+    Ok(shown(&call, contract.revision, json))
 }
 
 pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
@@ -185,17 +190,33 @@ pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
 
 pub(crate) async fn traffic(shared: Arc<Shared>, call: Call) -> Outcome {
     let (id, counted) = (call.id("contract")?, shared.counted.clone());
+    let is_tenants = call.only_tenant().is_some();
+    let shown = move |traffic: Traffic| {
+        let serial = if is_tenants { 0 } else { traffic.serial };
+        Ok(Answer::json(200, &Traffic { serial, ..traffic }))
+    };
     let work = move |executor: &mut Executor<'_>| {
         let Some(grant) = executor.controller.grant(&id) else {
             // Nobody counts what other kinds send.
             let shared = executor.controller.shared(&id).ok_or_else(|| not_found("contract", &id.to_string()))?;
-            return Ok(Answer::json(200, &Traffic { serial: shared.serial, ..Traffic::default() }));
+            return shown(Traffic { serial: shared.serial, ..Traffic::default() });
         };
         let host = &executor.controller.network().node(grant.sender()).name;
         let none = Traffic { serial: grant.serial, ..Traffic::default() };
-        Ok(Answer::json(200, &counted.of(host, grant.serial).unwrap_or(none)))
+        shown(counted.of(host, grant.serial).unwrap_or(none))
     };
     shared.look_up(&call, work).await
+}
+
+/// A contract for a reader. Serial numbers count over all tenants, so tenants are shown none.
+pub(crate) fn serial_for(only: Option<&str>, json: Bytes) -> Bytes {
+    const KEY: &[u8] = b"\"serial\":";
+    // Quotes inside of texts have a backslash before them, so this is the key.
+    let at = json.windows(KEY.len()).rposition(|window| window == KEY).filter(|_| only.is_some());
+    let Some(at) = at else { return json };
+    let end = at + KEY.len() + json[at + KEY.len()..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let end = if json.get(end) == Some(&b',') { end + 1 } else { end };
+    [&json[..at], &json[end..]].concat().into()
 }
 
 /// What became of one contract of a list.
@@ -208,10 +229,11 @@ pub(crate) fn item(controller: &Controller, applied: controller::Applied, effect
     let certainty = share.and_then(|grant| grant.certainty).map(|certainty| certainty.name().to_owned());
     let (outcome, error) = match result {
         Ok(done) => (became(done), None),
-        Err(Fault::Refused { decision, reason }) => {
-            let mut problem = *fault(Fault::Refused { decision, reason });
-            let record =
-                controller.decision(decision).map(|record| render::decision(controller.network(), record, role));
+        Err(Fault::Refused { tenant, decision, reason }) => {
+            let mut problem = *fault(Fault::Refused { tenant, decision, reason });
+            let record = controller
+                .decision(&id.tenant, decision)
+                .map(|record| render::decision(controller.network(), record, role));
             if let Some(message) = record.and_then(|record| record.message) {
                 problem.detail = message;
             }

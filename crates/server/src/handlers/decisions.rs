@@ -23,9 +23,10 @@ pub(crate) async fn list(shared: Arc<Shared>, call: Call) -> Outcome {
 
 /// A decision that the sender may know of.
 fn find(shared: &Shared, call: &Call) -> Result<Arc<Entry>, Box<Problem>> {
-    let number = call.name().parse().ok();
+    let id = call.id("decision")?;
+    let number = id.name.parse().ok();
     let tables = shared.view.read();
-    let known = number.and_then(|number| tables.decisions.get(call.only_tenant(), number)).cloned();
+    let known = number.and_then(|number| tables.decisions.get(Some(&id.tenant), number)).cloned();
     known.ok_or_else(|| not_found("decision", call.name()))
 }
 
@@ -38,13 +39,13 @@ pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
     let decision = find(&shared, &call)?;
     let (role, form) = (call.role().clone(), Form::of(&call.headers));
     let work = move |executor: &mut Executor<'_>| {
-        if let Some(record) = executor.controller.decision(decision.number).cloned() {
+        let id = decision.object.parse::<Id>().map_err(|error| problem(Code::Internal, error.to_string()))?;
+        if let Some(record) = executor.controller.decision(&id.tenant, decision.own).cloned() {
             return explain::decision(executor.controller, &record, &role, form);
         }
-        let id = decision.object.parse::<Id>().ok();
-        match id.map(|id| explain::standing(executor.controller, &id, decision.number, &role, form)) {
-            Some(Some(explained)) => explained,
-            _ => {
+        match explain::standing(executor.controller, &id, decision.own, &role, form) {
+            Some(explained) => explained,
+            None => {
                 let detail = "it was made before the server began, or long ago: what was decided is still there, and the \
                               reasons are not. Ask again with dryRun=true for what would be decided now";
                 Err(problem(Code::Conflict, detail))

@@ -8,6 +8,7 @@ use wayleave_protocol::problem::Problem;
 use wayleave_topology::{LinkId, NodeId};
 
 use crate::answer::{Outcome, invalid};
+use crate::handlers::contracts::serial_for;
 use crate::handlers::network::{host_shape, json, link_shape, queue_shapes};
 use crate::http::call::Call;
 use crate::http::page::Page;
@@ -45,7 +46,8 @@ pub(crate) async fn contracts(shared: Arc<Shared>, call: Call) -> Outcome {
     let tables = shared.view.read();
     let items = tables.contracts_of(tenant.as_deref(), after.as_ref());
     let items = items.filter(|(_, contract)| state.is_none_or(|state| contract.state == state));
-    Ok(page.of(items.map(|(id, contract)| (id, contract.object.json.clone()))))
+    let only = call.only_tenant();
+    Ok(page.of(items.map(|(id, contract)| (id, serial_for(only, contract.object.json.clone())))))
 }
 
 pub(crate) async fn vms(shared: Arc<Shared>, call: Call) -> Outcome {

@@ -148,7 +148,7 @@ fn degraded(controller: &Controller, id: &Id) -> Broken {
 fn refused(controller: &Controller, id: &Id, refusal: Fault) -> Broken {
     let message = match &refusal {
         Fault::Refused { decision, .. } => {
-            let record = controller.decision(*decision);
+            let record = controller.decision(&id.tenant, *decision);
             record.and_then(|record| render::decision(controller.network(), record, &Role::Operator).message)
         }
         _ => None,

@@ -228,7 +228,7 @@ fn parameters(row: &Row) -> Vec<Value> {
 fn in_path(name: &str) -> Value {
     let help = match name {
         "contract" | "vm" => "`tenant:name`, or the name alone for the token's own tenant",
-        "decision" => "Its number",
+        "decision" => "`tenant:number`, or the number alone for the token's own tenant",
         _ => "Its name",
     };
     json!({ "name": name, "in": "path", "required": true, "description": help, "schema": { "type": "string" } })

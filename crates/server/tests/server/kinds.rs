@@ -143,14 +143,20 @@ fn a_tenant_is_told_what_would_fit_for_itself_and_nothing_of_others() {
     let own = acme.get("/v1/contracts/mine/explanation").is(200).json();
     assert!(own["assumption"].as_str().unwrap().contains("no guarantee") && own.get("links").is_none(), "{own}");
     // The operator is told where, and of whom.
-    let told = world.client.get(&path).is(200).json();
+    let told = world.client.get(&format!("/v1/decisions/acme:{decision}/explanation")).is(200).json();
     assert_eq!(told["links"][0]["holders"], json!(["theirs", "mine"]), "{told}");
     let told = world.client.get("/v1/contracts/acme:mine/explanation").is(200).json();
     assert_eq!(
         (&told["links"][0]["promised_bps"], &told["links"][0]["left_bps"]),
         (&json!(5_100_000_000_u64), &json!(0))
     );
-    let text = world.client.send("GET", &path, &[("accept", "text/plain")], b"").is(200).body;
+    let text = world.client.send(
+        "GET",
+        &format!("/v1/decisions/acme:{decision}/explanation"),
+        &[("accept", "text/plain")],
+        b"",
+    );
+    let text = text.is(200).body;
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("The link that keeps it out") && text.contains("theirs"), "{text}");
     // A host where it has no VM is not its to name, and another tenant's contract does not exist.

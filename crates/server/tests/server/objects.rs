@@ -12,7 +12,7 @@ fn a_tenant_has_what_its_quota_allows() {
     client.put("/v1/tenants/acme", &quota).is(201);
     client.put("/v1/contracts/acme:a", &contract("h1", "h16", "10Mbit")).is(201);
     let problem = client.put("/v1/contracts/acme:b", &contract("h1", "h16", "10Mbit")).is_problem(409, "QUOTA");
-    let decision = client.get(&format!("/v1/decisions/{}", problem["decision"])).json();
+    let decision = client.get(&format!("/v1/decisions/acme:{}", problem["decision"])).json();
     assert!(decision["message"].as_str().unwrap().contains("15000000 bit/s"), "{decision}");
     assert_eq!(
         client.get("/v1/tenants/acme").json()["usage"],

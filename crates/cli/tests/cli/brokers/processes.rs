@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
@@ -27,6 +28,7 @@ pub(crate) struct Processes {
     folder: PathBuf,
     network: String,
     files: Vec<String>,
+    key: PathBuf,
     ports: Vec<u16>,
     fabric_port: u16,
     fabric: Option<Killed>,
@@ -71,6 +73,9 @@ impl Processes {
     pub(crate) fn begin(setup: Arc<Setup>, network: &str, policies: &[&str]) -> Self {
         let folder = std::env::temp_dir().join(format!("wayleave-brokers-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
+        let key = folder.join("key");
+        std::fs::write(&key, "a secret of brokers with at least 32 bytes").unwrap();
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
         let mut files = Vec::new();
         for (index, policy) in policies.iter().enumerate() {
             let file = folder.join(format!("policy{index}.yaml"));
@@ -101,7 +106,7 @@ impl Processes {
         let network = network.to_owned();
         let lines = channel();
         let mut this =
-            Self { setup, folder, network, files, ports, fabric_port, fabric: None, machines, lines, lives: 0 };
+            Self { setup, folder, network, files, key, ports, fabric_port, fabric: None, machines, lines, lives: 0 };
         this.start_fabric();
         (0..this.machines.len()).for_each(|machine| this.start(machine));
         this
@@ -197,6 +202,8 @@ impl Processes {
         command.args(["--fabric-timeout", &FABRIC_TIMEOUT.to_string()]);
         // What they have to say is in the answers.
         command.args(["--log-level", "error"]);
+        // Brokers that do not open one another's seals agree on nothing.
+        command.arg("--key").arg(&self.key);
         command
     }
 

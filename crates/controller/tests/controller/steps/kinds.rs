@@ -159,7 +159,7 @@ fn a_change_counts_without_the_old_terms_and_a_refused_one_leaves_them() {
     let refused = apply(&mut controller, at(0), db(5_101));
     assert!(matches!(refused.result, Err(Fault::Refused { reason: "RATE", .. })), "{refused:?}");
     assert!(*controller.ledger() == before && standing(&controller, "db").certainty == Some(Certainty::Proven));
-    let record = controller.decision(refused.decision.unwrap()).unwrap();
+    let record = controller.decision("default", refused.decision.unwrap()).unwrap();
     assert!(matches!(record.decided, Decided::RefusedShare(_)));
     // All or none, and a dry run.
     let orders = |mode, effect| {

@@ -25,7 +25,9 @@ fn changes_of_others_are_made_while_a_list_is_carried_out() {
     assert_eq!(report["items"].as_array().unwrap().len(), count);
     // As numbers say, and no clock: it was made before the list was done.
     let done = report["items"].as_array().unwrap().iter().rposition(|item| item["outcome"] == "created").unwrap();
-    let last = noisy.get(&format!("/v1/contracts/c{done}")).is(200).json();
+    let last = world.client.get(&format!("/v1/contracts/noisy:c{done}")).is(200).json();
+    assert!(mine["status"].get("serial").is_none(), "it would tell how many contracts others have: {mine}");
+    let mine = world.client.get("/v1/contracts/quiet:mine").is(200).json();
     let (mine, last) = (&mine["status"]["serial"], &last["status"]["serial"]);
     assert!(mine.as_u64() < last.as_u64(), "{mine} came after {last}, the last of the list");
 }

@@ -113,7 +113,7 @@ fn a_refusal_says_nothing_of_the_load_of_links() {
     let shown = acme.get(&format!("/v1/decisions/{decision}/explanation")).is(200).json();
     assert!(shown["nearest"]["rate_bps"].as_u64().unwrap() > 0, "{shown}");
     // The operator is told everything.
-    let operator = world.client.get(&format!("/v1/decisions/{decision}/explanation")).is(200).json();
+    let operator = world.client.get(&format!("/v1/decisions/acme:{decision}/explanation")).is(200).json();
     assert!(operator["queues"].as_array().is_some_and(|queues| !queues.is_empty()), "{operator}");
 }
 
@@ -130,4 +130,76 @@ fn an_address_that_is_taken_names_nobody_and_keeps_nobody_out() {
     squatter.put("/v1/vms/x", &json!({ "mac": mac })).is(201);
     let again = victim.put("/v1/vms/web", &json!({})).is(201).json();
     assert_ne!(again["mac"], mac);
+}
+
+/// Everything that a tenant is told while it does these things: answers to changes with their headers, then everything that it can read.
+/// What is different each time is left out: times, names of requests and of tokens. Its VMs are at one switch: where there are several routes, which one
+/// a contract gets follows from what others have, and is shown to its tenant.
+fn story(world: &World, meanwhile: &mut dyn FnMut()) -> Vec<String> {
+    let acme = tenant(world, "acme", json!({ "contracts": 3 }));
+    let mut told = Vec::new();
+    let mut change = |method: &str, path: &str, body: Value| {
+        meanwhile();
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let answer = acme.send(method, path, &[("idempotency-key", &format!("{method}{path}"))], body.as_bytes());
+        let headers =
+            answer.headers.iter().filter(|(name, _)| !matches!(&**name, "x-request-id" | "date" | "content-length"));
+        let headers: Vec<_> = headers.collect();
+        told.push(format!("{method} {path}: {} {headers:?} {}", answer.status, String::from_utf8_lossy(&answer.body)));
+    };
+    change("PUT", "/v1/vms/c", json!({ "placement": { "host": "h2" } }));
+    change("PUT", "/v1/contracts/one", contract("a", "c", "10Mbit"));
+    change("PUT", "/v1/contracts/two", contract("a", "c", "10Mbit"));
+    change("PUT", "/v1/contracts/no", contract("a", "c", "2Gbit"));
+    change("PUT", "/v1/contracts/two", contract("a", "c", "20Mbit"));
+    change("DELETE", "/v1/contracts/one", Value::Null);
+    // When its last packets have left is a matter of time alone.
+    let is_gone = || String::from_utf8_lossy(&acme.get("/v1/events?limit=1000").body).contains("\"gone\"");
+    assert!((0..1_000_000).any(|_| is_gone()), "it is held for ever");
+    change("PUT", "/v1/contracts/three", contract("c", "a", "1Mbit"));
+    change("DELETE", "/v1/vms/b", Value::Null);
+    meanwhile();
+    told.extend(everything(&acme).into_iter().map(|(path, text)| format!("{path}: {text}")));
+    told.extend([1, 2, 3, 4, 5].map(|number| {
+        let answer = acme.get(&format!("/v1/decisions/{number}"));
+        format!("decision {number}: {}", String::from_utf8_lossy(&answer.body))
+    }));
+    told.iter().map(|text| timeless(text)).collect()
+}
+
+/// Without times (RFC 3339), and names of tokens (`t-` and 12 hexadecimal digits) and of requests (16 of them).
+fn timeless(text: &str) -> String {
+    let is_sign = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | ':' | '.' | '_');
+    let words = text.split_inclusive(|sign| !is_sign(sign)).map(|word| {
+        let bare = word.trim_end_matches(|sign| !is_sign(sign));
+        let is_time = bare.len() >= 20 && bare.ends_with('Z') && bare.contains('T');
+        let is_hex = |text: &str, length| text.len() == length && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_name = is_hex(bare, 16) || bare.strip_prefix("t-").is_some_and(|rest| is_hex(rest, 12));
+        if is_time || is_name { word.replace(bare, "*") } else { word.to_owned() }
+    });
+    words.collect()
+}
+
+#[test]
+fn numbers_count_what_a_tenant_does_itself_and_nothing_of_others() {
+    let (alone, busy) = (world(Limits::default()), world(Limits::default()));
+    let expected = story(&alone, &mut || {});
+    let mut other = None;
+    let mut turn = 0;
+    // The tenant is there before the other begins: where its numbers begin tells what was before, once.
+    let told = story(&busy, &mut || {
+        let other = other.get_or_insert_with(|| tenant(&busy, "other", json!({})));
+        for number in 0..5 {
+            let name = format!("/v1/contracts/c{turn}-{number}");
+            other.put(&name, &contract("a", "b", "1Mbit")).is(201);
+            other.put(&format!("/v1/vms/v{turn}-{number}"), &json!({})).is(201);
+            other.put("/v1/contracts/no", &contract("a", "b", "2Gbit")).is_problem(409, "RATE");
+            other.delete(&name).is(204);
+        }
+        turn += 1;
+    });
+    assert!(expected.len() > 50);
+    for (expected, told) in expected.iter().zip(&told) {
+        assert_eq!(expected, told);
+    }
 }
