@@ -9,33 +9,40 @@ use wayleave_units::Time;
 
 use crate::plane::Noted;
 
-/// So many packets a second a host tells of; beyond, half as many are chosen. A report of as many is some 20 kB.
-const MANY: usize = 500;
-/// With fewer, twice as many are chosen. Less than half of the other, or it would go to and fro.
-const FEW: usize = 100;
-/// So many are told at most.
-const MOST: usize = 2 * MANY;
+/// So many packets a second a node tells of at most: the controller of a thousand of them hears of fifty thousand, and remembers each for ten
+/// seconds.
+const MANY: usize = 50;
+/// With fewer for a while, twice as many are chosen. Less than half of the other, or it would go to and fro.
+const FEW: usize = 10;
+/// For so many seconds: traffic that pauses shall not fill the place for what is noted when it goes on.
+const WHILE: u32 = 10;
 /// The last bits of a packet's number that may choose.
 const MOST_BITS: u32 = 31;
 
 /// By how many bits packets are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Level(u32);
+pub struct Level {
+    bits: u32,
+    /// Seconds in a row in which there were few.
+    few: u32,
+}
 
 impl Level {
     /// What to choose by after a second in which so many were chosen.
     #[must_use]
     pub fn after(self, count: usize) -> Self {
+        let Self { bits, few } = self;
         match count {
-            count if count > MANY => Self((self.0 + 1).min(MOST_BITS)),
-            count if count < FEW => Self(self.0.saturating_sub(1)),
-            _ => self,
+            count if count > MANY => Self { bits: (bits + 1 + (count / MANY).ilog2()).min(MOST_BITS), few: 0 },
+            count if count >= FEW || bits == 0 => Self { bits, few: 0 },
+            _ if few + 1 < WHILE => Self { bits, few: few + 1 },
+            _ => Self { bits: bits - 1, few: 0 },
         }
     }
 
     /// How many bits.
     pub fn bits(self) -> u32 {
-        self.0
+        self.bits
     }
 }
 
@@ -62,7 +69,7 @@ impl Choice {
         self.level = after;
         // What came between the reading and the change was chosen as before.
         let level = std::mem::replace(&mut self.bits, before.bits().max(after.bits())).max(before.bits());
-        (Noted { samples, level, is_incomplete }, (after != before).then_some(after.bits()))
+        (Noted { samples, level, is_incomplete }, (after.bits() != before.bits()).then_some(after.bits()))
     }
 }
 
@@ -73,9 +80,12 @@ pub fn told(
     clock: &Clock,
     receiver: impl Fn(u64) -> Option<(String, Vec<String>)>,
 ) -> Samples {
-    let Noted { mut samples, level, is_incomplete } = noted;
-    let is_incomplete = is_incomplete || samples.len() > MOST;
-    samples.truncate(MOST);
+    let Noted { mut samples, mut level, is_incomplete } = noted;
+    // Too many are no reason to forget any that are chosen: fewer are chosen afterwards.
+    while samples.len() > MANY && level < MOST_BITS {
+        level += 1;
+        samples.retain(|sample| sample.number & ((1 << level) - 1) == 0);
+    }
     let mut sent: BTreeMap<(u64, Time), Vec<(u64, u64)>> = BTreeMap::new();
     let mut arrived = Vec::new();
     for Sample { number, at, sent: what } in samples {
@@ -105,15 +115,18 @@ mod tests {
     fn fewer_packets_are_chosen_while_there_are_many_and_it_settles() {
         let mut level = Level::default();
         // 8,000 packets a second, of which each bit chooses half.
-        for _ in 0..20 {
+        level = level.after(8_000);
+        let bits = level.bits();
+        assert!((10..=50).contains(&(8_000 >> bits)), "{level:?} at once");
+        for _ in 0..100 {
             level = level.after(8_000 >> level.bits());
         }
-        assert_eq!(level, Level(4));
-        assert_eq!(level.after(8_000 >> 4), level);
-        for _ in 0..20 {
+        assert_eq!(level.bits(), bits);
+        let seconds = (0..).take_while(|_| {
             level = level.after(0);
-        }
-        assert_eq!(level, Level(0));
+            level.bits() > 0
+        });
+        assert_eq!(seconds.count(), (WHILE * bits) as usize - 1, "a pause does not undo it");
     }
 
     #[test]
@@ -123,17 +136,18 @@ mod tests {
         let mut choice = Choice::since(3);
         let (noted, level) = choice.next(many(), 3);
         assert_eq!((noted.level, noted.is_incomplete, level), (0, false, Some(1)));
-        let (noted, level) = choice.next(many(), 3);
-        assert_eq!((noted.level, level), (1, Some(2)), "nearly all of them by one bit");
-        let (noted, level) = choice.next(Vec::new(), 4);
-        assert_eq!((noted.level, noted.is_incomplete, level), (2, true, Some(1)), "one could not be noted");
-        let (noted, _) = choice.next(Vec::new(), 4);
-        assert_eq!((noted.level, noted.is_incomplete), (2, false), "the first of them by two bits still");
+        let (noted, level) = choice.next(many(), 4);
+        assert_eq!((noted.level, noted.is_incomplete, level), (1, true, Some(2)), "one could not be noted");
+        for second in 1..=WHILE {
+            let (noted, level) = choice.next(Vec::new(), 4);
+            assert_eq!((noted.level, noted.is_incomplete, level), (2, false, (second == WHILE).then_some(1)));
+        }
+        assert_eq!(choice.next(Vec::new(), 4).0.level, 2, "the first of them were chosen by two bits still");
         assert_eq!(choice.next(Vec::new(), 4).0.level, 1);
     }
 
     #[test]
-    fn packets_are_told_by_contract_and_too_many_make_a_report_incomplete() {
+    fn packets_are_told_by_contract_and_of_too_many_fewer_are_chosen() {
         let at = Time::from_micros;
         let sample = |number, serial: u64| {
             let bound = Time::from_millis(serial);
@@ -148,7 +162,13 @@ mod tests {
         assert_eq!(all.arrived, [(8, 8_000)]);
         let sent: Vec<_> = all.sent.iter().map(|one| (one.serial, one.to.as_str(), one.packets.len())).collect();
         assert_eq!(sent, [(1, "h1", 2), (2, "h2", 1)], "where 3 goes is not known");
-        let many = told(8, noted(vec![sample(4, 0); MOST + 1]), &clock, receiver);
-        assert_eq!((many.arrived.len(), many.is_incomplete), (MOST, true));
+        let many = (0..8 * MANY as u64).map(|number| sample(4 * number, 0)).collect();
+        let many = told(8, noted(many), &clock, receiver);
+        assert_eq!(
+            (many.level, many.arrived.len(), many.is_incomplete),
+            (5, MANY, false),
+            "of four hundred each eighth"
+        );
+        assert!(many.arrived.iter().all(|(number, _)| number % 32 == 0));
     }
 }
