@@ -62,7 +62,7 @@ fn take_away(owned: &Owned) -> Result<(), String> {
     if options.pins.exists() {
         // A switch has the same folder, with other pins in it: they go with the folder.
         if let Ok(mut host) = Host::open(&options.pins, &owned.settings) {
-            let known = host.endpoints().unwrap_or_default();
+            let known = host.endpoints();
             interfaces.extend(known.into_iter().filter_map(|(index, _)| name(index)));
             host.let_go().map_err(|error| error.to_string())?;
             host.tear_down().map_err(|error| error.to_string())?;

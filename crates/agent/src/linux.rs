@@ -1,13 +1,13 @@
 //! The data plane of a Linux host, as its driver needs it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, Measured, Stranger};
 use wayleave_dataplane::net::{
-    Attached, Batch, Hook, Namespace, PortQdisc, VLAN_ROOM, attach_egress, attach_ingress, mtu, output, plain_packets,
+    Attached, Batch, Hook, Namespace, PortQdisc, VLAN_ROOM, attach_egress, attach_ingress, mtu, plain_packets,
 };
 use wayleave_dataplane::switch::SwitchPlan;
 use wayleave_protocol::agent::Traffic;
@@ -17,6 +17,15 @@ use wayleave_wire::Mac;
 use crate::endpoints::Attachment;
 use crate::plane::{Plane, Repairs};
 
+/// An uplink as it was when the program was attached.
+#[derive(Clone, Copy, Debug)]
+struct Uplink {
+    link: LinkId,
+    mtu: u64,
+    /// Whether it hands packets on as they came. Not every interface can be told to.
+    is_plain: bool,
+}
+
 /// A host's maps and programs, and the interfaces that they are attached to. It belongs to a thread that is in the host's network namespace.
 pub struct LinuxHost {
     host: Host,
@@ -24,8 +33,7 @@ pub struct LinuxHost {
     node: NodeId,
     /// Holds, for every uplink, the queues that it was given.
     folder: PathBuf,
-    /// By interface, with the MTU that they had when they were attached.
-    uplinks: BTreeMap<String, (LinkId, u64)>,
+    uplinks: BTreeMap<String, Uplink>,
     endpoints: BTreeMap<u32, String>,
 }
 
@@ -69,7 +77,8 @@ impl LinuxHost {
         let lines = queues.rebuild(interface).map_err(|error| error.to_string())?;
         let text = lines.join("\n");
         let file = self.folder.join(format!("{interface}.{index}"));
-        if fs::read_to_string(&file).is_ok_and(|before| before == text) && has_queues(interface) {
+        let there = Attached::of(&Namespace::here(), &[], &[]).map_err(|error| error.to_string())?;
+        if fs::read_to_string(&file).is_ok_and(|before| before == text) && there.has_queues(interface, &queues) {
             return Ok(());
         }
         let mut batch = Batch::tc();
@@ -90,7 +99,8 @@ impl LinuxHost {
 
     fn look(&self, places: &[(String, Hook, HostProgram)]) -> Result<Attached, String> {
         let places: Vec<(&str, Hook)> = places.iter().map(|(name, hook, _)| (name.as_str(), *hook)).collect();
-        Attached::of(&Namespace::here(), &places).map_err(|error| error.to_string())
+        let plain: Vec<&str> = self.uplinks.keys().map(String::as_str).filter(|name| index(name).is_some()).collect();
+        Attached::of(&Namespace::here(), &places, &plain).map_err(|error| error.to_string())
     }
 
     fn repair_programs(&self, there: &Attached, places: &[(String, Hook, HostProgram)]) -> Result<Vec<String>, String> {
@@ -114,11 +124,15 @@ impl LinuxHost {
     fn repair_uplinks(&self, there: &Attached) -> Result<Vec<String>, String> {
         let here = Namespace::here();
         let mut done = Vec::new();
-        for (name, (link, mtu)) in self.uplinks.iter().filter(|(name, _)| index(name).is_some()) {
-            if let Some(found) = there.mtus.get(name).filter(|found| *found != mtu) {
+        for (name, Uplink { link, mtu, is_plain }) in self.uplinks.iter().filter(|(name, _)| index(name).is_some()) {
+            if let Some(found) = there.mtu(name).filter(|found| found != mtu) {
                 let line = format!("link set dev {name} mtu {mtu}");
                 Batch::ip().extend([line]).run(&here).map_err(|error| error.to_string())?;
                 done.push(format!("the MTU of {name} was {found} B"));
+            }
+            if *is_plain && there.merges(name) {
+                plain_packets(&here, name).map_err(|error| error.to_string())?;
+                done.push(format!("{name} merged packets"));
             }
             let Some(queues) = self.planned(*link, name)? else { continue };
             if !there.has_queues(name, &queues) {
@@ -143,12 +157,6 @@ fn traffic(serial: u64, contract: &Contract) -> Traffic {
         waited_ns: contract.waits.sum.as_nanos(),
         waits: contract.waits.counts.to_vec(),
     }
-}
-
-/// Whether an interface has the shaper of a port.
-fn has_queues(interface: &str) -> bool {
-    let shown = output(&Namespace::here(), "tc", &["qdisc", "show", "dev", interface, "root"]);
-    shown.is_ok_and(|text| text.contains("qdisc tbf 1:"))
 }
 
 /// The index of an interface in the namespace of this thread.
@@ -177,12 +185,14 @@ impl Plane for LinuxHost {
         }
         self.queues(link, interface, at)?;
         self.attach(interface, HostProgram::Uplink)?;
-        self.uplinks.insert(interface.to_owned(), (link, has));
+        let looked = Attached::of(&Namespace::here(), &[], &[interface]).map_err(|error| error.to_string())?;
+        let is_plain = !looked.merges(interface);
+        self.uplinks.insert(interface.to_owned(), Uplink { link, mtu: has, is_plain });
         Ok(())
     }
 
     fn endpoints(&mut self) -> Result<Vec<(u32, Mac)>, String> {
-        self.host.endpoints().map_err(|error| error.to_string())
+        Ok(self.host.endpoints())
     }
 
     fn add_endpoint(&mut self, attached: &Attachment, at: u32, mac: Mac) -> Result<(), String> {
@@ -226,18 +236,24 @@ impl Plane for LinuxHost {
     fn repair(&mut self) -> Result<Repairs, String> {
         let places = self.places();
         let there = self.look(&places)?;
-        let mut repairs =
-            Repairs { done: Vec::new(), lost: Some(self.host.lost_rules().map_err(|error| error.to_string())?) };
-        if let Some(lost) = repairs.lost.as_ref().filter(|lost| !lost.is_empty()) {
-            repairs.done.push(format!("{} rules were gone", lost.len()));
+        let mut lost: BTreeSet<u64> = self.host.lost_rules().map_err(|error| error.to_string())?.into_iter().collect();
+        let mut repairs = Repairs { done: self.host.mend().map_err(|error| error.to_string())?, lost: None };
+        if !lost.is_empty() {
+            repairs.done.push(format!("{} rules were others", lost.len()));
         }
         repairs.done.extend(self.repair_programs(&there, &places)?);
         repairs.done.extend(self.repair_uplinks(&there)?);
         if let (Some(trouble), Some(longest)) = (self.host.holding_trouble(&there), self.host.holding()) {
             self.host.hold(longest).map_err(|error| error.to_string())?;
             repairs.done.push(trouble);
-            repairs.lost = None;
+            return Ok(repairs);
         }
+        let classes = self.host.lost_classes(&there);
+        if !classes.is_empty() {
+            repairs.done.push(format!("the classes of {} rules were others", classes.len()));
+        }
+        lost.extend(classes);
+        repairs.lost = Some(lost.into_iter().collect());
         Ok(repairs)
     }
 

@@ -26,6 +26,7 @@ pub mod net;
 pub mod programs;
 pub mod switch;
 mod sys;
+mod table;
 pub mod test_run;
 
 pub use error::Error;

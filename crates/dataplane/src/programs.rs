@@ -27,6 +27,9 @@ pub(crate) static UFAB: &[u8] = aya::include_bytes_aligned!("../bpf/objects/ufab
 /// A hash of the sources that the objects were compiled of.
 const SOURCES: &str = include_str!("../bpf/objects/sources.sha256");
 
+/// The names of all programs; whatever else is pinned is a map.
+pub(crate) const PROGRAMS: [&str; 7] = ["endpoint", "uplink", "held", "port", "ufab", "again", "nothing"];
+
 /// How often a program is loaded again when the kernel was disturbed.
 const MORE_ATTEMPTS: usize = 9;
 
@@ -36,14 +39,24 @@ pub fn version() -> String {
 }
 
 /// Pins of one object: `folder/v-.../<map or program>`.
-pub(crate) struct Pins(PathBuf);
+pub(crate) struct Pins {
+    folder: PathBuf,
+    /// What is pinned, held open: it can be pinned again when somebody has removed the files.
+    held: BTreeMap<String, Held>,
+}
+
+/// What a pin is of.
+enum Held {
+    Map(MapData),
+    Program(SchedClassifier),
+}
 
 impl Pins {
     /// Finds what is pinned in a folder of a bpf file system, or loads an object and pins all of it.
     pub(crate) fn open(folder: &Path, object: &[u8], prepare: impl FnOnce(&mut Loader)) -> Result<Self, Error> {
         let (pins, unfinished) = (folder.join(version()), folder.join("unfinished"));
         if pins.is_dir() {
-            return Ok(Self(pins));
+            return Self::held(pins);
         }
         let make = |path: &Path| fs::create_dir_all(path).map_err(|error| Error::at("making", path, error));
         make(folder)?;
@@ -51,16 +64,46 @@ impl Pins {
         make(&unfinished)?;
         load(object, &unfinished, prepare)?;
         fs::rename(&unfinished, &pins).map_err(|error| Error::at("renaming", &unfinished, error))?;
-        Ok(Self(pins))
+        Self::held(pins)
+    }
+
+    fn held(folder: PathBuf) -> Result<Self, Error> {
+        let mut pins = Self { folder, held: BTreeMap::new() };
+        let entries = fs::read_dir(&pins.folder).map_err(|error| Error::at("reading", &pins.folder, error))?;
+        for name in entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned())) {
+            let is_program = PROGRAMS.contains(&name.as_str());
+            let held = if is_program { Held::Program(pins.program(&name)?) } else { Held::Map(pins.map(&name)?) };
+            pins.held.insert(name, held);
+        }
+        Ok(pins)
+    }
+
+    /// Pins again what is not pinned any more, and says how much that was.
+    pub(crate) fn mend(&mut self) -> Result<usize, Error> {
+        let mut count = 0;
+        for (name, held) in &mut self.held {
+            let path = self.folder.join(name);
+            if path.exists() {
+                continue;
+            }
+            fs::create_dir_all(&self.folder).map_err(|error| Error::at("making", &self.folder, error))?;
+            match held {
+                Held::Map(map) => map.pin(&path),
+                Held::Program(program) => program.pin(&path),
+            }
+            .map_err(|error| Error::at("pinning again", &path, error))?;
+            count += 1;
+        }
+        Ok(count)
     }
 
     /// What somebody else has pinned.
     pub(crate) fn of(folder: &Path) -> Self {
-        Self(folder.join(version()))
+        Self { folder: folder.join(version()), held: BTreeMap::new() }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.folder.join(name)
     }
 
     pub(crate) fn map(&self, name: &str) -> Result<MapData, Error> {
@@ -208,6 +251,14 @@ impl SwitchProgram {
     /// If it is not pinned any more.
     pub fn program(&self) -> Result<SchedClassifier, Error> {
         self.pins.program("port")
+    }
+
+    /// Pins again what somebody has removed, and says how much that was.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn mend(&mut self) -> Result<usize, Error> {
+        self.pins.mend()
     }
 
     /// From now on packets that come at this interface with this tag as the outermost one leave by that port.

@@ -119,8 +119,19 @@ pub struct ShareShape<'a> {
     tenant: Option<&'a str>,
     class: &'static str,
     members: Vec<&'a str>,
+    /// Of bandwidth: `pair` (its members are sender and receiver) or `hose`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    between: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    objective: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deadline_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     min_bps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_bps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weight: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     within_ns: Option<u64>,
     decision: &'static str,
@@ -165,6 +176,8 @@ impl<'a> ShareShape<'a> {
         let contract = decided.contract;
         let request = share_request(contract);
         let members = contract.hosts();
+        let bandwidth = if let AnyContract::Bandwidth(bandwidth) = contract { Some(bandwidth) } else { None };
+        let objective = if let AnyContract::Objective(objective) = contract { Some(objective) } else { None };
         let admitted = decided.decision.as_ref().ok().and_then(Option::as_ref);
         let refused = decided.decision.as_ref().err();
         Self {
@@ -176,6 +189,14 @@ impl<'a> ShareShape<'a> {
             tenant: contract.tenant(),
             class: contract.kind().class().name(),
             members: members.iter().map(|&host| network.node(host).name.as_str()).collect(),
+            between: bandwidth.map(|bandwidth| match bandwidth.between {
+                Between::Pair(..) => "pair",
+                Between::Hose(_) => "hose",
+            }),
+            objective: objective.map(|objective| objective.objective.name()),
+            deadline_ns: objective.and_then(|objective| objective.deadline).map(|deadline| deadline.as_nanos()),
+            max_bps: bandwidth.and_then(|bandwidth| bandwidth.max).map(|max| max.bits_per_second()),
+            weight: bandwidth.and_then(|bandwidth| bandwidth.weight).map(|weight| weight.get()),
             min_bps: request.as_ref().map(|request| request.min.bits_per_second()),
             within_ns: request.and_then(|request| request.within).map(|within| within.as_nanos()),
             decision: if refused.is_some() { "refused" } else { "admitted" },

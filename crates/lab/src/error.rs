@@ -55,6 +55,8 @@ pub enum LabError {
     },
     /// Linux cannot have such a switch or host.
     Plan(PlanError),
+    /// An interface of a switch is not as its plan needs it.
+    Switch(LinuxSwitchError),
     /// Namespaces, links or queues.
     Net(NetError),
     /// eBPF programs and their maps.
@@ -125,6 +127,7 @@ impl fmt::Display for LabError {
             Self::Plan(error) => error.fmt(f),
             Self::Net(error) => error.fmt(f),
             Self::Program(error) => error.fmt(f),
+            Self::Switch(error) => error.fmt(f),
             Self::Io { what, error } => write!(f, "{what}: {error}"),
             Self::State { file, why } => {
                 write!(f, "{} cannot be read: {why}; `wayleave lab down` removes the lab all the same", file.display())
@@ -166,6 +169,7 @@ impl From<LinuxSwitchError> for LabError {
         match error {
             LinuxSwitchError::Net(error) => Self::Net(error),
             LinuxSwitchError::Program(error) => Self::Program(error),
+            error @ LinuxSwitchError::Mtu { .. } => Self::Switch(error),
         }
     }
 }

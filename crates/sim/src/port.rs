@@ -8,7 +8,10 @@ use std::num::NonZeroU32;
 use wayleave_roles::ClassHop;
 use wayleave_units::{Bytes, Rate};
 
-use crate::packet::{Arena, NO_PACKET, Packet, PacketId};
+use crate::packet::{Arena, NO_PACKET, PacketId};
+
+mod remaining;
+pub(crate) use remaining::Remaining;
 
 /// The most queues of a port.
 pub(crate) const MAX_QUEUES: usize = wayleave_topology::MAX_QUEUES;
@@ -34,7 +37,7 @@ pub(crate) enum Order {
     /// Deficit round robin, below some queues by strict priority if there are any.
     Deficit(Box<Deficit>),
     /// One queue, whose packets are chosen by what their flows have left.
-    SmallestRemaining,
+    SmallestRemaining(Box<Remaining>),
 }
 
 /// Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): the queue whose turn it is, and what each may send. Queues
@@ -232,7 +235,7 @@ impl QueuedPort {
     }
 
     pub(crate) fn is_by_remaining(&self) -> bool {
-        matches!(self.order, Order::SmallestRemaining)
+        matches!(self.order, Order::SmallestRemaining(_))
     }
 
     /// Notes what is being sent.
@@ -256,7 +259,7 @@ impl QueuedPort {
     pub(crate) fn class(&self, queue: u8) -> Option<ClassHop> {
         match &self.order {
             Order::Deficit(deficit) => deficit.class(queue, &self.queues[..usize::from(self.count)]),
-            Order::Strict | Order::SmallestRemaining => None,
+            Order::Strict | Order::SmallestRemaining(_) => None,
         }
     }
 
@@ -269,7 +272,9 @@ impl QueuedPort {
     #[inline]
     pub(crate) fn push(&mut self, queue: u8, id: PacketId, bytes: u32, arena: &mut Arena) {
         let list = &mut self.queues[usize::from(queue)];
-        if list.head == NO_PACKET {
+        if let Order::SmallestRemaining(waiting) = &mut self.order {
+            waiting.push(id, arena.get(id));
+        } else if list.head == NO_PACKET {
             list.head = id;
         } else {
             arena.get_mut(list.tail).next = id;
@@ -281,7 +286,7 @@ impl QueuedPort {
 
     /// Takes the packet that is next, with its queue.
     #[inline]
-    pub(crate) fn pop(&mut self, arena: &mut Arena) -> Option<(u8, PacketId)> {
+    pub(crate) fn pop(&mut self, arena: &Arena) -> Option<(u8, PacketId)> {
         if self.waiting == 0 {
             return None;
         }
@@ -291,7 +296,12 @@ impl QueuedPort {
                 0 => deficit.choose(&self.queues[..usize::from(self.count)], arena),
                 strict => strict.trailing_zeros() as u8,
             },
-            Order::SmallestRemaining => return self.pop_most_urgent(arena).map(|id| (0, id)),
+            Order::SmallestRemaining(waiting) => {
+                let id = waiting.pop()?;
+                self.queues[0].bytes -= arena.get(id).size;
+                self.waiting = u8::from(!waiting.is_empty());
+                return Some((0, id));
+            }
         };
         let list = &mut self.queues[usize::from(queue)];
         let id = list.head;
@@ -304,61 +314,19 @@ impl QueuedPort {
         Some((queue, id))
     }
 
-    /// The earliest packet of the flow with the least left: a flow is not reordered (pFabric, section 4.2).
-    fn pop_most_urgent(&mut self, arena: &mut Arena) -> Option<PacketId> {
-        let urgent = self.extreme(arena, |candidate, best| candidate < best)?;
-        let flow = arena.get(urgent).flow;
-        let mut id = self.queues[0].head;
-        while arena.get(id).flow != flow {
-            id = arena.get(id).next;
+    /// By remaining size: takes the packet whose flow has the most left, if that is more than `urgency` and no less than `bytes`
+    /// become free; it makes room for another.
+    pub(crate) fn make_room(&mut self, urgency: u32, bytes: u32, arena: &Arena) -> Option<PacketId> {
+        let Order::SmallestRemaining(waiting) = &mut self.order else { return None };
+        let (worst, id) = waiting.least_urgent()?;
+        let freed = arena.get(id).size;
+        if worst <= urgency || freed < bytes {
+            return None;
         }
-        self.remove(id, arena);
+        waiting.pop_least_urgent();
+        self.queues[0].bytes -= freed;
+        self.waiting = u8::from(!waiting.is_empty());
         Some(id)
-    }
-
-    /// pFabric: the packet whose flow has the most left, if that is more than `urgency`; it makes room for another.
-    pub(crate) fn least_urgent(&self, urgency: u32, arena: &Arena) -> Option<PacketId> {
-        let worst = self.extreme(arena, |candidate, best| candidate >= best)?;
-        Some(worst).filter(|&id| arena.get(id).urgency() > urgency)
-    }
-
-    /// Takes a packet out of the first queue, wherever it stands there.
-    pub(crate) fn remove(&mut self, id: PacketId, arena: &mut Arena) {
-        let list = &mut self.queues[0];
-        let (mut previous, mut at) = (NO_PACKET, list.head);
-        while at != id && at != NO_PACKET {
-            (previous, at) = (at, arena.get(at).next);
-        }
-        if at == NO_PACKET {
-            return;
-        }
-        let Packet { next, size, .. } = *arena.get(id);
-        if previous == NO_PACKET {
-            list.head = next;
-        } else {
-            arena.get_mut(previous).next = next;
-        }
-        if list.tail == id {
-            list.tail = previous;
-        }
-        list.bytes -= size;
-        if list.head == NO_PACKET {
-            self.waiting &= !1;
-        }
-    }
-
-    fn extreme(&self, arena: &Arena, is_better: impl Fn(u32, u32) -> bool) -> Option<PacketId> {
-        let mut best: Option<(u32, PacketId)> = None;
-        let mut id = self.queues[0].head;
-        while id != NO_PACKET {
-            let packet = arena.get(id);
-            let urgency = packet.urgency();
-            if best.is_none_or(|(known, _)| is_better(urgency, known)) {
-                best = Some((urgency, id));
-            }
-            id = packet.next;
-        }
-        best.map(|(_, id)| id)
     }
 }
 

@@ -144,7 +144,7 @@ impl<'a> PortsBuilder<'a> {
             Discipline::Fifo | Discipline::StrictPriority => Order::Strict,
             Discipline::DeficitRoundRobin { weights } => deficit(0, weights),
             Discipline::StrictOverWeighted { strict, weights } => deficit(*strict, weights),
-            Discipline::SmallestRemainingFirst => Order::SmallestRemaining,
+            Discipline::SmallestRemainingFirst => Order::SmallestRemaining(Box::default()),
         };
         let pool = match behaviour.buffering {
             Buffering::Shared { total, alpha } => Some(self.pool(link.from, total, alpha)),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use wayleave_recheck::{
     Checked, Claim as Asked, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, QueueFinding, Watcher,
-    check_watched,
+    check_shares, check_watched,
 };
 use wayleave_scenarios::Order;
 use wayleave_topology::{LinkId, Network, NodeKind, Route};
@@ -30,6 +30,8 @@ pub struct Derivation {
     pub queues: usize,
     /// Flows with a valid route: one for each route of a contract.
     pub flows: usize,
+    /// Minima and weights.
+    pub shares: usize,
     /// Moves of flows, each checked with the packets that were still on the way.
     pub moves: usize,
     /// What was derived for every queue that holds flows: its delay and its backlog, rounded up; `None` is without bound.
@@ -66,7 +68,8 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
     for (_, place) in reservations.places() {
         check_contract(statement, place.admitted, &mut discrepancies);
     }
-    let report = check_watched(&flows.asked(statement, said_of_queues(statement)), progress);
+    let asked = flows.asked(statement, said_of_queues(statement));
+    let report = check_watched(&asked, progress);
     check_counts(statement, &report, &mut discrepancies);
     // What is overbooked at the end is said once.
     let ports: Vec<_> = report.violations.iter().filter_map(port).collect();
@@ -76,11 +79,14 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
         .filter(|one| !ports.contains(&port(&one.violation).unwrap_or_default()));
     discrepancies.extend(overbooked.map(Discrepancy::Overbooked));
     discrepancies.extend(report.violations.iter().cloned().map(Discrepancy::Unsound));
+    let broken = statement.network.classes().map(|classes| check_shares(&asked, classes, &statement.shares));
+    discrepancies.extend(broken.into_iter().flatten().map(Discrepancy::Share));
     Ok(Derivation {
         claim: claim(statement, &reservations, &flows, &report),
         discrepancies,
         queues: report.queues.len(),
         flows: report.flows.len(),
+        shares: statement.shares.len(),
         moves,
         figures: report.queues.iter().map(figure).collect(),
     })

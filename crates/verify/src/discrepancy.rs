@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use wayleave_recheck::{Overbooked, Violation};
+use wayleave_recheck::{BrokenShare, Overbooked, Violation};
 use wayleave_units::{Bytes, Time};
 
 use crate::statement::Bucket;
@@ -12,6 +12,8 @@ use crate::statement::Bucket;
 pub enum Discrepancy {
     /// A bound, a deadline, a budget, a buffer or a rate does not hold, or what was said of a queue is not what is derived.
     Unsound(Violation),
+    /// A class of a link was promised more than it can be, or the route of a minimum is none.
+    Share(BrokenShare),
     /// Less was reserved than the contract's traffic can be on the wire.
     Reserved {
         /// Whose.
@@ -103,6 +105,7 @@ impl fmt::Display for Discrepancy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsound(violation) => violation.fmt(f),
+            Self::Share(broken) => broken.fmt(f),
             Self::Reserved { name, stated, derived } => {
                 let (rate, burst) = (derived.rate, derived.burst);
                 let said = (stated.rate, stated.burst);

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use wayleave_recheck::PromisedShare;
 use wayleave_scenarios::Order;
 use wayleave_topology::{LinkId, Network, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -21,6 +22,8 @@ pub struct Statement {
     pub queues: Vec<StatedQueue>,
     /// What happened, in its order.
     pub history: Vec<Happening>,
+    /// What classes below the latency queues have been promised, in the end.
+    pub shares: Vec<PromisedShare>,
     /// Whether later decisions wait for the packets of flows that were moved.
     pub patience: Patience,
     /// What was found to be wrong while the statement was read.

@@ -85,8 +85,8 @@ pub use session::{Session, Verdict};
 pub use sim::{Batch, Choice, Planned, Sweep, SweepOptions, Threads, simulate, sweep};
 pub use tune::{Ceiling, Mix, TuneOptions, Tuned, tune};
 pub use verify::{
-    Derived, History, Kinds, KindsNoticed, Noticed, PlanFile, Promises, Verified, VerifiedKinds, VerifyOptions,
-    of_session, read_plan, verify, verify_kinds, verify_watched,
+    Derived, History, Kinds, KindsNoticed, Noticed, PlanFile, Promises, StatedKinds, StatedPlan, Verified,
+    VerifiedKinds, VerifyOptions, of_session, read_plan, verify, verify_kinds, verify_watched,
 };
 
 // Types of other crates that options are made of.

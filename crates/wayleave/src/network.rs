@@ -135,13 +135,7 @@ impl Network {
     /// # Errors
     /// If a switch has too few queues.
     pub fn with_classes(&self) -> Result<Self, Error> {
-        if self.graph.classes().is_some() {
-            return Ok(self.clone());
-        }
-        let divided = (*self.graph).clone().with_classes(Classes::default());
-        let graph =
-            divided.map_err(|error| Error::Usage(format!("contracts of several kinds need classes: {error}")))?;
-        Ok(Self { name: self.name.clone(), graph: Arc::new(graph) })
+        Ok(Self { name: self.name.clone(), graph: divided(&self.graph)? })
     }
 
     /// The same network with other buffers at the ports of switches or of hosts.
@@ -195,4 +189,13 @@ fn with_buffers(
             port.queues.iter_mut().for_each(|queue| queue.buffer = buffer);
         }
     })
+}
+
+/// A network with its queues divided among the usual classes, unless they are divided already.
+pub(crate) fn divided(graph: &Arc<wayleave_topology::Network>) -> Result<Arc<wayleave_topology::Network>, Error> {
+    if graph.classes().is_some() {
+        return Ok(graph.clone());
+    }
+    let divided = (**graph).clone().with_classes(Classes::default());
+    divided.map(Arc::new).map_err(|error| Error::Usage(format!("contracts of several kinds need classes: {error}")))
 }

@@ -206,6 +206,41 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
         ("ip", "link set dev up2 mtu 1280", "the MTU of up2 was 1280 B"),
         ("tc", "qdisc del dev wl-shape root", "the queues of wl-shape or wl-split were others"),
         ("tc", "qdisc del dev wl-hold clsact", "the program of wl-hold was gone"),
+        ("tc", "class change dev up1 parent 2: classid 2:2 htb rate 1mbit", "the queues of up1 were others"),
+        (
+            "tc",
+            "class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb prio 7",
+            "the queues of up1 were others",
+        ),
+        (
+            "tc",
+            "class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 9000 prio 0",
+            "the queues of up1 were others",
+        ),
+        ("tc", "qdisc change dev up1 parent 2:1 handle 11: bfifo limit 3000", "the queues of up1 were others"),
+        ("tc", "qdisc replace dev up1 parent 2:1 handle 21: pfifo limit 97000", "the queues of up1 were others"),
+        (
+            "tc",
+            "qdisc change dev up1 root handle 1: tbf rate 100mbit burst 100000 limit 10000000 mpu 84 overhead 28",
+            "the queues of up1 were others",
+        ),
+        ("ip", "link set dev up1 mtu 9000", "the MTU of up1 was 9000 B"),
+        ("ethtool", "-K up1 gro on", "up1 merged packets"),
+        ("tc", "class change dev wl-shape parent 1: classid 1:1 htb rate 1gbit", "the classes of 1 rules were others"),
+        ("tc", "class del dev wl-shape classid 1:1", "the classes of 1 rules were others"),
+        (
+            "tc",
+            "qdisc add dev wl-shape parent 1:1 handle 5: pfifo limit 2",
+            "the queues of wl-shape or wl-split were others",
+        ),
+        (
+            "tc",
+            "qdisc replace dev wl-split root tbf rate 1mbit burst 2000 limit 5000",
+            "the queues of wl-shape or wl-split were others",
+        ),
+        ("ip", "link set dev wl-shape txqueuelen 10", "the queues of wl-shape or wl-split were others"),
+        ("ip", "link set dev wl-shape down", "wl-shape was down, or its MTU was another"),
+        ("ip", "link set dev wl-split mtu 1500", "wl-split was down, or its MTU was another"),
         ("ip", "link del wl-hold", "wl-shape, wl-split or wl-hold was gone"),
     ] {
         tool(tool_name, arguments);
@@ -215,6 +250,110 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
     // The rule is again where packets wait: its class is there, and the contract sends.
     let classes = std::process::Command::new("tc").args(["class", "show", "dev", "wl-shape"]).output().unwrap();
     assert!(String::from_utf8_lossy(&classes.stdout).contains("class htb 1:1 "), "{classes:?}");
+    assert!(node.in_force(1).is_some());
+}
+
+/// Changes the maps of a program as somebody else would: by their pins.
+mod by_hand {
+    use std::path::Path;
+
+    use aya::Pod;
+    use aya::maps::{Array, HashMap, Map, MapData};
+
+    pub(super) fn hash<K: Pod, V: Pod>(pins: &Path, name: &str) -> HashMap<MapData, K, V> {
+        HashMap::try_from(Map::HashMap(MapData::from_pin(pins.join(name)).unwrap())).unwrap()
+    }
+
+    /// Changes a byte of the first entry.
+    pub(super) fn change<K: Pod, const N: usize>(pins: &Path, name: &str, at: usize) {
+        let mut map = hash::<K, [u8; N]>(pins, name);
+        let (key, mut value) = map.iter().next().unwrap().unwrap();
+        value[at] ^= 1;
+        map.insert(key, value, 0).unwrap();
+    }
+
+    pub(super) fn remove<K: Pod, const N: usize>(pins: &Path, name: &str) {
+        let mut map = hash::<K, [u8; N]>(pins, name);
+        let key = map.keys().next().unwrap().unwrap();
+        map.remove(&key).unwrap();
+    }
+
+    pub(super) fn change_array<const N: usize>(pins: &Path, name: &str, at: usize) {
+        let mut map = Array::<_, [u8; N]>::try_from(Map::Array(MapData::from_pin(pins.join(name)).unwrap())).unwrap();
+        let mut value = map.get(&0, 0).unwrap();
+        value[at] ^= 1;
+        map.set(0, value, 0).unwrap();
+    }
+}
+
+#[test]
+fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
+    let Some(apart) = apart("maps") else { return };
+    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
+    node.host().plane_mut().host_mut().hold(Time::from_millis(100)).unwrap();
+    node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
+    assert_eq!(node.host().repair(), Vec::<String>::new(), "nothing was changed");
+    let pins = &node.pins.join(wayleave_dataplane::programs::version());
+    let changes: [(&str, &dyn Fn(), &str); 12] = [
+        ("the rate of a rule", &|| by_hand::change_array::<240>(pins, "rules", 25), "1 rules were others"),
+        ("the bound of a rule", &|| by_hand::change_array::<240>(pins, "rules", 49), "1 rules were others"),
+        (
+            "a class",
+            &|| by_hand::change::<[u8; 24], 64>(pins, "classes", 8),
+            "1 entries of the map classes were others",
+        ),
+        ("no class", &|| by_hand::remove::<[u8; 24], 64>(pins, "classes"), "1 entries of the map classes were others"),
+        (
+            "an address",
+            &|| by_hand::change::<u32, 44>(pins, "endpoints", 5),
+            "1 entries of the map endpoints were others",
+        ),
+        (
+            "no endpoint",
+            &|| by_hand::remove::<u32, 44>(pins, "endpoints"),
+            "1 entries of the map endpoints were others",
+        ),
+        ("an interface", &|| by_hand::change::<[u8; 8], 8>(pins, "local", 0), "1 entries of the map local were others"),
+        (
+            "a way",
+            &|| by_hand::change::<[u8; 8], 164>(pins, "best_effort", 4),
+            "1 entries of the map best_effort were others",
+        ),
+        (
+            "no way",
+            &|| by_hand::remove::<[u8; 8], 164>(pins, "best_effort"),
+            "1 entries of the map best_effort were others",
+        ),
+        ("a group", &|| by_hand::change::<u32, 528>(pins, "groups", 16), "1 entries of the map groups were others"),
+        ("a setting", &|| by_hand::change_array::<32>(pins, "settings", 20), "the settings were others"),
+        (
+            "an endpoint that is none",
+            &|| by_hand::hash::<[u8; 8], [u8; 8]>(pins, "local").insert([2; 8], [0_u8; 8], 0).unwrap(),
+            "1 entries of the map local were others",
+        ),
+    ];
+    for (what, change, told) in changes {
+        change();
+        assert_eq!(node.host().repair(), [told], "{what}");
+        assert_eq!(node.host().repair(), Vec::<String>::new(), "it is repaired: {what}");
+    }
+    assert!(node.in_force(1).is_some());
+}
+
+#[test]
+fn pins_that_somebody_removes_are_made_again_and_still_have_one_owner() {
+    let Some(apart) = apart("pins") else { return };
+    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
+    node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
+    std::fs::remove_dir_all(&node.pins).unwrap();
+    let repaired = node.host().repair();
+    assert!(matches!(repaired.as_slice(), [one] if one.ends_with(" pins were gone")), "{repaired:?}");
+    assert_eq!(node.host().repair(), Vec::<String>::new());
+    let refused = Host::open(&node.pins, &Settings::default()).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("another process"), "{refused}");
+    // The next agent finds what is in force.
+    let mut node = node.restarted(Time::from_nanos(2));
+    assert_eq!(node.installed(NOW).unwrap(), [(1, 1)]);
     assert!(node.in_force(1).is_some());
 }
 
@@ -229,6 +368,52 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
     tool("tc", "qdisc del dev up1 root");
     assert_eq!(node.switch.repair(), ["the program of up0 was gone", "the queues of up1 were others"]);
     assert_eq!(node.switch.repair(), Vec::<String>::new());
+    let pins = node.pins.join(wayleave_dataplane::programs::version());
+    let changes: [(&str, &dyn Fn(), &str); 8] = [
+        ("an MTU", &|| tool("ip", "link set dev up0 mtu 1400"), "the MTU of up0 was 1400 B"),
+        ("merging", &|| tool("ethtool", "-K up1 gro on"), "up1 merged packets"),
+        (
+            "a weight",
+            &|| {
+                tool(
+                    "tc",
+                    "class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 9000 prio 0",
+                )
+            },
+            "the queues of up1 were others",
+        ),
+        (
+            "a priority",
+            &|| {
+                tool(
+                    "tc",
+                    "class change dev up0 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 1600 prio 3",
+                )
+            },
+            "the queues of up0 were others",
+        ),
+        ("a default", &|| tool("tc", "qdisc del dev up0 parent 2:1"), "the queues of up0 were others"),
+        ("a line", &|| by_hand::change::<[u8; 8], 8>(&pins, "tags", 0), "1 lines of the table were gone"),
+        ("no line", &|| by_hand::remove::<[u8; 8], 8>(&pins, "tags"), "1 lines of the table were gone"),
+        (
+            "a foreign line",
+            &|| {
+                let mut key = [0_u8; 8];
+                key[..4].copy_from_slice(&UPLINK.to_ne_bytes());
+                key[4..6].copy_from_slice(&4000_u16.to_ne_bytes());
+                by_hand::hash::<[u8; 8], [u8; 8]>(&pins, "tags").insert(key, [0_u8; 8], 0).unwrap();
+            },
+            "1 lines of the table were of somebody else",
+        ),
+    ];
+    for (what, change, told) in changes {
+        change();
+        assert_eq!(node.switch.repair(), [told], "{what}");
+        assert_eq!(node.switch.repair(), Vec::<String>::new(), "it is repaired: {what}");
+    }
+    std::fs::remove_dir_all(&pins).unwrap();
+    let repaired = node.switch.repair();
+    assert!(matches!(repaired.as_slice(), [one] if one.ends_with(" pins were gone")), "{repaired:?}");
     // Also by an agent that was started since.
     let mut node = node.restart();
     tool("tc", "qdisc del dev up0 root");

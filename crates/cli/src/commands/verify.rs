@@ -6,11 +6,12 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use wayleave::{
     Asked, Cancel, ClassFault, Contracts, Error, History, Kinds, KindsNoticed, Network, Noticed, PlanFile, Promises,
-    Released, Session, Sink, Verified, VerifyOptions, decide, read_plan, verify_kinds, verify_watched,
+    Released, Session, Sink, StatedPlan, Verified, VerifyOptions, decide, read_plan, verify_kinds, verify_watched,
 };
 use wayleave_explain::human::count;
 use wayleave_explain::{Decided, DecidedShare};
 use wayleave_formats::Source;
+use wayleave_ledger::Model;
 use wayleave_scenarios::Tenants;
 use wayleave_verify::{Attack, Effort, Fault};
 
@@ -173,7 +174,28 @@ struct Read {
     topology: String,
     promises: Promises,
     /// Everybody, if there are contracts of other kinds than latency.
-    tenants: Option<Tenants>,
+    others: Others,
+}
+
+/// Tenants with minima, objectives and best effort.
+enum Others {
+    /// There are none.
+    None,
+    /// They were admitted.
+    Admitted(Box<Tenants>),
+    /// A plan says who they are.
+    Planned(Box<StatedPlan>, Model),
+}
+
+impl Others {
+    /// Everybody, beside latency contracts as they were derived.
+    fn tenants(self, verified: &Verified) -> Result<Option<Tenants>, Error> {
+        match self {
+            Self::None => Ok(None),
+            Self::Admitted(tenants) => Ok(Some(*tenants)),
+            Self::Planned(planned, model) => planned.tenants(&verified.claim, &model),
+        }
+    }
 }
 
 /// Hears of every decision.
@@ -203,11 +225,11 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let inputs = args.files.iter().chain(&args.plan).chain([&args.session.network.topology]);
     check_stdin(inputs.map(String::as_str))?;
     let cancel = interrupt::listen()?;
-    let Read { topology, promises, tenants } = args.promises(&mut Progress::new(args.progress), &cancel)?;
+    let Read { topology, promises, others } = args.promises(&mut Progress::new(args.progress), &cancel)?;
     let class_fault = args.fault.and_then(FaultName::classes);
-    if class_fault.is_some() && tenants.is_none() {
-        let why =
-            "--break of a class is for files with minima, objectives or best effort, which -f has none of".to_owned();
+    if class_fault.is_some() && matches!(others, Others::None) {
+        let why = "--break of a class is for files with minima, objectives or best effort, of which there are none"
+            .to_owned();
         return Err(Failure::from(Error::Usage(why)));
     }
     let options = VerifyOptions {
@@ -220,9 +242,15 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let mut verified = verify_watched(&promises, &options, &mut Progress::new(args.progress), &cancel)?;
     // A fault of latency contracts, an attack and a contract that are named are about those alone.
     let is_about_one = options.fault.is_some() || options.replay.is_some() || options.flow.is_some();
-    if let Some(tenants) = tenants.filter(|_| !is_about_one && !cancel.is_cancelled()) {
+    let others = if is_about_one || cancel.is_cancelled() { Others::None } else { others };
+    if let Some(tenants) = others.tenants(&verified)? {
         let verify = || verify_kinds(&tenants, &options.effort, class_fault);
-        verified.kinds = Some(waiting(args.progress, "minima and objectives", verify)?);
+        match waiting(args.progress, "minima and objectives", verify) {
+            Ok(kinds) => verified.kinds = Some(kinds),
+            // More was promised than links carry: nobody can send that.
+            Err(error) if !verified.is_sound() => eprintln!("minima and objectives were not sent: {error}"),
+            Err(error) => return Err(error.into()),
+        }
     }
     let mut out = out();
     match args.output {
@@ -244,8 +272,11 @@ impl VerifyArgs {
             let contracts = (!self.files.is_empty()).then(|| self.contracts(&network)).transpose()?;
             let (model, contracts) = (&self.session.model.model()?, contracts.as_ref());
             let plan = PlanFile { source: &source, network: &network.graph, model, contracts };
-            let promises = waiting(self.progress, &reading, || read_plan(&plan))?;
-            return Ok(Read { topology: network.name.clone(), promises, tenants: None });
+            let planned = waiting(self.progress, &reading, || read_plan(&plan))?;
+            let promises = planned.promises.clone();
+            let others = planned.kinds.is_some();
+            let others = if others { Others::Planned(Box::new(planned), *model) } else { Others::None };
+            return Ok(Read { topology: network.name.clone(), promises, others });
         }
         self.session.check_options()?;
         let network = self.session.network.read()?;
@@ -258,12 +289,12 @@ impl VerifyArgs {
             let total = count(contracts.all().count(), "contract");
             eprintln!("{} of {total} refused: nothing was promised to them", outcome.summary.refused);
         }
-        let tenants = all.kinds.tenants(&session)?;
-        Ok(Read { topology: network.name, promises: all.history.promises(&session), tenants })
+        let others = all.kinds.tenants(&session)?.map_or(Others::None, |tenants| Others::Admitted(Box::new(tenants)));
+        Ok(Read { topology: network.name, promises: all.history.promises(&session), others })
     }
 
     fn contracts(&self, network: &Network) -> Result<Contracts, Failure> {
-        Ok(waiting(self.progress, "reading contracts", || Contracts::read(&self.files, network))?)
+        Ok(waiting(self.progress, "reading contracts", || Contracts::read_all_kinds(&self.files, network))?)
     }
 
     fn effort(&self) -> Effort {

@@ -8,7 +8,6 @@ use wayleave_wire::Mac;
 use super::Host;
 use crate::error::Error;
 use crate::layout::{self, Class, MOST_MASKS, MOST_SAME};
-use crate::programs;
 
 impl Host {
     /// The classes of a contract.
@@ -69,7 +68,7 @@ impl Host {
                 Class::Short(key) => self.classes.remove(key),
                 Class::Long(key) => self.classes6.remove(key),
             };
-            programs::is_there(removed).map_err(failed)?;
+            removed.map_err(failed)?;
             self.known.remove(&class);
         } else {
             self.settle()?;
@@ -77,8 +76,8 @@ impl Host {
             self.is_stale = self.known.contains_key(&class);
             let value = layout::contracts(&contracts);
             let written = match &class {
-                Class::Short(key) => self.classes.insert(key, value, 0),
-                Class::Long(key) => self.classes6.insert(key, value, 0),
+                Class::Short(key) => self.classes.insert(*key, value),
+                Class::Long(key) => self.classes6.insert(*key, value),
             };
             written.map_err(failed)?;
             self.known.insert(class, contracts);
@@ -98,7 +97,7 @@ impl Host {
     fn write_masks(&mut self, classes: &[Class]) -> Result<(), Error> {
         let endpoints: BTreeSet<u32> = classes.iter().map(Class::ifindex).collect();
         for ifindex in endpoints {
-            if let Some((mac, vlan)) = self.endpoint_at(ifindex)? {
+            if let Some((mac, vlan)) = self.endpoint_at(ifindex) {
                 self.write_endpoint(ifindex, mac, vlan)?;
             }
         }
@@ -109,12 +108,12 @@ impl Host {
     pub(super) fn write_endpoint(&mut self, ifindex: u32, mac: Mac, vlan: u16) -> Result<(), Error> {
         let failed = |error| Error::failed("writing an endpoint", error);
         let after = layout::endpoint(mac, vlan, &self.masks(ifindex));
-        let before = programs::is_there(self.endpoints.get(&ifindex, 0)).map_err(failed)?;
+        let before = self.endpoints.get(&ifindex).copied();
         if before == Some(after) {
             return Ok(());
         }
         self.settle()?;
         self.is_stale = before.is_some();
-        self.endpoints.insert(ifindex, after, 0).map_err(failed)
+        self.endpoints.insert(ifindex, after).map_err(failed)
     }
 }

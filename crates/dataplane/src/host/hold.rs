@@ -24,7 +24,10 @@ use wayleave_wire::paced;
 use super::waiting::{Holder, Shape};
 use super::{Host, HostProgram};
 use crate::error::Error;
-use crate::net::{Attached, Batch, HtbClass, HtbClasses, Namespace, NetError, attach_egress, disable_ipv6, output};
+use crate::net::{
+    Attached, Batch, Given, HtbClass, HtbClasses, Interface, Namespace, NetError, attach_egress, disable_ipv6,
+    interfaces, is_about,
+};
 
 /// The interface below, its unused peer, and the two above.
 const LOWER: &str = "wl-hold";
@@ -35,6 +38,7 @@ const SPLITTER: &str = "wl-split";
 const HANDLE: u16 = 1;
 /// The class of packets whose class is missing: slow, so that they do not come back to the program all the time.
 const LOST: u16 = 0xffff;
+const OF_NOBODY: Shape = Shape { rate: 1_000, burst: 1_600, overhead: 0 };
 /// Packets of a class that HTB may hold: more than the program lets wait.
 const LENGTH: u32 = 100_000;
 /// What the shortest frame takes of the wire, and about what a full one does: so much a class may send at its turn.
@@ -45,6 +49,11 @@ const FRAME: u32 = 9_216;
 /// Timers that fire late shall not cost rate: a class makes up for what it could not send in this time. As `LATENESS_PER_SECOND` of ports,
 /// but longer, since a packet that leaves a class too early does no harm here.
 const LATENESS: Time = Time::from_millis(1);
+/// No frame of an endpoint is larger than this, and super-frames are cut by the sizes of their segments.
+const MTU: u32 = 65_535;
+/// Bytes a second: so fast that nothing waits.
+const SPLITTING_RATE: u64 = 50_000_000_000;
+
 fn failed(error: NetError) -> Error {
     Error::Failed { doing: "making the place where packets wait".to_owned(), why: error.to_string() }
 }
@@ -72,10 +81,13 @@ impl Host {
             remove_interfaces(&here)?;
             make_interfaces(&here).map_err(failed)?;
         }
+        enable(&here).map_err(failed)?;
         let mut batch = Batch::tc();
         batch.extend(attach_egress(LOWER, &self.pinned(HostProgram::Held)));
         batch.line(splitting());
         if !has_root(&here)? {
+            // HTB with the same handle cannot be changed, so what is there gives way to something else first.
+            batch.line(format_args!("qdisc replace dev {SHAPER} root pfifo"));
             batch.line(format_args!("qdisc replace dev {SHAPER} root handle {HANDLE}: htb default {LOST:x}"));
         }
         batch.run(&here).map_err(failed)?;
@@ -83,7 +95,7 @@ impl Host {
             return Err(Error::Refused(format!("{SHAPER} and {SPLITTER} have gone again")));
         };
         let mut kernel = HtbClasses::open().map_err(refused)?;
-        kernel.set(ifindex, &class(LOST, Shape { rate: 1_000, burst: 1_600, overhead: 0 })).map_err(refused)?;
+        kernel.set(ifindex, &class(LOST, OF_NOBODY)).map_err(refused)?;
         self.holder = Some(Holder { kernel, ifindex, splitter, longest, classes: BTreeMap::new() });
         self.write_settings()
     }
@@ -94,13 +106,32 @@ impl Host {
         if index(SHAPER) != Some(holder.ifindex) || index(SPLITTER) != Some(holder.splitter) || index(LOWER).is_none() {
             return Some(format!("{SHAPER}, {SPLITTER} or {LOWER} was gone"));
         }
-        let is = |interface: &str, kind: &str| {
-            there.roots.get(interface).is_some_and(|(is, handle)| is == kind && *handle == format!("{HANDLE}:"))
-        };
-        if !is(SHAPER, "htb") || !is(SPLITTER, "tbf") {
+        let [shaper, splitter] = [SHAPER, SPLITTER].map(|name| there.interface(name));
+        if !shaper.is_some_and(is_shaper) || !splitter.is_some_and(is_splitter) {
             return Some(format!("the queues of {SHAPER} or {SPLITTER} were others"));
         }
+        let is_usable = |name: &&str| there.interface(name).is_some_and(|one| one.is_up && one.mtu == u64::from(MTU));
+        if let Some(name) = [LOWER, PEER, SHAPER, SPLITTER].iter().find(|name| !is_usable(name)) {
+            return Some(format!("{name} was down, or its MTU was another"));
+        }
         None
+    }
+
+    /// The contracts whose classes are not as they were made; their rules have to be installed again.
+    pub fn lost_classes(&mut self, there: &Attached) -> Vec<u64> {
+        let (Some(holder), Some(found)) = (&mut self.holder, there.interface(SHAPER)) else { return Vec::new() };
+        let is_there = |slot: u32, shape: Shape| {
+            let minor = u16::try_from(slot + 1).unwrap_or(LOST);
+            let leaf = found.leaves.get(&(u32::from(HANDLE) << 16 | u32::from(minor)));
+            leaf.is_some_and(|leaf| leaf.is(&class(minor, shape)))
+        };
+        let before = holder.classes.len();
+        holder.classes.retain(|&slot, shape| is_there(slot, *shape));
+        if holder.classes.len() == before {
+            return Vec::new();
+        }
+        let lost = self.slots.iter().filter(|(_, (slot, _))| !holder.classes.contains_key(slot));
+        lost.map(|(&serial, _)| serial).collect()
     }
 
     /// The interface at whose egress what has waited goes on, where packets wait.
@@ -160,35 +191,62 @@ fn class(minor: u16, Shape { rate, burst, overhead }: Shape) -> HtbClass {
 }
 
 /// The line for `tc` that makes the splitter cut. A macvlan itself leaves super-frames to the interface below; TBF cuts what is longer than
-/// its bucket. With what the size table adds every super-frame is, and what comes of it is not. It is so fast that nothing waits.
+/// its bucket. With what the size table adds every super-frame is, and what comes of it is not.
 fn splitting() -> String {
     format!(
         "qdisc replace dev {SPLITTER} root handle 1: stab overhead {FRAME} linklayer ethernet tbf rate 400gbit burst {FRAME} limit 100m"
     )
 }
 
+/// Whether this is the interface with the classes of contracts.
+fn is_shaper(found: &Interface) -> bool {
+    let root = found.discipline(HANDLE).filter(|one| one.is_root());
+    let is_default = root.is_some_and(|one| matches!(one.given, Given::Htb { default } if default == u32::from(LOST)));
+    let handle = u32::from(HANDLE) << 16 | u32::from(LOST);
+    let has_lost = found.leaves.get(&handle).is_some_and(|leaf| leaf.is(&class(LOST, OF_NOBODY)));
+    let is_alone = found.disciplines.iter().all(|one| one.is_root() || one.kind == "clsact");
+    is_default && has_lost && is_alone && found.length == LENGTH
+}
+
+/// Whether this is the interface that cuts super-frames.
+fn is_splitter(found: &Interface) -> bool {
+    let root = found.discipline(1).filter(|one| one.is_root());
+    root.is_some_and(|one| {
+        let burst = u64::from(FRAME) * 1_000_000_000 / SPLITTING_RATE;
+        let is_fast =
+            matches!(&one.given, Given::Tbf(tbf) if tbf.rate == SPLITTING_RATE && is_about(tbf.burst_ns, burst));
+        one.table == i32::try_from(FRAME).ok() && is_fast
+    })
+}
+
 fn has_root(here: &Namespace) -> Result<bool, Error> {
-    let shown = output(here, "tc", &["qdisc", "show", "dev", SHAPER, "root"]).map_err(failed)?;
-    Ok(shown.contains(&format!("qdisc htb {HANDLE}:")))
+    let found = here.run(interfaces).map_err(failed)?.map_err(refused)?;
+    Ok(found.get(SHAPER).is_some_and(is_shaper))
 }
 
 fn make_interfaces(here: &Namespace) -> Result<(), NetError> {
     let mut batch = Batch::ip();
-    // No frame of an endpoint is larger than this, and super-frames are cut by the sizes of their segments.
-    batch.line(format_args!("link add {LOWER} mtu 65535 arp off type veth peer name {PEER} mtu 65535 arp off"));
-    batch.line(format_args!("link set dev {LOWER} up"));
+    batch.line(format_args!("link add {LOWER} mtu {MTU} arp off type veth peer name {PEER} mtu {MTU} arp off"));
     for above in [SHAPER, SPLITTER] {
         batch.line(format_args!(
-            "link add {above} link {LOWER} mtu 65535 txqueuelen {LENGTH} arp off type macvlan mode private"
+            "link add {above} link {LOWER} mtu {MTU} txqueuelen {LENGTH} arp off type macvlan mode private"
         ));
     }
     batch.run(here)?;
     for interface in [LOWER, PEER, SHAPER, SPLITTER] {
         disable_ipv6(here, interface)?;
     }
+    Ok(())
+}
+
+/// They take every frame.
+fn enable(here: &Namespace) -> Result<(), NetError> {
     let mut batch = Batch::ip();
-    for interface in [PEER, SHAPER, SPLITTER] {
-        batch.line(format_args!("link set dev {interface} up"));
+    for interface in [LOWER, PEER] {
+        batch.line(format_args!("link set dev {interface} mtu {MTU} up"));
+    }
+    for interface in [SHAPER, SPLITTER] {
+        batch.line(format_args!("link set dev {interface} mtu {MTU} txqueuelen {LENGTH} up"));
     }
     batch.run(here)
 }

@@ -10,6 +10,7 @@ use wayleave_units::Bytes;
 use super::Host;
 use crate::error::Error;
 use crate::layout::u64_at;
+use crate::programs;
 
 /// What a bucket has counted, and when it was filled last.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +31,7 @@ impl Host {
         let entries = fs::read_dir(&folder).map_err(|error| Error::at("reading", &folder, error))?;
         for name in entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned())) {
             sum += match name.as_str() {
-                "endpoint" | "uplink" | "held" => {
+                program if programs::PROGRAMS.contains(&program) => {
                     let program = self.pins.program(&name)?;
                     locked(program.fd().map_err(|error| Error::failed("reading a program", error))?.as_fd())?
                 }

@@ -19,6 +19,7 @@ mod classes;
 mod counters;
 mod hold;
 mod measured;
+mod mend;
 mod neighbours;
 mod open;
 mod reason;
@@ -38,6 +39,7 @@ use crate::error::Error;
 use crate::layout::{self, BUCKET, CONTRACTS, Class, ENDPOINT, MEASURED, ROUTES, RULE};
 use crate::programs::{self, Pins};
 use crate::sys;
+use crate::table::Table;
 
 pub use counters::{Contract, Counters, Measured, Waits};
 
@@ -98,21 +100,23 @@ pub struct Host {
     folder: PathBuf,
     pins: Pins,
     /// Held as long as this is.
-    _owner: File,
-    endpoints: HashMap<MapData, u32, [u8; ENDPOINT]>,
-    local: HashMap<MapData, [u8; layout::MAC], [u8; layout::TARGET]>,
-    groups: HashMap<MapData, u32, [u8; layout::GROUP]>,
+    owner: File,
+    endpoints: Table<u32, [u8; ENDPOINT]>,
+    local: Table<[u8; layout::MAC], [u8; layout::TARGET]>,
+    groups: Table<u32, [u8; layout::GROUP]>,
     strangers: HashMap<MapData, [u8; layout::STRANGER], u64>,
-    classes: HashMap<MapData, [u8; layout::CLASS], [u8; CONTRACTS]>,
-    classes6: HashMap<MapData, [u8; layout::CLASS6], [u8; CONTRACTS]>,
+    classes: Table<[u8; layout::CLASS], [u8; CONTRACTS]>,
+    classes6: Table<[u8; layout::CLASS6], [u8; CONTRACTS]>,
     rules: Array<MapData, [u8; RULE]>,
     buckets: Array<MapData, [u8; BUCKET]>,
-    best_effort: HashMap<MapData, [u8; layout::MAC], [u8; ROUTES]>,
+    best_effort: Table<[u8; layout::MAC], [u8; ROUTES]>,
     settings: Array<MapData, [u8; layout::SETTINGS]>,
     counters: PerCpuArray<MapData, [u64; Reason::ALL.len()]>,
     measured: HashMap<MapData, u64, [u8; MEASURED]>,
     /// Slot and version of every rule, by serial.
     slots: BTreeMap<u64, (u32, u64)>,
+    /// Every rule as it was written, by slot.
+    written: BTreeMap<u32, [u8; RULE]>,
     /// What `classes` and `classes6` hold.
     known: BTreeMap<Class, Vec<(u64, u32)>>,
     /// Whether an entry was removed, and programs may still read it.
@@ -186,23 +190,19 @@ impl Host {
         if mac.is_multicast() {
             return Err(Error::Refused(format!("{mac} is no address of one endpoint: it names a group")));
         }
-        let taken = programs::is_there(self.local.get(&layout::mac(mac), 0));
-        match taken.map_err(|error| Error::failed("looking for an endpoint", error))? {
-            Some(other) if layout::u32_at(&other, 0) != ifindex => {
-                let other = layout::u32_at(&other, 0);
-                return Err(Error::Refused(format!(
-                    "interface {other} has the address {mac} already: remove that endpoint, or declare another address"
-                )));
-            }
-            _ => {}
+        let taken = self.local.get(&layout::mac(mac)).map(|target| layout::u32_at(target, 0));
+        if let Some(other) = taken.filter(|&other| other != ifindex) {
+            return Err(Error::Refused(format!(
+                "interface {other} has the address {mac} already: remove that endpoint, or declare another address"
+            )));
         }
-        if self.mac_at(ifindex)?.is_some_and(|before| before != mac) {
+        if self.mac_at(ifindex).is_some_and(|before| before != mac) {
             self.remove_endpoint(ifindex)?;
         }
         self.settle()?;
         self.write_endpoint(ifindex, mac, vlan)?;
         let target = layout::target(ifindex, vlan);
-        self.local.insert(layout::mac(mac), target, 0).map_err(|error| Error::failed("adding an endpoint", error))
+        self.local.insert(layout::mac(mac), target).map_err(|error| Error::failed("adding an endpoint", error))
     }
 
     /// From now on nothing is sent of this endpoint and nothing delivered to it. Contracts of which it is a sender stay; that it is not
@@ -211,24 +211,17 @@ impl Host {
     /// # Errors
     /// If the kernel refuses.
     pub fn remove_endpoint(&mut self, ifindex: u32) -> Result<(), Error> {
-        let Some(mac) = self.mac_at(ifindex)? else { return Ok(()) };
+        let Some(mac) = self.mac_at(ifindex) else { return Ok(()) };
         let failed = |error| Error::failed("removing an endpoint", error);
         self.is_stale = true;
-        programs::is_there(self.endpoints.remove(&ifindex)).map_err(failed)?;
-        programs::is_there(self.local.remove(&layout::mac(mac))).map_err(failed)?;
+        self.endpoints.remove(&ifindex).map_err(failed)?;
+        self.local.remove(&layout::mac(mac)).map_err(failed)?;
         self.remove_group(ifindex)
     }
 
     /// Every endpoint: its interface and its address.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
-    pub fn endpoints(&self) -> Result<Vec<(u32, Mac)>, Error> {
-        let entries = self.endpoints.iter().map(|entry| {
-            let (ifindex, value) = entry.map_err(|error| Error::failed("reading the endpoints", error))?;
-            Ok((ifindex, layout::endpoint_mac(&value)))
-        });
-        entries.collect()
+    pub fn endpoints(&self) -> Vec<(u32, Mac)> {
+        self.endpoints.iter().map(|(&ifindex, value)| (ifindex, layout::endpoint_mac(value))).collect()
     }
 
     /// Removes all pins, also those of older versions. Programs that are attached run on until they are detached or their interface
@@ -240,15 +233,13 @@ impl Host {
         programs::remove(&self.folder)
     }
 
-    fn mac_at(&self, ifindex: u32) -> Result<Option<Mac>, Error> {
-        Ok(self.endpoint_at(ifindex)?.map(|(mac, _)| mac))
+    fn mac_at(&self, ifindex: u32) -> Option<Mac> {
+        self.endpoint_at(ifindex).map(|(mac, _)| mac)
     }
 
     /// The address of an endpoint, and its VLAN.
-    fn endpoint_at(&self, ifindex: u32) -> Result<Option<(Mac, u16)>, Error> {
-        let entry = programs::is_there(self.endpoints.get(&ifindex, 0));
-        let entry = entry.map_err(|error| Error::failed("looking for an endpoint", error))?;
-        Ok(entry.map(|value| (layout::endpoint_mac(&value), layout::endpoint_vlan(&value))))
+    fn endpoint_at(&self, ifindex: u32) -> Option<(Mac, u16)> {
+        self.endpoints.get(&ifindex).map(|value| (layout::endpoint_mac(value), layout::endpoint_vlan(value)))
     }
 
     /// Before an entry is added: no program reads a removed one any more.

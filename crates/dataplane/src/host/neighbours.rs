@@ -7,7 +7,6 @@ use wayleave_wire::Mac;
 use super::Host;
 use crate::error::Error;
 use crate::layout::{self, MOST_MEMBERS};
-use crate::programs;
 
 /// Why packets of an endpoint are not what they should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,14 +41,15 @@ impl Host {
     pub fn set_group(&mut self, ifindex: u32, members: &[Mac]) -> Result<(), Error> {
         let failed = |error| Error::failed("writing who is asked", error);
         let after = layout::group(members);
-        let before = programs::is_there(self.groups.get(&ifindex, 0)).map_err(failed)?;
-        if before.is_some_and(|before| layout::members_of(&before) == layout::members_of(&after)) {
+        let before = self.groups.get(&ifindex);
+        if before.is_some_and(|before| layout::members_of(before) == layout::members_of(&after)) {
             return Ok(());
         }
+        let is_there = before.is_some();
         self.settle()?;
         // What replaces an entry frees it.
-        self.is_stale = before.is_some();
-        self.groups.insert(ifindex, after, 0).map_err(failed)
+        self.is_stale = is_there;
+        self.groups.insert(ifindex, after).map_err(failed)
     }
 
     /// How many can be asked.
@@ -58,8 +58,7 @@ impl Host {
     /// Nobody is asked any more.
     pub(super) fn remove_group(&mut self, ifindex: u32) -> Result<(), Error> {
         self.is_stale = true;
-        let removed = programs::is_there(self.groups.remove(&ifindex));
-        removed.map_err(|error| Error::failed("removing who is asked", error)).map(drop)
+        self.groups.remove(&ifindex).map_err(|error| Error::failed("removing who is asked", error))
     }
 
     /// Packets that are not what they should be, since the pins were made; of very many kinds only the latest.

@@ -12,6 +12,7 @@ use super::{Host, Settings, Unmatched, older};
 use crate::error::Error;
 use crate::layout::{self, Class};
 use crate::programs::{self, BENCH, HOST, Pins};
+use crate::table::Table;
 
 impl Settings {
     fn encode(&self) -> layout::Settings {
@@ -70,9 +71,13 @@ impl Host {
     }
 
     pub(super) fn write_settings(&mut self) -> Result<(), Error> {
-        let splitter = self.holder.as_ref().map_or(0, |holder| holder.splitter);
-        let settings = layout::Settings { splitter, ..self.set };
+        let settings = self.settings_now();
         self.settings.set(0, settings.bytes(), 0).map_err(|error| Error::failed("writing the settings", error))
+    }
+
+    pub(super) fn settings_now(&self) -> layout::Settings {
+        let splitter = self.holder.as_ref().map_or(0, |holder| holder.splitter);
+        layout::Settings { splitter, ..self.set }
     }
 
     /// Pins of other versions that lie beside these. Their programs enforce what they know wherever they are attached. So install all
@@ -93,19 +98,20 @@ impl Host {
         let opening = |error: MapError| Error::failed("opening the maps of a host", error);
         let array = |name| pins.map(name).map(Map::Array);
         Ok(Self {
-            endpoints: pins.hash("endpoints")?,
-            local: pins.hash("local")?,
-            groups: pins.hash("groups")?,
+            endpoints: Table::open(&pins, "endpoints")?,
+            local: Table::open(&pins, "local")?,
+            groups: Table::open(&pins, "groups")?,
             strangers: pins.hash("strangers")?,
-            classes: pins.hash("classes")?,
-            classes6: pins.hash("classes6")?,
+            classes: Table::open(&pins, "classes")?,
+            classes6: Table::open(&pins, "classes6")?,
             rules: Array::try_from(array("rules")?).map_err(opening)?,
             buckets: Array::try_from(array("buckets")?).map_err(opening)?,
-            best_effort: pins.hash("best_effort")?,
+            best_effort: Table::open(&pins, "best_effort")?,
             settings: Array::try_from(array("settings")?).map_err(opening)?,
             counters: PerCpuArray::try_from(Map::PerCpuArray(pins.map("counters")?)).map_err(opening)?,
             measured: pins.hash("measured")?,
             slots: BTreeMap::new(),
+            written: BTreeMap::new(),
             known: BTreeMap::new(),
             // The process that had it before may have removed something a moment ago.
             is_stale: true,
@@ -113,7 +119,7 @@ impl Host {
             holder: None,
             folder,
             pins,
-            _owner: owner,
+            owner,
         })
     }
 
@@ -125,19 +131,19 @@ impl Host {
             let (serial, version) = layout::rule_name(&rule);
             if serial != 0 {
                 self.slots.insert(serial, (slot, version));
+                self.written.insert(slot, rule);
             }
         }
-        let short = self.classes.iter().map(|entry| entry.map(|(key, value)| (Class::Short(key), value)));
-        let long = self.classes6.iter().map(|entry| entry.map(|(key, value)| (Class::Long(key), value)));
-        let classes = short.chain(long).collect::<Result<Vec<_>, _>>().map_err(reading)?;
-        self.known = classes.into_iter().map(|(class, contracts)| (class, layout::contracts_of(&contracts))).collect();
+        let short = self.classes.iter().map(|(key, value)| (Class::Short(*key), value));
+        let long = self.classes6.iter().map(|(key, value)| (Class::Long(*key), value));
+        self.known = short.chain(long).map(|(class, contracts)| (class, layout::contracts_of(contracts))).collect();
         let all = self.known.values().flatten().map(|&(serial, _)| serial);
         let orphans: std::collections::BTreeSet<u64> = all.filter(|serial| !self.slots.contains_key(serial)).collect();
         for serial in orphans {
             self.remove_classes(serial, &self.classes_of(serial))?;
         }
-        for (ifindex, _) in self.endpoints()? {
-            if let Some((mac, vlan)) = self.endpoint_at(ifindex)? {
+        for (ifindex, _) in self.endpoints() {
+            if let Some((mac, vlan)) = self.endpoint_at(ifindex) {
                 self.write_endpoint(ifindex, mac, vlan)?;
             }
         }
@@ -151,7 +157,7 @@ const PATIENCE: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The folder, locked: one process at a time.
-fn own(folder: &Path) -> Result<File, Error> {
+pub(super) fn own(folder: &Path) -> Result<File, Error> {
     let file = File::open(folder).map_err(|error| Error::at("opening", folder, error))?;
     let mut patience = PATIENCE;
     loop {

@@ -135,7 +135,7 @@ impl Host {
         let bucket = rule.bucket()?;
         let encoded = rule.encode((serial, version), &bucket, self.waiting(rule))?;
         for sender in &rule.senders {
-            if self.mac_at(sender.ifindex)?.is_none() {
+            if self.mac_at(sender.ifindex).is_none() {
                 return Err(Error::Refused(format!("no endpoint of this host has the interface {}", sender.ifindex)));
             }
         }
@@ -184,9 +184,9 @@ impl Host {
     /// If the kernel refuses.
     pub fn lost_rules(&self) -> Result<Vec<u64>, Error> {
         let mut lost = Vec::new();
-        for (&serial, &(slot, version)) in &self.slots {
+        for (&serial, &(slot, _)) in &self.slots {
             let rule = self.rules.get(&slot, 0).map_err(|error| Error::failed("reading a rule", error))?;
-            if layout::rule_name(&rule) != (serial, version) {
+            if self.written.get(&slot) != Some(&rule) {
                 lost.push(serial);
             }
         }
@@ -201,7 +201,9 @@ impl Host {
     }
 
     fn write_rule(&mut self, slot: u32, rule: [u8; RULE]) -> Result<(), Error> {
-        self.rules.set(slot, rule, UNDER_LOCK).map_err(|error| Error::failed("writing a rule", error))
+        self.rules.set(slot, rule, UNDER_LOCK).map_err(|error| Error::failed("writing a rule", error))?;
+        self.written.insert(slot, rule);
+        Ok(())
     }
 
     /// A slot that no contract has, with a full bucket. No packet sees it before its rule is written.

@@ -1,14 +1,27 @@
-//! What is attached to interfaces now: programs, queues and MTU, all of a namespace at once.
+//! What is attached to interfaces now: programs, queues, MTU and offloads, all of a namespace at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
 use serde::Deserialize;
 
 use super::batch::{Batch, output};
-use super::counters::{Shown, ports};
+use super::disciplines::{Discipline, Interface, classes, disciplines};
 use super::error::NetError;
 use super::namespace::Namespace;
-use super::qdisc::{Installed, PortQdisc};
+use super::netlink::{Netlink, find, number};
+use super::qdisc::PortQdisc;
+
+/// include/uapi/linux/rtnetlink.h and if_link.h
+const GET_LINK: u16 = 18;
+const NAME: u16 = 3;
+const MTU: u16 = 4;
+const QUEUE_LENGTH: u16 = 13;
+/// Bytes of `struct ifinfomsg`; `IFF_UP` in its flags.
+const HEAD: usize = 16;
+const UP: u32 = 1;
+/// So many interfaces are asked for their offloads one by one; of more it is cheaper to hear of all that there are.
+const FEW: usize = 4;
 
 /// Where a program sees the packets of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,11 +37,9 @@ pub enum Hook {
 pub struct Attached {
     /// The number of the program at each place that was asked for, in order; `None` where none is.
     pub programs: Vec<Option<u32>>,
-    /// The largest packet of each interface, by its name.
-    pub mtus: BTreeMap<String, u64>,
-    /// Kind and handle of the root discipline of each interface.
-    pub roots: BTreeMap<String, (String, String)>,
-    pub(crate) ports: BTreeMap<String, Installed>,
+    interfaces: BTreeMap<String, Interface>,
+    /// Interfaces that merge packets, or send what is larger than a frame.
+    merging: BTreeSet<String>,
 }
 
 /// One entry of `tc -j filter show`.
@@ -50,54 +61,115 @@ struct Loaded {
     id: u32,
 }
 
-/// One entry of `ip -j link show`.
+/// One entry of `ethtool --json -k`.
 #[derive(Deserialize)]
-struct Link {
+struct Features {
     ifname: String,
-    mtu: u64,
+    #[serde(rename = "generic-receive-offload", default)]
+    receive: Feature,
+    #[serde(rename = "generic-segmentation-offload", default)]
+    segmentation: Feature,
+    #[serde(rename = "tcp-segmentation-offload", default)]
+    tcp: Feature,
+}
+
+#[derive(Default, Deserialize)]
+struct Feature {
+    #[serde(default)]
+    active: bool,
 }
 
 impl Attached {
-    /// Looks at a namespace; `places` have to be there.
+    /// Looks at a namespace; `places` have to be there. Offloads are asked of the interfaces in `plain`.
     ///
     /// # Errors
     /// If a tool fails, or an interface is not there.
-    pub fn of(namespace: &Namespace, places: &[(&str, Hook)]) -> Result<Self, NetError> {
-        let mut batch = Batch::tc();
-        batch.line("qdisc show");
-        for (interface, hook) in places {
-            let hook = if *hook == Hook::Ingress { "ingress" } else { "egress" };
-            batch.line(format_args!("filter show dev {interface} {hook}"));
-        }
-        let (qdiscs, programs) = read(&batch.json(namespace)?, places.len())?;
-        let roots = qdiscs.iter().filter(|shown| shown.is_root());
-        let roots = roots.map(|shown| (shown.dev.clone(), (shown.kind.clone(), shown.handle.clone()))).collect();
-        let links = output(namespace, "ip", &["-j", "link", "show"])?;
-        let links: Vec<Link> = serde_json::from_str(&links).map_err(|error| unexpected("ip -j link show", &error))?;
-        let mtus = links.into_iter().map(|link| (link.ifname, link.mtu)).collect();
-        Ok(Self { programs, mtus, roots, ports: ports(qdiscs) })
+    pub fn of(namespace: &Namespace, places: &[(&str, Hook)], plain: &[&str]) -> Result<Self, NetError> {
+        let programs = programs(namespace, places)?;
+        let interfaces = namespace
+            .run(interfaces)?
+            .map_err(|error| NetError::io("the disciplines of interfaces cannot be read".to_owned(), error))?;
+        Ok(Self { programs, interfaces, merging: merging(namespace, plain) })
+    }
+
+    /// Whether an interface has these queues.
+    pub fn has_queues(&self, interface: &str, queues: &PortQdisc) -> bool {
+        self.interfaces.get(interface).is_some_and(|found| queues.is(found))
+    }
+
+    /// The largest packet of an interface, if it is there.
+    pub fn mtu(&self, interface: &str) -> Option<u64> {
+        self.interfaces.get(interface).map(|found| found.mtu)
+    }
+
+    /// Whether an interface merges packets or sends what is larger than a frame. `false` where that cannot be found out.
+    pub fn merges(&self, interface: &str) -> bool {
+        self.merging.contains(interface)
+    }
+
+    pub(crate) fn interface(&self, name: &str) -> Option<&Interface> {
+        self.interfaces.get(name)
     }
 }
 
-impl Attached {
-    /// Whether an interface has these queues.
-    pub fn has_queues(&self, interface: &str, queues: &PortQdisc) -> bool {
-        self.ports.get(interface).is_some_and(|port| queues.is(port))
+/// The number of the program at each place.
+fn programs(namespace: &Namespace, places: &[(&str, Hook)]) -> Result<Vec<Option<u32>>, NetError> {
+    if places.is_empty() {
+        return Ok(Vec::new());
     }
+    let mut batch = Batch::tc();
+    for (interface, hook) in places {
+        let hook = if *hook == Hook::Ingress { "ingress" } else { "egress" };
+        batch.line(format_args!("filter show dev {interface} {hook}"));
+    }
+    read(&batch.json(namespace)?, places.len())
+}
+
+/// The interfaces of the namespace of this thread.
+pub(crate) fn interfaces() -> io::Result<BTreeMap<String, Interface>> {
+    let mut by_index: BTreeMap<u32, Vec<Discipline>> = BTreeMap::new();
+    for one in disciplines()? {
+        by_index.entry(one.ifindex).or_default().push(one);
+    }
+    let mut all = BTreeMap::new();
+    for body in Netlink::open()?.list(GET_LINK, &[0; HEAD])? {
+        let Some((index, name, mut interface)) = interface(&body) else { continue };
+        interface.disciplines = by_index.remove(&index).unwrap_or_default();
+        if interface.disciplines.iter().any(|one| one.kind == "htb") {
+            interface.leaves = classes(index)?;
+        }
+        all.insert(name, interface);
+    }
+    Ok(all)
+}
+
+fn interface(body: &[u8]) -> Option<(u32, String, Interface)> {
+    let (index, flags, attributes) = (number(body, 4)?, number(body, 8)?, body.get(HEAD..)?);
+    let name = find(attributes, NAME)?;
+    let name = String::from_utf8_lossy(name.strip_suffix(&[0]).unwrap_or(name)).into_owned();
+    let mtu = u64::from(number(find(attributes, MTU)?, 0)?);
+    let length = find(attributes, QUEUE_LENGTH).and_then(|length| number(length, 0)).unwrap_or(0);
+    Some((index, name, Interface { mtu, length, is_up: flags & UP != 0, ..Interface::default() }))
+}
+
+/// Which of these merge packets or send what is larger than a frame; those of which `ethtool` says nothing are left out.
+fn merging(namespace: &Namespace, plain: &[&str]) -> BTreeSet<String> {
+    let asked = if plain.len() > FEW { vec!["*"] } else { plain.to_vec() };
+    let shown = asked.iter().filter_map(|which| output(namespace, "ethtool", &["--json", "-k", which]).ok());
+    let features = shown.filter_map(|text| serde_json::from_str::<Vec<Features>>(&text).ok()).flatten();
+    let merging = features.filter(|one| one.receive.active || one.segmentation.active || one.tcp.active);
+    merging.map(|one| one.ifname).collect()
 }
 
 fn unexpected(command: &str, why: &dyn std::fmt::Display) -> NetError {
     NetError::Output { command: command.to_owned(), why: why.to_string() }
 }
 
-/// Lists of JSON one behind the other: the disciplines, and the filters of each place.
-fn read(text: &str, places: usize) -> Result<(Vec<Shown>, Vec<Option<u32>>), NetError> {
+/// Lists of JSON one behind the other: the filters of each place.
+fn read(text: &str, places: usize) -> Result<Vec<Option<u32>>, NetError> {
     let wrong = |error: serde_json::Error| unexpected("tc -j -batch", &error);
-    let mut lists = serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>();
-    let qdiscs = lists.next().transpose().map_err(wrong)?.unwrap_or_default();
-    let qdiscs: Vec<Shown> = serde_json::from_value(qdiscs).map_err(wrong)?;
     let mut programs = Vec::with_capacity(places);
-    for list in lists {
+    for list in serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>() {
         let filters: Vec<Filter> = serde_json::from_value(list.map_err(wrong)?).map_err(wrong)?;
         programs.push(
             filters.iter().find_map(|filter| Some(filter.options.prog.as_ref()?.id).filter(|_| filter.pref == 1)),
@@ -109,7 +181,7 @@ fn read(text: &str, places: usize) -> Result<(Vec<Shown>, Vec<Option<u32>>), Net
             &format!("{} lists of filters for {places} interfaces", programs.len()),
         ));
     }
-    Ok((qdiscs, programs))
+    Ok(programs)
 }
 
 #[cfg(test)]
@@ -117,17 +189,13 @@ mod tests {
     use super::*;
 
     /// As iproute2 6.1 prints it.
-    const PRINTED: &str = r#"[{"kind":"htb","handle":"1:","dev":"va","root":true,"refcnt":2,"options":{}},
-        {"kind":"clsact","handle":"ffff:","dev":"va","parent":"ffff:fff1","options":{}}]
-        [{"protocol":"all","pref":1,"kind":"bpf","chain":0},{"protocol":"all","pref":1,"kind":"bpf","chain":0,
+    const PRINTED: &str = r#"[{"protocol":"all","pref":1,"kind":"bpf","chain":0},{"protocol":"all","pref":1,"kind":"bpf","chain":0,
           "options":{"handle":"0x1","bpf_name":"port","direct-action":true,"prog":{"id":7198,"name":"port","tag":"c8","jited":1}}}]
         []"#;
 
     #[test]
     fn programs_come_in_the_order_in_which_they_were_asked_for() {
-        let (qdiscs, programs) = read(PRINTED, 2).unwrap();
-        assert_eq!(programs, [Some(7198), None]);
-        assert_eq!(qdiscs.iter().filter(|shown| shown.is_root()).count(), 1);
+        assert_eq!(read(PRINTED, 2).unwrap(), [Some(7198), None]);
         assert!(read(PRINTED, 3).is_err(), "an interface has gone meanwhile");
     }
 }

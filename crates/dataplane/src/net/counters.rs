@@ -1,13 +1,11 @@
 //! What the queues of a port have sent, dropped and hold.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::batch::output;
 use super::error::NetError;
 use super::namespace::Namespace;
-use super::qdisc::{Installed, PortQdisc};
+use super::qdisc::PortQdisc;
 
 /// The counters of one queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,13 +23,11 @@ pub struct QueueCounters {
 
 /// One entry of `tc -s -j qdisc show`.
 #[derive(Deserialize)]
-pub(super) struct Shown {
-    pub(super) kind: String,
-    pub(super) handle: String,
+struct Shown {
+    kind: String,
+    handle: String,
     #[serde(default)]
-    pub(super) dev: String,
-    #[serde(default)]
-    root: bool,
+    dev: String,
     #[serde(default)]
     bytes: u64,
     #[serde(default)]
@@ -40,47 +36,6 @@ pub(super) struct Shown {
     drops: u64,
     #[serde(default)]
     backlog: u64,
-    #[serde(default)]
-    options: Options,
-}
-
-impl Shown {
-    pub(super) const fn is_root(&self) -> bool {
-        self.root
-    }
-}
-
-/// What was chosen for it.
-#[derive(Default, Deserialize)]
-pub(super) struct Options {
-    /// Bytes a second.
-    rate: Option<u64>,
-    overhead: Option<u32>,
-    limit: Option<u64>,
-}
-
-/// The queues that the ports of a namespace have in the kernel, by interface.
-pub(crate) fn installed(namespace: &Namespace) -> Result<BTreeMap<String, Installed>, NetError> {
-    Ok(ports(read(&output(namespace, "tc", &["-j", "qdisc", "show"])?)?))
-}
-
-/// The same of what was shown.
-pub(super) fn ports(shown: Vec<Shown>) -> BTreeMap<String, Installed> {
-    let mut ports: BTreeMap<String, Installed> = BTreeMap::new();
-    for Shown { kind, handle, dev, options, .. } in shown {
-        let port = ports.entry(dev).or_default();
-        match (kind.as_str(), PortQdisc::queue_of_handle(&handle)) {
-            ("tbf", _) => (port.rate, port.overhead) = (options.rate, options.overhead.unwrap_or(0)),
-            ("bfifo", Some(queue)) => {
-                if port.limits.len() <= queue {
-                    port.limits.resize(queue + 1, None);
-                }
-                port.limits[queue] = options.limit;
-            }
-            _ => {}
-        }
-    }
-    ports
 }
 
 /// The counters of all ports in a namespace that have queues as [`PortQdisc`] makes them: (interface, queues in order).

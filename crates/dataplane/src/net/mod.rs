@@ -1,7 +1,7 @@
 //! The plumbing under the data plane: namespaces, virtual links, the queues of a port.
 //!
-//! Everything that netlink libraries cannot set (TBF, HTB, clsact) is done by `ip -batch` and `tc -batch`: many lines in one process. Only the
-//! classes of contracts are made by messages to the kernel, since there are many and they come one at a time.
+//! Most things are set by `ip -batch` and `tc -batch`: many lines in one process. The classes of contracts are made by messages to the kernel,
+//! since there are many and they come one at a time; and what interfaces have is read by messages, which say more than `tc` shows.
 //! Programs run inside a namespace by `setns` of the thread that starts them. `ip netns exec` and `ip -n` would mount a new /sys
 //! there, and hide what is pinned below it.
 
@@ -10,20 +10,23 @@ mod batch;
 mod capture;
 mod carrier;
 mod counters;
+mod disciplines;
 mod error;
 mod htb;
 mod link;
 mod names;
 mod namespace;
+mod netlink;
 mod pass;
 mod qdisc;
 
+pub(crate) use attached::interfaces;
 pub use attached::{Attached, Hook};
 pub use batch::{Batch, output};
 pub use capture::{Capture, Captured};
 pub use carrier::{LinkWatch, with_carrier};
-pub(crate) use counters::installed;
 pub use counters::{QueueCounters, queue_counters};
+pub(crate) use disciplines::{Given, Interface, is_about};
 pub use error::NetError;
 pub use htb::{HtbClass, HtbClasses};
 pub(crate) use link::disable_ipv6;

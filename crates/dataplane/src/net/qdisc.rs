@@ -8,6 +8,7 @@
 
 use wayleave_units::{Bytes, Rate};
 
+use super::disciplines::{Given, Interface, is_about};
 use super::error::NetError;
 use crate::class::MAJOR;
 
@@ -29,6 +30,15 @@ const MAX_BUFFER: u64 = 64_000_000;
 /// Nor for their ceiling: without a bucket of its own every packet would stop its leaf for a moment, and one that begins again loses what is left of its
 /// turn (measured: weights of 6:3:1 gave 1:1:1).
 const UNLIMITED: &str = "rate 100gbit burst 100mb cburst 100mb";
+/// The same as the kernel tells it: bytes a second, and how long such a burst takes.
+const UNLIMITED_RATE: u64 = 12_500_000_000;
+const UNLIMITED_BURST_NS: u64 = 8_388_608;
+/// What TBF itself may hold: more than what all queues below it do.
+const ALL: u32 = 10_000_000;
+/// Where programs are attached: these hold no packets.
+const HOOKS: [&str; 2] = ["clsact", "ingress"];
+/// The major number of the shaper.
+const SHAPER: u16 = 1;
 /// What a queue sends at its turn, for each unit of its weight: a frame, so that no turn is lost.
 const TURN: u32 = 1600;
 
@@ -43,16 +53,6 @@ pub struct PortQdisc {
     pub weights: Vec<u16>,
     /// Bytes of a packet on the wire that the kernel does not count in its length.
     pub overhead: u32,
-}
-
-/// The queues that a port has in the kernel.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Installed {
-    /// Bytes a second; `None` if nothing gives the port a rate.
-    pub(crate) rate: Option<u64>,
-    pub(crate) overhead: u32,
-    /// What each queue holds; `None` where one is missing.
-    pub(crate) limits: Vec<Option<u64>>,
 }
 
 impl PortQdisc {
@@ -82,11 +82,10 @@ impl PortQdisc {
         if !(1..=MAX_CLASSES).contains(&count) {
             return Err(NetError::Queues { given: count, most: MAX_CLASSES });
         }
-        let rate = self.rate.bits_per_second();
-        let burst = FRAME + rate / 8 / LATENESS_PER_SECOND;
+        let (rate, burst) = (self.rate.bits_per_second(), self.burst());
         let mut lines = vec![
             format!(
-                "qdisc replace dev {interface} root handle 1: tbf rate {rate} burst {burst} limit 10000000 mpu {SHORTEST} overhead {}",
+                "qdisc replace dev {interface} root handle 1: tbf rate {rate} burst {burst} limit {ALL} mpu {SHORTEST} overhead {}",
                 self.overhead
             ),
             // What says nothing of its class is best effort: the last one.
@@ -114,12 +113,49 @@ impl PortQdisc {
         }
     }
 
-    /// Whether a port has these queues already.
-    pub(crate) fn is(&self, port: &Installed) -> bool {
-        let limits = self.queues.iter().map(|buffer| Some(buffer.get().min(MAX_BUFFER)));
-        port.rate == Some(self.rate.bits_per_second() / 8)
-            && port.overhead == self.overhead
-            && limits.eq(port.limits.iter().copied())
+    /// Bytes that may leave at once.
+    const fn burst(&self) -> u64 {
+        FRAME + self.rate.bits_per_second() / 8 / LATENESS_PER_SECOND
+    }
+
+    /// Whether an interface has these queues, and nothing else.
+    pub(crate) fn is(&self, found: &Interface) -> bool {
+        let shaper = found.discipline(SHAPER).filter(|one| one.is_root()).map(|one| &one.given);
+        let order = found.discipline(MAJOR).filter(|one| one.parent == handle(SHAPER, 1)).map(|one| &one.given);
+        let is_default =
+            |given: &&Given| matches!(given, Given::Htb { default } if *default as usize == self.queues.len());
+        let beside = [SHAPER, MAJOR].map(|major| handle(major, 0));
+        let others =
+            found.disciplines.iter().filter(|one| !HOOKS.contains(&one.kind.as_str()) && !beside.contains(&one.handle));
+        shaper.is_some_and(|given| self.is_shaper(given))
+            && order.filter(is_default).is_some()
+            && others.count() == self.queues.len()
+            && found.leaves.len() == self.queues.len()
+            && (0..self.queues.len()).all(|queue| self.has_queue(found, queue))
+    }
+
+    fn is_shaper(&self, given: &Given) -> bool {
+        let Given::Tbf(tbf) = given else { return false };
+        let rate = self.rate.bits_per_second() / 8;
+        let burst = (self.burst() + u64::from(self.overhead)).saturating_mul(1_000_000_000) / rate.max(1);
+        (tbf.rate, u32::from(tbf.overhead), tbf.limit) == (rate, self.overhead, ALL) && is_about(tbf.burst_ns, burst)
+    }
+
+    fn has_queue(&self, found: &Interface, queue: usize) -> bool {
+        // `lines` makes no more than MAX_CLASSES.
+        let (minor, (priority, quantum)) = (queue as u16 + 1, self.order(queue));
+        let class = handle(MAJOR, minor);
+        // The handle of the queue is 1 and its number, as hexadecimal digits.
+        let fifo = found.discipline(0x10 + minor).filter(|one| one.parent == class && one.kind == "bfifo");
+        let limit = self.queues.get(queue).map(|buffer| buffer.get().min(MAX_BUFFER));
+        let has_limit =
+            fifo.is_some_and(|one| matches!(one.given, Given::Fifo { limit: is } if Some(u64::from(is)) == limit));
+        let is_leaf = found.leaves.get(&class).is_some_and(|leaf| {
+            (leaf.rate, leaf.ceiling) == (UNLIMITED_RATE, UNLIMITED_RATE)
+                && (leaf.priority as usize, leaf.quantum) == (priority, quantum)
+                && leaf.burst_ns.min(leaf.ceiling_burst_ns) >= UNLIMITED_BURST_NS - UNLIMITED_BURST_NS / 1_000
+        });
+        has_limit && is_leaf
     }
 
     /// The queue whose counters stand at this handle of `tc`, as `lines` chose it.
@@ -127,6 +163,11 @@ impl PortQdisc {
         let minor: usize = handle.strip_suffix(':')?.strip_prefix('1')?.parse().ok()?;
         minor.checked_sub(1).filter(|&queue| queue < MAX_CLASSES)
     }
+}
+
+/// A handle as the kernel writes it.
+const fn handle(major: u16, minor: u16) -> u32 {
+    (major as u32) << 16 | minor as u32
 }
 
 #[cfg(test)]

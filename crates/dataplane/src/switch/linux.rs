@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::{PortCounters, SwitchCounters, SwitchDriver, SwitchPlan};
+use super::{PortCounters, PortPlan, SwitchCounters, SwitchDriver, SwitchPlan};
 use crate::error::Error;
-use crate::net::{Attached, Batch, Hook, Namespace, NetError, PortQdisc, attach_ingress, installed, queue_counters};
+use crate::net::{
+    Attached, Batch, Hook, Namespace, NetError, PortQdisc, VLAN_ROOM, attach_ingress, plain_packets, queue_counters,
+};
 use crate::programs::{self, Port, SwitchProgram};
 
 /// A switch that is a namespace of Linux, or a machine. Its program and table are pinned, so it forwards whether its driver runs or not.
@@ -14,6 +16,22 @@ pub struct LinuxSwitch {
     program: SwitchProgram,
     /// The indices of the ports, as they were configured.
     ports: Vec<u32>,
+    /// As it was found or made, to notice when somebody changes it; `None` before the first look.
+    found: Option<Found>,
+}
+
+/// How to undo what somebody has changed.
+enum Undo {
+    Mtu(String, u64),
+    Merging(String),
+}
+
+/// What the ports had that the plan does not say.
+#[derive(Debug)]
+struct Found {
+    mtus: BTreeMap<String, u64>,
+    /// Ports that neither merge packets nor send what is larger than a frame. Not every interface can be told to.
+    plain: BTreeSet<String>,
 }
 
 /// Why a Linux switch could not be driven.
@@ -25,6 +43,21 @@ pub enum LinuxSwitchError {
     /// The program and its table.
     #[error("{0}")]
     Program(Error),
+    /// An interface takes no packets as large as the topology says.
+    #[error(
+        "the MTU of {interface} is {has} B, and the topology says that its link takes packets of {needed} B: `ip link set dev {interface} mtu \
+         {with_tags}` leaves room for tags"
+    )]
+    Mtu {
+        /// The interface.
+        interface: String,
+        /// What it takes.
+        has: u64,
+        /// What it has to take at least.
+        needed: u64,
+        /// The same with tags.
+        with_tags: u64,
+    },
 }
 
 impl From<NetError> for LinuxSwitchError {
@@ -46,24 +79,70 @@ impl LinuxSwitch {
     /// # Errors
     /// If the kernel refuses the program.
     pub fn open(namespace: Namespace, pins: &Path) -> Result<Self, LinuxSwitchError> {
-        Ok(Self { namespace, program: SwitchProgram::open(pins)?, ports: Vec::new() })
+        Ok(Self { namespace, program: SwitchProgram::open(pins)?, ports: Vec::new(), found: None })
     }
 
-    /// What is not as the plan says, one sentence each.
+    fn look(&self, plan: &SwitchPlan) -> Result<Attached, LinuxSwitchError> {
+        let names: Vec<&str> = plan.ports.iter().map(|port| port.interface.as_str()).collect();
+        let places: Vec<(&str, Hook)> = names.iter().map(|&name| (name, Hook::Ingress)).collect();
+        Ok(Attached::of(&self.namespace, &places, &names)?)
+    }
+
+    /// Makes ports hand on packets as they came, where they can, and notes what they are like.
+    fn settle(&mut self, plan: &SwitchPlan, there: &Attached) -> Result<(), LinuxSwitchError> {
+        let names = || plan.ports.iter().map(|port| port.interface.clone());
+        let merging: Vec<String> = names().filter(|name| there.merges(name)).collect();
+        for name in &merging {
+            // What it says against that is told by the second look.
+            let _ = plain_packets(&self.namespace, name);
+        }
+        let after = if merging.is_empty() { None } else { Some(self.look(plan)?) };
+        let after = after.as_ref().unwrap_or(there);
+        let mtus = names().filter_map(|name| after.mtu(&name).map(|mtu| (name, mtu))).collect();
+        self.found = Some(Found { mtus, plain: names().filter(|name| !after.merges(name)).collect() });
+        Ok(())
+    }
+
+    /// What ports had besides their queues and programs, and have no more: sentences, and how to undo it.
+    fn changed(&self, plan: &SwitchPlan, there: &Attached) -> Vec<(String, Undo)> {
+        let Some(found) = &self.found else { return Vec::new() };
+        let mut changed = Vec::new();
+        for name in plan.ports.iter().map(|port| &port.interface) {
+            if let (Some(&before), Some(now)) = (found.mtus.get(name), there.mtu(name))
+                && now != before
+            {
+                changed.push((format!("the MTU of {name} was {now} B"), Undo::Mtu(name.clone(), before)));
+            }
+            if found.plain.contains(name) && there.merges(name) {
+                changed.push((format!("{name} merged packets"), Undo::Merging(name.clone())));
+            }
+        }
+        changed
+    }
+
+    fn undo(&self, undo: &Undo) -> Result<(), NetError> {
+        match undo {
+            Undo::Mtu(name, mtu) => Batch::ip().extend([format!("link set dev {name} mtu {mtu}")]).run(&self.namespace),
+            Undo::Merging(name) => plain_packets(&self.namespace, name),
+        }
+    }
+
+    /// What of programs, queues and table is not as the plan says, one sentence each.
     ///
     /// # Errors
     /// If that cannot be found out.
     pub fn troubles(&self, plan: &SwitchPlan) -> Result<Vec<String>, LinuxSwitchError> {
-        let places: Vec<(&str, Hook)> =
-            plan.ports.iter().map(|port| (port.interface.as_str(), Hook::Ingress)).collect();
-        let there = Attached::of(&self.namespace, &places)?;
+        self.troubles_of(plan, &self.look(plan)?)
+    }
+
+    fn troubles_of(&self, plan: &SwitchPlan, there: &Attached) -> Result<Vec<String>, LinuxSwitchError> {
         let id = programs::id(&self.program.program()?)?;
         let mut troubles = Vec::new();
         for (port, program) in plan.ports.iter().zip(&there.programs) {
             if *program != Some(id) {
                 troubles.push(format!("the program of {} was gone", port.interface));
             }
-            let is_other = |egress: &&PortQdisc| !there.ports.get(&port.interface).is_some_and(|port| egress.is(port));
+            let is_other = |egress: &&PortQdisc| !there.has_queues(&port.interface, egress);
             if port.egress.as_ref().is_some_and(|egress| is_other(&egress)) {
                 troubles.push(format!("the queues of {} were others", port.interface));
             }
@@ -71,9 +150,16 @@ impl LinuxSwitch {
         let set: BTreeSet<_> =
             self.program.table()?.into_iter().map(|(at, tci, port)| (at, tci, port.ifindex, port.priority)).collect();
         let wanted = plan.table().into_iter().map(|line| (line.ingress, line.tag.tci(), line.egress, line.priority));
-        let missing = wanted.filter(|line| !set.contains(line)).count();
+        let wanted: BTreeSet<_> = wanted.collect();
+        let missing = wanted.difference(&set).count();
         if missing > 0 {
             troubles.push(format!("{missing} lines of the table were gone"));
+        }
+        let ports: BTreeSet<u32> = plan.ports.iter().map(|port| port.ifindex).collect();
+        let keys: BTreeSet<_> = wanted.iter().map(|&(at, tci, ..)| (at, tci)).collect();
+        let foreign = set.iter().filter(|&&(at, tci, ..)| ports.contains(&at) && !keys.contains(&(at, tci))).count();
+        if foreign > 0 {
+            troubles.push(format!("{foreign} lines of the table were of somebody else"));
         }
         Ok(troubles)
     }
@@ -109,10 +195,17 @@ impl SwitchDriver for LinuxSwitch {
 
     fn configure(&mut self, plan: &SwitchPlan) -> Result<(), LinuxSwitchError> {
         let (mut lines, pinned) = (Vec::new(), self.program.pinned());
-        let there = installed(&self.namespace)?;
+        let there = self.look(plan)?;
+        for PortPlan { interface, mtu, .. } in &plan.ports {
+            let (needed, interface) = (mtu.get(), interface.clone());
+            if let Some(has) = there.mtu(&interface).filter(|&has| has < needed) {
+                let with_tags = needed + u64::from(VLAN_ROOM);
+                return Err(LinuxSwitchError::Mtu { interface, has, needed, with_tags });
+            }
+        }
         for port in &plan.ports {
             // To give a port the queues that it has would drop the packets in them.
-            let is_new = |egress: &&PortQdisc| !there.get(&port.interface).is_some_and(|port| egress.is(port));
+            let is_new = |egress: &&PortQdisc| !there.has_queues(&port.interface, egress);
             if let Some(egress) = port.egress.as_ref().filter(is_new) {
                 lines.extend(egress.rebuild(&port.interface)?);
             }
@@ -122,13 +215,24 @@ impl SwitchDriver for LinuxSwitch {
         self.fill(plan)?;
         Batch::tc().extend(lines).run(&self.namespace)?;
         self.ports = plan.ports.iter().map(|port| port.ifindex).collect();
-        Ok(())
+        self.settle(plan, &there)
     }
 
     fn repair(&mut self, plan: &SwitchPlan) -> Result<Vec<String>, LinuxSwitchError> {
-        let troubles = self.troubles(plan)?;
+        let pins = self.program.mend()?;
+        let there = self.look(plan)?;
+        if self.found.is_none() {
+            self.settle(plan, &there)?;
+        }
+        let changed = self.changed(plan, &there);
+        changed.iter().try_for_each(|(_, undo)| self.undo(undo))?;
+        let mut troubles = self.troubles_of(plan, &there)?;
         if !troubles.is_empty() {
             self.configure(plan)?;
+        }
+        troubles.extend(changed.into_iter().map(|(what, _)| what));
+        if pins > 0 {
+            troubles.push(format!("{pins} pins were gone"));
         }
         Ok(troubles)
     }

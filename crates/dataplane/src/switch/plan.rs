@@ -22,6 +22,8 @@ pub struct PortPlan {
     pub ifindex: u32,
     /// What leads out of it.
     pub egress: Option<PortQdisc>,
+    /// The largest packet of its links, without tags.
+    pub mtu: Bytes,
 }
 
 /// A switch with its ports: the port that a tag names is its place in `ports`.
@@ -94,11 +96,12 @@ impl SwitchPlan {
         let mut ports = Vec::with_capacity(outgoing.len());
         for link in outgoing {
             let (interface, ifindex) = interface(link);
-            ports.push(PortPlan { link: Some(link), interface, ifindex, egress: Some(egress(network, link)?) });
+            let (egress, mtu) = (Some(egress(network, link)?), network.link(link).mtu);
+            ports.push(PortPlan { link: Some(link), interface, ifindex, egress, mtu });
         }
         for &link in network.links_into(node).iter().filter(|&&link| network.reverse(link).is_none()) {
             let (interface, ifindex) = interface(link);
-            ports.push(PortPlan { link: None, interface, ifindex, egress: None });
+            ports.push(PortPlan { link: None, interface, ifindex, egress: None, mtu: network.link(link).mtu });
         }
         Ok(Self { name, ports })
     }

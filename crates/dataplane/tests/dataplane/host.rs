@@ -72,7 +72,7 @@ fn what_is_installed_is_found_again_and_its_bucket_keeps_its_level() {
 
     let mut host = Host::open(&world.pins, &at(1)).unwrap();
     assert_eq!(host.installed(), [(5, 3)]);
-    assert_eq!(host.endpoints().unwrap(), [(ENDPOINT, mac(1))]);
+    assert_eq!(host.endpoints(), [(ENDPOINT, mac(1))]);
     assert_eq!(sent(&host, &udp(1, 2, (7, 9), 800)).verdict, DROPPED, "the bucket is as empty as it was");
     // A change does not fill it, either.
     host.install(5, 4, &rule(8_000, 900)).unwrap();

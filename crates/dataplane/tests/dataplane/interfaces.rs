@@ -13,6 +13,7 @@ use nix::sys::socket::{
 };
 use nix::sys::time::TimeVal;
 use wayleave_dataplane::host::{Host, HostPath, HostProgram, HostRule, Reason, Sender, Settings};
+use wayleave_dataplane::net::{Attached, Batch, Namespace, PortQdisc};
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::{Demand, Selector, Tag};
 
@@ -134,4 +135,32 @@ fn ip_packets_without_a_whole_header_are_malformed() {
         std::thread::yield_now();
     }
     assert_eq!((counted(Reason::Multicast), counted(Reason::Malformed)), (1, sent));
+}
+
+#[test]
+fn a_port_has_the_queues_that_it_was_given_whatever_they_are() {
+    let Some(world) = World::new() else { return };
+    world.veth("own", 200);
+    let queues = |rate: u64, buffers: &[u64], weights: &[u16], is_tagged| PortQdisc {
+        rate: Rate::from_bits_per_second(rate),
+        queues: buffers.iter().copied().map(Bytes::new).collect(),
+        weights: weights.to_vec(),
+        overhead: PortQdisc::overhead(is_tagged),
+    };
+    let all = [
+        queues(64_000, &[1_500], &[], true),
+        queues(1_000_000, &[97_000; 8], &[], false),
+        queues(12_345_678, &[9_000, 97_000], &[], true),
+        queues(10_000_000, &[97_000; 5], &[6, 3, 1], false),
+        queues(1_000_000_000, &[97_000; 3], &[40], true),
+        queues(10_000_000_000, &[64_000_000, 5_000_000_000], &[], true),
+        queues(400_000_000_000, &[97_000; 4], &[1, 1], true),
+    ];
+    for given in &all {
+        Batch::tc().extend(given.rebuild("own").unwrap()).run(&Namespace::here()).unwrap();
+        let there = Attached::of(&Namespace::here(), &[], &[]).unwrap();
+        for other in &all {
+            assert_eq!(there.has_queues("own", other), given == other, "{other:?} where {given:?} are");
+        }
+    }
 }

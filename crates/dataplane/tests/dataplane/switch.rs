@@ -89,8 +89,14 @@ fn a_switch_that_is_configured_again_keeps_its_queues_and_takes_what_is_new() {
     assert_eq!(place.qdiscs().matches("bfifo").count(), 3 * 8);
 
     // Something that only a port that is left alone keeps.
-    Batch::tc().line("class add dev p1 parent 2: classid 2:99 htb rate 1gbit").run(&place.namespace()).unwrap();
-    let marks = || output(&place.namespace(), "tc", &["class", "show", "dev", "p1"]).unwrap().matches("2:99").count();
+    let mark = "filter add dev p1 parent 2: protocol all pref 99 u32 match u32 0 0 classid 2:99";
+    Batch::tc().line(mark).run(&place.namespace()).unwrap();
+    let marks = || {
+        output(&place.namespace(), "tc", &["filter", "show", "dev", "p1", "parent", "2:"])
+            .unwrap()
+            .matches("2:99")
+            .count()
+    };
     place.switch().configure(&slow).unwrap();
     assert_eq!(marks(), 1, "the same plan touches no queue");
 

@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 use wayleave_contracts::{Division, Match, Objective, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{Congestion, Discipline, EdgeScheme, Routing, Scenario, Sharing, Transport, Workload};
 use wayleave_schemes::{pfabric, scc};
-use wayleave_units::{Rate, Time};
+use wayleave_units::Rate;
 
 use super::workloads::Application;
 use crate::run::Failed;
@@ -25,8 +25,6 @@ pub(super) enum System {
     DirectFirst,
     /// SCC, with LS in a queue of switches that goes first.
     SccFirst,
-    /// SCC whose flows without a deadline count as if they had 100 s in place of 1 s.
-    SccPatient,
     /// Direct coexistence, with a queue for each application at every port and equal weights (deficit round robin): what a fair share alone does.
     Weighted,
     /// pFabric, whose first class is that of deadlines.
@@ -43,7 +41,6 @@ impl System {
             Self::SccOverDctcp => "SCC over DCTCP",
             Self::DirectFirst => "direct, LS in a higher queue",
             Self::SccFirst => "SCC, LS in a higher queue",
-            Self::SccPatient => "SCC, horizon 100 s",
             Self::Weighted => "weighted queues",
             Self::Pfabric => "pFabric",
         }
@@ -96,12 +93,9 @@ impl System {
                 return Ok(());
             }
             Self::SccTransports => scc::Scheduling::Transports,
-            Self::Scc | Self::SccFirst | Self::SccPatient | Self::SccOverDctcp => scc::Scheduling::Tunnel,
+            Self::Scc | Self::SccFirst | Self::SccOverDctcp => scc::Scheduling::Tunnel,
         };
-        let mut params = scc::Params { scheduling, ..scc::Params::default() };
-        if self == Self::SccPatient {
-            params.horizon = Time::from_millis(100_000);
-        }
+        let params = scc::Params { scheduling, ..scc::Params::default() };
         run.sharing = Some(Sharing::new(EdgeScheme::Scc(params), policy(run, divisions)?));
         Ok(())
     }

@@ -366,7 +366,7 @@ impl Terms<'_> {
         let Some(body) = &self.body else { return false };
         problems.report(ProblemKind::WrongType, body.span, || {
             let message =
-                format!("this contract is about {}, and only latency contracts are read here", body.kind.name());
+                format!("this contract is of kind {}, and only latency contracts are read here", body.kind.name());
             (message, "a latency contract has from, to, rate, burst and deadline")
         });
         true

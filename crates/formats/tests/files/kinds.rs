@@ -123,7 +123,7 @@ fn names_are_unique_over_all_kinds() {
 fn who_reads_latency_contracts_only_says_so() {
     let source = Source::new("mixed.yaml", yaml(&["{ name: a, bandwidth: { from: h1, to: h2, min: 1Mbit } }"]));
     let error = read_contracts(&source, &star()).unwrap_err().to_string();
-    assert!(error.contains("this contract is about bandwidth, and only latency contracts are read here"), "{error}");
+    assert!(error.contains("this contract is of kind bandwidth, and only latency contracts are read here"), "{error}");
 }
 
 #[test]

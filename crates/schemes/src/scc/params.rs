@@ -117,8 +117,6 @@ params! {
         pub tunnel_packets: u32 = 100, "tunnelPackets", Kind::Count { least: 1, most: 1_000_000 }, "III-C";
         /// What a flow counts for whose deadline has passed.
         pub late: Late = Late::Last, "late", Kind::Word(Late::WORDS), "ours";
-        /// What counts as the time that is left to a flow without a deadline, beside flows with one.
-        pub horizon: Time = Time::from_millis(1_000), "horizon", Kind::TIME, "ours: many times the deadlines of II-B";
         /// Who gets what deadlines leave over.
         pub spare: Spare = Spare::Cheapest, "spare", Kind::Word(Spare::WORDS), "ours: the order of Algorithm 1";
         /// The queue that a latency-sensitive flow should have in its tunnel (Q*), in full packets.

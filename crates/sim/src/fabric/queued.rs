@@ -28,12 +28,9 @@ impl Fabric {
         let mut evicted = None;
         if !port.has_room(queue, size, held, pool) {
             let urgency = self.arena.get(id).urgency();
-            if port.is_by_remaining()
-                && port.is_up
-                && let Some(worst) = port.least_urgent(urgency, &self.arena)
-                && self.arena.get(worst).size >= size
+            if port.is_up
+                && let Some(worst) = port.make_room(urgency, size, &self.arena)
             {
-                port.remove(worst, &mut self.arena);
                 let freed = self.arena.get(worst).size;
                 held -= freed;
                 if let Some(pool) = port.pool {
@@ -111,7 +108,7 @@ impl Fabric {
             pool.used = pool.used.saturating_sub(u64::from(port.last_sent()));
             port.finish_sending();
         }
-        if let Some((queue, id)) = port.pop(&mut self.arena) {
+        if let Some((queue, id)) = port.pop(&self.arena) {
             let waited = now - self.arena.get(id).due;
             let record = (link as usize * self.stride + usize::from(queue)) as u32;
             self.count(Sample { record, kind: SampleKind::Wait { own: 0 }, value: waited });

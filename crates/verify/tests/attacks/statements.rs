@@ -76,6 +76,7 @@ fn statement(ledger: &Ledger, history: Vec<Admitted>) -> Statement {
         queues: queues(ledger),
         history: history.into_iter().map(|admitted| Happening::Admitted(Box::new(admitted))).collect(),
         patience: Patience::Waits,
+        shares: Vec::new(),
         findings: Vec::new(),
     }
 }

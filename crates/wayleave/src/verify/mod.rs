@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::progress::{Cancel, Progress, Silent, Step};
 
 pub use classes::{Kinds, KindsNoticed, VerifiedKinds, verify_kinds};
-pub use plan::{PlanFile, read as read_plan};
+pub use plan::{PlanFile, StatedKinds, StatedPlan, read as read_plan};
 pub use promises::{History, Promises, of_session};
 
 /// How promises are put to the test.
@@ -68,6 +68,8 @@ pub struct Derived {
     pub queues: usize,
     /// Routes of contracts.
     pub flows: usize,
+    /// Minima and weights of the classes below latency.
+    pub shares: usize,
     /// Moves of flows.
     pub moves: usize,
     /// What is not as it was said.
@@ -134,9 +136,9 @@ fn prepared(
             let derivation = derive_watched(broken.as_ref().unwrap_or(statement), &mut |done, total| {
                 progress.step(Step::Items { done, total });
             });
-            let Derivation { claim, discrepancies, queues, flows, moves, .. } =
+            let Derivation { claim, discrepancies, queues, flows, shares, moves, .. } =
                 derivation.map_err(|error| Error::Usage(error.to_string()))?;
-            (claim, Some(Derived { queues, flows, moves, discrepancies }))
+            (claim, Some(Derived { queues, flows, shares, moves, discrepancies }))
         }
     };
     let (broken, excuse) = excuse(in_packets.map(|fault| claim.broken_by(fault)).transpose())?;

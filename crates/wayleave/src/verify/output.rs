@@ -171,16 +171,21 @@ fn table(verified: &Verified, out: &mut impl Write, layout: Layout, show_all: bo
     Ok(())
 }
 
-/// `312 queues and 40 routes derived again, 3 moves followed: all is as it was said`.
+/// `312 queues, 40 routes and 5 shares derived again, 3 moves followed: all is as it was said`.
 fn derived_text(derived: &Derived) -> String {
-    let &Derived { queues, flows, moves, ref discrepancies } = derived;
+    let &Derived { queues, flows, shares, moves, ref discrepancies } = derived;
     let moves = if moves == 0 { String::new() } else { format!(", {} followed", count(moves, "move")) };
     let verdict = match discrepancies.len() {
         0 => "all is as it was said".to_owned(),
         1 => "1 thing is not as it was said".to_owned(),
         many => format!("{many} things are not as they were said"),
     };
-    format!("{} and {} derived again{moves}: {verdict}", count(queues, "queue"), count(flows, "route"))
+    let (queues, routes) = (count(queues, "queue"), count(flows, "route"));
+    let what = match shares {
+        0 => format!("{queues} and {routes}"),
+        shares => format!("{queues}, {routes} and {} of classes", count(shares, "share")),
+    };
+    format!("{what} derived again{moves}: {verdict}")
 }
 
 fn row(verified: &Verified, number: usize, layout: Layout) -> Vec<Cell> {
@@ -268,6 +273,8 @@ fn broken(verified: &Verified, fault: Fault) -> BrokenShape {
 struct DerivedShape {
     queues: usize,
     routes: usize,
+    /// Minima and weights of classes.
+    shares: usize,
     moves: usize,
     /// What is not as it was said.
     discrepancies: Vec<String>,
@@ -275,9 +282,9 @@ struct DerivedShape {
 
 impl DerivedShape {
     fn of(derived: &Derived) -> Self {
-        let &Derived { queues, flows, moves, ref discrepancies } = derived;
+        let &Derived { queues, flows, shares, moves, ref discrepancies } = derived;
         let discrepancies = discrepancies.iter().map(ToString::to_string).collect();
-        Self { queues, routes: flows, moves, discrepancies }
+        Self { queues, routes: flows, shares, moves, discrepancies }
     }
 }
 

@@ -5,19 +5,25 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use wayleave_contracts::Contract;
+use wayleave_contracts::{AnyContract, Contract};
 use wayleave_formats::Source;
 use wayleave_ledger::{Model, Residual, Shaping};
+use wayleave_scenarios::Tenants;
 use wayleave_topology::{Hop, LinkId, MAX_BUDGET, Network, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_verify::{
-    Accounting, Admitted, Bucket, Counting, Discrepancy, Happening, Kind, LowestQueue, Order, Part, Patience,
+    Accounting, Admitted, Bucket, Claim, Counting, Discrepancy, Happening, Kind, LowestQueue, Order, Part, Patience,
     Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, check_history,
 };
+
+mod shares;
+
+pub use shares::StatedKinds;
 
 use super::promises::{Promises, counting, terms};
 use crate::contracts::Contracts;
 use crate::error::Error;
+use crate::network::divided;
 
 /// A plan with what it is held against.
 #[derive(Clone, Copy, Debug)]
@@ -111,6 +117,8 @@ struct Entry {
     moved: Vec<Move>,
     activate_after_ns: Option<u64>,
     old_terms_end_after_ns: Option<u64>,
+    #[serde(flatten)]
+    share: shares::Terms,
 }
 
 /// A further route of a protected contract.
@@ -162,22 +170,49 @@ struct Queue {
     backlog_bound_bytes: Option<u64>,
 }
 
+/// What a plan says.
+#[derive(Clone, Debug)]
+pub struct StatedPlan {
+    /// Of latency contracts, and of what classes below them were promised.
+    pub promises: Promises,
+    /// Who has minima and objectives, if anybody has any.
+    pub kinds: Option<StatedKinds>,
+}
+
+impl StatedPlan {
+    /// Everybody on the network, with latency contracts as they were derived; nobody if all contracts are about latency.
+    ///
+    /// # Errors
+    /// If the network has no classes.
+    pub fn tenants(&self, claim: &Claim, model: &Model) -> Result<Option<Tenants>, Error> {
+        let (Some(kinds), Promises::Stated(statement)) = (&self.kinds, &self.promises) else { return Ok(None) };
+        kinds.tenants(statement, claim, model).map(Some)
+    }
+}
+
 /// Reads a plan: what `wayleave plan -o json` has printed, or a serialised [`crate::Plan`].
 ///
 /// # Errors
 /// If it is no plan, or one for another network or another model, or of a scheme that reserves no queues, or if it contradicts
 /// itself: a contract is admitted twice, or a flow is moved from where it is not.
-pub fn read(file: &PlanFile<'_>) -> Result<Promises, Error> {
+pub fn read(file: &PlanFile<'_>) -> Result<StatedPlan, Error> {
     let name = file.source.name();
     let wrong = |what: String| Error::Located(format!("{name}: {what}"));
     let plan: Plan = serde_json::from_str(file.source.text())
         .map_err(|error| wrong(format!("is no plan of `wayleave plan -o json`: {error}")))?;
     plan.fits(file.network).map_err(wrong)?;
     plan.counts(file.model).map_err(wrong)?;
-    let reader = Reader::new(file);
-    let statement = reader.statement(&plan).map_err(wrong)?;
+    // `plan` divides the queues of a network where contracts are of several kinds.
+    let network = if plan.requests.iter().any(|entry| entry.share.is_other_kind()) {
+        divided(file.network)?
+    } else {
+        file.network.clone()
+    };
+    let reader = Reader::new(&PlanFile { network: &network, ..*file });
+    let (statement, kinds) = reader.statement(&plan).map_err(wrong)?;
     check_history(&statement).map_err(|error| wrong(error.to_string()))?;
-    Ok(Promises::Stated(statement))
+    let kinds = Some(kinds).filter(|kinds| !kinds.is_empty());
+    Ok(StatedPlan { promises: Promises::Stated(statement), kinds })
 }
 
 impl Plan {
@@ -246,27 +281,39 @@ impl Plan {
 struct Reader<'a> {
     network: &'a Arc<Network>,
     model: &'a Model,
-    contracts: Option<HashMap<&'a str, &'a Contract>>,
+    contracts: Option<HashMap<&'a str, &'a AnyContract>>,
 }
 
 impl<'a> Reader<'a> {
     fn new(file: &PlanFile<'a>) -> Self {
         let by_name = |contracts: &'a Contracts| {
-            contracts.iter().map(|(_, contract)| (contract.name.as_str(), contract)).collect::<HashMap<_, _>>()
+            contracts.all().map(|(_, contract)| (contract.name(), contract)).collect::<HashMap<_, _>>()
         };
         Self { network: file.network, model: file.model, contracts: file.contracts.map(by_name) }
     }
 
-    fn statement(&self, plan: &Plan) -> Result<Statement, String> {
+    fn statement(&self, plan: &Plan) -> Result<(Statement, StatedKinds), String> {
         let mut queues: Vec<StatedQueue> =
             plan.queues.iter().map(|queue| self.queue(queue)).collect::<Result<_, _>>()?;
         queues.sort_by_key(|said| (said.link, said.queue));
-        let (mut history, mut findings) = (Vec::new(), Vec::new());
+        let (mut history, mut findings, mut kinds) = (Vec::new(), Vec::new(), StatedKinds::default());
         for entry in &plan.requests {
             let name = || entry.name.clone();
             match entry.decision.as_str() {
+                "admitted" if entry.share.is_other_kind() => {
+                    let is_new = entry.event.as_deref() != Some("change");
+                    if is_new && kinds.contains(&entry.name) {
+                        return Err(format!("\"{}\" is admitted twice", entry.name));
+                    }
+                    let (tenant, share) = self.share(entry, &mut findings)?;
+                    kinds.add(tenant, share);
+                }
+                "released" if kinds.remove(&entry.name) => {}
                 "admitted" => {
                     let admitted = self.admitted(entry, &mut findings)?;
+                    if let Some(contract) = self.latency(&entry.name) {
+                        kinds.know(contract);
+                    }
                     history.push(Happening::Admitted(Box::new(admitted)));
                 }
                 "released" => {
@@ -280,7 +327,13 @@ impl<'a> Reader<'a> {
         }
         findings.extend(self.unmentioned(plan));
         let (network, counting) = (self.network.clone(), counting(self.model));
-        Ok(Statement { network, counting, queues, history, patience: Patience::Waits, findings })
+        let (shares, patience) = (kinds.shares(), Patience::Waits);
+        Ok((Statement { network, counting, queues, history, shares, patience, findings }, kinds))
+    }
+
+    /// The latency contract of a name, if it is at hand.
+    fn latency(&self, name: &str) -> Option<&Contract> {
+        self.contracts.as_ref()?.get(name)?.as_latency()
     }
 
     /// Contracts of which the plan says nothing.
@@ -336,9 +389,9 @@ impl<'a> Reader<'a> {
             activate_after: time(entry.activate_after_ns.unwrap_or(0), name)?,
             old_terms_end_after: entry.old_terms_end_after_ns.map(|end| time(end, name)).transpose()?,
         };
-        if let Some(contracts) = &self.contracts {
-            let unknown = || format!("\"{name}\" is admitted, and is not among the contracts that were given");
-            self.compare(contracts.get(name).ok_or_else(unknown)?, entry, &mut admitted, findings);
+        if self.contracts.is_some() {
+            let unknown = || format!("\"{name}\" is admitted, and is not among the latency contracts that were given");
+            self.compare(self.latency(name).ok_or_else(unknown)?, entry, &mut admitted, findings);
         }
         Ok(admitted)
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use wayleave_contracts::{Contract, WireOverhead};
-use wayleave_explain::{Decided, EventKind};
+use wayleave_explain::{Decided, EventKind, claimed_shares};
 use wayleave_ledger::{BestEffort, Jitter, Model, QueueReport, Residual, Shaping};
 use wayleave_roles::Move;
 use wayleave_scenarios::SharedService;
@@ -134,6 +134,7 @@ fn statement(session: &Session, history: Vec<Happening>) -> Option<Statement> {
         counting: counting(&session.model),
         queues: links.flat_map(|(link, _)| ledger.report(link)).map(|report| said(&report)).collect(),
         history,
+        shares: claimed_shares(&session.context()),
         patience: Patience::Waits,
         findings: Vec::new(),
     })

@@ -101,7 +101,8 @@ spec:
 /// What is said, with the contracts and without.
 fn read(text: &str, network: &Network, contracts: Option<&Contracts>) -> Result<Promises, Error> {
     let (source, model) = (Source::new("plan.json", text), Model::default());
-    read_plan(&PlanFile { source: &source, network: &network.graph, model: &model, contracts })
+    let plan = PlanFile { source: &source, network: &network.graph, model: &model, contracts };
+    Ok(read_plan(&plan)?.promises)
 }
 
 #[test]

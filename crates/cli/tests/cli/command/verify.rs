@@ -225,6 +225,34 @@ fn promises_of_every_kind_hold_and_faults_of_classes_are_caught() {
     }
 }
 
+/// What a plan says of minima and objectives is derived again, sent, and held against the contracts.
+#[test]
+fn a_plan_of_every_kind_is_put_to_the_test() {
+    let list = every_kind();
+    let on = "-t star:hosts=13,rate=10Gbit,delay=4us,queues=8,buffer=500kB";
+    let text = wayleave(&format!("plan {on} -f {list} -o json")).ends_with(0).stdout;
+    let plan = file("verify-kinds.json", &text);
+    let command = format!("verify {on} --effort quick -o json");
+    let admitted = wayleave(&format!("{command} -f {list}")).ends_with(0).json();
+    for given in [format!("--plan {plan}"), format!("--plan {plan} -f {list}")] {
+        let said = wayleave(&format!("{command} {given}")).ends_with(0).json();
+        assert_eq!((&said["classes"], &said["derived"]), (&admitted["classes"], &admitted["derived"]), "{given}");
+        assert!(said["derived"]["shares"].as_u64() > Some(2), "{said}");
+    }
+    let broken = wayleave(&format!("{command} --plan {plan} --break weights-reversed")).ends_with(4);
+    assert!(broken.stderr.contains("broken promise to "), "{}", broken.stderr);
+
+    let mut said: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let requests = said["requests"].as_array_mut().unwrap();
+    let pair = requests.iter_mut().find(|one| one["between"] == "pair").unwrap();
+    pair["min_bps"] = 9_900_000_000_u64.into();
+    let greedy = file("verify-kinds-greedy.json", said.to_string());
+    let run = wayleave(&format!("{command} --plan {greedy}")).ends_with(4);
+    assert!(run.stderr.contains("derived again: the guaranteed class of "), "{}", run.stderr);
+    let run = wayleave(&format!("{command} --plan {greedy} -f {list}")).ends_with(4);
+    assert!(run.stderr.contains("is said to ask for a minimum of 9.9Gbit, and its contract says "), "{}", run.stderr);
+}
+
 #[test]
 fn a_fault_of_classes_needs_contracts_of_other_kinds() {
     let list = colliding("verify-classless.yaml");

@@ -13,7 +13,7 @@ enum Urgency {
     /// It can be in time.
     Until(Time),
     /// It has no deadline, or has missed it, or cannot keep it any more.
-    Whenever(Time),
+    Whenever,
 }
 
 /// At a host with this line, in bit/s.
@@ -24,14 +24,16 @@ fn urgency(session: &Session, now: Time, line: u64, params: &Params) -> Urgency 
             Urgency::Until(counted)
         }
         Some(_) if params.late == Late::Urgent => Urgency::Until(params.slot),
-        _ => Urgency::Whenever(params.horizon),
+        _ => Urgency::Whenever,
     }
 }
 
-/// x*: M over delta, in bit/s.
+/// x*: M over delta, in bit/s. Who cannot be late asks for a packet in each slot, however long it is: more would be at the cost of those who can.
 fn wanted(session: &Session, now: Time, line: u64, params: &Params) -> u64 {
-    let (Urgency::Until(left) | Urgency::Whenever(left)) = urgency(session, now, line, params);
-    session::rate(session.left_or_packet(), left)
+    match urgency(session, now, line, params) {
+        Urgency::Until(left) => session::rate(session.left_or_packet(), left),
+        Urgency::Whenever => session::rate(session.packet(), params.slot),
+    }
 }
 
 /// W', the sum of all x*.
@@ -51,7 +53,7 @@ pub(super) fn claim(session: &Session, now: Time, line: u64, params: &Params) ->
             };
             Claim { rate, rank: Some(rate), spare: (0, order) }
         }
-        Urgency::Whenever(_) => Claim { rate, rank: None, spare: (1, session.left()) },
+        Urgency::Whenever => Claim { rate, rank: None, spare: (1, session.left()) },
     }
 }
 

@@ -19,7 +19,7 @@
 //! | a deadline that has passed, or that is nearer than a slot | `late`; no deadline is nearer than a slot, as nothing is decided for less |
 //! | a deadline that needs more than the host's line | it cannot be kept any more, and counts as passed: by W' it would weigh most of all |
 //! | how long the queue of latency-sensitive flows may become before transports hear marks ("PCC maintains small queues in the tunnel") | Q*, which is their target |
-//! | a flow without a deadline, beside flows with one | as if `horizon` were left, always; it is served after all that can be in time, shortest first |
+//! | a flow without a deadline, beside flows with one | a packet in each slot, as of one whose deadline has passed; it is served after all that can be in time, shortest first |
 //! | 1/M where M goes to 0 | M is at least one full packet |
 //! | a size that nobody knows | what was sent so far stands for what is left: for sizes with heavy tails the rest to be expected grows like that; so the order is that of least attained service |
 //! | N_f, the latency-sensitive flows of a tunnel | those with something left |

@@ -13,6 +13,8 @@ use crate::scc::{Late, Objective, Params, Scheduling, Spare};
 const SEGMENT: u32 = 1_460;
 const WIRE: u64 = 1_538;
 const MS: Instant = 1_000_000_000;
+/// What who cannot be late asks for, in bit/s.
+const PACKET_A_SLOT: u64 = WIRE * 8 * 1_000;
 
 /// A tunnel, with how many packets the transport of each flow still holds.
 struct Bench {
@@ -136,7 +138,7 @@ fn nothing_is_asked_for_less_than_a_slot() {
 
 #[test]
 fn a_deadline_that_has_passed_counts_as_none_or_as_one_slot() {
-    for (late, rate) in [(Late::Last, WIRE * 8 * 10), (Late::Urgent, WIRE * 8 * 10 * 1_000)] {
+    for (late, rate) in [(Late::Last, PACKET_A_SLOT), (Late::Urgent, WIRE * 8 * 10 * 1_000)] {
         let mut bench = Bench::new(Objective::Deadline, &Params { late, ..Params::default() });
         bench.flow(10, 10, Some(2));
         bench.now = 2 * MS;
@@ -151,9 +153,22 @@ fn a_deadline_that_needs_more_than_the_line_counts_as_passed() {
     for (packets, passed) in [(812, false), (813, true)] {
         let mut bench = Bench::new(Objective::Deadline, &Params::default());
         bench.flow(packets, 1, Some(1));
-        let milliseconds = if passed { 1_000 } else { 1 };
-        assert_eq!(bench.slot(), u64::from(packets) * WIRE * 8 * 1_000 / milliseconds, "{packets} packets");
+        let rate = if passed { PACKET_A_SLOT } else { u64::from(packets) * WIRE * 8 * 1_000 };
+        assert_eq!(bench.slot(), rate, "{packets} packets");
     }
+}
+
+/// Catches: long flows without a deadline, which asked for what their length makes of a second, and pushed aside whoever had one.
+#[test]
+fn a_long_flow_without_a_deadline_asks_for_less_than_a_short_one_with_one() {
+    let with = |packets, deadline| {
+        let mut bench = Bench::new(Objective::Deadline, &Params::default());
+        bench.flow(packets, 1, deadline);
+        bench.slot()
+    };
+    assert_eq!(with(65_000, None), PACKET_A_SLOT, "100 MB");
+    assert_eq!(with(65_000, None), with(1, None));
+    assert!(with(65_000, None) < with(130, Some(20)), "200 kB in 20 ms");
 }
 
 /// Catches: latency tunnels that let transports fill them as far as all others.
@@ -260,8 +275,8 @@ fn flows_without_a_deadline_and_late_ones_come_after_those_in_time_shortest_firs
     bench.now = 2 * MS;
     let timely = bench.flow(1_000, 3, Some(5));
     bench.give(1);
-    // 1 s each, and 5 ms.
-    assert_eq!(bench.slot(), 3 * WIRE * 8 + 1_000 * WIRE * 8 * 200);
+    // A packet a slot each, and 5 ms.
+    assert_eq!(bench.slot(), 2 * PACKET_A_SLOT + 1_000 * WIRE * 8 * 200);
     assert_eq!(bench.order(6), [timely, timely, timely, late, none, none]);
 }
 

@@ -1,0 +1,268 @@
+//! What a plan says of minima, objectives and best effort.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::num::NonZeroU32;
+
+use serde::Deserialize;
+use wayleave_contracts::{
+    Accounting, AnyContract, BandwidthContract, BestEffortContract, Between, Contract, Demand, Excess, Objective,
+    ObjectiveContract,
+};
+use wayleave_ledger::{Ledger, Model};
+use wayleave_recheck::{HeldShare, PromisedShare};
+use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
+use wayleave_schemes::fabric::Settings;
+use wayleave_topology::{Network, NodeId};
+use wayleave_units::{Rate, Time};
+use wayleave_verify::{Claim, Discrepancy, Statement};
+
+use super::{Entry, Reader, time};
+use crate::error::Error;
+
+/// The fields that only contracts of other kinds than latency have.
+#[derive(Deserialize)]
+pub(super) struct Terms {
+    kind: Option<String>,
+    #[serde(default)]
+    members: Vec<String>,
+    between: Option<String>,
+    objective: Option<String>,
+    min_bps: Option<u64>,
+    max_bps: Option<u64>,
+    weight: Option<NonZeroU32>,
+    within_ns: Option<u64>,
+    there_within_ns: Option<u64>,
+}
+
+impl Terms {
+    /// Whether they are those of a contract of another kind than latency.
+    pub(super) fn is_other_kind(&self) -> bool {
+        self.kind.is_some()
+    }
+}
+
+/// Tenants with minima, objectives and best effort, as a plan leaves them in the end.
+#[derive(Clone, Debug, Default)]
+pub struct StatedKinds {
+    /// In the order in which they came.
+    sharing: BTreeMap<usize, (SharingTenant, Option<PromisedShare>)>,
+    by_name: HashMap<String, usize>,
+    came: usize,
+    /// What latency contracts ask for, where they are at hand.
+    contracts: HashMap<String, Contract>,
+}
+
+impl StatedKinds {
+    /// Adds a tenant, in the place of one of the same name if there is one.
+    pub(super) fn add(&mut self, tenant: SharingTenant, share: Option<PromisedShare>) {
+        let name = tenant.contract.name().to_owned();
+        self.came += 1;
+        let place = *self.by_name.entry(name).or_insert(self.came);
+        self.sharing.insert(place, (tenant, share));
+    }
+
+    /// Whether there was somebody of this name, who is there no longer.
+    pub(super) fn remove(&mut self, name: &str) -> bool {
+        self.by_name.remove(name).is_some_and(|place| self.sharing.remove(&place).is_some())
+    }
+
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.sharing.is_empty()
+    }
+
+    /// What classes below the latency queues are said to have been promised.
+    pub(super) fn shares(&self) -> Vec<PromisedShare> {
+        self.sharing.values().filter_map(|(_, share)| share.clone()).collect()
+    }
+
+    pub(super) fn know(&mut self, contract: &Contract) {
+        self.contracts.insert(contract.name.clone(), contract.clone());
+    }
+
+    /// Everybody on the network, beside latency contracts on the routes and with the bursts of a claim.
+    ///
+    /// # Errors
+    /// If the network has no classes.
+    pub fn tenants(&self, statement: &Statement, claim: &Claim, model: &Model) -> Result<Tenants, Error> {
+        let network = &statement.network;
+        let mut budgets = vec![Vec::new(); network.links().len()];
+        statement.queues.iter().for_each(|said| budgets[said.link.index()].push(said.budget));
+        let usage = |error: &dyn ToString| Error::Usage(error.to_string());
+        let ledger = Ledger::new(network.clone(), *model, budgets).map_err(|error| usage(&error))?;
+        let mut ledger = ledger.with_shares(Settings::default().guaranteed_budget);
+        // Copies of protected contracts take other links as well.
+        for promise in &claim.promises {
+            let demand = Demand { rate: promise.rate, burst: promise.burst, max_frame: Some(promise.frame) };
+            ledger.reserve(demand, promise.route.clone());
+        }
+        let links = network.links().filter_map(|(id, _)| Some((*ledger.shared_link(id)?, ledger.residual(id))));
+        let mut tenants = Tenants::new(network, links.collect()).map_err(|error| usage(&error))?;
+        let copies: HashSet<usize> =
+            claim.protected.iter().flat_map(|one| one.routes.iter().skip(1).copied()).collect();
+        for promise in (0..).zip(&claim.promises).filter_map(|(number, one)| (!copies.contains(&number)).then_some(one))
+        {
+            let (Some(first), Some(last)) = (promise.route.hops.first(), promise.route.hops.last()) else { continue };
+            let stated = || Contract {
+                name: promise.name.clone(),
+                tenant: None,
+                from: network.link(first.link).from,
+                to: network.link(last.link).to,
+                rate: promise.rate,
+                burst: promise.burst,
+                deadline: promise.bound,
+                accounting: Accounting::Wire,
+                max_frame: None,
+                route: None,
+                protection: 1,
+                excess: Excess::default(),
+            };
+            tenants.add_latency(LatencyTenant {
+                contract: self.contracts.get(&promise.name).cloned().unwrap_or_else(stated),
+                route: promise.route.clone(),
+                rate: promise.rate,
+                burst: promise.burst,
+            });
+        }
+        self.sharing.values().for_each(|(tenant, _)| tenants.add(tenant.clone()));
+        Ok(tenants)
+    }
+}
+
+impl Reader<'_> {
+    /// Somebody who is said to be admitted, and what he holds.
+    pub(super) fn share(
+        &self,
+        entry: &Entry,
+        findings: &mut Vec<Discrepancy>,
+    ) -> Result<(SharingTenant, Option<PromisedShare>), String> {
+        let mut contract = self.stated(entry)?;
+        if let Some(contracts) = &self.contracts {
+            let name = entry.name.as_str();
+            let unknown = || format!("\"{name}\" is admitted, and is not among the contracts that were given");
+            let asked = *contracts.get(name).ok_or_else(unknown)?;
+            findings.extend(self.differences(&contract, asked));
+            contract = asked.clone();
+        }
+        let within = entry.share.there_within_ns.map(|within| time(within, &entry.name)).transpose()?;
+        if let AnyContract::Bandwidth(BandwidthContract { name, within: Some(asked), .. }) = &contract
+            && within.is_none_or(|within| within > *asked)
+        {
+            let said = within.map_or_else(|| "no time".to_owned(), |within| within.to_string());
+            findings.push(asked_for(name, "a minimum there within", said, asked.to_string()));
+        }
+        let share = self.held(entry, &contract)?;
+        Ok((SharingTenant { contract, within }, share))
+    }
+
+    /// What a plan says that a contract asks for.
+    fn stated(&self, entry: &Entry) -> Result<AnyContract, String> {
+        let (name, terms) = (entry.name.clone(), &entry.share);
+        let missing = |what: &str| format!("\"{}\" is admitted, and has no {what}", entry.name);
+        let members: Vec<NodeId> = terms.members.iter().map(|name| self.node(name)).collect::<Result<_, _>>()?;
+        let rate = |bits: u64| {
+            let rate = Some(Rate::from_bits_per_second(bits)).filter(|&rate| rate <= Rate::MAX);
+            rate.ok_or_else(|| format!("\"{}\" has a rate above {}", entry.name, Rate::MAX))
+        };
+        let min = || rate(terms.min_bps.ok_or_else(|| missing("minimum"))?);
+        let contract = match terms.kind.as_deref().unwrap_or_default() {
+            "bandwidth" => {
+                let between = match (terms.between.as_deref(), &members[..]) {
+                    (Some("pair"), &[from, to]) => Between::Pair(from, to),
+                    (Some("hose"), _) => Between::Hose(members),
+                    _ => return Err(missing("`between` that fits its members")),
+                };
+                AnyContract::Bandwidth(BandwidthContract {
+                    name,
+                    tenant: None,
+                    between,
+                    min: min()?,
+                    max: terms.max_bps.map(rate).transpose()?,
+                    weight: terms.weight,
+                    within: terms.within_ns.map(|within| time(within, &entry.name)).transpose()?,
+                })
+            }
+            "objective" => {
+                let aim = terms.objective.as_deref().unwrap_or_default();
+                let known = Objective::NAMED.into_iter().find(|(known, _)| *known == aim);
+                AnyContract::Objective(ObjectiveContract {
+                    name,
+                    tenant: None,
+                    objective: known.ok_or_else(|| missing("objective"))?.1,
+                    deadline: entry.deadline_ns.map(|deadline| time(deadline, &entry.name)).transpose()?,
+                    members,
+                    min: min()?,
+                })
+            }
+            "best-effort" => AnyContract::BestEffort(BestEffortContract { name, tenant: None, members }),
+            other => return Err(format!("\"{name}\" is of kind \"{other}\", which is none")),
+        };
+        let valid = match &contract {
+            AnyContract::Bandwidth(contract) => contract.validate(self.network),
+            AnyContract::Objective(contract) => contract.validate(self.network),
+            AnyContract::BestEffort(contract) => contract.validate(self.network),
+            AnyContract::Latency(_) => Ok(()),
+        };
+        valid.map_err(|error| format!("\"{}\": {error}", entry.name))?;
+        Ok(contract)
+    }
+
+    /// Where a minimum or a weight counts.
+    fn held(&self, entry: &Entry, contract: &AnyContract) -> Result<Option<PromisedShare>, String> {
+        let (min, held) = match contract {
+            AnyContract::Bandwidth(contract) => match &contract.between {
+                Between::Pair(from, to) => {
+                    let missing = || format!("\"{}\" is admitted, and has no route", entry.name);
+                    let route = self.route(entry.route.as_ref().ok_or_else(missing)?)?;
+                    (contract.min, HeldShare::Pair(*from, *to, route))
+                }
+                Between::Hose(members) => (contract.min, HeldShare::Hose(members.clone())),
+            },
+            AnyContract::Objective(contract) => (contract.min, HeldShare::Objective(contract.members.clone())),
+            AnyContract::BestEffort(_) | AnyContract::Latency(_) => return Ok(None),
+        };
+        Ok(Some(PromisedShare { name: entry.name.clone(), min, held }))
+    }
+
+    /// Where what is said of a contract is not what it says.
+    fn differences(&self, stated: &AnyContract, asked: &AnyContract) -> Vec<Discrepancy> {
+        let (said, here) = (words(self.network, stated), words(self.network, asked));
+        let differ = said.into_iter().zip(here).filter(|((_, said), (_, here))| said != here);
+        differ.map(|((what, said), (_, here))| asked_for(stated.name(), what, said, here)).collect()
+    }
+}
+
+fn asked_for(name: &str, what: &'static str, stated: String, contract: String) -> Discrepancy {
+    Discrepancy::Asked { name: name.to_owned(), what, stated, contract }
+}
+
+/// The terms of a contract, in the same order for all kinds.
+fn words(network: &Network, contract: &AnyContract) -> [(&'static str, String); 6] {
+    let none = || "nothing".to_owned();
+    let (min, max, weight, within) = match contract {
+        AnyContract::Bandwidth(contract) => (Some(contract.min), contract.max, contract.weight, contract.within),
+        AnyContract::Objective(contract) => (Some(contract.min), None, None, contract.deadline),
+        AnyContract::BestEffort(_) | AnyContract::Latency(_) => (None, None, None, None),
+    };
+    let kind = match contract {
+        AnyContract::Objective(contract) => contract.objective.name(),
+        AnyContract::Bandwidth(BandwidthContract { between: Between::Pair(..), .. }) => "bandwidth of a pair",
+        AnyContract::Bandwidth(_) => "bandwidth of a hose",
+        AnyContract::BestEffort(_) => "best effort",
+        AnyContract::Latency(_) => "a latency contract",
+    };
+    let hosts = contract.hosts();
+    let names: Vec<&str> = hosts.iter().map(|&host| network.node(host).name.as_str()).collect();
+    let rate = |rate: Option<Rate>| rate.map_or_else(none, |rate| rate.to_string());
+    [
+        ("the kind", kind.to_owned()),
+        ("hosts:", names.join(", ")),
+        ("a minimum of", rate(min)),
+        ("no more than", rate(max)),
+        ("a weight of", weight.map_or_else(none, |weight| weight.to_string())),
+        ("a time of", within.map_or_else(none, |within: Time| within.to_string())),
+    ]
+}
