@@ -58,6 +58,7 @@ fn run() -> Result<Exit, Failure> {
         Command::Up(args) => commands::element::up(args),
         Command::Events(args) => commands::events::run(args),
         Command::Audit(args) => commands::audit::run(args),
+        Command::Backup(args) => commands::backup::run(args),
         Command::Status(args) => commands::status::run(args),
         Command::Top(args) => commands::top::run(args),
         Command::Token(command) => commands::token::run(command),

@@ -78,3 +78,25 @@ pub struct Ledger {
     /// The revision of the last change.
     pub revision: u64,
 }
+
+/// A copy of the ledger that is to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BackupSpec {
+    /// The name of the file, which is made beside the ledger; there must be none yet.
+    #[schema(min_length = 1, max_length = 100, pattern = "^[A-Za-z0-9_][A-Za-z0-9._-]*$")]
+    pub name: String,
+}
+
+/// A copy of the ledger, with a seal of its own: a file of the machine on which the server runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Backup {
+    /// The file, with `-seal` and perhaps `-wal` beside it.
+    pub path: String,
+    /// The last commit that is in it.
+    pub sequence: u64,
+    /// How many records it has, all of which were read and checked.
+    pub records: u64,
+    /// What it takes on disk.
+    pub bytes: u64,
+}

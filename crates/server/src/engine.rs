@@ -219,6 +219,10 @@ impl Engine {
             self.beat();
             let done = match self.wait(&mut running) {
                 Next::Message(Message::Beat) => continue,
+                Next::Message(Message::Backup(begun)) => {
+                    let _ = begun.send(running.store.begin_backup());
+                    continue;
+                }
                 Next::Message(Message::Look(done)) => {
                     self.look(&mut running, usize::MAX);
                     // Who does not wait any more does not need to know.

@@ -214,8 +214,13 @@ impl History {
 
 fn decided(controller: &Controller, record: &DecisionRecord) -> Decided {
     let decision = render::decision(controller.network(), record, &Role::Operator);
-    let tenant = Role::Tenant { tenant: record.id.tenant.clone() };
-    let own = Some(render::decision(controller.network(), record, &tenant)).filter(|own| *own != decision);
+    // What was admitted and moved nobody is the same for all, and most decisions are such.
+    let may_differ = decision.reason.is_some() || !decision.moved.is_empty();
+    let own = may_differ.then(|| {
+        let tenant = Role::Tenant { tenant: record.id.tenant.clone() };
+        render::decision(controller.network(), record, &tenant)
+    });
+    let own = own.filter(|own| *own != decision);
     Decided { sequence: record.sequence, decision, own }
 }
 

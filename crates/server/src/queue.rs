@@ -8,6 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
+use wayleave_store::{Backup, StoreError};
 
 use crate::account::Account;
 use crate::work::Job;
@@ -36,7 +37,12 @@ pub(crate) enum Message {
     Look(oneshot::Sender<()>),
     /// Show that the loop goes on.
     Beat,
+    /// Say how things stand on disk, for a copy.
+    Backup(oneshot::Sender<Begun>),
 }
+
+/// A backup that has begun; none where there are no files.
+pub(crate) type Begun = Result<Option<Backup>, StoreError>;
 
 /// What comes next.
 pub(crate) enum Next {

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 pub use error::{Holder, StoreError};
 pub use memory::{Failure, MemoryStore};
-pub use sqlite::{Absent, Inspection, Options, SqliteStore, reseal, seal_path, verify};
+pub use sqlite::{Absent, Backup, Inspection, Options, SqliteStore, reseal, seal_path, verify};
 
 /// What sort of thing a record is, for example `contract`.
 pub type Kind = Cow<'static, str>;
@@ -82,6 +82,15 @@ pub trait Store: Send {
     /// After an error the store is [`StoreError::Broken`] until it is opened again. Everything acknowledged before is
     /// there then; the changes of the failed commit may be there, all of them, or not at all.
     fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError>;
+
+    /// The state as it is now, to be written elsewhere while commits go on; `None` where there are no files.
+    ///
+    /// # Errors
+    ///
+    /// If the store is broken, or such a copy is being written.
+    fn begin_backup(&mut self) -> Result<Option<Backup>, StoreError> {
+        Ok(None)
+    }
 
     /// Housekeeping while no request waits. A store that is never idle does it in a commit once in a while.
     ///

@@ -1,11 +1,12 @@
 //! `wayleave ledger`: the controller's ledger on disk, looked at and accepted while no controller has it open.
 
-use std::path::PathBuf;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use wayleave_controller::{Southbound, Timing};
 use wayleave_explain::human::count;
-use wayleave_store::{Absent, Inspection, Options, SqliteStore};
+use wayleave_store::{Absent, Inspection, Options, SqliteStore, StoreError};
 use wayleave_units::WallTime;
 
 use crate::exit::{self, Exit};
@@ -38,6 +39,9 @@ pub(crate) struct CheckArgs {
     /// The ledger
     #[arg(value_name = "LEDGER")]
     ledger: PathBuf,
+    /// Check a copy in the directory for temporary files: for ledgers on read-only media
+    #[arg(long)]
+    copy: bool,
     /// The network that it was written for: then every promise is derived again with an independent calculator
     #[arg(short, long, value_name = "FILE|BUILDER")]
     topology: Option<String>,
@@ -89,7 +93,40 @@ pub(crate) fn run(command: &LedgerCommand) -> Result<Exit, Failure> {
 }
 
 fn check(args: &CheckArgs) -> Result<Exit, Failure> {
-    let report = wayleave_store::verify(&args.ledger).map_err(internal)?;
+    if !args.copy {
+        return check_at(args, &args.ledger);
+    }
+    let folder = std::env::temp_dir().join(format!("wayleave-check-{}", std::process::id()));
+    let checked = copy_to(&args.ledger, &folder).and_then(|copy| check_at(args, &copy));
+    let removed = std::fs::remove_dir_all(&folder);
+    let exit = checked?;
+    removed.map_err(|error| Failure::Internal(format!("{} cannot be removed: {error}", folder.display())))?;
+    Ok(exit)
+}
+
+/// The files of a ledger in a directory of their own, writable for their owner alone.
+fn copy_to(ledger: &Path, folder: &Path) -> Result<PathBuf, Failure> {
+    let failed = |path: &Path, error: std::io::Error| Failure::Internal(format!("{}: {error}", path.display()));
+    std::fs::DirBuilder::new().mode(0o700).create(folder).map_err(|error| failed(folder, error))?;
+    for end in ["", "-seal", "-wal"] {
+        let name = |path: &Path| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(end);
+            PathBuf::from(name)
+        };
+        let (from, to) = (name(ledger), name(&folder.join("ledger.db")));
+        let copied = std::fs::copy(&from, &to)
+            .and_then(|_| std::fs::set_permissions(&to, std::fs::Permissions::from_mode(0o600)));
+        match copied {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            copied => copied.map_err(|error| failed(&from, error))?,
+        }
+    }
+    Ok(folder.join("ledger.db"))
+}
+
+fn check_at(args: &CheckArgs, ledger: &Path) -> Result<Exit, Failure> {
+    let report = wayleave_store::verify(ledger).map_err(internal)?;
     print(&report);
     if !report.is_sound() {
         return Ok(Exit::Unsound);
@@ -98,7 +135,7 @@ fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let network = NetworkArgs { topology: topology.clone(), ..NetworkArgs::default() };
     let session = SessionArgs { network, scheme: args.scheme.clone(), model: args.model.clone() };
     let setup = setup(&session, Southbound::Assumed, Timing::default())?;
-    let (store, records) = SqliteStore::open(&args.ledger, &Options { absent: Absent::Refuse }).map_err(internal)?;
+    let (store, records) = SqliteStore::open(ledger, &Options { absent: Absent::Refuse }).map_err(internal)?;
     let controller = load(&setup, WallTime::from_nanos(0), &records)?;
     store.close().map_err(internal)?;
     match recheck::recheck(&Owners(&controller).context(), &mut Progress::new(false)) {
@@ -115,8 +152,13 @@ fn reseal(args: &ResealArgs) -> Result<Exit, Failure> {
 }
 
 fn backup(args: &BackupArgs) -> Result<Exit, Failure> {
-    let (mut store, records) =
-        SqliteStore::open(&args.ledger, &Options { absent: Absent::Refuse }).map_err(internal)?;
+    let opened = SqliteStore::open(&args.ledger, &Options { absent: Absent::Refuse });
+    let (mut store, records) = opened.map_err(|error| match error {
+        StoreError::Locked { .. } => {
+            Failure::Internal(format!("{error}; `wayleave backup NAME` has the server make a copy while it serves"))
+        }
+        other => internal(other),
+    })?;
     store.backup(&args.copy).map_err(internal)?;
     store.close().map_err(internal)?;
     println!("{} copied to {}", count(records.len(), "record"), args.copy.display());

@@ -5,6 +5,7 @@ mod agent_init;
 pub(crate) mod analyze;
 pub(crate) mod apply;
 pub(crate) mod audit;
+pub(crate) mod backup;
 pub(crate) mod bench;
 pub(crate) mod benchmark;
 pub(crate) mod broker;

@@ -75,6 +75,7 @@ impl Controller {
         controller.connect()?;
         controller.connect_shared()?;
         controller.prove()?;
+        controller.take_bounds();
         controller.close_what_is_down();
         controller.prove_without_what_is_down()?;
         controller.journal_mut().next_generation();
@@ -231,6 +232,20 @@ impl Controller {
             }
         }
         Ok(())
+    }
+
+    /// What is promised follows from the budgets, which may be others than when the records were written.
+    fn take_bounds(&mut self) {
+        let others = self.contracts().iter().filter_map(|grant| {
+            let bound = self.enforcement().book().promised(grant.flow?);
+            (bound != grant.bound).then_some((grant.serial, bound))
+        });
+        for (serial, bound) in others.collect::<Vec<_>>() {
+            if let Some(grant) = self.enforcement_mut().contracts_mut().get_mut(serial) {
+                grant.bound = bound;
+            }
+            self.enforcement_mut().touch(serial);
+        }
     }
 
     fn close_what_is_down(&mut self) {

@@ -27,6 +27,10 @@ async fn set(shared: &Arc<Shared>, call: &Call, element: ElementName) -> Outcome
     if reason.as_ref().is_some_and(|reason| reason.chars().count() > 500) {
         return Err(invalid("reason", "at most 500 characters are expected"));
     }
+    // It is shown in terminals and in logs.
+    if reason.as_ref().is_some_and(|reason| reason.chars().any(char::is_control)) {
+        return Err(invalid("reason", "no control characters are expected"));
+    }
     let down = match state {
         UpDown::Down => Some(reason.unwrap_or_else(|| "reported down".to_owned())),
         UpDown::Up => None,

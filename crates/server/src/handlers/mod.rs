@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 pub(crate) mod apply;
 pub(crate) mod audit;
+pub(crate) mod backups;
 pub(crate) mod change;
 pub(crate) mod contracts;
 pub(crate) mod decisions;

@@ -121,6 +121,8 @@ fn components() -> Value {
         problem::FieldError,
         problem::Problem,
         status::About,
+        status::Backup,
+        status::BackupSpec,
         status::Ledger,
         status::Status,
         tenant::NewToken,
@@ -216,7 +218,7 @@ fn parameters(row: &Row) -> Vec<Value> {
     } else if row.gives.iter().any(|gives| gives.status == 304) {
         all.push(header("If-None-Match", "Only if its ETag is another one"));
     }
-    if row.body.is_some() && !matches!(row.name, "createToken" | "whatIf") {
+    if row.body.is_some() && !matches!(row.name, "createToken" | "createBackup" | "whatIf") {
         all.push(header("Idempotency-Key", "The same request with the same key is carried out once"));
     }
     if row.name == "listEvents" {

@@ -3,7 +3,8 @@
 
 use crate::access::Access::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::handlers::{
-    agents, apply, audit, contracts, decisions, elements, events, lists, network, status, tenants, tokens, vms, what_if,
+    agents, apply, audit, backups, contracts, decisions, elements, events, lists, network, status, tenants, tokens,
+    vms, what_if,
 };
 use crate::http::operation::ParamKind::{Count, Flag, Number, Text as Words};
 use crate::http::operation::Shown::{Any as Free, Either, Events, Many, Nothing, One, Text};
@@ -256,6 +257,16 @@ pub(crate) static ROWS: &[Row] = &[
     )
     .query(&[LIMIT, AFTER, WHO, OBJECT])
     .gives(&[on(200, Many("AuditEntry"))]),
+    Row::new(
+        Post,
+        "/v1/backups",
+        "createBackup",
+        Operator,
+        "Copies the ledger into a file beside it, and checks the copy",
+        by!(backups::create),
+    )
+    .takes("BackupSpec")
+    .gives(&[on(201, One("Backup"))]),
     Row::new(Post, "/v1/what-if", "whatIf", Operator, "What would be; nothing is changed", by!(what_if::ask))
         .takes("Question")
         .gives(&[on(200, One("Prospect"))]),

@@ -14,7 +14,7 @@ fn expected(method: &str, path: &str) -> Access {
         (_, "/v1/topology") => Access::Map,
         (_, "/metrics" | "/v1/links" | "/v1/links/{link}" | "/v1/nodes/{node}" | "/v1/queues") => Access::ReadAll,
         (_, path) if path.starts_with("/v1/agents/") => Access::Agent,
-        (_, "/v1/tokens" | "/v1/tokens/{token}" | "/v1/what-if") => Access::Operator,
+        (_, "/v1/tokens" | "/v1/tokens/{token}" | "/v1/what-if" | "/v1/backups") => Access::Operator,
         (_, path) if path.ends_with("/state") => Access::Operator,
         ("get", _) => Access::Read,
         (_, path) if path.starts_with("/v1/tenants") => Access::Operator,

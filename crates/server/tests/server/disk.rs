@@ -118,3 +118,49 @@ fn the_secret_of_the_first_operator_is_for_its_owner_only() {
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(world.client.get("/v1/tokens").json()["items"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn a_backup_is_made_while_clients_go_on_and_can_be_restored() {
+    let scratch = Arc::new(Scratch::new());
+    let ledger = scratch.0.join("ledger.db");
+    let world = World::of(options(Box::new(File(ledger.clone())), &scratch.0, Southbound::Assumed), scratch);
+    let client = world.client.clone();
+    client.put("/v1/contracts/before", &contract("h1", "h16", "1Mbit")).is(201);
+    let (go_on, done) = (client.clone(), std::sync::atomic::AtomicBool::new(false));
+    let made = std::thread::scope(|scope| {
+        let busy = scope.spawn(|| {
+            (0..1_000_000).take_while(|_| !done.load(std::sync::atomic::Ordering::Relaxed)).for_each(|number| {
+                let path = format!("/v1/contracts/c{}", number % 5);
+                assert!(go_on.put(&path, &contract("h1", "h16", "1Mbit")).status < 300);
+                go_on.delete(&path).is(204);
+            });
+        });
+        let made = client.post("/v1/backups", &json!({ "name": "copy.db" })).is(201).json();
+        client.post("/v1/backups", &json!({ "name": "copy.db" })).is_problem(409, "CONFLICT");
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        busy.join().unwrap();
+        made
+    });
+    for name in ["../x", "", ".hidden", "-x", "a/b", "a\u{e4}"] {
+        client.post("/v1/backups", &json!({ "name": name })).is_problem(400, "INVALID");
+    }
+    let tenant = client.token(json!({ "role": "tenant", "tenant": "default" }));
+    tenant.post("/v1/backups", &json!({ "name": "mine.db" })).is_problem(403, "FORBIDDEN");
+    client.put("/v1/contracts/after", &contract("h1", "h16", "1Mbit")).is(201);
+    let scratch = world.end();
+    assert!(made["records"].as_u64().unwrap() > 3, "{made}");
+    // As docs/ledger.md says: the copy and its seal take the place of the ledger, and the old log goes.
+    for end in ["", "-wal", "-seal"] {
+        let (old, new) = (format!("ledger.db{end}"), format!("copy.db{end}"));
+        drop(std::fs::remove_file(scratch.0.join(&old)));
+        if scratch.0.join(&new).exists() {
+            std::fs::rename(scratch.0.join(&new), scratch.0.join(&old)).unwrap();
+        }
+    }
+    let world = World::of(options(Box::new(File(ledger)), &scratch.0, Southbound::Assumed), scratch);
+    let client = client.at(&world);
+    client.get("/v1/contracts/before").is(200);
+    client.get("/v1/contracts/after").is_problem(404, "NOT_FOUND");
+    let audit = client.get("/v1/audit?object=default:before").is(200).json();
+    assert_eq!(audit["items"][0]["operation"], "putContract");
+}

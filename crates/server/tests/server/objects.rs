@@ -123,3 +123,14 @@ fn an_address_belongs_to_one_vm() {
     let made = client.put("/v1/vms/made", &json!({ "placement": { "host": "h3" } })).is(201).json();
     assert_ne!(made["mac"], default);
 }
+
+#[test]
+fn a_reason_has_nothing_that_a_terminal_would_obey() {
+    let world = World::new();
+    let client = &world.client;
+    for reason in ["\u{1b}[2J", "two\nlines", "bell\u{7}", "\u{9b}31m"] {
+        let down = json!({ "state": "down", "reason": reason });
+        client.put("/v1/nodes/h5/state", &down).is_problem(400, "INVALID");
+    }
+    client.put("/v1/nodes/h5/state", &json!({ "state": "down", "reason": "Kabel gezogen: \u{e4}" })).is(200);
+}

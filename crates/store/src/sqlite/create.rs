@@ -24,14 +24,23 @@ pub(super) fn create(path: &Path) -> Result<Examined, StoreError> {
 
 /// Copies a database that is open, and gives the copy a seal.
 pub(super) fn copy(database: &Database, mark: Mark, path: &Path) -> Result<(), StoreError> {
+    place_copy(path, mark, |new| database.copy(new))
+}
+
+/// The same, however the copy is made.
+pub(super) fn place_copy(
+    path: &Path,
+    mark: Mark,
+    make: impl FnOnce(&Path) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
     files::check_directory(path)?;
-    for file in [path, &seal_path(path)] {
+    for file in [path, &with_suffix(path, "-wal"), &seal_path(path)] {
         if files::metadata(file)?.is_some() {
             let error = std::io::Error::from(ErrorKind::AlreadyExists);
             return Err(StoreError::io(file, "creating", &error));
         }
     }
-    let mut seal = place(path, |new| database.copy(new))?;
+    let mut seal = place(path, make)?;
     seal.begin(mark)
 }
 

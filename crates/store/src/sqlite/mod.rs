@@ -4,13 +4,16 @@
 //! may be one commit ahead of its seal (a crash between the two) and never behind. Everything is checked at `open`,
 //! before anything is served: see `check`.
 
+mod backup;
 mod check;
 mod create;
 mod database;
 mod files;
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
 
+pub use backup::Backup;
 pub use check::{Inspection, reseal, verify};
 pub use files::seal_path;
 
@@ -53,6 +56,8 @@ pub struct SqliteStore {
     /// Records written since the log was last copied into the database.
     logged: usize,
     broken: bool,
+    /// Whether a backup is being written, for which the log stays where it is.
+    held: Weak<()>,
 }
 
 impl SqliteStore {
@@ -76,7 +81,8 @@ impl SqliteStore {
         let (Some(seal), Some(mark)) = (seal, found.mark) else {
             return Err(StoreError::State { path: path.to_owned() });
         };
-        let mut store = Self { path: path.to_owned(), database, seal, mark, logged: 0, broken: false };
+        let mut store =
+            Self { path: path.to_owned(), database, seal, mark, logged: 0, broken: false, held: Weak::new() };
         store.settle()?;
         found.records.sort_unstable();
         Ok((store, found.records))
@@ -139,6 +145,9 @@ impl SqliteStore {
     }
 
     fn checkpoint(&mut self) -> Result<(), StoreError> {
+        if self.held.strong_count() > 0 {
+            return Ok(());
+        }
         self.database.checkpoint(false)?;
         self.logged = 0;
         Ok(())
@@ -158,6 +167,20 @@ impl SqliteStore {
 impl Store for SqliteStore {
     fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError> {
         self.guarded(|store| if changes.is_empty() { Ok(()) } else { store.try_commit(changes) })
+    }
+
+    fn begin_backup(&mut self) -> Result<Option<Backup>, StoreError> {
+        if self.broken {
+            return Err(StoreError::Broken { path: self.path.clone() });
+        }
+        if self.held.strong_count() > 0 {
+            // One at a time: the log of the first one has to stay where it is.
+            return Err(database::locked(&self.path));
+        }
+        self.idle()?;
+        let held = Arc::new(());
+        self.held = Arc::downgrade(&held);
+        Ok(Some(Backup { path: self.path.clone(), mark: self.mark, _held: held }))
     }
 
     fn idle(&mut self) -> Result<(), StoreError> {

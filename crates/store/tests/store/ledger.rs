@@ -323,3 +323,42 @@ fn refused(scratch: &Scratch) -> String {
     println!("{error}");
     error
 }
+
+#[test]
+fn a_backup_is_what_was_there_when_it_began_whatever_is_committed_meanwhile() {
+    let scratch = Scratch::new();
+    let (mut store, _) = open(&scratch.ledger());
+    let commit = |store: &mut SqliteStore, from: usize, count: usize| {
+        for one in from..from + count {
+            store.commit(&[put(&format!("key-{one:05}"), "text"), Change::delete("thing", "key-00000")]).unwrap();
+        }
+    };
+    // With its log empty, and with something in it.
+    for (number, before) in [0, 5].into_iter().enumerate() {
+        commit(&mut store, 100 * number, 7);
+        store.idle().unwrap();
+        commit(&mut store, 100 * number + 50, before);
+        let (records, sequence) = (store.records(), store.sequence());
+        let backup = store.begin_backup().unwrap().unwrap();
+        assert!(store.begin_backup().is_err(), "one at a time");
+        // More than the log holds before it is copied into the database.
+        commit(&mut store, 1000 + 2000 * number, 700);
+        store.idle().unwrap();
+        let copy = scratch.path(&format!("copy{number}.db"));
+        let report = backup.write(&copy).unwrap();
+        assert_eq!((report.sequence, report.records.values().sum::<u64>()), (Some(sequence), records));
+        commit(&mut store, 90_000 + number, 1);
+        let log = fs::metadata(scratch.path("ledger.db-wal")).unwrap().len();
+        store.idle().unwrap();
+        commit(&mut store, 95_000 + number, 1);
+        assert!(fs::metadata(scratch.path("ledger.db-wal")).unwrap().len() <= log, "the log begins anew");
+        let (mut restored, found) = open(&copy);
+        assert_eq!((found.len() as u64, restored.sequence()), (records, sequence));
+        restored.commit(&[put("new", "text")]).unwrap();
+        let exists = store.begin_backup().unwrap().unwrap().write(&copy).unwrap_err();
+        assert!(exists.to_string().contains("exists"), "{exists}");
+    }
+    let all = store.records();
+    drop(store);
+    assert_eq!(open(&scratch.ledger()).1.len() as u64, all);
+}

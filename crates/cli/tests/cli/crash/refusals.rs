@@ -320,6 +320,13 @@ fn a_ledger_has_one_server() {
     }
     assert_eq!(rates_of(&server.door()).len(), 1);
     server.kill();
+    // A copy is checked elsewhere, with the log that a killed server has left, and nothing is touched.
+    let files = || ["", "-wal", "-seal"].map(|end| fs::read(format!("{}{end}", place.ledger().display())).ok());
+    let before = files();
+    let output = wayleave("ledger check --copy -t star:hosts=4").arg(place.ledger()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("sound: a controller would begin with it"));
+    assert!(before == files() && before[1].is_some());
     assert_eq!(rates(&place).len(), 1, "who was killed holds nothing any more");
 }
 

@@ -232,3 +232,23 @@ fn a_vm_of_an_older_ledger_has_the_address_that_follows_from_its_name() {
     assert_eq!(of("acme:web", &body).unwrap().vm(&Id::new("acme", "web")).unwrap().mac, mac);
     assert!(of("acme:web", r#"{"host":"h1","mac":"01:00:5e:00:00:01","revision":3}"#).is_err());
 }
+
+#[test]
+fn a_bound_is_that_of_the_budgets_with_which_the_controller_begins() {
+    let setup = setup(Southbound::Assumed);
+    let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
+    let id = Id::new("default", "a");
+    apply(&mut controller, at(0), order(&setup.network, "a", "h1", "h16")).result.unwrap();
+    let (bound, revision) = (controller.grant(&id).unwrap().bound, controller.grant(&id).unwrap().revision);
+    // As a record of a controller with other budgets says it.
+    let older = |body: &str| body.replace(&format!("\"bound_ns\":{}", bound.as_nanos()), "\"bound_ns\":1");
+    let records = controller.records().into_iter().filter_map(|one| Some((one.kind, one.key, older(&one.body?))));
+    let records: Vec<(Kind, String, String)> = records.collect();
+    assert!(records.iter().any(|(_, _, body)| body.contains("\"bound_ns\":1,") || body.contains("\"bound_ns\":1}")));
+    let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), body.as_str()));
+    let mut again = Controller::load(&setup, at(0).wall, records).unwrap();
+    assert_eq!(again.grant(&id).unwrap().bound, bound);
+    assert!(again.grant(&id).unwrap().revision > revision, "who knew the older one is told");
+    assert!(again.take_output().changes.iter().any(|change| change.kind == Kind::Contract));
+    assert_eq!(reload(&controller, &setup).grant(&id).unwrap().revision, revision, "and otherwise nothing changes");
+}

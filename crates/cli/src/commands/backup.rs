@@ -1,0 +1,41 @@
+//! `wayleave backup`: a copy of the ledger while a server has it open.
+
+use std::io::Write;
+
+use clap::Args;
+use wayleave::remote::Method;
+use wayleave_explain::human::count;
+use wayleave_protocol::status::{Backup, BackupSpec};
+
+use crate::client::Target;
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::output::out;
+
+const EXAMPLE: &str = "\
+Example:
+  wayleave backup wayleave-2026-11-23.db
+
+The file is made beside the ledger, on the machine of the server. docs/ledger.md says how it is restored.";
+
+/// Copy the ledger of a server while it serves, and check the copy
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct BackupArgs {
+    /// The name of the file; there must be none yet
+    #[arg(value_name = "NAME")]
+    name: String,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &BackupArgs) -> Result<Exit, Failure> {
+    let service = args.target.service()?;
+    let (_, backup) = service.send::<Backup>(Method::Post, "/v1/backups", &BackupSpec { name: args.name.clone() })?;
+    let records = count(usize::try_from(backup.records).unwrap_or(usize::MAX), "record");
+    let mut out = out();
+    writeln!(out, "{}: {records}, all of them checked, up to commit {}", backup.path, backup.sequence)?;
+    out.flush()?;
+    Ok(Exit::Fine)
+}

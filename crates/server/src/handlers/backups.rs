@@ -1,0 +1,57 @@
+//! `/v1/backups`: copies of the ledger, made while it is served.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use wayleave_protocol::problem::{Code, Problem};
+use wayleave_protocol::status::{Backup, BackupSpec};
+
+use crate::answer::{Answer, Outcome, invalid, problem};
+use crate::http::call::Call;
+use crate::queue::Message;
+use crate::shared::Shared;
+use crate::trial::wall;
+
+/// The longest name of a file.
+const LONGEST: usize = 100;
+
+pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
+    let BackupSpec { name } = call.json()?;
+    check(&name)?;
+    let (begun, is_begun) = oneshot::channel();
+    shared.jobs.send(Message::Backup(begun));
+    let unavailable = || problem(Code::Unavailable, "the ledger cannot be read now: ask again");
+    let backup = is_begun.await.map_err(|_| unavailable())?.map_err(|_| unavailable())?;
+    let Some(backup) = backup else {
+        return Err(problem(Code::Conflict, "the ledger of this server is in memory, and there is nothing to copy"));
+    };
+    // The engine goes on while a thread of its own copies.
+    let write = move || {
+        let path = backup.beside(&name);
+        backup.write(&path).map(|report| (path, report))
+    };
+    let written = tokio::task::spawn_blocking(write).await;
+    let written = written.map_err(|_| problem(Code::Internal, "this backup has found a mistake in the server"))?;
+    let (path, report) = written.map_err(|error| problem(Code::Conflict, error.to_string()))?;
+    if let Some(note) = call.note() {
+        // It waits with refusals: the ledger itself has not changed.
+        shared.refusals.add(note.answered(wall(), 201, &path.display().to_string()));
+        shared.jobs.send(Message::Beat);
+    }
+    let (sequence, records) = (report.sequence.unwrap_or(0), report.records.values().sum());
+    let backup = Backup { path: path.display().to_string(), sequence, records, bytes: report.bytes };
+    Ok(Answer::json(201, &backup))
+}
+
+/// Files are made beside the ledger and nowhere else.
+fn check(name: &str) -> Result<(), Box<Problem>> {
+    let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    let is_name = (1..=LONGEST).contains(&name.len()) && name.bytes().all(is_sign) && !name.starts_with(['.', '-']);
+    if is_name {
+        return Ok(());
+    }
+    let expected = format!(
+        "the name of a file is expected: 1 to {LONGEST} letters, digits, '.', '_' and '-', the first a letter, a digit or '_'"
+    );
+    Err(invalid("name", expected))
+}
