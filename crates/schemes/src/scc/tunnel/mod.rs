@@ -20,7 +20,7 @@
 //! | a deadline that needs more than the host's line | it cannot be kept any more, and counts as passed: by W' it would weigh most of all |
 //! | how long the queue of latency-sensitive flows may become before transports hear marks ("PCC maintains small queues in the tunnel") | Q*, which is their target |
 //! | a flow without a deadline, beside flows with one | a packet in each slot, as of one whose deadline has passed; it is served after all that can be in time, shortest first |
-//! | 1/M where M goes to 0 | M is at least one full packet |
+//! | 1/M where M goes to 0 | M counts as what the host's line carries in a slot at least: weights are made for a slot, in which such a flow could be complete |
 //! | a size that nobody knows | what was sent so far stands for what is left: for sizes with heavy tails the rest to be expected grows like that; so the order is that of least attained service |
 //! | N_f, the latency-sensitive flows of a tunnel | those with something left |
 //! | marks by "queue length and properties of flows" | the queue is the tunnel's; where the tunnel schedules it is the flow's own, since a flow that is served first would otherwise shrink its window for packets behind it. The same holds for drops |
@@ -96,7 +96,7 @@ impl PrivateControl {
             share,
             line: line.bits_per_second(),
             weight: None,
-            sessions: Sessions::default(),
+            sessions: Sessions::new(line.bits_per_second(), params.slot),
             turns: Turns::default(),
             slot_ends: Time::ZERO,
         }

@@ -79,14 +79,22 @@ impl Session {
 }
 
 /// All of a tunnel, by their numbers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Sessions {
+    /// What a line carries in a slot, in bytes: no M counts as less in sums of inverses.
+    least: u64,
     all: Vec<Option<Session>>,
     active: u32,
     inverses: u128,
 }
 
 impl Sessions {
+    /// At a host with this line in bit/s, with slots of this length.
+    pub(super) fn new(line: u64, slot: Time) -> Self {
+        let carried = u128::from(line) * u128::from(slot.as_nanos()) / 8_000_000_000;
+        Self { least: u64::try_from(carried).unwrap_or(u64::MAX), all: Vec::new(), active: 0, inverses: 0 }
+    }
+
     pub(super) fn get(&self, flow: LocalFlow) -> Option<&Session> {
         self.all.get(flow.index())?.as_ref()
     }
@@ -146,11 +154,11 @@ impl Sessions {
 
     /// Something of a session has changed: the sums follow. What it has left, if it is here.
     pub(super) fn refresh(&mut self, flow: LocalFlow) -> Option<u64> {
-        let Self { all, active, inverses } = self;
+        let Self { least, all, active, inverses } = self;
         let session = all.get_mut(flow.index())?.as_mut()?;
         let left = session.left();
         let is_active = left > 0;
-        let inverse = if is_active { INVERSE / left.max(session.packet()) } else { 0 };
+        let inverse = if is_active { INVERSE / left.max(session.packet()).max(*least) } else { 0 };
         *active = *active + u32::from(is_active) - u32::from(session.is_active);
         *inverses = *inverses + u128::from(inverse) - u128::from(session.inverse);
         (session.is_active, session.inverse) = (is_active, inverse);

@@ -13,6 +13,8 @@ use crate::scc::{Late, Objective, Params, Scheduling, Spare};
 const SEGMENT: u32 = 1_460;
 const WIRE: u64 = 1_538;
 const MS: Instant = 1_000_000_000;
+/// What a bench's line carries in a slot: 10 Gbit/s, 1 ms.
+const LINE_IN_A_SLOT: u64 = 1_250_000;
 /// What who cannot be late asks for, in bit/s.
 const PACKET_A_SLOT: u64 = WIRE * 8 * 1_000;
 
@@ -283,17 +285,19 @@ fn flows_without_a_deadline_and_late_ones_come_after_those_in_time_shortest_firs
 #[test]
 fn completion_weighs_by_the_inverse_of_what_is_left() {
     let mut bench = Bench::new(Objective::Completion, &Params::default());
+    // A bench's line carries 812 packets in a slot.
+    let least = (1 << 50) / LINE_IN_A_SLOT;
     let inverse = |packets: u64| (1 << 50) / (packets * WIRE);
     let long = bench.flow(1_000, 10, None);
     assert_eq!(bench.slot(), inverse(1_000));
     let short = bench.flow(2, 2, None);
-    assert_eq!(bench.slot(), inverse(1_000) + inverse(2));
+    assert_eq!(bench.slot(), inverse(1_000) + least);
     assert_eq!(bench.order(3), [short, short, long], "shortest first");
     assert_eq!(bench.slot(), inverse(999));
     let small = bench.open(Some(1), None, CongestionSignal::Marks);
     let packet = TunnelPacket { flow: LocalFlow(small), bytes: 100, payload: 22, remaining: None, unsent: Some(0) };
     _ = bench.tunnel.put(0, packet, (small, 0));
-    assert_eq!(bench.slot(), inverse(999) + inverse(1), "no flow is smaller than a packet");
+    assert_eq!(bench.slot(), inverse(999) + least, "no flow weighs more than one that could be complete in a slot");
 }
 
 #[test]
@@ -510,7 +514,7 @@ proptest! {
             let counts = bench.tunnel.counts();
             prop_assert_eq!(counts.arrived, counts.departed + counts.queued + counts.dropped);
             let sessions = &bench.tunnel.role().sessions;
-            let inverses = sessions.iter_active().map(|(_, session)| (1 << 50) / session.left_or_packet());
+            let inverses = sessions.iter_active().map(|(_, session)| (1 << 50) / session.left().max(LINE_IN_A_SLOT));
             prop_assert_eq!(sessions.inverses(), inverses.sum::<u64>());
             prop_assert_eq!(sessions.active() as usize, sessions.iter_active().count());
         }
