@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::machine::{Driver, NotDone};
+use wayleave_dataplane::clock::Clock;
 use wayleave_dataplane::host::{HostPath, HostRule};
 use wayleave_protocol::agent::Measured;
-use wayleave_protocol::agent::{Rule, Traffic};
+use wayleave_protocol::agent::{Rule, Samples, Traffic};
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::Time;
 use wayleave_wire::Mac;
@@ -17,7 +18,8 @@ use crate::environment::{Environment, Location, OWN};
 use crate::memo::Memo;
 use crate::node::Node;
 use crate::plane::Plane;
-use crate::resolve::{Here, best_effort, check, resolve};
+use crate::resolve::{Here, best_effort, check, receiver, resolve};
+use crate::samples;
 use crate::strangers::Strangers;
 
 /// The driver of a host.
@@ -39,6 +41,8 @@ pub struct HostDriver<P> {
     /// Whether `ways` has to be computed again.
     is_moved: bool,
     told: BTreeMap<u64, (u64, u64)>,
+    /// How often it was told which packets were noted.
+    tellings: u64,
     /// What is wrong now, so that it is logged once.
     troubles: BTreeSet<String>,
 }
@@ -101,6 +105,7 @@ impl<P: Plane> HostDriver<P> {
             strangers,
             is_moved: true,
             told,
+            tellings: 0,
             troubles,
         };
         Node::refresh(&mut driver);
@@ -331,6 +336,16 @@ impl<P: Plane> Node for HostDriver<P> {
 
     fn packets(&mut self) -> Option<BTreeMap<String, u64>> {
         self.plane.packets().ok()
+    }
+
+    fn samples(&mut self) -> Option<Samples> {
+        let noted = self.plane.samples().ok().flatten()?;
+        let clock = Clock::now().ok()?;
+        let number = self.tellings;
+        self.tellings += 1;
+        let (rules, environment) = (&self.rules, &self.environment);
+        let receiver = |serial: u64| receiver(&rules.get(&serial)?.rule, environment.network());
+        Some(samples::told(number, noted, &clock, receiver))
     }
 
     fn reports(&mut self) -> Vec<Measured> {

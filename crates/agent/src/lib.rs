@@ -16,6 +16,7 @@
 //! | [`linux`] | the data plane of a Linux host |
 //! | [`endpoints`] | interfaces that come and go |
 //! | [`down`] | taking everything away |
+//! | [`samples`] | which packets the controller is told of, so that it knows which were lost or late |
 //! | [`memo`] | what has to be known after a restart |
 //!
 //! What is installed is in the kernel, and stays there when the agent ends, is killed, or does not reach the controller.
@@ -35,6 +36,7 @@ pub mod plane;
 pub mod resolve;
 mod rights;
 pub mod run;
+pub mod samples;
 mod strangers;
 pub mod switch;
 pub mod talk;

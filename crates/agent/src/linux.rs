@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, Measured, Stranger};
+use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, Measured, Reason, Stranger};
 use wayleave_dataplane::net::{
     Attached, Batch, Hook, Namespace, PortQdisc, VLAN_ROOM, attach_egress, attach_ingress, mtu, plain_packets,
 };
@@ -15,7 +15,8 @@ use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_wire::Mac;
 
 use crate::endpoints::Attachment;
-use crate::plane::{Plane, Repairs};
+use crate::plane::{Noted, Plane, Repairs};
+use crate::samples::Choice;
 
 /// An uplink as it was when the program was attached.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +36,14 @@ pub struct LinuxHost {
     folder: PathBuf,
     uplinks: BTreeMap<String, Uplink>,
     endpoints: BTreeMap<u32, String>,
+    /// How packets are chosen that are noted; `None` before the first are.
+    choice: Option<Choice>,
 }
 
 impl LinuxHost {
     /// Over what is pinned.
     pub fn new(host: Host, network: Arc<Network>, node: NodeId, folder: PathBuf) -> Self {
-        Self { host, network, node, folder, uplinks: BTreeMap::new(), endpoints: BTreeMap::new() }
+        Self { host, network, node, folder, uplinks: BTreeMap::new(), endpoints: BTreeMap::new(), choice: None }
     }
 
     /// The maps.
@@ -156,6 +159,7 @@ fn traffic(serial: u64, contract: &Contract) -> Traffic {
         oversized: contract.oversized,
         waited_ns: contract.waits.sum.as_nanos(),
         waits: contract.waits.counts.to_vec(),
+        followed: None,
     }
 }
 
@@ -265,6 +269,24 @@ impl Plane for LinuxHost {
     fn packets(&mut self) -> Result<BTreeMap<String, u64>, String> {
         let counters = self.host.counters().map_err(|error| error.to_string())?;
         Ok(counters.reasons.iter().map(|(reason, &count)| (reason.name().to_owned(), count)).collect())
+    }
+
+    fn samples(&mut self) -> Result<Option<Noted>, String> {
+        let samples = self.host.samples();
+        let counters = self.host.counters().map_err(|error| error.to_string())?;
+        let missed = counters.of(Reason::Unsampled);
+        let Some(choice) = &mut self.choice else {
+            self.host.sample(Some(0)).map_err(|error| error.to_string())?;
+            self.choice = Some(Choice::since(missed));
+            return Ok(None);
+        };
+        let (mut noted, level) = choice.next(samples, missed);
+        if let Some(level) = level {
+            self.host.sample(Some(level)).map_err(|error| error.to_string())?;
+        }
+        // Where packets are merged they are others when they arrive.
+        noted.is_incomplete |= !self.uplinks.values().all(|uplink| uplink.is_plain);
+        Ok(Some(noted))
     }
 
     fn measured(&mut self) -> Result<Vec<Measured>, String> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::machine::Driver;
-use wayleave_protocol::agent::{Measured, Traffic};
+use wayleave_protocol::agent::{Measured, Samples, Traffic};
 
 use wayleave_units::Time;
 
@@ -33,6 +33,11 @@ pub trait Node: Driver {
 
     /// What was counted of all packets, by what became of them; `None` if nothing is counted here, or that is not known.
     fn packets(&mut self) -> Option<BTreeMap<String, u64>> {
+        None
+    }
+
+    /// Packets that were noted where they were sent or where they arrived, since the last time; `None` if none are, or that is not known.
+    fn samples(&mut self) -> Option<Samples> {
         None
     }
 

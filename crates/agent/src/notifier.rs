@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use crate::machine::{Answer, Ask};
-use wayleave_protocol::agent::Neighbours;
+use wayleave_protocol::agent::{Neighbours, Reports};
 use wayleave_protocol::client::Error;
 use wayleave_topology::Network;
 
@@ -95,7 +95,12 @@ impl Known {
 
 /// Whether something only says that the agent is there: the next one says so, too.
 fn is_beat(notice: &Notice) -> bool {
-    matches!(notice, Notice::Report(reports) if reports.measured.is_empty() && reports.repairs.is_empty())
+    matches!(notice, Notice::Report(reports) if reports.measured.is_empty() && reports.repairs.is_empty() && !tells_packets(reports))
+}
+
+/// Whether a report tells of packets, which no other report does again.
+fn tells_packets(reports: &Reports) -> bool {
+    reports.samples.as_ref().is_some_and(|samples| !samples.sent.is_empty() || !samples.arrived.is_empty())
 }
 
 impl Notifier {

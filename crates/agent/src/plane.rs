@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_dataplane::host::{HostPath, HostRule, Measured, Stranger};
+use wayleave_dataplane::host::{HostPath, HostRule, Measured, Sample, Stranger};
 use wayleave_protocol::agent::Traffic;
 use wayleave_topology::LinkId;
 use wayleave_wire::Mac;
@@ -16,6 +16,17 @@ pub struct Repairs {
     pub done: Vec<String>,
     /// Contracts whose rules have to be installed again; `None`: all.
     pub lost: Option<Vec<u64>>,
+}
+
+/// Packets that were noted since the last time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Noted {
+    /// In order.
+    pub samples: Vec<Sample>,
+    /// They were chosen by so many bits of their numbers.
+    pub level: u32,
+    /// Some that were chosen may be missing.
+    pub is_incomplete: bool,
 }
 
 /// The data plane of a host. Everything that is done twice is the same as done once; what failed may be done again.
@@ -101,6 +112,14 @@ pub trait Plane {
     /// # Errors
     /// Why that is not known.
     fn packets(&mut self) -> Result<BTreeMap<String, u64>, String>;
+
+    /// Packets that were sent or have arrived and were noted for it, since the last time; `None` if none ever are.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn samples(&mut self) -> Result<Option<Noted>, String> {
+        Ok(None)
+    }
 
     /// Delays of what arrived here, since the plane was made.
     ///

@@ -53,6 +53,17 @@ fn routes(rule: &Rule, network: &Network) -> Result<Vec<Route>, NotDone> {
     rule.routes.iter().map(route).collect()
 }
 
+/// The host to which the packets of a rule go, and the nodes on their way there if they all take one way.
+pub fn receiver(rule: &Rule, network: &Network) -> Option<(String, Vec<String>)> {
+    let routes = routes(rule, network).ok()?;
+    let name = |link: LinkId| network.node(network.link(link).to).name.clone();
+    let way = |route: &Route| route.hops.iter().map(|hop| name(hop.link)).collect::<Vec<_>>();
+    let mut ways = routes.iter().map(way);
+    let (mut first, others) = (ways.next()?, ways.count());
+    let last = first.pop()?;
+    Some((last, if others == 0 { first } else { Vec::new() }))
+}
+
 /// Resolves a rule of this host.
 ///
 /// # Errors

@@ -5,14 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::machine::{Driver, NotDone};
+use wayleave_dataplane::clock::Clock;
 use wayleave_dataplane::switch::{SwitchDriver, SwitchPlan};
 use wayleave_protocol::agent::Measured;
-use wayleave_protocol::agent::Rule;
+use wayleave_protocol::agent::{Rule, Samples};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::Time;
 
 use crate::environment::Environment;
 use crate::node::Node;
+use crate::samples::{self, Choice};
 
 /// The serial number under which a switch is set up.
 const SET_UP: u64 = 0;
@@ -31,6 +33,10 @@ pub struct Switch<S> {
     /// Holds the version that it was set up with, and the interfaces that it had then.
     file: PathBuf,
     set_ups: usize,
+    /// How packets are chosen that it notes; `None` before the first are.
+    choice: Option<Choice>,
+    /// How often it was told which.
+    tellings: u64,
 }
 
 impl<S: SwitchDriver> Switch<S> {
@@ -43,7 +49,17 @@ impl<S: SwitchDriver> Switch<S> {
         indices: Indices,
         file: PathBuf,
     ) -> Self {
-        Self { driver, network: environment.shared_network(), switch, interfaces, indices, file, set_ups: 0 }
+        Self {
+            driver,
+            network: environment.shared_network(),
+            switch,
+            interfaces,
+            indices,
+            file,
+            set_ups: 0,
+            choice: None,
+            tellings: 0,
+        }
     }
 
     /// What it drives.
@@ -144,6 +160,22 @@ impl<S: SwitchDriver> Node for Switch<S> {
     }
 
     fn set_environment(&mut self, _around: Arc<Environment>) {}
+
+    fn samples(&mut self) -> Option<Samples> {
+        let (samples, missed) = self.driver.samples().ok()?;
+        let Some(choice) = &mut self.choice else {
+            self.choice = self.driver.sample(0).ok()?.then(|| Choice::since(missed));
+            return None;
+        };
+        let (noted, level) = choice.next(samples, missed);
+        if let Some(level) = level {
+            self.driver.sample(level).ok()?;
+        }
+        let clock = Clock::now().ok()?;
+        self.tellings += 1;
+        // A switch sends nothing itself.
+        Some(samples::told(self.tellings, noted, &clock, |_| None))
+    }
 
     fn reports(&mut self) -> Vec<Measured> {
         Vec::new()

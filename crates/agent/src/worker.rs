@@ -64,7 +64,7 @@ pub enum Notice {
     /// This.
     Request(Request),
     /// That the agent is there, and what it has measured, counted and repaired in this session.
-    Report(Reports),
+    Report(Box<Reports>),
     /// Which cables have no carrier.
     See(CarrierState),
 }
@@ -192,10 +192,11 @@ impl<N: Node> Worker<N> {
                     traffic,
                     packets: driver.packets(),
                     troubles: Some(driver.troubles(time)),
+                    samples: driver.samples(),
                     beat: true,
                     ..Reports::default()
                 };
-                let _ = self.notifier.send(Notice::Report(reports));
+                let _ = self.notifier.send(Notice::Report(Box::new(reports)));
             }
         }
         let time = self.now();

@@ -44,6 +44,7 @@ static long (*vlan_pop)(struct __sk_buff *skb) = (void *)BPF_FUNC_skb_vlan_pop;
 static long (*vlan_push)(struct __sk_buff *skb, u16 protocol, u16 tci) = (void *)BPF_FUNC_skb_vlan_push;
 static long (*redirect)(u32 ifindex, u64 flags) = (void *)BPF_FUNC_redirect;
 static long (*clone_redirect)(struct __sk_buff *skb, u32 ifindex, u64 flags) = (void *)BPF_FUNC_clone_redirect;
+static long (*ring_output)(void *ring, void *data, u64 size, u64 flags) = (void *)BPF_FUNC_ringbuf_output;
 static long (*lock)(struct bpf_spin_lock *lock) = (void *)BPF_FUNC_spin_lock;
 static long (*unlock)(struct bpf_spin_lock *lock) = (void *)BPF_FUNC_spin_unlock;
 

@@ -38,6 +38,7 @@ enum reason {
 	WITHDRAWN,
 	SPLIT,
 	CARRIED,
+	UNSAMPLED,
 	REASONS
 };
 
@@ -52,6 +53,8 @@ struct settings {
 	u32 unmatched; /* what has no contract: 0 best effort, 1 dropped */
 	u32 measure; /* 1: note what is sent, and compare at its arrival */
 	u32 splitter; /* the interface that cuts super-frames into frames; 0: they are dropped */
+	u32 sample; /* 0: no packet is noted; otherwise one more than how many bits at the end of a sample's number are 0 */
+	u32 padding;
 };
 
 /* An interface of a tenant. */

@@ -2,6 +2,7 @@
  *
  * Chameleon (CoNEXT 2020), section 3.4: configured once at its start, and never again. */
 #include "kernel.h"
+#include "samples.h"
 
 enum switch_reason { FORWARDED, UNTAGGED, UNKNOWN, SWITCH_REASONS };
 
@@ -22,6 +23,47 @@ struct port {
 
 MAP(tags, BPF_MAP_TYPE_HASH, 65536, BPF_F_NO_PREALLOC, struct tag, struct port);
 MAP(switch_counters, BPF_MAP_TYPE_PERCPU_HASH, 4096, BPF_F_NO_PREALLOC, u32, struct switch_counts);
+
+/* Which packets are noted. */
+struct watch {
+	u32 sample; /* 0: none; otherwise one more than how many bits at the end of a sample's number are 0 */
+	u32 padding;
+	u64 missed; /* chosen, but there was no room */
+};
+
+MAP(watch, BPF_MAP_TYPE_ARRAY, 1, 0, u32, struct watch);
+
+/* Some fifteen hundred samples. */
+struct {
+	UINT(type, BPF_MAP_TYPE_RINGBUF);
+	UINT(max_entries, 1 << 16);
+} seen SEC(".maps");
+
+#define MAX_TAGS 12
+
+/* Notes a packet that comes by; the tags that the frame itself holds are skipped. */
+CHECKED_ONCE int note(struct __sk_buff *skb)
+{
+	u32 zero = 0, skip = 0;
+	struct watch *watched = map_lookup(&watch, &zero);
+	struct sample sample = {};
+	u16 type;
+
+	if (!watched || !watched->sample)
+		return 0;
+	for (u32 i = 0; i <= MAX_TAGS; i++) {
+		if (load_bytes(skb, 12 + 4 * i, &type, 2))
+			return 0;
+		if (!is_tag(type))
+			break;
+		skip += 4;
+	}
+	sample.of = sample_of(skb, skip);
+	sample.at = clock_ns();
+	if (is_chosen(sample.of, watched->sample - 1) && ring_output(&seen, &sample, sizeof(sample), 1))
+		__sync_fetch_and_add(&watched->missed, 1);
+	return 0;
+}
 
 INLINE void count(u32 ifindex, enum switch_reason reason)
 {
@@ -52,6 +94,7 @@ int port(struct __sk_buff *skb)
 			goto untagged;
 		tag.tci = BE16(head[1]);
 	}
+	note(skb);
 	out = map_lookup(&tags, &tag);
 	if (!out || vlan_pop(skb)) {
 		count(tag.ifindex, UNKNOWN);

@@ -13,7 +13,7 @@ pub(crate) const MOST_MASKS: usize = 16;
 /// Contracts for the same packets.
 pub(crate) const MOST_SAME: usize = 4;
 
-pub(crate) const SETTINGS: usize = 32;
+pub(crate) const SETTINGS: usize = 40;
 pub(crate) const ENDPOINT: usize = 44;
 pub(crate) const TARGET: usize = 8;
 /// Those who get a copy of what an endpoint asks all.
@@ -31,6 +31,10 @@ pub(crate) const WAITS: usize = 16;
 pub(crate) const MAC: usize = 8;
 pub(crate) const ROUTES: usize = 4 + ROUTE * MOST_ROUTES;
 pub(crate) const MEASURED: usize = 24;
+/// `struct sample`.
+pub(crate) const SAMPLE: usize = 32;
+/// `struct watch` of switch.c.
+pub(crate) const WATCH: usize = 16;
 pub(crate) const TAG: usize = 8;
 pub(crate) const PORT: usize = 8;
 
@@ -83,12 +87,13 @@ pub(crate) struct Settings {
     pub(crate) unmatched: u32,
     pub(crate) measure: u32,
     pub(crate) splitter: u32,
+    pub(crate) sample: u32,
 }
 
 impl Settings {
     pub(crate) fn bytes(self) -> [u8; SETTINGS] {
         let numbers = Writer::new().u64(self.now).u64(self.reset_ns);
-        numbers.u32(self.window).u32(self.unmatched).u32(self.measure).u32(self.splitter).done()
+        numbers.u32(self.window).u32(self.unmatched).u32(self.measure).u32(self.splitter).u32(self.sample).done()
     }
 }
 
@@ -274,6 +279,11 @@ pub(crate) fn tag(ifindex: u32, tag: Tag) -> [u8; TAG] {
 /// What a `struct tag` of switch.c says.
 pub(crate) fn tag_of(bytes: &[u8; TAG]) -> (u32, u16) {
     (u32_at(bytes, 0), u16::from_ne_bytes([bytes[4], bytes[5]]))
+}
+
+/// `struct watch` of switch.c.
+pub(crate) fn watch(sample: u32, missed: u64) -> [u8; WATCH] {
+    Writer::new().u32(sample).u32(0).u64(missed).done()
 }
 
 /// `struct port` of switch.c.

@@ -17,6 +17,7 @@
 
 pub mod apart;
 pub mod class;
+pub mod clock;
 pub mod doctor;
 mod error;
 pub mod host;
@@ -24,6 +25,7 @@ mod layout;
 pub mod measure;
 pub mod net;
 pub mod programs;
+mod samples;
 pub mod switch;
 mod sys;
 mod table;

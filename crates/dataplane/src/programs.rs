@@ -8,13 +8,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use aya::maps::{HashMap, Map, MapData, MapError, PerCpuHashMap};
+use aya::maps::{Array, HashMap, Map, MapData, MapError, PerCpuHashMap, RingBuf};
 use aya::programs::{Program, ProgramError, SchedClassifier};
 use aya::{Ebpf, EbpfLoader, VerifierLogLevel};
 use wayleave_wire::Tag;
 
 use crate::error::Error;
 use crate::layout;
+use crate::samples::{self, Sample};
 
 /// The host's programs, compiled.
 pub(crate) static HOST: &[u8] = aya::include_bytes_aligned!("../bpf/objects/host.o");
@@ -224,6 +225,8 @@ pub struct SwitchProgram {
     folder: PathBuf,
     tags: HashMap<MapData, [u8; layout::TAG], [u8; layout::PORT]>,
     counters: PerCpuHashMap<MapData, u32, [u64; 3]>,
+    watch: Array<MapData, [u8; layout::WATCH]>,
+    seen: RingBuf<MapData>,
 }
 
 impl SwitchProgram {
@@ -237,7 +240,10 @@ impl SwitchProgram {
         let counters = Map::PerCpuHashMap(pins.map("switch_counters")?);
         let counters =
             PerCpuHashMap::try_from(counters).map_err(|error| Error::failed("opening the counters", error))?;
-        Ok(Self { pins, folder: folder.to_owned(), tags, counters })
+        let opening = |error| Error::failed("opening what a switch notes", error);
+        let watch = Array::try_from(Map::Array(pins.map("watch")?)).map_err(opening)?;
+        let seen = RingBuf::try_from(Map::RingBuf(pins.map("seen")?)).map_err(opening)?;
+        Ok(Self { pins, folder: folder.to_owned(), tags, counters, watch, seen })
     }
 
     /// Where the program is pinned: attach it at the ingress of every port (`tc filter add ... bpf da object-pinned ...`).
@@ -309,6 +315,27 @@ impl SwitchProgram {
             Ok((ifindex, SwitchCounts { forwarded: sum(0), untagged: sum(1), unknown: sum(2) }))
         });
         entries.collect()
+    }
+
+    /// From now on some of the packets that come by are noted, chosen by so many bits of their numbers; or none are.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn sample(&mut self, level: Option<u32>) -> Result<(), Error> {
+        let failed = |error| Error::failed("choosing what a switch notes", error);
+        let before = self.watch.get(&0, 0).map_err(failed)?;
+        let value = layout::watch(samples::setting(level), layout::u64_at(&before, 8));
+        self.watch.set(0, value, 0).map_err(failed)
+    }
+
+    /// What was noted since the last time, and how many packets could not be since the pins were made.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn samples(&mut self) -> Result<(Vec<Sample>, u64), Error> {
+        let noted = samples::read(&mut self.seen);
+        let watch = self.watch.get(&0, 0).map_err(|error| Error::failed("reading what a switch notes", error))?;
+        Ok((noted, layout::u64_at(&watch, 8)))
     }
 
     /// Removes the pins. The program runs on where it is attached.

@@ -1,5 +1,8 @@
-//! System calls that no library offers: running a program on a given frame, and waiting for packets that are under way.
-#![allow(unsafe_code, reason = "bpf(2) takes pointers to buffers, and libc has no safe face for either call")]
+//! System calls that no library offers: running a program on a given frame, waiting for packets that are under way, and asking how right the clock is.
+#![allow(
+    unsafe_code,
+    reason = "bpf(2) and adjtimex(2) take pointers, and libc has no safe face for any of these calls"
+)]
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -82,4 +85,15 @@ pub(crate) fn wait_for_programs() -> io::Result<()> {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// By how much the time of day may be wrong at most, in us, as whatever keeps it right has told the kernel; `None` where nothing does.
+pub(crate) fn clock_error_us() -> io::Result<Option<u64>> {
+    // SAFETY: all of its fields are numbers, and any of them may be 0.
+    let mut asked: libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is of a value that outlives the call; without modes nothing is set.
+    if unsafe { libc::adjtimex(&raw mut asked) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(u64::try_from(asked.maxerror).ok().filter(|_| asked.status & libc::STA_UNSYNC == 0))
 }

@@ -159,6 +159,9 @@ pub struct Reports {
     /// Everything that a host has counted of all packets, with a contract or without, by what became of them. Without it nothing is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub packets: Option<BTreeMap<String, u64>>,
+    /// Packets that were noted where they were sent or where they arrived. Without it nothing is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub samples: Option<Samples>,
     /// What is wrong on the node now, one sentence each: all of it. Without it nothing changes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub troubles: Option<Vec<String>>,
@@ -192,6 +195,81 @@ pub struct Traffic {
     pub waited_ns: u64,
     /// Packets that waited at most 125 us, 250 us, and so on, each longer than the one before; the last has no end.
     pub waits: Vec<u64>,
+    /// What became of those that were followed to their receiver's host. The controller finds it out from what both hosts tell.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub followed: Option<Followed>,
+}
+
+/// What became of packets that were followed from their sender's host to their receiver's: a sample of all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Followed {
+    /// Packets of which it is known whether they arrived.
+    pub packets: u64,
+    /// Those that did not.
+    pub lost: u64,
+    /// Those that arrived and whose delay is known: both hosts have one clock, or clocks whose error they state.
+    pub timed: u64,
+    /// Those of them that took longer than the bound and the errors of both clocks together.
+    pub late: u64,
+    /// The longest delay, as the clocks showed it.
+    pub worst_ns: u64,
+    /// By so much the delays may be wrong at most.
+    pub clock_error_ns: u64,
+    /// Of those that were lost: the node at which they were seen last, where all nodes on their way tell what they have seen.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub lost_behind: BTreeMap<String, u64>,
+}
+
+/// Packets that a host has noted since its last report.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Samples {
+    /// Counts the reports of an agent, so that a missing one is noticed.
+    pub number: u64,
+    /// Packets were chosen whose numbers have so many zeros at their end.
+    pub level: u32,
+    /// Some that were chosen may be missing.
+    #[serde(default)]
+    pub is_incomplete: bool,
+    /// By which they were timed.
+    pub clock: Clock,
+    /// What was sent to other hosts.
+    #[serde(default)]
+    pub sent: Vec<SentPackets>,
+    /// What arrived: the number of each packet, and when, in ns of the clock.
+    #[serde(default)]
+    pub arrived: Vec<(u64, u64)>,
+}
+
+/// Packets of a contract that were noted where they were sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SentPackets {
+    /// The contract.
+    pub serial: u64,
+    /// The host that they were sent to.
+    pub to: String,
+    /// The switches on their way there, in order; empty if they take several ways.
+    #[serde(default)]
+    pub via: Vec<String>,
+    /// They may take so long.
+    pub bound_ns: u64,
+    /// The number of each packet, and when it was sent, in ns of the clock.
+    pub packets: Vec<(u64, u64)>,
+}
+
+/// The clock of a host: it counts from the start of its kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Clock {
+    /// The kernel, and its start: agents that say the same have one clock.
+    pub boot: String,
+    /// How much the time of day was ahead of it, in ns.
+    pub ahead_ns: u64,
+    /// By how much the time of day may be wrong at most, as the kernel is told by what keeps it right; `None` where nothing does.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub error_ns: Option<u64>,
 }
 
 /// What arrived of a contract since the last report.

@@ -21,6 +21,7 @@ mod audit;
 pub mod disk;
 mod engine;
 mod explain;
+mod followed;
 mod handlers;
 mod history;
 mod http;

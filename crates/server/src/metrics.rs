@@ -283,6 +283,16 @@ impl Metrics {
     /// As Prometheus reads it. Links are looked at as the engine has last seen them.
     pub(crate) fn text(&self, network: &Network, view: &View, counted: &Counted) -> String {
         self.look_at_traffic(&counted.sum());
+        let followed = counted.followed();
+        let ends = [
+            ("followed", followed.packets),
+            ("lost", followed.lost),
+            ("timed", followed.timed),
+            ("late", followed.late),
+        ];
+        for (became, count) in ends {
+            self.packets.get_or_create(&PacketLabels { became }).set(signed(count));
+        }
         for (node, became, count) in counted.packets() {
             self.host_packets.get_or_create(&HostLabels { node, became }).set(signed(count));
         }

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use wayleave_protocol::agent::Traffic;
+use wayleave_protocol::agent::{Followed, Samples, Traffic};
+use wayleave_units::Time;
+
+use crate::followed::Follower;
 
 /// What nodes have told last.
 #[derive(Debug, Default)]
@@ -16,6 +19,8 @@ struct Told {
     traffic: BTreeMap<String, BTreeMap<u64, Traffic>>,
     /// Of all packets, by what became of them.
     packets: BTreeMap<String, BTreeMap<String, u64>>,
+    /// What became of packets on their way.
+    follower: Follower,
     /// What is wrong there.
     troubles: BTreeMap<String, Vec<String>>,
 }
@@ -27,8 +32,20 @@ impl Counted {
 
     /// A host has told its counters, of all contracts that it sends.
     pub(crate) fn put(&self, node: &str, traffic: Vec<Traffic>) {
-        let traffic = traffic.into_iter().map(|one| (one.serial, one)).collect();
-        self.lock().traffic.insert(node.to_owned(), traffic);
+        let traffic: BTreeMap<u64, Traffic> = traffic.into_iter().map(|one| (one.serial, one)).collect();
+        let mut told = self.lock();
+        told.follower.retain(node, |serial| traffic.contains_key(&serial));
+        told.traffic.insert(node.to_owned(), traffic);
+    }
+
+    /// A host has told which packets it has noted. `is_host` says whether there is a host of a name.
+    pub(crate) fn put_samples(&self, now: Time, node: &str, samples: &Samples, is_host: impl Fn(&str) -> bool) {
+        self.lock().follower.hear(now, node, samples, is_host);
+    }
+
+    /// What became of the packets of all contracts on their way, as far as they were followed.
+    pub(crate) fn followed(&self) -> Followed {
+        self.lock().follower.sum()
     }
 
     /// A host has told what became of all packets.
@@ -63,7 +80,9 @@ impl Counted {
 
     /// What a host has counted of a contract.
     pub(crate) fn of(&self, node: &str, serial: u64) -> Option<Traffic> {
-        self.lock().traffic.get(node)?.get(&serial).cloned()
+        let told = self.lock();
+        let traffic = told.traffic.get(node)?.get(&serial)?;
+        Some(Traffic { followed: told.follower.of(node, serial), ..traffic.clone() })
     }
 
     /// All contracts together, with their serial number 0.
@@ -81,5 +100,35 @@ impl Counted {
             sum.waits.iter_mut().zip(&one.waits).for_each(|(to, from)| *to += from);
         }
         sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wayleave_protocol::agent::{Clock, SentPackets};
+
+    #[test]
+    fn what_two_hosts_note_is_told_with_what_the_sender_counts() {
+        let counted = Counted::default();
+        let clock = Clock { boot: "one".to_owned(), ..Clock::default() };
+        let tell = |second: u64, node: &str, number: u64, sent: Vec<SentPackets>, arrived: Vec<(u64, u64)>| {
+            let samples = Samples { number, clock: clock.clone(), sent, arrived, ..Samples::default() };
+            counted.put_samples(Time::from_millis(1_000 * second), node, &samples, |host| host == "h2");
+        };
+        let sent = |to: &str, packets: Vec<(u64, u64)>| {
+            vec![SentPackets { serial: 5, to: to.to_owned(), via: Vec::new(), bound_ns: 1_000, packets }]
+        };
+        counted.put("h1", vec![Traffic { serial: 5, packets: 9, ..Traffic::default() }]);
+        tell(1, "h1", 0, sent("h2", vec![(11, 100), (12, 200)]), Vec::new());
+        tell(1, "h1", 1, sent("a host that is none", vec![(13, 300)]), Vec::new());
+        tell(2, "h2", 0, Vec::new(), vec![(11, 600), (12, 1_900)]);
+        assert_eq!(counted.of("h1", 5).unwrap().followed, None, "there may be more packets that look the same");
+        tell(13, "h2", 1, Vec::new(), Vec::new());
+        let known = Followed { packets: 2, lost: 0, timed: 2, late: 1, worst_ns: 1_700, ..Followed::default() };
+        let told = counted.of("h1", 5).unwrap();
+        assert_eq!((told.packets, told.followed, counted.followed()), (9, Some(known.clone()), known));
+        counted.put("h1", Vec::new());
+        assert_eq!(counted.followed(), Followed::default(), "it goes with the contract");
     }
 }

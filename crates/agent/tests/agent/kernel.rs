@@ -325,7 +325,7 @@ fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
             "1 entries of the map best_effort were others",
         ),
         ("a group", &|| by_hand::change::<u32, 528>(pins, "groups", 16), "1 entries of the map groups were others"),
-        ("a setting", &|| by_hand::change_array::<32>(pins, "settings", 20), "the settings were others"),
+        ("a setting", &|| by_hand::change_array::<40>(pins, "settings", 20), "the settings were others"),
         (
             "an endpoint that is none",
             &|| by_hand::hash::<[u8; 8], [u8; 8]>(pins, "local").insert([2; 8], [0_u8; 8], 0).unwrap(),
@@ -418,6 +418,25 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
     let mut node = node.restart();
     tool("tc", "qdisc del dev up0 root");
     assert_eq!(node.switch.repair(), ["the queues of up0 were others"]);
+}
+
+#[test]
+fn packets_of_contracts_are_told_with_the_host_that_they_go_to() {
+    let Some(apart) = apart("samples") else { return };
+    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(9));
+    let rule = wayleave_agent::machine::suite::rule(1);
+    node.install(NOW, 1, 1, &rule).unwrap();
+    assert_eq!(node.host().samples(), None, "packets are noted from now on");
+    assert!(node.in_force(1).is_some());
+    let told = node.host().samples().unwrap();
+    assert_eq!((told.number, told.level, told.is_incomplete, told.arrived.len()), (0, 0, false, 0));
+    let [sent] = told.sent.as_slice() else { panic!("{told:?}") };
+    let network = network();
+    let last = network.find_link(&rule.routes[0].last().unwrap().link).unwrap();
+    assert_eq!(sent.to, network.node(network.link(last).to).name);
+    assert_eq!((sent.serial, sent.bound_ns, sent.via.len()), (1, rule.bound_ns, rule.routes[0].len() - 1));
+    assert_eq!((sent.packets.len(), sent.packets[0].1), (1, 9));
+    assert_eq!(node.host().samples().unwrap().number, 1);
 }
 
 #[test]

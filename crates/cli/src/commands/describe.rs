@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use wayleave::remote::{Names, did_you_mean};
 use wayleave_explain::human;
-use wayleave_protocol::agent::Traffic;
+use wayleave_protocol::agent::{Followed, Traffic};
 use wayleave_protocol::contract::{Contract, Kind as Promise, State};
 use wayleave_protocol::network::{Host, Link, Node};
 use wayleave_protocol::tenant::{Tenant, Vm};
@@ -103,16 +103,35 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Strin
 
 /// What was counted, if anything was.
 fn counted(traffic: &Traffic) -> Vec<(&'static str, String)> {
-    let Traffic { packets, bytes, delayed, waiting, queue_full, oversized, waited_ns, .. } = traffic;
+    let Traffic { packets, bytes, delayed, waiting, queue_full, oversized, waited_ns, followed, .. } = traffic;
     if packets + waiting + queue_full + oversized == 0 {
         return vec![("sent", "no packet was counted".to_owned())];
     }
     let mean = waited_ns.checked_div(*delayed).unwrap_or(0);
-    vec![
+    let mut fields = vec![
         ("sent", format!("{packets} packets, {bytes} B on the wire")),
         ("waited", format!("{delayed} of them for tokens, {} on average; {waiting} wait now", time(mean))),
         ("dropped", format!("{queue_full} because as many waited as may, {oversized} because they were too large")),
-    ]
+    ];
+    fields.extend(followed.iter().flat_map(on_their_way));
+    fields
+}
+
+/// What became of packets on their way.
+fn on_their_way(followed: &Followed) -> Vec<(&'static str, String)> {
+    let Followed { packets, lost, timed, late, worst_ns, clock_error_ns, ref lost_behind } = *followed;
+    let places: Vec<String> = lost_behind.iter().map(|(node, lost)| format!("; {lost} behind {node}")).collect();
+    let places = places.concat();
+    let lost = ("lost", format!("{lost} of {packets} packets that were followed to their receiver's host{places}"));
+    let error = match clock_error_ns {
+        0 => String::new(),
+        error => format!("; clocks may be wrong by {}", time(error)),
+    };
+    let late = match timed {
+        0 => "not known: the clocks of both hosts are not kept right by anything that states their error".to_owned(),
+        timed => format!("{late} of {timed} later than their bound; the slowest took {}{error}", time(worst_ns)),
+    };
+    vec![lost, ("late", late)]
 }
 
 fn terms(contract: &Contract) -> Vec<(&'static str, String)> {

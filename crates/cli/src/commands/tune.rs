@@ -104,7 +104,7 @@ fn own_contracts(args: &TuneArgs, network: &Network) -> Result<Option<Contracts>
     if args.files.is_empty() {
         return Ok(None);
     }
-    let contracts = Contracts::read(&args.files, network)?;
+    let contracts = Contracts::read_all_kinds(&args.files, network)?;
     if contracts.is_empty() {
         return Err(Failure::Usage(format!("there are no contracts in {}", args.files.join(", "))));
     }

@@ -24,13 +24,14 @@ mod neighbours;
 mod open;
 mod reason;
 mod rule;
+mod samples;
 mod waiting;
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use aya::maps::{Array, HashMap, MapData, PerCpuArray};
+use aya::maps::{Array, HashMap, MapData, PerCpuArray, RingBuf};
 use aya::programs::SchedClassifier;
 use wayleave_units::Time;
 use wayleave_wire::Mac;
@@ -43,6 +44,7 @@ use crate::table::Table;
 
 pub use counters::{Contract, Counters, Measured, Waits};
 
+pub use crate::samples::{Sample, Sent};
 pub use neighbours::{Strange, Stranger};
 pub use reason::Reason;
 pub use rule::{HostPath, HostRule, Sender};
@@ -74,6 +76,9 @@ pub struct Settings {
     pub measure: Option<PathBuf>,
     /// Packets for which their contract has too few tokens wait up to about this long ([`Host::hold`]); `None`: they are dropped.
     pub wait: Option<Time>,
+    /// Note packets of contracts where they are sent and where they arrive ([`Host::samples`]): those whose number has so many zeros at its
+    /// end, below 32; `None`: no packet.
+    pub sample: Option<u32>,
     /// Contracts at most; only when pins are made.
     pub contracts: u32,
     /// The time of every packet, in place of the clock; for tests. Programs then tell the chosen interface in the packet's mark.
@@ -89,6 +94,7 @@ impl Default for Settings {
             reset: Time::from_millis(1000),
             measure: None,
             wait: None,
+            sample: None,
             contracts: 4096,
             now: None,
         }
@@ -113,6 +119,7 @@ pub struct Host {
     settings: Array<MapData, [u8; layout::SETTINGS]>,
     counters: PerCpuArray<MapData, [u64; Reason::ALL.len()]>,
     measured: HashMap<MapData, u64, [u8; MEASURED]>,
+    samples: RingBuf<MapData>,
     /// Slot and version of every rule, by serial.
     slots: BTreeMap<u64, (u32, u64)>,
     /// Every rule as it was written, by slot.

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use aya::maps::{Array, Map, MapError, PerCpuArray};
+use aya::maps::{Array, Map, MapError, PerCpuArray, RingBuf};
 
 use super::{Host, Settings, Unmatched, older};
 use crate::error::Error;
 use crate::layout::{self, Class};
 use crate::programs::{self, BENCH, HOST, Pins};
+use crate::samples;
 use crate::table::Table;
 
 impl Settings {
@@ -23,6 +24,7 @@ impl Settings {
             unmatched: u32::from(self.unmatched == Unmatched::Dropped),
             measure: u32::from(self.measure.is_some()),
             splitter: 0,
+            sample: samples::setting(self.sample),
         }
     }
 }
@@ -110,6 +112,7 @@ impl Host {
             settings: Array::try_from(array("settings")?).map_err(opening)?,
             counters: PerCpuArray::try_from(Map::PerCpuArray(pins.map("counters")?)).map_err(opening)?,
             measured: pins.hash("measured")?,
+            samples: RingBuf::try_from(Map::RingBuf(pins.map("samples")?)).map_err(opening)?,
             slots: BTreeMap::new(),
             written: BTreeMap::new(),
             known: BTreeMap::new(),

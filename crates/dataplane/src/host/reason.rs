@@ -49,11 +49,13 @@ pub enum Reason {
     Split,
     /// Asked all (ARP, DHCP, neighbours and routers of IPv6), and copied to those whom it may concern; each copy is counted by itself.
     Carried,
+    /// Was chosen to be followed, but could not be noted: nobody has read what was noted before.
+    Unsampled,
 }
 
 impl Reason {
     /// All, in order.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Guaranteed,
         Self::BestEffort,
         Self::Local,
@@ -77,6 +79,7 @@ impl Reason {
         Self::Withdrawn,
         Self::Split,
         Self::Carried,
+        Self::Unsampled,
     ];
 
     /// In one word, for tables and metrics.
@@ -105,6 +108,7 @@ impl Reason {
             Self::Withdrawn => "withdrawn",
             Self::Split => "split",
             Self::Carried => "carried",
+            Self::Unsampled => "unsampled",
         }
     }
 }

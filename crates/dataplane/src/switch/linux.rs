@@ -9,6 +9,7 @@ use crate::net::{
     Attached, Batch, Hook, Namespace, NetError, PortQdisc, VLAN_ROOM, attach_ingress, plain_packets, queue_counters,
 };
 use crate::programs::{self, Port, SwitchProgram};
+use crate::samples::Sample;
 
 /// A switch that is a namespace of Linux, or a machine. Its program and table are pinned, so it forwards whether its driver runs or not.
 pub struct LinuxSwitch {
@@ -235,6 +236,15 @@ impl SwitchDriver for LinuxSwitch {
             troubles.push(format!("{pins} pins were gone"));
         }
         Ok(troubles)
+    }
+
+    fn sample(&mut self, level: u32) -> Result<bool, LinuxSwitchError> {
+        self.program.sample(Some(level))?;
+        Ok(true)
+    }
+
+    fn samples(&mut self) -> Result<(Vec<Sample>, u64), LinuxSwitchError> {
+        Ok(self.program.samples()?)
     }
 
     fn counters(&mut self) -> Result<SwitchCounters, LinuxSwitchError> {

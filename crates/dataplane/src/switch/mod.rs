@@ -14,6 +14,7 @@ pub use plan::{Forward, PlanError, PortPlan, SwitchPlan, port_of};
 pub use registers::{ProbeFor, RegisterSettings, Registers, Said, Told};
 
 use crate::net::QueueCounters;
+use crate::samples::Sample;
 
 /// What a port has sent and dropped, queue by queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +53,23 @@ pub trait SwitchDriver {
     fn repair(&mut self, plan: &SwitchPlan) -> Result<Vec<String>, Self::Error> {
         let _ = plan;
         Ok(Vec::new())
+    }
+
+    /// From now on it notes some of the packets that come by, chosen by so many bits of their numbers; `false` if it never notes any.
+    ///
+    /// # Errors
+    /// If the switch cannot, or cannot be reached.
+    fn sample(&mut self, level: u32) -> Result<bool, Self::Error> {
+        let _ = level;
+        Ok(false)
+    }
+
+    /// What it has noted since the last time, and how many packets it could not note so far.
+    ///
+    /// # Errors
+    /// If it cannot be reached.
+    fn samples(&mut self) -> Result<(Vec<Sample>, u64), Self::Error> {
+        Ok((Vec::new(), 0))
     }
 
     /// What the switch has sent and dropped since it was configured.

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::world::{World, frames};
+use crate::world::{World, frames, mac, udp};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_dataplane::class::priority;
+use wayleave_dataplane::host::{Host, HostProgram, Settings};
 use wayleave_dataplane::programs::{Port, SwitchCounts, SwitchProgram};
 use wayleave_dataplane::test_run::{DROPPED, Input, REDIRECTED, run};
-use wayleave_wire::Tag;
+use wayleave_wire::{Stack, Tag};
 
 const PORTS: [u32; 3] = [1101, 1111, 1121];
 
@@ -99,4 +100,38 @@ fn tagged(rng: &mut ChaCha8Rng) -> Vec<u8> {
         frames::damage(rng, &mut frame);
     }
     frame
+}
+
+#[test]
+fn a_switch_notes_the_packets_that_hosts_note_whatever_tags_they_have() {
+    let Some(world) = World::new() else { return };
+    world.veth("tap", 1201);
+    world.veth("p0", PORTS[0]);
+    world.veth("p1", PORTS[1]);
+    let settings = Settings { sample: Some(1), ..Settings::default() };
+    let mut host = Host::open(&world.pins.with_file_name("receiver"), &settings).unwrap();
+    host.add_endpoint(1201, mac(2)).unwrap();
+    let uplink = host.program(HostProgram::Uplink).unwrap();
+    let mut switch = SwitchProgram::open(&world.pins).unwrap();
+    switch.sample(Some(1)).unwrap();
+    let program = switch.program().unwrap();
+    let stacks = [vec![(4, 0)], vec![(4, 0), (0, 3), (11, 7)]];
+    for number in 0..100_u16 {
+        let mut frame = udp(1, 2, (7, 9), 60 + usize::from(number));
+        frame[18..20].copy_from_slice(&number.to_be_bytes());
+        run(&uplink, Input { ifindex: PORTS[0], frame: &frame, gso_size: 0 }, 1).unwrap();
+        let of_host: Vec<u64> = host.samples().iter().map(|sample| sample.number).collect();
+        let tags = stacks[usize::from(number) % 2].iter().map(|&(port, queue)| Tag::new(port, queue).unwrap());
+        for sequence in [None, Some(number)] {
+            let tagged = Stack { tags: tags.clone().collect(), number: sequence }.push(&frame);
+            run(&program, Input { ifindex: PORTS[0], frame: &tagged, gso_size: 0 }, 1).unwrap();
+            let (noted, missed) = switch.samples().unwrap();
+            let noted: Vec<u64> = noted.iter().map(|sample| sample.number).collect();
+            assert_eq!((noted, missed), (of_host.clone(), 0), "packet {number}");
+        }
+    }
+    switch.sample(None).unwrap();
+    let frame = Stack { tags: vec![Tag::new(4, 0).unwrap()], number: None }.push(&udp(1, 2, (7, 9), 64));
+    run(&program, Input { ifindex: PORTS[0], frame: &frame, gso_size: 0 }, 1).unwrap();
+    assert_eq!(switch.samples().unwrap().0, []);
 }

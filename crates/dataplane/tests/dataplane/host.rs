@@ -3,7 +3,9 @@
 use crate::world::{World, mac, udp};
 use wayleave_dataplane::Error;
 use wayleave_dataplane::class::priority;
-use wayleave_dataplane::host::{Host, HostPath, HostProgram, HostRule, Measured, Reason, Sender, Settings};
+use wayleave_dataplane::host::{
+    Host, HostPath, HostProgram, HostRule, Measured, Reason, Sample, Sender, Sent, Settings,
+};
 use wayleave_dataplane::test_run::{DROPPED, Input, Output, REDIRECTED, run};
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::{Demand, Selector, Stack, Tag, wire_bytes};
@@ -213,4 +215,58 @@ fn delays_are_measured_where_both_ends_share_a_kernel() {
     let worst = Time::from_micros(30);
     assert_eq!(receiver.measured().unwrap(), [Measured { serial: 5, packets: 3, late: 1, worst }]);
     assert_eq!(sender.measured().unwrap(), []);
+}
+
+#[test]
+fn both_ends_choose_the_same_packets_whatever_is_changed_on_the_way() {
+    let Some(world) = World::new() else { return };
+    world.veth("tap", ENDPOINT);
+    world.veth("net", UPLINK);
+    let settings = |now| Settings { now: Some(Time::from_nanos(now)), sample: Some(2), ..at(1) };
+    let mut sender = Host::open(&world.pins, &settings(1_000)).unwrap();
+    let mut receiver = Host::open(&world.pins.with_file_name("receiver"), &settings(7_000)).unwrap();
+    sender.add_endpoint(ENDPOINT, mac(1)).unwrap();
+    receiver.add_endpoint(ENDPOINT, mac(2)).unwrap();
+    sender.install(5, 1, &rule(1_000_000, 1_000_000)).unwrap();
+    let uplink = receiver.program(HostProgram::Uplink).unwrap();
+    let mut sampled = 0;
+    for number in 0..400_u16 {
+        let mut frame = udp(1, 2, (7, 9), 50 + usize::from(number % 100));
+        frame[18..20].copy_from_slice(&number.to_be_bytes());
+        assert_eq!(sent(&sender, &frame).verdict, REDIRECTED);
+        // A mark of congestion, check sequences that an interface has calculated, and padding.
+        frame[15] |= 3;
+        frame[24..26].copy_from_slice(&[0xab, 0xcd]);
+        frame[40..42].copy_from_slice(&[0x12, 0x34]);
+        frame.resize(frame.len().max(60), 0);
+        run(&uplink, Input { ifindex: UPLINK, frame: &frame, gso_size: 0 }, 1).unwrap();
+        let (there, here) = (sender.samples(), receiver.samples());
+        let expected: Vec<Sample> =
+            there.iter().map(|one| Sample { at: Time::from_nanos(7_000), sent: None, ..*one }).collect();
+        assert_eq!(here, expected, "packet {number}");
+        let bound = Time::from_millis(10);
+        assert!(there.iter().all(|one| one.number % 4 == 0 && one.sent == Some(Sent { serial: 5, bound })));
+        sampled += there.len();
+    }
+    // A quarter of 400 at random: five standard deviations are 43.
+    assert!((57..=143).contains(&sampled), "{sampled} of 400 were chosen");
+    sender.sample(None).unwrap();
+    assert_eq!(sent(&sender, &udp(1, 2, (7, 9), 100)).verdict, REDIRECTED);
+    assert_eq!(sender.samples(), []);
+}
+
+#[test]
+fn what_nobody_reads_is_not_sampled_and_counted() {
+    let Some(world) = World::new() else { return };
+    let mut host = opened(&world);
+    host.sample(Some(0)).unwrap();
+    host.install(5, 1, &rule(1_000_000_000, 10_000_000)).unwrap();
+    let program = host.program(HostProgram::Endpoint).unwrap();
+    for number in 0..7_000_u16 {
+        let mut frame = udp(1, 2, (7, 9), 60);
+        frame[18..20].copy_from_slice(&number.to_be_bytes());
+        run(&program, Input { ifindex: ENDPOINT, frame: &frame, gso_size: 0 }, 1).unwrap();
+    }
+    let (noted, missed) = (host.samples().len() as u64, host.counters().unwrap().of(Reason::Unsampled));
+    assert!(noted > 6_000 && missed > 0 && noted + missed == 7_000, "{noted} and {missed}");
 }

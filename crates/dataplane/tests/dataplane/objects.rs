@@ -8,8 +8,18 @@ use std::process::Command;
 use sha2::{Digest, Sha256};
 
 /// In the order of `bpf/compile`.
-const SOURCES: [&str; 11] = [
-    "kernel.h", "maps.h", "parse.h", "carry.h", "filter.h", "delay.h", "host.c", "switch.c", "pass.c", "bench.c",
+const SOURCES: [&str; 12] = [
+    "kernel.h",
+    "maps.h",
+    "parse.h",
+    "carry.h",
+    "filter.h",
+    "delay.h",
+    "samples.h",
+    "host.c",
+    "switch.c",
+    "pass.c",
+    "bench.c",
     "ufab.c",
 ];
 const OBJECTS: [&str; 5] = ["host.o", "switch.o", "pass.o", "bench.o", "ufab.o"];

@@ -6,15 +6,16 @@ use wayleave_units::Time;
 
 use crate::chameleon::{Allocation, Params, Rerouting, Routing};
 use crate::costs::Scarcity;
+use crate::tune::candidate::{Candidate, Division};
 use crate::tune::fill::{Length, Objective, Sample, Score, fill_all};
 
-/// Parameters with a name, and what they came to on the training samples.
+/// A candidate with a name, and what they came to on the training samples.
 #[derive(Clone, Debug)]
 pub struct Method {
     /// As it is called in tables.
     pub name: String,
-    /// The parameters.
-    pub params: Params,
+    /// What it is.
+    pub candidate: Candidate,
     /// The mean of the objective.
     pub value: f64,
 }
@@ -41,53 +42,63 @@ pub fn methods() -> [(&'static str, Params); 4] {
     ]
 }
 
+/// The same as candidates. Where queues are divided among classes, the scheme for all kinds has one way to search for routes.
+pub fn starts(division: Option<Division>) -> Vec<(String, Candidate)> {
+    let usual = Params::default().routing;
+    let is_there = |(_, params): &(&str, Params)| division.is_none() || params.routing == usual;
+    let methods = methods().into_iter().filter(is_there);
+    methods.map(|(name, params)| (name.to_owned(), Candidate { params, division })).collect()
+}
+
 /// Every candidate that was tried, best first; `seen` is told of each as it comes.
 ///
 /// # Errors
 /// Never for samples on one network: steps keep to budgets that it can have.
 pub fn climb(
     samples: &[Sample],
+    division: Option<Division>,
     objective: Objective,
     effort: Effort,
     mut seen: impl FnMut(usize, &Method),
 ) -> Result<Vec<Method>, LedgerError> {
-    let starts = methods();
+    let starts = starts(division);
     let (length, samples) = if objective.needs_whole_list() {
-        let params = starts.iter().map(|(_, params)| params);
-        (Length::Whole, Sample::cut_to(samples, params, effort.list, effort.threads)?)
+        let candidates = starts.iter().map(|(_, candidate)| candidate);
+        (Length::Whole, Sample::cut_to(samples, candidates, effort.list, effort.threads)?)
     } else {
         (Length::FirstRefusal, samples.to_vec())
     };
     let mut tried: Vec<Method> = Vec::new();
-    let mut attempt = |name: String, params: Params, tried: &mut Vec<Method>| -> Result<f64, LedgerError> {
-        let scores = fill_all(&samples, &params, length, effort.threads)?;
+    let mut attempt = |name: String, candidate: Candidate, tried: &mut Vec<Method>| -> Result<f64, LedgerError> {
+        let scores = fill_all(&samples, &candidate, length, effort.threads)?;
         let value = mean(&scores, objective);
-        tried.push(Method { name, params, value });
+        tried.push(Method { name, candidate, value });
         if let Some(method) = tried.last() {
             seen(tried.len(), method);
         }
         Ok(value)
     };
-    for (name, params) in starts {
-        attempt(name.to_owned(), params, &mut tried)?;
+    for (name, candidate) in starts {
+        attempt(name, candidate, &mut tried)?;
     }
     let Some(network) = samples.first().map(|sample| &sample.network) else { return Ok(tried) };
     let best = |tried: &[Method]| tried.iter().max_by(|a, b| a.value.total_cmp(&b.value)).cloned();
     let Some(mut here) = best(&tried) else { return Ok(tried) };
-    here.params.allocation = spelled_out(&here.params.allocation, network);
+    let allocation = &mut here.candidate.params.allocation;
+    *allocation = spelled_out(allocation, network, division.as_ref());
     let mut has_moved = true;
     while has_moved && tried.len() < effort.candidates {
         has_moved = false;
-        for (step, params) in steps(&here.params, network) {
+        for (step, candidate) in around(&here.candidate, network) {
             if tried.len() >= effort.candidates {
                 break;
             }
-            if tried.iter().any(|method| method.params == params) {
+            if tried.iter().any(|method| method.candidate == candidate) {
                 continue;
             }
-            let value = attempt(step.clone(), params.clone(), &mut tried)?;
+            let value = attempt(step.clone(), candidate.clone(), &mut tried)?;
             if value > here.value {
-                here = Method { name: step, params, value };
+                here = Method { name: step, candidate, value };
                 has_moved = true;
             }
         }
@@ -101,13 +112,24 @@ fn mean(scores: &[Score], objective: Objective) -> f64 {
 }
 
 /// The paper's table written as budgets, so that each can be changed: those of the largest port.
-fn spelled_out(allocation: &Allocation, network: &Network) -> Allocation {
+fn spelled_out(allocation: &Allocation, network: &Network, division: Option<&Division>) -> Allocation {
     let switch = allocation.switch.clone().or_else(|| {
         let ports = network.links().filter(|(_, link)| network.node(link.from).kind == NodeKind::Switch);
         let most = ports.map(|(_, link)| network.port(link.port).queues.len()).max()?;
+        let most = division.map_or(most, |division| most.min(usize::from(division.classes.latency)));
         Some(Allocation::published(most))
     });
     Allocation { switch, ..allocation.clone() }
+}
+
+/// What is one change away: of weights first, which decide for most.
+fn around(here: &Candidate, network: &Network) -> Vec<(String, Candidate)> {
+    let weights = here.division.iter().flat_map(Division::steps);
+    let weights = weights.map(|(name, division)| (name, Candidate { division: Some(division), ..here.clone() }));
+    let is_there = |(_, params): &(String, Params)| here.division.is_none() || params.routing == here.params.routing;
+    let params = steps(&here.params, network).into_iter().filter(is_there);
+    let params = params.map(|(name, params)| (name, Candidate { params, ..here.clone() }));
+    weights.chain(params).collect()
 }
 
 /// One change of one parameter at a time, the ones that matter most first.

@@ -4,12 +4,47 @@ use std::sync::Arc;
 
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use wayleave_contracts::{Category, Contract};
+use wayleave_contracts::{AnyContract, Category};
 use wayleave_ledger::{LedgerError, Model};
-use wayleave_roles::{Admission, Request};
+use wayleave_roles::{Admission, Request, ShareRequest};
 use wayleave_topology::Network;
+use wayleave_units::Rate;
 
-use crate::chameleon::{Chameleon, Params};
+use crate::chameleon::Chameleon;
+use crate::fabric::{Fabric, Settings};
+use crate::tune::candidate::Candidate;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ask {
+    /// By a latency contract.
+    Latency(Request),
+    /// By one about bandwidth or an objective.
+    Share(ShareRequest),
+}
+
+impl Ask {
+    /// What a contract asks; nothing for best effort.
+    pub fn of(contract: &AnyContract, model: &Model) -> Option<Self> {
+        match contract.as_latency() {
+            Some(contract) => Some(Self::Latency(crate::request(contract, model))),
+            None => crate::share_request(contract).map(Self::Share),
+        }
+    }
+
+    /// The request of a latency contract.
+    pub fn latency(&self) -> Option<&Request> {
+        if let Self::Latency(request) = self { Some(request) } else { None }
+    }
+
+    /// On the wire: of a flow or a pair, or of each member.
+    pub fn rate(&self) -> Rate {
+        match self {
+            Self::Latency(request) => request.rate,
+            Self::Share(request) => request.min,
+        }
+    }
+}
 
 /// One list of requests on one network.
 #[derive(Clone, Debug)]
@@ -19,7 +54,7 @@ pub struct Sample {
     /// What the model counts.
     pub model: Model,
     /// What is asked, in order; each with its category of Table 1 if it has one.
-    pub requests: Vec<(Request, Option<Category>)>,
+    pub requests: Vec<(Ask, Option<Category>)>,
 }
 
 impl Sample {
@@ -30,13 +65,13 @@ impl Sample {
     /// If the budgets of a method do not fit the network.
     pub fn cut_to<'a>(
         samples: &[Self],
-        methods: impl Iterator<Item = &'a Params>,
+        methods: impl Iterator<Item = &'a Candidate>,
         times: usize,
         threads: usize,
     ) -> Result<Vec<Self>, LedgerError> {
         let mut most = vec![0; samples.len()];
-        for params in methods {
-            for (most, score) in most.iter_mut().zip(fill_all(samples, params, Length::FirstRefusal, threads)?) {
+        for method in methods {
+            for (most, score) in most.iter_mut().zip(fill_all(samples, method, Length::FirstRefusal, threads)?) {
                 *most = score.until_refusal.max(*most);
             }
         }
@@ -48,9 +83,10 @@ impl Sample {
     }
 
     /// Of a list of contracts.
-    pub fn new(network: Arc<Network>, model: Model, contracts: impl Iterator<Item = Contract>) -> Self {
-        let asked = |contract: Contract| (crate::request(&contract, &model), Category::of(&contract));
-        Self { network, model, requests: contracts.map(asked).collect() }
+    pub fn new(network: Arc<Network>, model: Model, contracts: impl Iterator<Item = AnyContract>) -> Self {
+        let asked =
+            |contract: AnyContract| Some((Ask::of(&contract, &model)?, contract.as_latency().and_then(Category::of)));
+        Self { network, model, requests: contracts.filter_map(asked).collect() }
     }
 }
 
@@ -66,11 +102,11 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn count(&mut self, request: &Request, is_admitted: bool) {
+    fn count(&mut self, ask: &Ask, is_admitted: bool) {
         self.offered += 1;
         if is_admitted {
             self.admitted += 1;
-            self.rate += u128::from(request.rate.bits_per_second());
+            self.rate += u128::from(ask.rate().bits_per_second());
         }
     }
 
@@ -134,15 +170,18 @@ pub enum Length {
 ///
 /// # Errors
 /// If the budgets do not fit the network.
-pub fn fill(sample: &Sample, params: &Params, length: Length) -> Result<Score, LedgerError> {
-    let mut scheme = Chameleon::new(sample.network.clone(), sample.model, params.clone())?;
+pub fn fill(sample: &Sample, candidate: &Candidate, length: Length) -> Result<Score, LedgerError> {
+    let mut scheme = scheme(sample, candidate)?;
     let mut score =
         Score { until_refusal: 0, was_refused: false, all: Tally::default(), categories: Default::default() };
-    for (request, category) in &sample.requests {
-        let is_admitted = scheme.admit(request).is_ok();
-        score.all.count(request, is_admitted);
+    for (ask, category) in &sample.requests {
+        let is_admitted = match ask {
+            Ask::Latency(request) => scheme.admit(request).is_ok(),
+            Ask::Share(request) => scheme.admit_share(request).is_ok(),
+        };
+        score.all.count(ask, is_admitted);
         if let Some(category) = category {
-            score.categories[*category as usize].count(request, is_admitted);
+            score.categories[*category as usize].count(ask, is_admitted);
         }
         if !is_admitted && !score.was_refused {
             (score.was_refused, score.until_refusal) = (true, score.all.admitted);
@@ -157,18 +196,31 @@ pub fn fill(sample: &Sample, params: &Params, length: Length) -> Result<Score, L
     Ok(score)
 }
 
+/// The scheme that a candidate is about.
+fn scheme(sample: &Sample, candidate: &Candidate) -> Result<Box<dyn Admission>, LedgerError> {
+    let Candidate { params, division } = candidate;
+    let Some(division) = division else {
+        return Ok(Box::new(Chameleon::new(sample.network.clone(), sample.model, params.clone())?));
+    };
+    // The network has these queues already, in other weights.
+    let divided = (*sample.network).clone().with_classes(division.classes);
+    let network = divided.map_or_else(|_| sample.network.clone(), Arc::new);
+    let settings = Settings { guaranteed_budget: division.guaranteed_budget, ..Settings::default() };
+    Ok(Box::new(Fabric::new(network, sample.model, params.clone(), &settings)?))
+}
+
 /// Fills every sample, several at a time; scores are in the order of the samples whatever the number of threads.
 ///
 /// # Errors
 /// As [`fill`].
 pub fn fill_all(
     samples: &[Sample],
-    params: &Params,
+    candidate: &Candidate,
     length: Length,
     threads: usize,
 ) -> Result<Vec<Score>, LedgerError> {
     let pool = ThreadPoolBuilder::new().num_threads(threads.clamp(1, samples.len().max(1))).build();
-    let fill = |sample: &Sample| fill(sample, params, length);
+    let fill = |sample: &Sample| fill(sample, candidate, length);
     let scores: Vec<Result<Score, LedgerError>> = match pool {
         Ok(pool) => pool.install(|| samples.par_iter().with_max_len(1).map(fill).collect()),
         // A machine without another thread has this one.

@@ -2,7 +2,7 @@
 
 use wayleave_ledger::LedgerError;
 
-use crate::chameleon::Params;
+use crate::tune::candidate::Candidate;
 use crate::tune::fill::{Length, Objective, Sample, Score, fill_all};
 
 /// What a method came to on the judging samples: means, with half the width of their 95 % confidence intervals.
@@ -10,8 +10,8 @@ use crate::tune::fill::{Length, Objective, Sample, Score, fill_all};
 pub struct Summary {
     /// The method.
     pub name: String,
-    /// Its parameters.
-    pub params: Params,
+    /// What it is.
+    pub candidate: Candidate,
     /// Flows until the first refusal.
     pub until_refusal: (f64, f64),
     /// Flows out of the long list, and their bit/s.
@@ -39,19 +39,19 @@ pub struct Verdict {
 /// If the budgets do not fit the network.
 pub fn judge(
     samples: &[Sample],
-    candidates: Vec<(String, Params)>,
+    candidates: Vec<(String, Candidate)>,
     objective: Objective,
     (list, threads): (usize, usize),
     mut seen: impl FnMut(&str),
 ) -> Result<Verdict, LedgerError> {
-    let samples = Sample::cut_to(samples, candidates.iter().map(|(_, params)| params), list, threads)?;
+    let samples = Sample::cut_to(samples, candidates.iter().map(|(_, candidate)| candidate), list, threads)?;
     let mut summaries = Vec::new();
     let mut values = Vec::new();
-    for (name, params) in candidates {
+    for (name, candidate) in candidates {
         seen(&name);
-        let scores = fill_all(&samples, &params, Length::Whole, threads)?;
+        let scores = fill_all(&samples, &candidate, Length::Whole, threads)?;
         values.push(scores.iter().map(|score| objective.of(score)).sum::<f64>());
-        summaries.push(summary(name, params, &scores));
+        summaries.push(summary(name, candidate, &scores));
     }
     // The first of equals: candidates come simplest first.
     let better = |best: usize, at: usize| if values[at] > values[best] { at } else { best };
@@ -60,7 +60,7 @@ pub fn judge(
 }
 
 /// The means of scores.
-pub fn summary(name: String, params: Params, scores: &[Score]) -> Summary {
+pub fn summary(name: String, candidate: Candidate, scores: &[Score]) -> Summary {
     let of = |value: &dyn Fn(&Score) -> f64| mean_and_margin(&scores.iter().map(value).collect::<Vec<_>>());
     let share = |category: usize| {
         let (offered, admitted) = scores
@@ -71,7 +71,7 @@ pub fn summary(name: String, params: Params, scores: &[Score]) -> Summary {
     };
     Summary {
         name,
-        params,
+        candidate,
         until_refusal: of(&|score| score.until_refusal as f64),
         flows: of(&|score| score.all.admitted as f64),
         rate: of(&|score| score.all.rate as f64),

@@ -1,4 +1,4 @@
-//! Parameters of Chameleon fitted to a mix of contracts, and bounds of what any method could admit.
+//! Parameters of Chameleon, and weights of the classes below latency contracts, fitted to a mix of contracts, and bounds of what any method could admit.
 //!
 //! Budgets decide which deadlines a path can offer and how much each queue may hold; the paper calls its own assignment
 //! "somewhat arbitrary" and its optimisation interesting (CoNEXT 2020, section 4.1.2). Here a [`climb`] over budgets,
@@ -13,10 +13,12 @@
 //! - [`bound`]: how many requests the rates of links alone let in, whatever the method.
 
 pub mod bound;
+mod candidate;
 mod climb;
 mod fill;
 mod judge;
 
-pub use climb::{Effort, Method, climb, methods};
-pub use fill::{Length, Objective, Sample, Score, Tally, fill, fill_all};
+pub use candidate::{Candidate, Division};
+pub use climb::{Effort, Method, climb, methods, starts};
+pub use fill::{Ask, Length, Objective, Sample, Score, Tally, fill, fill_all};
 pub use judge::{Summary, Verdict, judge, summary};

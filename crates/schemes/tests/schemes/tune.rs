@@ -2,19 +2,25 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::Mix;
+use wayleave_contracts::{AnyContract, Mix};
 use wayleave_ledger::Model;
 use wayleave_roles::Request;
 use wayleave_schemes::chameleon::Params;
 use wayleave_schemes::tune::bound::Cuts;
-use wayleave_schemes::tune::{Effort, Length, Objective, Sample, climb, fill, fill_all, judge, methods};
+use wayleave_schemes::tune::{Effort, Length, Objective, Sample, climb, fill, fill_all, judge, methods, starts};
 use wayleave_topology::Network;
 use wayleave_topology::builders::{FatTree, LeafSpine, build};
 use wayleave_units::{Bytes, Rate, Time};
 
 fn samples(network: &Arc<Network>, scenario: usize, seeds: std::ops::RangeInclusive<u64>, count: usize) -> Vec<Sample> {
     seeds
-        .map(|seed| Sample::new(network.clone(), Model::PUBLISHED, Mix::new(network, scenario, seed).take(count)))
+        .map(|seed| {
+            Sample::new(
+                network.clone(),
+                Model::PUBLISHED,
+                Mix::new(network, scenario, seed).take(count).map(AnyContract::Latency),
+            )
+        })
         .collect()
 }
 
@@ -27,10 +33,10 @@ fn no_method_passes_the_cuts() {
     let network = fat_tree();
     for scenario in [1, 5, 8] {
         for sample in samples(&network, scenario, 1..=2, 4000) {
-            let requests = || sample.requests.iter().map(|(request, _)| request.clone());
+            let requests = || sample.requests.iter().filter_map(|(ask, _)| ask.latency().cloned());
             let most = Cuts::new(&network).until_refusal(requests()).unwrap();
             for (name, params) in methods() {
-                let score = fill(&sample, &params, Length::FirstRefusal).unwrap();
+                let score = fill(&sample, &params.into(), Length::FirstRefusal).unwrap();
                 assert!(score.was_refused && score.until_refusal <= most, "{name}: {} > {most}", score.until_refusal);
             }
         }
@@ -68,7 +74,7 @@ fn cuts_count_what_crosses_them() {
 fn threads_do_not_show() {
     let network = fat_tree();
     let samples = samples(&network, 8, 1..=3, 1500);
-    let on = |threads| fill_all(&samples, &Params::default(), Length::Whole, threads).unwrap();
+    let on = |threads| fill_all(&samples, &Params::default().into(), Length::Whole, threads).unwrap();
     assert_eq!(on(1), on(3));
     assert!(on(1).iter().all(|score| score.all.offered >= score.until_refusal));
 }
@@ -80,13 +86,13 @@ fn a_climb_never_ends_below_where_it_began_and_the_judge_never_below_the_paper()
     for objective in [Objective::UntilRefusal, Objective::Rate] {
         let effort = Effort { candidates: 12, threads: 2, list: 2 };
         let mut count = 0;
-        let tried = climb(&train, objective, effort, |at, _| count = at).unwrap();
+        let tried = climb(&train, None, objective, effort, |at, _| count = at).unwrap();
         assert!(count == tried.len() && count <= 12);
         let value = |name: &str| tried.iter().find(|method| method.name == name).unwrap().value;
         assert!(methods().iter().all(|(name, _)| tried[0].value >= value(name)));
         assert!(tried.is_sorted_by(|a, b| a.value >= b.value));
-        let mut candidates: Vec<_> = methods().map(|(name, params)| (name.to_owned(), params)).into();
-        candidates.push(("tuned".to_owned(), tried[0].params.clone()));
+        let mut candidates = starts(None);
+        candidates.push(("tuned".to_owned(), tried[0].candidate.clone()));
         let verdict = judge(&judging, candidates, objective, (2, 2), |_| {}).unwrap();
         let of = |at: usize| match objective {
             Objective::UntilRefusal => verdict.summaries[at].until_refusal.0,

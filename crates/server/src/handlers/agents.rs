@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use wayleave_controller::{Command, ElementName, Fault, Id, Reply, Role};
 use wayleave_protocol::agent::{Confirmations, Messages, Neighbour, Neighbours, Reports, Session, SessionSpec};
 use wayleave_protocol::problem::Problem;
-use wayleave_topology::Network;
+use wayleave_topology::{Network, NodeKind};
 
 use crate::answer::{Answer, Outcome, fault, not_found};
 use crate::http::call::Call;
@@ -128,7 +128,7 @@ pub(crate) async fn confirm(shared: Arc<Shared>, call: Call) -> Outcome {
 
 pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
     let node = node(&shared, &call)?;
-    let Reports { epoch, measured, without_carrier, repairs, traffic, packets, troubles, beat, leaves } =
+    let Reports { epoch, measured, without_carrier, repairs, traffic, packets, samples, troubles, beat, leaves } =
         call.json()?;
     let counted = shared.counted.clone();
     let work = move |executor: &mut Executor<'_>| {
@@ -145,6 +145,12 @@ pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
         }
         if let Some(packets) = packets {
             counted.put_packets(&node, packets);
+        }
+        if let Some(samples) = samples {
+            let network = executor.controller.network();
+            let is_host =
+                |name: &str| network.find_node(name).is_some_and(|node| network.node(node).kind == NodeKind::Host);
+            counted.put_samples(executor.now.steady, &node, &samples, is_host);
         }
         if let Some(troubles) = troubles {
             counted.put_troubles(&node, troubles);

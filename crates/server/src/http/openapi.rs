@@ -72,12 +72,16 @@ fn components() -> Value {
         ($($schema:ty),* $(,)?) => { ComponentsBuilder::new()$(.schema_from::<$schema>())*.build() };
     }
     let components = schemas!(
+        agent::Clock,
         agent::Confirmations,
+        agent::Followed,
         agent::Measured,
         agent::Messages,
         agent::Operation,
         agent::Reports,
         agent::Rule,
+        agent::Samples,
+        agent::SentPackets,
         agent::Session,
         agent::SessionSpec,
         agent::Traffic,

@@ -104,6 +104,38 @@ fn what_hosts_count_is_answered_and_summed() {
 }
 
 #[test]
+fn what_two_hosts_note_of_packets_is_heard() {
+    let world = World::with(Box::new(Memory::default()), Southbound::Hosts);
+    let client = &world.client;
+    let begin = |node: &str| {
+        let agent = client.token(json!({ "role": "agent", "node": node }));
+        let session = agent.post(&format!("/v1/agents/{node}/session"), &json!({})).is(200).json();
+        (agent, session["epoch"].as_u64().unwrap())
+    };
+    let ((sender, from), (receiver, to)) = (begin("h1"), begin("h16"));
+    client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
+    let serial = sender.get("/v1/agents/h1/messages").is(200).json()["operations"][0]["serial"].clone();
+    let clock = json!({ "boot": "one", "aheadNs": 5 });
+    let sent = |to: &str| {
+        let packets = json!([{ "serial": serial, "to": to, "boundNs": 1_000, "packets": [[11, 100], [12, 200]] }]);
+        json!({ "epoch": from, "traffic": [{ "serial": serial, "packets": 2, "bytes": 100, "delayed": 0, "waiting": 0, "queueFull": 0,
+            "oversized": 0, "waitedNs": 0, "waits": [] }], "samples": { "number": 0, "level": 0, "clock": clock, "sent": packets } })
+    };
+    sender.post("/v1/agents/h1/reports", &sent("h16")).is(204);
+    sender.post("/v1/agents/h1/reports", &sent("a host that is none")).is(204);
+    let arrived = json!({ "number": 0, "level": 0, "clock": clock, "arrived": [[11, 600], [12, 1_900]] });
+    receiver.post("/v1/agents/h16/reports", &json!({ "epoch": to, "samples": arrived })).is(204);
+    // Whether more packets come that look the same is known ten seconds later; the unit tests of what is found out then need no time.
+    assert_eq!(client.get("/v1/contracts/a/traffic").is(200).json()["followed"], json!(null));
+    let metrics = String::from_utf8(client.get("/metrics").is(200).body).unwrap();
+    for line in ["{became=\"followed\"} 0", "{became=\"lost\"} 0", "{became=\"late\"} 0"] {
+        assert!(metrics.contains(&format!("wayleave_contract_packets{line}")), "{line} is not in\n{metrics}");
+    }
+    let wrong = json!({ "epoch": to, "samples": { "number": 1, "level": 0, "clock": { "boot": 7 } } });
+    receiver.post("/v1/agents/h16/reports", &wrong).is_problem(400, "INVALID");
+}
+
+#[test]
 fn an_agent_reads_the_map_and_where_vms_are_and_nothing_else() {
     let world = World::with(Box::new(Memory::default()), Southbound::Hosts);
     let client = &world.client;

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde::Serialize;
 use wayleave_schemes::tune::{Objective, Summary};
 
-use super::tuned::{Ceiling, Tuned, options};
+use super::tuned::{Ceiling, Tuned, classes_line, options};
 use crate::error::Error;
 
 #[derive(Serialize)]
@@ -47,6 +47,9 @@ struct Candidate<'a> {
 struct MethodShape<'a> {
     name: &'a str,
     options: String,
+    /// As it stands in the topology; absent where queues are not divided among classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    classes: Option<String>,
     was_refused: bool,
     until_refusal: Mean,
     flows: Mean,
@@ -102,7 +105,7 @@ fn write(report: &Tuned, out: &mut impl Write) -> Result<(), Error> {
         candidates: report
             .tried
             .iter()
-            .map(|method| Candidate { step: &method.name, value: method.value, options: options(&method.params) })
+            .map(|method| Candidate { step: &method.name, value: method.value, options: options(&method.candidate) })
             .collect(),
         methods: report.verdict.summaries.iter().map(shape).collect(),
         recommended: chosen.map(|summary| summary.name.as_str()),
@@ -114,7 +117,8 @@ fn write(report: &Tuned, out: &mut impl Write) -> Result<(), Error> {
 fn shape(summary: &Summary) -> MethodShape<'_> {
     MethodShape {
         name: &summary.name,
-        options: options(&summary.params),
+        options: options(&summary.candidate),
+        classes: summary.candidate.division.map(|division| classes_line(&division.classes)),
         was_refused: summary.was_refused,
         until_refusal: summary.until_refusal.into(),
         flows: summary.flows.into(),

@@ -12,11 +12,11 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use wayleave_calculus::lp::{CapacityLink, Demand, admitted_upper_bound};
-use wayleave_contracts::{Contract, Mix as Drawn};
+use wayleave_contracts::{AnyContract, Contract, Mix as Drawn};
 use wayleave_ledger::{LedgerError, Model};
 use wayleave_roles::Request;
 use wayleave_schemes::tune::bound::Cuts;
-use wayleave_schemes::tune::{Effort, Method, Objective, Sample, climb, judge, methods};
+use wayleave_schemes::tune::{Division, Effort, Method, Objective, Sample, climb, judge, starts};
 use wayleave_units::Rate;
 
 use crate::contracts::Contracts;
@@ -95,6 +95,8 @@ pub fn tune(
     progress: &mut dyn Progress,
 ) -> Result<Tuned, Error> {
     let &TuneOptions { objective, train, judge: judging, seed, candidates, list, threads, model } = options;
+    let kinds = matches!(mix, Mix::Contracts(contracts) if contracts.has_other_kinds());
+    let network = &if kinds { network.with_classes()? } else { network.clone() };
     let graph = &network.graph;
     if graph.hosts().count() < 2 {
         return Err(Error::Usage("contracts join two hosts, and the network has fewer".into()));
@@ -113,19 +115,21 @@ pub fn tune(
     let effort = Effort { candidates, threads: threads.get(), list };
     let fits = |error: LedgerError| Error::Usage(error.to_string());
     let tell = |number: usize, method: &Method| progress.step(Step::Candidate { number, value: method.value });
-    let tried = climb(&training, objective, effort, tell).map_err(fits)?;
-    let mut candidates: Vec<_> = methods().map(|(name, params)| (name.to_owned(), params)).into();
-    if let Some(best) = tried.first().filter(|best| candidates.iter().all(|(_, params)| *params != best.params)) {
-        candidates.push(("tuned".to_owned(), best.params.clone()));
+    let division = graph.classes().map(|&classes| Division::new(classes, kinds));
+    let tried = climb(&training, division, objective, effort, tell).map_err(fits)?;
+    let mut candidates = starts(division);
+    if let Some(best) = tried.first().filter(|best| candidates.iter().all(|(_, known)| *known != best.candidate)) {
+        candidates.push(("tuned".to_owned(), best.candidate.clone()));
     }
-    let params = candidates.iter().map(|(_, params)| params);
-    let first = Sample::cut_to(&judges[..1], params, list, threads.get()).map_err(fits)?;
-    let ceiling = first.first().and_then(|sample| ceiling(graph, sample));
+    let known = candidates.iter().map(|(_, candidate)| candidate);
+    let first = Sample::cut_to(&judges[..1], known, list, threads.get()).map_err(fits)?;
+    let ceiling = first.first().filter(|_| division.is_none()).and_then(|sample| ceiling(graph, sample));
     let tell = |method: &str| progress.step(Step::Judging { method });
     let verdict = judge(&judges, candidates, objective, (list, threads.get()), tell).map_err(fits)?;
     let bounds = judges.iter().map(|sample| {
-        let requests = sample.requests.iter().map(|(request, _)| request.clone());
-        Cuts::new(graph).until_refusal(requests)
+        // Cuts count what latency contracts reserve, and nothing else.
+        let requests = sample.requests.iter().filter_map(|(ask, _)| ask.latency().cloned());
+        Cuts::new(graph).until_refusal(requests).filter(|_| division.is_none())
     });
     Ok(Tuned {
         topology: network.name.clone(),
@@ -148,7 +152,7 @@ pub fn tune(
 fn draw(network: &Arc<wayleave_topology::Network>, mix: Mix<'_>, model: Model, list: usize, seed: u64) -> Sample {
     match mix {
         Mix::Contracts(contracts) => {
-            let mut contracts: Vec<Contract> = contracts.iter().map(|(_, contract)| contract.clone()).collect();
+            let mut contracts: Vec<AnyContract> = contracts.all().map(|(_, contract)| contract.clone()).collect();
             contracts.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
             Sample::new(network.clone(), model, contracts.into_iter())
         }
@@ -157,7 +161,7 @@ fn draw(network: &Arc<wayleave_topology::Network>, mix: Mix<'_>, model: Model, l
             let ask = |contract: Contract| wayleave_schemes::request(&contract, &model);
             let most = Cuts::new(network).until_refusal(mix().map(ask).take(MOST_REQUESTS)).unwrap_or(MOST_REQUESTS);
             let length = (most + 1).saturating_mul(list).min(MOST_REQUESTS);
-            Sample::new(network.clone(), model, mix().take(length))
+            Sample::new(network.clone(), model, mix().take(length).map(AnyContract::Latency))
         }
     }
 }
@@ -172,13 +176,14 @@ fn ceiling(network: &wayleave_topology::Network, sample: &Sample) -> Option<Ceil
     };
     let links: Vec<CapacityLink> = network.links().map(capacity).collect();
     let most = |weigh: fn(Rate) -> u64| {
-        let demand = |(request, _): &(Request, _)| Demand {
+        let demand = |request: &Request| Demand {
             source: request.from.index(),
             sink: request.to.index(),
             rate: request.rate,
             weight: weigh(request.rate),
         };
-        let demands: Vec<Demand> = sample.requests.iter().map(demand).collect();
+        let latency = sample.requests.iter().filter_map(|(ask, _)| ask.latency());
+        let demands: Vec<Demand> = latency.map(demand).collect();
         admitted_upper_bound(network.nodes().count(), &links, &demands).ok()?.weight.to_f64()
     };
     let (flows, rate) = (most(|_| 1)?, most(|rate| rate.bits_per_second())?);

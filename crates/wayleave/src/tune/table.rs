@@ -6,7 +6,7 @@ use wayleave_contracts::Category;
 use wayleave_explain::table::{Layout, plain_table, write_table};
 use wayleave_schemes::tune::Objective;
 
-use super::tuned::{Ceiling, Tuned, options};
+use super::tuned::{Ceiling, Tuned, classes_line, options};
 use crate::error::Error;
 
 impl Tuned {
@@ -70,8 +70,11 @@ fn write(report: &Tuned, out: &mut impl Write, layout: Layout) -> Result<(), Err
         writeln!(
             out,
             "\n* recommended, with these options of plan, explain and verify:\n  {}",
-            options(&chosen.params)
+            options(&chosen.candidate)
         )?;
+        if let Some(division) = chosen.candidate.division.filter(|division| division.is_free) {
+            writeln!(out, "and with this in the topology:\n  {}", classes_line(&division.classes))?;
+        }
     }
     Ok(())
 }

@@ -2,7 +2,8 @@
 
 use wayleave_schemes::chameleon::{Params, Routing};
 use wayleave_schemes::costs::Scarcity;
-use wayleave_schemes::tune::{Method, Objective, Verdict};
+use wayleave_schemes::tune::{Candidate, Division, Method, Objective, Verdict};
+use wayleave_topology::Classes;
 use wayleave_units::Time;
 
 use crate::error::Error;
@@ -44,9 +45,9 @@ pub struct Ceiling {
 }
 
 impl Tuned {
-    /// The parameters that are recommended.
-    pub fn params(&self) -> Option<&Params> {
-        self.verdict.summaries.get(self.verdict.choice).map(|chosen| &chosen.params)
+    /// What is recommended.
+    pub fn recommended(&self) -> Option<&Candidate> {
+        self.verdict.summaries.get(self.verdict.choice).map(|chosen| &chosen.candidate)
     }
 
     /// The same for [`crate::plan()`].
@@ -54,8 +55,13 @@ impl Tuned {
     /// # Errors
     /// None: the parameters are those of the scheme.
     pub fn scheme(&self) -> Result<SchemeOptions, Error> {
+        let Some(Candidate { params, division }) = self.recommended() else {
+            return SchemeOptions::named("chameleon");
+        };
+        if let Some(division) = division {
+            return self.fabric(params, division);
+        }
         let mut options = SchemeOptions::named("chameleon")?;
-        let Some(params) = self.params() else { return Ok(options) };
         if let Some(switch) = &params.allocation.switch {
             options = options.with("budgets", &times(switch))?;
         }
@@ -74,15 +80,36 @@ impl Tuned {
         }
     }
 
+    /// The scheme for all kinds of contracts. How it searches for routes is not one of its settings.
+    fn fabric(&self, params: &Params, division: &Division) -> Result<SchemeOptions, Error> {
+        let mut options = SchemeOptions::named("fabric")?;
+        if let Some(switch) = &params.allocation.switch {
+            options = options.with("budgets", &times(switch))?;
+        }
+        options = options.with("host_budgets", &times(&params.allocation.host))?;
+        options = options.with("guaranteed_budget", &division.guaranteed_budget.to_string())?;
+        if params.rerouting.is_some() { options.with("reroute", "true") } else { Ok(options) }
+    }
+
     /// The same as options of the commands plan, explain and verify.
     pub fn options(&self) -> Option<String> {
-        self.params().map(options)
+        self.recommended().map(options)
     }
 }
 
-/// The options of `plan` that set parameters.
-pub(crate) fn options(params: &Params) -> String {
+/// The options of `plan` that set what can be set there.
+pub(crate) fn options(candidate: &Candidate) -> String {
+    let Candidate { params, division } = candidate;
     let mut options: Vec<String> = Vec::new();
+    if let Some(division) = division {
+        options.push("--scheme fabric".into());
+        let switch = params.allocation.switch.iter().map(|switch| format!("--fabric-budgets {}", times(switch)));
+        options.extend(switch);
+        options.push(format!("--fabric-host-budgets {}", times(&params.allocation.host)));
+        options.push(format!("--fabric-guaranteed-budget {}", division.guaranteed_budget));
+        options.extend(params.rerouting.map(|_| "--fabric-reroute".to_owned()));
+        return options.join(" ");
+    }
     if let Some(switch) = &params.allocation.switch {
         options.push(format!("--budgets {}", times(switch)));
     }
@@ -101,6 +128,14 @@ pub(crate) fn options(params: &Params) -> String {
         options.push(format!("--reroute --reroute-tighten {}", how.tighten));
     }
     options.join(" ")
+}
+
+/// The line of a topology that divides its queues so.
+pub(crate) fn classes_line(classes: &Classes) -> String {
+    let Classes { latency, guaranteed, objective, best_effort, .. } = classes;
+    format!(
+        "classes: {{ latency: {latency}, guaranteed: {guaranteed}, objective: {objective}, bestEffort: {best_effort} }}"
+    )
 }
 
 fn times(times: &[Time]) -> String {

@@ -40,3 +40,39 @@ fn own_contracts_are_a_mix() {
     let empty = wayleave(&format!("tune {SMALL} -f {list} --scenario 3")).ends_with(2);
     assert!(empty.stderr.contains("--scenario"), "{}", empty.stderr);
 }
+
+/// A list that wants more objectives than the usual weights allow: weights are shifted, and `plan` admits as many with them.
+#[test]
+fn weights_of_classes_are_fitted_to_contracts_of_every_kind() {
+    let mut text =
+        "apiVersion: wayleave/v1\nkind: Contracts\nmetadata: { name: all }\nspec:\n  contracts:\n".to_owned();
+    text.extend((1..=20).map(|n| {
+        format!("    - {{ name: o{n}, objective: {{ aim: completion, members: [h1, h2, h3], min: 20Mbit }} }}\n")
+    }));
+    text.extend(
+        (1..=4).map(|n| {
+            format!("    - {{ name: g{n}, bandwidth: {{ from: h1, to: h2, min: 20Mbit, within: {n}0ms }} }}\n")
+        }),
+    );
+    text += "    - { name: ptp, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 20ms }\n";
+    let list = file("tune-kinds.yaml", text);
+    let topology = |classes: &str| {
+        format!(
+            "apiVersion: wayleave/v1\nkind: Topology\nmetadata: {{ name: star }}\nspec:\n  builder: {{ kind: star, hosts: 4, queues: 8, delay: 1us, buffer: 500kB }}\n  {classes}\n"
+        )
+    };
+    let usual = file("tune-usual.yaml", topology("classes: {}"));
+    let command = format!("tune -t {usual} -f {list} --objective flows --candidates 20 --train 1 --judge 2 -o json");
+    let json = wayleave(&command).ends_with(0).json();
+    assert_eq!(json["recommended"], "tuned", "{json}");
+    let tuned = json["methods"].as_array().unwrap().iter().find(|method| method["name"] == "tuned").unwrap();
+    let (classes, options) = (tuned["classes"].as_str().unwrap(), tuned["options"].as_str().unwrap());
+    let divided = file("tune-divided.yaml", topology(classes));
+    let admitted = |network: &str, options: &str| {
+        let plan = wayleave(&format!("plan -t {network} -f {list} {options} --recheck -o json"));
+        plan.json()["summary"]["admitted"].as_u64().unwrap()
+    };
+    let with = admitted(&divided, options);
+    assert!(with > admitted(&usual, ""), "{with} with {classes}");
+    assert_eq!(Some(with as f64), tuned["flows"]["mean"].as_f64(), "{tuned}");
+}

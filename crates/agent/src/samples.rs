@@ -1,0 +1,174 @@
+//! Which packets a host tells the controller of: some of those that it sends and of those that arrive.
+
+use std::collections::BTreeMap;
+
+use wayleave_dataplane::clock::Clock;
+use wayleave_dataplane::host::Sample;
+use wayleave_protocol::agent::{self, Samples, SentPackets};
+use wayleave_units::Time;
+
+use crate::plane::Noted;
+
+/// So many packets a second a node tells of at most: the controller of a thousand of them hears of fifty thousand, and remembers each for ten
+/// seconds.
+const MANY: usize = 50;
+/// With fewer for a while, twice as many are chosen. Less than half of the other, or it would go to and fro.
+const FEW: usize = 10;
+/// For so many seconds: traffic that pauses shall not fill the place for what is noted when it goes on.
+const WHILE: u32 = 10;
+/// The last bits of a packet's number that may choose.
+const MOST_BITS: u32 = 31;
+
+/// By how many bits packets are chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Level {
+    bits: u32,
+    /// Seconds in a row in which there were few.
+    few: u32,
+}
+
+impl Level {
+    /// What to choose by after a second in which so many were chosen.
+    #[must_use]
+    pub fn after(self, count: usize) -> Self {
+        let Self { bits, few } = self;
+        match count {
+            count if count > MANY => Self { bits: (bits + 1 + (count / MANY).ilog2()).min(MOST_BITS), few: 0 },
+            count if count >= FEW || bits == 0 => Self { bits, few: 0 },
+            _ if few + 1 < WHILE => Self { bits, few: few + 1 },
+            _ => Self { bits: bits - 1, few: 0 },
+        }
+    }
+
+    /// How many bits.
+    pub fn bits(self) -> u32 {
+        self.bits
+    }
+}
+
+/// How a node chooses the packets that it notes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    level: Level,
+    /// By the most bits by which any of those were chosen that are read next.
+    bits: u32,
+    /// How many could not be noted.
+    missed: u64,
+}
+
+impl Choice {
+    /// From now on, by no bits; so many could not be noted before.
+    pub fn since(missed: u64) -> Self {
+        Self { missed, ..Self::default() }
+    }
+
+    /// These were noted in the last second, and so many could not be so far. Also how many bits choose from now on, if that changes.
+    pub fn next(&mut self, samples: Vec<Sample>, missed: u64) -> (Noted, Option<u32>) {
+        let is_incomplete = std::mem::replace(&mut self.missed, missed) != missed;
+        let (before, after) = (self.level, self.level.after(samples.len()));
+        self.level = after;
+        // What came between the reading and the change was chosen as before.
+        let level = std::mem::replace(&mut self.bits, before.bits().max(after.bits())).max(before.bits());
+        (Noted { samples, level, is_incomplete }, (after.bits() != before.bits()).then_some(after.bits()))
+    }
+}
+
+/// What is told. `receiver` names the host to which the packets of a contract go, and the nodes on their way; of what it does not know nothing is told.
+pub fn told(
+    number: u64,
+    noted: Noted,
+    clock: &Clock,
+    receiver: impl Fn(u64) -> Option<(String, Vec<String>)>,
+) -> Samples {
+    let Noted { mut samples, mut level, is_incomplete } = noted;
+    // Too many are no reason to forget any that are chosen: fewer are chosen afterwards.
+    while samples.len() > MANY && level < MOST_BITS {
+        level += 1;
+        samples.retain(|sample| sample.number & ((1 << level) - 1) == 0);
+    }
+    let mut sent: BTreeMap<(u64, Time), Vec<(u64, u64)>> = BTreeMap::new();
+    let mut arrived = Vec::new();
+    for Sample { number, at, sent: what } in samples {
+        match what {
+            Some(what) => sent.entry((what.serial, what.bound)).or_default().push((number, at.as_nanos())),
+            None => arrived.push((number, at.as_nanos())),
+        }
+    }
+    let sent = sent.into_iter().filter_map(|((serial, bound), packets)| {
+        let (to, via) = receiver(serial)?;
+        Some(SentPackets { serial, to, via, bound_ns: bound.as_nanos(), packets })
+    });
+    let clock = agent::Clock {
+        boot: clock.boot.clone(),
+        ahead_ns: clock.ahead.as_nanos(),
+        error_ns: clock.error.map(Time::as_nanos),
+    };
+    Samples { number, level, is_incomplete, clock, sent: sent.collect(), arrived }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wayleave_dataplane::host::Sent;
+
+    #[test]
+    fn fewer_packets_are_chosen_while_there_are_many_and_it_settles() {
+        let mut level = Level::default();
+        // 8,000 packets a second, of which each bit chooses half.
+        level = level.after(8_000);
+        let bits = level.bits();
+        assert!((10..=50).contains(&(8_000 >> bits)), "{level:?} at once");
+        for _ in 0..100 {
+            level = level.after(8_000 >> level.bits());
+        }
+        assert_eq!(level.bits(), bits);
+        let seconds = (0..).take_while(|_| {
+            level = level.after(0);
+            level.bits() > 0
+        });
+        assert_eq!(seconds.count(), (WHILE * bits) as usize - 1, "a pause does not undo it");
+    }
+
+    #[test]
+    fn a_report_says_the_most_bits_by_which_its_packets_were_chosen() {
+        let at = |number| Sample { number, at: Time::ZERO, sent: None };
+        let many = || vec![at(4); MANY + 1];
+        let mut choice = Choice::since(3);
+        let (noted, level) = choice.next(many(), 3);
+        assert_eq!((noted.level, noted.is_incomplete, level), (0, false, Some(1)));
+        let (noted, level) = choice.next(many(), 4);
+        assert_eq!((noted.level, noted.is_incomplete, level), (1, true, Some(2)), "one could not be noted");
+        for second in 1..=WHILE {
+            let (noted, level) = choice.next(Vec::new(), 4);
+            assert_eq!((noted.level, noted.is_incomplete, level), (2, false, (second == WHILE).then_some(1)));
+        }
+        assert_eq!(choice.next(Vec::new(), 4).0.level, 2, "the first of them were chosen by two bits still");
+        assert_eq!(choice.next(Vec::new(), 4).0.level, 1);
+    }
+
+    #[test]
+    fn packets_are_told_by_contract_and_of_too_many_fewer_are_chosen() {
+        let at = Time::from_micros;
+        let sample = |number, serial: u64| {
+            let bound = Time::from_millis(serial);
+            Sample { number, at: at(number), sent: (serial > 0).then_some(Sent { serial, bound }) }
+        };
+        let clock = Clock { boot: "a".to_owned(), ahead: at(9), error: None };
+        let receiver = |serial: u64| (serial != 3).then(|| (format!("h{serial}"), vec!["s1".to_owned()]));
+        let noted = |samples| Noted { samples, level: 2, is_incomplete: false };
+        let samples = vec![sample(4, 1), sample(8, 0), sample(12, 2), sample(16, 1), sample(20, 3)];
+        let all = told(7, noted(samples), &clock, receiver);
+        assert_eq!((all.number, all.level, all.is_incomplete, all.clock.ahead_ns), (7, 2, false, 9_000));
+        assert_eq!(all.arrived, [(8, 8_000)]);
+        let sent: Vec<_> = all.sent.iter().map(|one| (one.serial, one.to.as_str(), one.packets.len())).collect();
+        assert_eq!(sent, [(1, "h1", 2), (2, "h2", 1)], "where 3 goes is not known");
+        let many = (0..8 * MANY as u64).map(|number| sample(4 * number, 0)).collect();
+        let many = told(8, noted(many), &clock, receiver);
+        assert_eq!(
+            (many.level, many.arrived.len(), many.is_incomplete),
+            (5, MANY, false),
+            "of four hundred each eighth"
+        );
+        assert!(many.arrived.iter().all(|(number, _)| number % 32 == 0));
+    }
+}

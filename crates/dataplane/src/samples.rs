@@ -1,0 +1,43 @@
+//! Packets that were noted where they were sent, where they arrived, and at switches on their way: bpf/samples.h.
+
+use aya::maps::{MapData, RingBuf};
+use wayleave_units::Time;
+
+use crate::layout::{SAMPLE, u64_at};
+
+/// A packet that was noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Its number: the same everywhere.
+    pub number: u64,
+    /// When, by the kernel's clock that counts from its start (CLOCK_MONOTONIC). A contract's delay counts from where it was sent.
+    pub at: Time,
+    /// What it was sent for; `None` where it arrived or came by.
+    pub sent: Option<Sent>,
+}
+
+/// What a packet was sent for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// The contract.
+    pub serial: u64,
+    /// It may take so long.
+    pub bound: Time,
+}
+
+/// What was noted since the last time, in order.
+pub(crate) fn read(ring: &mut RingBuf<MapData>) -> Vec<Sample> {
+    let mut all = Vec::new();
+    while let Some(item) = ring.next() {
+        let Some(bytes) = item.get(..SAMPLE) else { continue };
+        let [number, at, serial, bound] = [0, 8, 16, 24].map(|field| u64_at(bytes, field));
+        let sent = (serial != 0).then_some(Sent { serial, bound: Time::from_nanos(bound) });
+        all.push(Sample { number, at: Time::from_nanos(at), sent });
+    }
+    all
+}
+
+/// How programs are told by how many bits packets are chosen.
+pub(crate) fn setting(level: Option<u32>) -> u32 {
+    level.map_or(0, |level| 1 + level.min(31))
+}

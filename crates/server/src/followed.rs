@@ -1,0 +1,452 @@
+//! Which packets were lost and which came too late: hosts note a sample of what they send and of what arrives, by numbers that are the same
+//! at both ends, and here both are put together.
+//!
+//! A packet counts as lost only if it would have been told by now: its receiver has told everything, without a gap, since before the packet was sent
+//! until long after. Where it was lost is known if the switches on its way tell, too. A delay is known only if both hosts have one clock or state the errors of theirs.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use wayleave_protocol::agent::{Clock, Followed, Samples};
+use wayleave_units::Time;
+
+/// Hosts tell every second. An agent that tells nothing for 5 s is silent, so what is not told after twice as long never is.
+const PATIENCE: Time = Time::from_millis(10_000);
+/// A packet is told at most so long after its sender's report came, if its receiver is not silent, or so long before.
+const LAG: Time = Time::from_millis(8_000);
+/// Packets that look the same are waited for together. What goes on for so long is given up: it has no end.
+const LONGEST: Time = Time::from_millis(60_000);
+/// So many different packets to a host wait for news of them at most; it bounds memory, and further packets are not followed.
+const MOST: usize = 50_000;
+/// The same of packets that look the same.
+const MOST_SAME: usize = 1_000;
+
+/// What hosts have told of packets.
+#[derive(Debug, Default)]
+pub(crate) struct Follower {
+    receivers: BTreeMap<String, Receiver>,
+    /// By sender and contract.
+    results: BTreeMap<(String, u64), Followed>,
+}
+
+/// What is known of a host as the end of packets.
+#[derive(Debug, Default)]
+struct Receiver {
+    reports: VecDeque<Report>,
+    /// The number of its next report.
+    next: Option<u64>,
+    packets: HashMap<u64, Same>,
+    /// When packets are looked at next, by number.
+    due: VecDeque<(Time, u64)>,
+}
+
+/// Packets with one number, nearly always one.
+#[derive(Debug)]
+struct Same {
+    first: Time,
+    last: Time,
+    /// They have gone on for so long, or are so many, that nothing is said of them.
+    is_endless: bool,
+    sent: Vec<Departure>,
+    arrived: Vec<Arrival>,
+}
+
+impl Same {
+    fn give_up(&mut self) {
+        (self.is_endless, self.sent, self.arrived) = (true, Vec::new(), Vec::new());
+    }
+}
+
+#[derive(Debug)]
+struct Report {
+    at: Time,
+    level: u32,
+    /// Nothing is missing in it, nor between it and the one before.
+    is_whole: bool,
+}
+
+#[derive(Debug)]
+struct Departure {
+    from: Arc<str>,
+    serial: u64,
+    bound: u64,
+    /// The switches on its way.
+    via: Arc<[String]>,
+    at: u64,
+    clock: Arc<Clock>,
+    told: Time,
+}
+
+#[derive(Debug)]
+struct Arrival {
+    at: u64,
+    clock: Arc<Clock>,
+}
+
+impl Receiver {
+    fn hear(&mut self, now: Time, samples: &Samples) {
+        let is_whole = !samples.is_incomplete && self.next == Some(samples.number);
+        self.next = Some(samples.number.wrapping_add(1));
+        self.reports.push_back(Report { at: now, level: samples.level, is_whole });
+        let long_ago = |report: &Report| report.at + LONGEST + LAG < now;
+        while self.reports.front().is_some_and(long_ago) {
+            self.reports.pop_front();
+        }
+    }
+
+    /// Something of its last report is not remembered.
+    fn is_not_whole(&mut self) {
+        if let Some(last) = self.reports.back_mut() {
+            last.is_whole = false;
+        }
+    }
+
+    /// Packets with this number, of which something is told now; `None` if as many different ones are waited for as may be.
+    fn same(&mut self, now: Time, number: u64) -> Option<&mut Same> {
+        let is_full = self.packets.len() >= MOST;
+        let same = match self.packets.entry(number) {
+            Entry::Occupied(there) => there.into_mut(),
+            Entry::Vacant(_) if is_full => return None,
+            Entry::Vacant(free) => {
+                self.due.push_back((now + PATIENCE, number));
+                free.insert(Same { first: now, last: now, is_endless: false, sent: Vec::new(), arrived: Vec::new() })
+            }
+        };
+        same.last = now;
+        if same.first + LONGEST <= now || same.sent.len().max(same.arrived.len()) >= MOST_SAME {
+            same.give_up();
+        }
+        Some(same)
+    }
+
+    /// Packets of which nothing was told for a while.
+    fn expire(&mut self, now: Time) -> Vec<(u64, Same)> {
+        let mut expired = Vec::new();
+        while let Some((_, number)) = self.due.pop_front_if(|(due, _)| *due <= now) {
+            let Entry::Occupied(same) = self.packets.entry(number) else { continue };
+            // What only arrived is remembered for longer: a switch is asked whether it has seen a packet when that is missed.
+            let patience = if same.get().sent.is_empty() { PATIENCE + PATIENCE } else { PATIENCE };
+            let again = same.get().last + patience;
+            if again > now {
+                self.due.push_back((again, number));
+            } else {
+                expired.push((number, same.remove()));
+            }
+        }
+        expired
+    }
+
+    /// Whether a packet that was told by its sender at a time would have been told by now if it had arrived.
+    fn would_have_told(&self, number: u64, departure: &Departure) -> bool {
+        let (told, bound) = (departure.told, Time::from_nanos(departure.bound));
+        let from = Time::from_nanos(told.as_nanos().saturating_sub(LAG.as_nanos()));
+        let covers = self.reports.front().is_some_and(|first| first.at <= from)
+            && self.reports.back().is_some_and(|last| last.at >= told + bound + LAG);
+        let chooses = |report: &Report| report.is_whole && number & ((1 << report.level.min(63)) - 1) == 0;
+        covers && self.reports.iter().filter(|report| report.at >= from).all(chooses)
+    }
+}
+
+impl Follower {
+    /// A host has told what it has noted. Names of hosts to which it says it sends are checked by `is_host`.
+    pub(crate) fn hear(&mut self, now: Time, node: &str, samples: &Samples, is_host: impl Fn(&str) -> bool) {
+        let clock = Arc::new(samples.clock.clone());
+        let receiver = self.receivers.entry(node.to_owned()).or_default();
+        receiver.hear(now, samples);
+        for &(number, at) in &samples.arrived {
+            match receiver.same(now, number) {
+                Some(same) => same.arrived.push(Arrival { at, clock: clock.clone() }),
+                None => receiver.is_not_whole(),
+            }
+        }
+        let from: Arc<str> = node.into();
+        for sent in samples.sent.iter().filter(|sent| is_host(&sent.to)) {
+            let (serial, bound, via): (_, _, Arc<[String]>) = (sent.serial, sent.bound_ns, sent.via.clone().into());
+            let receiver = self.receivers.entry(sent.to.clone()).or_default();
+            for &(number, at) in &sent.packets {
+                let (from, clock, via) = (from.clone(), clock.clone(), via.clone());
+                if let Some(same) = receiver.same(now, number) {
+                    same.sent.push(Departure { from, serial, bound, via, at, clock, told: now });
+                }
+            }
+        }
+        self.expire(now);
+    }
+
+    /// A host tells of these contracts, and of no others.
+    pub(crate) fn retain(&mut self, node: &str, is_there: impl Fn(u64) -> bool) {
+        self.results.retain(|(from, serial), _| from != node || is_there(*serial));
+    }
+
+    /// What became of the packets of a contract; `None` if of none it is known.
+    pub(crate) fn of(&self, node: &str, serial: u64) -> Option<Followed> {
+        self.results.get(&(node.to_owned(), serial)).cloned()
+    }
+
+    /// Of all contracts together.
+    pub(crate) fn sum(&self) -> Followed {
+        let mut sum = Followed::default();
+        for one in self.results.values() {
+            sum.packets += one.packets;
+            sum.lost += one.lost;
+            sum.timed += one.timed;
+            sum.late += one.late;
+            sum.worst_ns = sum.worst_ns.max(one.worst_ns);
+            sum.clock_error_ns = sum.clock_error_ns.max(one.clock_error_ns);
+            for (node, lost) in &one.lost_behind {
+                *sum.lost_behind.entry(node.clone()).or_default() += lost;
+            }
+        }
+        sum
+    }
+
+    fn expire(&mut self, now: Time) {
+        let mut expired = Vec::new();
+        for (node, receiver) in &mut self.receivers {
+            expired.extend(receiver.expire(now).into_iter().map(|(number, same)| (node.clone(), number, same)));
+        }
+        for (node, number, same) in expired.iter().filter(|(_, _, same)| !same.is_endless) {
+            self.settle(node, *number, same);
+        }
+    }
+
+    /// Notes what became of packets with one number. Of several nobody knows which is which: only how many arrived.
+    fn settle(&mut self, to: &str, number: u64, same: &Same) {
+        let missing = same.sent.len().saturating_sub(same.arrived.len());
+        let told = |departure: &Departure| {
+            self.receivers.get(to).is_some_and(|receiver| receiver.would_have_told(number, departure))
+        };
+        if missing > 0 && !same.sent.iter().all(told) {
+            return;
+        }
+        for (at, departure) in same.sent.iter().enumerate() {
+            let is_lost = at < missing;
+            let place = if is_lost && same.sent.len() == 1 { self.place(number, departure) } else { None };
+            let result = self.results.entry((departure.from.to_string(), departure.serial)).or_default();
+            result.packets += 1;
+            result.lost += u64::from(is_lost);
+            if let Some(place) = place {
+                *result.lost_behind.entry(place).or_default() += 1;
+            }
+            if let ([_], [arrival]) = (same.sent.as_slice(), same.arrived.as_slice()) {
+                time(result, departure, arrival);
+            }
+        }
+    }
+
+    /// Where a packet that is lost was seen last, if that is certain.
+    fn place(&self, number: u64, departure: &Departure) -> Option<String> {
+        let mut last = departure.from.to_string();
+        // A node in between may have seen it and not told.
+        let mut is_certain = !departure.via.is_empty();
+        for node in departure.via.iter() {
+            let switch = self.receivers.get(node);
+            if switch.is_some_and(|switch| switch.packets.contains_key(&number)) {
+                (last, is_certain) = (node.clone(), true);
+            } else if !switch.is_some_and(|switch| switch.would_have_told(number, departure)) {
+                is_certain = false;
+            } else {
+                break;
+            }
+        }
+        is_certain.then_some(last)
+    }
+}
+
+/// Notes how long a packet took, if that is known.
+fn time(result: &mut Followed, departure: &Departure, arrival: &Arrival) {
+    if let Some((delay, error)) = delay(departure, arrival) {
+        result.timed += 1;
+        result.late += u64::from(delay > departure.bound.saturating_add(error));
+        result.worst_ns = result.worst_ns.max(delay);
+        result.clock_error_ns = result.clock_error_ns.max(error);
+    }
+}
+
+/// How long a packet took, and by how much that may be wrong, in ns.
+fn delay(departure: &Departure, arrival: &Arrival) -> Option<(u64, u64)> {
+    let (there, here) = (&departure.clock, &arrival.clock);
+    if there.boot == here.boot {
+        return Some((arrival.at.checked_sub(departure.at)?, 0));
+    }
+    let error = there.error_ns?.saturating_add(here.error_ns?);
+    let (sent, came) = (departure.at.checked_add(there.ahead_ns)?, arrival.at.checked_add(here.ahead_ns)?);
+    // Before it was sent, by more than the clocks may be wrong: they are wrong by more than they say.
+    (came.saturating_add(error) >= sent).then(|| (came.saturating_sub(sent), error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn clock(boot: &str, ahead_ns: u64, error_ns: Option<u64>) -> Clock {
+        Clock { boot: boot.to_owned(), ahead_ns, error_ns }
+    }
+
+    /// Two hosts that tell every second: the second hears of the first's packets half a second later.
+    struct Hosts {
+        follower: Follower,
+        clocks: [Clock; 2],
+        second: u64,
+        level: u32,
+    }
+
+    impl Hosts {
+        fn new(clocks: [Clock; 2]) -> Self {
+            let mut hosts = Self { follower: Follower::default(), clocks, second: 0, level: 0 };
+            hosts.idle(10);
+            hosts
+        }
+
+        fn sends(&mut self, packets: &[(u64, u64)]) {
+            let sent = wayleave_protocol::agent::SentPackets {
+                serial: 7,
+                to: "h2".to_owned(),
+                via: vec!["s1".to_owned()],
+                bound_ns: 10 * MS,
+                packets: packets.to_vec(),
+            };
+            let (number, clock) = (self.second, self.clocks[0].clone());
+            let samples = Samples { number, clock, sent: vec![sent], ..Samples::default() };
+            self.follower.hear(Time::from_millis(1_000 * self.second), "h1", &samples, |host| host == "h2");
+        }
+
+        fn report(&self, packets: &[(u64, u64)]) -> Samples {
+            let (number, clock, level) = (self.second, self.clocks[1].clone(), self.level);
+            Samples { number, level, clock, arrived: packets.to_vec(), ..Samples::default() }
+        }
+
+        fn told(&mut self, samples: &Samples) {
+            let at = Time::from_millis(1_000 * self.second) + Time::from_millis(500);
+            self.follower.hear(at, "h2", samples, |_| false);
+            self.second += 1;
+        }
+
+        fn arrive(&mut self, packets: &[(u64, u64)]) {
+            let report = self.report(packets);
+            self.told(&report);
+        }
+
+        fn idle(&mut self, seconds: u64) {
+            for _ in 0..seconds {
+                self.sends(&[]);
+                self.arrive(&[]);
+            }
+        }
+
+        fn found(&self) -> Followed {
+            self.follower.of("h1", 7).unwrap_or_default()
+        }
+    }
+
+    fn same() -> [Clock; 2] {
+        [clock("a", 0, None), clock("a", 0, None)]
+    }
+
+    #[test]
+    fn what_arrives_is_timed_whoever_tells_first_and_what_does_not_is_lost() {
+        let mut hosts = Hosts::new(same());
+        hosts.sends(&[(1, 100 * MS), (2, 101 * MS), (3, 102 * MS)]);
+        hosts.arrive(&[(1, 105 * MS), (3, 113 * MS), (4, 120 * MS)]);
+        hosts.sends(&[(4, 118 * MS)]);
+        hosts.arrive(&[]);
+        assert_eq!(hosts.found(), Followed::default(), "there may be more packets that look the same");
+        hosts.idle(12);
+        let known = Followed { packets: 4, lost: 1, timed: 3, late: 1, worst_ns: 11 * MS, ..Followed::default() };
+        assert_eq!(hosts.found(), known, "nobody knows where");
+        assert_eq!(hosts.follower.sum(), hosts.found());
+        hosts.follower.retain("h1", |serial| serial != 7);
+        assert_eq!(hosts.found(), Followed::default());
+        assert!(hosts.follower.receivers["h2"].packets.is_empty(), "nothing is remembered for ever");
+    }
+
+    #[test]
+    fn nothing_is_said_of_time_without_clocks_that_state_their_error() {
+        let late = |clocks: [Clock; 2]| {
+            let mut hosts = Hosts::new(clocks);
+            // 12 ms by the time of day: 2 ms more than the bound.
+            hosts.sends(&[(1, 100 * MS)]);
+            hosts.arrive(&[(1, 62 * MS)]);
+            hosts.idle(12);
+            let Followed { packets, lost, timed, late, .. } = hosts.found();
+            assert_eq!((packets, lost), (1, 0));
+            (timed, late)
+        };
+        let clocks = |one, other| [clock("a", 1_000 * MS, one), clock("b", 1_050 * MS, other)];
+        assert_eq!(late(clocks(None, Some(0))), (0, 0));
+        assert_eq!(late(clocks(Some(MS), None)), (0, 0));
+        assert_eq!(late(clocks(Some(MS), Some(MS))), (1, 0), "as late as clocks may be wrong");
+        assert_eq!(late(clocks(Some(MS), Some(MS - 1))), (1, 1));
+        let wrong = [clock("a", 1_100 * MS, Some(MS)), clock("b", 1_050 * MS, Some(MS))];
+        assert_eq!(late(wrong), (0, 0), "it came before it was sent: the clocks are wrong by more than they say");
+    }
+
+    #[test]
+    fn a_packet_is_not_lost_if_its_receiver_may_not_have_told() {
+        let lost = |told: &dyn Fn(&mut Hosts)| {
+            let mut hosts = Hosts::new(same());
+            hosts.sends(&[(1, 100 * MS)]);
+            told(&mut hosts);
+            hosts.idle(20);
+            hosts.found().lost
+        };
+        assert_eq!(lost(&|hosts| hosts.arrive(&[])), 1);
+        assert_eq!(lost(&|hosts| hosts.second += 1), 0, "a report is missing");
+        assert_eq!(lost(&|hosts| hosts.second += 30), 0, "the receiver was silent");
+        let incomplete = |hosts: &mut Hosts| {
+            let report = Samples { is_incomplete: true, ..hosts.report(&[]) };
+            hosts.told(&report);
+        };
+        assert_eq!(lost(&incomplete), 0);
+        let other_level = |hosts: &mut Hosts| {
+            hosts.level = 1;
+            hosts.arrive(&[]);
+            hosts.level = 0;
+        };
+        assert_eq!(lost(&other_level), 0, "the receiver did not choose it");
+    }
+
+    #[test]
+    fn of_packets_that_look_the_same_only_their_number_is_known() {
+        let mut hosts = Hosts::new(same());
+        hosts.sends(&[(1, 100 * MS), (1, 150 * MS), (1, 200 * MS)]);
+        hosts.arrive(&[(1, 151 * MS), (1, 201 * MS)]);
+        hosts.idle(12);
+        let Followed { packets, lost, timed, late, .. } = hosts.found();
+        assert_eq!((packets, lost, timed, late), (3, 1, 0, 0));
+        // Without an end nothing is said.
+        for _ in 0..70 {
+            hosts.sends(&[(2, MS)]);
+            hosts.arrive(&[(2, 2 * MS)]);
+        }
+        assert_eq!(hosts.found().packets, 3);
+    }
+
+    #[test]
+    fn the_node_that_has_seen_a_lost_packet_last_is_named_if_that_is_certain() {
+        let lost_behind = |seen: &dyn Fn(u64) -> Option<(Vec<u64>, bool)>| {
+            let mut hosts = Hosts { follower: Follower::default(), clocks: same(), second: 0, level: 0 };
+            for second in 0..30 {
+                hosts.sends(if second == 10 { &[(5, MS)] } else { &[] });
+                if let Some((numbers, is_incomplete)) = seen(second) {
+                    let arrived = numbers.into_iter().map(|number| (number, 2 * MS)).collect();
+                    let clock = hosts.clocks[0].clone();
+                    let samples = Samples { number: second, is_incomplete, clock, arrived, ..Samples::default() };
+                    hosts.follower.hear(Time::from_millis(1_000 * second + 100), "s1", &samples, |_| false);
+                }
+                hosts.arrive(&[]);
+            }
+            assert_eq!(hosts.found().lost, 1);
+            hosts.found().lost_behind.into_iter().collect::<Vec<_>>()
+        };
+        let at = |second: u64| if second == 10 { vec![5] } else { Vec::new() };
+        assert_eq!(lost_behind(&|second| Some((at(second), false))), [("s1".to_owned(), 1)]);
+        assert_eq!(lost_behind(&|_| Some((Vec::new(), false))), [("h1".to_owned(), 1)]);
+        assert_eq!(lost_behind(&|second| Some((at(second), true))), [("s1".to_owned(), 1)], "it has told that one");
+        assert_eq!(lost_behind(&|_| Some((Vec::new(), true))), [], "it may not have told");
+        assert_eq!(lost_behind(&|_| None), [], "it tells nothing");
+    }
+}
