@@ -64,6 +64,11 @@ struct HostLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct NodeLabels {
+    node: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct WaitLabels {
     le: String,
 }
@@ -155,6 +160,7 @@ pub(crate) struct Metrics {
     packets: Family<PacketLabels, Gauge>,
     waits: Family<WaitLabels, Gauge>,
     host_packets: Family<HostLabels, Gauge>,
+    repairs: Family<NodeLabels, Counter>,
     down: Gauge,
     ready: Gauge,
     limited: Family<LimitLabels, Counter>,
@@ -196,6 +202,7 @@ impl Metrics {
             packets: Family::default(),
             waits: Family::default(),
             host_packets: Family::default(),
+            repairs: Family::default(),
             down: Gauge::default(),
             ready: Gauge::default(),
             limited: Family::default(),
@@ -233,6 +240,8 @@ impl Metrics {
         of.register("contract_waits", help, self.waits.clone());
         let help = "Packets of a host, with a contract or without, by what became of them";
         of.register("host_packets", help, self.host_packets.clone());
+        let help = "What somebody had changed on a node, and its agent has made again as it was installed";
+        of.register("repairs", help, self.repairs.clone());
         of.register("agents_silent", "Nodes whose agents have not been heard of for too long", self.silent.clone());
         of.register("elements_down", "Links and nodes that are reported down", self.down.clone());
         of.register("ready", "1 if the ledger can be written", self.ready.clone());
@@ -268,6 +277,13 @@ impl Metrics {
     /// A request was refused since a limit is reached.
     pub(crate) fn limited(&self, limit: Limit) {
         self.limited.get_or_create(&LimitLabels { limit: limit.name() }).inc();
+    }
+
+    /// The agent of a node has repaired so much.
+    pub(crate) fn repaired(&self, node: &str, count: usize) {
+        if count > 0 {
+            self.repairs.get_or_create(&NodeLabels { node: node.to_owned() }).inc_by(count as u64);
+        }
     }
 
     /// So much is kept.

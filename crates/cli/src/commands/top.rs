@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use comfy_table::Cell;
 use wayleave_explain::human::count;
-use wayleave_protocol::agent::Traffic;
+use wayleave_protocol::agent::{Followed, Traffic};
 use wayleave_protocol::contract::{Contract, Kind, State};
 use wayleave_protocol::status::Status;
 use wayleave_units::{Rate, Time};
@@ -26,7 +26,8 @@ Examples:
 
 Hosts tell their counters every second. Contracts that send most come first. Ctrl-C ends it.";
 
-const HEADINGS: [&str; 8] = ["contract", "state", "rate", "sends", "of it", "waiting", "waited", "dropped"];
+const HEADINGS: [&str; 10] =
+    ["contract", "state", "rate", "sends", "of it", "waiting", "waited", "dropped", "lost", "late"];
 /// Clears the screen and goes to its begin (ECMA-48).
 const CLEAR: &str = "\x1b[H\x1b[2J";
 /// How long Ctrl-C may go unnoticed.
@@ -152,6 +153,8 @@ fn cells(doing: &Doing, sample: &Sample) -> Vec<Cell> {
     let asked = spec.rate.as_deref().unwrap_or_default();
     let allowed = asked.parse::<Rate>().map_or(0, Rate::bits_per_second);
     let share = (u128::from(doing.bits_per_second) * 100).checked_div(u128::from(allowed));
+    let share_of =
+        |what: fn(&Followed) -> (u64, u64)| sample.traffic.followed.as_ref().map(what).map_or_else(String::new, part);
     vec![
         Cell::new(short(&sample.contract.id)),
         state(sample.contract.status.state),
@@ -161,7 +164,14 @@ fn cells(doing: &Doing, sample: &Sample) -> Vec<Cell> {
         Cell::new(sample.traffic.waiting),
         Cell::new(if doing.waited_ns == 0 { String::new() } else { time(doing.waited_ns) }),
         Cell::new(doing.dropped),
+        Cell::new(share_of(|followed| (followed.lost, followed.packets))),
+        Cell::new(share_of(|followed| (followed.late, followed.timed))),
     ]
+}
+
+/// How many of the packets that were followed, of which that is known; empty if of none.
+fn part((some, of): (u64, u64)) -> String {
+    if of == 0 { String::new() } else { format!("{some} of {of}") }
 }
 
 #[cfg(test)]
@@ -182,5 +192,13 @@ mod tests {
         assert_eq!(doing, Doing { bits_per_second: 8_000, waited_ns: 100, dropped: 3 });
         let again = Doing::between(&after, &before, Duration::from_secs(1));
         assert_eq!(again, Doing { bits_per_second: 8_000, waited_ns: 25, dropped: 1 });
+    }
+
+    #[test]
+    fn nothing_is_shown_of_what_is_not_known() {
+        assert_eq!(
+            (part((0, 0)), part((0, 9)), part((2, 9))),
+            (String::new(), "0 of 9".to_owned(), "2 of 9".to_owned())
+        );
     }
 }

@@ -135,8 +135,10 @@ pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
         if let Some(without_carrier) = without_carrier {
             executor.handle(Command::See { node: node.clone(), epoch, without_carrier }).map_err(fault)?;
         }
+        let repaired = repairs.len();
         if beat || !repairs.is_empty() {
             executor.handle(Command::Hear { node: node.clone(), epoch, repairs }).map_err(fault)?;
+            executor.metrics.repaired(&node, repaired);
         }
         // Of a session that is over, nothing is taken.
         executor.handle(Command::Measure { node: node.clone(), epoch, measured }).map_err(fault)?;

@@ -91,6 +91,7 @@ fn what_hosts_count_is_answered_and_summed() {
         "wayleave_contract_waits{le=\"0.00025\"} 4",
         "wayleave_contract_waits{le=\"+Inf\"} 4",
         "wayleave_agents_silent 0",
+        "wayleave_repairs_total{node=\"h1\"} 2",
         "wayleave_host_packets{node=\"h1\",became=\"spoofed\"} 3",
     ] {
         assert!(metrics.contains(line), "{line} is not in\n{metrics}");

@@ -33,7 +33,7 @@ fn what_is_shipped_for_prometheus_and_grafana_asks_for_metrics_that_exist() {
     agent
         .post(
             "/v1/agents/h1/reports",
-            &json!({ "epoch": epoch, "beat": true, "traffic": traffic, "packets": { "spoofed": 1 } }),
+            &json!({ "epoch": epoch, "beat": true, "traffic": traffic, "packets": { "spoofed": 1 }, "repairs": ["a queue"] }),
         )
         .is(204);
     let metrics = || String::from_utf8(client.get("/metrics").is(200).body).unwrap();

@@ -1,174 +1,26 @@
 //! A plan that `wayleave plan -o json` has printed, read back as what it is: something that somebody says. The network, what is
 //! counted on it and, where they are at hand, the contracts come from the user.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use serde::Deserialize;
-use wayleave_contracts::{AnyContract, Contract};
-use wayleave_formats::Source;
+use wayleave_contracts::Contract;
 use wayleave_ledger::{Model, Residual, Shaping};
 use wayleave_scenarios::Tenants;
-use wayleave_topology::{Hop, LinkId, MAX_BUDGET, Network, NodeId, Route};
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_topology::{MAX_BUDGET, Network, NodeId};
+use wayleave_units::{Bytes, Time};
 use wayleave_verify::{
-    Accounting, Admitted, Bucket, Claim, Counting, Discrepancy, Happening, Kind, LowestQueue, Order, Part, Patience,
+    Accounting, Admitted, Claim, Counting, Discrepancy, Happening, Kind, LowestQueue, Order, Part, Patience,
     Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, check_history,
 };
 
+mod document;
 mod shares;
 
+pub use document::PlanFile;
 pub use shares::StatedKinds;
 
+use self::document::{Entry, Move, NodeJitter, Plan, Queue, Reader, Step, Term, Topology, bucket, bytes, time};
 use super::promises::{Promises, counting, terms};
-use crate::contracts::Contracts;
 use crate::error::Error;
 use crate::network::divided;
-
-/// A plan with what it is held against.
-#[derive(Clone, Copy, Debug)]
-pub struct PlanFile<'a> {
-    /// The plan.
-    pub source: &'a Source,
-    /// The network that it is for.
-    pub network: &'a Arc<Network>,
-    /// What is counted on this network. A plan that counts something else is refused.
-    pub model: &'a Model,
-    /// The contracts; without them, what the plan says that they ask for is taken.
-    pub contracts: Option<&'a Contracts>,
-}
-
-#[derive(Deserialize)]
-struct Plan {
-    scheme: Scheme,
-    topology: Topology,
-    model: Counted,
-    requests: Vec<Entry>,
-    queues: Vec<Queue>,
-}
-
-#[derive(Deserialize)]
-struct Scheme {
-    name: String,
-}
-
-#[derive(Deserialize)]
-struct Topology {
-    name: String,
-    hosts: usize,
-    switches: usize,
-    links: usize,
-}
-
-#[derive(Deserialize)]
-struct Counted {
-    residual: String,
-    max_frame_bytes: Option<u64>,
-    tags: Option<u32>,
-    best_effort: bool,
-    shaping: bool,
-    /// Plans of versions that did not say it promised for nodes that keep the order.
-    #[serde(default)]
-    jitter: NodeJitter,
-}
-
-/// What the jitter of nodes was taken to do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum NodeJitter {
-    #[default]
-    Ordered,
-    Any,
-}
-
-impl NodeJitter {
-    /// As the option takes it.
-    fn word(self) -> &'static str {
-        match self {
-            Self::Ordered => "ordered",
-            Self::Any => "any",
-        }
-    }
-}
-
-/// A request, or the end of a contract.
-#[derive(Deserialize)]
-struct Entry {
-    name: String,
-    decision: String,
-    event: Option<String>,
-    #[serde(default)]
-    at_ns: u64,
-    held_until_ns: Option<u64>,
-    from: Option<String>,
-    to: Option<String>,
-    rate_bps: Option<u64>,
-    burst_bytes: Option<u64>,
-    deadline_ns: Option<u64>,
-    protection: Option<usize>,
-    reserved: Option<Reserved>,
-    route: Option<Vec<Step>>,
-    bound_ns: Option<u64>,
-    #[serde(default)]
-    terms: Vec<Term>,
-    #[serde(default)]
-    copies: Vec<Further>,
-    #[serde(default)]
-    moved: Vec<Move>,
-    activate_after_ns: Option<u64>,
-    old_terms_end_after_ns: Option<u64>,
-    #[serde(flatten)]
-    share: shares::Terms,
-}
-
-/// A further route of a protected contract.
-#[derive(Deserialize)]
-struct Further {
-    route: Vec<Step>,
-    bound_ns: u64,
-    #[serde(default)]
-    terms: Vec<Term>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-struct Reserved {
-    rate_bps: u64,
-    burst_bytes: u64,
-    max_frame_bytes: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Step {
-    link: String,
-    queue: u8,
-}
-
-#[derive(Deserialize)]
-struct Term {
-    kind: String,
-    at: Option<String>,
-    queue: Option<u8>,
-    delay_ns: u64,
-}
-
-#[derive(Deserialize)]
-struct Move {
-    name: String,
-    from: Vec<Step>,
-    to: Vec<Step>,
-    after_ns: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Queue {
-    link: String,
-    queue: u8,
-    budget_ns: u64,
-    buffer_bytes: u64,
-    flows: usize,
-    delay_bound_ns: Option<u64>,
-    backlog_bound_bytes: Option<u64>,
-}
 
 /// What a plan says.
 #[derive(Clone, Debug)]
@@ -277,21 +129,7 @@ impl Plan {
     }
 }
 
-/// Reads the parts of a plan.
-struct Reader<'a> {
-    network: &'a Arc<Network>,
-    model: &'a Model,
-    contracts: Option<HashMap<&'a str, &'a AnyContract>>,
-}
-
-impl<'a> Reader<'a> {
-    fn new(file: &PlanFile<'a>) -> Self {
-        let by_name = |contracts: &'a Contracts| {
-            contracts.all().map(|(_, contract)| (contract.name(), contract)).collect::<HashMap<_, _>>()
-        };
-        Self { network: file.network, model: file.model, contracts: file.contracts.map(by_name) }
-    }
-
+impl Reader<'_> {
     fn statement(&self, plan: &Plan) -> Result<(Statement, StatedKinds), String> {
         let mut queues: Vec<StatedQueue> =
             plan.queues.iter().map(|queue| self.queue(queue)).collect::<Result<_, _>>()?;
@@ -461,39 +299,4 @@ impl<'a> Reader<'a> {
             after: moved.after_ns.map(|after| time(after, &moved.name)).transpose()?,
         })
     }
-
-    fn route(&self, steps: &[Step]) -> Result<Route, String> {
-        let hop = |step: &Step| Ok(Hop { link: self.link(&step.link)?, queue: step.queue });
-        Ok(Route { hops: steps.iter().map(hop).collect::<Result<_, String>>()? })
-    }
-
-    fn link(&self, name: &str) -> Result<LinkId, String> {
-        self.network.find_link(name).ok_or_else(|| format!("link {name} is not in --topology"))
-    }
-
-    fn node(&self, name: &str) -> Result<NodeId, String> {
-        self.network.find_node(name).ok_or_else(|| format!("node {name} is not in --topology"))
-    }
-}
-
-/// A number of ns that is a time.
-fn time(nanos: u64, of: &str) -> Result<Time, String> {
-    Some(Time::from_nanos(nanos))
-        .filter(|&time| time <= LONGEST)
-        .ok_or_else(|| format!("{of} has a time of {nanos} ns: up to {LONGEST} is accepted"))
-}
-
-/// Sums of a few of these are still times.
-const LONGEST: Time = Time::from_millis(1_000_000_000);
-
-fn bytes(bytes: u64, of: &str) -> Result<Bytes, String> {
-    Some(Bytes::new(bytes))
-        .filter(|&bytes| bytes <= Bytes::MAX)
-        .ok_or_else(|| format!("{of} has a size of {bytes} B: up to {} is accepted", Bytes::MAX))
-}
-
-fn bucket(rate: u64, burst: u64, of: &str) -> Result<Bucket, String> {
-    let rate = Some(Rate::from_bits_per_second(rate)).filter(|&rate| rate <= Rate::MAX);
-    let rate = rate.ok_or_else(|| format!("{of} has a rate above {}", Rate::MAX))?;
-    Ok(Bucket { rate, burst: bytes(burst, of)? })
 }

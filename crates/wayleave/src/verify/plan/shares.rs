@@ -1,9 +1,7 @@
 //! What a plan says of minima, objectives and best effort.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::num::NonZeroU32;
 
-use serde::Deserialize;
 use wayleave_contracts::{
     Accounting, AnyContract, BandwidthContract, BestEffortContract, Between, Contract, Demand, Excess, Objective,
     ObjectiveContract,
@@ -16,30 +14,8 @@ use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Rate, Time};
 use wayleave_verify::{Claim, Discrepancy, Statement};
 
-use super::{Entry, Reader, time};
+use super::document::{Entry, Reader, time};
 use crate::error::Error;
-
-/// The fields that only contracts of other kinds than latency have.
-#[derive(Deserialize)]
-pub(super) struct Terms {
-    kind: Option<String>,
-    #[serde(default)]
-    members: Vec<String>,
-    between: Option<String>,
-    objective: Option<String>,
-    min_bps: Option<u64>,
-    max_bps: Option<u64>,
-    weight: Option<NonZeroU32>,
-    within_ns: Option<u64>,
-    there_within_ns: Option<u64>,
-}
-
-impl Terms {
-    /// Whether they are those of a contract of another kind than latency.
-    pub(super) fn is_other_kind(&self) -> bool {
-        self.kind.is_some()
-    }
-}
 
 /// Tenants with minima, objectives and best effort, as a plan leaves them in the end.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,233 @@
+//! A plan as it stands in its file, and its names looked up in a network.
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use wayleave_contracts::AnyContract;
+use wayleave_formats::Source;
+use wayleave_ledger::Model;
+use wayleave_topology::{Hop, LinkId, Network, NodeId, Route};
+use wayleave_units::{Bytes, Rate, Time};
+use wayleave_verify::Bucket;
+
+use crate::contracts::Contracts;
+
+/// A plan with what it is held against.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanFile<'a> {
+    /// The plan.
+    pub source: &'a Source,
+    /// The network that it is for.
+    pub network: &'a Arc<Network>,
+    /// What is counted on this network. A plan that counts something else is refused.
+    pub model: &'a Model,
+    /// The contracts; without them, what the plan says that they ask for is taken.
+    pub contracts: Option<&'a Contracts>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Plan {
+    pub(super) scheme: Scheme,
+    pub(super) topology: Topology,
+    pub(super) model: Counted,
+    pub(super) requests: Vec<Entry>,
+    pub(super) queues: Vec<Queue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Scheme {
+    pub(super) name: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Topology {
+    pub(super) name: String,
+    pub(super) hosts: usize,
+    pub(super) switches: usize,
+    pub(super) links: usize,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Counted {
+    pub(super) residual: String,
+    pub(super) max_frame_bytes: Option<u64>,
+    pub(super) tags: Option<u32>,
+    pub(super) best_effort: bool,
+    pub(super) shaping: bool,
+    /// Plans of versions that did not say it promised for nodes that keep the order.
+    #[serde(default)]
+    pub(super) jitter: NodeJitter,
+}
+
+/// What the jitter of nodes was taken to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum NodeJitter {
+    #[default]
+    Ordered,
+    Any,
+}
+
+impl NodeJitter {
+    /// As the option takes it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Ordered => "ordered",
+            Self::Any => "any",
+        }
+    }
+}
+
+/// A request, or the end of a contract.
+#[derive(Deserialize)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) decision: String,
+    pub(super) event: Option<String>,
+    #[serde(default)]
+    pub(super) at_ns: u64,
+    pub(super) held_until_ns: Option<u64>,
+    pub(super) from: Option<String>,
+    pub(super) to: Option<String>,
+    pub(super) rate_bps: Option<u64>,
+    pub(super) burst_bytes: Option<u64>,
+    pub(super) deadline_ns: Option<u64>,
+    pub(super) protection: Option<usize>,
+    pub(super) reserved: Option<Reserved>,
+    pub(super) route: Option<Vec<Step>>,
+    pub(super) bound_ns: Option<u64>,
+    #[serde(default)]
+    pub(super) terms: Vec<Term>,
+    #[serde(default)]
+    pub(super) copies: Vec<Further>,
+    #[serde(default)]
+    pub(super) moved: Vec<Move>,
+    pub(super) activate_after_ns: Option<u64>,
+    pub(super) old_terms_end_after_ns: Option<u64>,
+    #[serde(flatten)]
+    pub(super) share: ShareTerms,
+}
+
+/// A further route of a protected contract.
+#[derive(Deserialize)]
+pub(super) struct Further {
+    pub(super) route: Vec<Step>,
+    pub(super) bound_ns: u64,
+    #[serde(default)]
+    pub(super) terms: Vec<Term>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+pub(super) struct Reserved {
+    pub(super) rate_bps: u64,
+    pub(super) burst_bytes: u64,
+    pub(super) max_frame_bytes: Option<u64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Step {
+    pub(super) link: String,
+    pub(super) queue: u8,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Term {
+    pub(super) kind: String,
+    pub(super) at: Option<String>,
+    pub(super) queue: Option<u8>,
+    pub(super) delay_ns: u64,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Move {
+    pub(super) name: String,
+    pub(super) from: Vec<Step>,
+    pub(super) to: Vec<Step>,
+    pub(super) after_ns: Option<u64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Queue {
+    pub(super) link: String,
+    pub(super) queue: u8,
+    pub(super) budget_ns: u64,
+    pub(super) buffer_bytes: u64,
+    pub(super) flows: usize,
+    pub(super) delay_bound_ns: Option<u64>,
+    pub(super) backlog_bound_bytes: Option<u64>,
+}
+
+/// The fields that only contracts of other kinds than latency have.
+#[derive(Deserialize)]
+pub(super) struct ShareTerms {
+    pub(super) kind: Option<String>,
+    #[serde(default)]
+    pub(super) members: Vec<String>,
+    pub(super) between: Option<String>,
+    pub(super) objective: Option<String>,
+    pub(super) min_bps: Option<u64>,
+    pub(super) max_bps: Option<u64>,
+    pub(super) weight: Option<NonZeroU32>,
+    pub(super) within_ns: Option<u64>,
+    pub(super) there_within_ns: Option<u64>,
+}
+
+impl ShareTerms {
+    /// Whether they are those of a contract of another kind than latency.
+    pub(super) fn is_other_kind(&self) -> bool {
+        self.kind.is_some()
+    }
+}
+
+/// Reads the parts of a plan.
+pub(super) struct Reader<'a> {
+    pub(super) network: &'a Arc<Network>,
+    pub(super) model: &'a Model,
+    pub(super) contracts: Option<HashMap<&'a str, &'a AnyContract>>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(file: &PlanFile<'a>) -> Self {
+        let by_name = |contracts: &'a Contracts| {
+            contracts.all().map(|(_, contract)| (contract.name(), contract)).collect::<HashMap<_, _>>()
+        };
+        Self { network: file.network, model: file.model, contracts: file.contracts.map(by_name) }
+    }
+
+    pub(super) fn route(&self, steps: &[Step]) -> Result<Route, String> {
+        let hop = |step: &Step| Ok(Hop { link: self.link(&step.link)?, queue: step.queue });
+        Ok(Route { hops: steps.iter().map(hop).collect::<Result<_, String>>()? })
+    }
+
+    pub(super) fn link(&self, name: &str) -> Result<LinkId, String> {
+        self.network.find_link(name).ok_or_else(|| format!("link {name} is not in --topology"))
+    }
+
+    pub(super) fn node(&self, name: &str) -> Result<NodeId, String> {
+        self.network.find_node(name).ok_or_else(|| format!("node {name} is not in --topology"))
+    }
+}
+
+/// A number of ns that is a time.
+pub(super) fn time(nanos: u64, of: &str) -> Result<Time, String> {
+    Some(Time::from_nanos(nanos))
+        .filter(|&time| time <= LONGEST)
+        .ok_or_else(|| format!("{of} has a time of {nanos} ns: up to {LONGEST} is accepted"))
+}
+
+/// Sums of a few of these are still times.
+pub(super) const LONGEST: Time = Time::from_millis(1_000_000_000);
+
+pub(super) fn bytes(bytes: u64, of: &str) -> Result<Bytes, String> {
+    Some(Bytes::new(bytes))
+        .filter(|&bytes| bytes <= Bytes::MAX)
+        .ok_or_else(|| format!("{of} has a size of {bytes} B: up to {} is accepted", Bytes::MAX))
+}
+
+pub(super) fn bucket(rate: u64, burst: u64, of: &str) -> Result<Bucket, String> {
+    let rate = Some(Rate::from_bits_per_second(rate)).filter(|&rate| rate <= Rate::MAX);
+    let rate = rate.ok_or_else(|| format!("{of} has a rate above {}", Rate::MAX))?;
+    Ok(Bucket { rate, burst: bytes(burst, of)? })
+}
