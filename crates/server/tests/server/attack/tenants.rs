@@ -24,11 +24,25 @@ fn everything(client: &Client) -> Vec<(String, String)> {
             let tag = answer.header("etag").unwrap_or_default().to_owned();
             (
                 format!("{path} {headers:?}"),
-                format!("{} {tag} {}", answer.status, String::from_utf8_lossy(&answer.body)),
+                format!("{} {tag} {}", answer.status, without_refusals(&path, &answer.body)),
             )
         })
     });
     answers.collect()
+}
+
+/// The audit without refusals, which are written within a second, at a time of which nobody knows what happens before it; so numbers are
+/// left out as well. Other bodies as they are.
+fn without_refusals(path: &str, body: &[u8]) -> String {
+    match serde_json::from_slice::<Value>(body) {
+        Ok(mut list) if path == "/v1/audit" && list["items"].is_array() => {
+            let items = list["items"].as_array_mut().unwrap();
+            items.retain(|item| item["status"].as_u64().unwrap() < 400);
+            items.iter_mut().for_each(|item| item["number"] = Value::Null);
+            list.to_string()
+        }
+        _ => String::from_utf8_lossy(body).into_owned(),
+    }
 }
 
 /// A tenant with contracts that were admitted and refused.
@@ -137,11 +151,12 @@ fn an_address_that_is_taken_names_nobody_and_keeps_nobody_out() {
 /// a contract gets follows from what others have, and is shown to its tenant.
 fn story(world: &World, meanwhile: &mut dyn FnMut()) -> Vec<String> {
     let acme = tenant(world, "acme", json!({ "contracts": 3 }));
-    let mut told = Vec::new();
+    let (mut told, mut step) = (Vec::new(), 0);
     let mut change = |method: &str, path: &str, body: Value| {
         meanwhile();
+        step += 1;
         let body = if body.is_null() { String::new() } else { body.to_string() };
-        let answer = acme.send(method, path, &[("idempotency-key", &format!("{method}{path}"))], body.as_bytes());
+        let answer = acme.send(method, path, &[("idempotency-key", &format!("step-{step}"))], body.as_bytes());
         let headers =
             answer.headers.iter().filter(|(name, _)| !matches!(&**name, "x-request-id" | "date" | "content-length"));
         let headers: Vec<_> = headers.collect();
