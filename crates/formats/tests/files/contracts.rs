@@ -221,5 +221,5 @@ fn a_csv_has_latency_contracts_and_pairs() {
     assert!(neither.contains("\"rate\" is empty"), "{neither}");
     // Where only latency contracts are read, a pair is an error at its place.
     let refused = read_contracts(&alone, &star()).unwrap_err().to_string();
-    assert!(refused.contains("about bandwidth"), "{refused}");
+    assert!(refused.contains("of kind bandwidth"), "{refused}");
 }

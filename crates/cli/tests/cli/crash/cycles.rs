@@ -117,8 +117,11 @@ fn two_hundred_lives_of_a_ledger() {
         let at = 1 + run.random.below(run.counts.life[phase as usize] as u64 + 1);
         run.live(&End::Fault(phase, Fault::KillAfter(at)));
     }
+    // The last life may do what none before did, such as to write what it noted a second ago just when it is to end.
+    let missed: Vec<Point> = run.counts.missed().into_iter().cloned().collect();
     run.live(&whole);
     run.report(cycles);
+    assert_eq!(missed, [], "points that no kill has hit");
 }
 
 fn number(name: &str, default: u64) -> u64 {
@@ -250,7 +253,6 @@ impl Run {
             sum(|client| client.resolved)
         );
         println!("{} sorts of points, {} hit: {known:?}", known.len(), hit.len());
-        assert_eq!(self.counts.missed(), Vec::<&Point>::new(), "points that no kill has hit");
     }
 }
 
