@@ -79,6 +79,8 @@ impl Sizes {
 pub(super) enum Place {
     /// Leaves and two spines; 90 % of the links of hosts.
     Clos,
+    /// Twice as many leaves and spines.
+    LargerClos,
     /// Racks of 30 hosts with one uplink, 3:1; all traffic leaves its rack, and takes 90 % of its uplink.
     Oversubscribed,
 }
@@ -87,6 +89,7 @@ impl Place {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Clos => "leaves and spines",
+            Self::LargerClos => "twice as many",
             Self::Oversubscribed => "3:1",
         }
     }
@@ -94,7 +97,7 @@ impl Place {
     /// What each application sends from each host, on the wire.
     const fn demand(self) -> Rate {
         match self {
-            Self::Clos => DEMAND,
+            Self::Clos | Self::LargerClos => DEMAND,
             Self::Oversubscribed => CORE_DEMAND,
         }
     }
@@ -122,6 +125,7 @@ fn network(place: Place, run: &Run) -> Result<Network, Failed> {
     };
     let (leaves, hosts_per_leaf, spines) = match place {
         Place::Clos => run.choose((4, 16, 2), (2, 4, 2)),
+        Place::LargerClos => run.choose((8, 16, 4), (4, 4, 4)),
         // As few as make 90 % of an uplink.
         Place::Oversubscribed => run.choose((4, 30, 1), (2, 30, 1)),
     };
@@ -139,7 +143,7 @@ fn hosts(network: &Network) -> Vec<(NodeId, NodeId)> {
 fn ends(place: Place, hosts: &[(NodeId, NodeId)]) -> Ends<NodeId> {
     let all = || hosts.iter().map(|&(host, _)| host).collect();
     match place {
-        Place::Clos => Ends::Random(all(), all()),
+        Place::Clos | Place::LargerClos => Ends::Random(all(), all()),
         Place::Oversubscribed => {
             let to_others = |&(from, rack): &(NodeId, NodeId)| {
                 hosts.iter().filter(move |&&(_, other)| other != rack).map(move |&(to, _)| (from, to))
@@ -181,9 +185,13 @@ fn one(case: &Case, network: &Arc<Network>, duration: Time, seed: u64) -> Result
 /// What every figure of these networks was measured with.
 pub(super) fn settings(figure: Figure, run: &Run, place: Place) -> Figure {
     let mut network = run.choose("4 leaves of 16 hosts, 2 spines", "2 leaves of 4 hosts, 2 spines").to_owned();
-    if place == Place::Oversubscribed {
-        network.push_str(run.choose("; 4 racks of 30 hosts with one uplink", "; 2 racks of 30 hosts with one uplink"));
-    }
+    network.push_str(match place {
+        Place::Clos => "",
+        Place::LargerClos => "; again with twice as many leaves and spines",
+        Place::Oversubscribed => {
+            run.choose("; 4 racks of 30 hosts with one uplink", "; 2 racks of 30 hosts with one uplink")
+        }
+    });
     let times = Sizes::ALL.map(|sizes| format!("{} for {}", sizes.duration(run), sizes.name())).join(", ");
     figure
         .with("network", format!("{network}, 1 Gbit/s to hosts, 10 Gbit/s beyond; base round trip 300 us"))
@@ -214,7 +222,7 @@ mod tests {
     /// Catches: applications that send nothing, or whose metrics are not found.
     #[test]
     fn every_application_has_its_metric() {
-        for place in [Place::Clos, Place::Oversubscribed] {
+        for place in [Place::Clos, Place::LargerClos, Place::Oversubscribed] {
             let network = Arc::new(network(place, &Run::new(Effort::Quick)).unwrap());
             let applications = Application::ALL.to_vec();
             let case = Case { place, system: System::Direct, sizes: Sizes::WebSearch, applications };

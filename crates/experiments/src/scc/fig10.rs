@@ -39,38 +39,52 @@ const SYSTEMS: [System; 2] = [System::Direct, System::Scc];
 /// [`SYSTEMS`], and what sharing alone does.
 const ALL: [System; 3] = [System::Direct, System::Scc, System::Weighted];
 
+/// On which network, with which flows.
+type Where = (Place, Sizes);
+
+/// "its size is not given": one figure again on twice as many leaves and spines, an experiment.
+const AGAIN: Where = (Place::LargerClos, Sizes::WebSearch);
+
 /// One case, run with every seed.
 #[derive(Clone, Debug)]
 struct Row {
     system: System,
-    sizes: Sizes,
+    at: Where,
     runs: Vec<Metrics>,
 }
 
 fn measure_data_mining(run: &Run) -> Result<Figure, Failed> {
-    measure(run, &[Sizes::DataMining], |rows| [deadlines(rows, Sizes::DataMining), latency(rows)].concat())
+    measure(run, &[(Place::Clos, Sizes::DataMining)], |rows| {
+        [deadlines(rows, Sizes::DataMining), latency(rows)].concat()
+    })
 }
 
 fn measure_all(run: &Run) -> Result<Figure, Failed> {
-    measure(run, &Sizes::ALL, statements)
+    let places: Vec<Where> = Sizes::ALL.map(|sizes| (Place::Clos, sizes)).into_iter().chain([AGAIN]).collect();
+    measure(run, &places, statements)
 }
 
-fn measure(run: &Run, sizes: &[Sizes], statements: fn(&[Row]) -> Vec<Statement>) -> Result<Figure, Failed> {
+fn measure(run: &Run, places: &[Where], statements: fn(&[Row]) -> Vec<Statement>) -> Result<Figure, Failed> {
     let seeds = run.seeds(2, 2);
     let case =
-        |sizes| ALL.map(|system| Case { place: Place::Clos, system, sizes, applications: Application::ALL.to_vec() });
-    let cases: Vec<Case> = sizes.iter().flat_map(|&sizes| case(sizes)).collect();
+        |(place, sizes)| ALL.map(|system| Case { place, system, sizes, applications: Application::ALL.to_vec() });
+    let cases: Vec<Case> = places.iter().flat_map(|&at| case(at)).collect();
     let found = gather(run, &cases, &seeds)?;
-    let row = |(case, runs): (Case, Vec<Metrics>)| Row { system: case.system, sizes: case.sizes, runs };
+    let row = |(case, runs): (Case, Vec<Metrics>)| Row { system: case.system, at: (case.place, case.sizes), runs };
     let rows: Vec<Row> = cases.into_iter().zip(found).map(row).collect();
     let figure =
         Figure { statements: statements(&rows), panels: panels(&rows), seeds, notes: notes(), ..Figure::default() };
-    Ok(settings(figure, run, Place::Clos))
+    let largest = if places.contains(&AGAIN) { AGAIN.0 } else { Place::Clos };
+    Ok(settings(figure, run, largest))
 }
 
 /// Runs of a case; none if it was not run.
 fn runs(rows: &[Row], system: System, sizes: Sizes) -> &[Metrics] {
-    rows.iter().find(|row| (row.system, row.sizes) == (system, sizes)).map_or(&[], |row| &row.runs)
+    runs_at(rows, system, (Place::Clos, sizes))
+}
+
+fn runs_at(rows: &[Row], system: System, at: Where) -> &[Metrics] {
+    rows.iter().find(|row| (row.system, row.at) == (system, at)).map_or(&[], |row| &row.runs)
 }
 
 /// What it is with SCC, as a part of what it is without.
@@ -98,10 +112,24 @@ fn reduction(
     let measured = format!("{:.0} %: {}", mean(&reduced), with_and_without(rows, sizes, metric, unit));
     let statement = Statement::mean_within("VI", says, percent / 2.0..=percent * 2.0, &reduced, measured);
     statement.tested(format!(
-        "{} (A flow of CS alone on its link takes {:.1} ms in the mean.)",
+        "{} (A flow of CS alone on its link takes {:.1} ms in the mean.){}",
         fair(rows, sizes, metric, unit),
-        sizes.alone_ms()
+        sizes.alone_ms(),
+        larger(rows, sizes, metric, unit)
     ))
+}
+
+/// The same on the larger network, if these flows were there.
+fn larger(rows: &[Row], sizes: Sizes, metric: fn(&Metrics) -> f64, unit: &str) -> String {
+    let [direct, scc] = SYSTEMS.map(|system| runs_at(rows, system, (AGAIN.0, sizes)));
+    if direct.is_empty() || scc.is_empty() {
+        return String::new();
+    }
+    format!(
+        " On twice as many leaves and spines it is {:.2} {unit} with SCC, {:.2} {unit} without.",
+        mean_of(scc, metric),
+        mean_of(direct, metric)
+    )
 }
 
 /// What a fair share alone does.
@@ -138,9 +166,10 @@ fn deadlines(rows: &[Row], sizes: Sizes) -> Vec<Statement> {
     let statement = |says: String, found: Vec<f64>, metric: fn(&Metrics) -> f64| {
         let measured = format!("{:.2}x: {}", mean(&found), with_and_without(rows, sizes, metric, "%"));
         Statement::mean_within("VI", says, times / 2.0..=times * 2.0, &found, measured).tested(format!(
-            "{} (What no system avoids: {}.)",
+            "{} (What no system avoids: {}.){}",
             fair(rows, sizes, metric, "%"),
-            hopeless(sizes)
+            hopeless(sizes),
+            larger(rows, sizes, metric, "%")
         ))
     };
     let fewer = {
@@ -174,6 +203,13 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
     completions.into_iter().chain(deadlines).collect()
 }
 
+fn flows((place, sizes): Where) -> String {
+    match place {
+        Place::LargerClos => format!("{}, {}", sizes.name(), place.name()),
+        _ => sizes.name().to_owned(),
+    }
+}
+
 fn panels(rows: &[Row]) -> Vec<Panel> {
     let panel = |name: &str, title: &str, y: Axis, metric: fn(&Metrics) -> f64| Panel {
         name: name.to_owned(),
@@ -191,7 +227,7 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
                 points: rows
                     .iter()
                     .filter(|row| row.system == system)
-                    .map(|row| Point::of(row.sizes.name(), each(&row.runs, metric)))
+                    .map(|row| Point::of(flows(row.at), each(&row.runs, metric)))
                     .collect(),
             })
             .filter(|series| !series.points.is_empty())
@@ -212,13 +248,13 @@ mod tests {
     type Rows = Vec<Row>;
 
     fn set(rows: &mut [Row], sizes: Sizes, change: impl Fn(&mut Metrics)) {
-        let scc = rows.iter_mut().filter(|row| row.system == System::Scc && row.sizes == sizes);
+        let scc = rows.iter_mut().filter(|row| row.system == System::Scc && row.at.1 == sizes);
         scc.flat_map(|row| &mut row.runs).for_each(change);
     }
 
     fn rows() -> Rows {
         let metrics = Metrics { round_trip: [1_000.0; 2], missed: 75.0, completion: 10.0 };
-        let row = |sizes| SYSTEMS.map(|system| Row { system, sizes, runs: vec![metrics; 2] });
+        let row = |sizes| SYSTEMS.map(|system| Row { system, at: (Place::Clos, sizes), runs: vec![metrics; 2] });
         let mut rows: Rows = Sizes::ALL.into_iter().flat_map(row).collect();
         set(&mut rows, Sizes::DataMining, |run| {
             *run = Metrics { round_trip: [600.0; 2], missed: 23.0, completion: 6.0 }

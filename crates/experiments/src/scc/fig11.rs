@@ -159,7 +159,7 @@ mod tests {
                     (_, System::Direct) => metrics(10.0, 10.0),
                     (Place::Oversubscribed, _) => metrics(9.5, 8.0),
                     (Place::Clos, System::SccOverDctcp) => metrics(8.0, 3.3),
-                    (Place::Clos, _) => metrics(5.0, 3.0),
+                    _ => metrics(5.0, 3.0),
                 };
                 Row { place, system, runs: vec![metrics; 2] }
             })

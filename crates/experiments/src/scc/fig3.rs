@@ -28,8 +28,8 @@ pub(crate) const ENTRY: Entry = Entry {
 /// What is compared: "We have not implemented in-tunnel algorithms for the testbed" (V).
 const COMPARED: [System; 2] = [System::Direct, System::SccTransports];
 
-/// The last one is an experiment.
-const SYSTEMS: [System; 3] = [System::Direct, System::SccTransports, System::Scc];
+/// The last two are experiments.
+const SYSTEMS: [System; 4] = [System::Direct, System::SccTransports, System::Scc, System::Weighted];
 
 /// Servers that each application has; with one, which is an experiment, a division has one tunnel.
 const SENDERS: [usize; 2] = [5, 1];
@@ -93,7 +93,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
 }
 
 fn one((system, mix, senders): Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
-    let network = rack()?;
+    let network = rack(system.queues())?;
     let hosts: Vec<NodeId> = network.hosts().collect();
     let Some((&last, others)) = hosts.split_last() else { return Err(Failed::broken("a rack without servers")) };
     let mut run = scenario("testbed", &network, duration);
@@ -130,11 +130,13 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         let [many, one] = SENDERS;
         format!(
             "The number of tunnels of a division, one for each of its servers here, and who schedules in them. With one server for each application it is {:.2} \
-             {unit} without and {:.2} {unit} with SCC. With in-tunnel scheduling it is {:.2} {unit} with {many} servers, {:.2} {unit} with one.",
+             {unit} without and {:.2} {unit} with SCC. With in-tunnel scheduling it is {:.2} {unit} with {many} servers, {:.2} {unit} with one. A fair share alone, a queue for each \
+             application at every port with equal weights and the same transports, makes it {:.2} {unit}, so keeping applications apart is not what gains.",
             of(System::Direct, one),
             of(System::SccTransports, one),
             of(System::Scc, many),
             of(System::Scc, one),
+            of(System::Weighted, many),
         )
     };
     let reduced = |mix: Mix, percent: f64| {

@@ -46,6 +46,14 @@ impl System {
         }
     }
 
+    /// How many queues ports need.
+    pub(super) const fn queues(self) -> usize {
+        match self {
+            Self::Weighted => Application::ALL.len(),
+            _ => 2,
+        }
+    }
+
     /// How the flows of an application are carried.
     fn congestion(self, application: Application) -> Congestion {
         match (self, application) {

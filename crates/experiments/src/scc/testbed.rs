@@ -71,11 +71,11 @@ pub(super) fn propagation(rates: &[Rate]) -> Time {
     Time::from_nanos(ROUND_TRIP.as_nanos().saturating_sub(sending) / (2 * rates.len().max(1) as u64))
 }
 
-/// The testbed of section V: 16 servers at one switch, 1 Gbit/s.
-pub(super) fn rack() -> Result<Arc<Network>, Failed> {
+/// The testbed of section V: 16 servers at one switch, 1 Gbit/s, with so many queues at its ports.
+pub(super) fn rack(queues: usize) -> Result<Arc<Network>, Failed> {
     let rate = Rate::from_gbit(1);
     let propagation = propagation(&[rate; 2]);
-    let switch_port = PortSpec::uniform(2, BUFFER);
+    let switch_port = PortSpec::uniform(queues, BUFFER);
     build::star(16, Cabling { rate, propagation, switch_port, ..Cabling::default() })
         .map(Arc::new)
         .map_err(Failed::broken)

@@ -122,7 +122,7 @@ params! {
         /// The queue that a latency-sensitive flow should have in its tunnel (Q*), in full packets.
         pub target_packets: u32 = 2, "targetPackets", Kind::Count { least: 1, most: 1_000_000 }, "ours: a message of II-B has two";
         /// From which part of it on a latency-sensitive flow asks for a rate (epsilon), in steps of 0.01.
-        pub epsilon_percent: u8 = 50, "epsilon", Kind::Hundredths { least: 1, most: 100 }, "ours: with 0.5, V is Q";
+        pub epsilon_percent: u8 = 100, "epsilon", Kind::Hundredths { least: 1, most: 100 }, "ours: a queue at its target asks for nothing";
         /// In which a latency-sensitive flow should be able to send ten packets.
         pub round_trip: Time = Time::from_micros(300), "roundTrip", Kind::TIME, "II-B";
     }
