@@ -106,19 +106,12 @@ pub(super) enum Use {
 /// How a tunnel looks for its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nothing is known of its path: its rate doubles until the first mark, as that of DCTCP does.
-    Starting(Growth),
+    /// Nothing is known of its path: its rate doubles until the first mark, as that of DCTCP does, and falls back to its weight.
+    Starting,
     /// It follows the marks.
     Steady,
     /// It was idle, and comes back to the level it had: for so many more periods it does not give way, so that those do that took its share.
     Returning(u32),
-}
-
-/// Whether a tunnel that starts has a higher rate than at first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Growth {
-    None,
-    Doubled,
 }
 
 /// Where a tunnel stands in the network.
@@ -153,7 +146,7 @@ impl Control {
     /// A tunnel begins with its weight, which is a rate.
     pub(super) fn new(interval: Time) -> Self {
         let interval = interval.as_nanos();
-        Self { level: ONE, marks: 0, alpha: 0, pressed: 0, settling: 0, interval, phase: Phase::Starting(Growth::None) }
+        Self { level: ONE, marks: 0, alpha: 0, pressed: 0, settling: 0, interval, phase: Phase::Starting }
     }
 
     /// The rate in bit/s.
@@ -238,20 +231,18 @@ impl Control {
             return;
         }
         match self.phase {
-            Phase::Starting(_) if marks == 0 => {
+            Phase::Starting if marks == 0 => {
                 if usage == Use::Full {
                     self.level = self.level.saturating_mul(2);
-                    self.phase = Phase::Starting(Growth::Doubled);
                 }
                 return;
             }
-            Phase::Starting(growth) => {
+            Phase::Starting => {
+                // Others are there: then its weight is its due, and what it has above that would take it long to give back (decision 098). A weight that is
+                // too much by itself is found out by and by.
                 self.phase = Phase::Steady;
                 self.alpha = WHOLE;
-                // The first mark is of the rate before it doubled. A weight that was too much by itself is found out by and by.
-                if growth == Growth::Doubled {
-                    self.halve();
-                }
+                self.level = self.level.min(ONE);
                 return;
             }
             Phase::Returning(left) => {

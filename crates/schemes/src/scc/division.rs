@@ -100,11 +100,9 @@ impl Division {
         self.unscaled() / (tunnels as u64).max(1)
     }
 
-    /// What a host takes for its part of the share without a tracker: all of it until the first answer can be there, so that nobody starts
-    /// slowly who is alone; then an equal part.
+    /// What a host takes for its part of the share as long as it knows nothing of others: an equal one. More would be too much where all begin together.
     fn unscaled(&self) -> u64 {
-        let share = self.scale.map_or(self.share, |scale| scale.share);
-        if self.unanswered <= 1 { share } else { share / self.hosts }
+        self.scale.map_or(self.share, |scale| scale.share) / self.hosts
     }
 }
 

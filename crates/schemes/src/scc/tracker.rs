@@ -3,7 +3,8 @@
 //! There is one at every host, and a division has those of its first source hosts ([`seats`]). Hosts report to all of them and
 //! follow the first that answers, so the second knows as much as the first when that is lost, and two that are followed at the
 //! same time say the same. A tracker that has just started does not know whom it has not heard: it says nothing until every host
-//! has had time to report. What a host reports replaces what it reported before; who is silent for as long is forgotten.
+//! has had time to report. What a host reports replaces what it reported before; who is silent for as long is forgotten. Who was told
+//! less than half of a sum is told again at once: where many begin together, the first would have several times their part until their next report.
 
 use std::collections::BTreeMap;
 
@@ -39,6 +40,8 @@ pub(super) fn shares(policy: Option<&Policy>, services: &Services, params: &Para
 struct Reported {
     sum: u64,
     at: Time,
+    /// The sum of all that it was told last; nothing if it follows another tracker.
+    told: Option<u128>,
 }
 
 /// One division, as its tracker knows it.
@@ -53,6 +56,23 @@ impl Known {
     fn report(&mut self, host: NodeId, reported: Reported) {
         let before = self.hosts.insert(host, reported).map_or(0, |before| before.sum);
         self.sum = self.sum - u128::from(before) + u128::from(reported.sum);
+    }
+
+    /// A host is told the sum.
+    fn answered(&mut self, host: NodeId) {
+        if let Some(reported) = self.hosts.get_mut(&host) {
+            reported.told = Some(self.sum);
+        }
+    }
+
+    /// Those that were told less than half of the sum, which they are told now, with what they reported.
+    fn tell_again(&mut self) -> impl Iterator<Item = (NodeId, u64)> + '_ {
+        let sum = self.sum;
+        self.hosts.iter_mut().filter_map(move |(&host, reported)| {
+            let told = reported.told.as_mut().filter(|told| sum > told.saturating_mul(2))?;
+            *told = sum;
+            (reported.sum > 0).then_some((host, reported.sum))
+        })
     }
 
     /// Who has been silent since then is forgotten.
@@ -100,21 +120,29 @@ impl Tracker {
         }
     }
 
-    /// A host reports; what it is told, if it wants to know.
+    /// A host reports. It is told the sum if it wants to know, and so are those that know less than half of it.
     fn on_report(
         &mut self,
         now: Time,
         host: NodeId,
         (division, own): (ClassId, u64),
         answer: Answer,
-    ) -> Option<Message> {
-        let share = *self.shares.get(&division)?;
+        tell: &mut impl FnMut(NodeId, Message),
+    ) {
+        let Some(&share) = self.shares.get(&division) else { return };
         self.sweep(now);
-        let known = self.divisions.entry(division).or_default();
-        known.report(host, Reported { sum: own, at: now });
-        let sum = u64::try_from(known.sum).unwrap_or(u64::MAX);
         let knows = now.saturating_sub(self.started) >= self.patience();
-        (knows && answer == Answer::Wanted).then_some(Message::Scale { division, share, sum, own })
+        let known = self.divisions.entry(division).or_default();
+        known.report(host, Reported { sum: own, at: now, told: None });
+        let sum = u64::try_from(known.sum).unwrap_or(u64::MAX);
+        let scale = |own| Message::Scale { division, share, sum, own };
+        if knows {
+            if answer == Answer::Wanted {
+                known.answered(host);
+                tell(host, scale(own));
+            }
+            known.tell_again().for_each(|(host, own)| tell(host, scale(own)));
+        }
     }
 }
 
@@ -131,9 +159,9 @@ impl Broker for Tracker {
         match input {
             BrokerInput::Started => (self.started, self.swept) = (now, now),
             BrokerInput::Message { from: Member::Host(host), message: Message::Report { division, sum, answer } } => {
-                if let Some(message) = self.on_report(now, host, (division, sum), answer) {
+                self.on_report(now, host, (division, sum), answer, &mut |host, message| {
                     act(BrokerAction::Send { to: Member::Host(host), message });
-                }
+                });
             }
             _ => {}
         }

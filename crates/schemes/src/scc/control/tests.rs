@@ -103,7 +103,7 @@ fn a_tunnel_starts_with_its_weight_and_doubles_until_the_first_mark() {
     control.on_period(period(0), T, Use::Partial, terms(1_000_000), &params);
     assert_eq!(of(&control), 8_000_000, "what is not used does not grow");
     control.on_period(period(1), T, Use::Full, terms(1_000_000), &params);
-    assert_eq!(level(&control), 4.0, "the rate before the last doubling");
+    assert_eq!(level(&control), 1.0, "its weight");
 }
 
 #[test]

@@ -11,7 +11,12 @@ fn us(count: u64) -> Time {
 }
 
 fn host() -> Scc {
-    let divisions = BTreeMap::from([(A, Division::new(400_000_000, 4, vec![BrokerId(0)]))]);
+    one_of(1)
+}
+
+/// A host of so many.
+fn one_of(hosts: usize) -> Scc {
+    let divisions = BTreeMap::from([(A, Division::new(400_000_000, hosts, vec![BrokerId(0)]))]);
     Scc::new(Place { line: Rate::from_gbit(1), divisions, phase: us(10) }, Params::default())
 }
 
@@ -50,11 +55,11 @@ fn feed(host: &mut Scc, now: Time, marked: u64) {
 }
 
 #[test]
-fn a_new_tunnel_has_its_divisions_share_until_the_tracker_answers() {
-    let mut host = host();
+fn a_new_tunnel_has_its_hosts_part_of_the_share_until_the_tracker_answers() {
+    let mut host = one_of(10);
     let actions = tell(&mut host, us(0), HostInput::Opened { pair: PAIR, spec: spec() });
-    assert!(matches!(actions[0], HostAction::SetWeight { weight: 400_000, .. }), "{actions:?}");
-    assert_eq!(rate(&host), 400_000_000);
+    assert!(matches!(actions[0], HostAction::SetWeight { weight: 40_000, .. }), "{actions:?}");
+    assert_eq!(rate(&host), 40_000_000);
     let actions = tell(&mut host, us(1), HostInput::ReferenceWeight { pair: PAIR, weight: 5 });
     let reports = |actions: &[HostAction<'_, Message, Timer>]| {
         let is_report = |action: &&HostAction<'_, _, _>| {
