@@ -220,6 +220,15 @@ mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
+    /// Catches: a system whose ports have too few queues, which only a run says.
+    #[test]
+    fn every_system_runs() {
+        for system in SYSTEMS {
+            let metrics = one((system, Mix::All, SENDERS[0]), Time::from_millis(100), 1).unwrap();
+            assert!(metrics.completion > 0.0 && metrics.round_trip[0] > 300.0, "{system:?}: {metrics:?}");
+        }
+    }
+
     #[test]
     fn every_verdict_can_change() {
         let metrics = |missed, completion| Metrics { round_trip: [300.0, 400.0], missed, completion };

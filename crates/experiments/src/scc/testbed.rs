@@ -75,8 +75,8 @@ pub(super) fn propagation(rates: &[Rate]) -> Time {
 pub(super) fn rack(queues: usize) -> Result<Arc<Network>, Failed> {
     let rate = Rate::from_gbit(1);
     let propagation = propagation(&[rate; 2]);
-    let switch_port = PortSpec::uniform(queues, BUFFER);
-    build::star(16, Cabling { rate, propagation, switch_port, ..Cabling::default() })
+    let [switch_port, host_port] = [(); 2].map(|()| PortSpec::uniform(queues, BUFFER));
+    build::star(16, Cabling { rate, propagation, switch_port, host_port, ..Cabling::default() })
         .map(Arc::new)
         .map_err(Failed::broken)
 }
