@@ -130,19 +130,27 @@ fn distance(outcome: &Outcome, shares: &[u64], measured: Time) -> (f64, f64) {
 /// Catches: shares by flows or by tunnels instead of by weights, divisions whose objective or transport changes what they get, and a bottleneck that is not used.
 #[test]
 fn shares_follow_weights_whatever_the_number_of_tunnels_flows_and_hosts() {
-    let (mut worst, mut least, mut mean, mut count) = (0.0_f64, 1.0_f64, 0.0, 0);
+    let (mut least, mut all) = (1.0_f64, Vec::new());
     for seed in cases(6) {
         let (scenario, shares) = drawn(seed);
         let outcome = run(&scenario, seed);
         let (off, used) = distance(&outcome, &shares, scenario.duration.saturating_sub(scenario.warmup));
         println!("seed {seed}: {shares:?} {:.3?} off {off:.3} used {used:.3}", parts(&outcome, shares.len()));
-        (worst, least, mean, count) = (worst.max(off), least.min(used), mean + off, count + 1);
-        assert!(off < 0.15 && used > 0.95, "seed {seed}: {off:.3} from {shares:?}, {used:.3} used");
+        least = least.min(used);
+        all.push(off);
+        assert!(off < 0.3 && used > 0.9, "seed {seed}: {off:.3} from {shares:?}, {used:.3} used");
     }
-    let mean = mean / f64::from(count);
-    println!("the farthest from its share: {:.1} %, in the mean {:.1} %", worst * 100.0, mean * 100.0);
+    all.sort_by(f64::total_cmp);
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    let [median, most, worst] = [50, 99, 100].map(|percent| 100.0 * all[(all.len() * percent).div_ceil(100) - 1]);
+    println!(
+        "off: {:.1} % in the mean, {median:.1} % at 50 %, {most:.1} % at 99 %, {worst:.1} % at most",
+        100.0 * mean
+    );
     println!("the least use: {:.1} %", least * 100.0);
-    assert!(mean < 0.05);
+    // Light divisions of many tunnels, a packet every few milliseconds each, hear of little.
+    let far = all.iter().filter(|&&off| off > 0.1).count();
+    assert!(mean < 0.03 && far * 50 <= all.len(), "{mean:.3} in the mean, {far} of {} above a tenth", all.len());
 }
 
 /// What two divisions of equal share get if the second has so many flows in each of so many tunnels, and the first one; or
