@@ -1,9 +1,11 @@
 //! Runs on several threads. Each job is the work of one thread and shares nothing with the others, and results are kept
 //! in the order of the jobs; so what comes out does not depend on how many threads there are. (Times on a clock do.)
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
@@ -60,6 +62,8 @@ pub struct Run {
     laboratory: Option<Box<dyn Laboratory>>,
     checkpoints: Option<Box<dyn Checkpoints>>,
     servers: Option<u64>,
+    /// What runs with these inputs found, for figures that share them.
+    found: Mutex<BTreeMap<String, String>>,
     pub(crate) fillings: Fillings,
 }
 
@@ -74,6 +78,7 @@ impl Run {
             laboratory: None,
             checkpoints: None,
             servers: None,
+            found: Mutex::default(),
             fillings: Fillings::default(),
         }
     }
@@ -163,15 +168,26 @@ impl Run {
         Ok(cases.iter().map(|_| found.by_ref().take(seeds.len()).collect()).collect())
     }
 
-    /// What was kept of the run with these inputs; or what it finds out now, which is kept.
+    /// What was found by the run with these inputs, for another figure or before; or what it finds out now, which is kept.
     fn once<R: Stored>(&self, inputs: &str, work: impl FnOnce() -> Result<R, Failed>) -> Result<R, Failed> {
-        let Some(checkpoints) = self.checkpoints.as_deref() else { return work() };
-        if let Some(text) = checkpoints.load(inputs)? {
+        // Whoever panicked while holding it has put in whole results or none.
+        let found = || self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = found().get(inputs).cloned();
+        let checkpoints = self.checkpoints.as_deref();
+        let kept = match (known, checkpoints) {
+            (None, Some(checkpoints)) => checkpoints.load(inputs)?,
+            (known, _) => known,
+        };
+        if let Some(text) = kept {
             let foreign = || Failed::Broken(format!("the result that was kept of {inputs} is not of this figure"));
             return checkpoint::parse(&text).ok_or_else(foreign);
         }
         let result = work()?;
-        checkpoints.save(inputs, &checkpoint::text(&result))?;
+        let text = checkpoint::text(&result);
+        if let Some(checkpoints) = checkpoints {
+            checkpoints.save(inputs, &text)?;
+        }
+        found().insert(inputs.to_owned(), text);
         Ok(result)
     }
 
@@ -224,6 +240,23 @@ mod tests {
             let results = on(threads).map(&jobs, |&job| Ok(job * job)).unwrap();
             assert!(results.iter().zip(&jobs).all(|(result, job)| *result == job * job), "{threads} threads");
         }
+    }
+
+    /// Catches: figures of one command that measure the same twice.
+    #[test]
+    fn runs_that_figures_share_are_measured_once() {
+        let run = on(2);
+        let measured = AtomicUsize::new(0);
+        let work = |case: &u64, seed: u64| {
+            measured.fetch_add(1, Ordering::Relaxed);
+            Ok(vec![*case as f64 / 3.0, seed as f64])
+        };
+        let first = run.gather("waits", (&[1, 2], &[1, 2, 3]), work).unwrap();
+        let second = run.gather("waits", (&[2, 3], &[1, 2]), work).unwrap();
+        assert_eq!(measured.load(Ordering::Relaxed), 8, "six, and then two of four");
+        assert_eq!(second[0], first[1][..2]);
+        assert_eq!(run.gather("losses", (&[1], &[1]), work).unwrap(), [[first[0][0].clone()]]);
+        assert_eq!(measured.load(Ordering::Relaxed), 9, "another figure");
     }
 
     #[test]
