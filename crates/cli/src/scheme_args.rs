@@ -24,7 +24,12 @@ pub(crate) struct SchemeArgs {
     given: Given,
     /// An option of another scheme that was given, and that scheme: it would do nothing.
     stray: Option<(String, &'static str)>,
+    /// The same two, if the scheme for all kinds decides.
+    for_all: (Given, Option<(String, &'static str)>),
 }
+
+/// Admits contracts of all kinds.
+const FOR_ALL: &Descriptor = &wayleave_schemes::fabric::DESCRIPTOR;
 
 impl Args for SchemeArgs {
     fn augment_args(command: Command) -> Command {
@@ -52,8 +57,9 @@ impl FromArgMatches for SchemeArgs {
         let scheme = registry::admission(name).ok_or_else(unknown)?.descriptor;
         let (given, stray) = said(scheme, described(), matches);
         let is_named = matches.value_source("scheme") == Some(ValueSource::CommandLine);
-        let is_chosen = is_named || !given.is_empty() || stray.is_some();
-        Ok(Self { scheme, is_chosen, given, stray })
+        let is_of_another = stray.as_ref().is_some_and(|(_, owner)| *owner != FOR_ALL.name);
+        let is_chosen = is_named || !given.is_empty() || is_of_another;
+        Ok(Self { scheme, is_chosen, given, stray, for_all: said(FOR_ALL, described(), matches) })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -196,10 +202,13 @@ fn value(parameter: &Parameter, id: &str, matches: &ArgMatches) -> Option<Value>
 
 impl SchemeArgs {
     /// The same for contracts of several kinds, or a network whose queues are divided for them: unless another scheme is chosen, the
-    /// one that admits them all decides.
+    /// one that admits them all decides, and options may be its own.
     pub(crate) fn for_all_kinds(&self) -> Self {
-        let scheme = if self.is_chosen { self.scheme } else { &wayleave_schemes::fabric::DESCRIPTOR };
-        Self { scheme, ..self.clone() }
+        if self.is_chosen {
+            return self.clone();
+        }
+        let (given, stray) = self.for_all.clone();
+        Self { scheme: FOR_ALL, given, stray, ..self.clone() }
     }
 
     /// The scheme with what was given of it, and the defaults of a base.

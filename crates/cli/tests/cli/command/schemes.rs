@@ -73,6 +73,25 @@ fn qjump_says_what_it_cannot_do() {
     }
 }
 
+/// Catches: an option of the scheme that decides anyway, refused as one of a scheme that nobody chose.
+#[test]
+fn lists_of_all_kinds_take_the_options_of_their_scheme() {
+    let [network, all] = ["network-fabric.yaml", "contracts-fabric.yaml"]
+        .map(|name| format!("{}/../../docs/examples/{name}", env!("CARGO_MANIFEST_DIR")));
+    let plan = |more: &str| wayleave(&format!("plan -t {network} -f {all} -o json {more}"));
+    let option = "--fabric-guaranteed-budget 200us";
+    let implied = plan(option).ends_with(0).stdout;
+    assert_eq!(implied, plan(&format!("--scheme fabric {option}")).ends_with(0).stdout);
+    assert_ne!(implied, plan("").ends_with(0).stdout);
+    for (more, owner) in [(format!("{option} --qjump-n 3"), "qjump"), (format!("--scheme silo {option}"), "fabric")] {
+        let run = plan(&more).ends_with(2);
+        assert!(run.stderr.contains(&format!("is an option of --scheme {owner}")), "{}", run.stderr);
+    }
+    // Lists of latency contracts are decided without it.
+    let run = wayleave(&format!("plan -t {K4} -f {} {option}", list())).ends_with(2);
+    assert!(run.stderr.contains("is an option of --scheme fabric"), "{}", run.stderr);
+}
+
 #[test]
 fn qjumps_promises_hold_packet_by_packet() {
     let list = requests("qjump-verify.yaml", K4, 8, 60);
