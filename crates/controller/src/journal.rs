@@ -96,6 +96,15 @@ impl Journal {
         }
     }
 
+    /// Has the calendar written down, if the time on disk is so old that a clock would be doubted for it at the next start.
+    pub(crate) fn keep_time(&mut self) {
+        let calendar = self.calendar.wall().as_nanos();
+        if calendar > self.counters.calendar.saturating_add(self.timing.clock_jump.as_nanos()) {
+            self.counters.calendar = calendar;
+            self.mark(Dirty::Counters);
+        }
+    }
+
     /// The calendar as far as it is believed: what starts and ends goes by it.
     pub(crate) fn calendar(&self) -> &Calendar {
         &self.calendar
@@ -123,6 +132,14 @@ impl Journal {
     /// The same numbers and the same time, with nothing to be given to a driver.
     pub(crate) fn copy(&self) -> Self {
         Self { own: self.own.clone(), dirty: BTreeSet::new(), events: Vec::new(), ..*self }
+    }
+
+    /// At this time of the calendar, with clocks doubted as these times say, from what was believed last.
+    pub(crate) fn with_timing(mut self, timing: Timing, wall: WallTime) -> Self {
+        let believed = Now { wall: self.calendar.wall(), ..self.now };
+        (self.calendar, self.timing) = (Calendar::new(&timing, believed), timing);
+        self.set_now(Now { wall, ..self.now });
+        self
     }
 
     /// What was marked since it was last taken.

@@ -246,7 +246,9 @@ impl Engine {
                 Next::Nothing => self.carry_out(&mut running, None),
                 Next::End => {
                     self.take_refusals(&mut running, Duration::ZERO);
-                    if let Err(error) = running.finish(self, running.now()) {
+                    let now = running.now();
+                    running.controller.keep_time(now);
+                    if let Err(error) = running.finish(self, now) {
                         tracing::error!(error, "the last refusals could not be written");
                     }
                     if let Err(error) = running.store.idle() {

@@ -10,7 +10,7 @@ use crate::answer::{Outcome, problem};
 
 /// Makes it of a copy of the one that runs, and asks it.
 pub(crate) fn try_copy(setup: &Setup, copied: Copied, question: impl FnOnce(&mut Controller) -> Outcome) -> Outcome {
-    match copied.controller(&for_questions(setup)) {
+    match copied.controller(&for_questions(setup), wall()) {
         Ok(mut controller) => question(&mut controller),
         Err(error) => Err(problem(Code::Internal, format!("a copy does not make a controller: {error}"))),
     }

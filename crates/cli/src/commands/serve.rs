@@ -128,7 +128,7 @@ struct LimitArgs {
     /// VMs of one tenant
     #[arg(long, value_name = "COUNT", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     vms_limit: u32,
-    /// Contracts of a tenant's list with atomic or dryRun, which are decided without a pause
+    /// Contracts of a tenant's list with atomic or dryRun, which are decided without a pause; an operator's may have four times as many
     #[arg(long, value_name = "COUNT", default_value_t = 200)]
     together_limit: u32,
     /// Connections at once

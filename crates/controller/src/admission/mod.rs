@@ -16,7 +16,6 @@ use wayleave_contracts::AnyOrder;
 use wayleave_ledger::{Model, Reservation};
 use wayleave_protocol::Id;
 use wayleave_roles::Decision;
-use wayleave_units::WallTime;
 
 use crate::book::Reserved;
 use crate::decision::{Decided, DecisionRecord, Decisions};
@@ -44,13 +43,6 @@ pub(crate) struct Copied {
     tenants: Tenants,
     shared: SharedContracts,
     enforcement: enforcement::Copied,
-}
-
-impl Copied {
-    /// The time of the calendar at which it was made.
-    pub(crate) fn wall(&self) -> WallTime {
-        self.enforcement.wall()
-    }
 }
 
 impl Admission {

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use wayleave_topology::Network;
+use wayleave_units::WallTime;
 
 use super::Controller;
 use crate::admission::{self, Admission};
@@ -41,14 +42,14 @@ impl Controller {
 }
 
 impl Copied {
-    /// A controller that goes on from here. The setup may differ from that of the one which was copied in who confirms, and in nothing else.
+    /// A controller that goes on from here at this time of the calendar. The setup may differ from that of the one which was copied in who confirms and in times.
     ///
     /// # Errors
     /// If the scheme of the setup reserves no queues.
-    pub fn controller(self, setup: &Setup) -> Result<Controller, LoadError> {
+    pub fn controller(self, setup: &Setup, wall: WallTime) -> Result<Controller, LoadError> {
         let Some(book) = Book::new((setup.scheme)()) else { return Err(LoadError::NoQueues) };
         let Self { network, tokens, vms, elements, admission } = self;
-        let enforcement = Enforcement::new(setup, book, admission.wall());
+        let enforcement = Enforcement::new(setup, book, wall);
         let mut controller = Controller {
             network,
             tokens,

@@ -118,6 +118,12 @@ impl Controller {
         self.enforcement().next_due()
     }
 
+    /// It ends soon: the next start is to know how late it was.
+    pub fn keep_time(&mut self, now: Now) {
+        self.journal_mut().set_now(now);
+        self.journal_mut().keep_time();
+    }
+
     /// By how much the clock is ahead of the calendar that contracts start and end by, while it is doubted.
     pub fn clock_ahead(&self) -> Option<Time> {
         self.journal().calendar().ahead()

@@ -1,8 +1,8 @@
 //! What would be if something failed, came back, were asked for, ended or emptied.
 //!
 //! The question is put to a controller that was made for it ([`Controller::copy`], or `Controller::load`, with [`Southbound::Assumed`]) and
-//! is thrown away afterwards: it does what is asked, and what is different then is the answer. Between two steps time passes until no release is
-//! pending, since the answer is about the state after all of it.
+//! is thrown away afterwards: it does what is asked, and what is different then is the answer. Between two steps time passes until all packets have
+//! left what is given up, since the answer is about the state after all of it.
 //!
 //! [`Southbound::Assumed`]: crate::Southbound::Assumed
 
@@ -23,6 +23,7 @@ use crate::command::{Applied, Check, Command, Effect, ElementName, Fault, Mode, 
 use crate::grant::Grant;
 use crate::journal::Dirty;
 use crate::question::{Prospect, Question};
+use crate::releases::{PendingRelease, Phase};
 use crate::shared::SharedGrant;
 
 /// What is compared of a contract: whether it is degraded, and the hops of its routes, with [`END`] behind each route.
@@ -79,14 +80,23 @@ impl Controller {
         Ok(prospect)
     }
 
-    /// One step, and time until no release is pending.
+    /// One step, and time until all packets have left that are on their way out. A release whose sender waits for its start is not waited
+    /// for: the calendar stands still here.
     fn step(&mut self, now: Now, command: Command) -> Result<Reply, Fault> {
         let reply = self.handle(Now { steady: self.enforcement().now().steady, ..now }, command)?;
-        while self.enforcement().releases().iter().next().is_some() {
+        self.drain_releases(now);
+        // What has left may have made room for what failed.
+        self.admission.retry();
+        self.drain_releases(now);
+        Ok(reply)
+    }
+
+    fn drain_releases(&mut self, now: Now) {
+        let drains = |release: &PendingRelease| matches!(release.phase, Phase::Draining(_));
+        while self.enforcement().releases().iter().any(|(_, release)| drains(release)) {
             let Some(due) = self.due().0 else { break };
             self.tick(Now { steady: due, ..now });
         }
-        Ok(reply)
     }
 
     fn places(&self) -> Places {

@@ -58,13 +58,6 @@ pub(crate) struct Copied {
     journal: Journal,
 }
 
-impl Copied {
-    /// The time of the calendar at which it was made.
-    pub(crate) fn wall(&self) -> WallTime {
-        self.journal.now().wall
-    }
-}
-
 impl Enforcement {
     /// Without contracts.
     pub(crate) fn new(setup: &Setup, book: Book, wall: WallTime) -> Self {
@@ -251,7 +244,7 @@ impl Enforcement {
         let Copied { held, contracts, releases, journal } = copied;
         self.book.take_over(held);
         self.contracts = Contracts::of_shared(contracts);
-        self.journal = journal;
+        self.journal = journal.with_timing(self.timing, self.now().wall);
         for (number, release) in releases {
             if let Phase::Draining(empty) = release.phase {
                 self.timers.at(empty, Due::Empty(number));

@@ -24,7 +24,7 @@ use crate::view::Holder;
 use crate::work::Repeat;
 
 /// The longest `Idempotency-Key`.
-const LONGEST_KEY: usize = 200;
+pub(crate) const LONGEST_KEY: usize = 200;
 
 /// A request whose sender may make it.
 pub(crate) struct Call {

@@ -92,7 +92,8 @@ impl Reader {
         if labels.contains_key("le") != (suffix == "_bucket") && family.kind != "gauge" {
             return Err("buckets have a label le, and nothing else has");
         }
-        let is_odd = value.is_nan() || (family.kind != "gauge" && value < 0.0) || (family.kind == "info" && value != 1.0);
+        let is_odd =
+            value.is_nan() || (family.kind != "gauge" && value < 0.0) || (family.kind == "info" && value != 1.0);
         if is_odd {
             return Err("a value that such a sample cannot have");
         }
@@ -150,7 +151,7 @@ fn check(name: &str, family: &Family, faults: &mut Vec<String>) {
         wrong("its name does not end with its unit");
     }
     let words: BTreeSet<&str> = name.split('_').collect();
-    let abbreviated = ["s", "ms", "us", "ns", "sec", "secs", "min", "b", "kb", "mb", "kib", "mib", "bps", "pct", "percent"];
+    let abbreviated = ["s", "ms", "us", "ns", "sec", "secs", "min", "kb", "mb", "kib", "mib", "bps", "pct", "percent"];
     let of_type = ["counter", "gauge", "histogram", "info", "total", "bucket", "count", "sum"];
     if let Some(word) = abbreviated.iter().chain(&of_type).find(|word| words.contains(*word)) {
         wrong(&format!("`{word}` in its name: units are written out, and types are not in names"));
@@ -181,7 +182,10 @@ fn check_buckets(name: &str, family: &Family, faults: &mut Vec<String>) {
         let count = family.samples.get(&(format!("{name}_count"), labels.clone()));
         let sum = family.samples.get(&(format!("{name}_sum"), labels.clone()));
         let last = buckets.last().copied();
-        if !grows || last.map(|(le, _)| le) != Some(f64::INFINITY) || last.map(|(_, all)| all) != count.copied() || sum.is_none()
+        if !grows
+            || last.map(|(le, _)| le) != Some(f64::INFINITY)
+            || last.map(|(_, all)| all) != count.copied()
+            || sum.is_none()
         {
             faults.push(format!("{name}{labels}: buckets do not count up to the number of all: {buckets:?}"));
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_contracts::AnyContract;
 use wayleave_controller::{
-    Controller, ElementName, Kind, Now, Question, Setup, SharedGrant, Southbound, State, Trouble,
+    Controller, ElementName, Kind, Now, Question, Setup, SharedGrant, Southbound, State, Timing, Trouble,
 };
 use wayleave_protocol::agent::Operation;
 use wayleave_schemes::standing::Standing as _;
@@ -174,10 +174,32 @@ pub(crate) fn copies_answer_alike(
     wall: WallTime,
     which: u64,
 ) -> Result<(), String> {
-    let setup = Setup { southbound: Southbound::Assumed, ..setup.clone() };
+    // A loaded one knows less of the clock: here both believe it.
+    let timing = Timing { clock_doubt: Time::ZERO, ..setup.timing };
+    let setup = Setup { southbound: Southbound::Assumed, timing, ..setup.clone() };
     let before = records(controller);
-    let copy = controller.copy().controller(&setup).map_err(|error| error.to_string())?;
+    let copy = controller.copy().controller(&setup, wall).map_err(|error| error.to_string())?;
     let loaded = load(&setup, wall, &before)?;
+    if copy.ledger() != loaded.ledger() {
+        return Err("a copy has another ledger than a loaded controller".to_owned());
+    }
+    let state = |one: &Controller| -> Vec<String> {
+        let of = |grant: &wayleave_controller::Grant| {
+            let routes: Vec<_> = one.routes(grant).iter().map(|(_, route)| hops(route)).collect();
+            format!(
+                "{} {:?} {:?} {:?} {} {routes:?}",
+                grant.id,
+                grant.state,
+                grant.trouble,
+                grant.versions(),
+                grant.waits_for()
+            )
+        };
+        one.grants().map(of).collect()
+    };
+    if state(&copy) != state(&loaded) {
+        return Err(format!("a copy has {:#?}, a loaded controller {:#?}", state(&copy), state(&loaded)));
+    }
     let names: Vec<_> = controller.network().links().map(|(_, link)| link.name.clone()).collect();
     let name = names[usize::try_from(which).unwrap_or(0) % names.len()].clone();
     let down: Vec<_> = controller.down().map(|(element, _)| element.clone()).collect();
