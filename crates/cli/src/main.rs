@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     let exit = run().unwrap_or_else(|failure| {
         let message = failure.to_string();
         if !message.is_empty() {
-            crate::tell!("{message}");
+            crate::output::tell!("{message}");
         }
         failure.exit()
     });

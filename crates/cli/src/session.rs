@@ -23,7 +23,7 @@ impl SessionArgs {
     /// With nothing admitted; warns of ports that contracts cannot use.
     pub(crate) fn open(&self) -> Result<Session, Failure> {
         let session = self.open_quietly()?;
-        session.warnings().iter().for_each(|warning| crate::tell!("warning: {warning}"));
+        session.warnings().iter().for_each(|warning| crate::output::tell!("warning: {warning}"));
         Ok(session)
     }
 
@@ -43,7 +43,7 @@ impl SessionArgs {
         let network = if has_other_kinds { network.with_classes()? } else { network.clone() };
         let scheme = if network.graph.classes().is_some() { self.scheme.for_all_kinds() } else { self.scheme.clone() };
         let session = Session::open(&network, self.model.model()?, scheme.options(self.model.model)?)?;
-        session.warnings().iter().for_each(|warning| crate::tell!("warning: {warning}"));
+        session.warnings().iter().for_each(|warning| crate::output::tell!("warning: {warning}"));
         Ok(session)
     }
 

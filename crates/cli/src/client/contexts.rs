@@ -79,7 +79,7 @@ impl Contexts {
         };
         let mode = fs::metadata(path).map(|metadata| metadata.permissions().mode()).unwrap_or_default();
         if mode & 0o077 != 0 {
-            crate::tell!("warning: others can read the tokens in {0}: chmod 600 {0}", path.display());
+            crate::output::tell!("warning: others can read the tokens in {0}: chmod 600 {0}", path.display());
         }
         toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());

@@ -226,9 +226,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     };
     let scheme = if options.tls.is_some() { "https" } else { "http" };
     let ready = |address: SocketAddr| {
-        crate::tell!("wayleave serves on {scheme}://{address} (page: {scheme}://{address}/docs)");
+        crate::output::tell!("wayleave serves on {scheme}://{address} (page: {scheme}://{address}/docs)");
         if operator_file.exists() {
-            crate::tell!("an operator's token is in {}", operator_file.display());
+            crate::output::tell!("an operator's token is in {}", operator_file.display());
         }
     };
     wayleave_server::run(options, args.listen, args.listen_health, ready).map_err(Failure::Internal)?;
@@ -252,7 +252,7 @@ fn check_security(args: &ServeArgs) -> Result<(), Failure> {
              somebody else encrypts"
         )));
     }
-    crate::tell!("warning: without TLS everybody on the way to {open} can read the tokens");
+    crate::output::tell!("warning: without TLS everybody on the way to {open} can read the tokens");
     Ok(())
 }
 

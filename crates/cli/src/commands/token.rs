@@ -108,7 +108,7 @@ fn create(args: &CreateArgs) -> Result<Exit, Failure> {
     let (_, made) = service.send::<NewToken>(Method::Post, "/v1/tokens", &spec)?;
     let Some(secret) = made.secret else {
         let name = made.token.spec.certificate.unwrap_or_default();
-        crate::tell!("token {}: certificates with the name {name} act as it", made.token.id);
+        crate::output::tell!("token {}: certificates with the name {name} act as it", made.token.id);
         return Ok(Exit::Fine);
     };
     if let Some(file) = &args.to_file {
@@ -119,10 +119,10 @@ fn create(args: &CreateArgs) -> Result<Exit, Failure> {
                 made.token.id
             ))
         })?;
-        crate::tell!("token {}: its secret is in {}", made.token.id, file.display());
+        crate::output::tell!("token {}: its secret is in {}", made.token.id, file.display());
         return Ok(Exit::Fine);
     }
-    crate::tell!("token {}: its secret is shown this once", made.token.id);
+    crate::output::tell!("token {}: its secret is shown this once", made.token.id);
     let mut out = out();
     writeln!(out, "{secret}")?;
     out.flush()?;
