@@ -3,7 +3,9 @@
 //! Whoever logs never waits: a thread of its own writes the lines, and lines are dropped and counted while too many wait for a reader that
 //! takes none. A full pipe, or one whose reader is gone, stops nothing.
 
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
@@ -47,8 +49,10 @@ impl Lines {
         let (lines, taken) = channel();
         let waiting: Arc<AtomicUsize> = Arc::default();
         let written = waiting.clone();
+        // Not by the handle that all share, whose lock would keep everybody waiting who has something to say.
+        let mut out = File::from(io::stderr().as_fd().try_clone_to_owned()?);
         let thread = std::thread::Builder::new().name("log".to_owned());
-        thread.spawn(move || write(&taken, &written, &mut io::stderr().lock()))?;
+        thread.spawn(move || write(&taken, &written, &mut out))?;
         let lines = Self { lines, waiting };
         Ok(LINES.get_or_init(|| lines).clone())
     }
