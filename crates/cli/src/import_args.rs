@@ -78,7 +78,7 @@ impl ImportArgs {
                 if !origin.is_foreign {
                     self.refuse(&format!("{} is a topology of Wayleave, which says", source.name()))?;
                 }
-                origin.remarks.iter().for_each(|remark| eprintln!("{remark}"));
+                origin.remarks.iter().for_each(|remark| crate::output::tell!("{remark}"));
                 Ok(network)
             }
             Named::Builder => {

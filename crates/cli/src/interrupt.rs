@@ -13,7 +13,7 @@ pub(crate) fn listen() -> Result<Cancel, Failure> {
         if asked.cancel_again() {
             std::process::exit(i32::from(Exit::Stopped as u8));
         }
-        eprintln!("stopping; once more to stop at once, without results");
+        crate::output::tell!("stopping; once more to stop at once, without results");
     };
     ctrlc::set_handler(handler).map_err(|error| Failure::Internal(format!("Ctrl-C cannot be listened to: {error}")))?;
     Ok(cancel)

@@ -35,10 +35,11 @@ fn main() -> ExitCode {
     let exit = run().unwrap_or_else(|failure| {
         let message = failure.to_string();
         if !message.is_empty() {
-            eprintln!("{message}");
+            crate::output::tell!("{message}");
         }
         failure.exit()
     });
+    wayleave_server::flush_log();
     exit.into()
 }
 

@@ -16,6 +16,16 @@ pub(crate) enum OutputFormat {
     Json,
 }
 
+/// A line on the standard error. That nobody reads it is no reason to stop, where `eprintln!` panics.
+macro_rules! tell {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($words)*);
+    }};
+}
+
+pub(crate) use tell;
+
 /// The standard output, buffered: its errors are seen, which `println!` would panic on.
 pub(crate) fn out() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, stdout().lock())

@@ -73,7 +73,7 @@ impl Progress {
                 let elapsed = (now - self.started).as_secs_f64();
                 let rate = self.done as f64 / elapsed;
                 let left = HumanDuration(Duration::from_secs_f64((self.total - self.done) as f64 / rate));
-                eprintln!("{} of {}, {rate:.0}/s, about {left} left", self.done, self.total);
+                crate::output::tell!("{} of {}, {rate:.0}/s, about {left} left", self.done, self.total);
                 self.next = now + PATIENCE;
             }
         }

@@ -19,17 +19,17 @@ pub(crate) enum Verdict {
 /// Derives every promise again; violations and a verdict go to the standard error.
 pub(crate) fn recheck(context: &Context<'_>, progress: &mut Progress) -> Verdict {
     let Some(report) = wayleave::recheck_watched(context, progress) else {
-        eprintln!("recheck: nothing was derived again, for this scheme reserves no queues");
+        crate::output::tell!("recheck: nothing was derived again, for this scheme reserves no queues");
         return Verdict::Unsound;
     };
     for violation in report.violations.iter().take(SHOWN) {
-        eprintln!("broken promise: {violation}");
+        crate::output::tell!("broken promise: {violation}");
     }
     if let Some(more) = report.violations.len().checked_sub(SHOWN).filter(|&more| more > 0) {
-        eprintln!("and {}", count(more, "more broken promise"));
+        crate::output::tell!("and {}", count(more, "more broken promise"));
     }
     let broken = wayleave::recheck_shares(context);
-    broken.iter().take(SHOWN).for_each(|one| eprintln!("broken promise: {one}"));
+    broken.iter().take(SHOWN).for_each(|one| crate::output::tell!("broken promise: {one}"));
     let mut parts = vec![count(report.queues.len(), "queue"), count(report.flows.len(), "flow")];
     let shares = claimed_shares(context).len();
     parts.extend((shares > 0).then(|| count(shares, "share")));
@@ -37,10 +37,13 @@ pub(crate) fn recheck(context: &Context<'_>, progress: &mut Progress) -> Verdict
         parts.split_last().map_or((String::new(), String::new()), |(last, others)| (last.clone(), others.join(", ")));
     let checked = format!("recheck: {others} and {last} derived again");
     if report.is_sound() && broken.is_empty() {
-        eprintln!("{checked}: sound, every promise holds");
+        crate::output::tell!("{checked}: sound, every promise holds");
         return Verdict::Sound;
     }
-    eprintln!("{checked}: UNSOUND, {}", count(report.violations.len() + broken.len(), "promise") + " broken");
+    crate::output::tell!(
+        "{checked}: UNSOUND, {}",
+        count(report.violations.len() + broken.len(), "promise") + " broken"
+    );
     Verdict::Unsound
 }
 
@@ -48,10 +51,10 @@ pub(crate) fn recheck(context: &Context<'_>, progress: &mut Progress) -> Verdict
 pub(crate) fn recheck_transitions<S>(stays: &Stays<S>, session: &Session) -> Verdict {
     let Some(found) = stays.check(session) else { return Verdict::Sound };
     for one in found.overbooked.iter().take(SHOWN) {
-        eprintln!("overbooked: {one}");
+        crate::output::tell!("overbooked: {one}");
     }
     if let Some(more) = found.overbooked.len().checked_sub(SHOWN).filter(|&more| more > 0) {
-        eprintln!("and {} more", count(more, "overbooked port"));
+        crate::output::tell!("and {} more", count(more, "overbooked port"));
     }
     let checked = format!(
         "recheck: {} from a route, {} of flows that can be on a link at once looked at",
@@ -60,8 +63,8 @@ pub(crate) fn recheck_transitions<S>(stays: &Stays<S>, session: &Session) -> Ver
     );
     match found.overbooked.len() {
         0 if found.departures == 0 => {}
-        0 => eprintln!("{checked}: no port was ever overbooked"),
-        many => eprintln!("{checked}: UNSOUND, {} overbooked", count(many, "time")),
+        0 => crate::output::tell!("{checked}: no port was ever overbooked"),
+        many => crate::output::tell!("{checked}: UNSOUND, {} overbooked", count(many, "time")),
     }
     if found.overbooked.is_empty() { Verdict::Sound } else { Verdict::Unsound }
 }

@@ -23,14 +23,15 @@ impl SessionArgs {
     /// With nothing admitted; warns of ports that contracts cannot use.
     pub(crate) fn open(&self) -> Result<Session, Failure> {
         let session = self.open_quietly()?;
-        session.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
+        session.warnings().iter().for_each(|warning| crate::output::tell!("warning: {warning}"));
         Ok(session)
     }
 
     /// Refuses options that are wrong whatever the files say, before these are read.
     pub(crate) fn check_options(&self) -> Result<(), Failure> {
         self.model.model()?;
-        self.scheme.options(self.model.model).map(drop)
+        let all_kinds = || self.scheme.for_all_kinds().options(self.model.model);
+        self.scheme.options(self.model.model).or_else(|wrong| all_kinds().map_err(|_| wrong)).map(drop)
     }
 
     /// The same as [`Self::open`] for contracts that were read already: where some are of another kind than latency, a network without classes has the
@@ -43,7 +44,7 @@ impl SessionArgs {
         let network = if has_other_kinds { network.with_classes()? } else { network.clone() };
         let scheme = if network.graph.classes().is_some() { self.scheme.for_all_kinds() } else { self.scheme.clone() };
         let session = Session::open(&network, self.model.model()?, scheme.options(self.model.model)?)?;
-        session.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
+        session.warnings().iter().for_each(|warning| crate::output::tell!("warning: {warning}"));
         Ok(session)
     }
 

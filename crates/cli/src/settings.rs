@@ -16,6 +16,8 @@ use crate::failure::Failure;
 /// The command whose options are settings.
 const COMMAND: &str = "serve";
 const PREFIX: &str = "WAYLEAVE_";
+/// What variables of commands that ask a server are called behind that.
+const OF_CLIENTS: [&str; 6] = ["SERVER", "CONTEXT", "TOKEN_FILE", "CA", "CERT", "KEY"];
 /// Where a file is looked for if none is named.
 const FILES: [&str; 2] = ["wayleave.toml", "/etc/wayleave/wayleave.toml"];
 
@@ -40,6 +42,7 @@ pub(crate) struct Setting {
 
 /// The command line with what stands in the environment and in the file, if it is a command that looks there.
 pub(crate) fn layered(line: Vec<OsString>, whole: fn() -> Command) -> Result<Vec<OsString>, Failure> {
+    check_variables(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()), whole)?;
     let mut all = line.clone();
     if let Some(given) = matches(&line, whole) {
         for setting in below(&given, whole)? {
@@ -137,6 +140,26 @@ fn below(given: &ArgMatches, whole: fn() -> Command) -> Result<Vec<Setting>, Fai
         setting.check()?;
     }
     Ok(settings)
+}
+
+/// A variable that is nearly called like one that means something was meant to be that: without a word it would be as if it were not there.
+fn check_variables(names: impl Iterator<Item = String>, whole: fn() -> Command) -> Result<(), Failure> {
+    let ours = names.filter_map(|name| name.strip_prefix(PREFIX).map(str::to_owned));
+    // What Kubernetes sets for a service of the name wayleave, and what tests and labs tell their own processes.
+    let is_others =
+        |name: &String| ["PORT", "SERVICE_", "FAULTS_", "LAB_", "TEST_"].iter().any(|of| name.starts_with(of));
+    let mut ours = ours.filter(|name| !is_others(name)).peekable();
+    if ours.peek().is_none() {
+        return Ok(());
+    }
+    let known: Vec<String> = options(whole).iter().filter_map(Arg::get_long).map(variable).collect();
+    let known = || known.iter().filter_map(|name| name.strip_prefix(PREFIX)).chain(OF_CLIENTS);
+    let wrong = ours.find_map(|name| {
+        let is_known = known().any(|known| known == name);
+        let nearest = if is_known { None } else { wayleave_explain::sentences::nearest(&name, known()) };
+        nearest.map(|nearest| format!("there is no variable {PREFIX}{name}; did you mean {PREFIX}{nearest}?"))
+    });
+    wrong.map_or(Ok(()), |wrong| Err(Failure::Usage(wrong)))
 }
 
 fn variable(name: &str) -> String {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_ledger::{Ledger, Reservation, Share};
 use wayleave_roles::{Admission, Certainty, Decision, Refusal, Request, ShareDecision, ShareRefusal, ShareRequest};
-use wayleave_schemes::placement::Placement;
+use wayleave_schemes::placement::{Placed, Placement};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Hop, LinkId, ShareId};
@@ -16,6 +16,13 @@ const NO_OWNER: u64 = 0;
 /// A scheme with the owners of its flows: the serial numbers of contracts.
 pub(crate) struct Book {
     scheme: Scheme,
+    owners: Vec<u64>,
+    share_owners: BTreeMap<ShareId, u64>,
+}
+
+/// All that a book holds, apart from what its scheme remembers of searches.
+pub(crate) struct Held {
+    placed: Placed,
     owners: Vec<u64>,
     share_owners: BTreeMap<ShareId, u64>,
 }
@@ -34,6 +41,18 @@ impl Book {
     pub(crate) fn new(scheme: Scheme) -> Option<Self> {
         scheme.queues()?;
         Some(Self { scheme, owners: Vec::new(), share_owners: BTreeMap::new() })
+    }
+
+    /// A copy of all that is held.
+    pub(crate) fn held(&self) -> Held {
+        let (owners, share_owners) = (self.owners.clone(), self.share_owners.clone());
+        Held { placed: self.placement().placed(), owners, share_owners }
+    }
+
+    /// Holds this, and nothing else.
+    pub(crate) fn take_over(&mut self, held: Held) {
+        self.placement_mut().take_over(held.placed);
+        (self.owners, self.share_owners) = (held.owners, held.share_owners);
     }
 
     pub(crate) fn scheme(&self) -> &Scheme {

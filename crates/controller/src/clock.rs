@@ -7,6 +7,6 @@ use wayleave_units::{Time, WallTime};
 pub struct Now {
     /// Since this controller was loaded, by a clock that is never set: how long things are held and waited for.
     pub steady: Time,
-    /// By the calendar: when contracts start and end. It may jump.
+    /// By the calendar: when contracts start and end. It may jump; it is doubted then.
     pub wall: WallTime,
 }

@@ -32,7 +32,7 @@ pub enum Command {
     PutToken {
         /// What the token is called; never the secret.
         id: String,
-        /// SHA-256 of the secret, in hexadecimal digits.
+        /// SHA-256 of the secret, or of what stands for the name of a certificate, in hexadecimal digits.
         hash: String,
         /// As whom.
         role: Role,
@@ -40,6 +40,8 @@ pub enum Command {
         label: String,
         /// When it is good no longer.
         expires: Option<WallTime>,
+        /// The name of the certificate that acts as it in place of a secret; no other token may have it.
+        certificate: Option<String>,
     },
     /// Lets it act no longer.
     DeleteToken {

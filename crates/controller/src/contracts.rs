@@ -1,6 +1,7 @@
 //! The contracts that were admitted and have not been forgotten: by serial number and by name.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use wayleave_protocol::Id;
 
@@ -9,18 +10,31 @@ use crate::grant::Grant;
 /// All contracts, those included that are being released.
 #[derive(Default)]
 pub(crate) struct Contracts {
-    by_serial: BTreeMap<u64, Grant>,
+    /// Shared with the controllers of questions, which copy what they change.
+    by_serial: BTreeMap<u64, Arc<Grant>>,
     /// The contract that has the name now.
     by_id: BTreeMap<Id, u64>,
 }
 
 impl Contracts {
     pub(crate) fn get(&self, serial: u64) -> Option<&Grant> {
-        self.by_serial.get(&serial)
+        self.by_serial.get(&serial).map(|grant| &**grant)
     }
 
     pub(crate) fn get_mut(&mut self, serial: u64) -> Option<&mut Grant> {
-        self.by_serial.get_mut(&serial)
+        self.by_serial.get_mut(&serial).map(Arc::make_mut)
+    }
+
+    /// All of them, shared.
+    pub(crate) fn share(&self) -> BTreeMap<u64, Arc<Grant>> {
+        self.by_serial.clone()
+    }
+
+    /// The same contracts, of which changes here are not seen elsewhere.
+    pub(crate) fn of_shared(by_serial: BTreeMap<u64, Arc<Grant>>) -> Self {
+        // The latest of several with one name has the name: it comes last.
+        let by_id = by_serial.iter().map(|(&serial, grant)| (grant.id.clone(), serial)).collect();
+        Self { by_serial, by_id }
     }
 
     /// The contract of this name; the last that had it, while its reservation is held.
@@ -30,12 +44,17 @@ impl Contracts {
 
     /// In the order of their serial numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Grant> {
-        self.by_serial.values()
+        self.by_serial.values().map(|grant| &**grant)
     }
 
     /// In the order of their names, without those whose name another contract has now.
     pub(crate) fn iter_named(&self) -> impl Iterator<Item = &Grant> {
-        self.by_id.values().filter_map(|&serial| self.get(serial))
+        self.iter_shared().map(|grant| &**grant)
+    }
+
+    /// The same, shared.
+    pub(crate) fn iter_shared(&self) -> impl Iterator<Item = &Arc<Grant>> {
+        self.by_id.values().filter_map(|serial| self.by_serial.get(serial))
     }
 
     /// Serial numbers of the contracts for which something holds.
@@ -48,7 +67,7 @@ impl Contracts {
         if self.by_id.get(&grant.id).is_none_or(|&other| other < grant.serial) {
             self.by_id.insert(grant.id.clone(), grant.serial);
         }
-        self.by_serial.insert(grant.serial, grant);
+        self.by_serial.insert(grant.serial, Arc::new(grant));
     }
 
     pub(crate) fn remove(&mut self, serial: u64) {

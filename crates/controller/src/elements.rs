@@ -53,7 +53,7 @@ impl Down {
 }
 
 /// Everything that is down.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Elements {
     down: BTreeMap<ElementName, Down>,
 }

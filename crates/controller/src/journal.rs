@@ -7,9 +7,11 @@ use wayleave_protocol::Id;
 use wayleave_topology::NodeId;
 use wayleave_units::{Time, WallTime};
 
+use crate::calendar::Calendar;
 use crate::clock::Now;
 use crate::command::ElementName;
 use crate::event::{Event, EventKind};
+use crate::setup::Timing;
 
 /// Numbers that never go back, over restarts too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +26,14 @@ pub(crate) struct Counters {
     pub(crate) answer: u64,
     /// How often a controller was loaded from these records.
     pub(crate) generation: u64,
+    /// The calendar when one of these was counted last, as far as it was believed: ns since 1970. Absent in records that are older than it.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub(crate) calendar: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The numbers of a tenant, which tell it nothing of how much others do. They begin where those of all are when they are first needed, so that a
@@ -57,18 +67,47 @@ pub(crate) struct Journal {
     events: Vec<Event>,
     /// Of the last call.
     now: Now,
+    calendar: Calendar,
+    timing: Timing,
 }
 
 impl Journal {
     /// Empty, at this time of the calendar.
-    pub(crate) fn new(wall: WallTime) -> Self {
+    pub(crate) fn new(timing: Timing, wall: WallTime) -> Self {
         let now = Now { steady: Time::ZERO, wall };
-        Self { counters: Counters::default(), own: BTreeMap::new(), dirty: BTreeSet::new(), events: Vec::new(), now }
+        Self {
+            counters: Counters::default(),
+            own: BTreeMap::new(),
+            dirty: BTreeSet::new(),
+            events: Vec::new(),
+            now,
+            calendar: Calendar::new(&timing, now),
+            timing,
+        }
     }
 
     /// Goes on with the numbers of a record.
     pub(crate) fn restore(&mut self, counters: Counters) {
         self.counters = counters;
+        if counters.calendar > 0 {
+            let believed = Now { wall: WallTime::from_nanos(counters.calendar), ..self.now };
+            self.calendar = Calendar::new(&self.timing, believed);
+            self.calendar.see(self.now);
+        }
+    }
+
+    /// Has the calendar written down, if the time on disk is so old that a clock would be doubted for it at the next start.
+    pub(crate) fn keep_time(&mut self) {
+        let calendar = self.calendar.wall().as_nanos();
+        if calendar > self.counters.calendar.saturating_add(self.timing.clock_jump.as_nanos()) {
+            self.counters.calendar = calendar;
+            self.mark(Dirty::Counters);
+        }
+    }
+
+    /// The calendar as far as it is believed: what starts and ends goes by it.
+    pub(crate) fn calendar(&self) -> &Calendar {
+        &self.calendar
     }
 
     pub(crate) fn counters(&self) -> &Counters {
@@ -82,11 +121,30 @@ impl Journal {
     /// It is later now. A clock that is steady does not go back; if a driver says so all the same, nothing ends early.
     pub(crate) fn set_now(&mut self, now: Now) {
         self.now = Now { steady: self.now.steady.max(now.steady), wall: now.wall };
+        self.calendar.see(self.now);
     }
 
     /// A record has to be written.
     pub(crate) fn mark(&mut self, dirty: Dirty) {
         self.dirty.insert(dirty);
+    }
+
+    /// The same numbers and the same time, with nothing to be given to a driver.
+    pub(crate) fn copy(&self) -> Self {
+        Self { own: self.own.clone(), dirty: BTreeSet::new(), events: Vec::new(), ..*self }
+    }
+
+    /// At this time of the calendar, with clocks doubted as these times say, from what was believed last.
+    pub(crate) fn with_timing(mut self, timing: Timing, wall: WallTime) -> Self {
+        let believed = Now { wall: self.calendar.wall(), ..self.now };
+        (self.calendar, self.timing) = (Calendar::new(&timing, believed), timing);
+        self.set_now(Now { wall, ..self.now });
+        self
+    }
+
+    /// What was marked since it was last taken.
+    pub(crate) fn dirty(&self) -> &BTreeSet<Dirty> {
+        &self.dirty
     }
 
     /// What was marked since the last time.
@@ -106,6 +164,7 @@ impl Journal {
 
     fn next(&mut self, counter: impl FnOnce(&mut Counters) -> &mut u64) -> u64 {
         self.mark(Dirty::Counters);
+        self.counters.calendar = self.calendar.wall().as_nanos();
         let counter = counter(&mut self.counters);
         *counter += 1;
         *counter

@@ -29,6 +29,7 @@
 mod admission;
 mod answers;
 mod book;
+mod calendar;
 mod clock;
 mod command;
 mod contracts;
@@ -61,6 +62,7 @@ pub use answers::{AnswersFull, NewAnswer, Remembered};
 pub use clock::Now;
 pub use command::{Applied, Check, Command, Effect, ElementName, Fault, Mode, Outcome, Reply, Role, VmWish};
 pub use controller::Controller;
+pub use controller::copy::Copied;
 pub use decision::{Decided, DecisionRecord, QuotaShort};
 pub use event::{Event, EventKind};
 pub use grant::{Grant, Trouble, Violation};

@@ -86,6 +86,11 @@ impl PendingReleases {
         Some(release)
     }
 
+    /// A copy of all.
+    pub(crate) fn all(&self) -> BTreeMap<u64, PendingRelease> {
+        self.by_number.clone()
+    }
+
     pub(crate) fn get(&self, number: u64) -> Option<&PendingRelease> {
         self.by_number.get(&number)
     }

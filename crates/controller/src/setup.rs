@@ -45,6 +45,10 @@ pub struct Timing {
     pub heal_after: Time,
     /// How long the agent of a node may say nothing before it counts as silent.
     pub silent_after: Time,
+    /// A clock that goes forward by so much more than the steady one is doubted.
+    pub clock_jump: Time,
+    /// How long it has to run on evenly before contracts start and end by it; zero if every clock is believed.
+    pub clock_doubt: Time,
 }
 
 impl Default for Timing {
@@ -55,6 +59,11 @@ impl Default for Timing {
             heal_after: Time::from_millis(60_000),
             // Agents say every second that they are there.
             silent_after: Time::from_millis(5_000),
+            // Clocks that are kept by NTP are put right in steps of less than a second; machines that were stopped for a while are behind by
+            // that.
+            clock_jump: Time::from_millis(60_000),
+            // Long enough for somebody to be told and to look.
+            clock_doubt: Time::from_millis(3_600_000),
         }
     }
 }

@@ -88,7 +88,7 @@ impl SharedGrant {
 }
 
 /// All of them, by serial number and by name.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct SharedContracts {
     by_serial: BTreeMap<u64, SharedGrant>,
     by_id: BTreeMap<Id, u64>,

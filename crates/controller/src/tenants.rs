@@ -23,7 +23,7 @@ pub struct TenantState {
 }
 
 /// All tenants, by name.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Tenants {
     by_name: BTreeMap<String, TenantState>,
 }

@@ -14,7 +14,7 @@ use crate::journal::{Dirty, Journal};
 pub struct Token {
     /// What it is called.
     pub id: String,
-    /// SHA-256 of the secret, in hexadecimal digits.
+    /// SHA-256 of the secret, or of what stands for the name of a certificate, in hexadecimal digits.
     pub hash: String,
     /// As whom its holder acts.
     #[serde(flatten)]
@@ -24,6 +24,9 @@ pub struct Token {
     /// When it is good no longer.
     #[serde(skip_serializing_if = "Option::is_none", default, with = "expires")]
     pub expires: Option<WallTime>,
+    /// The name of the certificate that acts as it in place of a secret.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub certificate: Option<String>,
     /// Whether it was deleted: the secret of an operator may still be in a file, which must not bring it back.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub is_revoked: bool,
@@ -47,7 +50,7 @@ mod expires {
 }
 
 /// All tokens, by what they are called.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Tokens {
     by_id: BTreeMap<String, Token>,
 }
@@ -58,6 +61,12 @@ impl Tokens {
         if token.hash.len() != 64 || !token.hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             let message = "64 hexadecimal digits of a SHA-256 are expected".to_owned();
             return Err(Fault::Invalid { field: "hash", message });
+        }
+        if let Some(name) = &token.certificate
+            && let Some(other) = self.iter().find(|other| other.id != token.id && other.hash == token.hash)
+        {
+            let (what, of) = (format!("certificate {name}"), format!("token {}", other.id));
+            return Err(Fault::Taken { what, of, field: "certificate" });
         }
         let tenant = match &token.role {
             Role::Tenant { tenant } => Some(tenant.clone()),

@@ -21,6 +21,7 @@ pub struct VmState {
 }
 
 /// All VMs, by their names and by their addresses.
+#[derive(Clone)]
 pub(crate) struct Vms {
     by_id: BTreeMap<Id, VmState>,
     by_mac: BTreeMap<Mac, Id>,

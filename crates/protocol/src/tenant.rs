@@ -144,6 +144,10 @@ pub struct TokenSpec {
     /// When it is good no longer (RFC 3339); good until it is deleted if not given.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub expires: Option<String>,
+    /// `URI:` or `DNS:` and a name that certificates of clients have (subject alternative name). Such a certificate acts as this token, which has
+    /// no secret then.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub certificate: Option<String>,
 }
 
 /// A token that is there, without its secret.
@@ -164,8 +168,9 @@ pub struct NewToken {
     /// What it is called, and what it is for.
     #[serde(flatten)]
     pub token: Token,
-    /// `wl_` and 64 hexadecimal digits. It is shown this once: the controller keeps only its SHA-256.
-    pub secret: String,
+    /// `wl_` and 64 hexadecimal digits. It is shown this once: the controller keeps only its SHA-256. A token for a certificate has none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub secret: Option<String>,
 }
 
 impl std::fmt::Debug for NewToken {

@@ -55,7 +55,7 @@ fn every_code_has_its_own_text_and_a_status_of_failure() {
 #[test]
 fn a_secret_is_not_in_what_is_printed_for_debugging() {
     let token: Token = serde_json::from_str(r#"{"id":"t1","role":"operator","label":"me","revision":1}"#).unwrap();
-    let token = NewToken { token, secret: "wl_0123".to_owned() };
+    let token = NewToken { token, secret: Some("wl_0123".to_owned()) };
     assert!(!format!("{token:?}").contains("wl_0123"));
     assert!(serde_json::to_string(&token).unwrap().contains("wl_0123"), "its owner is shown it");
 }

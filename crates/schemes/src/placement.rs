@@ -68,7 +68,27 @@ pub struct Placement {
     copies: BTreeMap<FlowId, Vec<FlowId>>,
 }
 
+/// All that is reserved, with its terms, apart from what searches remember.
+#[derive(Clone)]
+pub struct Placed {
+    ledger: Ledger,
+    terms: Vec<Terms>,
+    copies: BTreeMap<FlowId, Vec<FlowId>>,
+}
+
 impl Placement {
+    /// A copy of all that is reserved.
+    pub fn placed(&self) -> Placed {
+        Placed { ledger: self.ledger.clone(), terms: self.terms.clone(), copies: self.copies.clone() }
+    }
+
+    /// Has this reserved, and nothing else. It is a copy from another placement in the same network, with the same model and budgets.
+    pub fn take_over(&mut self, placed: Placed) {
+        Placed { ledger: self.ledger, terms: self.terms, copies: self.copies } = placed;
+        // What it knows of prices is of another load.
+        self.quiet = None;
+    }
+
     /// Around an empty or filled ledger.
     pub fn new(ledger: Ledger) -> Self {
         let graph = Graph::new(&ledger);

@@ -62,6 +62,8 @@ struct Running {
     history: History,
     /// When refusals were written last.
     refused: Instant,
+    /// Whether somebody was told that the clock is doubted.
+    is_clock_doubted: bool,
 }
 
 /// When the figures of links are worked out.
@@ -170,9 +172,19 @@ impl Engine {
         let last_event = controller.last_event();
         let (history, forgotten, past) = History::load(self.history_bytes, wall(), last_event, chunks.into_iter())?;
         let (store, sequence) = (opened.store, opened.sequence);
-        let (keys, refused) = (HashSet::new(), began);
-        let mut running =
-            Running { controller, stage, store, sequence, began, is_untidy: false, keys, history, refused };
+        let (keys, refused, is_clock_doubted) = (HashSet::new(), began, false);
+        let mut running = Running {
+            controller,
+            stage,
+            store,
+            sequence,
+            began,
+            is_untidy: false,
+            keys,
+            history,
+            refused,
+            is_clock_doubted,
+        };
         let now = running.now();
         if let Some(token) = (self.first)(&mut running.controller, now)? {
             running.history.note(Note::of_server("createToken", &token).answered(now.wall, 201, ""));
@@ -234,7 +246,9 @@ impl Engine {
                 Next::Nothing => self.carry_out(&mut running, None),
                 Next::End => {
                     self.take_refusals(&mut running, Duration::ZERO);
-                    if let Err(error) = running.finish(self, running.now()) {
+                    let now = running.now();
+                    running.controller.keep_time(now);
+                    if let Err(error) = running.finish(self, now) {
                         tracing::error!(error, "the last refusals could not be written");
                     }
                     if let Err(error) = running.store.idle() {
@@ -400,6 +414,7 @@ impl Running {
             return Err("the controller has failed, and is loaded again".to_owned());
         }
         let (output, told) = self.output(now);
+        self.look_at_clock(&engine.metrics);
         engine.metrics.keeps(Kept::Answers, self.controller.answer_bytes());
         engine.metrics.keeps(Kept::History, self.history.bytes());
         if output.changes.is_empty() && output.events.is_empty() {
@@ -410,6 +425,21 @@ impl Running {
         self.commit(&engine.metrics, &output, Vec::new())?;
         engine.view.publish(edits, self.sequence, self.controller.revision());
         Ok(())
+    }
+
+    /// Says when the clock begins to be doubted, and when it is believed again.
+    fn look_at_clock(&mut self, metrics: &Metrics) {
+        let ahead = self.controller.clock_ahead();
+        metrics.clock_is_ahead(ahead.unwrap_or(Time::ZERO));
+        match (self.is_clock_doubted, ahead) {
+            (false, Some(by)) => tracing::warn!(
+                %by,
+                "the clock has jumped forward: nothing starts or ends by it until it has run on evenly for a while (--clock-doubt)"
+            ),
+            (true, None) => tracing::info!("the clock is believed"),
+            _ => {}
+        }
+        self.is_clock_doubted = ahead.is_some();
     }
 
     fn commit(&mut self, metrics: &Metrics, output: &Output, before: Vec<Change>) -> Result<(), String> {

@@ -12,7 +12,7 @@
 //! - `engine` owns controller and ledger. Nothing is answered or shown before it is on disk.
 //! - `history` keeps events, decisions and the audit, in the commits of what they are about.
 //! - `view` is what readers see. They never wait for the engine.
-//! - `trial` makes a second controller of what is on disk, for dry runs and what-if.
+//! - `trial` makes a second controller, for dry runs and what-if.
 
 pub mod access;
 mod account;
@@ -29,6 +29,7 @@ mod limits;
 mod links;
 mod local;
 mod log;
+mod logger;
 mod metrics;
 pub mod notify;
 mod queue;
@@ -44,9 +45,11 @@ mod view;
 mod work;
 
 pub use crate::http::openapi::document as openapi;
+pub use crate::http::tls::TlsFiles;
 pub use handlers::what_if::what_if;
 pub use limits::Limits;
 pub use local::Local;
+pub use logger::flush as flush_log;
 pub use run::{LogFormat, log, run};
 pub use server::{Options, Server};
 

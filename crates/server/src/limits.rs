@@ -25,7 +25,7 @@ pub struct Limits {
     pub open_bytes: usize,
     /// VMs of a tenant.
     pub vms: usize,
-    /// Contracts of a tenant's list that are decided together (`atomic`, `dryRun`).
+    /// Contracts of a tenant's list that are decided together (`atomic`, `dryRun`); of an operator's four times that.
     pub together: usize,
     /// Connections at once.
     pub connections: usize,

@@ -45,6 +45,8 @@ impl Local {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
         let opened = options.disk.open().map_err(|error| error.to_string())?;
+        // In this process nobody else waits.
+        options.limits.together = usize::MAX;
         options.setup.southbound = southbound(&options.setup.network, &opened);
         options.disk = Box::new(Ready { opened: Some(opened), disk: options.disk });
         let (end, ending) = watch::channel(false);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -16,8 +16,10 @@ use prometheus_client::registry::{Registry, Unit};
 use wayleave_controller::{Applied, Fault, State};
 use wayleave_protocol::agent::Traffic;
 use wayleave_topology::{LinkId, Network, NodeKind};
+use wayleave_units::Time;
 
 use crate::VERSION;
+use crate::logger;
 use crate::traffic::Counted;
 use crate::view::{Counts, Health, Tables, View};
 
@@ -166,6 +168,8 @@ pub(crate) struct Metrics {
     limited: Family<LimitLabels, Counter>,
     kept: Family<KeptLabels, Gauge>,
     waiting: Gauge,
+    clock_ahead: Level,
+    dropped: Counter,
 }
 
 fn seconds() -> Histogram {
@@ -208,6 +212,8 @@ impl Metrics {
             limited: Family::default(),
             kept: Family::default(),
             waiting: Gauge::default(),
+            clock_ahead: Level::default(),
+            dropped: Counter::default(),
         };
         metrics.register();
         Arc::new(metrics)
@@ -249,8 +255,18 @@ impl Metrics {
         let help = "Memory that is taken at the request of clients";
         of.register_with_unit("kept", help, Unit::Bytes, self.kept.clone());
         of.register("requests_waiting", "Requests that wait for the engine", self.waiting.clone());
+        let help =
+            "By how much the clock is ahead of the calendar that contracts start and end by, while it is doubted";
+        of.register_with_unit("clock_ahead", help, Unit::Seconds, self.clock_ahead.clone());
+        let help = "Log lines that were dropped since nobody read the standard error";
+        of.register("log_lines_dropped", help, self.dropped.clone());
         let version = vec![("version", VERSION)];
         of.register("build", "Of this program", Info::new(version));
+    }
+
+    /// By how much the clock is ahead of the calendar that contracts start and end by.
+    pub(crate) fn clock_is_ahead(&self, by: Time) {
+        self.clock_ahead.set(by.as_nanos() as f64 / 1e9);
     }
 
     pub(crate) fn decided(&self, applied: &[Applied], time: Duration) {
@@ -317,6 +333,7 @@ impl Metrics {
             self.look_at_links(network, &tables);
             self.look_at_contracts(&tables);
         }
+        self.dropped.inner().store(logger::dropped(), Ordering::Relaxed);
         let mut text = String::new();
         if encode(&mut text, &self.registry).is_err() {
             let _ = text.write_str("# an error: nothing can be told\n");

@@ -269,7 +269,8 @@ pub(crate) fn token(token: &controller::Token) -> tenant::Token {
         controller::Role::Reader { tenant } => (tenant::Role::Reader, tenant.clone(), None),
     };
     let expires = token.expires.map(|expires| expires.to_string());
-    let spec = tenant::TokenSpec { role, tenant, node, label: token.label.clone(), expires };
+    let certificate = token.certificate.clone();
+    let spec = tenant::TokenSpec { role, tenant, node, label: token.label.clone(), expires, certificate };
     tenant::Token { id: token.id.clone(), spec, revision: token.revision }
 }
 

@@ -8,6 +8,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::LevelFilter;
 
+use crate::logger::Lines;
 use crate::notify::Notify;
 use crate::{Limits, Options, Server};
 
@@ -21,14 +22,15 @@ pub enum LogFormat {
     Json,
 }
 
-/// Sends what is logged to the standard error.
+/// Sends what is logged to the standard error. Nobody waits for it to be read; [`crate::flush_log`] does, at the end of a process.
 ///
 /// # Errors
 /// If the level is none, or somebody has done so already.
 pub fn log(format: LogFormat, level: &str) -> Result<(), String> {
     let level: LevelFilter =
         level.parse().map_err(|_| "off, error, warn, info, debug or trace is expected".to_owned())?;
-    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(level).with_target(false);
+    let lines = Lines::to_stderr().map_err(|error| format!("no thread for the log: {error}"))?;
+    let log = tracing_subscriber::fmt().with_writer(lines).with_max_level(level).with_target(false);
     let is_plain = !std::io::stderr().is_terminal() || std::env::var_os("NO_COLOR").is_some();
     let set = match format {
         LogFormat::Text => log.with_ansi(!is_plain).try_init(),

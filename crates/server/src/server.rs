@@ -2,21 +2,21 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot, watch};
-use tokio_rustls::TlsAcceptor;
 use wayleave_controller::{Command, Role, Setup};
 
 use crate::audit::Waiting;
 use crate::disk::Disk;
 use crate::engine::{Engine, First, Looks};
 use crate::http::dispatch::{self, router};
-use crate::http::listen::{self, Tls};
+use crate::http::listen;
 use crate::http::openapi;
+use crate::http::tls::{Tls, TlsFiles};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::queue::{Message, Queue};
@@ -49,15 +49,15 @@ pub struct Options {
     pub operator_file_counts: bool,
     /// What is accepted at most.
     pub limits: Limits,
-    /// Certificate chain and key, both PEM files.
-    pub tls: Option<(PathBuf, PathBuf)>,
+    /// The files of TLS, if it is spoken.
+    pub tls: Option<TlsFiles>,
 }
 
 /// A server that runs.
 pub struct Server {
     address: SocketAddr,
-    /// The certificates that are in use, and their files.
-    certificates: Option<(Tls, (PathBuf, PathBuf))>,
+    /// The certificates that are in use.
+    tls: Option<Tls>,
     end: watch::Sender<bool>,
     jobs: Arc<Queue>,
     beats: Arc<AtomicU64>,
@@ -85,8 +85,7 @@ impl Server {
         watching: Option<TcpListener>,
     ) -> Result<Self, String> {
         let address = listener.local_addr().map_err(|error| error.to_string())?;
-        let files = options.tls.clone();
-        let tls: Option<Tls> = tls(files.as_ref())?.map(|tls| Arc::new(RwLock::new(tls)));
+        let tls = options.tls.clone().map(Tls::read).transpose()?;
         let limits = options.limits.clone();
         let first = operator(options.operator_file.clone(), options.operator_file_counts);
         let (end, ending) = watch::channel(false);
@@ -94,7 +93,7 @@ impl Server {
         let (jobs, beats) = (shared.jobs.clone(), shared.beats.clone());
         let (router, watched) = (router(&shared), dispatch::watching(&shared));
         let (other, also_ending) = (tls.clone(), ending.clone());
-        let certificates = tls.clone().zip(files);
+        let certificates = tls.clone();
         let serving = tokio::spawn(async move {
             let few = Limits { connections: WATCHING, connections_of_address: WATCHING, ..limits.clone() };
             let watched = async {
@@ -104,7 +103,7 @@ impl Server {
             };
             tokio::join!(listen::serve(listener, tls, router, &limits, ending), watched);
         });
-        Ok(Self { address, certificates, end, jobs, beats, engine: Some(engine), serving })
+        Ok(Self { address, tls: certificates, end, jobs, beats, engine: Some(engine), serving })
     }
 
     /// Where it listens.
@@ -112,16 +111,12 @@ impl Server {
         self.address
     }
 
-    /// Reads the certificates again; connections that are open keep theirs.
+    /// Reads the certificates again. Connections that are open go on with theirs; what their clients have shown is judged by the new ones.
     ///
     /// # Errors
     /// Why they cannot be used; then those of before stay in use.
     pub fn reload(&self) -> Result<(), String> {
-        let Some((tls, files)) = &self.certificates else { return Ok(()) };
-        let (certificates, key) = files;
-        let new = crate::http::tls::acceptor(certificates, key)?;
-        *tls.write().unwrap_or_else(PoisonError::into_inner) = new;
-        Ok(())
+        self.tls.as_ref().map_or(Ok(()), Tls::reload)
     }
 
     /// How often the engine's loop has gone on; it goes on soon after this, whatever it has to do.
@@ -146,10 +141,6 @@ impl Server {
         joined.await.map_err(|error| error.to_string())??;
         served
     }
-}
-
-fn tls(files: Option<&(PathBuf, PathBuf)>) -> Result<Option<TlsAcceptor>, String> {
-    files.map(|(certificates, key)| crate::http::tls::acceptor(certificates, key)).transpose()
 }
 
 /// Reads the ledger, and begins to work on it.
@@ -231,7 +222,8 @@ fn operator(file: PathBuf, counts: bool) -> First {
         }
         let id = token_name().map_err(|_| "the system gives no random numbers".to_owned())?;
         let label = "first operator".to_owned();
-        let put = Command::PutToken { id: id.clone(), hash, role: Role::Operator, label, expires: None };
+        let put =
+            Command::PutToken { id: id.clone(), hash, role: Role::Operator, label, expires: None, certificate: None };
         controller.handle(now, put).map(|_| Some(id)).map_err(|fault| format!("{fault:?}"))
     })
 }

@@ -10,7 +10,7 @@ use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::account::{Account, OpenBytes};
-use crate::answer::{Outcome, not_found, problem};
+use crate::answer::{Answer, Outcome, not_found, problem};
 use crate::audit::Waiting;
 use crate::engine::unavailable;
 use crate::http::call::Call;
@@ -110,7 +110,8 @@ impl Shared {
         Ok(answer.await.unwrap_or_else(|_| unavailable()))
     }
 
-    /// Asks a controller that is made for this one question, and thrown away.
+    /// Asks a controller that is made for this one question, and thrown away. The engine copies what it needs in a job of its own, which is
+    /// charged to whoever asks.
     pub(crate) async fn try_out(
         self: &Arc<Self>,
         call: &Call,
@@ -124,8 +125,17 @@ impl Shared {
         let Ok(_permit) = self.questions.acquire().await else {
             return Err(problem(Code::Unavailable, "the server is ending"));
         };
+        let (give, copied) = oneshot::channel();
+        let copy = move |executor: &mut Executor<'_>| {
+            // Who does not wait any more does not need it.
+            let _ = give.send(executor.controller.copy());
+            Ok(Answer::nothing())
+        };
+        let done = self.look_up(call, copy).await?;
+        // Without a copy the answer says why there is none.
+        let Ok(copied) = copied.await else { return Ok(done) };
         let shared = self.clone();
-        let asked = tokio::task::spawn_blocking(move || trial::try_out(&shared.setup, &shared.view, question));
+        let asked = tokio::task::spawn_blocking(move || trial::try_copy(&shared.setup, copied, question));
         asked.await.unwrap_or_else(|_| Err(problem(Code::Internal, "this question has found a mistake in the server")))
     }
 

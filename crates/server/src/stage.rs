@@ -58,7 +58,7 @@ impl Stage {
         for Record { kind, key, body } in records {
             match (Kind::of(&kind), key.parse()) {
                 (Some(kind @ (Kind::Contract | Kind::Shared)), Ok(serial)) => {
-                    edits.push(Edit::Record(kind, key, Some(body)));
+                    edits.push(Edit::Record(kind, key, true));
                     serials.push(serial);
                 }
                 (Some(kind), _) => {
@@ -100,7 +100,7 @@ impl Stage {
     ) {
         let Change { kind, key, body } = change;
         if !matches!(kind, Kind::Answer | Kind::Token | Kind::History) {
-            edits.push(Edit::Record(*kind, key.clone(), body.clone()));
+            edits.push(Edit::Record(*kind, key.clone(), body.is_some()));
         }
         match kind {
             Kind::Contract | Kind::Shared => {

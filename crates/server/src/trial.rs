@@ -1,22 +1,19 @@
 //! A controller like the one that runs, in which things can be tried without harm.
 
-use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use wayleave_controller::{Controller, Kind, Now, Setup, Southbound};
+use wayleave_controller::{Controller, Copied, Kind, Now, Setup, Southbound};
 use wayleave_protocol::problem::Code;
 use wayleave_units::{Time, WallTime};
 
 use crate::answer::{Outcome, problem};
-use crate::view::View;
 
-/// Makes it of what is on disk, and asks it.
-pub(crate) fn try_out(setup: &Setup, view: &View, question: impl FnOnce(&mut Controller) -> Outcome) -> Outcome {
-    let records: Vec<(Kind, String, Arc<str>)> = {
-        let tables = view.read();
-        tables.records.iter().map(|((kind, key), body)| (*kind, key.clone(), body.clone())).collect()
-    };
-    try_records(setup, records.iter().map(|(kind, key, body)| (*kind, key.as_str(), &**body)), question)
+/// Makes it of a copy of the one that runs, and asks it.
+pub(crate) fn try_copy(setup: &Setup, copied: Copied, question: impl FnOnce(&mut Controller) -> Outcome) -> Outcome {
+    match copied.controller(&for_questions(setup), wall()) {
+        Ok(mut controller) => question(&mut controller),
+        Err(error) => Err(problem(Code::Internal, format!("a copy does not make a controller: {error}"))),
+    }
 }
 
 /// Makes it of records, and asks it.
@@ -25,11 +22,15 @@ pub(crate) fn try_records<'a>(
     records: impl IntoIterator<Item = (Kind, &'a str, &'a str)>,
     question: impl FnOnce(&mut Controller) -> Outcome,
 ) -> Outcome {
-    let setup = Setup { southbound: Southbound::Assumed, ..setup.clone() };
-    match Controller::load(&setup, wall(), records) {
+    match Controller::load(&for_questions(setup), wall(), records) {
         Ok(mut controller) => question(&mut controller),
         Err(error) => Err(problem(Code::Internal, format!("the records do not make a controller: {error}"))),
     }
+}
+
+/// Nobody confirms what is only tried.
+fn for_questions(setup: &Setup) -> Setup {
+    Setup { southbound: Southbound::Assumed, ..setup.clone() }
 }
 
 pub(crate) fn wall() -> WallTime {

@@ -133,8 +133,8 @@ pub(crate) struct Tables {
     pub(crate) events: Log,
     pub(crate) decisions: Log,
     pub(crate) audit: Log,
-    /// Records as they are on disk, to make a controller like this one for what-if questions.
-    pub(crate) records: BTreeMap<(Kind, String), Arc<str>>,
+    /// Which records are on disk, without histories, tokens and answers.
+    pub(crate) records: BTreeSet<(Kind, String)>,
     pub(crate) sequence: u64,
     pub(crate) revision: u64,
     pub(crate) generation: u64,
@@ -150,7 +150,7 @@ pub(crate) enum Edit {
     Token(String, Option<(Object, Arc<Holder>)>),
     Node(NodeId, NodeState),
     Down(BTreeMap<ElementName, String>),
-    Record(Kind, String, Option<Arc<str>>),
+    Record(Kind, String, bool),
     Link(LinkId, LinkFigures),
     Entry(Topic, Arc<Entry>),
     /// An entry is kept no longer, by its number among all.
@@ -188,7 +188,7 @@ impl Tables {
             events: Log::default(),
             decisions: Log::default(),
             audit: Log::default(),
-            records: BTreeMap::new(),
+            records: BTreeSet::new(),
             sequence: 0,
             revision: 0,
             generation: 0,
@@ -275,8 +275,8 @@ impl Tables {
             Edit::Token(id, token) => self.put_token(id, token),
             Edit::Node(node, state) => drop(self.nodes.insert(node, state)),
             Edit::Down(down) => self.down = down,
-            Edit::Record(kind, key, Some(body)) => drop(self.records.insert((kind, key), body)),
-            Edit::Record(kind, key, None) => drop(self.records.remove(&(kind, key))),
+            Edit::Record(kind, key, true) => drop(self.records.insert((kind, key))),
+            Edit::Record(kind, key, false) => drop(self.records.remove(&(kind, key))),
             Edit::Link(link, figures) => {
                 let at = link.0 as usize;
                 if self.links.len() <= at {

@@ -8,6 +8,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use wayleave_protocol::client::OwnCertificate;
 
 use crate::failure::Failure;
 
@@ -16,13 +17,27 @@ use crate::failure::Failure;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Context {
     pub(crate) url: String,
-    pub(crate) token: String,
+    /// Absent if a certificate acts in its place.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) token: Option<String>,
     /// Whose names are meant if nothing else is said.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) tenant: Option<String>,
     /// Certificates to trust.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) ca: Option<PathBuf>,
+    /// The client's own certificate, and its private key.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) cert: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) key: Option<PathBuf>,
+}
+
+impl Context {
+    /// The client's own certificate.
+    pub(crate) fn certificate(&self) -> Option<OwnCertificate> {
+        Some(OwnCertificate { chain: self.cert.clone()?, key: self.key.clone()? })
+    }
 }
 
 impl fmt::Debug for Context {
@@ -64,7 +79,7 @@ impl Contexts {
         };
         let mode = fs::metadata(path).map(|metadata| metadata.permissions().mode()).unwrap_or_default();
         if mode & 0o077 != 0 {
-            eprintln!("warning: others can read the tokens in {0}: chmod 600 {0}", path.display());
+            crate::output::tell!("warning: others can read the tokens in {0}: chmod 600 {0}", path.display());
         }
         toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
@@ -120,7 +135,7 @@ mod tests {
     fn what_is_saved_is_read_again_and_is_for_its_owner_only() {
         let directory = std::env::temp_dir().join(format!("wayleave-contexts-{}", std::process::id()));
         let path = directory.join("a").join("client.toml");
-        let context = Context { url: "http://h".into(), token: "wl_secret".into(), ..Context::default() };
+        let context = Context { url: "http://h".into(), token: Some("wl_secret".into()), ..Context::default() };
         let contexts = Contexts { current: Some("lab".into()), contexts: [("lab".to_owned(), context.clone())].into() };
         contexts.write(&path).unwrap();
         let mode = fs::metadata(&path).unwrap().permissions().mode();

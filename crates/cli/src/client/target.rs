@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use wayleave::remote::Service;
 use wayleave_controller::Change;
-use wayleave_protocol::client::Address;
+use wayleave_protocol::client::{Address, OwnCertificate};
 
 use super::contexts::{self, Context, Contexts};
 use super::local::{Local, Planned};
@@ -51,6 +51,12 @@ pub(crate) struct ServerArgs {
     /// WAYLEAVE_CA]
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
+    /// Your own certificate (PEM), which can act in place of a token [environment: WAYLEAVE_CERT]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cert: Option<PathBuf>,
+    /// Its private key (PEM) [environment: WAYLEAVE_KEY]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
 }
 
 /// Whose names are meant.
@@ -79,12 +85,14 @@ impl ServerArgs {
             context: self.context.clone().or_else(|| environment("WAYLEAVE_CONTEXT")),
             token_file: path(&self.token_file, "WAYLEAVE_TOKEN_FILE"),
             ca: path(&self.ca, "WAYLEAVE_CA"),
+            cert: path(&self.cert, "WAYLEAVE_CERT"),
+            key: path(&self.key, "WAYLEAVE_KEY"),
         }
     }
 
     /// The address, and what was saved for it.
     pub(crate) fn resolve(&self) -> Result<(Address, Option<Context>), Failure> {
-        let ServerArgs { server, context, token_file, ca } = self.or_environment();
+        let ServerArgs { server, context, token_file, ca, cert, key } = self.or_environment();
         let saved = Contexts::read(&contexts::path()?)?;
         let server = server.map(|server| url(&server)).transpose()?;
         let chosen = match (&server, &context) {
@@ -96,12 +104,26 @@ impl ServerArgs {
         let Some(url) = server.or_else(|| chosen.as_ref().map(|chosen| chosen.url.clone())) else {
             return Err(Failure::Usage(NOWHERE.to_owned()));
         };
-        let token = match token_file {
-            Some(file) => Some(secret::read(&file)?),
-            None => chosen.as_ref().map(|chosen| chosen.token.clone()),
+        let given = own_certificate(cert, key)?;
+        let token = match (token_file, &given) {
+            (Some(file), _) => Some(secret::read(&file)?),
+            // A saved token would go before the certificate that somebody names here.
+            (None, Some(_)) => None,
+            (None, None) => chosen.as_ref().and_then(|chosen| chosen.token.clone()),
         };
         let ca = ca.or_else(|| chosen.as_ref().and_then(|chosen| chosen.ca.clone()));
-        Ok((Address { url, token, ca }, chosen))
+        let certificate = given.or_else(|| chosen.as_ref().and_then(Context::certificate));
+        Ok((Address { url, token, ca, certificate }, chosen))
+    }
+}
+
+/// A certificate with its key.
+pub(crate) fn own_certificate(cert: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<OwnCertificate>, Failure> {
+    match (cert, key) {
+        (Some(chain), Some(key)) => Ok(Some(OwnCertificate { chain, key })),
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(Failure::Usage("--cert needs --key: the private key of the certificate".to_owned())),
+        (None, Some(_)) => Err(Failure::Usage("--key needs --cert: the certificate of the private key".to_owned())),
     }
 }
 
@@ -112,8 +134,9 @@ pub(crate) fn url(text: &str) -> Result<String, Failure> {
 
 /// The server of a context.
 pub(crate) fn of_context(context: &Context) -> Result<Service, Failure> {
-    let Context { url, token, tenant, ca } = context.clone();
-    of_address(Address { url, token: Some(token), ca }, tenant)
+    let certificate = context.certificate();
+    let Context { url, token, tenant, ca, .. } = context.clone();
+    of_address(Address { url, token, ca, certificate }, tenant)
 }
 
 /// A server that nobody had to name; whose names are meant, if that is known.

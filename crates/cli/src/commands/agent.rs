@@ -180,7 +180,7 @@ fn with_tokens(file: &AgentFile) -> Result<Options, Error> {
             Some(path) => read_token(path)?,
             None => shared.clone().ok_or_else(|| no_token(of))?,
         };
-        node.address = Address { url: url.clone(), token: Some(token), ca: file.ca.clone() };
+        node.address = Address { url: url.clone(), token: Some(token), ca: file.ca.clone(), certificate: None };
     }
     Ok(options)
 }

@@ -144,7 +144,9 @@ impl AnalyzeArgs {
         drop(progress);
         if refused > 0 {
             let of = count(contracts.len(), "contract");
-            eprintln!("refused of {of}: {refused} (`wayleave plan` says why); what was admitted is analysed");
+            crate::output::tell!(
+                "refused of {of}: {refused} (`wayleave plan` says why); what was admitted is analysed"
+            );
         }
         Ok(Subject::admitted(&session)?)
     }

@@ -71,7 +71,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     }
     out.flush()?;
     if let Some(finding) = &explanation.finding {
-        eprintln!("{finding}");
+        crate::output::tell!("{finding}");
     }
     Ok(if explanation.is_admitted() { Exit::Fine } else { Exit::Refused })
 }

@@ -1,5 +1,6 @@
 //! `wayleave ledger`: the controller's ledger on disk, looked at and accepted while no controller has it open.
 
+use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,7 @@ use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::inputs::NetworkArgs;
 use crate::model_args::ModelArgs;
+use crate::output::out;
 use crate::progress::Progress;
 use crate::recheck;
 use crate::scheme_args::SchemeArgs;
@@ -127,7 +129,7 @@ fn copy_to(ledger: &Path, folder: &Path) -> Result<PathBuf, Failure> {
 
 fn check_at(args: &CheckArgs, ledger: &Path) -> Result<Exit, Failure> {
     let report = wayleave_store::verify(ledger).map_err(internal)?;
-    print(&report);
+    print(&mut out(), &report)?;
     if !report.is_sound() {
         return Ok(Exit::Unsound);
     }
@@ -146,8 +148,10 @@ fn check_at(args: &CheckArgs, ledger: &Path) -> Result<Exit, Failure> {
 
 fn reseal(args: &ResealArgs) -> Result<Exit, Failure> {
     let before = wayleave_store::reseal(&args.ledger).map_err(internal)?;
-    print(&before);
-    println!("accepted as it is");
+    let mut out = out();
+    print(&mut out, &before)?;
+    writeln!(out, "accepted as it is")?;
+    out.flush()?;
     Ok(Exit::Fine)
 }
 
@@ -161,23 +165,26 @@ fn backup(args: &BackupArgs) -> Result<Exit, Failure> {
     })?;
     store.backup(&args.copy).map_err(internal)?;
     store.close().map_err(internal)?;
-    println!("{} copied to {}", count(records.len(), "record"), args.copy.display());
+    let mut out = out();
+    writeln!(out, "{} copied to {}", count(records.len(), "record"), args.copy.display())?;
+    out.flush()?;
     Ok(Exit::Fine)
 }
 
-fn print(report: &Inspection) {
+fn print(out: &mut impl Write, report: &Inspection) -> std::io::Result<()> {
     for fault in &report.faults {
-        println!("fault: {fault}");
+        writeln!(out, "fault: {fault}")?;
     }
     let number = |number: Option<u64>| number.map_or_else(|| "unreadable".to_owned(), |number| number.to_string());
-    println!("commits: {} in the database, {} sealed", number(report.sequence), number(report.sealed));
+    writeln!(out, "commits: {} in the database, {} sealed", number(report.sequence), number(report.sealed))?;
     for (kind, records) in &report.records {
-        println!("{kind}: {}", count(usize::try_from(*records).unwrap_or(usize::MAX), "record"));
+        writeln!(out, "{kind}: {}", count(usize::try_from(*records).unwrap_or(usize::MAX), "record"))?;
     }
-    println!("on disk: {} bytes", report.bytes);
+    writeln!(out, "on disk: {} bytes", report.bytes)?;
     if report.is_sound() {
-        println!("sound: a controller would begin with it");
+        writeln!(out, "sound: a controller would begin with it")?;
     }
+    out.flush()
 }
 
 fn internal(error: wayleave_store::StoreError) -> Failure {

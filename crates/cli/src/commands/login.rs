@@ -7,7 +7,7 @@ use clap::Args;
 use wayleave_protocol::status::About;
 
 use crate::client::contexts::{self, Context, Contexts};
-use crate::client::target::{self, url};
+use crate::client::target::{self, own_certificate, url};
 use crate::client::{secret, show};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -17,6 +17,7 @@ const EXAMPLE: &str = "\
 Examples:
   wayleave login --server http://127.0.0.1:7480 --token-file wayleave.token
   wayleave login --context lab --server https://wayleave.example:7480 --ca ca.pem < token
+  wayleave login --server https://wayleave.example:7480 --cert me.pem --key me.key
   wayleave login --context lab";
 
 /// Save where a server is and a token for it, so that later commands find them
@@ -35,6 +36,12 @@ pub(crate) struct LoginArgs {
     /// The certificates (PEM) to trust, for a server whose own is not signed by a public authority
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
+    /// Your own certificate (PEM), in place of a token
+    #[arg(long, value_name = "FILE")]
+    cert: Option<PathBuf>,
+    /// Its private key (PEM)
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
     /// Whose objects are meant unless a command says otherwise; a token of a tenant has its own
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
@@ -68,18 +75,21 @@ impl LoginArgs {
                 "which server? --server URL says so, as in --server http://127.0.0.1:7480".to_owned(),
             ));
         };
-        let token = match (&self.token_file, same) {
-            (Some(file), _) => secret::read(file)?,
-            // Only the address is known already: the token of one server is never sent to another.
-            (None, Some(before)) if self.server.is_none() => before.token.clone(),
-            (None, _) => secret::ask()?,
+        let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let given = own_certificate(self.cert.as_ref().map(absolute), self.key.as_ref().map(absolute))?;
+        // Only if the address is known already: the token of one server is never sent to another.
+        let known = same.filter(|_| self.server.is_none());
+        let token = match (&self.token_file, &given, known) {
+            (Some(file), ..) => Some(secret::read(file)?),
+            (None, Some(_), _) => None,
+            (None, None, Some(before)) => before.token.clone(),
+            (None, None, None) => Some(secret::ask()?),
         };
-        let ca = match &self.ca {
-            Some(ca) => Some(std::path::absolute(ca).unwrap_or_else(|_| ca.clone())),
-            None => same.and_then(|before| before.ca.clone()),
-        };
+        let certificate = given.or_else(|| known.and_then(Context::certificate).filter(|_| self.token_file.is_none()));
+        let (cert, key) = certificate.map(|own| (own.chain, own.key)).unzip();
+        let ca = self.ca.as_ref().map(absolute).or_else(|| same.and_then(|before| before.ca.clone()));
         let tenant = self.tenant.clone().or_else(|| same.and_then(|before| before.tenant.clone()));
-        Ok(Context { url, token, tenant, ca })
+        Ok(Context { url, token, tenant, ca, cert, key })
     }
 }
 

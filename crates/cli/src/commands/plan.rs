@@ -101,10 +101,10 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
 /// What can be said against requests whatever else is admitted, on the standard error.
 fn print(findings: &Findings) {
     for (index, problem) in findings.problems().iter().enumerate() {
-        eprintln!("{}{problem}", if index == 0 { "" } else { "\n" });
+        crate::output::tell!("{}{problem}", if index == 0 { "" } else { "\n" });
     }
     if findings.more() > 0 {
-        eprintln!("\nand {} more requests that can never be met", findings.more());
+        crate::output::tell!("\nand {} more requests that can never be met", findings.more());
     }
 }
 

@@ -115,13 +115,13 @@ fn check(args: &CheckArgs) -> Result<Exit, Failure> {
                 Err(over) => {
                     out.flush()?;
                     let hint = "lower the minima, or give the contention point more capacity";
-                    eprintln!("{}", read.finding(&format!("refused (RATE): {over}")).with_hint(hint));
+                    crate::output::tell!("{}", read.finding(&format!("refused (RATE): {over}")).with_hint(hint));
                     exit = if exit == Exit::Fine { Exit::Refused } else { exit };
                 }
             },
             Err(failure) => {
                 out.flush()?;
-                eprintln!("{failure}");
+                crate::output::tell!("{failure}");
                 exit = failure.exit();
             }
         }
@@ -152,7 +152,9 @@ fn beside(args: &SessionArgs, contracts: &[String]) -> Result<Session, Failure> 
     let refused = lists.all().map(|(_, any)| any).filter(|any| is_refused(any)).count();
     if refused > 0 {
         let of = count(lists.len(), "contract");
-        eprintln!("refused of {of}: {refused} (`wayleave plan` says why); services share what the others leave");
+        crate::output::tell!(
+            "refused of {of}: {refused} (`wayleave plan` says why); services share what the others leave"
+        );
     }
     Ok(session)
 }

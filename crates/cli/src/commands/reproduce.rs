@@ -100,7 +100,11 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Failure> {
         reproduced.write_page(folder, &command)?;
     }
     args.print(&reproduced)?;
-    eprintln!("{} in {:.1}s", human::count(reproduced.figures.len(), "figure"), started.elapsed().as_secs_f64());
+    crate::output::tell!(
+        "{} in {:.1}s",
+        human::count(reproduced.figures.len(), "figure"),
+        started.elapsed().as_secs_f64()
+    );
     if !reproduced.failed.is_empty() {
         let why: Vec<String> = reproduced.failed.iter().map(|(entry, why)| format!("{}: {why}", entry.id)).collect();
         return Err(wayleave::Error::Internal(format!("not measured:\n  {}", why.join("\n  "))).into());
@@ -120,7 +124,7 @@ impl ReproduceArgs {
 
     fn options(&self) -> Result<ReproduceOptions, Failure> {
         let usual = ReproduceOptions::default();
-        let warn = Arc::new(|warning: &str| eprintln!("warning: {warning}"));
+        let warn = Arc::new(|warning: &str| crate::output::tell!("warning: {warning}"));
         Ok(ReproduceOptions {
             effort: if self.quick { Effort::Quick } else { Effort::Full },
             seeds: self.seeds,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use wayleave_controller::{Southbound, Timing};
 use wayleave_server::disk::File;
-use wayleave_server::{Limits, LogFormat, Options};
+use wayleave_server::{Limits, LogFormat, Options, TlsFiles};
 use wayleave_units::{Bytes, Time};
 
 use crate::exit::{self, Exit};
@@ -92,6 +92,12 @@ struct SecurityArgs {
     /// The private key in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+    /// The authorities (PEM) whose certificates of clients are believed; a client shows one, or sends a token
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    client_ca: Option<PathBuf>,
+    /// The certificates that these have revoked: a list (CRL, PEM) of each authority that signs certificates of clients
+    #[arg(long, value_name = "FILE", requires = "client_ca")]
+    client_crl: Option<PathBuf>,
     /// Listen beyond this machine without TLS: everybody on the way can read the tokens
     #[arg(long)]
     insecure_http: bool,
@@ -122,7 +128,7 @@ struct LimitArgs {
     /// VMs of one tenant
     #[arg(long, value_name = "COUNT", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     vms_limit: u32,
-    /// Contracts of a tenant's list with atomic or dryRun, which are decided without a pause
+    /// Contracts of a tenant's list with atomic or dryRun, which are decided without a pause; an operator's may have four times as many
     #[arg(long, value_name = "COUNT", default_value_t = 200)]
     together_limit: u32,
     /// Connections at once
@@ -164,6 +170,12 @@ struct TimingArgs {
     /// How long the agent of a node may say nothing before it counts as silent, and its contracts as degraded
     #[arg(long, value_name = "TIME", default_value = "5s")]
     silent_after: Time,
+    /// A clock that goes forward by so much more than the time that passes is doubted: contracts neither start nor end by it
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    clock_jump: Time,
+    /// How long a doubted clock has to run on evenly until it is believed; 0s believes every clock
+    #[arg(long, value_name = "TIME", default_value = "3600s")]
+    clock_doubt: Time,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default)]
@@ -193,8 +205,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         SouthboundName::Hosts => Southbound::Hosts,
         SouthboundName::HostsAndSwitches => Southbound::HostsAndSwitches,
     };
-    let TimingArgs { confirm_within, retry_every, heal_after, silent_after } = args.timing;
-    let setup = setup(&args.session, southbound, Timing { confirm_within, retry_every, heal_after, silent_after })?;
+    let setup = setup(&args.session, southbound, args.timing.timing())?;
     args.log.begin()?;
     let operator_file = args.operator_token_file.clone().unwrap_or_else(|| {
         let mut name = args.ledger.clone().into_os_string();
@@ -211,17 +222,24 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         operator_file: operator_file.clone(),
         operator_file_counts: args.operator_token_file.is_some(),
         limits: args.limits.limits(),
-        tls: args.security.tls_cert.clone().zip(args.security.tls_key.clone()),
+        tls: args.security.files(),
     };
     let scheme = if options.tls.is_some() { "https" } else { "http" };
     let ready = |address: SocketAddr| {
-        eprintln!("wayleave serves on {scheme}://{address} (page: {scheme}://{address}/docs)");
+        crate::output::tell!("wayleave serves on {scheme}://{address} (page: {scheme}://{address}/docs)");
         if operator_file.exists() {
-            eprintln!("an operator's token is in {}", operator_file.display());
+            crate::output::tell!("an operator's token is in {}", operator_file.display());
         }
     };
     wayleave_server::run(options, args.listen, args.listen_health, ready).map_err(Failure::Internal)?;
     Ok(Exit::Fine)
+}
+
+impl SecurityArgs {
+    fn files(&self) -> Option<TlsFiles> {
+        let (certificates, key) = self.tls_cert.clone().zip(self.tls_key.clone())?;
+        Some(TlsFiles { certificates, key, client_ca: self.client_ca.clone(), client_crl: self.client_crl.clone() })
+    }
 }
 
 /// Tokens go to nobody who listens on the way, unless somebody wants it so.
@@ -234,8 +252,15 @@ fn check_security(args: &ServeArgs) -> Result<(), Failure> {
              somebody else encrypts"
         )));
     }
-    eprintln!("warning: without TLS everybody on the way to {open} can read the tokens");
+    crate::output::tell!("warning: without TLS everybody on the way to {open} can read the tokens");
     Ok(())
+}
+
+impl TimingArgs {
+    fn timing(&self) -> Timing {
+        let Self { confirm_within, retry_every, heal_after, silent_after, clock_jump, clock_doubt } = self.clone();
+        Timing { confirm_within, retry_every, heal_after, silent_after, clock_jump, clock_doubt }
+    }
 }
 
 impl LimitArgs {

@@ -85,7 +85,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Exit, Failure> {
     }
     out.flush()?;
     if let Some(speed) = sweep.speed() {
-        eprintln!("{speed}");
+        crate::output::tell!("{speed}");
     }
     sweep.check()?;
     if !sweep.is_partial() {
@@ -129,8 +129,8 @@ impl SimArgs {
             "the run is not complete".to_owned()
         };
         match (sweep.folder(), is_sweep) {
-            (Some(_), true) => eprintln!("stopped: {what}; to go on: {} --resume", self.command()),
-            _ => eprintln!("stopped: {what}; these results are partial"),
+            (Some(_), true) => crate::output::tell!("stopped: {what}; to go on: {} --resume", self.command()),
+            _ => crate::output::tell!("stopped: {what}; these results are partial"),
         }
     }
 

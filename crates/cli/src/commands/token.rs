@@ -18,6 +18,7 @@ const EXAMPLE: &str = "\
 Examples:
   wayleave token create --role tenant --of acme --label 'CI of acme' --to-file acme.token
   wayleave token create --role agent --node h1 > h1.token
+  wayleave token create --role reader --certificate DNS:dashboard.example
   wayleave token delete t-8606be049c91";
 
 /// Make a token for somebody, or end one
@@ -46,6 +47,9 @@ pub(crate) struct CreateArgs {
     /// When it is good no longer, like 2027-01-01T00:00:00Z [default: when it is deleted]
     #[arg(long, value_name = "TIME")]
     expires: Option<WallTime>,
+    /// URI: or DNS: and a name that certificates of clients have: such a certificate acts as this token, which has no secret
+    #[arg(long, value_name = "NAME", conflicts_with = "to_file")]
+    certificate: Option<String>,
     /// Write the secret into this file, which only its owner can read, and not to the standard output
     #[arg(long, value_name = "FILE")]
     to_file: Option<PathBuf>,
@@ -99,22 +103,28 @@ fn create(args: &CreateArgs) -> Result<Exit, Failure> {
     let service = args.target.service()?;
     let tenant = args.of.clone().or_else(|| args.target.tenant.tenant.clone());
     let (label, expires) = (args.label.clone(), args.expires.map(|expires| expires.to_string()));
-    let spec = TokenSpec { role: args.role.into(), tenant, node: args.node.clone(), label, expires };
+    let (node, certificate) = (args.node.clone(), args.certificate.clone());
+    let spec = TokenSpec { role: args.role.into(), tenant, node, label, expires, certificate };
     let (_, made) = service.send::<NewToken>(Method::Post, "/v1/tokens", &spec)?;
+    let Some(secret) = made.secret else {
+        let name = made.token.spec.certificate.unwrap_or_default();
+        crate::output::tell!("token {}: certificates with the name {name} act as it", made.token.id);
+        return Ok(Exit::Fine);
+    };
     if let Some(file) = &args.to_file {
-        write_private(file, &format!("{}\n", made.secret)).map_err(|error| {
+        write_private(file, &format!("{secret}\n")).map_err(|error| {
             Failure::Internal(format!(
                 "{} could not be written: {error}; nobody has seen the secret of token {}: delete it",
                 file.display(),
                 made.token.id
             ))
         })?;
-        eprintln!("token {}: its secret is in {}", made.token.id, file.display());
+        crate::output::tell!("token {}: its secret is in {}", made.token.id, file.display());
         return Ok(Exit::Fine);
     }
-    eprintln!("token {}: its secret is shown this once", made.token.id);
+    crate::output::tell!("token {}: its secret is shown this once", made.token.id);
     let mut out = out();
-    writeln!(out, "{}", made.secret)?;
+    writeln!(out, "{secret}")?;
     out.flush()?;
     Ok(Exit::Fine)
 }

@@ -153,7 +153,7 @@ fn validate(args: &ValidateArgs) -> Result<Exit, Failure> {
             Ok(network) => writeln!(out, "ok: {file} is {}", network.summary())?,
             Err(failure) => {
                 out.flush()?;
-                eprintln!("{failure}");
+                crate::output::tell!("{failure}");
                 exit = failure.exit();
             }
         }
@@ -175,7 +175,7 @@ fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
         None => (write_topology(&network.graph, &network.name), Vec::new()),
         Some(format) => write_graph(&network.graph, &network.name, format),
     };
-    left_out.iter().for_each(|remark| eprintln!("{remark}"));
+    left_out.iter().for_each(|remark| crate::output::tell!("{remark}"));
     match &args.out {
         None => {
             let mut out = out();
@@ -185,7 +185,7 @@ fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
         Some(path) => {
             let written = std::fs::write(path, text);
             written.map_err(|error| Failure::Internal(format!("{} cannot be written: {error}", path.display())))?;
-            eprintln!("{}: written to {}", network.summary(), path.display());
+            crate::output::tell!("{}: written to {}", network.summary(), path.display());
         }
     }
     Ok(Exit::Fine)

@@ -248,7 +248,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
         match waiting(args.progress, "minima and objectives", verify) {
             Ok(kinds) => verified.kinds = Some(kinds),
             // More was promised than links carry: nobody can send that.
-            Err(error) if !verified.is_sound() => eprintln!("minima and objectives were not sent: {error}"),
+            Err(error) if !verified.is_sound() => crate::output::tell!("minima and objectives were not sent: {error}"),
             Err(error) => return Err(error.into()),
         }
     }
@@ -287,7 +287,7 @@ impl VerifyArgs {
         let outcome = decide(&mut session, Asked::Contracts(&contracts), &mut all, progress, cancel)?;
         if outcome.summary.refused > 0 {
             let total = count(contracts.all().count(), "contract");
-            eprintln!("{} of {total} refused: nothing was promised to them", outcome.summary.refused);
+            crate::output::tell!("{} of {total} refused: nothing was promised to them", outcome.summary.refused);
         }
         let others = all.kinds.tenants(&session)?.map_or(Others::None, |tenants| Others::Admitted(Box::new(tenants)));
         Ok(Read { topology: network.name, promises: all.history.promises(&session), others })
@@ -313,26 +313,26 @@ fn judge(verified: &Verified, is_stopped: bool) -> Exit {
     let Verified { claim, report, .. } = verified;
     let discrepancies = verified.discrepancies();
     for discrepancy in discrepancies.iter().take(SHOWN) {
-        eprintln!("derived again: {discrepancy}");
+        crate::output::tell!("derived again: {discrepancy}");
     }
     left_out(discrepancies.len(), "more that is not as it was said", "more that are not as they were said");
     for violation in report.violations.iter().take(SHOWN) {
         let name = &claim.promises[violation.promise].name;
-        eprintln!("broken promise to {name}: {}", violation.breach);
-        eprintln!("  replay: {}", verified.replay(&violation.attack));
+        crate::output::tell!("broken promise to {name}: {}", violation.breach);
+        crate::output::tell!("  replay: {}", verified.replay(&violation.attack));
     }
     left_out(report.violations.len(), "more broken promise", "more broken promises");
     if let Some(kinds) = &verified.kinds {
         let breaches = kinds.breaches();
-        breaches.iter().take(SHOWN).for_each(|breach| eprintln!("broken promise to {breach}"));
+        breaches.iter().take(SHOWN).for_each(|breach| crate::output::tell!("broken promise to {breach}"));
         left_out(breaches.len(), "more broken promise", "more broken promises");
         match kinds.noticed() {
             Some(KindsNoticed::NoEffect) => {
-                eprintln!("--break changes nothing here: nobody has what it is about");
+                crate::output::tell!("--break changes nothing here: nobody has what it is about");
                 return Exit::Unnoticed;
             }
             Some(KindsNoticed::ByNobody) => {
-                eprintln!(
+                crate::output::tell!(
                     "--break was not noticed: a set that uses more of what is promised, or --effort long, may show it"
                 );
                 return Exit::Unnoticed;
@@ -354,8 +354,8 @@ fn judge(verified: &Verified, is_stopped: bool) -> Exit {
 fn left_out(all: usize, one: &str, many: &str) {
     match all.saturating_sub(SHOWN) {
         0 => {}
-        1 => eprintln!("and 1 {one}"),
-        more => eprintln!("and {more} {many}"),
+        1 => crate::output::tell!("and 1 {one}"),
+        more => crate::output::tell!("and {more} {many}"),
     }
 }
 
@@ -363,8 +363,8 @@ fn left_out(all: usize, one: &str, many: &str) {
 fn unnoticed(verified: &Verified) -> Exit {
     let fault = verified.fault.map_or("", Fault::name);
     match verified.no_effect {
-        Some(why) => eprintln!("--break {fault} changes nothing here: {why}"),
-        None => eprintln!(
+        Some(why) => crate::output::tell!("--break {fault} changes nothing here: {why}"),
+        None => crate::output::tell!(
             "--break {fault} was not noticed: with this set and this effort no packet was late or lost by it; a set that \
              uses more of its budgets, or --effort long, may show it"
         ),

@@ -105,7 +105,7 @@ impl WhatIfArgs {
             let (_, report) = report.map_err(|trouble| document.locate(trouble))?;
             if report.refused > 0 {
                 let all = count(report.items.len(), "contract");
-                eprintln!(
+                crate::output::tell!(
                     "note: {} of {all} in {file} refused from the start: `wayleave plan` says why",
                     report.refused
                 );
@@ -125,7 +125,7 @@ impl WhatIfArgs {
         let before = plan.restore(&mut session, &contracts, None, &mut Progress::new(false))?;
         if before.refused > 0 {
             let (name, all) = (source.name(), count(contracts.len(), "contract"));
-            eprintln!("note: {} of {all} in {name} refused from the start", before.refused);
+            crate::output::tell!("note: {} of {all} in {name} refused from the start", before.refused);
         }
         waiting(false, "making a controller of the plan", || {
             let records = records(&session, orders(files, &session)?);

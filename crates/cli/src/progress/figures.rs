@@ -48,7 +48,7 @@ impl wayleave::Progress for Progress {
     fn step(&mut self, step: Step<'_>) {
         match step {
             Step::Figure { index, done, total } => self.tick(index, done as f64 / total.max(1) as f64),
-            Step::LeftOut { figure, why } => eprintln!("{figure} is left out: {why}"),
+            Step::LeftOut { figure, why } => crate::output::tell!("{figure} is left out: {why}"),
             _ => {}
         }
     }

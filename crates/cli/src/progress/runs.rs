@@ -37,11 +37,11 @@ impl wayleave::Progress for Progress {
             Step::Runs { simulated_ns, total_ns, finished, runs } => {
                 self.tick((simulated_ns, total_ns), (finished, runs));
             }
-            Step::Resumed { there, runs } => eprintln!("{there} of {runs} runs are there already"),
+            Step::Resumed { there, runs } => crate::output::tell!("{there} of {runs} runs are there already"),
             Step::Unreadable { file, again } => {
-                eprintln!("{}: this is no result of a run, so {again} is run again", file.display());
+                crate::output::tell!("{}: this is no result of a run, so {again} is run again", file.display());
             }
-            Step::FewerThreads(text) => eprintln!("{text}"),
+            Step::FewerThreads(text) => crate::output::tell!("{text}"),
             _ => {}
         }
     }

@@ -41,7 +41,7 @@ impl Show {
                 now + PATIENCE / 10
             }
             Self::Lines => {
-                eprintln!("{text}");
+                crate::output::tell!("{text}");
                 now + PATIENCE
             }
         }

@@ -34,7 +34,7 @@ impl Said {
             while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
                 let text = words(&what, began.elapsed().as_secs());
                 if matches!(show, Show::Lines) {
-                    eprintln!("{text}");
+                    crate::output::tell!("{text}");
                     continue;
                 }
                 line.get_or_insert_with(spinner).set_message(text);

@@ -19,7 +19,7 @@ use wayleave_roles::Decision;
 
 use crate::book::Reserved;
 use crate::decision::{Decided, DecisionRecord, Decisions};
-use crate::enforcement::{Enforcement, Freed};
+use crate::enforcement::{self, Enforcement, Freed};
 use crate::event::EventKind;
 use crate::journal::Journal;
 use crate::quota::Usage;
@@ -38,11 +38,36 @@ pub(crate) struct Admission {
     shared: SharedContracts,
 }
 
+/// What [`Admission::copy`] has copied.
+pub(crate) struct Copied {
+    tenants: Tenants,
+    shared: SharedContracts,
+    enforcement: enforcement::Copied,
+}
+
 impl Admission {
     /// Without tenants and decisions.
     pub(crate) fn new(model: Model, enforcement: Enforcement) -> Self {
         let (tenants, decisions) = (Tenants::default(), Decisions::default());
         Self { model, tenants, decisions, enforcement, shared: SharedContracts::default() }
+    }
+
+    /// A copy of all that questions are about: not of what was decided before.
+    pub(crate) fn copy(&self) -> Copied {
+        Copied { tenants: self.tenants.clone(), shared: self.shared.clone(), enforcement: self.enforcement.copy() }
+    }
+
+    /// Goes on from a copy.
+    pub(crate) fn take_over(&mut self, copied: Copied) {
+        let Copied { tenants, shared, enforcement } = copied;
+        (self.tenants, self.shared) = (tenants, shared);
+        self.enforcement.take_over(enforcement);
+        for serial in self.shared.serials(|_| true) {
+            let Some(order) = self.shared.get(serial).map(|grant| &grant.order) else { continue };
+            for time in [order.starts, order.ends].into_iter().flatten() {
+                self.enforcement.schedule_again(serial, time);
+            }
+        }
     }
 
     pub(crate) fn model(&self) -> &Model {
@@ -88,7 +113,7 @@ impl Admission {
     /// The time has come at which a contract starts or ends.
     pub(crate) fn start_or_end(&mut self, serial: u64) {
         let Some(grant) = self.enforcement.contracts().get(serial) else { return self.start_or_end_shared(serial) };
-        if grant.order.ends.is_some_and(|ends| ends <= self.enforcement.now().wall) {
+        if grant.order.ends.is_some_and(|ends| ends <= self.enforcement.calendar()) {
             self.end(serial);
         } else {
             self.enforcement.advance(serial);

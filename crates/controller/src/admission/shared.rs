@@ -185,7 +185,7 @@ impl Admission {
 
     /// The time has come at which a contract starts or ends.
     pub(super) fn start_or_end_shared(&mut self, serial: u64) {
-        let (Some(grant), wall) = (self.shared.get(serial), self.enforcement.now().wall) else { return };
+        let (Some(grant), wall) = (self.shared.get(serial), self.enforcement.calendar()) else { return };
         if grant.order.ends.is_some_and(|ends| ends <= wall) {
             self.end_shared(serial);
             return;
@@ -217,7 +217,7 @@ impl Admission {
 
     /// Tells watchers of the state of a contract, if it is another one.
     pub(super) fn announce_shared(&mut self, serial: u64) {
-        let wall = self.enforcement.now().wall;
+        let wall = self.enforcement.calendar();
         let Some(grant) = self.shared.get_mut(serial) else { return };
         let state = grant.state_now(wall);
         if state == grant.state {

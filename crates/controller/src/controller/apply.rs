@@ -60,7 +60,7 @@ impl Checks<'_> {
         if let Err(error) = valid {
             return invalid(error.field(), error.to_string());
         }
-        let (wall, ends) = (self.admission.enforcement().now().wall, order.ends());
+        let (wall, ends) = (self.admission.enforcement().calendar(), order.ends());
         if let Some(ends) = ends.filter(|&ends| ends <= wall) {
             return invalid("ends", format!("the contract would have ended at {ends}, and it is {wall} already"));
         }

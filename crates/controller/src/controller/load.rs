@@ -284,7 +284,7 @@ impl Controller {
             let Some(grant) = self.admission.shared().get(serial) else { continue };
             let (id, used) = (grant.id.clone(), Usage::of_shared(&grant.order.contract));
             let dangling = |other| LoadError::Dangling { record: format!("contract {id}"), other };
-            let (releases, wall) = (self.enforcement().releases(), self.enforcement().now().wall);
+            let (releases, wall) = (self.enforcement().releases(), self.enforcement().calendar());
             if let Some(number) = grant.waits_for.iter().find(|&&number| releases.get(number).is_none()) {
                 return Err(dangling(format!("route {number}, which it waits for,")));
             }

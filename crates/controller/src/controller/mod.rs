@@ -8,6 +8,7 @@
 //! | `Journal` | what has changed since the last output, and the numbers that never go back |
 
 mod apply;
+pub(crate) mod copy;
 mod delete;
 mod elements;
 mod load;
@@ -72,8 +73,8 @@ impl Controller {
                 tenants.put(journal, name, quota, check)
             }
             Command::DeleteTenant { name, check } => self.delete_tenant(&name, check),
-            Command::PutToken { id, hash, role, label, expires } => {
-                self.put_token(Token { id, hash, role, label, expires, is_revoked: false, revision: 0 })
+            Command::PutToken { id, hash, role, label, expires, certificate } => {
+                self.put_token(Token { id, hash, role, label, expires, certificate, is_revoked: false, revision: 0 })
             }
             Command::DeleteToken { id } => {
                 let journal = self.admission.enforcement_mut().journal_mut();
@@ -115,6 +116,17 @@ impl Controller {
     /// When [`Controller::tick`] has something to do, by each of the clocks.
     pub fn due(&self) -> (Option<Time>, Option<WallTime>) {
         self.enforcement().next_due()
+    }
+
+    /// It ends soon: the next start is to know how late it was.
+    pub fn keep_time(&mut self, now: Now) {
+        self.journal_mut().set_now(now);
+        self.journal_mut().keep_time();
+    }
+
+    /// By how much the clock is ahead of the calendar that contracts start and end by, while it is doubted.
+    pub fn clock_ahead(&self) -> Option<Time> {
+        self.journal().calendar().ahead()
     }
 
     /// What is to be put on disk and told since the last time.

@@ -1,30 +1,56 @@
 //! What would be if something failed, came back, were asked for, ended or emptied.
 //!
-//! The question is put to a controller that was made for it (`Controller::load` with [`Southbound::Assumed`]) and is thrown away
-//! afterwards: it does what is asked, and what is different then is the answer. Between two steps time passes until no release is
-//! pending, since the answer is about the state after all of it.
+//! The question is put to a controller that was made for it ([`Controller::copy`], or `Controller::load`, with [`Southbound::Assumed`]) and
+//! is thrown away afterwards: it does what is asked, and what is different then is the answer. Between two steps time passes until all packets have
+//! left what is given up, since the answer is about the state after all of it.
 //!
 //! [`Southbound::Assumed`]: crate::Southbound::Assumed
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
 
 use wayleave_contracts::AnyOrder;
 use wayleave_ledger::Share;
 use wayleave_protocol::Id;
 use wayleave_protocol::contract::State;
-use wayleave_topology::{NodeId, Route};
+use wayleave_topology::{Hop, LinkId, NodeId};
 
 use super::Controller;
 use crate::clock::Now;
 use crate::command::{Applied, Check, Command, Effect, ElementName, Fault, Mode, Reply, VmWish, id_of};
+use crate::grant::Grant;
+use crate::journal::Dirty;
 use crate::question::{Prospect, Question};
+use crate::releases::{PendingRelease, Phase};
+use crate::shared::SharedGrant;
 
-/// What is compared of a contract.
-#[derive(PartialEq, Eq)]
-struct Snapshot {
-    is_degraded: bool,
-    routes: Vec<Route>,
+/// What is compared of a contract: whether it is degraded, and the hops of its routes, with [`END`] behind each route.
+type Place<'a> = (bool, &'a [Hop]);
+
+/// Stands behind the hops of a route; no network has such a link.
+const END: Hop = Hop { link: LinkId(u32::MAX), queue: u8::MAX };
+
+/// How all contracts were placed.
+#[derive(Default)]
+struct Places {
+    hops: Vec<Hop>,
+    /// Contracts about latency, by name, with where their hops begin and end.
+    flows: Vec<(Arc<Grant>, Range<usize>)>,
+    /// Those of other kinds.
+    shares: BTreeMap<Id, (bool, Range<usize>)>,
+}
+
+impl Places {
+    fn get(&self, id: &Id) -> Option<Place<'_>> {
+        if let Ok(at) = self.flows.binary_search_by(|(grant, _)| grant.id.cmp(id)) {
+            let (grant, range) = &self.flows[at];
+            return Some((grant.state == State::Degraded, &self.hops[range.clone()]));
+        }
+        let (is_degraded, range) = self.shares.get(id)?;
+        Some((*is_degraded, &self.hops[range.clone()]))
+    }
 }
 
 impl Controller {
@@ -33,7 +59,7 @@ impl Controller {
     /// # Errors
     /// If something is asked about that is not there.
     pub fn ask(&mut self, now: Now, question: Question) -> Result<Prospect, Fault> {
-        let before = self.snapshots();
+        let before = self.places();
         let mut prospect = Prospect::default();
         for element in question.fail {
             self.step(now, Command::SetElement { element, down: Some("what if".to_owned()) })?;
@@ -42,7 +68,7 @@ impl Controller {
             self.step(now, Command::SetElement { element, down: None })?;
         }
         for id in question.delete {
-            if !before.contains_key(&id) {
+            if before.get(&id).is_none() {
                 return Err(Fault::NotFound { what: "contract", name: id.to_string() });
             }
             self.step(now, Command::Delete { ids: vec![(id.clone(), Check::None)] })?;
@@ -54,29 +80,52 @@ impl Controller {
         Ok(prospect)
     }
 
-    /// One step, and time until no release is pending.
+    /// One step, and time until all packets have left that are on their way out. A release whose sender waits for its start is not waited
+    /// for: the calendar stands still here.
     fn step(&mut self, now: Now, command: Command) -> Result<Reply, Fault> {
         let reply = self.handle(Now { steady: self.enforcement().now().steady, ..now }, command)?;
-        while self.enforcement().releases().iter().next().is_some() {
-            let Some(due) = self.due().0 else { break };
-            self.tick(Now { steady: due, ..now });
-        }
+        self.drain_releases(now);
+        // What has left may have made room for what failed.
+        self.admission.retry();
+        self.drain_releases(now);
         Ok(reply)
     }
 
-    fn snapshots(&self) -> BTreeMap<Id, Snapshot> {
-        let there = self.grants().filter(|grant| !grant.is_ended());
-        let place = |grant| self.routes(grant).into_iter().map(|(_, route)| route).collect();
-        let flows = there.map(|grant| {
-            let is_degraded = grant.state == State::Degraded;
-            (grant.id.clone(), Snapshot { is_degraded, routes: place(grant) })
-        });
-        let route = |share: &Share| if let Share::Pair { route, .. } = share { Some(route.clone()) } else { None };
-        let shares = self.shared_grants().map(|grant| {
-            let routes = self.share_of(grant).and_then(route).into_iter().collect();
-            (grant.id.clone(), Snapshot { is_degraded: grant.state == State::Degraded, routes })
-        });
-        flows.chain(shares).collect()
+    fn drain_releases(&mut self, now: Now) {
+        let drains = |release: &PendingRelease| matches!(release.phase, Phase::Draining(_));
+        while self.enforcement().releases().iter().any(|(_, release)| drains(release)) {
+            let Some(due) = self.due().0 else { break };
+            self.tick(Now { steady: due, ..now });
+        }
+    }
+
+    fn places(&self) -> Places {
+        let mut places = Places::default();
+        for grant in self.contracts().iter_shared().filter(|grant| !grant.is_ended()) {
+            let begin = places.hops.len();
+            self.hops_of(grant, &mut places.hops);
+            places.flows.push((grant.clone(), begin..places.hops.len()));
+        }
+        for grant in self.shared_grants() {
+            let begin = places.hops.len();
+            self.hops_of_share(grant, &mut places.hops);
+            let place = (grant.state == State::Degraded, begin..places.hops.len());
+            places.shares.insert(grant.id.clone(), place);
+        }
+        places
+    }
+
+    fn hops_of(&self, grant: &Grant, hops: &mut Vec<Hop>) {
+        for (_, route) in self.enforcement().routes_of(grant) {
+            hops.extend(&route.hops);
+            hops.push(END);
+        }
+    }
+
+    fn hops_of_share(&self, grant: &SharedGrant, hops: &mut Vec<Hop>) {
+        if let Some(Share::Pair { route, .. }) = self.share_of(grant) {
+            hops.extend(&route.hops);
+        }
     }
 
     fn apply_for(
@@ -146,10 +195,29 @@ impl Controller {
         node.ok_or_else(|| Fault::NotFound { what: "host", name: name.to_owned() })
     }
 
-    fn compare(&self, before: &BTreeMap<Id, Snapshot>, prospect: &mut Prospect) {
-        for (id, after) in self.snapshots() {
-            let Some(old) = before.get(&id).filter(|old| **old != after) else { continue };
-            match (old.is_degraded, after.is_degraded) {
+    /// Compares what was written down as changed: nothing else can be different.
+    fn compare(&self, before: &Places, prospect: &mut Prospect) {
+        let changed = self.journal().dirty().iter().filter_map(|dirty| match dirty {
+            Dirty::Contract(serial) => self.contracts().get(*serial).map(|grant| grant.id.clone()),
+            Dirty::Shared(serial) => self.admission.shared().get(*serial).map(|grant| grant.id.clone()),
+            _ => None,
+        });
+        for id in changed.collect::<BTreeSet<Id>>() {
+            let mut hops = Vec::new();
+            let is_degraded = match (self.grant(&id).filter(|grant| !grant.is_ended()), self.shared(&id)) {
+                (_, Some(grant)) => {
+                    self.hops_of_share(grant, &mut hops);
+                    grant.state == State::Degraded
+                }
+                (Some(grant), None) => {
+                    self.hops_of(grant, &mut hops);
+                    grant.state == State::Degraded
+                }
+                (None, None) => continue,
+            };
+            let after: Place<'_> = (is_degraded, &hops);
+            let Some(old) = before.get(&id).filter(|old| *old != after) else { continue };
+            match (old.0, is_degraded) {
                 (false, true) => prospect.degraded.push(id),
                 (true, false) => prospect.restored.push(id),
                 (false, false) if !prospect.admitted.contains(&id) => prospect.rerouted.push(id),

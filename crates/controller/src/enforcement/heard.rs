@@ -78,6 +78,9 @@ impl Enforcement {
 
     /// After a start: those that were there are expected to be there still.
     pub(super) fn expect_agents(&mut self) {
+        if !self.confirms() {
+            return;
+        }
         let due = self.now().steady + self.timing.silent_after;
         let ids: Vec<NodeId> = self.nodes.ids().collect();
         for node in ids {

@@ -17,6 +17,7 @@ mod sender;
 mod session;
 mod waits;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wayleave_contracts::Order;
@@ -24,7 +25,7 @@ use wayleave_ledger::Ledger;
 use wayleave_topology::{FlowId, Network, Route};
 use wayleave_units::{Time, WallTime};
 
-use crate::book::Book;
+use crate::book::{Book, Held};
 use crate::clock::Now;
 use crate::contracts::Contracts;
 use crate::grant::Grant;
@@ -49,6 +50,14 @@ pub(crate) struct Enforcement {
     journal: Journal,
 }
 
+/// What [`Enforcement::copy`] has copied.
+pub(crate) struct Copied {
+    held: Held,
+    contracts: BTreeMap<u64, Arc<Grant>>,
+    releases: BTreeMap<u64, PendingRelease>,
+    journal: Journal,
+}
+
 impl Enforcement {
     /// Without contracts.
     pub(crate) fn new(setup: &Setup, book: Book, wall: WallTime) -> Self {
@@ -61,7 +70,7 @@ impl Enforcement {
             releases: PendingReleases::default(),
             nodes: Nodes::default(),
             timers: Timers::default(),
-            journal: Journal::new(wall),
+            journal: Journal::new(setup.timing, wall),
         }
     }
 
@@ -116,12 +125,20 @@ impl Enforcement {
 
     /// The contract that starts or ends next, by the calendar.
     pub(crate) fn pop_start_or_end(&mut self) -> Option<u64> {
-        self.timers.pop_wall(self.now().wall)
+        self.timers.pop_wall(self.calendar())
+    }
+
+    /// The calendar as far as it is believed.
+    pub(crate) fn calendar(&self) -> WallTime {
+        self.journal.calendar().wall()
     }
 
     /// When the next timer is due, by each of the clocks.
     pub(crate) fn next_due(&self) -> (Option<Time>, Option<WallTime>) {
-        self.timers.next()
+        let (steady, wall) = self.timers.next();
+        let calendar = self.journal.calendar();
+        let steady = steady.into_iter().chain(calendar.doubted_until().filter(|_| wall.is_some())).min();
+        (steady, wall.map(|wall| calendar.shown_at(wall)))
     }
 
     /// Sets the timers for the start and the end of a contract.
@@ -131,7 +148,7 @@ impl Enforcement {
 
     /// The same for a contract of any kind.
     pub(crate) fn schedule_times(&mut self, serial: u64, starts: Option<WallTime>, ends: Option<WallTime>) {
-        let wall = self.now().wall;
+        let wall = self.calendar();
         for time in [starts.filter(|&starts| starts > wall), ends].into_iter().flatten() {
             self.timers.at_wall(time, serial);
         }
@@ -151,11 +168,15 @@ impl Enforcement {
 
     /// The routes that a contract has reserved, each with its flow; the longest first.
     pub(crate) fn routes(&self, grant: &Grant) -> Vec<(FlowId, Route)> {
+        self.routes_of(grant).map(|(flow, route)| (flow, route.clone())).collect()
+    }
+
+    /// The same without a copy.
+    pub(crate) fn routes_of(&self, grant: &Grant) -> impl Iterator<Item = (FlowId, &Route)> {
         let held = || self.releases.of(grant.serial).filter_map(|(_, release)| release.held).last();
-        let Some(flow) = grant.flow.or_else(held) else { return Vec::new() };
         let placement = self.book.placement();
-        let route = |flow| Some((flow, placement.ledger().flow(flow)?.route.clone()));
-        placement.routes_of(flow).into_iter().filter_map(route).collect()
+        let flows = grant.flow.or_else(held).map(|flow| placement.routes_of(flow)).unwrap_or_default();
+        flows.into_iter().filter_map(|flow| Some((flow, &placement.ledger().flow(flow)?.route)))
     }
 
     /// Takes over a pending release from a record. What was under way gets its whole time again, since the steady clock starts at zero after a restart.
@@ -175,7 +196,7 @@ impl Enforcement {
     /// error.
     pub(crate) fn connect(&mut self, serial: u64) -> Result<(), u64> {
         let (confirms, now) = (self.confirms(), self.now().steady);
-        let Some(grant) = self.contracts.get_mut(serial) else { return Ok(()) };
+        let Some(grant) = self.contracts.get(serial) else { return Ok(()) };
         for &number in &grant.sender.waits_for {
             if self.releases.get(number).is_none() {
                 return Err(number);
@@ -198,8 +219,42 @@ impl Enforcement {
         if let Some(flow) = grant.flow.filter(|_| grant.is_failed()) {
             self.book.pin(flow, true);
         }
-        grant.state = grant.state_now(confirms);
+        let state = grant.state_now(confirms);
+        // Most are what they should be already, and need not be copied for that.
+        if state != grant.state
+            && let Some(grant) = self.contracts.get_mut(serial)
+        {
+            grant.state = state;
+        }
         Ok(())
+    }
+
+    /// A copy of all that questions are about.
+    pub(crate) fn copy(&self) -> Copied {
+        Copied {
+            held: self.book.held(),
+            contracts: self.contracts.share(),
+            releases: self.releases.all(),
+            journal: self.journal.copy(),
+        }
+    }
+
+    /// Goes on from a copy, in which nothing is left open: all that was admitted is consistent.
+    pub(crate) fn take_over(&mut self, copied: Copied) {
+        let Copied { held, contracts, releases, journal } = copied;
+        self.book.take_over(held);
+        self.contracts = Contracts::of_shared(contracts);
+        self.journal = journal.with_timing(self.timing, self.now().wall);
+        for (number, release) in releases {
+            if let Phase::Draining(empty) = release.phase {
+                self.timers.at(empty, Due::Empty(number));
+            }
+            self.releases.insert(number, release);
+        }
+        for serial in self.contracts.serials(|_| true) {
+            let connected = self.connect(serial);
+            debug_assert!(connected.is_ok(), "contract {serial} waits for a release that is not there");
+        }
     }
 
     /// Goes on after everything was loaded: what was left undone, and what has become due meanwhile.

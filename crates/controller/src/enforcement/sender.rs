@@ -122,7 +122,7 @@ impl Enforcement {
         let grant = self.contracts.get(serial)?;
         let sender = &grant.sender;
         let run = sender.run.filter(|&run| sender.told.is_none_or(|told| told.version < run))?;
-        let to_come = grant.order.starts.filter(|&starts| starts > self.now().wall);
+        let to_come = grant.order.starts.filter(|&starts| starts > self.calendar());
         let may = sender.waits_for.is_empty() && to_come.is_none() && self.switches_are_set_up(serial);
         // The calendar may have been past the start before, and jumped back.
         if let Some(starts) = to_come {
@@ -147,9 +147,12 @@ impl Enforcement {
 
     /// The sender of a contract has carried out a version.
     pub(crate) fn has_done(&mut self, serial: u64, version: u64) {
-        let Some(grant) = self.contracts.get_mut(serial) else { return };
+        let Some(grant) = self.contracts.get(serial) else { return };
         let Some(told) = grant.sender.told else { return };
-        if told.version == version && grant.sender.confirmed != Some(told) {
+        if told.version == version
+            && grant.sender.confirmed != Some(told)
+            && let Some(grant) = self.contracts.get_mut(serial)
+        {
             grant.sender.confirmed = Some(told);
             grant.sender.asked = None;
             if grant.trouble == Some(Trouble::Unconfirmed) {

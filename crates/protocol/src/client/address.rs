@@ -1,12 +1,12 @@
 //! Where a server is, and a connection to it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ureq::Agent;
 use ureq::config::ConfigBuilder;
 use ureq::http;
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig};
 use ureq::typestate::AgentScope;
 
 use super::error::Error;
@@ -23,6 +23,17 @@ pub struct Address {
     pub token: Option<String>,
     /// Certificates to trust in place of those of the web, as PEM.
     pub ca: Option<PathBuf>,
+    /// What is shown to a server that asks for a certificate.
+    pub certificate: Option<OwnCertificate>,
+}
+
+/// The client's own certificate, which can act in place of a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnCertificate {
+    /// The certificate, and those between it and the authority, as PEM.
+    pub chain: PathBuf,
+    /// Its private key, as PEM.
+    pub key: PathBuf,
 }
 
 impl std::fmt::Debug for Address {
@@ -59,20 +70,34 @@ impl Address {
     }
 
     fn tls(&self) -> Result<TlsConfig, Error> {
-        let Some(path) = &self.ca else { return Ok(TlsConfig::default()) };
-        let pem = std::fs::read(path)
-            .map_err(|error| Error::Usage(format!("the certificates in {} cannot be read: {error}", path.display())))?;
-        let certificates: Vec<Certificate<'static>> = ureq::tls::parse_pem(&pem)
-            .filter_map(|item| match item {
-                Ok(ureq::tls::PemItem::Certificate(certificate)) => Some(certificate),
-                _ => None,
-            })
-            .collect();
-        if certificates.is_empty() {
-            return Err(Error::Usage(format!("there is no certificate in {}: PEM is expected", path.display())));
+        let mut config = TlsConfig::builder();
+        if let Some(path) = &self.ca {
+            config = config.root_certs(RootCerts::new_with_certs(&certificates_in(path)?));
         }
-        Ok(TlsConfig::builder().root_certs(RootCerts::new_with_certs(&certificates)).build())
+        if let Some(OwnCertificate { chain, key }) = &self.certificate {
+            let own = ClientCert::new_with_certs(&certificates_in(chain)?, key_in(key)?);
+            config = config.client_cert(Some(own));
+        }
+        Ok(config.build())
     }
+}
+
+fn certificates_in(path: &Path) -> Result<Vec<Certificate<'static>>, Error> {
+    let pem = std::fs::read(path)
+        .map_err(|error| Error::Usage(format!("the certificates in {} cannot be read: {error}", path.display())))?;
+    let certificate = |item| if let Ok(PemItem::Certificate(certificate)) = item { Some(certificate) } else { None };
+    let certificates: Vec<Certificate<'static>> = ureq::tls::parse_pem(&pem).filter_map(certificate).collect();
+    if certificates.is_empty() {
+        return Err(Error::Usage(format!("there is no certificate in {}: PEM is expected", path.display())));
+    }
+    Ok(certificates)
+}
+
+fn key_in(path: &Path) -> Result<PrivateKey<'static>, Error> {
+    let pem = std::fs::read(path)
+        .map_err(|error| Error::Usage(format!("the private key in {} cannot be read: {error}", path.display())))?;
+    let key = PrivateKey::from_pem(&pem);
+    key.map_err(|_| Error::Usage(format!("there is no private key in {}: PEM is expected", path.display())))
 }
 
 /// An address without what would be doubled when paths are put behind it.
@@ -106,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_token_is_not_printed() {
-        let address = Address { url: "http://h".into(), token: Some("wl_secret".into()), ca: None };
+        let address = Address { url: "http://h".into(), token: Some("wl_secret".into()), ..Address::default() };
         assert!(!format!("{address:?}").contains("wl_secret"));
     }
 }

@@ -9,6 +9,7 @@ use wayleave_formats::{Addressed, Source, read_orders_of_all_kinds};
 use wayleave_protocol::decision::{Applied, ApplyReport};
 use wayleave_protocol::problem::{Code, Problem};
 
+use crate::account::Account;
 use crate::answer::{Answer, Outcome, input_errors, invalid, problem};
 use crate::handlers::contracts::{OnDisk, item, owned, reaches};
 use crate::http::call::Call;
@@ -36,12 +37,15 @@ pub(crate) async fn apply(shared: Arc<Shared>, call: Call) -> Outcome {
         return shared.submit_steps(&call, repeat, Box::new(|executor| list.step(executor))).await;
     }
     // Decided together, which nothing can come between.
-    let (count, most) = (orders.len(), shared.limits.together);
+    let account = Account::of(call.role());
+    let weight = usize::try_from(account.weight()).unwrap_or(1);
+    let (count, most) = (orders.len(), shared.limits.together.saturating_mul(weight));
     let is_long = count > most;
-    if is_long && *call.role() != Role::Operator {
+    // A long dry run of an operator keeps nobody waiting: it is made in a copy.
+    if is_long && (effect == Effect::Commit || account != Account::Operators) {
         let detail = format!(
             "{count} contracts cannot be decided together, which nothing else can come between (atomic, dryRun): at most \
-             {most} are accepted of a tenant"
+             {most} are accepted of {account}"
         );
         return Err(problem(Code::TooLarge, detail));
     }

@@ -14,6 +14,7 @@ use wayleave_protocol::problem::{Code, Problem};
 use crate::answer::{invalid, problem};
 use crate::http::call::Call;
 use crate::http::page::Page;
+use crate::http::peer::Peer;
 use crate::http::route::{Handled, Reply};
 use crate::http::seats::Wait;
 use crate::metrics::Limit;
@@ -57,12 +58,12 @@ fn stream(shared: Arc<Shared>, call: &Call) -> Result<Reply, Box<Problem>> {
         Some(value) => Some(number(value.to_str().unwrap_or_default(), "Last-Event-ID")?),
     };
     let only = call.only_tenant().map(str::to_owned);
-    let (who, wait) = (call.who.clone(), call.wait(&shared.metrics)?);
+    let (who, certificate, wait) = (call.who.clone(), call.certificate.clone(), call.wait(&shared.metrics)?);
     let (pieces, body) = mpsc::channel::<Result<Bytes, Infallible>>(4);
     tokio::spawn(async move {
         let Ok(_permit) = shared.watchers.acquire().await else { return };
         let last = last.unwrap_or_else(|| shared.view.read().events.newest(only.as_deref()));
-        Watcher { shared: &shared, who, only, last, pieces, _permit, _wait: wait }.run().await;
+        Watcher { shared: &shared, who, certificate, only, last, pieces, _permit, _wait: wait }.run().await;
     });
     Ok(Reply::Stream(Body::from_stream(ReceiverStream::new(body))))
 }
@@ -78,6 +79,7 @@ fn number(text: &str, field: &str) -> Result<u64, Box<Problem>> {
 struct Watcher<'a> {
     shared: &'a Shared,
     who: Option<Arc<Holder>>,
+    certificate: Option<Arc<Peer>>,
     only: Option<String>,
     /// The number of the last event that was sent.
     last: u64,
@@ -122,8 +124,11 @@ impl Watcher<'_> {
         }
     }
 
-    /// Whether its token is still good.
+    /// Whether its token, and the certificate that acts as it, are still good.
     fn may_watch(&self) -> bool {
+        if self.certificate.as_ref().is_some_and(|certificate| !certificate.is_good()) {
+            return false;
+        }
         let Some(who) = self.who.as_ref().filter(|who| !who.is_insider()) else { return true };
         let is_known = self.shared.view.read().holders.contains_key(&who.hash);
         is_known && who.expires.is_none_or(|expires| expires > wall())

@@ -10,10 +10,14 @@ use wayleave_units::WallTime;
 use crate::answer::{Answer, Outcome, fault, invalid, problem};
 use crate::handlers::change::{Handle, change, done};
 use crate::http::call::Call;
+use crate::http::peer;
 use crate::render;
-use crate::secret::{self, Secret};
+use crate::secret::{self, Secret, hex};
 use crate::shared::Shared;
 use crate::trial::wall;
+
+/// The longest name of a certificate: that of an address (URI) which begins with a host of 253 characters.
+const LONGEST_NAME: usize = 512;
 
 pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
     if call.headers.contains_key("idempotency-key") {
@@ -32,16 +36,33 @@ pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
         return Err(invalid("expires", "a time to come is expected"));
     }
     let random = |_| problem(Code::Unavailable, "the system gives no random numbers");
-    let (id, secret) = (secret::token_name().map_err(random)?, Secret::new().map_err(random)?);
+    let id = secret::token_name().map_err(random)?;
+    let certificate = spec.certificate.as_deref().map(certificate).transpose()?;
+    // A certificate is a secret of its own.
+    let secret = if certificate.is_none() { Some(Secret::new().map_err(random)?) } else { None };
+    let by_name = certificate.as_ref().map(|name| hex(&peer::hash(name)));
+    let Some(hash) = secret.as_ref().map(Secret::hash_text).or(by_name) else {
+        return Err(problem(Code::Internal, "a token needs a secret or a certificate"));
+    };
     let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
-        let (label, hash) = (spec.label.clone(), secret.hash_text());
-        done(handle(controller, Command::PutToken { id: id.clone(), hash, role, label, expires }))?;
+        let label = spec.label.clone();
+        done(handle(controller, Command::PutToken { id: id.clone(), hash, role, label, expires, certificate }))?;
         let token = controller.tokens().find(|token| token.id == id).map(render::token);
         let Some(token) = token else { return Err(problem(Code::Internal, "the token is not there")) };
-        let secret = secret.text().to_owned();
+        let secret = secret.map(|secret| secret.text().to_owned());
         Ok(Answer::json(201, &NewToken { token, secret }).at(format!("/v1/tokens/{id}")))
     };
     change(&shared, &call, run).await
+}
+
+/// A name as certificates have it.
+fn certificate(name: &str) -> Result<String, Box<Problem>> {
+    let rest = name.strip_prefix("URI:").or_else(|| name.strip_prefix("DNS:")).unwrap_or_default();
+    if rest.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let detail = format!("URI: or DNS: and a name are expected, at most {LONGEST_NAME} visible ASCII characters");
+        return Err(invalid("certificate", detail));
+    }
+    Ok(peer::canonical(name))
 }
 
 fn role(spec: &TokenSpec) -> Result<controller::Role, Box<Problem>> {

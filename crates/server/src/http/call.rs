@@ -15,6 +15,7 @@ use crate::answer::{invalid, not_found, problem};
 use crate::audit::{Note, is_noted};
 use crate::http::condition::Condition;
 use crate::http::operation::Verb;
+use crate::http::peer::Peer;
 use crate::http::query::Query;
 use crate::http::seats::{InHand, Wait};
 use crate::metrics::{Limit, Metrics};
@@ -23,7 +24,7 @@ use crate::view::Holder;
 use crate::work::Repeat;
 
 /// The longest `Idempotency-Key`.
-const LONGEST_KEY: usize = 200;
+pub(crate) const LONGEST_KEY: usize = 200;
 
 /// A request whose sender may make it.
 pub(crate) struct Call {
@@ -32,6 +33,8 @@ pub(crate) struct Call {
     pub(crate) operation: &'static str,
     /// Absent only where no token is needed.
     pub(crate) who: Option<Arc<Holder>>,
+    /// The certificate that was shown in place of a secret.
+    pub(crate) certificate: Option<Arc<Peer>>,
     /// The values of the parameters in the path.
     pub(crate) path: Vec<String>,
     pub(crate) query: Query,

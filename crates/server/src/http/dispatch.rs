@@ -14,8 +14,8 @@ use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use bytes::Bytes;
 use http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
-    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HOST, HeaderName, HeaderValue, LOCATION, ORIGIN,
+    RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
@@ -30,6 +30,7 @@ use crate::answer::{Answer, invalid, problem};
 use crate::audit::{Note, is_noted};
 use crate::http::call::Call;
 use crate::http::operation::Verb;
+use crate::http::peer::{self, Peer};
 use crate::http::query::Query;
 use crate::http::route::{Reply, Row};
 use crate::http::routes::ROWS;
@@ -197,7 +198,7 @@ async fn admit(
     let path = path.map_err(|error| invalid("path", error.to_string()));
     let path = path.map(|path| path.iter().map(|(_, value)| value.to_owned()).collect::<Vec<_>>());
     asker.object = path.iter().flatten().next().cloned().unwrap_or_default();
-    let who = if row.access == Access::Open { None } else { Some(holder(shared, &parts)?) };
+    let (who, certificate) = if row.access == Access::Open { (None, None) } else { credentials(shared, &parts)? };
     asker.who.clone_from(&who);
     let seat = parts.extensions.get::<Arc<InHand>>().cloned();
     let is_watched = WATCHING.contains(&row.path);
@@ -228,6 +229,7 @@ async fn admit(
             verb: row.verb,
             operation: row.name,
             who,
+            certificate,
             path,
             query,
             uri,
@@ -240,14 +242,62 @@ async fn admit(
     ))
 }
 
-/// Whose token the request has.
-fn holder(shared: &Shared, parts: &Parts) -> Result<Arc<Holder>, Box<Problem>> {
+/// Who asks, and by which certificate, if by one.
+type Credentials = (Option<Arc<Holder>>, Option<Arc<Peer>>);
+
+/// Whose token the request has; without one, whose certificate was shown on the connection.
+fn credentials(shared: &Shared, parts: &Parts) -> Result<Credentials, Box<Problem>> {
     if let Some(Insider(who)) = parts.extensions.get() {
-        return Ok(who.clone());
+        return Ok((Some(who.clone()), None));
     }
-    let Some(value) = parts.headers.get(AUTHORIZATION) else {
+    if let Some(value) = parts.headers.get(AUTHORIZATION) {
+        return Ok((Some(holder(shared, value)?), None));
+    }
+    let Some(peer) = parts.extensions.get::<Arc<Peer>>() else {
         return Err(problem(Code::Unauthorized, "send a token: `Authorization: Bearer wl_...`"));
     };
+    check_origin(&parts.headers)?;
+    Ok((Some(certified(shared, peer)?), Some(peer.clone())))
+}
+
+/// A browser shows its certificate whoever has made the page that asks. Pages of others may not ask with it.
+fn check_origin(headers: &HeaderMap) -> Result<(), Box<Problem>> {
+    let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
+    let from = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
+    if from.is_some() && from == headers.get(HOST).and_then(|host| host.to_str().ok()) {
+        return Ok(());
+    }
+    Err(problem(
+        Code::Forbidden,
+        "a certificate opens nothing for pages of other servers (the header Origin): send a token",
+    ))
+}
+
+/// The holder of the token that was made for a certificate.
+fn certified(shared: &Shared, peer: &Peer) -> Result<Arc<Holder>, Box<Problem>> {
+    let names = peer.names()?;
+    let mut known: Vec<Arc<Holder>> = {
+        let tables = shared.view.read();
+        names.iter().filter_map(|name| tables.holders.get(&peer::hash(name)).cloned()).collect()
+    };
+    known.dedup_by(|one, other| one.id == other.id);
+    match (known.pop(), known.pop()) {
+        (Some(who), None) => unexpired(who),
+        (Some(one), Some(other)) => {
+            let detail = format!("names of the certificate belong to several tokens: {}, {}", one.id, other.id);
+            Err(problem(Code::Unauthorized, detail))
+        }
+        (None, _) => {
+            let names = if names.is_empty() { "none".to_owned() } else { shorten(&names.join(", ")) };
+            let detail =
+                format!("no token was made for a name of the certificate, which has these (URI, DNS): {names}");
+            Err(problem(Code::Unauthorized, detail))
+        }
+    }
+}
+
+/// Whose secret this header has.
+fn holder(shared: &Shared, value: &HeaderValue) -> Result<Arc<Holder>, Box<Problem>> {
     let text = value.to_str().unwrap_or_default();
     let (scheme, secret) = text.split_once(' ').unwrap_or_default();
     if !scheme.eq_ignore_ascii_case("bearer") {
@@ -257,6 +307,10 @@ fn holder(shared: &Shared, parts: &Parts) -> Result<Arc<Holder>, Box<Problem>> {
     let known = shared.view.read().holders.get(&hash).cloned();
     let known = known.filter(|holder| bool::from(holder.hash.ct_eq(&hash)));
     let known = known.ok_or_else(|| problem(Code::Unauthorized, "the token is not known: it may have been deleted"))?;
+    unexpired(known)
+}
+
+fn unexpired(known: Arc<Holder>) -> Result<Arc<Holder>, Box<Problem>> {
     match known.expires.filter(|&expires| expires <= wall()) {
         Some(expires) => Err(problem(Code::Unauthorized, format!("the token has expired at {expires}"))),
         None => Ok(known),

@@ -1,7 +1,7 @@
 //! Connections: accepted, limited, served, and let finish what they began.
 
 use std::net::IpAddr;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -13,20 +13,18 @@ use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use crate::http::patient::Patient;
+use crate::http::peer::Peer;
 use crate::http::seats::{Most, Seats, Taken};
+use crate::http::tls::Tls;
 use crate::limits::Limits;
 
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// After an error of the system nothing is accepted for a moment: most often there are no file descriptors left.
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// The certificates that are in use; others may take their place while it runs.
-pub(crate) type Tls = Arc<RwLock<TlsAcceptor>>;
 
 /// Serves until it is told to end; then finishes the requests that were begun, but waits no longer than this.
 pub(crate) async fn serve(
@@ -53,7 +51,7 @@ pub(crate) async fn serve(
                     tracing::debug!(%address, "a connection was refused: all have requests in hand");
                     continue;
                 };
-                let tls = tls.as_ref().map(|tls| tls.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone());
+                let tls = tls.clone();
                 let (router, watcher) = (router.clone(), graceful.watcher());
                 let patience = Patience { read_within, write_within };
                 tokio::spawn(connection(stream, tls, router, patience, taken, watcher));
@@ -82,7 +80,7 @@ struct Patience {
 
 async fn connection(
     stream: TcpStream,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Tls>,
     router: Router,
     patience: Patience,
     taken: Taken,
@@ -93,9 +91,12 @@ async fn connection(
     let stream = Patient::new(stream, patience.write_within);
     let served = async {
         match tls {
-            None => talk(stream, router, patience, &taken, watcher).await,
-            Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await {
-                Ok(Ok(stream)) => talk(stream, router, patience, &taken, watcher).await,
+            None => talk(stream, router, patience, (&taken, None), watcher).await,
+            Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.in_use().acceptor.accept(stream)).await {
+                Ok(Ok(stream)) => {
+                    let peer = Peer::of(&tls, stream.get_ref().1).map(Arc::new);
+                    talk(stream, router, patience, (&taken, peer), watcher).await;
+                }
                 Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
                 Err(_) => tracing::debug!("a TLS handshake took too long"),
             },
@@ -111,12 +112,15 @@ async fn talk(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
     patience: Patience,
-    taken: &Arc<Taken>,
+    (taken, peer): (&Arc<Taken>, Option<Arc<Peer>>),
     watcher: Watcher,
 ) {
     let taken = taken.clone();
     let service = router.map_request(move |mut request: Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(Arc::new(taken.request()));
+        if let Some(peer) = &peer {
+            request.extensions_mut().insert(peer.clone());
+        }
         request
     });
     let connection = http1::Builder::new()

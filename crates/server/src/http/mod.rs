@@ -8,6 +8,7 @@ pub(crate) mod openapi;
 pub(crate) mod operation;
 pub(crate) mod page;
 pub(crate) mod patient;
+pub(crate) mod peer;
 pub(crate) mod query;
 pub(crate) mod route;
 pub(crate) mod routes;

@@ -5,6 +5,7 @@ use utoipa::openapi::ComponentsBuilder;
 use wayleave_protocol::{agent, audit, contract, decision, event, network, problem, status, tenant, what_if};
 
 use crate::access::Access;
+use crate::http::call::LONGEST_KEY;
 use crate::http::operation::{BodyDoc, Gives, Param, ParamKind, Shown};
 use crate::http::route::Row;
 use crate::http::routes::ROWS;
@@ -148,6 +149,7 @@ fn components() -> Value {
     for name in ["ContractSpec", "Match", "BandwidthSpec", "ObjectiveSpec", "BestEffortSpec"] {
         schema::without_null(&mut value["schemas"][name]);
     }
+    schema::with_patterns(&mut value["schemas"]);
     contract_kinds(&mut value["schemas"]);
     value["schemas"]["ContractsDocument"] = json!({
         "type": "object",
@@ -233,7 +235,11 @@ fn in_path(name: &str) -> Value {
         "decision" => "`tenant:number`, or the number alone for the token's own tenant",
         _ => "Its name",
     };
-    json!({ "name": name, "in": "path", "required": true, "description": help, "schema": { "type": "string" } })
+    let schema = match schema::pattern(name) {
+        Some(pattern) => json!({ "type": "string", "pattern": pattern }),
+        None => json!({ "type": "string", "minLength": 1 }),
+    };
+    json!({ "name": name, "in": "path", "required": true, "description": help, "schema": schema })
 }
 
 fn in_query(param: &Param) -> Value {
@@ -248,7 +254,11 @@ fn in_query(param: &Param) -> Value {
 }
 
 fn header(name: &str, help: &str) -> Value {
-    json!({ "name": name, "in": "header", "required": false, "description": help, "schema": { "type": "string" } })
+    let schema = match name {
+        "Idempotency-Key" => json!({ "type": "string", "minLength": 1, "maxLength": LONGEST_KEY }),
+        _ => json!({ "type": "string" }),
+    };
+    json!({ "name": name, "in": "header", "required": false, "description": help, "schema": schema })
 }
 
 fn responses(row: &Row) -> Value {

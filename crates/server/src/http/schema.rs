@@ -45,3 +45,32 @@ pub(crate) fn without_null(schema: &mut Value) {
         }
     }
 }
+
+/// What names look like: those in addresses, by their parameter, and those in objects, by their key.
+pub(crate) fn pattern(name: &str) -> Option<&'static str> {
+    match name {
+        "contract" | "vm" => Some("^([a-z0-9-]{1,63}:)?[A-Za-z0-9._-]{1,100}$"),
+        "decision" => Some("^([a-z0-9-]{1,63}:)?[0-9]{1,20}$"),
+        "tenant" => Some("^[a-z0-9-]{1,63}$"),
+        _ => None,
+    }
+}
+
+/// Says what names look like that clients choose.
+pub(crate) fn with_patterns(schemas: &mut Value) {
+    let named = |schema: &str, key: &str| match (schema, key) {
+        ("TenantSpec", "name") | (_, "tenant") => pattern("tenant"),
+        ("Contract" | "ContractSpec" | "VmSpec", "name") => Some("^[A-Za-z0-9._-]{1,100}$"),
+        _ => None,
+    };
+    for (name, schema) in schemas.as_object_mut().into_iter().flatten() {
+        let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+        for (key, property) in properties.into_iter().flatten() {
+            if let (Some(pattern), Some(property)) = (named(name, key), property.as_object_mut())
+                && property.contains_key("type")
+            {
+                property.insert("pattern".to_owned(), pattern.into());
+            }
+        }
+    }
+}

@@ -1,40 +1,133 @@
-//! TLS by rustls.
+//! TLS by rustls: the server's own certificate, and whose certificates of clients are believed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use rustls_pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::server::danger::ClientCertVerifier;
+use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
 /// Everybody else's rights, and the group's to write. The group may read: a group for keys is usual.
 const OTHERS: u32 = 0o027;
 
-/// From a chain of certificates and a key, both PEM.
-///
-/// # Errors
-/// If they cannot be read, or do not belong together.
-pub(crate) fn acceptor(certificates: &Path, key: &Path) -> Result<TlsAcceptor, String> {
-    check_private(key)?;
-    let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
-    let chain: Result<Vec<CertificateDer<'static>>, _> = CertificateDer::pem_slice_iter(&read(certificates)?).collect();
-    let chain = chain.map_err(|error| format!("{}: {error}", certificates.display()))?;
-    if chain.is_empty() {
-        return Err(format!("{}: a certificate in PEM is expected in it", certificates.display()));
+/// The files that TLS needs, all of them PEM.
+#[derive(Clone, Debug)]
+pub struct TlsFiles {
+    /// The chain of the server's own certificate.
+    pub certificates: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+    /// Whose certificates of clients are believed; without it clients are asked for none.
+    pub client_ca: Option<PathBuf>,
+    /// Which of those were revoked. If it is there, each authority that signs certificates of clients needs a list in it.
+    pub client_crl: Option<PathBuf>,
+}
+
+/// What has been read of the files.
+#[derive(Clone)]
+pub(crate) struct InUse {
+    pub(crate) acceptor: TlsAcceptor,
+    /// Judges certificates of clients, if any are asked for.
+    pub(crate) clients: Option<Arc<dyn ClientCertVerifier>>,
+    /// How often the files have been read.
+    pub(crate) generation: u64,
+}
+
+/// What is in use; something else may take its place while the server runs.
+#[derive(Clone)]
+pub(crate) struct Tls {
+    files: TlsFiles,
+    in_use: Arc<RwLock<InUse>>,
+}
+
+impl Tls {
+    /// From files.
+    ///
+    /// # Errors
+    /// If they cannot be read, or do not belong together.
+    pub(crate) fn read(files: TlsFiles) -> Result<Self, String> {
+        let in_use = Arc::new(RwLock::new(files.read(0)?));
+        Ok(Self { files, in_use })
     }
-    let key_der = PrivateKeyDer::from_pem_slice(&read(key)?);
-    let key_der = key_der.map_err(|_| format!("{}: a private key in PEM is expected in it", key.display()))?;
-    let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_no_client_auth()
-        .with_single_cert(chain, key_der)
-        .map_err(|error| format!("{} and {}: {error}", certificates.display(), key.display()))?;
-    Ok(TlsAcceptor::from(Arc::new(config)))
+
+    pub(crate) fn in_use(&self) -> InUse {
+        self.in_use.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads the files again. Connections that are open go on, but what their clients have shown is judged by the new ones.
+    ///
+    /// # Errors
+    /// Why they cannot be used; then those of before stay in use.
+    pub(crate) fn reload(&self) -> Result<(), String> {
+        let generation = self.in_use().generation + 1;
+        let new = self.files.read(generation)?;
+        *self.in_use.write().unwrap_or_else(PoisonError::into_inner) = new;
+        Ok(())
+    }
+}
+
+impl TlsFiles {
+    fn read(&self, generation: u64) -> Result<InUse, String> {
+        let Self { certificates, key, .. } = self;
+        check_private(key)?;
+        let chain = certificates_in(certificates)?;
+        let key_der = PrivateKeyDer::from_pem_slice(&bytes(key)?);
+        let key_der = key_der.map_err(|_| format!("{}: a private key in PEM is expected in it", key.display()))?;
+        let clients = self.client_ca.as_deref().map(|ca| self.verifier(ca)).transpose()?;
+        let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?;
+        let config = match &clients {
+            Some(clients) => config.with_client_cert_verifier(clients.clone()),
+            None => config.with_no_client_auth(),
+        };
+        let config = config
+            .with_single_cert(chain, key_der)
+            .map_err(|error| format!("{} and {}: {error}", certificates.display(), key.display()))?;
+        Ok(InUse { acceptor: TlsAcceptor::from(Arc::new(config)), clients, generation })
+    }
+
+    /// Believes what these authorities have signed, if it was not revoked. A client may also show nothing, and send a token.
+    fn verifier(&self, ca: &Path) -> Result<Arc<dyn ClientCertVerifier>, String> {
+        let mut roots = RootCertStore::empty();
+        for certificate in certificates_in(ca)? {
+            roots.add(certificate).map_err(|error| format!("{}: {error}", ca.display()))?;
+        }
+        let provider = Arc::new(default_provider());
+        let mut builder =
+            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).allow_unauthenticated();
+        if let Some(path) = &self.client_crl {
+            let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+            let lists: Result<Vec<CertificateRevocationListDer<'static>>, _> =
+                CertificateRevocationListDer::pem_slice_iter(&bytes(path)?).collect();
+            let lists = lists.map_err(|error| wrong(&error))?;
+            if lists.is_empty() {
+                return Err(wrong(&"a list of revoked certificates in PEM is expected in it"));
+            }
+            // An outdated list would let in what was revoked since.
+            builder = builder.with_crls(lists).only_check_end_entity_revocation().enforce_revocation_expiration();
+        }
+        builder.build().map_err(|error| format!("{}: {error}", ca.display()))
+    }
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn certificates_in(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let chain: Result<Vec<CertificateDer<'static>>, _> = CertificateDer::pem_slice_iter(&bytes(path)?).collect();
+    let chain = chain.map_err(|error| format!("{}: {error}", path.display()))?;
+    if chain.is_empty() {
+        return Err(format!("{}: a certificate in PEM is expected in it", path.display()));
+    }
+    Ok(chain)
 }
 
 /// Whoever can read the key can speak for the server.

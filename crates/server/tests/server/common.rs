@@ -276,3 +276,13 @@ pub(crate) fn read(stream: &mut impl BufRead) -> Answer {
 pub(crate) fn contract(from: &str, to: &str, rate: &str) -> Value {
     json!({ "from": from, "to": to, "rate": rate, "burst": "3000B", "deadline": "5ms" })
 }
+
+/// Why a server cannot begin with these options.
+pub(crate) fn refused(options: Options) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let started = runtime.block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Server::start(options, listener).await
+    });
+    started.err().expect("it begins")
+}

@@ -4,10 +4,12 @@
 mod access;
 mod agents;
 mod attack;
+mod certificates;
 mod common;
 mod contracts;
 mod disk;
 mod events;
+mod exposition;
 mod history;
 mod http;
 mod kinds;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
+use wayleave_contracts::Named;
 
 const UPDATE: &str = "WAYLEAVE_UPDATE=1 cargo test --locked -p wayleave-server openapi::";
 
@@ -48,4 +49,31 @@ fn every_reference_leads_somewhere_and_every_operation_has_its_own_name() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), count);
+}
+
+#[test]
+fn names_in_the_document_are_those_that_the_server_takes() {
+    let document: Value = serde_json::from_str(&wayleave_server::openapi()).unwrap();
+    let of = |path: &str, method: &str, name: &str| {
+        let all = document["paths"][path][method]["parameters"].as_array().unwrap();
+        all.iter().find(|one| one["name"] == name).unwrap()["schema"].clone()
+    };
+    let in_object = |schema: &str| document["components"]["schemas"][schema]["properties"]["name"].clone();
+    let schemas = [
+        (Named::Tenant, of("/v1/tenants/{tenant}", "put", "tenant")),
+        (Named::Tenant, in_object("TenantSpec")),
+        (Named::Contract, of("/v1/contracts/{contract}", "put", "contract")),
+        (Named::Contract, in_object("Contract")),
+        (Named::Vm, of("/v1/vms/{vm}", "put", "vm")),
+        (Named::Vm, in_object("VmSpec")),
+    ];
+    let (most, tenant) = ("x".repeat(100), "x".repeat(63));
+    let (longer, longest) = (format!("{most}x"), format!("{tenant}x"));
+    for (named, schema) in schemas {
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        for name in ["", "a", "A", "a b", "a.b_c-9", "\u{e4}", "a/b", "x\n", &most, &longer, &tenant, &longest] {
+            let is_valid = validator.is_valid(&Value::String(name.to_owned()));
+            assert_eq!(is_valid, named.check(name).is_ok(), "{named:?} {name:?}: {schema}");
+        }
+    }
 }

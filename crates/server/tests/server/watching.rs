@@ -7,6 +7,7 @@ use wayleave_controller::Southbound;
 use wayleave_server::disk::Memory;
 
 use crate::common::{World, contract};
+use crate::exposition;
 
 const FILES: [(&str, &str); 2] = [
     ("wayleave.json", include_str!("../../../../packaging/grafana/wayleave.json")),
@@ -39,6 +40,7 @@ fn what_is_shipped_for_prometheus_and_grafana_asks_for_metrics_that_exist() {
     let metrics = || String::from_utf8(client.get("/metrics").is(200).body).unwrap();
     // Links are looked at as the engine has last seen them, which may be a moment ago.
     let text = (0..10_000).map(|_| metrics()).find(|text| text.contains("budget_use_max")).unwrap_or_else(metrics);
+    assert_eq!(exposition::faults(&text), Vec::<String>::new(), "{text}");
     let known = metrics_in(&text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"));
     for (file, asked) in FILES.map(|(file, text)| (file, metrics_in(text))) {
         assert!(asked.len() >= 5, "{file} asks for hardly anything: {asked:?}");

@@ -40,7 +40,7 @@ impl LabController {
             let why = "this lab has no controller: it was set up with --no-controller, or the controller has ended";
             return Err(Error::Usage(why.to_owned()));
         };
-        let address = Address { url, token: Some(read_token(&lab.token_file())?), ca: None };
+        let address = Address { url, token: Some(read_token(&lab.token_file())?), ..Address::default() };
         Ok(Self { service: Service::http(address, None)?, lab: lab.clone() })
     }
 

@@ -43,7 +43,7 @@ pub(super) fn run(demo: &DemoOptions, ledger: Option<&Path>) -> Result<Exit, Fai
     };
     wayleave_server::log(LogFormat::Text, "warn").map_err(Failure::Internal)?;
     let ready = |address: SocketAddr| {
-        eprintln!(
+        crate::output::tell!(
             "a controller has {} of {} contracts of the demo, and serves on http://{address} until Ctrl-C\n\
              to try, in another terminal:\n  \
              export WAYLEAVE_SERVER=http://{address} WAYLEAVE_TOKEN_FILE={}\n  \

@@ -86,7 +86,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         seen += 1;
     }
     if let (Sink::File(_), Some(file)) = (&sink, &args.write) {
-        eprintln!("{} in {}", count(usize::try_from(seen).unwrap_or(usize::MAX), "frame"), file.display());
+        crate::output::tell!("{} in {}", count(usize::try_from(seen).unwrap_or(usize::MAX), "frame"), file.display());
     }
     sink.finish()?;
     Ok(Exit::Fine)

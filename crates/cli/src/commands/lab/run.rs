@@ -118,7 +118,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let is_table = args.output == OutputFormat::Table;
     let mut on_action = |action: &Action| {
         if is_table {
-            eprintln!("{}", print::action(action));
+            crate::output::tell!("{}", print::action(action));
         }
     };
     let seen = run_contracts(&lab, &mut controller, &promised, &options, &mut on_action)?;

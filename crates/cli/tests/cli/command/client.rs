@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 
 use crate::command::Run;
 
@@ -209,6 +209,52 @@ fn over_tls_a_server_is_believed_if_its_certificate_is_signed_by_whom_one_trusts
     assert_ne!(plain.code, Some(0), "{}", plain.stdout);
 }
 
+/// Another certificate that the same authority has signed, for a client of this name.
+fn client_certificate(directory: &Directory, name: &str) {
+    let authority_key = KeyPair::generate().unwrap();
+    let mut authority = CertificateParams::new([]).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let certificate = authority.self_signed(&authority_key).unwrap();
+    let issuer = Issuer::new(authority, authority_key);
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let own = params.signed_by(&key, &issuer).unwrap();
+    for (name, text) in [("clients.pem", certificate.pem()), ("me.pem", own.pem()), ("me.key", key.serialize_pem())] {
+        std::fs::write(directory.0.join(name), text).unwrap();
+    }
+}
+
+#[test]
+fn a_certificate_is_as_good_as_a_token() {
+    let directory = Directory::new("certified");
+    certificates(&directory);
+    client_certificate(&directory, "ci.acme.example");
+    let tls = ["--ledger", "l.db", "--listen", "127.0.0.1:0", "--tls-cert", "own.pem", "--tls-key", "key.pem"];
+    let server =
+        Server::run(&directory, &[&["serve", "-t", TOPOLOGY, "--client-ca", "clients.pem"][..], &tls].concat());
+    let trusted = ["--server", &server.url, "--ca", "ca.pem"];
+    let operator = [&trusted[..], &["--token-file", "l.db-operator"]].concat();
+    directory.run(&[&["apply", "-f", "tenants.yaml"][..], &operator].concat()).ends_with(0);
+    let mine = [&trusted[..], &["--cert", "me.pem", "--key", "me.key"]].concat();
+    let unknown = directory.run(&[&["get", "vms"][..], &mine].concat()).ends_with(2);
+    assert!(unknown.stderr.contains("DNS:ci.acme.example"), "{}", unknown.stderr);
+    let create = ["token", "create", "--role", "tenant", "--of", "acme", "--certificate", "DNS:ci.acme.example"];
+    let made = directory.run(&[&create[..], &operator].concat()).ends_with(0);
+    assert!(made.stdout.is_empty() && made.stderr.contains("act as it"), "{}{}", made.stdout, made.stderr);
+    let vms = directory.run(&[&["get", "vms"][..], &mine].concat()).ends_with(0);
+    assert!(vms.stdout.contains("web-1"), "{}", vms.stdout);
+    // Saved, it needs not be said again; and it goes before a token that was saved.
+    let login = directory.run(&[&["login"][..], &mine].concat()).ends_with(0);
+    assert!(login.stdout.contains("tenant of acme"), "{}", login.stdout);
+    directory.run(&["get", "vms"]).ends_with(0);
+    directory.run(&[&["login"][..], &operator].concat()).ends_with(0);
+    directory.run(&["get", "tokens"]).ends_with(0);
+    directory.run(&["get", "tokens", "--cert", "me.pem", "--key", "me.key"]).ends_with(2);
+    let half = directory.run(&["get", "vms", "--cert", "me.pem"]).ends_with(2);
+    assert!(half.stderr.contains("--cert needs --key"), "{}", half.stderr);
+}
+
 /// The commands of people who look: their answers hold times, so only their parts are compared.
 #[test]
 fn what_there_is_can_be_described_followed_and_taken_away() {
@@ -219,6 +265,11 @@ fn what_there_is_can_be_described_followed_and_taken_away() {
     let described = directory.run(&["describe", "contract", "acme:web-db"]).ends_with(0);
     for part in ["acme:web-db", "10Mbit", "5ms"] {
         assert!(described.stdout.contains(part), "{part}: {}", described.stdout);
+    }
+    // A cable has a link for each direction, each with its own load.
+    for (link, reserved) in [("h1->pod1-edge1", "10Mbit"), ("pod1-edge1->h1", "0bit")] {
+        let described = directory.run(&["describe", "link", link]).ends_with(0);
+        assert!(described.stdout.contains(link) && described.stdout.contains(reserved), "{}", described.stdout);
     }
     let made = directory.run(&["token", "create", "--role", "reader", "--to-file", "r.token"]).ends_with(0);
     let id = made.stderr.split_whitespace().find(|word| word.starts_with("t-")).unwrap().trim_end_matches(':');

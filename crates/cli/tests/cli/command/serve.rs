@@ -127,3 +127,81 @@ fn a_flag_goes_before_the_environment_and_that_before_the_file() {
     assert!(stderr.contains("wayleave.toml:3: there is no setting conections; did you mean connections?"), "{stderr}");
     std::fs::remove_dir_all(directory).unwrap();
 }
+
+#[test]
+fn a_server_goes_on_if_nobody_reads_its_log() {
+    let directory = directory("log");
+    let (child, stderr, address) = start(&directory);
+    // Each request is a line of some 200 B: a full pipe (64 KiB) and what may wait behind it (1 MiB) are not enough for all.
+    let mut stream = BufReader::new(TcpStream::connect(&address).unwrap());
+    // If the server hangs, the test fails and does not.
+    stream.get_ref().set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+    for _ in 0..100 {
+        stream.get_mut().write_all("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n".repeat(100).as_bytes()).unwrap();
+        for _ in 0..100 {
+            let (mut line, mut status) = (String::new(), String::new());
+            stream.read_line(&mut status).unwrap();
+            assert!(status.starts_with("HTTP/1.1 200"), "{status}");
+            while line != "\r\n" {
+                line.clear();
+                stream.read_line(&mut line).unwrap();
+            }
+            stream.read_line(&mut line).unwrap();
+        }
+    }
+    let metrics = ask(&address, &directory, "GET /metrics", "");
+    let dropped = metrics.lines().find_map(|line| line.strip_prefix("wayleave_log_lines_dropped_total "));
+    assert!(dropped.is_some_and(|count| count != "0"), "{metrics}");
+    assert_eq!(end(child, stderr), Some(0));
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn a_variable_that_is_misspelt_is_named() {
+    let directory = directory("variables");
+    let run = |variable: &str, arguments: &[&str]| {
+        let run = wayleave(&directory, arguments).env(variable, "x").output().unwrap();
+        (run.status.code(), String::from_utf8(run.stderr).unwrap())
+    };
+    for (variable, meant) in [
+        ("WAYLEAVE_SERVR", "WAYLEAVE_SERVER"),
+        ("WAYLEAVE_TOKENFILE", "WAYLEAVE_TOKEN_FILE"),
+        ("WAYLEAVE_TLS_CERTS", "WAYLEAVE_TLS_CERT"),
+    ] {
+        let (code, words) = run(variable, &["get", "vms"]);
+        let expected = format!("there is no variable {variable}; did you mean {meant}?");
+        assert!(code == Some(2) && words.contains(&expected), "{code:?}: {words}");
+    }
+    // What is not ours to judge: what Kubernetes sets for a service of this name.
+    for variable in ["WAYLEAVE_SERVICE_HOST", "WAYLEAVE_PORT", "WAYLEAVE_PORT_7480_TCP", "WAYLEAVE_ANYTHING_ELSE"] {
+        assert_eq!(run(variable, &["schemes"]).0, Some(0), "{variable}");
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+/// What a command says whose output nobody reads.
+fn unread(directory: &Path, arguments: &[&str]) -> std::process::Output {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    wayleave(directory, arguments).stdout(writer).output().unwrap()
+}
+
+#[test]
+fn nothing_panics_if_nobody_reads_what_it_says() {
+    let directory = directory("unread");
+    let (child, stderr, _) = start(&directory);
+    assert_eq!(end(child, stderr), Some(0));
+    for arguments in
+        [&["ledger", "check", "wayleave.db"][..], &["ledger", "backup", "wayleave.db", "copy.db"], &["schemes"]]
+    {
+        let run = unread(&directory, arguments);
+        let words = String::from_utf8(run.stderr).unwrap();
+        assert!(!words.contains("panicked") && run.status.code() != Some(101), "{arguments:?}: {words}");
+    }
+    // Nor if it is what is wrong that nobody reads.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let run = wayleave(&directory, &["ledger", "check", "none.db"]).stderr(writer).output().unwrap();
+    assert_eq!(run.status.code(), Some(1));
+    std::fs::remove_dir_all(directory).unwrap();
+}

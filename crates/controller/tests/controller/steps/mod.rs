@@ -1,6 +1,7 @@
 //! The controller, one step after the other.
 
 mod answers;
+mod clock;
 mod heard;
 mod kinds;
 mod smoke;

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_contracts::AnyContract;
-use wayleave_controller::{Controller, Kind, Setup, SharedGrant, State, Trouble};
+use wayleave_controller::{
+    Controller, ElementName, Kind, Now, Question, Setup, SharedGrant, Southbound, State, Timing, Trouble,
+};
 use wayleave_protocol::agent::Operation;
 use wayleave_schemes::standing::Standing as _;
-use wayleave_units::WallTime;
+use wayleave_units::{Time, WallTime};
 
 use crate::world::wire::{Flow, Wire, hops};
 
@@ -163,6 +165,52 @@ pub(crate) fn survives(controller: &Controller, setup: &Setup, wall: WallTime) -
         }
     }
     Ok(())
+}
+
+/// A copy of a controller answers a question as one does that is loaded from its records.
+pub(crate) fn copies_answer_alike(
+    controller: &Controller,
+    setup: &Setup,
+    wall: WallTime,
+    which: u64,
+) -> Result<(), String> {
+    // A loaded one knows less of the clock: here both believe it.
+    let timing = Timing { clock_doubt: Time::ZERO, ..setup.timing };
+    let setup = Setup { southbound: Southbound::Assumed, timing, ..setup.clone() };
+    let before = records(controller);
+    let copy = controller.copy().controller(&setup, wall).map_err(|error| error.to_string())?;
+    let loaded = load(&setup, wall, &before)?;
+    if copy.ledger() != loaded.ledger() {
+        return Err("a copy has another ledger than a loaded controller".to_owned());
+    }
+    let state = |one: &Controller| -> Vec<String> {
+        let of = |grant: &wayleave_controller::Grant| {
+            let routes: Vec<_> = one.routes(grant).iter().map(|(_, route)| hops(route)).collect();
+            format!(
+                "{} {:?} {:?} {:?} {} {routes:?}",
+                grant.id,
+                grant.state,
+                grant.trouble,
+                grant.versions(),
+                grant.waits_for()
+            )
+        };
+        one.grants().map(of).collect()
+    };
+    if state(&copy) != state(&loaded) {
+        return Err(format!("a copy has {:#?}, a loaded controller {:#?}", state(&copy), state(&loaded)));
+    }
+    let names: Vec<_> = controller.network().links().map(|(_, link)| link.name.clone()).collect();
+    let name = names[usize::try_from(which).unwrap_or(0) % names.len()].clone();
+    let down: Vec<_> = controller.down().map(|(element, _)| element.clone()).collect();
+    let delete: Vec<_> = controller.grants().filter(|one| !one.is_ended()).map(|one| one.id.clone()).take(1).collect();
+    let question = Question { fail: vec![ElementName::Link(name)], restore: down, delete, ..Question::default() };
+    let ask = |mut one: Controller| one.ask(Now { steady: Time::ZERO, wall }, question.clone());
+    let (of_copy, of_loaded) = (ask(copy), ask(loaded));
+    if of_copy != of_loaded {
+        return Err(format!("{question:?}: a copy says {of_copy:?}, a loaded controller {of_loaded:?}"));
+    }
+    same_records(controller, &before).map_err(|error| format!("a question has changed the controller: {error}"))
 }
 
 /// What is still to come, once nothing fails any more.

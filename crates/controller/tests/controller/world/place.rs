@@ -14,6 +14,11 @@ use wayleave_topology::Classes;
 use wayleave_topology::builders::{Cabling, FatTree, LeafSpine, build};
 use wayleave_units::Time;
 
+/// Jumps of the calendar up to this are believed at once; orders last a few times as long.
+pub(crate) const JUMP: Time = Time::from_millis(100);
+/// How long others are doubted.
+pub(crate) const DOUBT: Time = Time::from_millis(500);
+
 /// Choices that a seed replays.
 pub(crate) struct Dice(ChaCha8Rng);
 
@@ -132,6 +137,8 @@ pub(crate) fn setup(dice: &mut Dice) -> Setup {
             retry_every: Time::from_millis(200),
             heal_after: Time::from_millis(300),
             silent_after: Time::from_millis(400),
+            clock_jump: JUMP,
+            clock_doubt: DOUBT,
         },
     }
 }

@@ -14,7 +14,7 @@ use wayleave_units::{Time, WallTime};
 use crate::world::checks::{self, Store};
 use crate::world::events::{Event, Waiting, Wanted, What};
 use crate::world::model::Model;
-use crate::world::place::{Dice, Weather, setup};
+use crate::world::place::{DOUBT, Dice, JUMP, Weather, setup};
 use crate::world::wire::{Flow, Wire};
 
 /// When the calendar begins, ns since 1970: far from its beginning, so that it can jump back.
@@ -43,6 +43,9 @@ pub(crate) struct World {
     pub(crate) model: Model,
     pub(crate) nodes: BTreeMap<String, Node>,
     pub(crate) wall_offset: u64,
+    /// The same as far as a controller may believe it, and a later one with since when it is there.
+    believed_offset: u64,
+    doubted: Option<(u64, Time)>,
     pub(crate) wishes: u64,
     /// Whether everything works.
     pub(crate) is_calm: bool,
@@ -138,6 +141,8 @@ impl World {
             nodes,
             setup,
             wall_offset: CALENDAR,
+            believed_offset: CALENDAR,
+            doubted: None,
             wishes: 0,
             is_calm: false,
             wire: Wire::default(),
@@ -186,10 +191,27 @@ impl World {
         WallTime::from_nanos(self.wall_offset + self.now.as_nanos())
     }
 
+    /// The latest time that a controller may believe: that of a clock which has run on evenly for as long as a jump is doubted.
+    fn believable(&mut self) -> WallTime {
+        let (now, offset, jump) = (self.now, self.wall_offset, JUMP.as_nanos());
+        if offset > self.believed_offset + jump {
+            let since = match self.doubted {
+                Some((doubted, since)) if doubted == offset => since,
+                _ => now,
+            };
+            self.doubted = Some((offset, since));
+            if now < since + DOUBT {
+                return WallTime::from_nanos(self.believed_offset + jump + now.as_nanos());
+            }
+        }
+        (self.believed_offset, self.doubted) = (offset, None);
+        self.wall()
+    }
+
     /// The time as this controller is told it.
     fn clock(&mut self) -> Now {
         let wall = self.wall();
-        self.model.latest = self.model.latest.max(Some(wall));
+        self.model.latest = self.model.latest.max(Some(self.believable()));
         Now { steady: self.now - self.born, wall }
     }
 
@@ -411,6 +433,8 @@ impl World {
         }
         if self.dice.percent(2) {
             checks::survives(&self.controller, &self.setup, self.wall())?;
+            let which = self.dice.between(0, u64::from(u32::MAX));
+            checks::copies_answer_alike(&self.controller, &self.setup, self.wall(), which)?;
         }
         Ok(())
     }

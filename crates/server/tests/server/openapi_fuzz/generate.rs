@@ -122,7 +122,7 @@ impl Generator<'_> {
                 }
             }
             // Sessions are counted from 1.
-            "integer" if key == "epoch" => json!(1 + self.random.below(6)),
+            "integer" if key == "epoch" => json!(1 + self.random.below(3)),
             "integer" | "number" => self.number(schema),
             "boolean" => json!(self.random.once_in(2)),
             "null" => Value::Null,

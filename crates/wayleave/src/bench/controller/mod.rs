@@ -5,13 +5,14 @@ mod load;
 mod network;
 mod restart;
 mod server;
+mod what_if;
 
 use std::path::Path;
 
 use super::Metric;
 
 /// The cases.
-pub const CASES: &[&str] = &["64-clients", "restart-100k", "flood"];
+pub const CASES: &[&str] = &["64-clients", "restart-100k", "flood", "what-if-124k"];
 
 /// Runs one case, with the ledger in a folder that is there already. `program` is the command wayleave, which serves.
 ///
@@ -22,6 +23,7 @@ pub fn run(case: &str, program: &Path, folder: &Path) -> Result<Vec<Metric>, Str
         "64-clients" => load::run(program, folder),
         "flood" => flood::run(program, folder),
         "restart-100k" => restart::run(program, folder),
+        "what-if-124k" => what_if::run(program, folder),
         other => Err(format!("there is no case \"{other}\"")),
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn run(program: &Path, directory: &Path) -> Result<Vec<Metric>, Strin
     let path = directory.join("ledger.db");
     // 1,024 hosts with about 100 small contracts each.
     let setup = setup(TOPOLOGY)?;
-    let filled = fill(&setup, &path)?;
+    let filled = fill(&setup, &path, CONTRACTS)?;
     let bytes: u64 = std::fs::read_dir(directory)
         .and_then(|files| files.map(|file| Ok(file?.metadata()?.len())).sum())
         .map_err(|error| format!("the ledger cannot be measured: {error}"))?;
@@ -63,13 +63,13 @@ fn readable(records: &[Record]) -> Result<Vec<(Kind, &str, &str)>, String> {
 }
 
 /// Admits contracts between hosts that follow one another in a fixed pattern; how many there are in the end.
-fn fill(setup: &Setup, path: &Path) -> Result<usize, String> {
+pub(super) fn fill(setup: &Setup, path: &Path, contracts: usize) -> Result<usize, String> {
     let now = Now { steady: Time::ZERO, wall: WallTime::from_nanos(0) };
     let (mut store, _) = SqliteStore::open(path, &Options::default()).map_err(|error| error.to_string())?;
     let mut controller = Controller::load(setup, now.wall, []).map_err(|error| error.to_string())?;
     let hosts: Vec<NodeId> = setup.network.hosts().collect();
     let mut admitted = 0;
-    for group in 0..CONTRACTS / GROUP {
+    for group in 0..contracts / GROUP {
         let orders = (group * GROUP..(group + 1) * GROUP)
             .map(|number| (order(&setup.network, &hosts, number).into(), Check::None));
         let command = Command::Apply { orders: orders.collect(), mode: Mode::Each, effect: Effect::Commit };
@@ -81,7 +81,7 @@ fn fill(setup: &Setup, path: &Path) -> Result<usize, String> {
         store.commit(&changes).map_err(|error| error.to_string())?;
     }
     store.close().map_err(|error| error.to_string())?;
-    if admitted == CONTRACTS { Ok(admitted) } else { Err(format!("only {admitted} of {CONTRACTS} contracts fit")) }
+    if admitted == contracts { Ok(admitted) } else { Err(format!("only {admitted} of {contracts} contracts fit")) }
 }
 
 fn stored(change: wayleave_controller::Change) -> wayleave_store::Change {

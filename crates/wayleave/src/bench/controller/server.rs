@@ -70,6 +70,14 @@ impl Server {
         }
     }
 
+    /// What the system says of the memory of its process, such as `VmRSS`, in bytes.
+    pub(super) fn memory_bytes(&self, what: &str) -> std::io::Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(':'));
+        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        kib.map(|kib| kib * 1024).ok_or_else(|| Error::other(format!("the system does not say {what}")))
+    }
+
     /// What it said before something went wrong.
     pub(super) fn last_words(&self) -> String {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();

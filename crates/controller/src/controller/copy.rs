@@ -1,0 +1,66 @@
+//! A second controller like one that runs, to be asked what would be and thrown away.
+//!
+//! Copying is the part that keeps the one that runs from its work, so nothing is done there that can be done later by whoever asks:
+//! contracts are shared until one of both changes them, and what follows from them is worked out by [`Copied::controller`].
+
+use std::sync::Arc;
+
+use wayleave_topology::Network;
+use wayleave_units::WallTime;
+
+use super::Controller;
+use crate::admission::{self, Admission};
+use crate::answers::Answers;
+use crate::book::Book;
+use crate::elements::Elements;
+use crate::enforcement::Enforcement;
+use crate::load_error::LoadError;
+use crate::setup::Setup;
+use crate::tokens::Tokens;
+use crate::vms::Vms;
+
+/// A copy of what a controller knows, without the sessions of agents and without what it remembers of decisions and answers.
+pub struct Copied {
+    network: Arc<Network>,
+    tokens: Tokens,
+    vms: Vms,
+    elements: Elements,
+    admission: admission::Copied,
+}
+
+impl Controller {
+    /// A copy, to make a controller of.
+    pub fn copy(&self) -> Copied {
+        Copied {
+            network: self.network.clone(),
+            tokens: self.tokens.clone(),
+            vms: self.vms.clone(),
+            elements: self.elements.clone(),
+            admission: self.admission.copy(),
+        }
+    }
+}
+
+impl Copied {
+    /// A controller that goes on from here at this time of the calendar. The setup may differ from that of the one which was copied in who confirms and in times.
+    ///
+    /// # Errors
+    /// If the scheme of the setup reserves no queues.
+    pub fn controller(self, setup: &Setup, wall: WallTime) -> Result<Controller, LoadError> {
+        let Some(book) = Book::new((setup.scheme)()) else { return Err(LoadError::NoQueues) };
+        let Self { network, tokens, vms, elements, admission } = self;
+        let enforcement = Enforcement::new(setup, book, wall);
+        let mut controller = Controller {
+            network,
+            tokens,
+            vms,
+            elements,
+            answers: Answers::default(),
+            admission: Admission::new(setup.model, enforcement),
+        };
+        controller.admission.take_over(admission);
+        controller.enforcement_mut().resume();
+        controller.admission.retry_later();
+        Ok(controller)
+    }
+}

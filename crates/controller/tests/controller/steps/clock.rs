@@ -1,0 +1,81 @@
+//! A clock that is wrong ends no contract.
+
+use wayleave_controller::{Controller, Id, Now, Outcome, Setup, Southbound, Timing};
+use wayleave_units::{Time, WallTime};
+
+use super::smoke::{apply, at, order, setup};
+
+const HOUR: u64 = 3_600_000;
+
+/// The steady clock shows this, and the other one so much more, in ms.
+fn ahead(ms: u64, by: u64) -> Now {
+    Now { steady: at(ms).steady, wall: at(ms + by).wall }
+}
+
+/// A controller with a contract that ends after a day.
+fn controller(setup: &Setup) -> Controller {
+    let mut controller = Controller::load(setup, at(0).wall, []).unwrap();
+    let mut order = order(&setup.network, "a", "h1", "h16");
+    order.ends = Some(at(24 * HOUR).wall);
+    assert_eq!(apply(&mut controller, at(1), order).result, Ok(Outcome::Created));
+    controller
+}
+
+fn is_there(controller: &Controller) -> bool {
+    controller.grant(&Id::new("default", "a")).is_some_and(|grant| !grant.is_ended())
+}
+
+fn load(controller: &Controller, setup: &Setup, wall: WallTime) -> Controller {
+    let records: Vec<_> = controller.records();
+    let records = records.iter().filter_map(|one| Some((one.kind, one.key.as_str(), one.body.as_deref()?)));
+    Controller::load(setup, wall, records).unwrap()
+}
+
+#[test]
+fn a_clock_that_jumps_ends_nothing_and_is_believed_after_an_hour() {
+    let setup = setup(Southbound::Assumed);
+    let mut controller = controller(&setup);
+    controller.tick(ahead(10_000, 48 * HOUR));
+    assert!(is_there(&controller));
+    assert_eq!(controller.clock_ahead(), Some(Time::from_millis(48 * HOUR)));
+    // Until the hour is over nothing is due, so that nobody asks again and again.
+    assert_eq!(controller.due().0, Some(at(10_000 + HOUR).steady));
+    assert!(controller.due().1 > Some(at(48 * HOUR + 10_000).wall));
+    controller.tick(ahead(20_000, 0));
+    assert_eq!((is_there(&controller), controller.clock_ahead()), (true, None));
+    controller.tick(ahead(30_000, 48 * HOUR));
+    controller.tick(ahead(30_000 + HOUR, 48 * HOUR));
+    assert_eq!((is_there(&controller), controller.clock_ahead()), (false, None));
+}
+
+#[test]
+fn a_contract_ends_in_time_also_while_the_clock_is_doubted() {
+    let setup = setup(Southbound::Assumed);
+    let mut controller = controller(&setup);
+    controller.tick(at(24 * HOUR - 60_000));
+    controller.tick(ahead(24 * HOUR - 30_000, 5 * HOUR));
+    assert!(is_there(&controller) && controller.clock_ahead().is_some());
+    controller.tick(ahead(24 * HOUR, 5 * HOUR));
+    assert!(!is_there(&controller) && controller.clock_ahead().is_some());
+}
+
+#[test]
+fn a_start_with_a_wrong_clock_ends_nothing_unless_an_operator_says_that_it_is_right() {
+    let setup = setup(Southbound::Assumed);
+    let mut first = controller(&setup);
+    let wall = at(48 * HOUR).wall;
+    let begin = |setup: &Setup, from: &Controller| {
+        let mut controller = load(from, setup, wall);
+        controller.tick(Now { steady: Time::ZERO, wall });
+        is_there(&controller)
+    };
+    assert!(begin(&setup, &first));
+    let believing = Setup { timing: Timing { clock_doubt: Time::ZERO, ..setup.timing }, ..setup.clone() };
+    assert!(!begin(&believing, &first));
+    // A server that is ended writes the time down, and is not away for long.
+    first.keep_time(at(24 * HOUR - 30_000));
+    let mut second = load(&first, &setup, at(24 * HOUR - 10_000).wall);
+    assert_eq!(second.clock_ahead(), None);
+    second.tick(Now { steady: Time::from_millis(10_000), wall: at(24 * HOUR).wall });
+    assert!(!is_there(&second));
+}

@@ -1,0 +1,117 @@
+//! Log lines on their way to the standard error.
+//!
+//! Whoever logs never waits: a thread of its own writes the lines, and lines are dropped and counted while too many wait for a reader that
+//! takes none. A full pipe, or one whose reader is gone, stops nothing.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use tracing_subscriber::fmt::MakeWriter;
+
+/// Bytes of lines that may wait: some thousand lines.
+const WAITING_BYTES: usize = 1 << 20;
+/// How long the end of a process waits for lines that are still to be written.
+const LAST: Duration = Duration::from_secs(1);
+/// How often it looks meanwhile.
+const LOOK: Duration = Duration::from_millis(1);
+
+static LINES: OnceLock<Lines> = OnceLock::new();
+static DROPPED: AtomicU64 = AtomicU64::new(0);
+
+/// How many lines were dropped since this process began.
+pub(crate) fn dropped() -> u64 {
+    DROPPED.load(Ordering::Relaxed)
+}
+
+/// Waits until what was logged is written, or nobody seems to read it.
+pub fn flush() {
+    let until = Instant::now() + LAST;
+    while LINES.get().is_some_and(|lines| lines.waiting.load(Ordering::Acquire) > 0) && Instant::now() < until {
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Where lines go.
+#[derive(Clone)]
+pub(crate) struct Lines {
+    lines: Sender<Vec<u8>>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Lines {
+    /// To the standard error, by a thread of its own.
+    pub(crate) fn to_stderr() -> io::Result<Self> {
+        let (lines, taken) = channel();
+        let waiting: Arc<AtomicUsize> = Arc::default();
+        let written = waiting.clone();
+        // Not by the handle that all share, whose lock would keep everybody waiting who has something to say.
+        let mut out = File::from(io::stderr().as_fd().try_clone_to_owned()?);
+        let thread = std::thread::Builder::new().name("log".to_owned());
+        thread.spawn(move || write(&taken, &written, &mut out))?;
+        let lines = Self { lines, waiting };
+        Ok(LINES.get_or_init(|| lines).clone())
+    }
+
+    fn take(&self, line: &[u8]) {
+        // Counted first, so that several who log at once stay below the limit together.
+        let before = self.waiting.fetch_add(line.len(), Ordering::AcqRel);
+        if before + line.len() > WAITING_BYTES || self.lines.send(line.to_vec()).is_err() {
+            self.waiting.fetch_sub(line.len(), Ordering::AcqRel);
+            DROPPED.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn write(taken: &Receiver<Vec<u8>>, waiting: &AtomicUsize, out: &mut impl Write) {
+    for line in taken {
+        // Who has closed the pipe wants to know nothing more.
+        let _ = out.write_all(&line);
+        waiting.fetch_sub(line.len(), Ordering::AcqRel);
+    }
+}
+
+impl Write for Lines {
+    /// One line, as the formatter of `tracing` writes it.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.take(line);
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_logs_never_waits_and_what_is_too_much_is_dropped_and_counted() {
+        let (lines, taken) = channel();
+        let mut lines = Lines { lines, waiting: Arc::default() };
+        let (line, fit) = ([b'x'; 1000], WAITING_BYTES / 1000);
+        let before = dropped();
+        (0..fit + 7).for_each(|_| lines.write_all(&line).unwrap());
+        assert_eq!(dropped() - before, 7);
+        // Somebody reads again.
+        let mut out = Vec::new();
+        let waiting = lines.waiting.clone();
+        drop(lines);
+        write(&taken, &waiting, &mut out);
+        assert_eq!((out.len(), waiting.load(Ordering::Acquire)), (fit * 1000, 0));
+    }
+}
