@@ -54,9 +54,9 @@ pub(crate) struct ServerArgs {
     /// Your own certificate (PEM), which can act in place of a token [environment: WAYLEAVE_CERT]
     #[arg(long, value_name = "FILE")]
     pub(crate) cert: Option<PathBuf>,
-    /// Its private key (PEM) [environment: WAYLEAVE_KEY]
+    /// Its private key (PEM) [environment: WAYLEAVE_CERT_KEY]
     #[arg(long, value_name = "FILE")]
-    pub(crate) key: Option<PathBuf>,
+    pub(crate) cert_key: Option<PathBuf>,
 }
 
 /// Whose names are meant.
@@ -86,13 +86,13 @@ impl ServerArgs {
             token_file: path(&self.token_file, "WAYLEAVE_TOKEN_FILE"),
             ca: path(&self.ca, "WAYLEAVE_CA"),
             cert: path(&self.cert, "WAYLEAVE_CERT"),
-            key: path(&self.key, "WAYLEAVE_KEY"),
+            cert_key: path(&self.cert_key, "WAYLEAVE_CERT_KEY"),
         }
     }
 
     /// The address, and what was saved for it.
     pub(crate) fn resolve(&self) -> Result<(Address, Option<Context>), Failure> {
-        let ServerArgs { server, context, token_file, ca, cert, key } = self.or_environment();
+        let ServerArgs { server, context, token_file, ca, cert, cert_key } = self.or_environment();
         let saved = Contexts::read(&contexts::path()?)?;
         let server = server.map(|server| url(&server)).transpose()?;
         let chosen = match (&server, &context) {
@@ -104,7 +104,7 @@ impl ServerArgs {
         let Some(url) = server.or_else(|| chosen.as_ref().map(|chosen| chosen.url.clone())) else {
             return Err(Failure::Usage(NOWHERE.to_owned()));
         };
-        let given = own_certificate(cert, key)?;
+        let given = own_certificate(cert, cert_key)?;
         let token = match (token_file, &given) {
             (Some(file), _) => Some(secret::read(&file)?),
             // A saved token would go before the certificate that somebody names here.
@@ -122,8 +122,12 @@ pub(crate) fn own_certificate(cert: Option<PathBuf>, key: Option<PathBuf>) -> Re
     match (cert, key) {
         (Some(chain), Some(key)) => Ok(Some(OwnCertificate { chain, key })),
         (None, None) => Ok(None),
-        (Some(_), None) => Err(Failure::Usage("--cert needs --key: the private key of the certificate".to_owned())),
-        (None, Some(_)) => Err(Failure::Usage("--key needs --cert: the certificate of the private key".to_owned())),
+        (Some(_), None) => {
+            Err(Failure::Usage("--cert needs --cert-key: the private key of the certificate".to_owned()))
+        }
+        (None, Some(_)) => {
+            Err(Failure::Usage("--cert-key needs --cert: the certificate of the private key".to_owned()))
+        }
     }
 }
 

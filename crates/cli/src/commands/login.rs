@@ -17,7 +17,7 @@ const EXAMPLE: &str = "\
 Examples:
   wayleave login --server http://127.0.0.1:7480 --token-file wayleave.token
   wayleave login --context lab --server https://wayleave.example:7480 --ca ca.pem < token
-  wayleave login --server https://wayleave.example:7480 --cert me.pem --key me.key
+  wayleave login --server https://wayleave.example:7480 --cert me.pem --cert-key me.key
   wayleave login --context lab";
 
 /// Save where a server is and a token for it, so that later commands find them
@@ -41,7 +41,7 @@ pub(crate) struct LoginArgs {
     cert: Option<PathBuf>,
     /// Its private key (PEM)
     #[arg(long, value_name = "FILE")]
-    key: Option<PathBuf>,
+    cert_key: Option<PathBuf>,
     /// Whose objects are meant unless a command says otherwise; a token of a tenant has its own
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
@@ -76,7 +76,7 @@ impl LoginArgs {
             ));
         };
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        let given = own_certificate(self.cert.as_ref().map(absolute), self.key.as_ref().map(absolute))?;
+        let given = own_certificate(self.cert.as_ref().map(absolute), self.cert_key.as_ref().map(absolute))?;
         // Only if the address is known already: the token of one server is never sent to another.
         let known = same.filter(|_| self.server.is_none());
         let token = match (&self.token_file, &given, known) {

@@ -236,7 +236,7 @@ fn a_certificate_is_as_good_as_a_token() {
     let trusted = ["--server", &server.url, "--ca", "ca.pem"];
     let operator = [&trusted[..], &["--token-file", "l.db-operator"]].concat();
     directory.run(&[&["apply", "-f", "tenants.yaml"][..], &operator].concat()).ends_with(0);
-    let mine = [&trusted[..], &["--cert", "me.pem", "--key", "me.key"]].concat();
+    let mine = [&trusted[..], &["--cert", "me.pem", "--cert-key", "me.key"]].concat();
     let unknown = directory.run(&[&["get", "vms"][..], &mine].concat()).ends_with(2);
     assert!(unknown.stderr.contains("DNS:ci.acme.example"), "{}", unknown.stderr);
     let create = ["token", "create", "--role", "tenant", "--of", "acme", "--certificate", "DNS:ci.acme.example"];
@@ -250,9 +250,9 @@ fn a_certificate_is_as_good_as_a_token() {
     directory.run(&["get", "vms"]).ends_with(0);
     directory.run(&[&["login"][..], &operator].concat()).ends_with(0);
     directory.run(&["get", "tokens"]).ends_with(0);
-    directory.run(&["get", "tokens", "--cert", "me.pem", "--key", "me.key"]).ends_with(2);
+    directory.run(&["get", "tokens", "--cert", "me.pem", "--cert-key", "me.key"]).ends_with(2);
     let half = directory.run(&["get", "vms", "--cert", "me.pem"]).ends_with(2);
-    assert!(half.stderr.contains("--cert needs --key"), "{}", half.stderr);
+    assert!(half.stderr.contains("--cert needs --cert-key"), "{}", half.stderr);
 }
 
 /// The commands of people who look: their answers hold times, so only their parts are compared.
