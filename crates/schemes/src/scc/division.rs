@@ -1,7 +1,6 @@
 //! A division at one host: what its tunnels here would like together, what the tracker says, and the weights that follow (equation 4).
 
 use wayleave_roles::BrokerId;
-use wayleave_units::Time;
 
 use super::message::Answer;
 use super::params::Params;
@@ -13,7 +12,6 @@ struct Scale {
     share: u64,
     /// What the tunnels of other hosts would like.
     others: u64,
-    at: Time,
 }
 
 /// A division at one host.
@@ -27,8 +25,10 @@ pub(super) struct Division {
     trackers: Vec<BrokerId>,
     /// Which of them is followed.
     leader: usize,
-    /// Reports without an answer.
+    /// Reports without an answer, of the tracker that is followed.
     unanswered: u32,
+    /// Reports since the last answer of any.
+    silent: u32,
     scale: Option<Scale>,
     /// The sum of the reference weights here.
     own: u128,
@@ -39,7 +39,7 @@ pub(super) struct Division {
 impl Division {
     pub(super) fn new(share: u64, hosts: usize, trackers: Vec<BrokerId>) -> Self {
         let hosts = (hosts as u64).max(1);
-        Self { share, hosts, trackers, leader: 0, unanswered: 0, scale: None, own: 0, reported: 0 }
+        Self { share, hosts, trackers, leader: 0, unanswered: 0, silent: 0, scale: None, own: 0, reported: 0 }
     }
 
     /// A tunnel would like another weight than before.
@@ -61,6 +61,7 @@ impl Division {
     pub(super) fn report(&mut self, params: &Params) -> impl Iterator<Item = (BrokerId, Answer)> + '_ {
         if self.own > 0 {
             self.unanswered += 1;
+            self.silent = self.silent.saturating_add(1);
         }
         if self.unanswered > params.patience {
             self.unanswered = 1;
@@ -73,31 +74,32 @@ impl Division {
     }
 
     /// A tracker answers. What it says replaces what was said before.
-    pub(super) fn on_scale(&mut self, now: Time, from: BrokerId, (share, sum, own): (u64, u64, u64)) {
+    pub(super) fn on_scale(&mut self, from: BrokerId, (share, sum, own): (u64, u64, u64)) {
         if self.trackers.get(self.leader) == Some(&from) {
             self.unanswered = 0;
         }
-        self.scale = Some(Scale { share, others: sum.saturating_sub(own), at: now });
+        self.silent = 0;
+        self.scale = Some(Scale { share, others: sum.saturating_sub(own) });
     }
 
     /// The weight of a tunnel with this reference weight, in bit/s: lambda W'. `None`: what it would like is nothing, so it keeps what it
-    /// had. What the tracker said counts for as long as it takes to find another one.
-    pub(super) fn weight(&self, now: Time, reference: u64, params: &Params) -> Option<u64> {
+    /// had. What the tracker said counts while reports go without an answer for as long as it takes to find another one; a host that comes back has not
+    /// asked, and begins with what it knew.
+    pub(super) fn weight(&self, reference: u64, params: &Params) -> Option<u64> {
         if reference == 0 {
             return None;
         }
-        let rounds = u64::from(params.patience).saturating_mul(1 + self.trackers.len() as u64);
-        let stale = Time::from_nanos(params.report.as_nanos().saturating_mul(rounds));
+        let rounds = params.patience.saturating_mul(1 + self.trackers.len() as u32);
         let (share, others) = match self.scale {
-            Some(scale) if now.saturating_sub(scale.at) <= stale => (scale.share, scale.others),
+            Some(scale) if self.silent <= rounds => (scale.share, scale.others),
             _ => (self.unscaled(), 0),
         };
         Some(scaled(share, reference, self.own.saturating_add(others.into())))
     }
 
-    /// What a tunnel begins with that has not said yet what it would like, as one of so many.
-    pub(super) fn first_weight(&self, tunnels: usize) -> u64 {
-        self.unscaled() / (tunnels as u64).max(1)
+    /// What a tunnel begins with that has not said yet what it would like: it does so with its first packet.
+    pub(super) fn first_weight(&self) -> u64 {
+        self.unscaled()
     }
 
     /// What a host takes for its part of the share as long as it knows nothing of others: an equal one. More would be too much where all begin together.

@@ -144,8 +144,7 @@ impl Scc {
     fn open(&mut self, now: Time, pair: Outgoing, spec: &PairSpec, act: &mut impl FnMut(Action<'_>)) {
         self.close(pair);
         let class = spec.class;
-        let tunnels = 1 + self.sending.iter().flatten().filter(|sending| sending.class == class).count();
-        let weight = self.divisions.get(&class).map_or(0, |division| division.first_weight(tunnels));
+        let weight = self.divisions.get(&class).map_or(0, Division::first_weight);
         let sending = Sending {
             class,
             control: Control::new(own_period(self.params.period, weight)),
@@ -195,7 +194,7 @@ impl Scc {
     fn weigh(&mut self, now: Time, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         let Some(division) = self.divisions.get(&sending.class) else { return };
-        let Some(weight) = division.weight(now, sending.reference, &self.params) else { return };
+        let Some(weight) = division.weight(sending.reference, &self.params) else { return };
         if std::mem::replace(&mut sending.weight, weight) != weight {
             self.tell_weight(pair, act);
             self.set_rate(now, pair, act);
@@ -333,7 +332,7 @@ impl Scc {
         act: &mut impl FnMut(Action<'_>),
     ) {
         let Some(division) = self.divisions.get_mut(&class) else { return };
-        division.on_scale(now, from, said);
+        division.on_scale(from, said);
         for index in 0..self.sending.len() {
             if self.sending[index].as_ref().is_some_and(|sending| sending.class == class) {
                 self.weigh(now, Outgoing(index as u32), act);
