@@ -79,7 +79,11 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
             10.0..=40.0,
             &reduced(racks, completion),
             both(racks, System::Scc, System::Direct, completion, "ms"),
-        ),
+        )
+        .ruled_out([&format!(
+            "the transport: {}",
+            both(racks, System::SccOverDctcp, System::Direct, completion, "ms")
+        )]),
         Statement::mean_within(
             "VI-D",
             "on the oversubscribed network SCC reduces the misses of DS only marginally",
