@@ -30,6 +30,7 @@
 //! | `stage.rs`, `narrow.rs`, `run.rs` | from an attack to a scenario to what was seen |
 //! | `verify.rs`, `effort.rs` | which attacks are made |
 //! | `classes.rs` | promises of classes below: minima, what is in flight, shares |
+//! | `terms.rs` | maxima and weights of bandwidth contracts |
 //! | `report.rs` | what was seen |
 //!
 //! ```
@@ -82,6 +83,7 @@ mod schedule;
 mod stage;
 mod statement;
 mod tenants;
+mod terms;
 mod transit;
 mod verify;
 
@@ -102,6 +104,7 @@ pub use statement::{
     StatedQueue, StatedRoute, StatedTerm, Statement, Terms,
 };
 pub use tenants::{TenantsClaim, TenantsReport, verify_tenants};
+pub use terms::{MaximumPromise, Meeting, PartPromise, Way};
 pub use verify::{replay, verify};
 
 pub use wayleave_scenarios::Order;

@@ -6,7 +6,7 @@ use wayleave_contracts::AnyContract;
 use wayleave_topology::{Class, NodeId};
 use wayleave_units::{Bytes, Time};
 
-use super::{LatencyTenant, SharingTenant, Tenants, is_pair, members};
+use super::{Competitor, LatencyTenant, SharingTenant, Tenants, is_pair, members};
 use crate::{Arrivals, Congestion, Ends, PacketKind, Phase, Reliable, Schedule, Traffic, Transport, Workload};
 
 /// Hoses stay so long in one pattern.
@@ -78,6 +78,15 @@ impl Tenants {
             _ => Transport { congestion: Congestion::dctcp(), ..Transport::default() },
         };
         (self.classes.queue_of(class), transport)
+    }
+
+    /// Bandwidth contracts that meet at a host and send there without end, each from one host.
+    pub fn meeting(&self, to: NodeId, competitors: &[Competitor]) -> Vec<Traffic> {
+        let traffic = |competitor: &Competitor| {
+            let tenant = self.sharing.iter().find(|tenant| tenant.contract.name() == competitor.name)?;
+            Some(self.endless(&tenant.contract, &competitor.name, vec![(competitor.from, to)]))
+        };
+        competitors.iter().filter_map(traffic).collect()
     }
 
     fn shared(&self, tenant: &SharingTenant) -> Vec<Traffic> {
