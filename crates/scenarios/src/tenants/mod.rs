@@ -22,7 +22,7 @@ use wayleave_topology::{Classes, Network, NetworkError, NodeId, NodeKind, PortSp
 use wayleave_units::{Bytes, Rate, Time};
 
 pub use promises::{Competitor, Maximum, Minimum, Weight};
-pub use senders::Bursts;
+pub use senders::{Bursts, OfContract};
 pub use wayleave_schemes::fabric::Settings as FabricSettings;
 
 /// A latency contract with what was decided of it.
