@@ -1,7 +1,10 @@
 //! From the controller's types to the documents of the interface.
 
 use wayleave_contracts::{Accounting, AnyContract, AnyOrder, Between, Excess, Order, Priority, SharedOrder};
-use wayleave_controller::{self as controller, Controller, Decided, DecisionRecord, Grant, SharedGrant, Trouble};
+use wayleave_controller::{
+    self as controller, Controller, Decided, DecisionRecord, Grant, PolicyState, SharedGrant, Trouble, policy_needs,
+    policy_spec,
+};
 use wayleave_explain::{sentences, share_refusal, share_refusal_to_tenant};
 use wayleave_ledger::Share;
 use wayleave_protocol::contract::{
@@ -9,6 +12,7 @@ use wayleave_protocol::contract::{
 };
 use wayleave_protocol::decision::{Decision, Verdict};
 use wayleave_protocol::event::Event;
+use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant;
 use wayleave_topology::Network;
 
@@ -321,5 +325,15 @@ pub(crate) fn event(event: &controller::Event) -> Event {
         tenant: event.tenant.clone(),
         revision: event.revision,
         detail: event.detail.clone(),
+    }
+}
+
+/// A policy of services, with what it needs.
+pub(crate) fn policy(network: &Network, state: &PolicyState) -> Policy {
+    Policy {
+        name: state.policy.name().to_owned(),
+        spec: policy_spec(network, &state.policy),
+        needs: policy_needs(network, &state.policy),
+        revision: state.revision,
     }
 }

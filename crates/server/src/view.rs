@@ -124,6 +124,7 @@ pub(crate) struct Tables {
     pub(crate) vms: BTreeMap<Id, VmObject>,
     pub(crate) vms_on: HashMap<NodeId, BTreeSet<Id>>,
     pub(crate) tenants: BTreeMap<String, Object>,
+    pub(crate) policies: BTreeMap<String, Object>,
     pub(crate) tokens: BTreeMap<String, (Object, Arc<Holder>)>,
     pub(crate) holders: HashMap<[u8; 32], Arc<Holder>>,
     pub(crate) nodes: BTreeMap<NodeId, NodeState>,
@@ -147,6 +148,7 @@ pub(crate) enum Edit {
     Contract(Id, Option<ContractObject>),
     Vm(Id, Option<VmObject>),
     Tenant(String, Option<Object>),
+    Policy(String, Option<Object>),
     Token(String, Option<(Object, Arc<Holder>)>),
     Node(NodeId, NodeState),
     Down(BTreeMap<ElementName, String>),
@@ -179,6 +181,7 @@ impl Tables {
             vms: BTreeMap::new(),
             vms_on: HashMap::new(),
             tenants: BTreeMap::new(),
+            policies: BTreeMap::new(),
             tokens: BTreeMap::new(),
             holders: HashMap::new(),
             nodes: BTreeMap::new(),
@@ -272,6 +275,8 @@ impl Tables {
                 self.tenants.remove(&name);
                 self.counts.remove(&name);
             }
+            Edit::Policy(name, Some(policy)) => drop(self.policies.insert(name, policy)),
+            Edit::Policy(name, None) => drop(self.policies.remove(&name)),
             Edit::Token(id, token) => self.put_token(id, token),
             Edit::Node(node, state) => drop(self.nodes.insert(node, state)),
             Edit::Down(down) => self.down = down,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::ComponentsBuilder;
-use wayleave_protocol::{agent, audit, contract, decision, event, network, problem, status, tenant, what_if};
+use wayleave_protocol::{agent, audit, contract, decision, event, network, policy, problem, status, tenant, what_if};
 
 use crate::access::Access;
 use crate::http::call::LONGEST_KEY;
@@ -118,6 +118,12 @@ fn components() -> Value {
         network::Queue,
         network::Topology,
         network::UpDown,
+        policy::Policy,
+        policy::PolicyChange,
+        policy::PolicyNeed,
+        policy::PolicyService,
+        policy::PolicySpec,
+        policy::PolicyTerms,
         problem::Code,
         problem::FieldError,
         problem::Problem,
@@ -164,6 +170,17 @@ fn components() -> Value {
                 "required": ["contracts"],
                 "properties": { "contracts": { "type": "array", "items": reference("ContractSpec") } },
             },
+        },
+    });
+    value["schemas"]["PolicyDocument"] = json!({
+        "type": "object",
+        "description": "A document of kind Policy, as `wayleave policy check` reads it",
+        "required": ["apiVersion", "kind", "spec"],
+        "properties": {
+            "apiVersion": { "type": "string", "enum": ["wayleave/v1"] },
+            "kind": { "type": "string", "enum": ["Policy"] },
+            "metadata": { "type": "object", "properties": { "name": { "type": "string" } } },
+            "spec": { "type": "object", "required": ["level", "services"] },
         },
     });
     value["securitySchemes"] = json!({ "token": { "type": "http", "scheme": "bearer" } });
