@@ -46,7 +46,7 @@ impl fmt::Display for PolicyShort {
         let Self { policy, place, asked, link, more, left, fits } = self;
         write!(
             f,
-            "policy {policy} guarantees {asked} at {place}: that takes {more} more of {link} than is held there for policies, and beside contracts the \
+            "policy {policy} guarantees {asked} at {place}: that takes {more} more of {link} than is held there for other policies, and beside contracts the \
              guaranteed class has {left} left there; "
         )?;
         match *fits {

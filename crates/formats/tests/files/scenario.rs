@@ -570,7 +570,10 @@ fn traffic_of_a_contract_goes_where_the_contract_does() {
     wrong("contract: robot, tokenBucket: { rate: 30Mbit, burst: 3kB }", "a shaper holds the contract to 20Mbit");
     wrong("contract: robot, sizes: endless", "give `tokenBucket:");
     wrong("contract: copy, pairs: [[h7, h3]], sizes: endless", "what h3 sends to h7");
-    wrong("contract: db, pairs: [[h1, h2]], sizes: endless", "h2 is no member of the contract: those are h1, h4, h6, h8");
+    wrong(
+        "contract: db, pairs: [[h1, h2]], sizes: endless",
+        "h2 is no member of the contract: those are h1, h4, h6, h8",
+    );
     wrong("contract: db, queue: 5, sizes: endless", "queue means nothing beside contract");
 }
 

@@ -190,7 +190,7 @@ impl Receiving {
 /// ```
 /// use wayleave_roles::{ClassId, Host, HostInput, Share};
 /// use wayleave_schemes::ufab::{Settings, Ufab};
-/// use wayleave_units::{Bytes, Rate, Time};
+/// use wayleave_units::{Rate, Time};
 /// let mut edge = Ufab::new(Rate::from_gbit(10), Settings::default(), 1);
 /// let hose = Share { min: Rate::from_gbit(2), ..Share::BEST_EFFORT };
 /// let mut actions = 0;

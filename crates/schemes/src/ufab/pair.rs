@@ -48,6 +48,15 @@ impl Hose {
         scaled(u64::from(self.transmit.weight), part, min).max(1)
     }
 
+    /// The part of both maxima that belongs to this part of the minimum, in bit/s.
+    fn most(&self, part: u64) -> Option<u64> {
+        let of = |share: &Share| {
+            let max = share.max?.bits_per_second();
+            Some(scaled(max, part, share.min.bits_per_second()).min(max))
+        };
+        of(&self.transmit).into_iter().chain(of(&self.receive)).min()
+    }
+
     /// The part of what a receiver may get that belongs to this part of its minimum; all of it where there is no minimum.
     fn limit(&self, part: u64) -> Option<Rate> {
         let max = self.receive.max?.bits_per_second();
@@ -196,7 +205,7 @@ impl Sending {
             Surplus::Minima => tokens,
             Surplus::Weights => self.hose.weight(part),
         };
-        Terms { tokens, weight, round_trip: self.spec.round_trip }
+        Terms { tokens, weight, round_trip: self.spec.round_trip, most: self.hose.most(part) }
     }
 
     fn path(&mut self, path: PathIndex) -> &mut PathState {

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use wayleave_units::Bytes;
 
-    const TERMS: Terms = Terms { tokens: 1_000, weight: 1_000, round_trip: Time::from_micros(24) };
+    const TERMS: Terms = Terms { tokens: 1_000, weight: 1_000, round_trip: Time::from_micros(24), most: None };
 
     /// Of a path whose links count so much, and have these numbers if they say so.
     fn candidate(tokens: &[u64], links: Option<&[u32]>, counted: Option<&[LinkId]>) -> Candidate {
