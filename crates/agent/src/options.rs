@@ -1,6 +1,7 @@
 //! What an agent is told, ready to be used: tokens are read, folders are chosen.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use wayleave_dataplane::host::Settings;
@@ -38,6 +39,8 @@ pub struct NodeOptions {
     pub interfaces: BTreeMap<String, String>,
     /// Interfaces by the names of endpoints.
     pub endpoints: BTreeMap<String, Attachment>,
+    /// Where it hears agents of other hosts; a free port of the address by which it reaches the controller if not given.
+    pub listen: Option<SocketAddr>,
     /// The folder for what has to outlive the agent.
     pub state: PathBuf,
     /// The folder of a bpf file system for what enforces.
@@ -63,6 +66,7 @@ impl NodeOptions {
             netns: None,
             interfaces: BTreeMap::new(),
             endpoints: BTreeMap::new(),
+            listen: None,
             state: state.join(folder(name)),
             pins: pins.join(folder(name)),
         }

@@ -1,6 +1,7 @@
 //! What an agent is told: where the controller is, which nodes it drives, which interfaces are theirs. `kind: Agent`.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use wayleave_contracts::Named;
@@ -17,7 +18,7 @@ pub(crate) const AGENT_SPEC: Shape = Shape {
     keys: &["server", "ca", "tokenFile", "state", "pins", "measure", "unmatched", "excess", "nodes"],
 };
 pub(crate) const AGENT_NODE: Shape =
-    Shape { what: "a node", keys: &["node", "tokenFile", "netns", "interfaces", "endpoints"] };
+    Shape { what: "a node", keys: &["node", "tokenFile", "netns", "listen", "interfaces", "endpoints"] };
 pub(crate) const ENDPOINT: Shape = Shape { what: "an endpoint", keys: &["vm", "host", "interface", "vlan"] };
 
 /// What becomes of packets that belong to no contract.
@@ -72,6 +73,8 @@ pub struct AgentNode {
     pub token_file: Option<PathBuf>,
     /// Its network namespace, if it is not that of the agent.
     pub netns: Option<String>,
+    /// Where it hears agents of other hosts, if that was said.
+    pub listen: Option<SocketAddr>,
     /// Interfaces by the names of links that leave it; where none leaves by an interface, of the one that enters by it.
     pub interfaces: BTreeMap<String, String>,
     /// Interfaces of VMs (`tenant:name`) and of the host itself (`host:name`).
@@ -199,10 +202,22 @@ fn node(entry: &Node<'_>, before: &[AgentNode], problems: &mut Problems<'_>) -> 
     Some(AgentNode {
         token_file: fields.text("tokenFile", problems).map(PathBuf::from),
         netns: fields.text("netns", problems).map(str::to_owned),
+        listen: listen(&fields, problems),
         node: name,
         interfaces,
         endpoints,
     })
+}
+
+/// An address and a port.
+fn listen(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<SocketAddr> {
+    let node = fields.get("listen")?;
+    let listen = node.text().and_then(|text| text.parse().ok());
+    if listen.is_none() {
+        let message = "an address of IP and a port of UDP are expected, such as 10.0.0.5:7481";
+        problems.report(ProblemKind::BadValue, node.span, || message);
+    }
+    listen
 }
 
 /// A mapping of links to interfaces.

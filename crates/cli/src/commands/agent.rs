@@ -152,6 +152,7 @@ fn endpoint(file: &AgentFile, command: &EndpointCommand) -> Result<Exit, Failure
 fn options(file: &AgentFile) -> Options {
     let node = |node: &AgentNode| NodeOptions {
         netns: node.netns.clone(),
+        listen: node.listen,
         interfaces: node.interfaces.clone(),
         endpoints: node.endpoints.iter().map(|(name, at)| (name.clone(), attachment(at))).collect(),
         ..NodeOptions::new(&node.node, &file.state, &file.pins)

@@ -10,7 +10,7 @@ mod registers;
 use std::fmt;
 
 pub use linux::{LinuxSwitch, LinuxSwitchError};
-pub use plan::{Forward, PlanError, PortPlan, SwitchPlan, port_of};
+pub use plan::{Forward, PlanError, PortPlan, SwitchPlan, port_of, queue_of};
 pub use registers::{ProbeFor, RegisterSettings, Registers, Said, Told};
 
 use crate::net::QueueCounters;
