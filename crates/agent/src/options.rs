@@ -9,6 +9,7 @@ use wayleave_protocol::client::{Address, encode};
 use wayleave_topology::Network;
 
 use crate::endpoints::Attachment;
+use crate::samples::FOLLOW;
 
 /// How the controller's document of the network is read. The program gives it: the reader of files knows all schemes, and an agent
 /// needs none of them.
@@ -41,6 +42,8 @@ pub struct NodeOptions {
     pub endpoints: BTreeMap<String, Attachment>,
     /// Where it hears agents of other hosts; a free port of the address by which it reaches the controller if not given.
     pub listen: Option<SocketAddr>,
+    /// So many packets a second it notes and tells of at most, so that lost and late ones are found; none with 0.
+    pub follow: u32,
     /// The folder for what has to outlive the agent.
     pub state: PathBuf,
     /// The folder of a bpf file system for what enforces.
@@ -67,6 +70,7 @@ impl NodeOptions {
             interfaces: BTreeMap::new(),
             endpoints: BTreeMap::new(),
             listen: None,
+            follow: FOLLOW,
             state: state.join(folder(name)),
             pins: pins.join(folder(name)),
         }

@@ -253,7 +253,8 @@ fn serve(
         NodeKind::Switch => {
             let driver = LinuxSwitch::open(Namespace::here(), &options.pins).map_err(|error| error.to_string())?;
             let file = options.state.join("switch");
-            let driver = Switch::open(driver, environment, node, interfaces, Box::new(index), file);
+            let driver =
+                Switch::open(driver, environment, node, interfaces, Box::new(index), file).following(options.follow);
             Ok(Worker::new(driver, cables, poller, notifier).run(heard))
         }
     }
@@ -276,6 +277,7 @@ fn open_host(
         tracing::warn!("{error}; packets that exceed their contract are dropped instead of waiting");
     }
     let plane = LinuxHost::new(host, environment.shared_network(), node, options.state.join("uplinks"));
+    let plane = plane.following(options.follow);
     let memo = Memo::open(&rules(&options.state)).map_err(|error| format!("{}: {error}", options.state.display()))?;
     let declared = Declared::new(options.endpoints.clone(), options.endpoints_folder());
     HostDriver::open(plane, node, environment.clone(), memo, interfaces, declared)

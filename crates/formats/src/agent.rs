@@ -13,9 +13,12 @@ use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::source::Source;
 use crate::tree::{Node, Value};
 
+/// A ring of 64 kB holds some fifteen hundred notes of a second.
+const MOST_FOLLOWED: u32 = 1_000;
+
 pub(crate) const AGENT_SPEC: Shape = Shape {
     what: "the spec of Agent",
-    keys: &["server", "ca", "tokenFile", "state", "pins", "measure", "unmatched", "excess", "nodes"],
+    keys: &["server", "ca", "tokenFile", "state", "pins", "measure", "unmatched", "excess", "follow", "nodes"],
 };
 pub(crate) const AGENT_NODE: Shape =
     Shape { what: "a node", keys: &["node", "tokenFile", "netns", "listen", "interfaces", "endpoints"] };
@@ -60,6 +63,8 @@ pub struct AgentFile {
     pub unmatched: UnmatchedPackets,
     /// What becomes of packets for which their contract has no tokens now.
     pub excess: ExcessPackets,
+    /// How many packets a second each node notes and tells of at most, if that was said; none with 0.
+    pub follow: Option<u32>,
     /// What it drives.
     pub nodes: Vec<AgentNode>,
 }
@@ -138,6 +143,7 @@ fn read_document(source: &Source, problems: &mut Problems<'_>) -> Option<AgentFi
         measures: flag(&spec, "measure", problems),
         unmatched: unmatched(&spec, problems),
         excess: excess(&spec, problems),
+        follow: follow(&spec, problems),
         nodes: read,
     })
 }
@@ -152,6 +158,17 @@ fn flag(fields: &Fields<'_, '_>, key: &'static str, problems: &mut Problems<'_>)
             false
         }
     }
+}
+
+/// Packets a second.
+fn follow(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<u32> {
+    let node = fields.get("follow")?;
+    let follow = node.text().and_then(|text| text.parse().ok()).filter(|&follow| follow <= MOST_FOLLOWED);
+    if follow.is_none() {
+        let message = || format!("packets a second are expected, from 0 (none) to {MOST_FOLLOWED}");
+        problems.report(ProblemKind::BadValue, node.span, message);
+    }
+    follow
 }
 
 fn unmatched(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> UnmatchedPackets {

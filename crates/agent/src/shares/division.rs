@@ -84,6 +84,8 @@ pub struct Division {
     next_timer: u64,
     /// What is to be told, by host.
     outbox: BTreeMap<NodeId, Said>,
+    /// When counters were read last.
+    counted: Option<Time>,
     /// When a host was heard last.
     heard: BTreeMap<NodeId, Time>,
 }
@@ -141,6 +143,7 @@ impl Division {
             armed: BTreeMap::new(),
             next_timer: 0,
             outbox: BTreeMap::new(),
+            counted: None,
             heard: BTreeMap::new(),
         })
     }
@@ -229,6 +232,8 @@ impl Division {
 
     /// An interval is over: what was counted of each pair that leaves here.
     pub fn count(&mut self, now: Time, counted: &BTreeMap<PairKey, Counted>) {
+        let elapsed = now.saturating_sub(self.counted.unwrap_or(Time::ZERO)).max(Time::from_nanos(1));
+        self.counted = Some(now);
         let keys: Vec<PairKey> = self.sending.keys().copied().collect();
         for key in keys {
             let (Some(found), Some(sending)) = (counted.get(&key), self.sending.get_mut(&key)) else { continue };
@@ -236,7 +241,8 @@ impl Division {
             let bytes = if found.bytes < sending.bytes { found.bytes } else { found.bytes - sending.bytes };
             let (number, began) = (sending.number, !sending.is_held && found.is_held);
             let ended = sending.is_held && !found.is_held;
-            sending.used = bytes.saturating_mul(8).saturating_mul(1_000_000_000) / INTERVAL.as_nanos();
+            let used = u128::from(bytes) * 8_000_000_000 / u128::from(elapsed.as_nanos());
+            sending.used = u64::try_from(used).unwrap_or(u64::MAX);
             (sending.bytes, sending.is_held) = (found.bytes, found.is_held);
             let is_active = bytes > 0 || found.is_held;
             if is_active {

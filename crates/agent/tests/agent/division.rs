@@ -36,7 +36,8 @@ impl World {
         let mut arrived: BTreeMap<PairKey, u64> = BTreeMap::new();
         // Nobody wakes up on time.
         self.rounds += 1;
-        self.now += Time::from_nanos(INTERVAL.as_nanos() + 3_000_000 * (self.rounds % 5));
+        let elapsed = Time::from_nanos(INTERVAL.as_nanos() + 3_000_000 * (self.rounds % 5));
+        self.now += elapsed;
         let mut messages: Vec<(NodeId, NodeId, Said)> = Vec::new();
         for (&host, division) in &mut self.hosts {
             let mut counted = BTreeMap::new();
@@ -44,7 +45,7 @@ impl World {
                 let sends = !self.quiet.contains(&(host, key));
                 let rate = if sends { bucket.rate.bits_per_second() } else { 0 };
                 let total = self.sent.entry((host, key)).or_default();
-                *total += rate / 8 / (1_000_000_000 / INTERVAL.as_nanos());
+                *total += rate / 8 * elapsed.as_nanos() / 1_000_000_000;
                 *arrived.entry((key.0, key.1)).or_default() += rate;
                 counted.insert(key, Counted { bytes: *total, is_held: sends });
             }

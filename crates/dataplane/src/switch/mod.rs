@@ -55,6 +55,11 @@ pub trait SwitchDriver {
         Ok(Vec::new())
     }
 
+    /// What is wrong now and not for this driver to mend, one sentence each.
+    fn troubles(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// From now on it notes some of the packets that come by, chosen by so many bits of their numbers; `false` if it never notes any.
     ///
     /// # Errors
