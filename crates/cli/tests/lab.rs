@@ -10,6 +10,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use wayleave_dataplane::net::{Batch, Namespace};
+use wayleave_dataplane::programs;
 use wayleave_lab::traffic::{Arrived, FlowSpec, Load, Traffic};
 use wayleave_lab::{LabName, Labs, Sentinel};
 use wayleave_repo_checks::{left_out, unless};
@@ -250,6 +252,72 @@ fn two_tenants_share_a_port_by_what_they_were_promised() {
     // 4 + 1 Mbit/s are minima, and of 9 that are shared out the other 4 are halved: 6 and 3.
     let [acme, beta] = with;
     assert!(10 * acme > 16 * beta && 10 * acme < 26 * beta, "{acme} packets of acme, and {beta} of beta");
+}
+
+/// A program of somebody else at a port of a switch drops every packet: the agents say that it is there, and behind which switch packets are lost.
+#[test]
+fn packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_name() {
+    if !is_able() {
+        return;
+    }
+    let _alone = alone();
+    let lab = Lab::up("star:hosts=3");
+    let found = Labs::default().open(&LabName::new(&lab.0).unwrap()).unwrap();
+    let server = format!("--server {} --token-file {}", found.server().unwrap(), found.token_file().display());
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-loss.yaml");
+    let contract = "{ name: control, from: h1, to: h2, rate: 1Mbit, burst: 3200B, deadline: 100ms }";
+    std::fs::write(&file, format!("apiVersion: wayleave/v1\nkind: Contracts\nspec: {{ contracts: [{contract}] }}\n"))
+        .unwrap();
+    let applied = wayleave(&format!("apply -f {} {server}", file.display()));
+    assert!(applied.status.success(), "{}", text(&applied.stderr));
+    let described = || text(&wayleave(&format!("describe contract control {server}")).stdout);
+    let until = |what: &str, holds: &dyn Fn() -> bool| {
+        let start = Instant::now();
+        while !holds() {
+            assert!(
+                start.elapsed() < Duration::from_secs(120),
+                "{what} did not happen: {}",
+                described().lines().take(20).collect::<Vec<_>>().join("\n")
+            );
+            sleep(Duration::from_millis(200));
+        }
+    };
+    let endpoint = |id: &str| found.plan().endpoint(id).unwrap().clone();
+    let flow = FlowSpec {
+        name: "control".to_owned(),
+        from: endpoint("host:h1"),
+        to: endpoint("host:h2"),
+        port: 30_000,
+        source_port: None,
+        payload: 200,
+        overhead: 48,
+        load: Load::Constant { rate: wayleave_units::Rate::from_bits_per_second(100_000) },
+        bound: None,
+    };
+    let traffic = Traffic::start(vec![flow]).unwrap();
+    until("that packets are followed", &|| described().contains("followed to their receiver's host"));
+    let lost = || {
+        let all = described();
+        all.lines().find(|line| line.starts_with("lost ")).unwrap_or_default().to_owned()
+    };
+    assert!(lost().trim_start_matches("lost").trim_start().starts_with("0 of "), "{}", lost());
+
+    let switch = found.plan().switches().next().unwrap();
+    let to_h2 = found.network().find_link("s1->h2").unwrap();
+    let port = switch.ports.ports.iter().find(|port| port.link == Some(to_h2)).unwrap();
+    // The switch's own program drops what has no tag, as all packets here.
+    let program = found.pins().join(switch.file_name()).join(programs::version()).join("port");
+    let filter = format!(
+        "filter add dev {} egress pref 3 protocol all bpf direct-action object-pinned {}",
+        port.interface,
+        program.display()
+    );
+    Batch::tc().extend([filter]).run(&Namespace::open(&switch.namespace).unwrap()).unwrap();
+    let status = || text(&wayleave(&format!("status {server}")).stdout);
+    until("that the filter is told", &|| status().contains("a filter of somebody else is at the egress of"));
+    until("that a loss is told", &|| described().contains(" behind s1"));
+    let _ = traffic.stop();
+    assert!(!lost().contains("behind h"), "{}", lost());
 }
 
 /// Packets of the first flow, and of all others, of those that arrive after `first` more have.
