@@ -75,7 +75,7 @@ impl Tenants {
         // The first scheme has what belongs to nobody, and may have brokers.
         let mut sharing = Sharing::new(if objectives.is_empty() { unlimited() } else { scc() }, policy);
         if !minima.is_empty() {
-            let scheme = EdgeScheme::Ufab(ufab::Settings::default());
+            let scheme = EdgeScheme::Ufab(ufab::Settings::beside_other_classes());
             sharing.also.push(SchemeOf { scheme, services: minima });
         }
         if !objectives.is_empty() {

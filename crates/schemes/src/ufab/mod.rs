@@ -41,7 +41,8 @@
 //!
 //! # Beside other classes
 //! The text knows uFAB alone on its links. Where a port says that its queue shares a line with others ([`ClassHop`](wayleave_roles::ClassHop)), a link has two
-//! capacities, windows rise in steps (`rise`) and minima do not wait for answers (`floor`): decision 076.
+//! capacities, windows rise in steps (`rise`) and minima do not wait for answers (`floor`): decision 076. Where hosts of a hose turn to one receiver together, each begins with all of its own hose,
+//! since those that ask are not among the pairs that Algorithm 1 divides by: with `asks` they are, and every pair asks (decision 111).
 //!
 //! # Deviations
 //! - A pair rests if it has used less than half of its window since the last answer, and less than its share.
@@ -80,7 +81,7 @@ use crate::edges::{HostScheme, HostSetup, NoHost};
 use crate::random::SplitMix;
 use crate::switches::Ecn;
 use pair::{Around, Sending};
-use search::tokens_of;
+use search::{round_trips, tokens_of};
 use tokens::Wish;
 
 /// What uFAB says of itself.
@@ -164,6 +165,20 @@ struct Receiving {
     class: ClassId,
     /// What its sender gives it, in bit/s, and when that was said; `None`: it takes no part.
     given: Option<(u64, Time)>,
+    /// The same of one that looks at paths and is about to begin. It counts until it begins, or until its answers are lost.
+    asked: Option<(u64, Time)>,
+    /// For so long.
+    waits: Time,
+}
+
+impl Receiving {
+    /// What it takes part with; `None` if it does not, or has been silent for as long as switches clean.
+    fn takes_part(&self, now: Time, silent: Time) -> Option<u64> {
+        let within = |said: Option<(u64, Time)>, time| {
+            said.filter(|&(_, at)| now.saturating_sub(at) < time).map(|(given, _)| given)
+        };
+        within(self.given, silent).or_else(|| within(self.asked, self.waits))
+    }
 }
 
 /// One machine's edge.
@@ -395,7 +410,12 @@ impl Host for Ufab {
             }
             HostInput::IncomingOpened { pair, spec } => {
                 self.classes.entry(spec.class).or_default().incoming.push(pair);
-                place(&mut self.receiving, pair.index(), Receiving { class: spec.class, given: None });
+                let waits = round_trips(spec.round_trip, self.settings.timeout);
+                place(
+                    &mut self.receiving,
+                    pair.index(),
+                    Receiving { class: spec.class, given: None, asked: None, waits },
+                );
             }
             HostInput::IncomingClosed { pair } => {
                 let closed = self.receiving.get_mut(pair.index()).and_then(Option::take);
@@ -417,8 +437,9 @@ impl Host for Ufab {
         let given = probe.tokens.saturating_mul(unit);
         let Some(Some(state)) = self.receiving.get_mut(pair.index()) else { return ProbeAnswer::default() };
         match probe.kind {
-            ProbeKind::Active => state.given = Some((given, now)),
-            ProbeKind::Finish => state.given = None,
+            ProbeKind::Active => (state.given, state.asked) = (Some((given, now)), None),
+            ProbeKind::Finish => (state.given, state.asked) = (None, None),
+            ProbeKind::Candidate if self.settings.asks => state.asked = Some((given, now)),
             ProbeKind::Candidate => {}
         }
         let Some(class) = self.classes.get(&state.class) else { return ProbeAnswer::default() };
@@ -426,11 +447,10 @@ impl Host for Ufab {
         if hose == 0 || probe.kind == ProbeKind::Finish {
             return ProbeAnswer::default();
         }
-        // Who has been silent for as long as switches clean takes no part.
         let silent = self.settings.clean;
         let heard = |other: &&Incoming| {
-            let (given, at) = self.receiving.get(other.index())?.as_ref()?.given?;
-            (**other != pair && now.saturating_sub(at) < silent).then_some(given)
+            let state = self.receiving.get(other.index())?.as_ref()?;
+            state.takes_part(now, silent).filter(|_| **other != pair)
         };
         let mut all = vec![given];
         all.extend(class.incoming.iter().filter_map(|other| heard(&other)));

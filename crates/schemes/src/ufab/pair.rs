@@ -209,7 +209,7 @@ impl Sending {
     }
 
     fn join(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
-        if self.spec.paths == 1 {
+        if self.spec.paths == 1 && !around.settings.asks {
             self.take(&[PathIndex(0)], around.now, around, act);
         } else {
             self.look(Why::Join, around, act);

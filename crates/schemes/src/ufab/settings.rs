@@ -118,6 +118,8 @@ params! {
         pub token_period: Time = Time::from_micros(32), "tokenPeriod", Kind::TIME, "5.1";
         /// How many paths a pair uses at once.
         pub paths: u32 = 1, "paths", Kind::Count { least: 1, most: 256 }, "6; F: several";
+        /// Whether receivers count pairs that look at paths, and a pair with one path looks at it before it begins; without, hosts that turn to one receiver together begin with all of their hoses.
+        pub asks: bool = false, "asks", Kind::Flag, "ours; 3.4: it begins at once";
         /// How many paths of a pair are looked at.
         pub candidates: u32 = 4, "candidates", Kind::Count { least: 1, most: 256 }, "ours; 3.5: a few";
         /// N: after a move its host moves no pair for 1 to N round trips, drawn at random.
@@ -163,6 +165,11 @@ params! {
 const UNIT: Time = Time::from_micros(100);
 
 impl Settings {
+    /// Where links serve other classes as well, and minima are promised to hoses that may all turn to one host.
+    pub fn beside_other_classes() -> Self {
+        Self { asks: true, ..Self::default() }
+    }
+
     /// The time to which windows of a base round trip are scaled when links add them up.
     pub(super) fn summed_over(&self, round_trip: Time) -> Time {
         match self.sum {

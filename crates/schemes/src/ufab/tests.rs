@@ -95,6 +95,42 @@ fn candidates_are_asked_before_anything_is_sent() {
     assert_eq!(bench.windows[&bench.used[0].0], 3_000);
 }
 
+#[test]
+fn a_pair_with_one_path_asks_where_that_is_wanted() {
+    assert_eq!(Bench::new(1, Settings::default()).kinds(), [ProbeKind::Active]);
+    let mut bench = Bench::new(1, Settings::beside_other_classes());
+    assert_eq!((bench.kinds(), &bench.used[..]), (vec![ProbeKind::Candidate], &[][..]));
+    bench.answer();
+    assert_eq!((bench.kinds(), &bench.used[..]), (vec![ProbeKind::Active], &[PathIndex(0)][..]));
+}
+
+/// Four hosts ask one with 1 Gbit/s: 1, 1/2, 1/3 and 1/4 of it. Who asks and does not begin is forgotten after eight round trips, and
+/// without the setting each is told that it can have everything.
+#[test]
+fn who_asks_counts_at_its_receiver() {
+    let asked = |settings: Settings| {
+        let mut bench = Bench::new(1, settings);
+        let ask = |bench: &mut Bench, from: u32, kind| {
+            let spec = PairSpec {
+                class: ClassId(1),
+                peer_class: ClassId(1),
+                peer: wayleave_topology::NodeId(from),
+                key: u64::from(from),
+                paths: 3,
+                round_trip: T,
+            };
+            bench.tell(HostInput::IncomingOpened { pair: Incoming(from), spec });
+            bench.edge.answer(bench.now, Incoming(from), &Probe::new(u64::from(from), kind, 1_000)).tokens
+        };
+        let first: Vec<_> = (0..4).map(|from| ask(&mut bench, from, ProbeKind::Candidate)).collect();
+        bench.now += Time::from_nanos(8 * T.as_nanos());
+        (first, ask(&mut bench, 5, ProbeKind::Candidate))
+    };
+    let admitted = |tokens: [u64; 4]| tokens.map(Some).to_vec();
+    assert_eq!(asked(Settings::beside_other_classes()), (admitted([1_000, 500, 333, 250]), Some(1_000)));
+    assert_eq!(asked(Settings::default()), (admitted([1_000; 4]), Some(1_000)));
+}
+
 /// Ports know a repeated change by its pair and its number, and paths of a pair meet at the last port.
 #[test]
 fn two_changes_of_a_pair_never_have_one_number() {
