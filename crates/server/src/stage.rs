@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use serde::Serialize;
-use wayleave_controller::{Change, Controller, Grant, Id, Kind, Output, SharedGrant, Token, in_shares};
+use wayleave_controller::{Change, Controller, Grant, Id, Kind, Output, SharedGrant, State, Token, in_shares};
 use wayleave_store::Record;
 use wayleave_topology::{LinkId, NodeId};
 
@@ -190,6 +190,7 @@ fn shared_object(controller: &Controller, grant: &SharedGrant) -> ContractObject
         is_configured: false,
         is_effective: false,
         is_late: false,
+        rule: (grant.state == State::Admitted).then(|| Arc::new(render::shared_rule(controller, grant))),
     }
 }
 
@@ -202,6 +203,7 @@ pub(crate) fn contract_object(controller: &Controller, grant: &Grant) -> Contrac
         is_configured: configured.is_some(),
         is_effective: configured.is_some() && configured == effective,
         is_late: grant.violation.is_some(),
+        rule: None,
     }
 }
 

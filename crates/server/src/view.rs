@@ -8,6 +8,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use tokio::sync::{Notify, watch};
 use wayleave_controller::{ElementName, Id, Kind, NodeState, Role, State};
+use wayleave_protocol::agent::SharedRule;
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::WallTime;
 use wayleave_wire::Mac;
@@ -30,6 +31,8 @@ pub(crate) struct ContractObject {
     pub(crate) is_configured: bool,
     pub(crate) is_effective: bool,
     pub(crate) is_late: bool,
+    /// What agents of its members are told, if it is of another kind than latency and admitted.
+    pub(crate) rule: Option<Arc<SharedRule>>,
 }
 
 /// A VM as it is answered.
@@ -121,6 +124,8 @@ pub(crate) enum Health {
 pub(crate) struct Tables {
     pub(crate) health: Health,
     pub(crate) contracts: BTreeMap<Id, ContractObject>,
+    /// What the agents of hosts are told of contracts of other kinds than latency, by host and by number.
+    pub(crate) shares_on: HashMap<String, BTreeMap<u64, Arc<SharedRule>>>,
     pub(crate) vms: BTreeMap<Id, VmObject>,
     pub(crate) vms_on: HashMap<NodeId, BTreeSet<Id>>,
     pub(crate) tenants: BTreeMap<String, Object>,
@@ -178,6 +183,7 @@ impl Tables {
         Self {
             health: Health::Starting,
             contracts: BTreeMap::new(),
+            shares_on: HashMap::new(),
             vms: BTreeMap::new(),
             vms_on: HashMap::new(),
             tenants: BTreeMap::new(),
@@ -222,12 +228,30 @@ impl Tables {
         if let Some(contract) = &contract {
             counts.count(contract, |count| count + 1);
         }
+        let rule = contract.as_ref().and_then(|contract| contract.rule.clone());
         let old = match contract {
             Some(contract) => self.contracts.insert(id, contract),
             None => self.contracts.remove(&id),
         };
-        if let Some(old) = old {
-            counts.count(&old, |count| count.saturating_sub(1));
+        if let Some(old) = &old {
+            counts.count(old, |count| count.saturating_sub(1));
+        }
+        self.put_rule(old.and_then(|old| old.rule), rule);
+    }
+
+    /// What the members of a contract are told, in place of what they were told before.
+    fn put_rule(&mut self, before: Option<Arc<SharedRule>>, now: Option<Arc<SharedRule>>) {
+        if let Some(rule) = before {
+            for member in &rule.members {
+                if let Some(on) = self.shares_on.get_mut(&member.host) {
+                    on.remove(&rule.serial);
+                }
+            }
+        }
+        if let Some(rule) = now {
+            for member in &rule.members {
+                self.shares_on.entry(member.host.clone()).or_default().insert(rule.serial, rule.clone());
+            }
         }
     }
 

@@ -299,6 +299,11 @@ impl Controller {
         self.ledger().share(grant.share?)
     }
 
+    /// Whether hosts have agents that are told what to do.
+    pub fn has_agents(&self) -> bool {
+        self.enforcement().confirms()
+    }
+
     /// What such a contract is promised, as a decision that is made now; `None` for best effort, and if it has no place now.
     pub fn promise_of(&self, grant: &SharedGrant) -> Option<ShareDecision> {
         let route = |share: &Share| if let Share::Pair { route, .. } = share { Some(route.clone()) } else { None };
