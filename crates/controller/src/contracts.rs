@@ -8,12 +8,12 @@ use wayleave_protocol::Id;
 use crate::grant::Grant;
 
 /// All contracts, those included that are being released.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Contracts {
     /// Shared with the controllers of questions, which copy what they change.
     by_serial: BTreeMap<u64, Arc<Grant>>,
     /// The contract that has the name now.
-    by_id: BTreeMap<Id, u64>,
+    by_id: BTreeMap<Arc<Id>, u64>,
 }
 
 impl Contracts {
@@ -21,20 +21,18 @@ impl Contracts {
         self.by_serial.get(&serial).map(|grant| &**grant)
     }
 
+    /// The same, shared.
+    pub(crate) fn get_shared(&self, serial: u64) -> Option<&Arc<Grant>> {
+        self.by_serial.get(&serial)
+    }
+
     pub(crate) fn get_mut(&mut self, serial: u64) -> Option<&mut Grant> {
         self.by_serial.get_mut(&serial).map(Arc::make_mut)
     }
 
-    /// All of them, shared.
-    pub(crate) fn share(&self) -> BTreeMap<u64, Arc<Grant>> {
-        self.by_serial.clone()
-    }
-
-    /// The same contracts, of which changes here are not seen elsewhere.
-    pub(crate) fn of_shared(by_serial: BTreeMap<u64, Arc<Grant>>) -> Self {
-        // The latest of several with one name has the name: it comes last.
-        let by_id = by_serial.iter().map(|(&serial, grant)| (grant.id.clone(), serial)).collect();
-        Self { by_serial, by_id }
+    /// The same contracts, shared until one of both changes them.
+    pub(crate) fn share(&self) -> Self {
+        self.clone()
     }
 
     /// The contract of this name; the last that had it, while its reservation is held.
@@ -49,12 +47,12 @@ impl Contracts {
 
     /// In the order of their names, without those whose name another contract has now.
     pub(crate) fn iter_named(&self) -> impl Iterator<Item = &Grant> {
-        self.iter_shared().map(|grant| &**grant)
+        self.by_id.values().filter_map(|&serial| self.get(serial))
     }
 
-    /// The same, shared.
+    /// In the order of their serial numbers, shared.
     pub(crate) fn iter_shared(&self) -> impl Iterator<Item = &Arc<Grant>> {
-        self.by_id.values().filter_map(|serial| self.by_serial.get(serial))
+        self.by_serial.values()
     }
 
     /// Serial numbers of the contracts for which something holds.

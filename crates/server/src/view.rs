@@ -1,36 +1,20 @@
 //! What is on disk, ready to be read: readers never wait for the engine, and never see what is not on disk.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
-use bytes::Bytes;
 use tokio::sync::{Notify, watch};
-use wayleave_controller::{ElementName, Id, Kind, NodeState, Role, State};
+use wayleave_controller::{ElementName, Id, NodeState, Role, State};
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::WallTime;
 use wayleave_wire::Mac;
 
 use crate::links::LinkFigures;
 use crate::log::{Entry, Log, Topic};
-
-/// An object as it is answered.
-#[derive(Clone, Debug)]
-pub(crate) struct Object {
-    pub(crate) revision: u64,
-    pub(crate) json: Bytes,
-}
-
-/// A contract as it is answered, with what lists and counts ask for.
-#[derive(Clone, Debug)]
-pub(crate) struct ContractObject {
-    pub(crate) object: Object,
-    pub(crate) state: State,
-    pub(crate) is_configured: bool,
-    pub(crate) is_effective: bool,
-    pub(crate) is_late: bool,
-}
+use crate::object::{ContractObject, Object};
 
 /// A VM as it is answered.
 #[derive(Clone, Debug)]
@@ -83,12 +67,12 @@ pub(crate) struct Counts {
 
 impl Counts {
     fn count(&mut self, contract: &ContractObject, by: impl Fn(u64) -> u64) {
-        let at = State::ALL.iter().position(|state| *state == contract.state).unwrap_or(0);
+        let at = State::ALL.iter().position(|state| *state == contract.state()).unwrap_or(0);
         self.states[at] = by(self.states[at]);
         for (count, counts) in [
-            (&mut self.configured, contract.is_configured),
-            (&mut self.effective, contract.is_effective),
-            (&mut self.late, contract.is_late),
+            (&mut self.configured, contract.is_configured()),
+            (&mut self.effective, contract.is_effective()),
+            (&mut self.late, contract.is_late()),
         ] {
             if counts {
                 *count = by(*count);
@@ -120,7 +104,7 @@ pub(crate) enum Health {
 /// Everything that can be read.
 pub(crate) struct Tables {
     pub(crate) health: Health,
-    pub(crate) contracts: BTreeMap<Id, ContractObject>,
+    pub(crate) contracts: BTreeMap<Arc<Id>, Arc<ContractObject>>,
     pub(crate) vms: BTreeMap<Id, VmObject>,
     pub(crate) vms_on: HashMap<NodeId, BTreeSet<Id>>,
     pub(crate) tenants: BTreeMap<String, Object>,
@@ -133,8 +117,8 @@ pub(crate) struct Tables {
     pub(crate) events: Log,
     pub(crate) decisions: Log,
     pub(crate) audit: Log,
-    /// Which records are on disk, without histories, tokens and answers.
-    pub(crate) records: BTreeSet<(Kind, String)>,
+    /// How many records are on disk, without histories, tokens and answers.
+    pub(crate) records: u64,
     pub(crate) sequence: u64,
     pub(crate) revision: u64,
     pub(crate) generation: u64,
@@ -144,13 +128,14 @@ pub(crate) struct Tables {
 
 /// A change of what can be read.
 pub(crate) enum Edit {
-    Contract(Id, Option<ContractObject>),
+    Contract(Arc<Id>, Option<Arc<ContractObject>>),
     Vm(Id, Option<VmObject>),
     Tenant(String, Option<Object>),
     Token(String, Option<(Object, Arc<Holder>)>),
     Node(NodeId, NodeState),
     Down(BTreeMap<ElementName, String>),
-    Record(Kind, String, bool),
+    /// How many records are on disk.
+    Records(u64),
     Link(LinkId, LinkFigures),
     Entry(Topic, Arc<Entry>),
     /// An entry is kept no longer, by its number among all.
@@ -188,7 +173,7 @@ impl Tables {
             events: Log::default(),
             decisions: Log::default(),
             audit: Log::default(),
-            records: BTreeSet::new(),
+            records: 0,
             sequence: 0,
             revision: 0,
             generation: 0,
@@ -201,7 +186,7 @@ impl Tables {
         &'a self,
         tenant: Option<&'a str>,
         after: Option<&Id>,
-    ) -> impl Iterator<Item = (&'a Id, &'a ContractObject)> {
+    ) -> impl Iterator<Item = (&'a Id, &'a Arc<ContractObject>)> {
         range(&self.contracts, tenant, after)
     }
 
@@ -214,7 +199,7 @@ impl Tables {
         range(&self.vms, tenant, after)
     }
 
-    fn put_contract(&mut self, id: Id, contract: Option<ContractObject>) {
+    fn put_contract(&mut self, id: Arc<Id>, contract: Option<Arc<ContractObject>>) {
         let counts = self.counts.entry(id.tenant.clone()).or_default();
         if let Some(contract) = &contract {
             counts.count(contract, |count| count + 1);
@@ -275,8 +260,7 @@ impl Tables {
             Edit::Token(id, token) => self.put_token(id, token),
             Edit::Node(node, state) => drop(self.nodes.insert(node, state)),
             Edit::Down(down) => self.down = down,
-            Edit::Record(kind, key, true) => drop(self.records.insert((kind, key))),
-            Edit::Record(kind, key, false) => drop(self.records.remove(&(kind, key))),
+            Edit::Records(count) => self.records = count,
             Edit::Link(link, figures) => {
                 let at = link.0 as usize;
                 if self.links.len() <= at {
@@ -296,8 +280,8 @@ impl Tables {
     }
 }
 
-fn range<'a, T>(
-    table: &'a BTreeMap<Id, T>,
+fn range<'a, K: Ord + Borrow<Id>, T>(
+    table: &'a BTreeMap<K, T>,
     tenant: Option<&'a str>,
     after: Option<&Id>,
 ) -> impl Iterator<Item = (&'a Id, &'a T)> {
@@ -308,7 +292,8 @@ fn range<'a, T>(
         (Some(first), None) => Bound::Included(first),
         (None, None) => Bound::Unbounded,
     };
-    table.range((start, Bound::Unbounded)).take_while(move |(id, _)| tenant.is_none_or(|tenant| id.tenant == tenant))
+    let items = table.range::<Id, _>((start, Bound::Unbounded)).map(|(id, item)| (id.borrow(), item));
+    items.take_while(move |(id, _): &(&Id, _)| tenant.is_none_or(|tenant| id.tenant == tenant))
 }
 
 impl View {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use wayleave_contracts::AnyOrder;
 use wayleave_controller::{
     self as controller, Command, Controller, Effect, Fault, Grant, Id, Mode, Outcome as Done, Reply, Role,
@@ -108,7 +107,8 @@ fn revision(controller: &Controller, id: &Id) -> Option<u64> {
 fn shape(controller: &Controller, id: &Id) -> Option<Contract> {
     let flow = controller.grant(id).filter(|grant| !grant.is_ended());
     let share = || controller.shared(id).map(|grant| render::shared(controller, grant));
-    flow.map(|grant| render::contract(controller, grant)).or_else(share)
+    let flow = flow.map(|grant| render::contract(controller.network(), grant, &render::routes(controller, grant)));
+    flow.or_else(share)
 }
 
 async fn write(shared: &Arc<Shared>, call: &Call, order: AnyOrder, condition: Condition) -> Outcome {
@@ -146,10 +146,9 @@ async fn write(shared: &Arc<Shared>, call: &Call, order: AnyOrder, condition: Co
 
 pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
     let id = call.id("contract")?;
-    let contract = shared.view.read().contracts.get(&id).map(|contract| contract.object.clone());
+    let contract = shared.view.read().contracts.get(&id).cloned();
     let Some(contract) = contract else { return Err(not_found("contract", &id.to_string())) };
-    let json = serial_for(call.only_tenant(), contract.json);
-    Ok(shown(&call, contract.revision, json))
+    Ok(shown(&call, contract.revision(), || contract.json(shared.network(), call.only_tenant())))
 }
 
 pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
@@ -159,7 +158,7 @@ pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
         return Err(problem(Code::Forbidden, "only operators may say that a sender has certainly stopped (force)"));
     }
     if call.is_dry_run() {
-        let current = shared.view.read().contracts.get(&id).map(|contract| contract.object.revision);
+        let current = shared.view.read().contracts.get(&id).map(|contract| contract.revision());
         return condition.check(current).map(|_| Answer::nothing()).map_err(fault);
     }
     let work = move |executor: &mut Executor<'_>| {
@@ -206,17 +205,6 @@ pub(crate) async fn traffic(shared: Arc<Shared>, call: Call) -> Outcome {
         shown(counted.of(host, grant.serial).unwrap_or(none))
     };
     shared.look_up(&call, work).await
-}
-
-/// A contract for a reader. Serial numbers count over all tenants, so tenants are shown none.
-pub(crate) fn serial_for(only: Option<&str>, json: Bytes) -> Bytes {
-    const KEY: &[u8] = b"\"serial\":";
-    // Quotes inside of texts have a backslash before them, so this is the key.
-    let at = json.windows(KEY.len()).rposition(|window| window == KEY).filter(|_| only.is_some());
-    let Some(at) = at else { return json };
-    let end = at + KEY.len() + json[at + KEY.len()..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let end = if json.get(end) == Some(&b',') { end + 1 } else { end };
-    [&json[..at], &json[end..]].concat().into()
 }
 
 /// What became of one contract of a list.
