@@ -27,21 +27,35 @@ use crate::work::{Executor, Step};
 /// How many names of VMs are looked through for the one that was meant.
 const NAMES: usize = 1000;
 
-/// VMs as they are on disk.
+/// VMs as they are on disk, as far as a client may know of them: what a tenant writes can name another one.
 pub(crate) struct OnDisk<'a> {
-    pub(crate) view: &'a View,
-    pub(crate) tenant: &'a str,
+    view: &'a View,
+    tenant: &'a str,
+    only: Option<&'a str>,
+}
+
+impl<'a> OnDisk<'a> {
+    pub(crate) fn of(shared: &'a Shared, call: &'a Call) -> Self {
+        Self { view: &shared.view, tenant: call.tenant(), only: call.only_tenant() }
+    }
+
+    /// Whose VMs are meant, unless they do not exist for the client.
+    fn meant<'b>(&'b self, tenant: Option<&'b str>) -> Option<&'b str> {
+        let tenant = tenant.unwrap_or(self.tenant);
+        Some(tenant).filter(|tenant| self.only.is_none_or(|only| only == *tenant))
+    }
 }
 
 impl Places for OnDisk<'_> {
     fn host_of(&self, tenant: Option<&str>, name: &str) -> Option<NodeId> {
-        let id = Id::new(tenant.unwrap_or(self.tenant), name);
+        let id = Id::new(self.meant(tenant)?, name);
         self.view.read().vms.get(&id).map(|vm| vm.host)
     }
 
     fn names(&self, tenant: Option<&str>) -> Vec<String> {
+        let Some(tenant) = self.meant(tenant) else { return Vec::new() };
         let tables = self.view.read();
-        let vms = tables.vms_of(Some(tenant.unwrap_or(self.tenant)), None);
+        let vms = tables.vms_of(Some(tenant), None);
         vms.take(NAMES).map(|(id, _)| id.name.clone()).collect()
     }
 }
@@ -49,7 +63,7 @@ impl Places for OnDisk<'_> {
 /// The contract of the body.
 fn read(shared: &Shared, call: &Call, given: Addressed<'_>) -> Result<AnyOrder, Box<Problem>> {
     let tenant = call.tenant().to_owned();
-    let places = OnDisk { view: &shared.view, tenant: &tenant };
+    let places = OnDisk::of(shared, call);
     let source = Source::new("body", call.text()?);
     let order = read_order_of_any_kind(&source, shared.network(), &places, given);
     let order = owned(order.map_err(|errors| input_errors(&errors))?, &tenant);

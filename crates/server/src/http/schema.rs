@@ -58,8 +58,9 @@ fn refer(schema: &Value, names: &mut Vec<String>) {
 
 /// Takes `null` away from the keys of an object: where such objects are written or read, a key without a value is left out.
 pub(crate) fn without_null(schema: &mut Value) {
-    for property in schema["properties"].as_object_mut().into_iter().flat_map(Map::values_mut) {
-        if let Some(kinds) = property["type"].as_array_mut() {
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for property in properties.into_iter().flat_map(Map::values_mut) {
+        if let Some(kinds) = property.get_mut("type").and_then(Value::as_array_mut) {
             kinds.retain(|kind| kind != "null");
             if let [only] = &kinds[..] {
                 property["type"] = only.clone();
