@@ -1,6 +1,6 @@
 //! The contracts that were admitted and have not been forgotten: by serial number and by name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use wayleave_protocol::Id;
@@ -8,12 +8,12 @@ use wayleave_protocol::Id;
 use crate::grant::Grant;
 
 /// All contracts, those included that are being released.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Contracts {
     /// Shared with the controllers of questions, which copy what they change.
     by_serial: BTreeMap<u64, Arc<Grant>>,
     /// The contract that has the name now.
-    by_id: BTreeMap<Arc<Id>, u64>,
+    by_id: HashMap<Arc<Id>, u64>,
 }
 
 impl Contracts {
@@ -30,9 +30,16 @@ impl Contracts {
         self.by_serial.get_mut(&serial).map(Arc::make_mut)
     }
 
-    /// The same contracts, shared until one of both changes them.
-    pub(crate) fn share(&self) -> Self {
-        self.clone()
+    /// All of them, shared.
+    pub(crate) fn share(&self) -> BTreeMap<u64, Arc<Grant>> {
+        self.by_serial.clone()
+    }
+
+    /// The same contracts, of which changes here are not seen elsewhere.
+    pub(crate) fn of_shared(by_serial: BTreeMap<u64, Arc<Grant>>) -> Self {
+        // The latest of several with one name has the name: it comes last.
+        let by_id = by_serial.iter().map(|(&serial, grant)| (grant.id.clone(), serial)).collect();
+        Self { by_serial, by_id }
     }
 
     /// The contract of this name; the last that had it, while its reservation is held.
@@ -47,7 +54,9 @@ impl Contracts {
 
     /// In the order of their names, without those whose name another contract has now.
     pub(crate) fn iter_named(&self) -> impl Iterator<Item = &Grant> {
-        self.by_id.values().filter_map(|&serial| self.get(serial))
+        let mut named: Vec<&Grant> = self.by_id.values().filter_map(|&serial| self.get(serial)).collect();
+        named.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+        named.into_iter()
     }
 
     /// In the order of their serial numbers, shared.

@@ -157,10 +157,10 @@ impl Controller {
         let vms: Vec<(Id, NodeId)> =
             self.vms().filter(|(_, vm)| nodes.contains(&vm.host)).map(|(id, vm)| (id.clone(), vm.host)).collect();
         let moves = |tenant: &str, end: &str| vms.iter().any(|(id, _)| id.tenant == tenant && id.name == end);
-        let flows = self.grants().filter(|grant| !grant.is_ended());
-        let flows =
-            flows.filter(|grant| [&grant.order.from, &grant.order.to].iter().any(|end| moves(&grant.id.tenant, end)));
-        let flows = flows.map(|grant| AnyOrder::Latency(grant.order.clone()));
+        let ends = |grant: &Grant| [&grant.order.from, &grant.order.to].iter().any(|end| moves(&grant.id.tenant, end));
+        let mut flows: Vec<&Grant> = self.contracts().iter().filter(|grant| !grant.is_ended() && ends(grant)).collect();
+        flows.sort_by(|one, other| one.id.cmp(&other.id));
+        let flows = flows.into_iter().map(|grant| AnyOrder::Latency(grant.order.clone()));
         let shares = self.shared_grants();
         let shares = shares.filter(|grant| grant.order.members.iter().any(|end| moves(&grant.id.tenant, end)));
         let shares = shares.map(|grant| AnyOrder::Shared(grant.order.clone()));

@@ -56,7 +56,7 @@ pub(crate) struct Enforcement {
 /// What [`Enforcement::copy`] has copied.
 pub(crate) struct Copied {
     held: Held,
-    contracts: Contracts,
+    contracts: BTreeMap<u64, Arc<Grant>>,
     kept: State,
     releases: BTreeMap<u64, PendingRelease>,
     journal: Journal,
@@ -250,7 +250,7 @@ impl Enforcement {
     pub(crate) fn take_over(&mut self, copied: Copied) {
         let Copied { held, contracts, kept, releases, journal } = copied;
         self.book.take_over(held);
-        (self.contracts, self.kept) = (contracts, kept);
+        (self.contracts, self.kept) = (Contracts::of_shared(contracts), kept);
         self.journal = journal.with_timing(self.timing, self.now().wall);
         for (number, release) in releases {
             if let Phase::Draining(empty) = release.phase {

@@ -160,7 +160,7 @@ async fn write(shared: &Arc<Shared>, call: &Call, order: AnyOrder, condition: Co
 
 pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
     let id = call.id("contract")?;
-    let contract = shared.view.read().contracts.get(&id).cloned();
+    let contract = shared.view.read().contract(&id).cloned();
     let Some(contract) = contract else { return Err(not_found("contract", &id.to_string())) };
     Ok(shown(&call, contract.revision(), || contract.json(shared.network(), call.only_tenant())))
 }
@@ -172,7 +172,7 @@ pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
         return Err(problem(Code::Forbidden, "only operators may say that a sender has certainly stopped (force)"));
     }
     if call.is_dry_run() {
-        let current = shared.view.read().contracts.get(&id).map(|contract| contract.revision());
+        let current = shared.view.read().contract(&id).map(|contract| contract.revision());
         return condition.check(current).map(|_| Answer::nothing()).map_err(fault);
     }
     let work = move |executor: &mut Executor<'_>| {
