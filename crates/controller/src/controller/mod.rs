@@ -264,9 +264,9 @@ impl Controller {
         self.contracts().named(id)
     }
 
-    /// The contract of this serial number.
-    pub fn grant_of(&self, serial: u64) -> Option<&Grant> {
-        self.contracts().get(serial)
+    /// The contract of this serial number, to be kept as it is now.
+    pub fn grant_of(&self, serial: u64) -> Option<&Arc<Grant>> {
+        self.contracts().get_shared(serial)
     }
 
     /// All contracts, by name; those that are being released, while no other contract has the name.
@@ -324,7 +324,7 @@ impl Controller {
 
     /// The contract that a flow belongs to.
     pub fn owner(&self, flow: FlowId) -> Option<&Grant> {
-        self.grant_of(self.enforcement().book().owner(flow))
+        self.contracts().get(self.enforcement().book().owner(flow))
     }
 
     /// What a node has still to do, in the order of versions.
