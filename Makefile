@@ -105,9 +105,9 @@ ufab-fig17-512: build ## uFAB's Fig. 17 with the text's 512 servers; hours, goes
 	$(call say,wayleave reproduce ufab-fig17 --servers 512 --resume $(RUNS))
 	@$(WAYLEAVE) reproduce ufab-fig17 --servers 512 --resume '$(RUNS)' --out '$(RESULTS)-512' --commit '$(COMMIT)' --progress $(ARGS)
 
-reproduction: build ## docs/reproduction.md, from the results that `make reproduce` has left (RESULTS)
+reproduction: build ## docs/reproduction.md, from what `make reproduce` has left; figures without results stay as they are (RESULTS)
 	$(call say,docs/reproduction.md from $(RESULTS))
-	@$(WAYLEAVE) reproduce document '$(RESULTS)' >'$(RESULTS)/reproduction.md'
+	@$(WAYLEAVE) reproduce document '$(RESULTS)' --keep docs/reproduction.md >'$(RESULTS)/reproduction.md'
 	@cp '$(RESULTS)/reproduction.md' docs/reproduction.md
 
 bench-sim: build ## packets that the simulator moves in a second, one JSON object a line

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http;
-use wayleave_protocol::agent::{Confirmations, Messages, Neighbours, Reports, Session, SessionSpec};
+use wayleave_protocol::agent::{Confirmations, Messages, Neighbours, Reports, Session, SessionSpec, Shares};
 use wayleave_protocol::client::{Address, Error, Stamp, connection, encode};
 use wayleave_protocol::network::Topology;
 use wayleave_protocol::problem::{Code, Problem};
@@ -151,7 +151,20 @@ impl Talk {
     /// # Errors
     /// If it cannot be had.
     pub fn neighbours(&self, tag: Option<&str>) -> Result<Option<(String, Neighbours)>, Error> {
-        let request = self.address.request("GET", &format!("{}/neighbours", self.path));
+        self.tagged("neighbours", tag)
+    }
+
+    /// The contracts of other kinds than latency on the node, with a tag of them; `None` if the tag is still this.
+    ///
+    /// # Errors
+    /// If they cannot be had.
+    pub fn shares(&self, tag: Option<&str>) -> Result<Option<(String, Shares)>, Error> {
+        self.tagged("shares", tag)
+    }
+
+    /// What stands at a path below that of the node, with a tag of it; `None` if the tag is still this.
+    fn tagged<T: DeserializeOwned>(&self, what: &str, tag: Option<&str>) -> Result<Option<(String, T)>, Error> {
+        let request = self.address.request("GET", &format!("{}/{what}", self.path));
         let request = match tag {
             Some(tag) => request.header("if-none-match", tag),
             None => request,
@@ -163,8 +176,8 @@ impl Talk {
         }
         let tag = answer.headers().get("etag").and_then(|tag| tag.to_str().ok()).unwrap_or_default().to_owned();
         match self.read(Ok(answer))? {
-            Told::Done(neighbours) => Ok(Some((tag, neighbours))),
-            Told::Stale(_) => Err(self.unreadable("neighbours are expected")),
+            Told::Done(found) => Ok(Some((tag, found))),
+            Told::Stale(_) => Err(self.unreadable(&format!("{what} are expected"))),
         }
     }
 

@@ -53,6 +53,7 @@ pub(crate) enum Dirty {
     Vm(Id),
     Contract(u64),
     Shared(u64),
+    Policy(String),
     Release(u64),
     Down(ElementName),
     Node(NodeId),

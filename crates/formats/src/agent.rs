@@ -1,6 +1,7 @@
 //! What an agent is told: where the controller is, which nodes it drives, which interfaces are theirs. `kind: Agent`.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use wayleave_contracts::Named;
@@ -12,12 +13,30 @@ use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::source::Source;
 use crate::tree::{Node, Value};
 
+/// A ring of 64 kB holds some fifteen hundred notes of a second.
+const MOST_FOLLOWED: u32 = 1_000;
+
 pub(crate) const AGENT_SPEC: Shape = Shape {
     what: "the spec of Agent",
-    keys: &["server", "ca", "tokenFile", "cert", "certKey", "state", "pins", "measure", "unmatched", "excess", "nodes"],
+    keys: &[
+        "server",
+        "ca",
+        "tokenFile",
+        "cert",
+        "certKey",
+        "state",
+        "pins",
+        "measure",
+        "unmatched",
+        "excess",
+        "follow",
+        "nodes",
+    ],
 };
-pub(crate) const AGENT_NODE: Shape =
-    Shape { what: "a node", keys: &["node", "tokenFile", "cert", "certKey", "netns", "interfaces", "endpoints"] };
+pub(crate) const AGENT_NODE: Shape = Shape {
+    what: "a node",
+    keys: &["node", "tokenFile", "cert", "certKey", "netns", "listen", "interfaces", "endpoints"],
+};
 pub(crate) const ENDPOINT: Shape = Shape { what: "an endpoint", keys: &["vm", "host", "interface", "vlan"] };
 
 /// What becomes of packets that belong to no contract.
@@ -73,6 +92,8 @@ pub struct AgentFile {
     pub unmatched: UnmatchedPackets,
     /// What becomes of packets for which their contract has no tokens now.
     pub excess: ExcessPackets,
+    /// How many packets a second each node notes and tells of at most, if that was said; none with 0.
+    pub follow: Option<u32>,
     /// What it drives.
     pub nodes: Vec<AgentNode>,
 }
@@ -86,6 +107,8 @@ pub struct AgentNode {
     pub credential: Option<AgentCredential>,
     /// Its network namespace, if it is not that of the agent.
     pub netns: Option<String>,
+    /// Where it hears agents of other hosts, if that was said.
+    pub listen: Option<SocketAddr>,
     /// Interfaces by the names of links that leave it; where none leaves by an interface, of the one that enters by it.
     pub interfaces: BTreeMap<String, String>,
     /// Interfaces of VMs (`tenant:name`) and of the host itself (`host:name`).
@@ -149,6 +172,7 @@ fn read_document(source: &Source, problems: &mut Problems<'_>) -> Option<AgentFi
         measures: flag(&spec, "measure", problems),
         unmatched: unmatched(&spec, problems),
         excess: excess(&spec, problems),
+        follow: follow(&spec, problems),
         nodes: read,
     })
 }
@@ -188,6 +212,17 @@ fn flag(fields: &Fields<'_, '_>, key: &'static str, problems: &mut Problems<'_>)
             false
         }
     }
+}
+
+/// Packets a second.
+fn follow(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<u32> {
+    let node = fields.get("follow")?;
+    let follow = node.text().and_then(|text| text.parse().ok()).filter(|&follow| follow <= MOST_FOLLOWED);
+    if follow.is_none() {
+        let message = || format!("packets a second are expected, from 0 (none) to {MOST_FOLLOWED}");
+        problems.report(ProblemKind::BadValue, node.span, message);
+    }
+    follow
 }
 
 fn unmatched(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> UnmatchedPackets {
@@ -238,10 +273,22 @@ fn node(entry: &Node<'_>, before: &[AgentNode], problems: &mut Problems<'_>) -> 
     Some(AgentNode {
         credential: credential(&fields, problems),
         netns: fields.text("netns", problems).map(str::to_owned),
+        listen: listen(&fields, problems),
         node: name,
         interfaces,
         endpoints,
     })
+}
+
+/// An address and a port.
+fn listen(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<SocketAddr> {
+    let node = fields.get("listen")?;
+    let listen = node.text().and_then(|text| text.parse().ok());
+    if listen.is_none() {
+        let message = "an address of IP and a port of UDP are expected, such as 10.0.0.5:7481";
+        problems.report(ProblemKind::BadValue, node.span, || message);
+    }
+    listen
 }
 
 /// A mapping of links to interfaces.

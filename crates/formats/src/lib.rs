@@ -75,7 +75,7 @@ pub use contracts::{
     WrittenList, read_contracts, read_contracts_of_all_kinds, read_order, read_order_of_any_kind, read_orders,
     read_orders_of_all_kinds, read_written,
 };
-pub use document::{API_VERSION, Kind, kind_of};
+pub use document::{API_VERSION, Kind, kind_of, name_of};
 pub use events::{EventList, read_events};
 pub use graph::{
     DelayUnit, GraphFormat, HostRule, ImportOptions, Imported, MAX_HOSTS_PER_NODE, RateUnit, Remark, read_network,
@@ -92,4 +92,6 @@ pub use sizes::read_flow_sizes;
 pub use source::{MAX_TEXT, Source};
 pub use tenants::{TenantList, read_tenants};
 pub use topology::{Topology, parse_builder, read_topology};
-pub use write::{write_contracts, write_contracts_of_all_kinds, write_order, write_orders, write_topology};
+pub use write::{
+    write_contracts, write_contracts_of_all_kinds, write_order, write_orders, write_shared_orders, write_topology,
+};

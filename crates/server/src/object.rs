@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::Serialize;
 use wayleave_controller::{Controller, Grant, Id, State};
+use wayleave_protocol::agent::SharedRule;
 use wayleave_protocol::contract::Contract;
 use wayleave_topology::{LinkId, Network, NodeId};
 
@@ -31,7 +32,13 @@ pub(crate) enum ContractObject {
     /// About latency; the terms are shared with the controller.
     Latency { grant: Arc<Grant>, routes: Box<[Bounded]> },
     /// Of another kind, of which there are few: drawn.
-    Other { id: Arc<Id>, document: Box<Contract>, links: Box<[LinkId]> },
+    Other {
+        id: Arc<Id>,
+        document: Box<Contract>,
+        links: Box<[LinkId]>,
+        /// What agents of its members are told, if it is admitted.
+        rule: Option<Arc<SharedRule>>,
+    },
 }
 
 impl ContractObject {
@@ -41,7 +48,9 @@ impl ContractObject {
             let links = controller.share_of(grant).map(|share| controller.ledger().links_of_share(share));
             let document = Box::new(render::shared(controller, grant));
             let id = Arc::new(grant.id.clone());
-            return Some(Self::Other { id, document, links: links.unwrap_or_default().into() });
+            let is_admitted = grant.state == State::Admitted;
+            let rule = is_admitted.then(|| Arc::new(render::shared_rule(controller, grant)));
+            return Some(Self::Other { id, document, links: links.unwrap_or_default().into(), rule });
         }
         let grant = controller.grant_of(serial)?;
         Some(Self::Latency { grant: grant.clone(), routes: render::routes(controller, grant) })
@@ -65,6 +74,14 @@ impl ContractObject {
         match self {
             Self::Latency { grant, .. } => grant.state,
             Self::Other { document, .. } => document.status.state,
+        }
+    }
+
+    /// What agents of its members are told of one of another kind than latency.
+    pub(crate) fn rule(&self) -> Option<&Arc<SharedRule>> {
+        match self {
+            Self::Latency { .. } => None,
+            Self::Other { rule, .. } => rule.as_ref(),
         }
     }
 

@@ -92,6 +92,16 @@ impl Stage {
                 self.contract(controller, serial, edits, tenants);
             }
             Kind::Tenant => drop(tenants.insert(key.clone())),
+            Kind::Policy => {
+                let policy = controller.policy(key);
+                let object = policy.map(|state| Object {
+                    revision: state.revision,
+                    json: json(&render::policy(controller.network(), state)),
+                });
+                edits.push(Edit::Policy(key.clone(), object));
+                // What is held may be other on any link that any policy needs.
+                self.stale = Stale::all(controller.network());
+            }
             Kind::Vm => {
                 let Ok(id) = key.parse::<Id>() else { return };
                 let object =

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use tokio::sync::{Notify, watch};
 use wayleave_controller::{ElementName, Id, NodeState, Role, State};
+use wayleave_protocol::agent::SharedRule;
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::WallTime;
 use wayleave_wire::Mac;
@@ -103,11 +104,14 @@ pub(crate) enum Health {
 /// Everything that can be read.
 pub(crate) struct Tables {
     pub(crate) health: Health,
+    /// What the agents of hosts are told of contracts of other kinds than latency, by host and by number.
+    pub(crate) shares_on: HashMap<String, BTreeMap<u64, Arc<SharedRule>>>,
     /// By tenant and name in one text ([`key`]), which is found with fewer looks at memory than two.
     contracts: BTreeMap<Box<str>, Arc<ContractObject>>,
     pub(crate) vms: BTreeMap<Id, VmObject>,
     pub(crate) vms_on: HashMap<NodeId, BTreeSet<Id>>,
     pub(crate) tenants: BTreeMap<String, Object>,
+    pub(crate) policies: BTreeMap<String, Object>,
     pub(crate) tokens: BTreeMap<String, (Object, Arc<Holder>)>,
     pub(crate) holders: HashMap<[u8; 32], Arc<Holder>>,
     pub(crate) nodes: BTreeMap<NodeId, NodeState>,
@@ -131,6 +135,7 @@ pub(crate) enum Edit {
     Contract(Arc<Id>, Option<Arc<ContractObject>>),
     Vm(Id, Option<VmObject>),
     Tenant(String, Option<Object>),
+    Policy(String, Option<Object>),
     Token(String, Option<(Object, Arc<Holder>)>),
     Node(NodeId, NodeState),
     Down(BTreeMap<ElementName, String>),
@@ -161,9 +166,11 @@ impl Tables {
         Self {
             health: Health::Starting,
             contracts: BTreeMap::new(),
+            shares_on: HashMap::new(),
             vms: BTreeMap::new(),
             vms_on: HashMap::new(),
             tenants: BTreeMap::new(),
+            policies: BTreeMap::new(),
             tokens: BTreeMap::new(),
             holders: HashMap::new(),
             nodes: BTreeMap::new(),
@@ -217,12 +224,30 @@ impl Tables {
         if let Some(contract) = &contract {
             counts.count(contract, |count| count + 1);
         }
+        let rule = contract.as_ref().and_then(|contract| contract.rule().cloned());
         let old = match contract {
             Some(contract) => self.contracts.insert(key(&id).into(), contract),
             None => self.contracts.remove(&*key(&id)),
         };
-        if let Some(old) = old {
-            counts.count(&old, |count| count.saturating_sub(1));
+        if let Some(old) = &old {
+            counts.count(old, |count| count.saturating_sub(1));
+        }
+        self.put_rule(old.and_then(|old| old.rule().cloned()), rule);
+    }
+
+    /// What the members of a contract are told, in place of what they were told before.
+    fn put_rule(&mut self, before: Option<Arc<SharedRule>>, now: Option<Arc<SharedRule>>) {
+        if let Some(rule) = before {
+            for member in &rule.members {
+                if let Some(on) = self.shares_on.get_mut(&member.host) {
+                    on.remove(&rule.serial);
+                }
+            }
+        }
+        if let Some(rule) = now {
+            for member in &rule.members {
+                self.shares_on.entry(member.host.clone()).or_default().insert(rule.serial, rule.clone());
+            }
         }
     }
 
@@ -270,6 +295,8 @@ impl Tables {
                 self.tenants.remove(&name);
                 self.counts.remove(&name);
             }
+            Edit::Policy(name, Some(policy)) => drop(self.policies.insert(name, policy)),
+            Edit::Policy(name, None) => drop(self.policies.remove(&name)),
             Edit::Token(id, token) => self.put_token(id, token),
             Edit::Node(node, state) => drop(self.nodes.insert(node, state)),
             Edit::Down(down) => self.down = down,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use wayleave_agent::endpoints::Attachment;
 use wayleave_agent::run::Agents;
+use wayleave_agent::samples::FOLLOW;
 use wayleave_agent::{NodeOptions, Options, delays, down, endpoints};
 use wayleave_dataplane::host::{LONGEST_WAIT, Settings, Unmatched};
 use wayleave_formats::{
@@ -153,6 +154,8 @@ fn endpoint(file: &AgentFile, command: &EndpointCommand) -> Result<Exit, Failure
 fn options(file: &AgentFile) -> Options {
     let node = |node: &AgentNode| NodeOptions {
         netns: node.netns.clone(),
+        listen: node.listen,
+        follow: file.follow.unwrap_or(FOLLOW),
         interfaces: node.interfaces.clone(),
         endpoints: node.endpoints.iter().map(|(name, at)| (name.clone(), attachment(at))).collect(),
         ..NodeOptions::new(&node.node, &file.state, &file.pins)

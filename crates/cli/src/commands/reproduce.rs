@@ -33,7 +33,8 @@ Examples:
   wayleave reproduce chameleon-fig8a --quick
   wayleave reproduce all --out figures
   wayleave reproduce ufab-fig17 --servers 512 --resume runs   (hours; Ctrl-C keeps the runs that have ended)
-  wayleave reproduce document figures > figures/README.md";
+  wayleave reproduce document figures > figures/README.md
+  wayleave reproduce document figures --keep docs/reproduction.md > reproduction.md   (the other figures as they were)";
 
 /// Measure figures of the publications again: data, pictures, and what the texts say beside what came out
 #[derive(Args, Clone, Debug)]
@@ -59,6 +60,9 @@ pub(crate) struct ReproduceArgs {
     /// [default: wayleave-reproduce; nowhere with -o json]
     #[arg(long, value_name = "DIRECTORY")]
     out: Option<PathBuf>,
+    /// With document: what this earlier document says of figures that have no results in the directory stays
+    #[arg(long, value_name = "DOCUMENT")]
+    keep: Option<PathBuf>,
     /// The commit of this program, which stands in every file [default: unknown]
     #[arg(long, value_name = "COMMIT")]
     commit: Option<String>,
@@ -87,7 +91,12 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Failure> {
                 "document takes one directory: wayleave reproduce document DIRECTORY".to_owned(),
             ));
         };
-        return document(Path::new(folder));
+        return document(Path::new(folder), args.keep.as_deref());
+    }
+    if args.keep.is_some() {
+        return Err(Failure::Usage(
+            "--keep is for document: wayleave reproduce document DIRECTORY --keep DOCUMENT".to_owned(),
+        ));
     }
     let chosen = figures(&args.figures)?;
     let (folder, options) = (args.folder(), args.options()?);
@@ -171,10 +180,10 @@ fn today() -> Option<String> {
     now.split_once('T').map(|(day, _)| day.to_owned())
 }
 
-/// Prints the document about the results in a folder.
-fn document(folder: &Path) -> Result<Exit, Failure> {
+/// Prints the document about the results in a folder, with what an earlier one says of other figures.
+fn document(folder: &Path, earlier: Option<&Path>) -> Result<Exit, Failure> {
     let mut out = out();
-    write!(out, "{}", results_document(folder)?)?;
+    write!(out, "{}", results_document(folder, earlier)?)?;
     out.flush()?;
     Ok(Exit::Fine)
 }

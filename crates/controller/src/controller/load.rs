@@ -26,6 +26,7 @@ use crate::journal::Counters;
 use crate::load_error::LoadError;
 use crate::macs;
 use crate::output::Kind;
+use crate::policy_spec::{self, PolicyRecord};
 use crate::quota::Usage;
 use crate::record::{ContractRecord, DownRecord, Missing, NodeRecord, ReleaseRecord, TenantRecord, VmRecord, reserved};
 use crate::releases::{PendingRelease, Phase};
@@ -74,6 +75,7 @@ impl Controller {
         controller.read_contracts(&contracts, &mut again)?;
         controller.reserve_again(again)?;
         controller.read_shared(&shared)?;
+        controller.hold_policies()?;
         controller.connect()?;
         controller.connect_shared()?;
         controller.prove()?;
@@ -112,6 +114,12 @@ impl Controller {
             }
             Kind::Contract => self.read_contracts(&[(key, body)], again)?,
             Kind::Shared => self.read_shared(&[(key, body)])?,
+            Kind::Policy => {
+                let record = parse::<PolicyRecord>(kind, key, body)?;
+                let policy = policy_spec::policy(&self.network, key, &record.spec);
+                let policy = policy.map_err(|message| unreadable(kind, key, message))?;
+                self.admission.policies_mut().0.insert(policy, record.revision);
+            }
             Kind::Release => self.read_release(key, body, again)?,
             Kind::Down => {
                 let record = parse::<DownRecord>(kind, key, body)?;
@@ -278,6 +286,16 @@ impl Controller {
             self.admission.shared_mut().insert(grant);
         }
         Ok(())
+    }
+
+    /// What policies need is held beside contracts: whether both fit is proven with everything else.
+    fn hold_policies(&mut self) -> Result<(), LoadError> {
+        let (policies, enforcement) = self.admission.policies_mut();
+        let first = policies.iter().next().map(|(name, _)| name.to_owned());
+        match (policies.hold(enforcement.book_mut()), first) {
+            (false, Some(name)) => Err(LoadError::PolicyWithoutClasses { name }),
+            _ => Ok(()),
+        }
     }
 
     /// What follows from the records of contracts of other kinds than latency.

@@ -236,6 +236,8 @@ fn statements(rows: &[(Case, Vec<Seen>)]) -> Vec<Statement> {
         (case.size, case.system, case.fails, case.duration) == (size, System::OneFabric, false, LONG)
     };
     let longer = rows.iter().find(is_longer).map_or(&[][..], |(_, seen)| seen);
+    let ours = rows.iter().filter(|(case, _)| case.system == System::OneFabric).flat_map(|(_, seen)| seen);
+    let in_flight = ours.map(|seen| seen.in_flight).fold(0.0, f64::max);
     let hurt = each(failed, |seen| seen.broken).into_iter().fold(0.0, f64::max);
     vec![
         Statement::claim(
@@ -286,6 +288,12 @@ fn statements(rows: &[(Case, Vec<Seen>)]) -> Vec<Statement> {
             !failed.is_empty() && hurt == 0.0,
             format!("{hurt} broken; {:.0} had their only route over it", mean(&each(failed, |seen| seen.cut))),
         ),
+        Statement::claim(
+            section,
+            "one fabric: no link has more of the guaranteed class in flight than is said, on any of the networks",
+            !seen.is_empty() && in_flight <= 1.0,
+            format!("{:.0} % of it at most", 100.0 * in_flight),
+        ),
         Statement::not_compared(
             section,
             "one fabric: after that, hoses have nine tenths of what they have without it again",
@@ -322,6 +330,7 @@ mod tests {
                 ("a division with more", &|rows| rows[0].1[0].divisions[1] = 3.0),
                 ("a division that is due more", &|rows| rows[0].1[0].due[1] = 4.0),
                 ("a contract that is broken beside the dead switch", &|rows| rows[1].1[0].broken = 1.0),
+                ("more in flight", &|rows| rows[0].1[0].in_flight = 1.1),
                 ("idle links", &|rows| rows[0].1[0].busiest = 0.5),
             ],
         );

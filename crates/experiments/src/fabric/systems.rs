@@ -291,7 +291,7 @@ fn share(
             scenario.reserved = residuals.iter().map(line).collect();
             let params = scc::Params::below_classes(Time::from_micros(100));
             let mut sharing = Sharing::new(EdgeScheme::Scc(params), machine(Objectives::Divisions, None)?);
-            let settings = ufab::Settings::default();
+            let settings = ufab::Settings::beside_other_classes();
             sharing.also.push(SchemeOf { scheme: EdgeScheme::Ufab(settings), services: named(&HOSES) });
             sharing.also.push(SchemeOf { scheme: unlimited(), services: named(&[LATENCY, BEST_EFFORT]) });
             sharing

@@ -20,6 +20,7 @@ pub(crate) mod fig13;
 pub(crate) mod fig14;
 pub(crate) mod fig4;
 pub(crate) mod fig5;
+mod path_choice;
 mod readings;
 mod systems;
 mod testbed;

@@ -41,7 +41,8 @@
 //!
 //! # Beside other classes
 //! The text knows uFAB alone on its links. Where a port says that its queue shares a line with others ([`ClassHop`](wayleave_roles::ClassHop)), a link has two
-//! capacities, windows rise in steps (`rise`) and minima do not wait for answers (`floor`): decision 076.
+//! capacities, windows rise in steps (`rise`) and minima do not wait for answers (`floor`): decision 076. Where hosts of a hose turn to one receiver together, each begins with all of its own hose,
+//! since those that ask are not among the pairs that Algorithm 1 divides by: with `asks` they are, and every pair asks (decision 111).
 //!
 //! # Deviations
 //! - A pair rests if it has used less than half of its window since the last answer, and less than its share.
@@ -53,6 +54,10 @@
 //!   path; where a driver does not tell, that is the last link only, and others can make a path look fuller than it is.
 //! - A pair without a guarantee has one token. A hose is not scaled down if it is above the line: placement (3.1, assumption iii) sees to that.
 //! - A pair's paths share its tokens before the first of them is told of its part: otherwise the first would begin with all of them.
+//! - **Maxima** ([`Share::max`]), of which the text says nothing: a limiter of the class holds what a host sends, and limiters of its pairs what others receive, each with the part of the
+//!   maximum that its tokens are of the minimum. Receivers admit tokens up to their minimum in all, so what they get is no more than their maximum.
+//! - **Weights** (`surplus`): what is above all minima can be shared by the weights of services. A pair then has the window of its tokens, and of what equation 3 gives all
+//!   pairs together beyond the tokens of all a part by weight; with weights as large as minima that is equation 3.
 //! - Whoever has been idle for [`Settings::idle`] round trips leaves its paths, and is found one anew.
 
 mod admission;
@@ -68,19 +73,19 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use wayleave_roles::{
-    ClassId, Demand, Described, Descriptor, HopWindow, Host, HostAction, HostInput, Incoming, Outgoing, Parameters,
-    PathIndex, PathsChange, Probe, ProbeAnswer, ProbeKind, Role, Share, Weighted,
+    Bucket, ClassId, Demand, Described, Descriptor, Excess, HopWindow, Host, HostAction, HostInput, Incoming, Limiter,
+    Outgoing, Parameters, PathIndex, PathsChange, Probe, ProbeAnswer, ProbeKind, Role, Share, Weighted,
 };
-use wayleave_units::{Rate, Time};
+use wayleave_units::{Bytes, Rate, Time};
 
-pub use settings::{Floor, Queue, Rise, Settings, Step, Sum, Unused};
+pub use settings::{Floor, Queue, Rise, Settings, Step, Sum, Surplus, Unused};
 
 use crate::brokers::NoBroker;
 use crate::edges::{HostScheme, HostSetup, NoHost};
 use crate::random::SplitMix;
 use crate::switches::Ecn;
-use pair::{Around, Sending};
-use search::tokens_of;
+use pair::{Around, Hose, Sending};
+use search::{round_trips, tokens_of};
 use tokens::Wish;
 
 /// What uFAB says of itself.
@@ -164,6 +169,20 @@ struct Receiving {
     class: ClassId,
     /// What its sender gives it, in bit/s, and when that was said; `None`: it takes no part.
     given: Option<(u64, Time)>,
+    /// The same of one that looks at paths and is about to begin. It counts until it begins, or until its answers are lost.
+    asked: Option<(u64, Time)>,
+    /// For so long.
+    waits: Time,
+}
+
+impl Receiving {
+    /// What it takes part with; `None` if it does not, or has been silent for as long as switches clean.
+    fn takes_part(&self, now: Time, silent: Time) -> Option<u64> {
+        let within = |said: Option<(u64, Time)>, time| {
+            said.filter(|&(_, at)| now.saturating_sub(at) < time).map(|(given, _)| given)
+        };
+        within(self.given, silent).or_else(|| within(self.asked, self.waits))
+    }
 }
 
 /// One machine's edge.
@@ -226,7 +245,7 @@ impl Ufab {
     }
 
     /// The hose of a class is divided among its pairs (E, Algorithm 1).
-    fn divide(&mut self, class: ClassId) {
+    fn divide(&mut self, class: ClassId, act: &mut dyn FnMut(Action<'_>)) {
         let Self { settings, classes, sending, wishes, parts, .. } = self;
         let Some(class) = classes.get(&class) else { return };
         let state = |pair: &Outgoing| sending.get(pair.index()).and_then(Option::as_ref);
@@ -237,9 +256,12 @@ impl Ufab {
         );
         tokens::assign(class.transmit.min.bits_per_second(), wishes, settings.unused, parts);
         let pairs: Vec<Outgoing> = active().copied().collect();
-        for (pair, &part) in pairs.into_iter().zip(&*parts) {
-            if let Some(Some(pair)) = sending.get_mut(pair.index()) {
+        let hose = Hose { transmit: class.transmit, receive: class.receive };
+        for (number, &part) in pairs.into_iter().zip(&*parts) {
+            if let Some(Some(pair)) = sending.get_mut(number.index()) {
+                pair.belongs_to(hose);
                 pair.give(part);
+                pair.limit(number, act);
             }
         }
     }
@@ -251,7 +273,7 @@ impl Ufab {
             return;
         }
         let classes: Vec<ClassId> = self.classes.keys().copied().collect();
-        classes.into_iter().for_each(|class| self.divide(class));
+        classes.into_iter().for_each(|class| self.divide(class, act));
         act(HostAction::Arm { at: now + self.settings.token_period, timer: Timer::Tokens });
     }
 
@@ -263,7 +285,7 @@ impl Ufab {
     fn begins(&mut self, now: Time, pair: Outgoing, is_new: bool, act: &mut dyn FnMut(Action<'_>)) {
         if let Some(class) = self.class_of(pair) {
             self.with(now, pair, None, |pair, _| pair.wakes());
-            self.divide(class);
+            self.divide(class, act);
         }
         self.with(now, pair, None, |pair, around| match is_new {
             true => pair.open(around, act),
@@ -346,6 +368,13 @@ impl HostScheme for Ufab {
     }
 }
 
+/// Of a limiter: two packets, so that what waits for a turn at the line is not lost.
+const BURST: Bytes = Bytes::new(3_000);
+
+fn bucket(rate: Rate) -> Bucket {
+    Bucket { rate, burst: BURST, excess: Excess::Waits }
+}
+
 fn place<T>(list: &mut Vec<Option<T>>, at: usize, value: T) {
     if list.len() <= at {
         list.resize_with(at + 1, || None);
@@ -361,10 +390,14 @@ impl Host for Ufab {
         match input {
             HostInput::ClassSet { class, transmit, receive } => {
                 let state = self.classes.entry(class).or_default();
+                let was_limited = state.transmit.max.is_some();
                 (state.transmit, state.receive) = (transmit, receive);
+                if was_limited || transmit.max.is_some() {
+                    act(HostAction::SetBucket { limiter: Limiter::Class(class), bucket: transmit.max.map(bucket) });
+                }
                 let weight = 1 << level(transmit.min, self.line);
                 act(HostAction::SetWeight { of: Weighted::Class(class), weight });
-                self.divide(class);
+                self.divide(class, act);
             }
             HostInput::ClassGone { class } => {
                 self.classes.remove(&class);
@@ -395,7 +428,12 @@ impl Host for Ufab {
             }
             HostInput::IncomingOpened { pair, spec } => {
                 self.classes.entry(spec.class).or_default().incoming.push(pair);
-                place(&mut self.receiving, pair.index(), Receiving { class: spec.class, given: None });
+                let waits = round_trips(spec.round_trip, self.settings.timeout);
+                place(
+                    &mut self.receiving,
+                    pair.index(),
+                    Receiving { class: spec.class, given: None, asked: None, waits },
+                );
             }
             HostInput::IncomingClosed { pair } => {
                 let closed = self.receiving.get_mut(pair.index()).and_then(Option::take);
@@ -417,8 +455,9 @@ impl Host for Ufab {
         let given = probe.tokens.saturating_mul(unit);
         let Some(Some(state)) = self.receiving.get_mut(pair.index()) else { return ProbeAnswer::default() };
         match probe.kind {
-            ProbeKind::Active => state.given = Some((given, now)),
-            ProbeKind::Finish => state.given = None,
+            ProbeKind::Active => (state.given, state.asked) = (Some((given, now)), None),
+            ProbeKind::Finish => (state.given, state.asked) = (None, None),
+            ProbeKind::Candidate if self.settings.asks => state.asked = Some((given, now)),
             ProbeKind::Candidate => {}
         }
         let Some(class) = self.classes.get(&state.class) else { return ProbeAnswer::default() };
@@ -426,11 +465,10 @@ impl Host for Ufab {
         if hose == 0 || probe.kind == ProbeKind::Finish {
             return ProbeAnswer::default();
         }
-        // Who has been silent for as long as switches clean takes no part.
         let silent = self.settings.clean;
         let heard = |other: &&Incoming| {
-            let (given, at) = self.receiving.get(other.index())?.as_ref()?.given?;
-            (**other != pair && now.saturating_sub(at) < silent).then_some(given)
+            let state = self.receiving.get(other.index())?.as_ref()?;
+            state.takes_part(now, silent).filter(|_| **other != pair)
         };
         let mut all = vec![given];
         all.extend(class.incoming.iter().filter_map(|other| heard(&other)));

@@ -56,6 +56,22 @@ words! {
     }
 }
 
+/// By what is shared what is left above all minima.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surplus {
+    /// By minima.
+    Minima,
+    /// By the weights of services.
+    Weights,
+}
+
+words! {
+    Surplus {
+        Minima = "minima", "By minima (3.3): weights of services mean nothing";
+        Weights = "weights", "By the weights of services, above their minima";
+    }
+}
+
 /// Which queue equation 3 sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
@@ -118,6 +134,8 @@ params! {
         pub token_period: Time = Time::from_micros(32), "tokenPeriod", Kind::TIME, "5.1";
         /// How many paths a pair uses at once.
         pub paths: u32 = 1, "paths", Kind::Count { least: 1, most: 256 }, "6; F: several";
+        /// Whether receivers count pairs that look at paths, and a pair with one path looks at it before it begins; without, hosts that turn to one receiver together begin with all of their hoses.
+        pub asks: bool = false, "asks", Kind::Flag, "ours; 3.4: it begins at once";
         /// How many paths of a pair are looked at.
         pub candidates: u32 = 4, "candidates", Kind::Count { least: 1, most: 256 }, "ours; 3.5: a few";
         /// N: after a move its host moves no pair for 1 to N round trips, drawn at random.
@@ -140,6 +158,8 @@ params! {
         pub rise: Rise = Rise::Share, "rise", Kind::Word(Rise::WORDS), "ours";
         /// What pairs may send when their windows are full, on paths with links that serve other classes as well.
         pub floor: Floor = Floor::Minimum, "floor", Kind::Word(Floor::WORDS), "ours";
+        /// By what is shared what is left above all minima.
+        pub surplus: Surplus = Surplus::Minima, "surplus", Kind::Word(Surplus::WORDS), "3.3: by minima";
         /// Which queue equation 3 sees.
         pub queue: Queue = Queue::Standing, "queue", Kind::Word(Queue::WORDS), "ours; 3.4 is as-printed";
         /// What links add up of the windows of pairs.
@@ -163,6 +183,11 @@ params! {
 const UNIT: Time = Time::from_micros(100);
 
 impl Settings {
+    /// Where links serve other classes as well, and minima are promised to hoses that may all turn to one host.
+    pub fn beside_other_classes() -> Self {
+        Self { asks: true, ..Self::default() }
+    }
+
     /// The time to which windows of a base round trip are scaled when links add them up.
     pub(super) fn summed_over(&self, round_trip: Time) -> Time {
         match self.sum {

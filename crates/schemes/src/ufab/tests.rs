@@ -95,6 +95,42 @@ fn candidates_are_asked_before_anything_is_sent() {
     assert_eq!(bench.windows[&bench.used[0].0], 3_000);
 }
 
+#[test]
+fn a_pair_with_one_path_asks_where_that_is_wanted() {
+    assert_eq!(Bench::new(1, Settings::default()).kinds(), [ProbeKind::Active]);
+    let mut bench = Bench::new(1, Settings::beside_other_classes());
+    assert_eq!((bench.kinds(), &bench.used[..]), (vec![ProbeKind::Candidate], &[][..]));
+    bench.answer();
+    assert_eq!((bench.kinds(), &bench.used[..]), (vec![ProbeKind::Active], &[PathIndex(0)][..]));
+}
+
+/// Four hosts ask one with 1 Gbit/s: 1, 1/2, 1/3 and 1/4 of it. Who asks and does not begin is forgotten after eight round trips, and
+/// without the setting each is told that it can have everything.
+#[test]
+fn who_asks_counts_at_its_receiver() {
+    let asked = |settings: Settings| {
+        let mut bench = Bench::new(1, settings);
+        let ask = |bench: &mut Bench, from: u32, kind| {
+            let spec = PairSpec {
+                class: ClassId(1),
+                peer_class: ClassId(1),
+                peer: wayleave_topology::NodeId(from),
+                key: u64::from(from),
+                paths: 3,
+                round_trip: T,
+            };
+            bench.tell(HostInput::IncomingOpened { pair: Incoming(from), spec });
+            bench.edge.answer(bench.now, Incoming(from), &Probe::new(u64::from(from), kind, 1_000)).tokens
+        };
+        let first: Vec<_> = (0..4).map(|from| ask(&mut bench, from, ProbeKind::Candidate)).collect();
+        bench.now += Time::from_nanos(8 * T.as_nanos());
+        (first, ask(&mut bench, 5, ProbeKind::Candidate))
+    };
+    let admitted = |tokens: [u64; 4]| tokens.map(Some).to_vec();
+    assert_eq!(asked(Settings::beside_other_classes()), (admitted([1_000, 500, 333, 250]), Some(1_000)));
+    assert_eq!(asked(Settings::default()), (admitted([1_000; 4]), Some(1_000)));
+}
+
 /// Ports know a repeated change by its pair and its number, and paths of a pair meet at the last port.
 #[test]
 fn two_changes_of_a_pair_never_have_one_number() {
@@ -193,4 +229,37 @@ fn weighted_queues_are_by_powers_of_two() {
     let levels = [10_000, 5_000, 2_600, 2_500, 1_000, 80, 1].map(|mbit| level(Rate::from_mbit(mbit), line));
     assert_eq!(levels, [7, 7, 7, 6, 5, 2, 0]);
     assert_eq!(level(Rate::ZERO, line), 0);
+}
+
+/// A host keeps a maximum for what it sends; of what a receiver may get, a pair has the part that it has of the minimum.
+#[test]
+fn maxima_are_limits_of_a_class_and_of_its_pairs() {
+    let mut edge = Ufab::new(Rate::from_gbit(10), Settings::default(), 1);
+    let mut limits: Vec<(Limiter, Option<u64>)> = Vec::new();
+    let mut tell = |edge: &mut Ufab, input: HostInput<'_, Infallible, Timer>| {
+        limits.clear();
+        edge.on(Time::ZERO, input, &mut |action| {
+            if let HostAction::SetBucket { limiter, bucket } = action {
+                limits.push((limiter, bucket.map(|bucket| bucket.rate.bits_per_second() / 1_000_000)));
+            }
+        });
+        limits.clone()
+    };
+    let class = ClassId(1);
+    let set = |max: Option<u64>| {
+        let hose = Share { min: Rate::from_gbit(1), max: max.map(Rate::from_mbit), ..Share::BEST_EFFORT };
+        HostInput::ClassSet { class, transmit: hose, receive: hose }
+    };
+    let pair = |number: u32| {
+        let peer = wayleave_topology::NodeId(number);
+        let spec = PairSpec { class, peer_class: class, peer, key: number.into(), paths: 1, round_trip: T };
+        HostInput::Opened { pair: Outgoing(number), spec }
+    };
+    assert_eq!(tell(&mut edge, set(Some(3_000))), [(Limiter::Class(class), Some(3_000))]);
+    assert_eq!(tell(&mut edge, pair(0)), [(Limiter::Pair(Outgoing(0)), Some(3_000))], "all of it, while it is alone");
+    let halves = [0, 1].map(|number| (Limiter::Pair(Outgoing(number)), Some(1_500)));
+    assert_eq!(tell(&mut edge, pair(1)), halves);
+    let lifted = [(Limiter::Class(class), None), (halves[0].0, None), (halves[1].0, None)];
+    assert_eq!(tell(&mut edge, set(None)), lifted);
+    assert_eq!(tell(&mut edge, set(None)), [], "there is nothing to lift");
 }

@@ -1,5 +1,6 @@
 //! `/v1/contracts`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wayleave_contracts::AnyOrder;
@@ -210,9 +211,11 @@ pub(crate) async fn traffic(shared: Arc<Shared>, call: Call) -> Outcome {
     };
     let work = move |executor: &mut Executor<'_>| {
         let Some(grant) = executor.controller.grant(&id) else {
-            // Nobody counts what other kinds send.
             let shared = executor.controller.shared(&id).ok_or_else(|| not_found("contract", &id.to_string()))?;
-            return shown(Traffic { serial: shared.serial, ..Traffic::default() });
+            let network = executor.controller.network();
+            let hosts = shared.order.contract.hosts();
+            let hosts: BTreeSet<&str> = hosts.into_iter().map(|host| network.node(host).name.as_str()).collect();
+            return shown(counted.of_all(hosts, shared.serial));
         };
         let host = &executor.controller.network().node(grant.sender()).name;
         let none = Traffic { serial: grant.serial, ..Traffic::default() };

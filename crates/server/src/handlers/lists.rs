@@ -73,6 +73,14 @@ pub(crate) async fn tenants(shared: Arc<Shared>, call: Call) -> Outcome {
     Ok(page.of(items.map(|(name, tenant)| (name, tenant.json.clone()))))
 }
 
+pub(crate) async fn policies(shared: Arc<Shared>, call: Call) -> Outcome {
+    let page = Page::read(&call.query)?;
+    let tables = shared.view.read();
+    let behind = |name: &str| page.after.as_deref().is_none_or(|after| name > after);
+    let items = tables.policies.iter().filter(|(name, _)| behind(name));
+    Ok(page.of(items.map(|(name, policy)| (name, policy.json.clone()))))
+}
+
 pub(crate) async fn tokens(shared: Arc<Shared>, call: Call) -> Outcome {
     let page = Page::read(&call.query)?;
     let tables = shared.view.read();

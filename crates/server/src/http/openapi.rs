@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::ComponentsBuilder;
-use wayleave_protocol::{agent, audit, contract, decision, event, network, problem, status, tenant, what_if};
+use wayleave_protocol::{agent, audit, contract, decision, event, network, policy, problem, status, tenant, what_if};
 
 use crate::access::Access;
 use crate::http::call::LONGEST_KEY;
@@ -87,6 +87,9 @@ fn components() -> Value {
         agent::Samples,
         agent::SentPackets,
         agent::Session,
+        agent::SharedMember,
+        agent::SharedRule,
+        agent::Shares,
         agent::SessionSpec,
         agent::Traffic,
         agent::Work,
@@ -121,6 +124,12 @@ fn components() -> Value {
         network::Queue,
         network::Topology,
         network::UpDown,
+        policy::Policy,
+        policy::PolicyChange,
+        policy::PolicyNeed,
+        policy::PolicyService,
+        policy::PolicySpec,
+        policy::PolicyTerms,
         problem::Code,
         problem::FieldError,
         problem::Problem,
@@ -172,6 +181,17 @@ fn components() -> Value {
                 "required": ["contracts"],
                 "properties": { "contracts": { "type": "array", "items": reference("ContractSpec") } },
             },
+        },
+    });
+    value["schemas"]["PolicyDocument"] = json!({
+        "type": "object",
+        "description": "A document of kind Policy, as `wayleave policy check` reads it",
+        "required": ["apiVersion", "kind", "spec"],
+        "properties": {
+            "apiVersion": { "type": "string", "enum": ["wayleave/v1"] },
+            "kind": { "type": "string", "enum": ["Policy"] },
+            "metadata": { "type": "object", "properties": { "name": { "type": "string" } } },
+            "spec": { "type": "object", "required": ["level", "services"] },
         },
     });
     value["securitySchemes"] = json!({ "token": { "type": "http", "scheme": "bearer" } });

@@ -77,6 +77,7 @@ pub(crate) fn without_null(schema: &mut Value) {
 /// What names look like: those in addresses, by their parameter, and those in objects, by their key.
 pub(crate) fn pattern(name: &str) -> Option<&'static str> {
     match name {
+        "policy" => Some("^[A-Za-z0-9._-]{1,100}$"),
         "contract" | "vm" => Some("^([a-z0-9-]{1,63}:)?[A-Za-z0-9._-]{1,100}$"),
         "decision" => Some("^([a-z0-9-]{1,63}:)?[0-9]{1,20}$"),
         "tenant" => Some("^[a-z0-9-]{1,63}$"),

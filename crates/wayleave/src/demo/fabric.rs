@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::network::Network;
 use crate::report::plot::axis::Axis;
 use crate::report::plot::{Dot, Join, Line, Plot};
-use crate::report::svg::{self, Ground};
+use crate::report::svg::{self, Ground, Point};
 
 /// 16 hosts at 10 Gbit/s, with queues for all kinds.
 const TOPOLOGY: &str = "fat-tree:k=4,rate=10Gbit,delay=1us,queues=8";
@@ -246,9 +246,9 @@ fn seen(tenants: &Tenants, scenario: &Scenario, outcome: &Outcome) -> Seen {
 fn said(service: &str) -> &str {
     match service {
         "latency" => "plant: latency contracts",
-        "db" => "shop: a hose",
-        "search" => "web: search, weight 2",
-        "index" => "web: index, weight 1, with 500 flows more",
+        "db" => "shop: a hose, at least 1.5 Gbit/s at each of 8 hosts",
+        "search" => "web: search, at least 9.6 Gbit/s",
+        "index" => "web: index, at least 4.8 Gbit/s, with 500 flows more",
         "bulk" => "nobody: best effort",
         other => other,
     }
@@ -268,7 +268,11 @@ fn rows(contracts: usize, within: Time, kept: &Seen, unkept: &Seen) -> Vec<[Stri
         }),
         row(
             "shop",
-            format!("{} to and from each of {MEMBERS} hosts, {} after it has something to send", HOSE, within.up()),
+            format!(
+                "{} Gbit/s to and from each of {MEMBERS} hosts, {} after it has something to send",
+                HOSE.bits_per_second() as f64 / 1e9,
+                within.up()
+            ),
             &|seen| match seen.lag <= within {
                 true => format!("never more than {} behind", seen.lag.up()),
                 false => format!("up to {} behind: too late", seen.lag.up()),
@@ -305,8 +309,10 @@ fn picture(lines: Vec<Line>) -> String {
         x,
         y,
     };
-    let figure = svg::figure(&plot.id, (plot.width, plot.height()), Ground::File, &plot.title, &plot.description);
-    svg::file(&figure.children(plot.parts()))
+    let side = Ground::File.side();
+    let size = (plot.width + 2.0 * side, plot.height() + side);
+    let figure = svg::figure(&plot.id, size, Ground::File, &plot.title, &plot.description);
+    svg::file(&figure.child(svg::moved(Point { x: side, y: side / 2.0 }, plot.parts())))
 }
 
 impl FabricDemo {

@@ -43,6 +43,7 @@ use crate::progress::{Cancel, Progress, Step};
 use crate::sim::store::write_whole;
 
 use checkpoints::Folder;
+use markdown::Kept;
 
 pub use measured::{Measured, MeasuredBy, Reproduced};
 pub use totals::{Missing, Row, Tally, Totals};
@@ -252,12 +253,12 @@ impl Reproduced {
     }
 }
 
-/// The document about the results in a folder, in Markdown: `docs/reproduction.md`. Figures without results are named, with the reason if the
-/// last run had one.
+/// The document about the results in a folder, in Markdown: `docs/reproduction.md`. Figures without results keep what `earlier`, such a document,
+/// says of them; those that it does not have are named, with the reason if the last run had one.
 ///
 /// # Errors
-/// If the folder has no results, or a file cannot be read or is no result of a figure.
-pub fn results_document(folder: &Path) -> Result<String, Error> {
+/// If the folder has no results, a file cannot be read or is no result of a figure, or `earlier` is no such document or was edited.
+pub fn results_document(folder: &Path, earlier: Option<&Path>) -> Result<String, Error> {
     let read = |name: &str| match fs::read_to_string(folder.join(name)) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -278,7 +279,16 @@ pub fn results_document(folder: &Path) -> Result<String, Error> {
         )));
     }
     let reasons = read(TOTALS)?.map(|text| serde_json::from_str(&text)).transpose();
-    Ok(markdown::render(&measured, &reasons.map_err(|why| broken(TOTALS, &why))?.unwrap_or_default()))
+    let reasons = reasons.map_err(|why| broken(TOTALS, &why))?.unwrap_or_default();
+    let kept = match earlier {
+        None => Kept::default(),
+        Some(path) => {
+            let wrong = |why: &dyn Display| Error::Usage(format!("{}: {why}", path.display()));
+            let text = fs::read_to_string(path).map_err(|error| wrong(&error))?;
+            Kept::read(&text).map_err(|why| wrong(&why))?
+        }
+    };
+    Ok(markdown::render(&measured, &kept, &reasons))
 }
 
 /// What a build without the feature `png` says about pictures.

@@ -7,6 +7,7 @@ use std::path::Path;
 use wayleave_experiments::{Effort, Run, find};
 use wayleave_explain::table::Layout;
 
+use super::markdown::Kept;
 use super::{
     Measured, MeasuredBy, ReproduceOptions, Reproduced, Totals, csv, document, figures, markdown, page, picture, png,
     reproduce, terminal, totals,
@@ -124,7 +125,7 @@ fn what_is_written_can_be_read_again() {
         let after = document::read(&document::of(&before).unwrap()).unwrap();
         assert_eq!(before.figure.statements, after.figure.statements);
         // The last digit of a fraction may change; what is shown does not.
-        let shown = |measured| markdown::render(&[measured], &totals::Reasons::default());
+        let shown = |measured| markdown::render(&[measured], &Kept::default(), &totals::Reasons::default());
         assert!(shown(before) == shown(after), "{id}");
     }
 }

@@ -45,6 +45,25 @@ impl Tally {
         numbers.map(|number| if number == 0 { String::new() } else { number.to_string() })
     }
 
+    /// What [`Tally::cells`] makes of one. `None` if it is something else.
+    pub(crate) fn of_cells<'a>(cells: impl Iterator<Item = &'a str>) -> Option<Self> {
+        let number = |cell: &str| if cell.trim().is_empty() { Some(0) } else { cell.trim().parse().ok() };
+        let numbers: Vec<usize> = cells.take(HEADS.len()).map(number).collect::<Option<_>>()?;
+        let [hold, differ_tested, differ_ruled_out, differ_unexplained, not_compared] = numbers.try_into().ok()?;
+        Some(Self { hold, differ_tested, differ_ruled_out, differ_unexplained, not_compared })
+    }
+
+    /// With those of another figure.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            hold: self.hold + other.hold,
+            differ_tested: self.differ_tested + other.differ_tested,
+            differ_ruled_out: self.differ_ruled_out + other.differ_ruled_out,
+            differ_unexplained: self.differ_unexplained + other.differ_unexplained,
+            not_compared: self.not_compared + other.not_compared,
+        }
+    }
+
     /// Different for whatever cause.
     pub(crate) fn differ(&self) -> usize {
         self.differ_tested + self.differ_ruled_out + self.differ_unexplained

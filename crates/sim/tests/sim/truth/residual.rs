@@ -321,3 +321,33 @@ fn machines_that_no_switch_tells_divide_what_is_reserved_for_them() {
     assert_eq!(drops, 0);
     assert!(eyeq(false).1 > 1_000, "5.4 Gbit/s into 3.6");
 }
+
+/// A hose at every host, and all send to one at the same time.
+fn hoses(pairs: usize, settings: Settings) -> Shown {
+    let mut port = port(pairs, Others::Nothing, settings);
+    let hose = port.minimum.bits_per_second() / 1_000_000 * pairs as u64;
+    let all = port.star.hosts[..=pairs].to_vec();
+    let sharing = port.scenario.sharing.as_mut().unwrap();
+    sharing.machine = tenants(&port.star.network, &[hose], &[all]);
+    sharing.also[0].services = vec!["a0".to_owned()];
+    for traffic in &mut port.scenario.traffic {
+        if let Some(service) = &mut traffic.service {
+            *service = "a0".to_owned();
+        }
+    }
+    let shown = show(&port, &run(&port.scenario, 1));
+    println!("{pairs} pairs of a hose: {shown:.3?}");
+    shown
+}
+
+/// Each host has a hose, and begins with all of it if it does not hear first what its receiver admits, which all the others ask as well.
+#[test]
+fn hoses_that_turn_to_one_host_have_no_more_in_flight_than_is_said() {
+    for pairs in [4, 14, 40, 100] {
+        let shown = hoses(pairs, Settings::beside_other_classes());
+        assert!(shown.in_flight <= 1.0 && shown.wait <= 1.0 && shown.lag <= 1.0, "{pairs} pairs: {shown:?}");
+        assert_eq!(shown.drops, 0, "{pairs} pairs");
+    }
+    let at_once = hoses(40, Settings::default());
+    assert!(at_once.in_flight > 1.5 && at_once.drops > 0, "{at_once:?}");
+}

@@ -15,11 +15,16 @@ const MOST_ROWS: usize = 40;
 pub(super) fn head(entry: &Entry) -> String {
     let place: String =
         entry.place.char_indices().map(|(at, c)| if at == 0 { c.to_ascii_uppercase() } else { c }).collect();
-    format!("\n### {}\n\n{}", entry.id, paragraph(&format!("{place}: {}.", escaped(entry.title))))
+    format!("{}{}", heading(entry), paragraph(&format!("{place}: {}.", escaped(entry.title))))
+}
+
+/// The line of the heading, between blank ones.
+pub(super) fn heading(entry: &Entry) -> String {
+    format!("\n### {}\n\n", entry.id)
 }
 
 /// By what something was measured, how thoroughly, and when.
-pub(super) fn origin(origin: &MeasuredBy, effort: &str) -> String {
+fn origin(origin: &MeasuredBy, effort: &str) -> String {
     let runs = if effort == "full" {
         "with as many runs as the papers have"
     } else {
@@ -30,8 +35,8 @@ pub(super) fn origin(origin: &MeasuredBy, effort: &str) -> String {
     format!("{runs}, by {}{commit}{date}", origin.program())
 }
 
-/// The section of a figure; with its own origin if the others have another one, and without settings that stand at another figure already.
-pub(super) fn of(measured: &Measured, has_own_origin: bool, same_settings: Option<&str>) -> String {
+/// The section of a figure, without settings that stand at another figure already.
+pub(super) fn of(measured: &Measured, same_settings: Option<&str>) -> String {
     let Measured { entry, figure, .. } = measured;
     let mut parts = vec![head(entry)];
     parts.extend(list(figure.notes.iter().map(|note| bullet(&escaped(note)))));
@@ -39,7 +44,7 @@ pub(super) fn of(measured: &Measured, has_own_origin: bool, same_settings: Optio
     let tables = figure.tables.iter().filter(|table| !repeats(table, &figure.statements));
     parts.extend(tables.map(|table| of_table(entry, table)));
     parts.extend(list(figure.statements.iter().map(statement)));
-    parts.push(settings(measured, has_own_origin, same_settings));
+    parts.push(settings(measured, same_settings));
     parts.join("\n")
 }
 
@@ -119,12 +124,9 @@ fn of_table(entry: &Entry, of: &Table) -> String {
 }
 
 /// The command, the seeds and the settings.
-fn settings(measured: &Measured, has_own_origin: bool, same: Option<&str>) -> String {
+fn settings(measured: &Measured, same: Option<&str>) -> String {
     let Figure { settings, seeds, .. } = &measured.figure;
-    let mut text = format!("`{}`", measured.command);
-    if has_own_origin {
-        text += &format!(", {}", origin(&measured.origin, &measured.effort));
-    }
+    let mut text = format!("`{}`, {}", measured.command, origin(&measured.origin, &measured.effort));
     text += &match &seeds[..] {
         [] => String::new(),
         [only] => format!(", seed {only}"),

@@ -6,6 +6,7 @@ use std::path::Path;
 use wayleave_experiments::{Axis, CATALOGUE, Centre, Figure, Form, Panel, Point, Series, Statement, find};
 
 use super::*;
+use crate::reproduce::measured::MeasuredBy;
 
 /// A made-up result of a figure, through JSON and back, as it comes from a folder.
 fn measured(id: &str, effort: &str) -> Measured {
@@ -46,7 +47,7 @@ fn measured(id: &str, effort: &str) -> Measured {
 
 #[test]
 fn the_document_says_what_the_results_say() {
-    let text = render(&[measured("table5", "full")], &Reasons::default());
+    let text = render(&[measured("table5", "full")], &Kept::default(), &Reasons::default());
     for part in [
         "- **holds**, 5.1: *It is fast.* Here: 3 us.",
         "**Cause:** a large buffer; with a small one it holds.",
@@ -55,7 +56,7 @@ fn the_document_says_what_the_results_say() {
         "| scenario |                    1 |   2 |",
         "| Silo     | 10.0 (-2.71 to 22.7) |   - |",
         "- A note.\n",
-        "`wayleave reproduce table5`, seeds 1 to 2.",
+        "`wayleave reproduce table5`, with as many runs as the papers have",
         "on 2026-11-22",
     ] {
         assert!(text.contains(part), "{part} is not in:\n{text}");
@@ -63,12 +64,41 @@ fn the_document_says_what_the_results_say() {
 }
 
 #[test]
-fn every_section_says_by_what_where_that_differs() {
-    let same = render(&[measured("table5", "full"), measured("loko-burst", "full")], &Reasons::default());
-    assert_eq!(same.matches("as many runs as the papers have").count(), 1, "{same}");
-    let mixed = render(&[measured("table5", "full"), measured("loko-burst", "quick")], &Reasons::default());
+fn every_section_says_by_what() {
+    let mixed = [measured("table5", "full"), measured("loko-burst", "quick")];
+    let mixed = render(&mixed, &Kept::default(), &Reasons::default());
     assert_eq!(mixed.matches("`--quick`, which has a tenth").count(), 1, "{mixed}");
     assert_eq!(mixed.matches("as many runs as the papers have").count(), 1, "{mixed}");
+}
+
+#[test]
+fn figures_without_results_stay_as_an_earlier_document_has_them() {
+    let [table, burst, flows] = ["table5", "loko-burst", "parley-fig9"].map(|id| measured(id, "full"));
+    let only = |of: &[&Measured]| -> Vec<Measured> { of.iter().map(|of| measured(of.entry.id, "full")).collect() };
+    let all = render(&only(&[&table, &burst, &flows]), &Kept::default(), &Reasons::default());
+    // Measured in two steps, whichever comes first.
+    for (first, then) in
+        [(&[&table, &flows][..], &[&burst][..]), (&[&burst], &[&table, &flows]), (&[&burst, &table, &flows], &[&burst])]
+    {
+        let earlier = render(&only(first), &Kept::default(), &Reasons::default());
+        let kept = Kept::read(&earlier).unwrap();
+        assert!(render(&only(then), &kept, &Reasons::default()) == all, "{} figures, then {}", first.len(), then.len());
+    }
+    // What is measured again counts once.
+    let kept = Kept::read(&all).unwrap();
+    let again = render(&[measured("loko-burst", "quick")], &kept, &Reasons::default());
+    assert!(again.contains("| all                         |    3 |"), "{again}");
+    assert_eq!(again.matches("`--quick`, which has a tenth").count(), 1, "{again}");
+}
+
+#[test]
+fn an_edited_document_is_not_gone_on_from() {
+    let text = render(&[measured("table5", "full")], &Kept::default(), &Reasons::default());
+    for broken in [text.replace("3 us", "2 us"), String::new(), "# Something else\n".to_owned()] {
+        assert!(Kept::read(&broken).unwrap_err().contains("edited by hand"), "{broken}");
+    }
+    let row = marked(&text.split_once('\n').unwrap().1.replace("|    1 |  ", "|    x |  "));
+    assert!(Kept::read(&row).unwrap_err().starts_with("table5: five numbers were expected"));
 }
 
 /// What is wrong with a document: it was edited, or the catalogue has changed since.
@@ -95,7 +125,7 @@ fn the_document_of_the_repository_was_generated() {
 
 #[test]
 fn an_edited_document_is_noticed() {
-    let text = render(&[measured("table5", "full")], &Reasons::default());
+    let text = render(&[measured("table5", "full")], &Kept::default(), &Reasons::default());
     assert_eq!(faults(&text), [""; 0]);
     assert_eq!(faults(&text.replace("3 us", "2 us")).len(), 1);
     assert_eq!(faults(&marked(&text.replace("### table5", "### table6"))).len(), 1);
