@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use wayleave_controller::{DEFAULT_TENANT, Fault, QuotaShort};
+use wayleave_controller::{DEFAULT_TENANT, Fault};
 use wayleave_formats::InputErrors;
 use wayleave_protocol::problem::{Code, FieldError, MEDIA_TYPE, Problem};
 use wayleave_units::WallTime;
@@ -178,17 +178,6 @@ pub(crate) fn fault(fault: Fault) -> Box<Problem> {
             Box::new(problem)
         }
     }
-}
-
-/// The message for a quota that is used up.
-pub(crate) fn quota_short(short: &QuotaShort) -> String {
-    let QuotaShort { what, asked, most } = short;
-    let unit = match *what {
-        "rate" => " bit/s",
-        "burst" => " B",
-        _ => "",
-    };
-    format!("the quota of {what} is {most}{unit}, and with this contract {asked}{unit} would be used")
 }
 
 /// Everything that is wrong with a text, with its places.

@@ -15,7 +15,7 @@ use wayleave_protocol::problem::Code;
 use wayleave_topology::{FlowId, ShareId};
 
 use crate::access::{sees, tenant_of};
-use crate::answer::{Answer, Outcome, problem, quota_short};
+use crate::answer::{Answer, Outcome, problem};
 use crate::render;
 
 /// How it is said.
@@ -229,12 +229,15 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
         Decided::Admitted { .. } | Decided::AdmittedShare { .. } => return admitted(controller, record, role, form),
         Decided::RefusedShare(_) => return refused_share(controller, record, role, form),
         Decided::Quota(short) if form == Form::Text => {
-            let text = format!("contract {}: refused (QUOTA)\n\nWhy\n  {}\n", record.id, quota_short(short));
+            let text = format!("contract {}: refused (QUOTA)\n\nWhy\n  {}\n", record.id, render::quota_short(short));
             return Ok(Answer::of(200, TEXT, text));
         }
         Decided::Quota(short) => {
             let shown = render::decision(controller.network(), record, role);
-            return Ok(Answer::json(200, &serde_json::json!({ "decision": shown, "message": quota_short(short) })));
+            return Ok(Answer::json(
+                200,
+                &serde_json::json!({ "decision": shown, "message": render::quota_short(short) }),
+            ));
         }
         Decided::Refused(_) if tenant_of(role).is_some() => return own_refusal(controller, record, role, form),
         Decided::Refused(refusal) => refusal.clone(),

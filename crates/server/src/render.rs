@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use wayleave_contracts::{Accounting, AnyContract, AnyOrder, Between, Excess, Order, Priority, SharedOrder};
 use wayleave_controller::{
-    self as controller, Controller, Decided, DecisionRecord, Grant, PolicyState, SharedGrant, Trouble, policy_needs,
-    policy_spec,
+    self as controller, Controller, Decided, DecisionRecord, Grant, PolicyState, QuotaShort, SharedGrant, Trouble,
+    policy_needs, policy_spec,
 };
 use wayleave_explain::{sentences, share_refusal, share_refusal_to_tenant};
 use wayleave_ledger::Share;
@@ -23,7 +23,6 @@ use wayleave_units::{Rate, Time};
 use wayleave_schemes::standing::Standing as _;
 
 use crate::access::{sees, tenant_of};
-use crate::answer::quota_short;
 
 /// What was asked, with the keys of a file.
 pub(crate) fn any_spec(network: &Network, order: &AnyOrder) -> ContractSpec {
@@ -368,6 +367,17 @@ pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &contro
         reason: record.decided.reason().map(str::to_owned),
         message,
     }
+}
+
+/// The message for a quota that is used up.
+pub(crate) fn quota_short(short: &QuotaShort) -> String {
+    let QuotaShort { what, asked, most } = short;
+    let unit = match *what {
+        "rate" => " bit/s",
+        "burst" => " B",
+        _ => "",
+    };
+    format!("the quota of {what} is {most}{unit}, and with this contract {asked}{unit} would be used")
 }
 
 /// Something that has happened.
