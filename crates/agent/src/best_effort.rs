@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use wayleave_topology::{LinkId, NodeId, NodeKind};
+use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
 use crate::environment::Environment;
 
@@ -42,6 +42,11 @@ impl<'a> Routes<'a> {
             }
         }
         Self { environment, from, hops }
+    }
+
+    /// The network that they are in.
+    pub fn network(&self) -> &'a Network {
+        self.environment.network()
     }
 
     /// Up to [`MOST_ROUTES`] shortest ones to this host; none if nothing leads there. Different pairs of hosts prefer different ones, and

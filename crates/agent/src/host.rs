@@ -7,7 +7,7 @@ use crate::machine::{Driver, NotDone};
 use wayleave_dataplane::clock::Clock;
 use wayleave_dataplane::host::{HostPath, HostRule};
 use wayleave_protocol::agent::Measured;
-use wayleave_protocol::agent::{Rule, Samples, Traffic};
+use wayleave_protocol::agent::{Rule, Samples, Shares, Traffic};
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::Time;
 use wayleave_wire::Mac;
@@ -20,6 +20,9 @@ use crate::node::Node;
 use crate::plane::Plane;
 use crate::resolve::{Here, best_effort, check, receiver, resolve};
 use crate::samples;
+use crate::shares::host::{HostShares, Scope, by_contract};
+use crate::shares::peers::Socket;
+use crate::shares::rules::contract_of;
 use crate::strangers::Strangers;
 
 /// The driver of a host.
@@ -40,6 +43,8 @@ pub struct HostDriver<P> {
     strangers: Strangers,
     /// Whether `ways` has to be computed again.
     is_moved: bool,
+    /// Contracts of other kinds than latency.
+    shares: HostShares,
     told: BTreeMap<u64, (u64, u64)>,
     /// How often it was told which packets were noted.
     tellings: u64,
@@ -71,7 +76,9 @@ impl<P: Plane> HostDriver<P> {
     ) -> Result<Self, String> {
         let remembered = memo.read().map_err(|error| format!("the rules of before cannot be read: {error}"))?;
         let mut rules = BTreeMap::new();
-        for (serial, version) in plane.installed()? {
+        let installed = plane.installed()?;
+        let shares = HostShares::new(host, installed.iter().map(|&(rule, _)| rule));
+        for (serial, version) in installed.into_iter().filter(|&(rule, _)| contract_of(rule).is_none()) {
             let rule = remembered.get(&(serial, version));
             match rule.filter(|rule| check(rule, environment.network()).is_ok()) {
                 Some(rule) => {
@@ -104,12 +111,20 @@ impl<P: Plane> HostDriver<P> {
             ways,
             strangers,
             is_moved: true,
+            shares,
             told,
             tellings: 0,
             troubles,
         };
         Node::refresh(&mut driver);
         Ok(driver)
+    }
+
+    /// By this socket, once it is there, agents tell one another what contracts send.
+    #[must_use]
+    pub fn telling_by(mut self, socket: Socket) -> Self {
+        self.shares.set_socket(socket);
+        self
     }
 
     /// The data plane.
@@ -292,6 +307,8 @@ impl<P: Plane> Node for HostDriver<P> {
             self.refresh_best_effort(&mut troubles);
         }
         self.troubles = troubles;
+        let scope = Scope { environment: &self.environment, here: &self.here };
+        self.shares.refresh(&mut self.plane, scope);
     }
 
     fn repair(&mut self) -> Vec<String> {
@@ -309,6 +326,7 @@ impl<P: Plane> Node for HostDriver<P> {
                 rule.resolved = None;
             }
         }
+        self.shares.lost(repairs.lost.as_deref());
         if repairs.lost.as_ref().is_none_or(|lost| !lost.is_empty()) {
             self.refresh();
         }
@@ -318,7 +336,27 @@ impl<P: Plane> Node for HostDriver<P> {
     fn set_environment(&mut self, environment: Arc<Environment>) {
         self.environment = environment;
         self.is_moved = true;
+        let scope = Scope { environment: &self.environment, here: &self.here };
+        self.shares.environment_changed(&mut self.plane, scope);
         self.refresh();
+    }
+
+    fn set_shares(&mut self, now: Time, shares: Shares) {
+        let scope = Scope { environment: &self.environment, here: &self.here };
+        self.shares.set(now, shares, &mut self.plane, scope);
+    }
+
+    fn hears_at(&self) -> Option<String> {
+        self.shares.hears_at()
+    }
+
+    fn hear(&mut self, now: Time, datagram: &[u8]) {
+        self.shares.hear(now, datagram, &mut self.plane);
+    }
+
+    fn divide(&mut self, now: Time) -> bool {
+        self.shares.divide(now, &mut self.plane);
+        !self.shares.is_idle()
     }
 
     fn troubles(&mut self, now: Time) -> Vec<String> {
@@ -326,12 +364,14 @@ impl<P: Plane> Node for HostDriver<P> {
             self.here.endpoints.iter().map(|(name, &index)| (index, name.clone())).collect();
         let seen = self.plane.strangers().unwrap_or_default();
         let mut all: Vec<String> = self.troubles.iter().cloned().collect();
+        all.extend(self.shares.troubles());
+        all.extend(self.plane.troubles());
         all.extend(self.strangers.sentences(now, seen, &names, &self.bound));
         all
     }
 
     fn traffic(&mut self) -> Option<Vec<Traffic>> {
-        self.plane.traffic().ok()
+        self.plane.traffic().ok().map(by_contract)
     }
 
     fn packets(&mut self) -> Option<BTreeMap<String, u64>> {
@@ -349,7 +389,9 @@ impl<P: Plane> Node for HostDriver<P> {
     }
 
     fn reports(&mut self) -> Vec<Measured> {
-        let Ok(all) = self.plane.measured() else { return Vec::new() };
+        let Ok(mut all) = self.plane.measured() else { return Vec::new() };
+        // Only latency contracts have a bound.
+        all.retain(|one| contract_of(one.serial).is_none());
         let mut reports = Vec::new();
         for one in &all {
             let before = self.told.get(&one.serial).copied().unwrap_or_default();
@@ -371,7 +413,8 @@ impl<P: Plane> Node for HostDriver<P> {
 
 impl<P: Plane> Driver for HostDriver<P> {
     fn installed(&mut self, _now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
-        let installed = self.plane.installed().map_err(NotDone::Later)?;
+        let mut installed = self.plane.installed().map_err(NotDone::Later)?;
+        installed.retain(|&(rule, _)| contract_of(rule).is_none());
         // What somebody else has removed is not there, whatever is remembered.
         self.rules.retain(|serial, rule| installed.contains(&(*serial, rule.version)));
         Ok(installed)

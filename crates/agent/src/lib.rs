@@ -17,6 +17,7 @@
 //! | [`endpoints`] | interfaces that come and go |
 //! | [`down`] | taking everything away |
 //! | [`samples`] | which packets the controller is told of, so that it knows which were lost or late |
+//! | [`shares`] | contracts of other kinds than latency: what their pairs may send, and what agents tell one another of it |
 //! | [`memo`] | what has to be known after a restart |
 //!
 //! What is installed is in the kernel, and stays there when the agent ends, is killed, or does not reach the controller.
@@ -37,6 +38,7 @@ pub mod resolve;
 mod rights;
 pub mod run;
 pub mod samples;
+pub mod shares;
 mod strangers;
 pub mod switch;
 pub mod talk;

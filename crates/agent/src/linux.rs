@@ -16,7 +16,7 @@ use wayleave_wire::Mac;
 
 use crate::endpoints::Attachment;
 use crate::plane::{Noted, Plane, Repairs};
-use crate::samples::Choice;
+use crate::samples::{Choice, FOLLOW};
 
 /// An uplink as it was when the program was attached.
 #[derive(Clone, Copy, Debug)]
@@ -38,12 +38,23 @@ pub struct LinuxHost {
     endpoints: BTreeMap<u32, String>,
     /// How packets are chosen that are noted; `None` before the first are.
     choice: Option<Choice>,
+    /// So many packets a second are told of at most.
+    follow: u32,
+    /// Who else sees packets of its interfaces.
+    beside: Vec<String>,
 }
 
 impl LinuxHost {
     /// Over what is pinned.
     pub fn new(host: Host, network: Arc<Network>, node: NodeId, folder: PathBuf) -> Self {
-        Self { host, network, node, folder, uplinks: BTreeMap::new(), endpoints: BTreeMap::new(), choice: None }
+        let (uplinks, endpoints, beside) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        Self { host, network, node, folder, uplinks, endpoints, choice: None, follow: FOLLOW, beside }
+    }
+
+    /// So many packets a second are told of at most; with 0 none are noted.
+    #[must_use]
+    pub fn following(self, follow: u32) -> Self {
+        Self { follow, ..self }
     }
 
     /// The maps.
@@ -121,6 +132,20 @@ impl LinuxHost {
             }
             done.push(format!("the program of {name} was gone"));
         }
+        Ok(done)
+    }
+
+    /// Takes away what stands before the host's programs or chooses among its queues, and notes who else sees its packets.
+    fn take_away_filters(
+        &mut self,
+        there: &Attached,
+        places: &[(String, Hook, HostProgram)],
+    ) -> Result<Vec<String>, String> {
+        let names: BTreeSet<&str> =
+            places.iter().map(|(name, ..)| name.as_str()).chain(self.host.waiting_interface()).collect();
+        let (done, lines): (Vec<_>, Vec<_>) = names.iter().flat_map(|name| there.in_the_way(name)).unzip();
+        Batch::tc().extend(lines).run(&Namespace::here()).map_err(|error| error.to_string())?;
+        self.beside = names.iter().flat_map(|name| there.beside(name)).collect();
         Ok(done)
     }
 
@@ -237,6 +262,10 @@ impl Plane for LinuxHost {
         self.host.set_best_effort(mac, paths).map_err(|error| error.to_string())
     }
 
+    fn troubles(&self) -> Vec<String> {
+        self.beside.clone()
+    }
+
     fn repair(&mut self) -> Result<Repairs, String> {
         let places = self.places();
         let there = self.look(&places)?;
@@ -247,6 +276,7 @@ impl Plane for LinuxHost {
         }
         repairs.done.extend(self.repair_programs(&there, &places)?);
         repairs.done.extend(self.repair_uplinks(&there)?);
+        repairs.done.extend(self.take_away_filters(&there, &places)?);
         if let (Some(trouble), Some(longest)) = (self.host.holding_trouble(&there), self.host.holding()) {
             self.host.hold(longest).map_err(|error| error.to_string())?;
             repairs.done.push(trouble);
@@ -276,10 +306,14 @@ impl Plane for LinuxHost {
         let counters = self.host.counters().map_err(|error| error.to_string())?;
         let missed = counters.of(Reason::Unsampled);
         let Some(choice) = &mut self.choice else {
-            self.host.sample(Some(0)).map_err(|error| error.to_string())?;
-            self.choice = Some(Choice::since(missed));
+            let first = (self.follow > 0).then_some(0);
+            self.host.sample(first).map_err(|error| error.to_string())?;
+            self.choice = Some(Choice::since(missed, self.follow));
             return Ok(None);
         };
+        if self.follow == 0 {
+            return Ok(None);
+        }
         let (mut noted, level) = choice.next(samples, missed);
         if let Some(level) = level {
             self.host.sample(Some(level)).map_err(|error| error.to_string())?;

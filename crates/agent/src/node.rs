@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::machine::Driver;
-use wayleave_protocol::agent::{Measured, Samples, Traffic};
+use wayleave_protocol::agent::{Measured, Samples, Shares, Traffic};
 
 use wayleave_units::Time;
 
@@ -39,6 +39,22 @@ pub trait Node: Driver {
     /// Packets that were noted where they were sent or where they arrived, since the last time; `None` if none are, or that is not known.
     fn samples(&mut self) -> Option<Samples> {
         None
+    }
+
+    /// The controller has said which contracts of other kinds than latency there are; time counts from any moment.
+    fn set_shares(&mut self, _now: Time, _shares: Shares) {}
+
+    /// Where other agents reach this one; `None` if they do not.
+    fn hears_at(&self) -> Option<String> {
+        None
+    }
+
+    /// The agent of another node has said this.
+    fn hear(&mut self, _now: Time, _datagram: &[u8]) {}
+
+    /// An interval of the division among these contracts is over; whether there is another one.
+    fn divide(&mut self, _now: Time) -> bool {
+        false
     }
 
     /// What arrived since the last time.

@@ -47,6 +47,8 @@ pub(crate) struct Notifier {
     inbox: Receiver<Notice>,
     known: Known,
     tag: Option<String>,
+    /// That of the contracts of other kinds than latency.
+    shares_tag: Option<String>,
     trouble: Option<Error>,
 }
 
@@ -106,7 +108,7 @@ fn tells_packets(reports: &Reports) -> bool {
 impl Notifier {
     /// Of a node; `known` is what was told before.
     pub(crate) fn new(talk: Talk, events: Sender<Event>, inbox: Receiver<Notice>, known: Known) -> Self {
-        Self { talk, events, inbox, known, tag: None, trouble: None }
+        Self { talk, events, inbox, known, tag: None, shares_tag: None, trouble: None }
     }
 
     /// Until the worker has ended.
@@ -142,8 +144,17 @@ impl Notifier {
         }
     }
 
-    /// Where VMs are and what is down, if that has changed.
+    /// Where VMs are, what is down, and which contracts share the links here, if that has changed.
     fn look(&mut self) -> Result<(), Error> {
+        self.look_around()?;
+        if let Some((tag, shares)) = self.talk.shares(self.shares_tag.as_deref())? {
+            self.shares_tag = Some(tag);
+            let _ = self.events.send(Event::Shares(Box::new(shares)));
+        }
+        Ok(())
+    }
+
+    fn look_around(&mut self) -> Result<(), Error> {
         let Some((tag, neighbours)) = self.talk.neighbours(self.tag.as_deref())? else { return Ok(()) };
         let mut is_other = false;
         if self.known.network.is_none() || self.known.generation != neighbours.generation {
@@ -200,6 +211,10 @@ impl Notifier {
             }
             Notice::Request(request) => request,
         };
+        if matches!(request.ask, Ask::Begin { .. }) {
+            // Whoever begins has perhaps not heard of contracts yet: they are told again.
+            self.shares_tag = None;
+        }
         let answer = match request.ask {
             Ask::Begin { after, installed } => match self.talk.begin(after, installed)? {
                 Told::Done(session) => Answer::Begun { epoch: session.epoch },

@@ -1,6 +1,7 @@
 //! What an agent is told, ready to be used: tokens are read, folders are chosen.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use wayleave_dataplane::host::Settings;
@@ -8,6 +9,7 @@ use wayleave_protocol::client::{Address, encode};
 use wayleave_topology::Network;
 
 use crate::endpoints::Attachment;
+use crate::samples::FOLLOW;
 
 /// How the controller's document of the network is read. The program gives it: the reader of files knows all schemes, and an agent
 /// needs none of them.
@@ -38,6 +40,10 @@ pub struct NodeOptions {
     pub interfaces: BTreeMap<String, String>,
     /// Interfaces by the names of endpoints.
     pub endpoints: BTreeMap<String, Attachment>,
+    /// Where it hears agents of other hosts; a free port of the address by which it reaches the controller if not given.
+    pub listen: Option<SocketAddr>,
+    /// So many packets a second it notes and tells of at most, so that lost and late ones are found; none with 0.
+    pub follow: u32,
     /// The folder for what has to outlive the agent.
     pub state: PathBuf,
     /// The folder of a bpf file system for what enforces.
@@ -63,6 +69,8 @@ impl NodeOptions {
             netns: None,
             interfaces: BTreeMap::new(),
             endpoints: BTreeMap::new(),
+            listen: None,
+            follow: FOLLOW,
             state: state.join(folder(name)),
             pins: pins.join(folder(name)),
         }

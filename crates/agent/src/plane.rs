@@ -27,6 +27,8 @@ pub struct Noted {
     pub level: u32,
     /// Some that were chosen may be missing.
     pub is_incomplete: bool,
+    /// So many a second are told of at most.
+    pub most: u32,
 }
 
 /// The data plane of a host. Everything that is done twice is the same as done once; what failed may be done again.
@@ -100,6 +102,11 @@ pub trait Plane {
     /// # Errors
     /// Why that is not known, or not possible.
     fn repair(&mut self) -> Result<Repairs, String>;
+
+    /// What is wrong now and not for the agent to mend, one sentence each.
+    fn troubles(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// What was counted of every contract that is sent here.
     ///

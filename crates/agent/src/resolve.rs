@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use wayleave_contracts::Match;
 use wayleave_dataplane::host::{HostPath, HostRule, Sender};
-use wayleave_dataplane::switch::port_of;
+use wayleave_dataplane::switch::{port_of, queue_of};
 use wayleave_protocol::Id;
 use wayleave_protocol::agent::Rule;
 use wayleave_protocol::contract as document;
-use wayleave_topology::{Hop, LinkId, Network, NodeId, NodeKind, Route};
+use wayleave_topology::{Class, Hop, LinkId, Network, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::{Demand, MOST_TAGS, Mac, Selector, Tag};
 
@@ -135,12 +135,7 @@ fn tag(network: &Network, hop: Hop) -> Result<Tag, NotDone> {
 /// A way of best effort over these links: the host's own class below all contracts, and the lowest queue of every switch. `None` if its
 /// interface is not there, or tags cannot say it.
 pub fn best_effort(network: &Network, links: &[LinkId], here: &Here) -> Option<HostPath> {
-    let hop = |&link: &LinkId| {
-        let queues = network.queues(link).len();
-        let is_host = network.node(network.link(link).from).kind == NodeKind::Host;
-        let queue = if is_host { queues } else { queues.saturating_sub(1) };
-        Hop { link, queue: u8::try_from(queue).unwrap_or(u8::MAX) }
-    };
+    let hop = |&link: &LinkId| Hop { link, queue: queue_of(network, link, Class::BestEffort) };
     let hops: Vec<Hop> = links.iter().map(hop).collect();
     way(network, &hops, here).ok()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -21,6 +22,7 @@ use crate::memo::Memo;
 use crate::notifier::{Known, Notifier, poll};
 use crate::options::{NodeOptions, Options, ReadTopology};
 use crate::rights;
+use crate::shares::peers::{self, Socket};
 use crate::switch::Switch;
 use crate::talk::Talk;
 use crate::worker::{Cables, Event, Notice, Worker};
@@ -126,10 +128,33 @@ fn begin(owned: Owned, read_topology: ReadTopology) -> Result<(Sender<Event>, Jo
     let of = name.clone();
     let tell = move || tracing::info_span!("node", name = of).in_scope(|| tells.run());
     spawn("tells", Box::new(tell))?;
+    let (socket, told) = (Socket::default(), events.clone());
+    let (opened, listen) = (socket.clone(), owned.options.listen);
+    let controller = owned.options.address.url.clone();
+    spawn("hears", Box::new(move || hear(&opened, listen, &controller, &told)))?;
     let (watched, told) = (owned.namespace.clone(), events.clone());
     spawn("watches", Box::new(move || watch(&watched, &told)))?;
-    let node = spawn("drives", Box::new(move || drive(&owned, &heard, &poller, &notifier)))?;
+    let node = spawn("drives", Box::new(move || drive(&owned, &socket, &heard, &poller, &notifier)))?;
     Ok((events, node))
+}
+
+/// Opens a socket for what agents tell one another, and hands on what comes.
+fn hear(socket: &Socket, listen: Option<SocketAddr>, controller: &str, told: &Sender<Event>) {
+    let mut is_told = false;
+    let opened = loop {
+        match peers::open(listen, controller) {
+            Ok(opened) => break opened,
+            Err(error) if !is_told => {
+                tracing::warn!("agents of other hosts cannot be heard: {error}; tried again");
+                is_told = true;
+            }
+            Err(_) => {}
+        }
+        std::thread::sleep(AGAIN);
+    };
+    let Ok(heard) = opened.try_clone() else { return };
+    let _ = socket.set(opened);
+    peers::listen(&heard, |datagram| told.send(Event::Said(datagram)).is_ok());
 }
 
 /// Says whenever something happens to an interface. Without it carriers are looked at twice a second.
@@ -148,7 +173,13 @@ fn watch(namespace: &Namespace, told: &Sender<Event>) {
 }
 
 /// The life of a node: each network that the controller has is a new beginning.
-fn drive(owned: &Owned, heard: &Receiver<Event>, poller: &SyncSender<(u64, u64)>, notifier: &Sender<Notice>) {
+fn drive(
+    owned: &Owned,
+    socket: &Socket,
+    heard: &Receiver<Event>,
+    poller: &SyncSender<(u64, u64)>,
+    notifier: &Sender<Notice>,
+) {
     let name = &owned.options.name;
     let _span = tracing::info_span!("node", name).entered();
     if let Err(error) = owned.namespace.enter() {
@@ -159,7 +190,7 @@ fn drive(owned: &Owned, heard: &Receiver<Event>, poller: &SyncSender<(u64, u64)>
     loop {
         let next = environment.take().or_else(|| first(heard));
         let Some(now) = next else { return };
-        environment = match serve(owned, &now, heard, poller, notifier) {
+        environment = match serve(owned, socket, &now, heard, poller, notifier) {
             Ok(other) => match other {
                 Some(other) => Some(other),
                 None => return,
@@ -198,6 +229,7 @@ fn pause(heard: &Receiver<Event>) -> Option<Option<Arc<Environment>>> {
 /// Drives a node on a network until it is another one (that is returned), or all is over.
 fn serve(
     owned: &Owned,
+    socket: &Socket,
     environment: &Arc<Environment>,
     heard: &Receiver<Event>,
     poller: &SyncSender<(u64, u64)>,
@@ -215,13 +247,14 @@ fn serve(
     let (poller, notifier) = (poller.clone(), notifier.clone());
     match network.node(node).kind {
         NodeKind::Host => {
-            let driver = open_host(owned, environment, node, interfaces)?;
+            let driver = open_host(owned, environment, node, interfaces)?.telling_by(socket.clone());
             Ok(Worker::new(driver, cables, poller, notifier).run(heard))
         }
         NodeKind::Switch => {
             let driver = LinuxSwitch::open(Namespace::here(), &options.pins).map_err(|error| error.to_string())?;
             let file = options.state.join("switch");
-            let driver = Switch::open(driver, environment, node, interfaces, Box::new(index), file);
+            let driver =
+                Switch::open(driver, environment, node, interfaces, Box::new(index), file).following(options.follow);
             Ok(Worker::new(driver, cables, poller, notifier).run(heard))
         }
     }
@@ -244,6 +277,7 @@ fn open_host(
         tracing::warn!("{error}; packets that exceed their contract are dropped instead of waiting");
     }
     let plane = LinuxHost::new(host, environment.shared_network(), node, options.state.join("uplinks"));
+    let plane = plane.following(options.follow);
     let memo = Memo::open(&rules(&options.state)).map_err(|error| format!("{}: {error}", options.state.display()))?;
     let declared = Declared::new(options.endpoints.clone(), options.endpoints_folder());
     HostDriver::open(plane, node, environment.clone(), memo, interfaces, declared)

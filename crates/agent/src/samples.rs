@@ -9,11 +9,11 @@ use wayleave_units::Time;
 
 use crate::plane::Noted;
 
-/// So many packets a second a node tells of at most: the controller of a thousand of them hears of fifty thousand, and remembers each for ten
+/// So many packets a second a node tells of at most, if nothing else is said: the controller of a thousand of them hears of fifty thousand, and remembers each for ten
 /// seconds.
-const MANY: usize = 50;
-/// With fewer for a while, twice as many are chosen. Less than half of the other, or it would go to and fro.
-const FEW: usize = 10;
+pub const FOLLOW: u32 = 50;
+/// With less than one of so many of that for a while, twice as many are chosen. Less than half, or it would go to and fro.
+const FEW: u32 = 5;
 /// For so many seconds: traffic that pauses shall not fill the place for what is noted when it goes on.
 const WHILE: u32 = 10;
 /// The last bits of a packet's number that may choose.
@@ -28,13 +28,14 @@ pub struct Level {
 }
 
 impl Level {
-    /// What to choose by after a second in which so many were chosen.
+    /// What to choose by after a second in which so many were chosen, where so many are told of at most.
     #[must_use]
-    pub fn after(self, count: usize) -> Self {
+    pub fn after(self, count: usize, most: u32) -> Self {
         let Self { bits, few } = self;
+        let (many, least) = (most.max(1) as usize, (most / FEW).max(1) as usize);
         match count {
-            count if count > MANY => Self { bits: (bits + 1 + (count / MANY).ilog2()).min(MOST_BITS), few: 0 },
-            count if count >= FEW || bits == 0 => Self { bits, few: 0 },
+            count if count > many => Self { bits: (bits + 1 + (count / many).ilog2()).min(MOST_BITS), few: 0 },
+            count if count >= least || bits == 0 => Self { bits, few: 0 },
             _ if few + 1 < WHILE => Self { bits, few: few + 1 },
             _ => Self { bits: bits - 1, few: 0 },
         }
@@ -54,22 +55,27 @@ pub struct Choice {
     bits: u32,
     /// How many could not be noted.
     missed: u64,
+    /// So many packets a second are told of at most.
+    most: u32,
 }
 
 impl Choice {
-    /// From now on, by no bits; so many could not be noted before.
-    pub fn since(missed: u64) -> Self {
-        Self { missed, ..Self::default() }
+    /// From now on, by no bits; so many could not be noted before. `most` are told of in a second.
+    pub fn since(missed: u64, most: u32) -> Self {
+        Self { missed, most, ..Self::default() }
     }
 
     /// These were noted in the last second, and so many could not be so far. Also how many bits choose from now on, if that changes.
     pub fn next(&mut self, samples: Vec<Sample>, missed: u64) -> (Noted, Option<u32>) {
         let is_incomplete = std::mem::replace(&mut self.missed, missed) != missed;
-        let (before, after) = (self.level, self.level.after(samples.len()));
+        let (before, after) = (self.level, self.level.after(samples.len(), self.most));
         self.level = after;
         // What came between the reading and the change was chosen as before.
         let level = std::mem::replace(&mut self.bits, before.bits().max(after.bits())).max(before.bits());
-        (Noted { samples, level, is_incomplete }, (after.bits() != before.bits()).then_some(after.bits()))
+        (
+            Noted { samples, level, is_incomplete, most: self.most },
+            (after.bits() != before.bits()).then_some(after.bits()),
+        )
     }
 }
 
@@ -80,9 +86,9 @@ pub fn told(
     clock: &Clock,
     receiver: impl Fn(u64) -> Option<(String, Vec<String>)>,
 ) -> Samples {
-    let Noted { mut samples, mut level, is_incomplete } = noted;
+    let Noted { mut samples, mut level, is_incomplete, most } = noted;
     // Too many are no reason to forget any that are chosen: fewer are chosen afterwards.
-    while samples.len() > MANY && level < MOST_BITS {
+    while samples.len() > most as usize && level < MOST_BITS {
         level += 1;
         samples.retain(|sample| sample.number & ((1 << level) - 1) == 0);
     }
@@ -115,15 +121,15 @@ mod tests {
     fn fewer_packets_are_chosen_while_there_are_many_and_it_settles() {
         let mut level = Level::default();
         // 8,000 packets a second, of which each bit chooses half.
-        level = level.after(8_000);
+        level = level.after(8_000, FOLLOW);
         let bits = level.bits();
         assert!((10..=50).contains(&(8_000 >> bits)), "{level:?} at once");
         for _ in 0..100 {
-            level = level.after(8_000 >> level.bits());
+            level = level.after(8_000 >> level.bits(), FOLLOW);
         }
         assert_eq!(level.bits(), bits);
         let seconds = (0..).take_while(|_| {
-            level = level.after(0);
+            level = level.after(0, FOLLOW);
             level.bits() > 0
         });
         assert_eq!(seconds.count(), (WHILE * bits) as usize - 1, "a pause does not undo it");
@@ -132,8 +138,8 @@ mod tests {
     #[test]
     fn a_report_says_the_most_bits_by_which_its_packets_were_chosen() {
         let at = |number| Sample { number, at: Time::ZERO, sent: None };
-        let many = || vec![at(4); MANY + 1];
-        let mut choice = Choice::since(3);
+        let many = || vec![at(4); FOLLOW as usize + 1];
+        let mut choice = Choice::since(3, FOLLOW);
         let (noted, level) = choice.next(many(), 3);
         assert_eq!((noted.level, noted.is_incomplete, level), (0, false, Some(1)));
         let (noted, level) = choice.next(many(), 4);
@@ -155,18 +161,18 @@ mod tests {
         };
         let clock = Clock { boot: "a".to_owned(), ahead: at(9), error: None };
         let receiver = |serial: u64| (serial != 3).then(|| (format!("h{serial}"), vec!["s1".to_owned()]));
-        let noted = |samples| Noted { samples, level: 2, is_incomplete: false };
+        let noted = |samples| Noted { samples, level: 2, is_incomplete: false, most: FOLLOW };
         let samples = vec![sample(4, 1), sample(8, 0), sample(12, 2), sample(16, 1), sample(20, 3)];
         let all = told(7, noted(samples), &clock, receiver);
         assert_eq!((all.number, all.level, all.is_incomplete, all.clock.ahead_ns), (7, 2, false, 9_000));
         assert_eq!(all.arrived, [(8, 8_000)]);
         let sent: Vec<_> = all.sent.iter().map(|one| (one.serial, one.to.as_str(), one.packets.len())).collect();
         assert_eq!(sent, [(1, "h1", 2), (2, "h2", 1)], "where 3 goes is not known");
-        let many = (0..8 * MANY as u64).map(|number| sample(4 * number, 0)).collect();
+        let many = (0..8 * FOLLOW as usize as u64).map(|number| sample(4 * number, 0)).collect();
         let many = told(8, noted(many), &clock, receiver);
         assert_eq!(
             (many.level, many.arrived.len(), many.is_incomplete),
-            (5, MANY, false),
+            (5, FOLLOW as usize, false),
             "of four hundred each eighth"
         );
         assert!(many.arrived.iter().all(|(number, _)| number % 32 == 0));

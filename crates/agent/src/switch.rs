@@ -14,7 +14,7 @@ use wayleave_units::Time;
 
 use crate::environment::Environment;
 use crate::node::Node;
-use crate::samples::{self, Choice};
+use crate::samples::{self, Choice, FOLLOW};
 
 /// The serial number under which a switch is set up.
 const SET_UP: u64 = 0;
@@ -35,6 +35,8 @@ pub struct Switch<S> {
     set_ups: usize,
     /// How packets are chosen that it notes; `None` before the first are.
     choice: Option<Choice>,
+    /// So many a second are told of at most.
+    follow: u32,
     /// How often it was told which.
     tellings: u64,
 }
@@ -58,8 +60,15 @@ impl<S: SwitchDriver> Switch<S> {
             file,
             set_ups: 0,
             choice: None,
+            follow: FOLLOW,
             tellings: 0,
         }
+    }
+
+    /// So many packets a second are told of at most; with 0 none are noted.
+    #[must_use]
+    pub fn following(self, follow: u32) -> Self {
+        Self { follow, ..self }
     }
 
     /// What it drives.
@@ -159,12 +168,19 @@ impl<S: SwitchDriver> Node for Switch<S> {
         })
     }
 
+    fn troubles(&mut self, _now: Time) -> Vec<String> {
+        self.driver.troubles()
+    }
+
     fn set_environment(&mut self, _around: Arc<Environment>) {}
 
     fn samples(&mut self) -> Option<Samples> {
         let (samples, missed) = self.driver.samples().ok()?;
+        if self.follow == 0 {
+            return None;
+        }
         let Some(choice) = &mut self.choice else {
-            self.choice = self.driver.sample(0).ok()?.then(|| Choice::since(missed));
+            self.choice = self.driver.sample(0).ok()?.then(|| Choice::since(missed, self.follow));
             return None;
         };
         let (noted, level) = choice.next(samples, missed);

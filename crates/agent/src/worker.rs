@@ -14,11 +14,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::time::{Duration, Instant};
 
 use crate::machine::{Agent, Answer, Ask, Pace, Request};
-use wayleave_protocol::agent::{Messages, Reports};
+use wayleave_protocol::agent::{Messages, Reports, Shares};
 use wayleave_units::Time;
 
 use crate::environment::Environment;
 use crate::node::Node;
+use crate::shares::INTERVAL;
 use crate::talk::Told;
 
 /// How often interfaces are looked for.
@@ -29,6 +30,8 @@ const REPORT_EVERY: Duration = Duration::from_secs(1);
 /// was changed.
 const REPAIR_EVERY: Duration = Duration::from_secs(5);
 const REPAIR_AFTER: Duration = Duration::from_millis(500);
+/// How often the links of a host are divided among contracts.
+const DIVIDE_EVERY: Duration = Duration::from_nanos(INTERVAL.as_nanos());
 /// How long a carrier that is back has to stay.
 const STEADY_AFTER: Duration = Duration::from_secs(1);
 
@@ -54,6 +57,10 @@ pub enum Event {
     Interfaces,
     /// The controller knows that these links have no carrier.
     Seen(CarrierState),
+    /// Which contracts of other kinds than latency there are here.
+    Shares(Box<Shares>),
+    /// The agent of another node has said this.
+    Said(Vec<u8>),
     /// Stop; what is installed stays.
     End,
 }
@@ -112,6 +119,8 @@ pub struct Worker<N> {
     look_at: Instant,
     report_at: Instant,
     repair_at: Instant,
+    /// When the links of a host are divided next; `None` if there is nothing to divide.
+    divide_at: Option<Instant>,
     /// What was repaired since the last report.
     repairs: Vec<String>,
 }
@@ -137,6 +146,7 @@ impl<N: Node> Worker<N> {
             look_at,
             report_at,
             repair_at,
+            divide_at: None,
             repairs: Vec::new(),
         }
     }
@@ -146,9 +156,9 @@ impl<N: Node> Worker<N> {
         loop {
             self.work();
             let due = self.began + Duration::from_nanos(self.agent.due().as_nanos());
-            let wait =
-                due.min(self.look_at).min(self.report_at).min(self.repair_at).saturating_duration_since(Instant::now());
-            match events.recv_timeout(wait) {
+            let due = due.min(self.look_at).min(self.report_at).min(self.repair_at);
+            let due = self.divide_at.map_or(due, |at| at.min(due));
+            match events.recv_timeout(due.saturating_duration_since(Instant::now())) {
                 Ok(Event::End) | Err(RecvTimeoutError::Disconnected) => return None,
                 Ok(Event::OtherNetwork(environment)) => return Some(environment),
                 Ok(event) => self.hear(event),
@@ -177,6 +187,11 @@ impl<N: Node> Worker<N> {
             // What the repair itself has changed is heard of, too, and looked at once more.
             self.repair_at = Instant::now() + REPAIR_EVERY;
         }
+        if self.divide_at.is_some_and(|at| now >= at) {
+            let time = self.now();
+            let goes_on = self.agent.driver_mut().divide(time);
+            self.divide_at = goes_on.then(|| now + DIVIDE_EVERY);
+        }
         self.see(now);
         if now >= self.report_at {
             self.report_at = now + REPORT_EVERY;
@@ -193,6 +208,7 @@ impl<N: Node> Worker<N> {
                     packets: driver.packets(),
                     troubles: Some(driver.troubles(time)),
                     samples: driver.samples(),
+                    hears_at: driver.hears_at(),
                     beat: true,
                     ..Reports::default()
                 };
@@ -279,6 +295,11 @@ impl<N: Node> Worker<N> {
                 self.repair_at = self.repair_at.min(now + REPAIR_AFTER);
             }
             Event::Seen(sight) => self.seen = Some(sight),
+            Event::Shares(shares) => {
+                self.agent.driver_mut().set_shares(now, *shares);
+                self.divide_at.get_or_insert_with(Instant::now);
+            }
+            Event::Said(datagram) => self.agent.driver_mut().hear(now, &datagram),
             Event::Environment(environment) => self.agent.driver_mut().set_environment(environment),
             Event::OtherNetwork(_) | Event::End => {}
         }

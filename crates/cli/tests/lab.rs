@@ -5,12 +5,18 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
 use std::process::{Command, Output};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use wayleave_lab::Sentinel;
+use wayleave_dataplane::net::{Batch, Namespace};
+use wayleave_dataplane::programs;
+use wayleave_lab::traffic::{Arrived, FlowSpec, Load, Traffic};
+use wayleave_lab::{LabName, Labs, Sentinel};
 use wayleave_repo_checks::{left_out, unless};
 
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples");
 const CONTRACTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/lab-contracts.yaml");
 
 fn wayleave(arguments: &str) -> Output {
@@ -41,14 +47,19 @@ struct Lab(String);
 
 impl Lab {
     fn up(topology: &str) -> Self {
-        let lab = Self(format!("c{}", std::process::id()));
+        static LABS: AtomicU32 = AtomicU32::new(0);
+        let lab = Self(format!("c{}n{}", std::process::id(), LABS.fetch_add(1, Relaxed)));
         let up = wayleave(&format!("lab up -f {topology} --name {}", lab.0));
         assert!(up.status.success(), "{}", text(&up.stderr));
         lab
     }
 
     fn run(&self, options: &str) -> (Option<i32>, Value) {
-        let run = wayleave(&format!("lab run -f {CONTRACTS} --name {} {options} -o json", self.0));
+        self.run_of(CONTRACTS, options)
+    }
+
+    fn run_of(&self, contracts: &str, options: &str) -> (Option<i32>, Value) {
+        let run = wayleave(&format!("lab run -f {contracts} --name {} {options} -o json", self.0));
         let seen = serde_json::from_slice(&run.stdout)
             .unwrap_or_else(|error| panic!("{error}: {}{}", text(&run.stdout), text(&run.stderr)));
         (run.status.code(), seen)
@@ -82,6 +93,12 @@ fn in_short(seen: &Value) -> String {
     format!("\n{whole}{}{}", of("contracts", &counts), of("actions", &deeds))
 }
 
+/// One lab at a time: they measure packets.
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 /// Whether a contract is kept in the end. Agents call it violated for a while if a packet came late, also where the machine stood still.
 fn is_kept(contract: &Value) -> bool {
     contract["state"] == "enforced" || contract["state"] == "violated" && contract["lateInStalls"].as_u64() > Some(0)
@@ -92,6 +109,7 @@ fn contracts_keep_their_bounds_while_they_are_moved_beside_floods_and_would_not_
     if !is_able() {
         return;
     }
+    let _alone = alone();
     let lab = Lab::up("fat-tree:k=4");
     in_time(|| keep_their_bounds(&lab));
     in_time(|| outlive_an_adversary_and_a_cut(&lab));
@@ -155,4 +173,168 @@ fn suffer_as_best_effort(lab: &Lab) -> Vec<String> {
     assert_eq!(code, Some(if seen["violations"] == 0 { 0 } else { 4 }), "{}", in_short(&seen));
     let suffer = sum(&seen, "late") + sum(&seen, "lost");
     wrong([(suffer > 20 && suffer + sum(&seen, "lateInStalls") > 100, "hardly a packet suffered")], &seen)
+}
+
+/// The demonstration of one fabric with real packets: everybody sends as much as it can, and has what it was promised.
+#[test]
+fn contracts_of_every_kind_are_kept_on_one_network() {
+    if !is_able() {
+        return;
+    }
+    let _alone = alone();
+    let lab = Lab::up(&format!("{EXAMPLES}/lab-network-fabric.yaml"));
+    in_time(|| {
+        let (_, seen) = lab.run_of(&format!("{EXAMPLES}/lab-contracts-fabric.yaml"), "--lasts 10s --flood 12Mbit");
+        let shares = seen["shares"].as_array().unwrap();
+        let of = |id: &str| shares.iter().find(|one| one["id"] == id).unwrap();
+        let most = of("default:copy")["pairs"][0]["rateBps"].as_u64().unwrap();
+        assert!(seen["refused"].as_array().unwrap().is_empty() && shares.len() == 5, "{}", in_short(&seen));
+        let got: Vec<String> = shares.iter().map(|one| format!("{} short {}", one["id"], one["short"])).collect();
+        wrong(
+            [
+                (seen["violations"] == 0, "a bound was broken"),
+                (sum(&seen, "lost") == 0, "packets of latency contracts were lost behind their shapers"),
+                (seen["short"] == 0, &format!("a minimum was missed ({})", got.join(", "))),
+                (most < 2_200_000, &format!("a pair with a maximum of 2 Mbit/s got {most} bit/s")),
+            ],
+            &seen,
+        )
+    });
+}
+
+/// Two tenants send to one host: the first from one host, the second from three. In one queue, packets share the line by how many come; the
+/// agents of the hosts divide it by minima and weights, as EyeQ's and Parley's machine shapers do.
+#[test]
+fn two_tenants_share_a_port_by_what_they_were_promised() {
+    if !is_able() {
+        return;
+    }
+    let _alone = alone();
+    let vms = ["acme", "beta"].map(|tenant| [1, 2, 3, 4].map(|at| format!("--endpoint {tenant}:v{at}=h{at}")));
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (network, contracts) = (folder.join("lab-port.yaml"), folder.join("lab-port-contracts.yaml"));
+    let head = "apiVersion: wayleave/v1\nkind: ";
+    let star = "Topology\nmetadata: { name: port }\nspec: { builder: { kind: star, hosts: 4, rate: 10Mbit, queues: 8 }, classes: {} }\n";
+    std::fs::write(&network, format!("{head}{star}")).unwrap();
+    let hose = |tenant: &str, min: &str| {
+        format!(
+            "    - {{ name: hose, tenant: {tenant}, bandwidth: {{ hose: [v1, v2, v3, v4], min: {min}, weight: 1 }} }}\n"
+        )
+    };
+    let list = [hose("acme", "4Mbit"), hose("beta", "1Mbit")].concat();
+    std::fs::write(&contracts, format!("{head}Contracts\nspec:\n  contracts:\n{list}")).unwrap();
+
+    let lab = Lab::up(&format!("{} {}", network.display(), vms.concat().join(" ")));
+    let found = Labs::default().open(&LabName::new(&lab.0).unwrap()).unwrap();
+    let flow = |tenant: &str, from: u16| FlowSpec {
+        name: format!("{tenant} from h{from}"),
+        from: found.plan().endpoint(&format!("{tenant}:v{from}")).unwrap().clone(),
+        to: found.plan().endpoint(&format!("{tenant}:v4")).unwrap().clone(),
+        port: 30_000 + from,
+        source_port: None,
+        payload: 1_458,
+        overhead: 24,
+        load: Load::Constant { rate: wayleave_units::Rate::from_mbit(10) },
+        bound: None,
+    };
+    let flows = vec![flow("acme", 1), flow("beta", 1), flow("beta", 2), flow("beta", 3)];
+    let traffic = Traffic::start(flows).unwrap();
+    let arrived = traffic.arrived();
+    // Without contracts everybody has its part by how many packets it sends.
+    let without = next(&arrived, 1_000, 1_000);
+    let server = format!("--server {} --token-file {}", found.server().unwrap(), found.token_file().display());
+    let applied = wayleave(&format!("apply -f {} {server}", contracts.display()));
+    assert!(applied.status.success(), "{}", text(&applied.stdout));
+    // Until agents have heard of contracts and of one another, and rates have settled.
+    let with = next(&arrived, 8_000, 3_000);
+    let _ = traffic.stop();
+    assert!(without[0] < without[1], "without contracts: {without:?} packets");
+    // 4 + 1 Mbit/s are minima, and of 9 that are shared out the other 4 are halved: 6 and 3.
+    let [acme, beta] = with;
+    assert!(10 * acme > 16 * beta && 10 * acme < 26 * beta, "{acme} packets of acme, and {beta} of beta");
+}
+
+/// A program of somebody else at a port of a switch drops every packet: the agents say that it is there, and behind which switch packets are lost.
+#[test]
+fn packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_name() {
+    if !is_able() {
+        return;
+    }
+    let _alone = alone();
+    let lab = Lab::up("star:hosts=3");
+    let found = Labs::default().open(&LabName::new(&lab.0).unwrap()).unwrap();
+    let server = format!("--server {} --token-file {}", found.server().unwrap(), found.token_file().display());
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-loss.yaml");
+    let contract = "{ name: control, from: h1, to: h2, rate: 1Mbit, burst: 3200B, deadline: 100ms }";
+    std::fs::write(&file, format!("apiVersion: wayleave/v1\nkind: Contracts\nspec: {{ contracts: [{contract}] }}\n"))
+        .unwrap();
+    let applied = wayleave(&format!("apply -f {} {server}", file.display()));
+    assert!(applied.status.success(), "{}", text(&applied.stderr));
+    let described = || text(&wayleave(&format!("describe contract control {server}")).stdout);
+    let until = |what: &str, holds: &dyn Fn() -> bool| {
+        let start = Instant::now();
+        while !holds() {
+            assert!(
+                start.elapsed() < Duration::from_secs(120),
+                "{what} did not happen: {}",
+                described().lines().take(20).collect::<Vec<_>>().join("\n")
+            );
+            sleep(Duration::from_millis(200));
+        }
+    };
+    let endpoint = |id: &str| found.plan().endpoint(id).unwrap().clone();
+    let flow = FlowSpec {
+        name: "control".to_owned(),
+        from: endpoint("host:h1"),
+        to: endpoint("host:h2"),
+        port: 30_000,
+        source_port: None,
+        payload: 200,
+        overhead: 48,
+        load: Load::Constant { rate: wayleave_units::Rate::from_bits_per_second(100_000) },
+        bound: None,
+    };
+    let traffic = Traffic::start(vec![flow]).unwrap();
+    until("that packets are followed", &|| described().contains("followed to their receiver's host"));
+    let lost = || {
+        let all = described();
+        all.lines().find(|line| line.starts_with("lost ")).unwrap_or_default().to_owned()
+    };
+    assert!(lost().trim_start_matches("lost").trim_start().starts_with("0 of "), "{}", lost());
+
+    let switch = found.plan().switches().next().unwrap();
+    let to_h2 = found.network().find_link("s1->h2").unwrap();
+    let port = switch.ports.ports.iter().find(|port| port.link == Some(to_h2)).unwrap();
+    // The switch's own program drops what has no tag, as all packets here.
+    let program = found.pins().join(switch.file_name()).join(programs::version()).join("port");
+    let filter = format!(
+        "filter add dev {} egress pref 3 protocol all bpf direct-action object-pinned {}",
+        port.interface,
+        program.display()
+    );
+    Batch::tc().extend([filter]).run(&Namespace::open(&switch.namespace).unwrap()).unwrap();
+    let status = || text(&wayleave(&format!("status {server}")).stdout);
+    until("that the filter is told", &|| status().contains("a filter of somebody else is at the egress of"));
+    until("that a loss is told", &|| described().contains(" behind s1"));
+    let _ = traffic.stop();
+    assert!(!lost().contains("behind h"), "{}", lost());
+}
+
+/// Packets of the first flow, and of all others, of those that arrive after `first` more have.
+fn next(arrived: &Arrived, first: u64, count: u64) -> [u64; 2] {
+    let both = || -> [u64; 2] {
+        let all = arrived.all();
+        [all[0], all[1..].iter().sum()]
+    };
+    let reach = |wanted: u64| {
+        let start = Instant::now();
+        while both().iter().sum::<u64>() < wanted {
+            assert!(start.elapsed() < Duration::from_secs(120), "packets have stopped arriving: {:?}", both());
+            sleep(Duration::from_millis(5));
+        }
+        both()
+    };
+    let begin = reach(both().iter().sum::<u64>() + first);
+    let end = reach(begin.iter().sum::<u64>() + count);
+    [end[0] - begin[0], end[1] - begin[1]]
 }

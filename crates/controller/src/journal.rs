@@ -239,6 +239,11 @@ impl Journal {
         self.next(|counters| &mut counters.generation);
     }
 
+    /// Records an event of a contract, which its tenant hears of.
+    pub(crate) fn contract_event(&mut self, kind: EventKind, id: &Id, revision: u64, detail: String) {
+        self.event(kind, &id.to_string(), Some(id.tenant.clone()), revision, detail);
+    }
+
     /// Records an event at the time of this call.
     pub(crate) fn event(
         &mut self,

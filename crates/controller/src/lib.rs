@@ -27,6 +27,7 @@
 //! - All that is needed to go on after a crash is in the records; the time of pending releases starts again then, which is safe.
 
 mod admission;
+mod announcement;
 mod answers;
 mod book;
 mod calendar;

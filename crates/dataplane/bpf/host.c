@@ -31,12 +31,6 @@ struct {
 	TYPE(value, struct sent);
 } sent SEC(".maps");
 
-/* A quarter of a megabyte: some six thousand samples. */
-struct {
-	UINT(type, BPF_MAP_TYPE_RINGBUF);
-	UINT(max_entries, 1 << 18);
-} samples SEC(".maps");
-
 #define FIXED 24 /* preamble, delimiter, frame check sequence and gap (IEEE 802.3) */
 #define WAITING 1 /* the handle of the discipline with a class for each contract; crates/dataplane/src/host/hold.rs */
 #define LEAST 60 /* the shortest frame, without its check sequence: shorter ones are padded */
@@ -83,7 +77,6 @@ INLINE int hand_over(struct __sk_buff *skb, const struct settings *settings, con
 #include "carry.h"
 #include "delay.h"
 #include "filter.h"
-#include "samples.h"
 
 /* What is done with a packet, as its rule said at one moment. */
 struct order {
@@ -94,31 +87,7 @@ struct order {
 	struct route routes[MAX_ROUTES];
 };
 
-/* Notes a packet if it is one of those that are chosen. */
-CHECKED_ONCE int take_sample(struct __sk_buff *skb, u32 skip, u32 level, struct sample *sample)
-{
-	if (!sample)
-		return 0;
-	sample->of = sample_of(skb, skip);
-	if (is_chosen(sample->of, level) && ring_output(&samples, sample, sizeof(*sample), 1))
-		count(UNSAMPLED);
-	return 0;
-}
-
-INLINE void sample_sent(struct __sk_buff *skb, const struct settings *settings, const struct order *order, u64 now)
-{
-	struct sample sample = { .at = now, .serial = order->serial, .bound_ns = order->bound_ns };
-
-	take_sample(skb, 0, settings->sample - 1, &sample);
-}
-
-/* Of an arrival the contract is not known. */
-INLINE void sample_arrival(struct __sk_buff *skb, const struct settings *settings, u32 skip)
-{
-	struct sample sample = { .at = time_of(settings) };
-
-	take_sample(skb, skip, settings->sample - 1, &sample);
-}
+#include "follow.h"
 
 enum answer { SEND, NO_RULE, TOO_LARGE, TOO_MUCH, NO_ROOM, WAIT };
 

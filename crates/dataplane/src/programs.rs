@@ -328,6 +328,15 @@ impl SwitchProgram {
         self.watch.set(0, value, 0).map_err(failed)
     }
 
+    /// By how many bits packets are chosen that are noted; `None` if none are.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn level(&self) -> Result<Option<u32>, Error> {
+        let watch = self.watch.get(&0, 0).map_err(|error| Error::failed("reading what a switch notes", error))?;
+        Ok(layout::u32_at(&watch, 0).checked_sub(1))
+    }
+
     /// What was noted since the last time, and how many packets could not be since the pins were made.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! What an agent is told: where the controller is, which nodes it drives, which interfaces are theirs. `kind: Agent`.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use wayleave_contracts::Named;
@@ -12,12 +13,30 @@ use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::source::Source;
 use crate::tree::{Node, Value};
 
+/// A ring of 64 kB holds some fifteen hundred notes of a second.
+const MOST_FOLLOWED: u32 = 1_000;
+
 pub(crate) const AGENT_SPEC: Shape = Shape {
     what: "the spec of Agent",
-    keys: &["server", "ca", "tokenFile", "state", "pins", "measure", "unmatched", "excess", "nodes"],
+    keys: &[
+        "server",
+        "ca",
+        "tokenFile",
+        "cert",
+        "certKey",
+        "state",
+        "pins",
+        "measure",
+        "unmatched",
+        "excess",
+        "follow",
+        "nodes",
+    ],
 };
-pub(crate) const AGENT_NODE: Shape =
-    Shape { what: "a node", keys: &["node", "tokenFile", "netns", "interfaces", "endpoints"] };
+pub(crate) const AGENT_NODE: Shape = Shape {
+    what: "a node",
+    keys: &["node", "tokenFile", "cert", "certKey", "netns", "listen", "interfaces", "endpoints"],
+};
 pub(crate) const ENDPOINT: Shape = Shape { what: "an endpoint", keys: &["vm", "host", "interface", "vlan"] };
 
 /// What becomes of packets that belong to no contract.
@@ -40,6 +59,20 @@ pub enum ExcessPackets {
     Drop,
 }
 
+/// How an agent shows the controller who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentCredential {
+    /// By the token in this file.
+    Token(PathBuf),
+    /// By a certificate.
+    Certificate {
+        /// The file with the certificate, and those between it and the authority.
+        chain: PathBuf,
+        /// The file with its private key.
+        key: PathBuf,
+    },
+}
+
 /// An agent as its file describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentFile {
@@ -47,8 +80,8 @@ pub struct AgentFile {
     pub server: String,
     /// Certificates to trust in place of those of the web.
     pub ca: Option<PathBuf>,
-    /// A file with the token of nodes that name none.
-    pub token_file: Option<PathBuf>,
+    /// Of nodes that say nothing of their own.
+    pub credential: Option<AgentCredential>,
     /// The folder for what has to outlive the agent, but not the machine.
     pub state: PathBuf,
     /// The folder of a bpf file system for what enforces.
@@ -59,6 +92,8 @@ pub struct AgentFile {
     pub unmatched: UnmatchedPackets,
     /// What becomes of packets for which their contract has no tokens now.
     pub excess: ExcessPackets,
+    /// How many packets a second each node notes and tells of at most, if that was said; none with 0.
+    pub follow: Option<u32>,
     /// What it drives.
     pub nodes: Vec<AgentNode>,
 }
@@ -68,10 +103,12 @@ pub struct AgentFile {
 pub struct AgentNode {
     /// Its name in the topology.
     pub node: String,
-    /// A file with the token of its agent.
-    pub token_file: Option<PathBuf>,
+    /// How its agent shows who it is, if not as those of all nodes of the file.
+    pub credential: Option<AgentCredential>,
     /// Its network namespace, if it is not that of the agent.
     pub netns: Option<String>,
+    /// Where it hears agents of other hosts, if that was said.
+    pub listen: Option<SocketAddr>,
     /// Interfaces by the names of links that leave it; where none leaves by an interface, of the one that enters by it.
     pub interfaces: BTreeMap<String, String>,
     /// Interfaces of VMs (`tenant:name`) and of the host itself (`host:name`).
@@ -129,14 +166,40 @@ fn read_document(source: &Source, problems: &mut Problems<'_>) -> Option<AgentFi
     Some(AgentFile {
         server: spec.text("server", problems)?.to_owned(),
         ca: path("ca", problems),
-        token_file: path("tokenFile", problems),
+        credential: credential(&spec, problems),
         state: path("state", problems).unwrap_or_else(|| "/run/wayleave/agent".into()),
         pins: path("pins", problems).unwrap_or_else(|| "/sys/fs/bpf/wayleave".into()),
         measures: flag(&spec, "measure", problems),
         unmatched: unmatched(&spec, problems),
         excess: excess(&spec, problems),
+        follow: follow(&spec, problems),
         nodes: read,
     })
+}
+
+/// A token, or a certificate with its key.
+fn credential(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<AgentCredential> {
+    let mut path = |key| fields.text(key, problems).map(PathBuf::from);
+    let (token, chain, key) = (path("tokenFile"), path("cert"), path("certKey"));
+    let lacks = |lacking: &str| format!("\"cert\" and \"certKey\" go together: \"{lacking}\" is missing");
+    match (token, chain, key) {
+        (token, None, None) => token.map(AgentCredential::Token),
+        (None, Some(chain), Some(key)) => Some(AgentCredential::Certificate { chain, key }),
+        (Some(_), ..) => {
+            let message =
+                || "either a token or a certificate is expected here: a request with a token shows no certificate";
+            problems.report(ProblemKind::Impossible, fields.value_span("tokenFile"), message);
+            None
+        }
+        (None, Some(_), None) => {
+            problems.report(ProblemKind::MissingKey, fields.value_span("cert"), || lacks("certKey"));
+            None
+        }
+        (None, None, Some(_)) => {
+            problems.report(ProblemKind::MissingKey, fields.value_span("certKey"), || lacks("cert"));
+            None
+        }
+    }
 }
 
 fn flag(fields: &Fields<'_, '_>, key: &'static str, problems: &mut Problems<'_>) -> bool {
@@ -149,6 +212,17 @@ fn flag(fields: &Fields<'_, '_>, key: &'static str, problems: &mut Problems<'_>)
             false
         }
     }
+}
+
+/// Packets a second.
+fn follow(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<u32> {
+    let node = fields.get("follow")?;
+    let follow = node.text().and_then(|text| text.parse().ok()).filter(|&follow| follow <= MOST_FOLLOWED);
+    if follow.is_none() {
+        let message = || format!("packets a second are expected, from 0 (none) to {MOST_FOLLOWED}");
+        problems.report(ProblemKind::BadValue, node.span, message);
+    }
+    follow
 }
 
 fn unmatched(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> UnmatchedPackets {
@@ -197,12 +271,24 @@ fn node(entry: &Node<'_>, before: &[AgentNode], problems: &mut Problems<'_>) -> 
         }
     }
     Some(AgentNode {
-        token_file: fields.text("tokenFile", problems).map(PathBuf::from),
+        credential: credential(&fields, problems),
         netns: fields.text("netns", problems).map(str::to_owned),
+        listen: listen(&fields, problems),
         node: name,
         interfaces,
         endpoints,
     })
+}
+
+/// An address and a port.
+fn listen(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<SocketAddr> {
+    let node = fields.get("listen")?;
+    let listen = node.text().and_then(|text| text.parse().ok());
+    if listen.is_none() {
+        let message = "an address of IP and a port of UDP are expected, such as 10.0.0.5:7481";
+        problems.report(ProblemKind::BadValue, node.span, || message);
+    }
+    listen
 }
 
 /// A mapping of links to interfaces.

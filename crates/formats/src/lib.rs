@@ -68,7 +68,7 @@ mod tree;
 mod tree_tests;
 mod write;
 
-pub use agent::{AgentEndpoint, AgentFile, AgentNode, ExcessPackets, UnmatchedPackets, read_agent};
+pub use agent::{AgentCredential, AgentEndpoint, AgentFile, AgentNode, ExcessPackets, UnmatchedPackets, read_agent};
 pub use benchmark::{parse_device_scenario, read_benchmark, write_benchmark};
 pub use contracts::{
     Addressed, AnyOrderList, ContractField, ContractList, Listed, MixedList, OrderList, Places, Written, WrittenBody,
@@ -92,4 +92,6 @@ pub use sizes::read_flow_sizes;
 pub use source::{MAX_TEXT, Source};
 pub use tenants::{TenantList, read_tenants};
 pub use topology::{Topology, parse_builder, read_topology};
-pub use write::{write_contracts, write_contracts_of_all_kinds, write_order, write_orders, write_topology};
+pub use write::{
+    write_contracts, write_contracts_of_all_kinds, write_order, write_orders, write_shared_orders, write_topology,
+};

@@ -7,7 +7,7 @@ use std::hash::Hash;
 use std::net::IpAddr;
 use std::num::NonZeroU16;
 
-use wayleave_contracts::{Accounting, AnyContract, Between, Contract, Excess, Match, Order, Priority};
+use wayleave_contracts::{Accounting, AnyContract, Between, Contract, Excess, Match, Order, Priority, SharedOrder};
 use wayleave_topology::{Link, LinkId, Network, NodeId, NodeKind, PortQueue};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -85,6 +85,18 @@ pub fn write_orders(orders: &[Order], network: &Network, name: &str) -> String {
     text
 }
 
+/// A contracts document of orders of other kinds than latency, with the names of their members as they were written; without priorities and
+/// times.
+pub fn write_shared_orders(orders: &[SharedOrder], name: &str) -> String {
+    let line = |order: &SharedOrder| {
+        let members: Vec<&str> = order.members.iter().map(String::as_str).collect();
+        shared_line(&order.contract, &members)
+    };
+    let mut text = head(Kind::Contracts, name);
+    push_list(&mut text, "contracts", orders.iter().map(line));
+    text
+}
+
 /// One order alone, as [`read_order`](crate::read_order) reads it.
 ///
 /// # Panics
@@ -100,15 +112,22 @@ fn contract_line(contract: &Contract, network: &Network) -> String {
 }
 
 fn any_line(contract: &AnyContract, network: &Network) -> String {
-    let hosts = |hosts: &[NodeId]| {
-        hosts.iter().map(|&host| scalar(&network.node(host).name).into_owned()).collect::<Vec<_>>().join(", ")
-    };
+    if let AnyContract::Latency(contract) = contract {
+        return contract_line(contract, network);
+    }
+    let hosts: Vec<&str> = contract.hosts().into_iter().map(|host| network.node(host).name.as_str()).collect();
+    shared_line(contract, &hosts)
+}
+
+/// A contract of another kind than latency, with its members as they were written.
+fn shared_line(contract: &AnyContract, members: &[&str]) -> String {
+    let members: Vec<_> = members.iter().map(|&member| scalar(member)).collect();
+    let list = members.join(", ");
     let body = match contract {
-        AnyContract::Latency(contract) => return contract_line(contract, network),
         AnyContract::Bandwidth(contract) => {
-            let mut body = match &contract.between {
-                Between::Pair(from, to) => format!("bandwidth: {{ from: {}, to: {}", hosts(&[*from]), hosts(&[*to])),
-                Between::Hose(members) => format!("bandwidth: {{ hose: [{}]", hosts(members)),
+            let mut body = match (&contract.between, members.as_slice()) {
+                (Between::Pair(..), [from, to]) => format!("bandwidth: {{ from: {from}, to: {to}"),
+                _ => format!("bandwidth: {{ hose: [{list}]"),
             };
             push(&mut body, format_args!(", min: {}", contract.min));
             let max = contract.max.map(|max| format!(", max: {max}"));
@@ -121,9 +140,9 @@ fn any_line(contract: &AnyContract, network: &Network) -> String {
                 Some(deadline) => format!("deadline: {deadline}"),
                 None => format!("aim: {}", contract.objective.name()),
             };
-            format!("objective: {{ {aim}, members: [{}], min: {}", hosts(&contract.members), contract.min)
+            format!("objective: {{ {aim}, members: [{list}], min: {}", contract.min)
         }
-        AnyContract::BestEffort(contract) => format!("bestEffort: {{ members: [{}]", hosts(&contract.members)),
+        AnyContract::BestEffort(_) | AnyContract::Latency(_) => format!("bestEffort: {{ members: [{list}]"),
     };
     let tenant = contract.tenant().map(|tenant| format!(", tenant: {}", scalar(tenant))).unwrap_or_default();
     format!("name: {}{tenant}, {body} }}", scalar(contract.name()))

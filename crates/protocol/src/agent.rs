@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::contract::{Hop, Match};
+use crate::contract::{Hop, Kind, Match};
 
 /// The agent of a node begins a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -116,6 +116,55 @@ pub struct Neighbours {
     pub down_nodes: Vec<String>,
 }
 
+/// The contracts of other kinds than latency of which a host is a member: what its agent has to know to divide the host's links among them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Shares {
+    /// Those that are admitted, in the order of their numbers.
+    pub contracts: Vec<SharedRule>,
+    /// What latency contracts leave of the links that leave the host.
+    pub transmit_bps: u64,
+    /// What latency contracts leave of the links that enter it.
+    pub receive_bps: u64,
+    /// Where the agents of the other members listen, by host. Those that are not named are not known.
+    pub peers: BTreeMap<String, String>,
+    /// With this agents sign what they tell one another.
+    pub secret: String,
+}
+
+/// A contract of another kind than latency.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SharedRule {
+    /// Its number.
+    pub serial: u64,
+    /// Whose packets: `tenant:name`.
+    pub id: String,
+    /// What it promises.
+    pub kind: Kind,
+    /// Its members: the sender and the receiver, or all of a hose, a division or best effort.
+    pub members: Vec<SharedMember>,
+    /// Of the pair, or of every member to and from all others together; 0 of best effort.
+    pub min_bps: u64,
+    /// It gets no more.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub max_bps: Option<u64>,
+    /// Its share of what is left above all minima.
+    pub weight: u32,
+    /// The route of a pair; without one its packets take a shortest route.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub route: Option<Vec<Hop>>,
+}
+
+/// A member of a contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SharedMember {
+    /// As it was written: a VM or a host.
+    pub name: String,
+    /// The host that it is on.
+    pub host: String,
+}
+
 /// Where packets for a VM go.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Neighbour {
@@ -168,6 +217,9 @@ pub struct Reports {
     /// The node is taken out of service: all that was installed there has been removed, and nobody speaks for it until it begins another session.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub leaves: bool,
+    /// Where it hears what agents of other hosts tell about the shares of contracts: an address of IP and a port of UDP. Without it nothing changes.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hears_at: Option<String>,
     /// It comes every second: if it does not come any more, the agent is silent.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub beat: bool,

@@ -321,7 +321,7 @@ pub struct ContractStatus {
     #[serde(default)]
     pub kind: Kind,
     /// A stable code, for `degraded` and `violated`: `FAILURE`, `UNCONFIRMED`, `LATE_PACKETS`; for `pending`: `WAITS`, `NOT_STARTED`; for
-    /// `admitted`: `NOT_ENFORCED`, where agents do not enforce contracts of its kind.
+    /// `admitted`: `NOT_ENFORCED`, without agents; `ENFORCED_IN_PART`, where agents keep its share on the links of hosts.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
     /// The same for people.

@@ -98,7 +98,7 @@ impl Names for Owners<'_> {
 
 /// A contract as its tenant may know it: its own bound and routes. The terms of the proof would show what others have reserved.
 fn own_contract(controller: &Controller, grant: &Grant, form: Form) -> Outcome {
-    let mut shown = render::contract(controller, grant);
+    let mut shown = render::contract(controller.network(), grant, &render::routes(controller, grant));
     shown.status.serial = 0;
     let (bound, deadline) = (grant.bound, grant.order.contract.deadline);
     let message = format!(

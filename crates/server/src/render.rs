@@ -1,5 +1,7 @@
 //! From the controller's types to the documents of the interface.
 
+use std::num::NonZeroU32;
+
 use wayleave_contracts::{Accounting, AnyContract, AnyOrder, Between, Excess, Order, Priority, SharedOrder};
 use wayleave_controller::{
     self as controller, Controller, Decided, DecisionRecord, Grant, PolicyState, SharedGrant, Trouble, policy_needs,
@@ -7,6 +9,7 @@ use wayleave_controller::{
 };
 use wayleave_explain::{sentences, share_refusal, share_refusal_to_tenant};
 use wayleave_ledger::Share;
+use wayleave_protocol::agent::{SharedMember, SharedRule};
 use wayleave_protocol::contract::{
     BandwidthSpec, BestEffortSpec, Contract, ContractSpec, ContractStatus, Hop, Kind, Late, Match, ObjectiveSpec, Route,
 };
@@ -14,7 +17,8 @@ use wayleave_protocol::decision::{Decision, Verdict};
 use wayleave_protocol::event::Event;
 use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant;
-use wayleave_topology::Network;
+use wayleave_topology::{Network, NodeId};
+use wayleave_units::{Rate, Time};
 
 use wayleave_schemes::standing::Standing as _;
 
@@ -97,13 +101,25 @@ pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
     }
 }
 
-/// A contract with what has become of it.
-pub(crate) fn contract(controller: &Controller, grant: &Grant) -> Contract {
-    let network = &**controller.network();
-    let bound = |route| controller.scheme().queues().map(|queues| queues.bound(route).as_nanos());
-    let routes = controller.routes(grant);
-    let routes =
-        routes.iter().map(|(_, route)| Route { hops: Hop::named(network, route), bound_ns: bound(route) }).collect();
+/// A route that a contract has, and what is promised there.
+#[derive(Clone, Debug)]
+pub(crate) struct Bounded {
+    pub(crate) route: wayleave_topology::Route,
+    pub(crate) bound: Option<Time>,
+}
+
+/// The routes that a contract has, the longest first.
+pub(crate) fn routes(controller: &Controller, grant: &Grant) -> Box<[Bounded]> {
+    let bound = |route: &_| controller.scheme().queues().map(|queues| queues.bound(route));
+    let routes = controller.routes(grant).into_iter();
+    routes.map(|(_, route)| Bounded { bound: bound(&route), route }).collect()
+}
+
+/// A contract with these routes and what has become of it.
+pub(crate) fn contract(network: &Network, grant: &Grant, routes: &[Bounded]) -> Contract {
+    let shown =
+        |one: &Bounded| Route { hops: Hop::named(network, &one.route), bound_ns: one.bound.map(Time::as_nanos) };
+    let routes = routes.iter().map(shown).collect();
     let (reason, message) = reason(grant);
     let (configured, effective) = grant.versions();
     let measured = grant.violation.map(|late| Late {
@@ -151,7 +167,7 @@ pub(crate) fn shared(controller: &Controller, grant: &SharedGrant) -> Contract {
         Some(Share::Pair { route, .. }) => Some(Route { hops: Hop::named(network, route), bound_ns: None }),
         _ => None,
     };
-    let (reason, message) = shared_reason(grant);
+    let (reason, message) = shared_reason(controller, grant);
     let status = ContractStatus {
         state: grant.state,
         kind: contract.kind().into(),
@@ -175,18 +191,57 @@ pub(crate) fn shared(controller: &Controller, grant: &SharedGrant) -> Contract {
     Contract { id: grant.id.to_string(), spec, status }
 }
 
-/// Why such a contract is in its state. No agent enforces these kinds, and nobody is told that one does.
-fn shared_reason(grant: &SharedGrant) -> (Option<&'static str>, Option<String>) {
+/// What the agents of its members are told of a contract of another kind than latency.
+pub(crate) fn shared_rule(controller: &Controller, grant: &SharedGrant) -> SharedRule {
+    let network = &**controller.network();
+    let contract = &grant.order.contract;
+    let members = grant.order.members.iter().zip(contract.hosts());
+    let member =
+        |(name, host): (&String, NodeId)| SharedMember { name: name.clone(), host: network.node(host).name.clone() };
+    let (min, max, weight) = match contract {
+        AnyContract::Bandwidth(terms) => (terms.min, terms.max, terms.weight.map(NonZeroU32::get)),
+        AnyContract::Objective(terms) => (terms.min, None, None),
+        AnyContract::BestEffort(_) | AnyContract::Latency(_) => (Rate::ZERO, None, Some(1)),
+    };
+    // A weight that is not given is the minimum in Mbit/s (wayleave_contracts::BandwidthContract).
+    let usual = u32::try_from(min.bits_per_second() / 1_000_000).unwrap_or(u32::MAX).max(1);
+    let route = match controller.share_of(grant) {
+        Some(Share::Pair { route, .. }) => Some(Hop::named(network, route)),
+        _ => None,
+    };
+    SharedRule {
+        serial: grant.serial,
+        id: grant.id.to_string(),
+        kind: contract.kind().into(),
+        members: members.map(member).collect(),
+        min_bps: min.bits_per_second(),
+        max_bps: max.map(Rate::bits_per_second),
+        weight: weight.unwrap_or(usual),
+        route,
+    }
+}
+
+/// Why such a contract is in its state. Agents of hosts divide their lines by it, and do not confirm that.
+fn shared_reason(controller: &Controller, grant: &SharedGrant) -> (Option<&'static str>, Option<String>) {
     match grant.state {
         controller::State::Degraded => grant.trouble.as_ref().map_or((None, None), trouble_of),
         controller::State::Pending => pending(grant.waits_for(), grant.order.starts),
         _ if matches!(grant.order.contract, AnyContract::BestEffort(_)) => (None, None),
-        _ => {
-            let message = format!(
-                "admitted, and not enforced: agents do not enforce {} contracts yet",
-                grant.order.contract.kind().name()
-            );
+        _ if !controller.has_agents() => {
+            let kind = grant.order.contract.kind().name();
+            let message =
+                format!("admitted, and not enforced: without agents (--southbound) nobody keeps to {kind} contracts");
             (Some("NOT_ENFORCED"), Some(message))
+        }
+        _ => {
+            let missing = match &grant.order.contract {
+                AnyContract::Objective(_) => "what its flows want (deadlines, completion times) is not pursued",
+                _ => "links between switches are left to the queue of its class",
+            };
+            let message = format!(
+                "the agents of its hosts keep its share on the hosts' own links, and do not confirm it; {missing}"
+            );
+            (Some("ENFORCED_IN_PART"), Some(message))
         }
     }
 }

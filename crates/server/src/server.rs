@@ -154,6 +154,7 @@ pub(crate) async fn open(
     let (jobs, beats) = (Arc::new(Queue::default()), Arc::new(AtomicU64::new(0)));
     let ledger = options.disk.name();
     let refusals = Waiting::default();
+    let agents_secret = Secret::new().map_err(|error| format!("a secret for agents cannot be made: {error}"))?;
     let engine = Engine {
         setup: options.setup.clone(),
         disk: options.disk,
@@ -183,6 +184,7 @@ pub(crate) async fn open(
         beats,
         open_bytes: Arc::default(),
         counted: Arc::default(),
+        agents_secret,
         questions: Semaphore::new(QUESTIONS),
         tenants_questions: Semaphore::new(1),
         readings: Semaphore::new(READINGS),

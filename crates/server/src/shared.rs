@@ -17,6 +17,7 @@ use crate::http::call::Call;
 use crate::limits::Limits;
 use crate::metrics::{Limit, Metrics};
 use crate::queue::{NoPlace, Queue};
+use crate::secret::Secret;
 use crate::traffic::Counted;
 use crate::trial;
 use crate::view::{Health, View};
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     pub(crate) open_bytes: Arc<OpenBytes>,
     /// What hosts have counted.
     pub(crate) counted: Arc<Counted>,
+    /// With this agents sign what they tell one another; another one after each start.
+    pub(crate) agents_secret: Secret,
     pub(crate) limits: Limits,
     /// Questions that make a controller of their own: each takes memory and time.
     pub(crate) questions: Semaphore,

@@ -23,6 +23,8 @@ struct Told {
     follower: Follower,
     /// What is wrong there.
     troubles: BTreeMap<String, Vec<String>>,
+    /// Where the agents of hosts hear one another.
+    hears_at: BTreeMap<String, String>,
 }
 
 impl Counted {
@@ -72,6 +74,16 @@ impl Counted {
         };
     }
 
+    /// A node has told where it hears other agents.
+    pub(crate) fn put_hears_at(&self, node: &str, address: String) {
+        self.lock().hears_at.insert(node.to_owned(), address);
+    }
+
+    /// Where a node hears other agents, if it has said so.
+    pub(crate) fn hears_at(&self, node: &str) -> Option<String> {
+        self.lock().hears_at.get(node).cloned()
+    }
+
     /// What is wrong anywhere: each sentence begins with its node.
     pub(crate) fn troubles(&self) -> Vec<String> {
         let all = &self.lock().troubles;
@@ -89,18 +101,32 @@ impl Counted {
     pub(crate) fn sum(&self) -> Traffic {
         let mut sum = Traffic::default();
         for one in self.lock().traffic.values().flat_map(BTreeMap::values) {
-            sum.packets += one.packets;
-            sum.bytes += one.bytes;
-            sum.delayed += one.delayed;
-            sum.waiting += one.waiting;
-            sum.queue_full += one.queue_full;
-            sum.oversized += one.oversized;
-            sum.waited_ns = sum.waited_ns.saturating_add(one.waited_ns);
-            sum.waits.resize(sum.waits.len().max(one.waits.len()), 0);
-            sum.waits.iter_mut().zip(&one.waits).for_each(|(to, from)| *to += from);
+            add(&mut sum, one);
         }
         sum
     }
+
+    /// What several hosts have counted of a contract, together.
+    pub(crate) fn of_all<'a>(&self, nodes: impl IntoIterator<Item = &'a str>, serial: u64) -> Traffic {
+        let mut sum = Traffic { serial, ..Traffic::default() };
+        let told = self.lock();
+        for one in nodes.into_iter().filter_map(|node| told.traffic.get(node)?.get(&serial)) {
+            add(&mut sum, one);
+        }
+        sum
+    }
+}
+
+fn add(sum: &mut Traffic, one: &Traffic) {
+    sum.packets += one.packets;
+    sum.bytes += one.bytes;
+    sum.delayed += one.delayed;
+    sum.waiting += one.waiting;
+    sum.queue_full += one.queue_full;
+    sum.oversized += one.oversized;
+    sum.waited_ns = sum.waited_ns.saturating_add(one.waited_ns);
+    sum.waits.resize(sum.waits.len().max(one.waits.len()), 0);
+    sum.waits.iter_mut().zip(&one.waits).for_each(|(to, from)| *to += from);
 }
 
 #[cfg(test)]

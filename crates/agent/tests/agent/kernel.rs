@@ -193,6 +193,11 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
     node.host().plane_mut().host_mut().hold(Time::from_millis(100)).unwrap();
     node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
     assert_eq!(node.host().repair(), Vec::<String>::new(), "nothing was changed");
+    let pinned = node.host().plane().host().pinned(HostProgram::Uplink);
+    let before = format!(
+        "filter add dev own ingress pref 1 handle 2 protocol all bpf direct-action object-pinned {}",
+        pinned.display()
+    );
     for (tool_name, arguments, told) in [
         ("tc", "filter del dev own ingress", "the program of own was gone"),
         ("tc", "qdisc del dev own clsact", "the program of own was gone"),
@@ -241,6 +246,17 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
         ("ip", "link set dev wl-shape txqueuelen 10", "the queues of wl-shape or wl-split were others"),
         ("ip", "link set dev wl-shape down", "wl-shape was down, or its MTU was another"),
         ("ip", "link set dev wl-split mtu 1500", "wl-split was down, or its MTU was another"),
+        (
+            "tc",
+            "filter add dev up1 parent 2: protocol all u32 match u32 0 0 flowid 2:2",
+            "filters of somebody else chose the queues of up1",
+        ),
+        (
+            "tc",
+            "filter add dev wl-shape parent 1: protocol all u32 match u32 0 0 flowid 1:ffff",
+            "filters of somebody else chose the queues of wl-shape",
+        ),
+        ("tc", &before, "a program of somebody else stood before that of own"),
         ("ip", "link del wl-hold", "wl-shape, wl-split or wl-hold was gone"),
     ] {
         tool(tool_name, arguments);
@@ -251,6 +267,27 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
     let classes = std::process::Command::new("tc").args(["class", "show", "dev", "wl-shape"]).output().unwrap();
     assert!(String::from_utf8_lossy(&classes.stdout).contains("class htb 1:1 "), "{classes:?}");
     assert!(node.in_force(1).is_some());
+}
+
+#[test]
+fn who_else_sees_packets_is_told_and_left() {
+    let Some(apart) = apart("beside") else { return };
+    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
+    node.host().repair();
+    assert_eq!(node.host().troubles(NOW), Vec::<String>::new());
+    let mut program = node.host().plane().host().program(HostProgram::Uplink).unwrap();
+    program.attach("up2", aya::programs::TcAttachType::Ingress).unwrap();
+    tool("tc", "filter add dev up1 egress pref 3 protocol all u32 match u32 0 0 classid 1:1");
+    assert_eq!(node.host().repair(), Vec::<String>::new(), "it is somebody's own");
+    let told = node.host().troubles(NOW);
+    assert!(
+        told.len() == 2 && told[0].contains("at the egress of up1") && told[1].contains("ingress of up2 by TCX"),
+        "{told:?}"
+    );
+    drop(program);
+    tool("tc", "filter del dev up1 egress pref 3");
+    node.host().repair();
+    assert_eq!(node.host().troubles(NOW), Vec::<String>::new());
 }
 
 /// Changes the maps of a program as somebody else would: by their pins.
@@ -369,7 +406,19 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
     assert_eq!(node.switch.repair(), ["the program of up0 was gone", "the queues of up1 were others"]);
     assert_eq!(node.switch.repair(), Vec::<String>::new());
     let pins = node.pins.join(wayleave_dataplane::programs::version());
-    let changes: [(&str, &dyn Fn(), &str); 8] = [
+    // From now on it notes packets.
+    assert_eq!(node.switch.samples(), None);
+    let changes: [(&str, &dyn Fn(), &str); 10] = [
+        (
+            "what it notes",
+            &|| by_hand::change_array::<16>(&pins, "watch", 0),
+            "how packets are chosen that are followed was another",
+        ),
+        (
+            "a filter",
+            &|| tool("tc", "filter add dev up1 parent 2: protocol all u32 match u32 0 0 flowid 2:1"),
+            "filters of somebody else chose the queues of up1",
+        ),
         ("an MTU", &|| tool("ip", "link set dev up0 mtu 1400"), "the MTU of up0 was 1400 B"),
         ("merging", &|| tool("ethtool", "-K up1 gro on"), "up1 merged packets"),
         (

@@ -4,6 +4,7 @@
 
 mod cables;
 mod common;
+mod division;
 mod host;
 mod kernel;
 mod machine;

@@ -28,7 +28,7 @@ use crate::Setup;
 pub use fabric::{FabricOptions, run_fabric};
 pub use lines::{LimitsLine, LineError, ReportLine, ServiceCounters, ServiceLimit};
 pub use rack::{Peer, RackOptions, Uplinks, run_rack};
-pub use seal::Key;
+pub use seal::{Key, Seal, SealError};
 
 /// How long a thread may wait before it looks whether it has to end.
 const TURN: Duration = Duration::from_millis(100);

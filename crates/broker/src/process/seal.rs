@@ -45,20 +45,24 @@ impl Key {
 
 /// Why a message is not heeded.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SealError {
+pub enum SealError {
+    /// Without a seal.
     #[error("it is not sealed, and a key is used here")]
     Open,
+    /// Another key, another receiver, or damage.
     #[error("it is sealed with another key, or for another broker, or damaged")]
     Wrong,
+    /// A copy, or late.
     #[error("it is not newer than what was heard before: a copy, or late")]
     Old,
+    /// Too far from the time here.
     #[error("its time is more than a minute from the time here: a copy, or the clocks differ")]
     Skewed,
 }
 
 /// What a broker seals and opens with.
 #[derive(Debug)]
-pub(super) struct Seal {
+pub struct Seal {
     key: Key,
     own: BrokerId,
     said: Mutex<u64>,
@@ -67,12 +71,13 @@ pub(super) struct Seal {
 }
 
 impl Seal {
-    pub(super) fn new(key: Key, own: BrokerId) -> Self {
+    /// Of this broker.
+    pub fn new(key: Key, own: BrokerId) -> Self {
         Self { key, own, said: Mutex::default(), heard: Mutex::default() }
     }
 
     /// A message to a broker.
-    pub(super) fn seal(&self, now: WallTime, to: BrokerId, message: &[u8]) -> Vec<u8> {
+    pub fn seal(&self, now: WallTime, to: BrokerId, message: &[u8]) -> Vec<u8> {
         let number = {
             let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
             *said = now.as_nanos().max(said.saturating_add(1));
@@ -96,7 +101,10 @@ impl Seal {
     }
 
     /// The sender of a message to this broker, and the message.
-    pub(super) fn open<'a>(&self, now: WallTime, sealed: &'a [u8]) -> Result<(BrokerId, &'a [u8]), SealError> {
+    ///
+    /// # Errors
+    /// Why it is not heeded.
+    pub fn open<'a>(&self, now: WallTime, sealed: &'a [u8]) -> Result<(BrokerId, &'a [u8]), SealError> {
         if !sealed.starts_with(MAGIC) || sealed.len() < HEAD + TAG {
             return Err(SealError::Open);
         }

@@ -91,7 +91,9 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Strin
     let contract: Contract = find(service, "contract", "/v1/contracts", &service.id(name), names)?;
     let path = format!("/v1/contracts/{}/traffic", encode(&contract.id));
     let mut fields = terms(&contract);
-    if contract.status.kind == Promise::Latency {
+    // Nobody counts best effort by contracts, and of other kinds agents count where they keep them.
+    let is_kept = contract.status.reason.as_deref() == Some("ENFORCED_IN_PART");
+    if contract.status.kind == Promise::Latency || is_kept {
         fields.extend(counted(&service.get(&path)?));
     }
     write_fields(out, &fields)?;

@@ -195,7 +195,7 @@ impl Admission {
         for one in &decision.moved {
             let serial = self.enforcement.book().owner(one.flow);
             let Some(grant) = self.enforcement.contracts().get(serial) else { continue };
-            let id = grant.id.clone();
+            let id = Id::clone(&grant.id);
             // Not from the ledger: in a list that is decided together, the flow may have got other terms after its move.
             let contract = &grant.order.contract;
             let (demand, deadline) = (contract.demand(self.model.overhead), contract.deadline);
@@ -215,8 +215,7 @@ impl Admission {
             enforcement.advance(serial);
             if let Some(grant) = enforcement.contracts().get(serial) {
                 let (revision, detail) = (grant.revision, format!("bound {}", grant.bound));
-                let tenant = Some(id.tenant.clone());
-                enforcement.journal_mut().event(EventKind::Rerouted, &id.to_string(), tenant, revision, detail);
+                enforcement.journal_mut().contract_event(EventKind::Rerouted, &id, revision, detail);
             }
             if !moved.contains(&id) {
                 moved.push(id);

@@ -4,6 +4,8 @@
 //! deadline. Records that contradict one another, or the network, are errors: without a controller no promise is broken, while one with
 //! unproven promises may break them.
 
+use std::sync::Arc;
+
 use serde::de::DeserializeOwned;
 use wayleave_contracts::{AnyContract, vm_mac};
 use wayleave_protocol::contract::State;
@@ -340,14 +342,14 @@ impl Controller {
             let Some(flow) = grant.flow else { continue };
             let (bound, deadline) = (self.enforcement().book().promised(flow), grant.order.contract.deadline);
             if bound > deadline {
-                return Err(LoadError::TooSlow { id: grant.id.clone(), bound, deadline });
+                return Err(LoadError::TooSlow { id: Id::clone(&grant.id), bound, deadline });
             }
         }
         for grant in self.shared_grants() {
             let AnyContract::Bandwidth(contract) = &grant.order.contract else { continue };
             let bound = grant.share.and_then(|share| self.scheme().share_bound(share));
             if let Some((bound, deadline)) = bound.zip(contract.within).filter(|(bound, within)| bound > within) {
-                return Err(LoadError::TooSlow { id: grant.id.clone(), bound, deadline });
+                return Err(LoadError::TooSlow { id: Id::clone(&grant.id), bound, deadline });
             }
         }
         Ok(())
@@ -370,7 +372,7 @@ fn read_contract(network: &Network, key: &str, body: &str) -> Result<(Grant, Opt
     let placed = reserved.reservations.iter().map(|one| one.placed).min();
     let again = placed.map(|placed| Again { placed, reserved, serial, release: None });
     let grant = Grant {
-        id,
+        id: Arc::new(id),
         serial,
         order,
         revision: record.revision,

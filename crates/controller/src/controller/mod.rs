@@ -264,9 +264,9 @@ impl Controller {
         self.contracts().named(id)
     }
 
-    /// The contract of this serial number.
-    pub fn grant_of(&self, serial: u64) -> Option<&Grant> {
-        self.contracts().get(serial)
+    /// The contract of this serial number, to be kept as it is now.
+    pub fn grant_of(&self, serial: u64) -> Option<&Arc<Grant>> {
+        self.contracts().get_shared(serial)
     }
 
     /// All contracts, by name; those that are being released, while no other contract has the name.
@@ -299,6 +299,11 @@ impl Controller {
         self.ledger().share(grant.share?)
     }
 
+    /// Whether hosts have agents that are told what to do.
+    pub fn has_agents(&self) -> bool {
+        self.enforcement().confirms()
+    }
+
     /// What such a contract is promised, as a decision that is made now; `None` for best effort, and if it has no place now.
     pub fn promise_of(&self, grant: &SharedGrant) -> Option<ShareDecision> {
         let route = |share: &Share| if let Share::Pair { route, .. } = share { Some(route.clone()) } else { None };
@@ -319,7 +324,7 @@ impl Controller {
 
     /// The contract that a flow belongs to.
     pub fn owner(&self, flow: FlowId) -> Option<&Grant> {
-        self.grant_of(self.enforcement().book().owner(flow))
+        self.contracts().get(self.enforcement().book().owner(flow))
     }
 
     /// What a node has still to do, in the order of versions.

@@ -139,6 +139,11 @@ impl Host {
         self.holder.as_ref().filter(|_| index(LOWER).is_some()).map(|_| LOWER)
     }
 
+    /// The interface with a class for each contract, where packets wait.
+    pub fn waiting_interface(&self) -> Option<&'static str> {
+        self.holder.as_ref().filter(|_| index(SHAPER).is_some()).map(|_| SHAPER)
+    }
+
     /// How long packets wait at most, where they do.
     pub fn holding(&self) -> Option<Time> {
         self.holder.as_ref().map(|holder| holder.longest)

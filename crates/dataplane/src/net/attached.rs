@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::batch::{Batch, output};
 use super::disciplines::{Discipline, Interface, classes, disciplines};
 use super::error::NetError;
+use super::filters;
 use super::namespace::Namespace;
 use super::netlink::{Netlink, find, number};
 use super::qdisc::PortQdisc;
@@ -53,6 +54,8 @@ struct Filter {
 
 #[derive(Default, Deserialize)]
 struct FilterOptions {
+    #[serde(default)]
+    handle: String,
     prog: Option<Loaded>,
 }
 
@@ -107,6 +110,16 @@ impl Attached {
         self.merging.contains(interface)
     }
 
+    /// Filters of others that are in the way at an interface: a sentence, and the line for `tc` that takes one away.
+    pub fn in_the_way(&self, interface: &str) -> Vec<(String, String)> {
+        self.interfaces.get(interface).map_or(Vec::new(), |found| filters::in_the_way(interface, &found.filters))
+    }
+
+    /// Who else sees the packets of an interface, one sentence each; to be asked in its namespace.
+    pub fn beside(&self, interface: &str) -> Vec<String> {
+        self.interfaces.get(interface).map_or(Vec::new(), |found| filters::beside(interface, &found.filters))
+    }
+
     pub(crate) fn interface(&self, name: &str) -> Option<&Interface> {
         self.interfaces.get(name)
     }
@@ -131,12 +144,15 @@ pub(crate) fn interfaces() -> io::Result<BTreeMap<String, Interface>> {
     for one in disciplines()? {
         by_index.entry(one.ifindex).or_default().push(one);
     }
-    let mut all = BTreeMap::new();
-    for body in Netlink::open()?.list(GET_LINK, &[0; HEAD])? {
+    let (mut all, mut kernel) = (BTreeMap::new(), Netlink::open()?);
+    for body in kernel.list(GET_LINK, &[0; HEAD])? {
         let Some((index, name, mut interface)) = interface(&body) else { continue };
         interface.disciplines = by_index.remove(&index).unwrap_or_default();
         if interface.disciplines.iter().any(|one| one.kind == "htb") {
             interface.leaves = classes(index)?;
+        }
+        if interface.disciplines.iter().any(|one| ["htb", "clsact"].contains(&one.kind.as_str())) {
+            interface.filters = filters::filters(&mut kernel, index)?;
         }
         all.insert(name, interface);
     }
@@ -171,9 +187,9 @@ fn read(text: &str, places: usize) -> Result<Vec<Option<u32>>, NetError> {
     let mut programs = Vec::with_capacity(places);
     for list in serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>() {
         let filters: Vec<Filter> = serde_json::from_value(list.map_err(wrong)?).map_err(wrong)?;
-        programs.push(
-            filters.iter().find_map(|filter| Some(filter.options.prog.as_ref()?.id).filter(|_| filter.pref == 1)),
-        );
+        programs.push(filters.iter().find_map(|filter| {
+            Some(filter.options.prog.as_ref()?.id).filter(|_| filter.pref == 1 && filter.options.handle == "0x1")
+        }));
     }
     if programs.len() != places {
         return Err(unexpected(

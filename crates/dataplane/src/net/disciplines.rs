@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use super::filters::Filter;
 use super::htb::{HtbClass, TICK_NS};
 use super::netlink::{Netlink, find, long, number, short};
 
@@ -92,6 +93,7 @@ pub(crate) struct Interface {
     pub(crate) disciplines: Vec<Discipline>,
     /// Classes of HTB, by handle.
     pub(crate) leaves: BTreeMap<u32, Leaf>,
+    pub(crate) filters: Vec<Filter>,
 }
 
 impl Interface {

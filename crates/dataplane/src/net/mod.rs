@@ -12,6 +12,7 @@ mod carrier;
 mod counters;
 mod disciplines;
 mod error;
+mod filters;
 mod htb;
 mod link;
 mod names;

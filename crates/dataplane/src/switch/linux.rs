@@ -17,6 +17,10 @@ pub struct LinuxSwitch {
     program: SwitchProgram,
     /// The indices of the ports, as they were configured.
     ports: Vec<u32>,
+    /// How packets are chosen that are noted; `None` before the first are.
+    level: Option<u32>,
+    /// Who else sees packets of the ports.
+    beside: Vec<String>,
     /// As it was found or made, to notice when somebody changes it; `None` before the first look.
     found: Option<Found>,
 }
@@ -80,7 +84,14 @@ impl LinuxSwitch {
     /// # Errors
     /// If the kernel refuses the program.
     pub fn open(namespace: Namespace, pins: &Path) -> Result<Self, LinuxSwitchError> {
-        Ok(Self { namespace, program: SwitchProgram::open(pins)?, ports: Vec::new(), found: None })
+        Ok(Self {
+            namespace,
+            program: SwitchProgram::open(pins)?,
+            ports: Vec::new(),
+            level: None,
+            beside: Vec::new(),
+            found: None,
+        })
     }
 
     fn look(&self, plan: &SwitchPlan) -> Result<Attached, LinuxSwitchError> {
@@ -231,6 +242,17 @@ impl SwitchDriver for LinuxSwitch {
         if !troubles.is_empty() {
             self.configure(plan)?;
         }
+        let names = || plan.ports.iter().map(|port| port.interface.as_str());
+        let (told, lines): (Vec<_>, Vec<_>) = names().flat_map(|name| there.in_the_way(name)).unzip();
+        Batch::tc().extend(lines).run(&self.namespace)?;
+        troubles.extend(told);
+        self.beside = self.namespace.run(|| names().flat_map(|name| there.beside(name)).collect())?;
+        if let Some(level) = self.level
+            && self.program.level()? != Some(level)
+        {
+            self.program.sample(Some(level))?;
+            troubles.push("how packets are chosen that are followed was another".to_owned());
+        }
         troubles.extend(changed.into_iter().map(|(what, _)| what));
         if pins > 0 {
             troubles.push(format!("{pins} pins were gone"));
@@ -238,8 +260,13 @@ impl SwitchDriver for LinuxSwitch {
         Ok(troubles)
     }
 
+    fn troubles(&self) -> Vec<String> {
+        self.beside.clone()
+    }
+
     fn sample(&mut self, level: u32) -> Result<bool, LinuxSwitchError> {
         self.program.sample(Some(level))?;
+        self.level = Some(level);
         Ok(true)
     }
 

@@ -10,7 +10,7 @@ mod registers;
 use std::fmt;
 
 pub use linux::{LinuxSwitch, LinuxSwitchError};
-pub use plan::{Forward, PlanError, PortPlan, SwitchPlan, port_of};
+pub use plan::{Forward, PlanError, PortPlan, SwitchPlan, port_of, queue_of};
 pub use registers::{ProbeFor, RegisterSettings, Registers, Said, Told};
 
 use crate::net::QueueCounters;
@@ -53,6 +53,11 @@ pub trait SwitchDriver {
     fn repair(&mut self, plan: &SwitchPlan) -> Result<Vec<String>, Self::Error> {
         let _ = plan;
         Ok(Vec::new())
+    }
+
+    /// What is wrong now and not for this driver to mend, one sentence each.
+    fn troubles(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// From now on it notes some of the packets that come by, chosen by so many bits of their numbers; `false` if it never notes any.

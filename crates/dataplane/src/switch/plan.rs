@@ -1,6 +1,6 @@
 //! What a switch has to be told, from the topology. Pure.
 
-use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
+use wayleave_topology::{Class, LinkId, Network, NodeId, NodeKind};
 use wayleave_units::{Bytes, Rate};
 
 use wayleave_wire::{NotATag, Tag};
@@ -126,24 +126,48 @@ impl SwitchPlan {
     }
 }
 
-/// The queues of a port. A switch's lowest is for best effort; a host has one more for it, below all that its contracts use.
+/// The queue of a class in front of a link. A switch's lowest is for best effort; a host has queues of its own for the classes that share,
+/// below all that its latency contracts use, and one for best effort where queues are not divided.
+pub fn queue_of(network: &Network, link: LinkId, class: Class) -> u8 {
+    let queues = network.queues(link).len();
+    let queue = match (class, network.classes()) {
+        (Class::Latency, _) => 0,
+        (class, Some(classes)) if is_host_port(network, link) => {
+            queues + usize::from(classes.queue_of(class) - classes.latency)
+        }
+        (class, Some(classes)) => usize::from(classes.queue_of(class)).min(queues.saturating_sub(1)),
+        (_, None) if is_host_port(network, link) => queues,
+        (_, None) => queues.saturating_sub(1),
+    };
+    u8::try_from(queue).unwrap_or(u8::MAX)
+}
+
+fn is_host_port(network: &Network, link: LinkId) -> bool {
+    network.node(network.link(link).from).kind == NodeKind::Host
+}
+
+/// The queues of a port, of which those of hosts for classes that share are not in the topology.
 fn egress(network: &Network, id: LinkId) -> Result<PortQdisc, PlanError> {
     let link = network.link(id);
-    let is_host = network.node(link.from).kind == NodeKind::Host;
+    let is_host = is_host_port(network, id);
     let mut queues: Vec<Bytes> = network.queues(id).iter().map(|queue| queue.buffer).collect();
-    let most = MAX_CLASSES - usize::from(is_host);
+    let own = match (is_host, network.classes()) {
+        (true, Some(_)) => Class::SHARING.len(),
+        (true, None) => 1,
+        (false, _) => 0,
+    };
+    let most = MAX_CLASSES - own;
     if queues.len() > most {
         return Err(PlanError::Queues { link: link.name.clone(), queues: queues.len(), most });
     }
-    if is_host {
-        queues.push(BEST_EFFORT_BUFFER);
-    }
+    let latency = if is_host { queues.len() } else { usize::MAX };
+    queues.extend(vec![BEST_EFFORT_BUFFER; own]);
     let leaves_tagged = network.node(link.to).kind == NodeKind::Switch;
     let rate: Rate = link.rate;
-    // Below the queues of latency contracts, those of a switch belong to classes that share what is left.
-    let shared = network.classes().filter(|_| !is_host).map_or(Vec::new(), |classes| {
-        let weights = [classes.guaranteed, classes.objective, classes.best_effort];
-        let below = queues.len().saturating_sub(usize::from(classes.latency)).min(weights.len());
+    // Below the queues of latency contracts are those of classes that share what is left.
+    let shared = network.classes().map_or(Vec::new(), |classes| {
+        let weights = Class::SHARING.map(|class| classes.weight(class));
+        let below = queues.len().saturating_sub(usize::from(classes.latency).min(latency)).min(weights.len());
         weights.into_iter().take(below).collect()
     });
     Ok(PortQdisc { rate, queues, weights: shared, overhead: PortQdisc::overhead(leaves_tagged) })

@@ -8,7 +8,7 @@ use std::process::Command;
 use sha2::{Digest, Sha256};
 
 /// In the order of `bpf/compile`.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     "kernel.h",
     "maps.h",
     "parse.h",
@@ -16,6 +16,7 @@ const SOURCES: [&str; 12] = [
     "filter.h",
     "delay.h",
     "samples.h",
+    "follow.h",
     "host.c",
     "switch.c",
     "pass.c",

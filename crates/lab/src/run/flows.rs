@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_contracts::{Demand, WireOverhead};
+use wayleave_contracts::{ContractKind, Demand, WireOverhead};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::operator::Shown;
@@ -43,7 +43,15 @@ impl Promised {
     /// As a controller would show it if nothing had been admitted.
     pub(super) fn as_best_effort(&self) -> Shown {
         let (id, state) = (self.id.clone(), "best effort".to_owned());
-        Shown { id, serial: 0, state, reason: None, bound: self.deadline, routes: Vec::new() }
+        Shown {
+            id,
+            serial: 0,
+            kind: ContractKind::Latency,
+            state,
+            reason: None,
+            bound: self.deadline,
+            routes: Vec::new(),
+        }
     }
 }
 

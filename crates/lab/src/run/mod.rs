@@ -8,11 +8,15 @@ mod options;
 mod orders;
 mod report;
 mod script;
+mod shares;
 mod ways;
 
-use std::thread::sleep;
-use std::time::Instant;
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
 
+use wayleave_units::Rate;
+
+use crate::clock;
 use crate::error::LabError;
 use crate::sentinel::Sentinel;
 use crate::traffic::Traffic;
@@ -23,6 +27,7 @@ pub use operator::{Operator, Shown};
 pub use options::{Cut, RunOptions};
 pub use orders::{DEFAULT_TENANT, FIRST_PORT, matched};
 pub use report::{Action, ContractReport, Deed, Losses, RunReport};
+pub use shares::{PairReport, ShareReport, SharedPromise};
 
 use flows::Flows;
 use operator::{LOOK, PATIENCE, settled};
@@ -45,8 +50,15 @@ pub fn run(
     let flows = Flows::plan(lab.plan(), promised, &before, options)?;
     let shaped_before = operator.shaped().map_err(LabError::Controller)?;
     let sentinel = Sentinel::start()?;
-    let traffic = Traffic::start(flows.specs.clone())?;
+    let line = lab.network().links().map(|(_, link)| link.rate).min().unwrap_or(Rate::ZERO);
+    let shares = shares::flows(lab.plan(), &options.shared, line)?;
+    let traffic = Traffic::start(flows.specs.iter().chain(&shares).cloned().collect())?;
     let (start, mut script) = (Instant::now(), Script::new(lab, options));
+    let (arrived, ends, half) = (traffic.arrived(), stop.clone(), start + options.lasts / 2);
+    let at_half = spawn(move || {
+        ends.sleep_until(half);
+        (Instant::now(), clock::stamp(), arrived.all())
+    });
     let mut actions = Vec::new();
     while let Some(due) = script.due(start) {
         if !stop.sleep_until(due) {
@@ -58,6 +70,7 @@ pub fn run(
         actions.push(action);
     }
     let is_whole = stop.sleep_until(start + options.lasts);
+    let (lasted_until, arrived) = (Instant::now(), traffic.arrived().all());
     let reports = traffic.stop();
     let stalls = sentinel.stop();
     let mended = script.mend(lab, operator);
@@ -74,7 +87,13 @@ pub fn run(
     for (serial, before) in shaped_before {
         shaped.entry(serial).and_modify(|count| *count = count.saturating_sub(before));
     }
-    Ok(RunReport { is_whole, ..report::of(&flows, reports, &stalls, &after, &shaped, actions) })
+    let is_admitted = |id: &str| after.iter().any(|one| one.id == id && one.state != "degraded");
+    let shares = at_half.join().map_or(Vec::new(), |(since, stamp, before)| {
+        let stalled = Duration::from_nanos(stalls.within(stamp, u64::MAX));
+        let counts = (&before[flows.specs.len()..], &arrived[flows.specs.len()..]);
+        shares::reports(&options.shared, &shares, counts, lasted_until - since, stalled, is_admitted)
+    });
+    Ok(RunReport { is_whole, shares, ..report::of(&flows, reports, &stalls, &after, &shaped, actions) })
 }
 
 /// Ends contracts of an earlier run, and waits until their packets have left; what is asked without any promise.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use wayleave_contracts::ContractKind as Kind;
 use wayleave_units::Time;
 
 use crate::error::LabError;
@@ -21,6 +22,8 @@ pub struct Shown {
     pub id: String,
     /// Its number.
     pub serial: u64,
+    /// What it promises.
+    pub kind: Kind,
     /// `enforced`, `pending` and so on.
     pub state: String,
     /// The code of why, if it is degraded or pending.
@@ -36,7 +39,9 @@ impl Shown {
     fn is_settled(&self) -> bool {
         // Agents that have not confirmed yet may still do so: those that start together take seconds.
         let is_late = self.reason.as_deref() == Some("UNCONFIRMED");
-        !matches!(self.state.as_str(), "pending" | "admitted") && !is_late
+        // Nobody confirms contracts of other kinds.
+        let is_confirmed = self.kind == Kind::Latency;
+        !(self.state == "pending" || self.state == "admitted" && is_confirmed) && !is_late
     }
 }
 

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use wayleave_units::{Rate, Time};
 
+use super::shares::SharedPromise;
+
 /// What happens in a run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
@@ -19,6 +21,8 @@ pub struct RunOptions {
     pub flood: Option<Rate>,
     /// A contract whose sender ignores its bucket, and the rate that it sends.
     pub adversary: Option<(String, Rate)>,
+    /// Contracts of other kinds than latency, whose members send as much as they can.
+    pub shared: Vec<SharedPromise>,
     /// The same traffic without any contract, to see what contracts are good for.
     pub is_plain: bool,
 }
@@ -27,7 +31,8 @@ impl RunOptions {
     /// Contracts send, and nothing else happens; bursts come every half second.
     pub const fn lasting(lasts: Duration) -> Self {
         let period = Time::from_millis(500);
-        Self { lasts, period, reroutings: 0, cut: None, flood: None, adversary: None, is_plain: false }
+        let shared = Vec::new();
+        Self { lasts, period, reroutings: 0, cut: None, flood: None, adversary: None, shared, is_plain: false }
     }
 }
 

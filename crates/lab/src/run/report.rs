@@ -7,6 +7,7 @@ use wayleave_units::Time;
 
 use super::flows::Flows;
 use super::operator::Shown;
+use super::shares::ShareReport;
 use crate::sentinel::Stalls;
 use crate::traffic::{Arrival, Bounds, FlowReport};
 
@@ -123,6 +124,8 @@ pub struct RunReport {
     pub contracts: Vec<ContractReport>,
     /// Contracts that sent nothing, because their bucket holds no packet that says when it was sent.
     pub silent: Vec<String>,
+    /// What members of contracts of other kinds got.
+    pub shares: Vec<ShareReport>,
     /// Best effort.
     pub floods: Vec<FlowReport>,
     /// What was done.
@@ -135,6 +138,11 @@ impl RunReport {
     /// Packets of contracts that came later than promised, those apart for which the machine accounts.
     pub fn violations(&self) -> u64 {
         self.contracts.iter().map(|one| one.violations).sum()
+    }
+
+    /// How many pairs of members got less than their minimum.
+    pub fn short(&self) -> usize {
+        self.shares.iter().map(|one| one.short().len()).sum()
     }
 
     /// How often a contract was moved.
@@ -178,5 +186,14 @@ pub(super) fn of(
             flow,
         });
     }
-    RunReport { is_whole: true, contracts, silent: flows.silent.clone(), floods, actions, stalls: stalls.clone() }
+    let shares = Vec::new();
+    RunReport {
+        is_whole: true,
+        contracts,
+        shares,
+        silent: flows.silent.clone(),
+        floods,
+        actions,
+        stalls: stalls.clone(),
+    }
 }

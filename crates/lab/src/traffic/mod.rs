@@ -56,6 +56,17 @@ pub struct Traffic {
     receivers: Vec<JoinHandle<Vec<Inbox>>>,
 }
 
+/// Says how many packets have arrived of each flow.
+#[derive(Clone, Debug)]
+pub struct Arrived(Arc<[Counts]>);
+
+impl Arrived {
+    /// In the order of the flows.
+    pub fn all(&self) -> Vec<u64> {
+        self.0.iter().map(|counts| counts.received.load(Relaxed)).collect()
+    }
+}
+
 impl Traffic {
     /// Opens all sockets and begins to send.
     ///
@@ -106,6 +117,11 @@ impl Traffic {
     pub fn so_far(&self) -> (u64, u64) {
         let sum = |of: fn(&Counts) -> &AtomicU64| self.counts.iter().map(|counts| of(counts).load(Relaxed)).sum();
         (sum(|counts| &counts.sent), sum(|counts| &counts.received))
+    }
+
+    /// Says how many packets have arrived, while they do and afterwards.
+    pub fn arrived(&self) -> Arrived {
+        Arrived(Arc::clone(&self.counts))
     }
 
     /// Packets sent until now by the flow that has sent least.

@@ -253,6 +253,13 @@ impl Eyeq {
         self.params.interval = interval;
     }
 
+    /// Another line, from the end of the present interval on: somebody else has more of it, or less.
+    pub fn set_line(&mut self, line: Line) {
+        let receive = line.receive.bits_per_second() / 100 * u64::from(self.params.receive_percent);
+        self.transmit.set_capacity(line.transmit);
+        self.receive.set_capacity(Rate::from_bits_per_second(receive));
+    }
+
     /// What a broker allows a class in one direction from now on; `None`: whatever the machine's own policy does. It
     /// holds beside the class's own maximum. The root limiter is set at once, and C.
     pub fn set_capacity(

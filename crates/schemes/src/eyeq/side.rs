@@ -49,6 +49,11 @@ impl Side {
         self.capacity
     }
 
+    /// Another capacity, which counts when the line is shared out next.
+    pub(super) fn set_capacity(&mut self, capacity: Rate) {
+        self.capacity = capacity;
+    }
+
     /// Builds the tree of these classes again; nobody wants anything. A class that has parts gets a leaf of its own
     /// beside them, with the default terms. A minimum that does not fit beside the others counts as none.
     pub(super) fn rebuild(&mut self, classes: &[(ClassId, Terms)], parents: &[(ClassId, ClassId)]) {

@@ -1,13 +1,16 @@
 //! `/v1/agents/{node}`: the messages between the controller and the agents of nodes.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 use wayleave_controller::{Command, ElementName, Fault, Id, Reply, Role};
-use wayleave_protocol::agent::{Confirmations, Messages, Neighbour, Neighbours, Reports, Session, SessionSpec};
+use wayleave_protocol::agent::{
+    Confirmations, Messages, Neighbour, Neighbours, Reports, Session, SessionSpec, SharedRule, Shares,
+};
 use wayleave_protocol::problem::Problem;
-use wayleave_topology::{Network, NodeKind};
+use wayleave_topology::{LinkId, Network, NodeKind};
 
 use crate::answer::{Answer, Outcome, fault, not_found};
 use crate::http::call::Call;
@@ -63,6 +66,41 @@ pub(crate) async fn neighbours(shared: Arc<Shared>, call: Call) -> Outcome {
         }
     }
     Ok(Answer::json(200, &neighbours).tagged(revision))
+}
+
+pub(crate) async fn shares(shared: Arc<Shared>, call: Call) -> Outcome {
+    let name = node(&shared, &call)?;
+    let network = shared.network();
+    let mut shares = Shares { secret: shared.agents_secret.text().to_owned(), ..Shares::default() };
+    {
+        let tables = shared.view.read();
+        let left = |links: &[LinkId]| -> u64 {
+            let left = links.iter().map(|&link| {
+                let reserved = tables.links.get(link.0 as usize).map_or(0, |figures| figures.reserved_bps);
+                network.link(link).rate.bits_per_second().saturating_sub(reserved)
+            });
+            left.sum()
+        };
+        let host = shared.node(&name)?;
+        (shares.transmit_bps, shares.receive_bps) = (left(network.links_from(host)), left(network.links_into(host)));
+        let rules = tables.shares_on.get(&name).into_iter().flat_map(BTreeMap::values);
+        shares.contracts = rules.map(|rule| SharedRule::clone(rule)).collect();
+    }
+    let members = shares.contracts.iter().flat_map(|rule| &rule.members).map(|member| &member.host);
+    let others: BTreeSet<&String> = members.filter(|host| **host != name).collect();
+    let at = |host: &String| Some((host.clone(), shared.counted.hears_at(host)?));
+    shares.peers = others.into_iter().filter_map(at).collect();
+    let tag = digest(&shares);
+    if is_known(&call.headers, tag) {
+        return Ok(Answer { status: 304, ..Answer::nothing() }.tagged(tag));
+    }
+    Ok(Answer::json(200, &shares).tagged(tag))
+}
+
+/// A number that changes with what is said (FNV-1a).
+fn digest(shares: &Shares) -> u64 {
+    let text = serde_json::to_vec(shares).unwrap_or_default();
+    text.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// The names of both directions of a cable.
@@ -128,8 +166,19 @@ pub(crate) async fn confirm(shared: Arc<Shared>, call: Call) -> Outcome {
 
 pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
     let node = node(&shared, &call)?;
-    let Reports { epoch, measured, without_carrier, repairs, traffic, packets, samples, troubles, beat, leaves } =
-        call.json()?;
+    let Reports {
+        epoch,
+        measured,
+        without_carrier,
+        repairs,
+        traffic,
+        packets,
+        samples,
+        troubles,
+        hears_at,
+        beat,
+        leaves,
+    } = call.json()?;
     let counted = shared.counted.clone();
     let work = move |executor: &mut Executor<'_>| {
         if let Some(without_carrier) = without_carrier {
@@ -156,6 +205,9 @@ pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
         }
         if let Some(troubles) = troubles {
             counted.put_troubles(&node, troubles);
+        }
+        if let Some(address) = hears_at {
+            counted.put_hears_at(&node, address);
         }
         if leaves {
             executor.handle(Command::Leave { node, epoch }).map_err(fault)?;

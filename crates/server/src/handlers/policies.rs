@@ -40,7 +40,7 @@ pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
     let name = call.name();
     let policy = shared.view.read().policies.get(name).cloned();
     let Some(policy) = policy else { return Err(not_found("policy", name)) };
-    Ok(shown(&call, policy.revision, policy.json))
+    Ok(shown(&call, policy.revision, || policy.json))
 }
 
 pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {

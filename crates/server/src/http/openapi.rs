@@ -42,6 +42,9 @@ pub fn document() -> String {
     text
 }
 
+/// What a contract that is asked for is made of.
+const READ_AS_YAML: [&str; 5] = ["ContractSpec", "Match", "BandwidthSpec", "ObjectiveSpec", "BestEffortSpec"];
+
 /// A contract as it is asked for is of one kind, each with keys of its own.
 fn contract_kinds(schemas: &mut Value) {
     const BODIES: [(&str, &str); 3] = [
@@ -84,6 +87,9 @@ fn components() -> Value {
         agent::Samples,
         agent::SentPackets,
         agent::Session,
+        agent::SharedMember,
+        agent::SharedRule,
+        agent::Shares,
         agent::SessionSpec,
         agent::Traffic,
         agent::Work,
@@ -152,8 +158,13 @@ fn components() -> Value {
     );
     let mut value = serde_json::to_value(components).unwrap_or_default();
     schema::merge(&mut value["schemas"]);
-    for name in ["ContractSpec", "Match", "BandwidthSpec", "ObjectiveSpec", "BestEffortSpec"] {
-        schema::without_null(&mut value["schemas"][name]);
+    // What is read as YAML has no key without a value, and no answer has one; JSON that is read may have.
+    let read = ROWS.iter().filter_map(|row| row.body).map(|body| body.schema);
+    let read = schema::within(&value["schemas"], read);
+    for (name, schema) in value["schemas"].as_object_mut().into_iter().flatten() {
+        if !read.contains(name) || READ_AS_YAML.contains(&name.as_str()) {
+            schema::without_null(schema);
+        }
     }
     schema::with_patterns(&mut value["schemas"]);
     contract_kinds(&mut value["schemas"]);

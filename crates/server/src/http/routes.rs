@@ -349,6 +349,15 @@ pub(crate) static ROWS: &[Row] = &[
         by!(agents::neighbours),
     )
     .gives(&[on(200, One("Neighbours")), on(304, Nothing)]),
+    Row::new(
+        Get,
+        "/v1/agents/{node}/shares",
+        "getShares",
+        Agent,
+        "The contracts of other kinds than latency of which a host is a member, and where the agents of the others listen",
+        by!(agents::shares),
+    )
+    .gives(&[on(200, One("Shares")), on(304, Nothing)]),
     // The server
     Row::new(Get, "/healthz", "healthz", Open, "Whether the server runs", by!(status::healthz))
         .gives(&[on(200, Text("text/plain; charset=utf-8"))]),

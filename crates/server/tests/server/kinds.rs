@@ -31,6 +31,63 @@ fn tenant(world: &World, name: &str) -> Client {
 }
 
 #[test]
+fn without_agents_other_kinds_are_not_enforced() {
+    let scratch = Arc::new(Scratch::new());
+    let mut options = options(Box::new(Memory::default()), &scratch.0, Southbound::Assumed);
+    options.setup = classed(Southbound::Assumed);
+    let world = World::of(options, scratch);
+    let created = world.client.put("/v1/contracts/db", &hose(&["h1", "h5"], "500Mbit")).is(201).json();
+    assert_eq!(created["status"]["reason"], "NOT_ENFORCED");
+}
+
+#[test]
+fn agents_of_members_are_told_of_contracts_what_is_left_and_where_the_others_listen() {
+    let world = world();
+    let client = &world.client;
+    let agents = ["h1", "h5", "h9"].map(|node| client.token(json!({ "role": "agent", "node": node })));
+    let told = |at: usize| agents[at].get(&format!("/v1/agents/{}/shares", ["h1", "h5", "h9"][at])).is(200);
+    let first = told(0);
+    assert_eq!((&first.json()["contracts"], &first.json()["transmitBps"]), (&json!([]), &json!(10_000_000_000_u64)));
+
+    client.put("/v1/contracts/db", &hose(&["h1", "h5"], "500Mbit")).is(201);
+    client
+        .put(
+            "/v1/contracts/copy",
+            &json!({ "bandwidth": { "from": "h9", "to": "h5", "min": "1Gbit", "max": "2Gbit" } }),
+        )
+        .is(201);
+    let rule = told(0).json()["contracts"].clone();
+    assert_eq!(rule.as_array().unwrap().len(), 1, "h1 is no member of the other: {rule}");
+    assert_eq!(
+        (&rule[0]["id"], &rule[0]["minBps"], &rule[0]["weight"]),
+        (&json!("default:db"), &json!(500_000_000), &json!(500))
+    );
+    assert_eq!(rule[0]["members"], json!([{ "name": "h1", "host": "h1" }, { "name": "h5", "host": "h5" }]));
+    let pair = told(2).json()["contracts"][0].clone();
+    assert_eq!(
+        (&pair["maxBps"], pair["route"][0]["link"].as_str().unwrap().split_once("->").unwrap().0),
+        (&json!(2_000_000_000), "h9")
+    );
+
+    // Where an agent listens is told to those who have a contract with its host; and what latency contracts have is not left.
+    let before = told(0);
+    let session = agents[1].post("/v1/agents/h5/session", &json!({})).is(200).json()["epoch"].clone();
+    let report = json!({ "epoch": session, "hearsAt": "10.0.0.5:7481" });
+    agents[1].post("/v1/agents/h5/reports", &report).is(204);
+    let after = told(0);
+    assert_eq!(after.json()["peers"], json!({ "h5": "10.0.0.5:7481" }));
+    assert_ne!(after.header("etag"), before.header("etag"));
+    agents[0].send("GET", "/v1/agents/h1/shares", &[("if-none-match", after.header("etag").unwrap())], b"").is(304);
+    client.put("/v1/contracts/ptp", &contract("h1", "h16", "10Mbit")).is(201);
+    let left = std::iter::repeat_with(|| told(0).json()["transmitBps"].as_u64().unwrap()).take(10_000);
+    assert!(left.into_iter().any(|left| left < 10_000_000_000), "the latency contract has a part");
+    client.delete("/v1/contracts/db").is(204);
+    assert_eq!(told(0).json()["contracts"], json!([]));
+    agents[0].get("/v1/agents/h5/shares").is_problem(404, "NOT_FOUND");
+    tenant(&world, "acme").get("/v1/agents/h1/shares").is_problem(403, "FORBIDDEN");
+}
+
+#[test]
 fn every_kind_is_created_shown_listed_changed_and_deleted() {
     let world = world();
     let client = &world.client;
@@ -58,9 +115,9 @@ fn every_kind_is_created_shown_listed_changed_and_deleted() {
         let mut asked = created.as_object().unwrap().clone();
         ["id", "name", "tenant", "status"].iter().for_each(|key| drop(asked.remove(*key)));
         assert_eq!(&Value::Object(asked), body);
-        // Agents do not enforce these kinds, and nobody is told that they do.
+        // Agents keep a part of it, and nobody confirms that.
         assert_eq!(created["status"]["state"], "admitted");
-        let reason = if *kind == "best-effort" { json!(null) } else { json!("NOT_ENFORCED") };
+        let reason = if *kind == "best-effort" { json!(null) } else { json!("ENFORCED_IN_PART") };
         assert_eq!(created["status"]["reason"], reason);
         assert_eq!(client.put(&path, body).is(200).json(), created);
         assert_eq!(client.get(&path).is(200).json(), created);

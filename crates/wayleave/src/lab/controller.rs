@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use wayleave_contracts::Order;
+use wayleave_contracts::{ContractKind, Order, SharedOrder};
 use wayleave_dataplane::host::Counters;
-use wayleave_formats::write_orders;
+use wayleave_formats::{write_orders, write_shared_orders};
 use wayleave_lab::Lab;
 use wayleave_lab::run::{Operator, Shown};
 use wayleave_protocol::client::{Address, encode, read_token};
-use wayleave_protocol::contract::{Contract, Route};
+use wayleave_protocol::contract::{Contract, Kind, Route};
 use wayleave_protocol::decision::{Applied, ApplyReport, Outcome};
 use wayleave_protocol::network::{Link, UpDown};
 use wayleave_protocol::status::Status;
@@ -71,10 +71,30 @@ impl LabController {
     /// # Errors
     /// If it does not answer.
     pub fn offer(&self, orders: &[Order]) -> Result<Vec<Applied>, Error> {
-        let text = write_orders(orders, self.lab.network(), "lab run");
+        self.apply(write_orders(orders, self.lab.network(), "lab run"))
+    }
+
+    /// Offers contracts of other kinds than latency; those that it refused.
+    ///
+    /// # Errors
+    /// If it does not answer.
+    pub fn offer_shared(&self, orders: &[SharedOrder]) -> Result<Vec<Applied>, Error> {
+        self.apply(write_shared_orders(orders, "lab run"))
+    }
+
+    fn apply(&self, text: String) -> Result<Vec<Applied>, Error> {
         let told = Text { media: "application/yaml", text };
         let (_, report) = self.service.send_text::<ApplyReport>(Method::Post, "/v1/apply", told)?;
         Ok(report.items.into_iter().filter(|item| item.outcome == Outcome::Refused).collect())
+    }
+}
+
+fn kind(kind: Kind) -> ContractKind {
+    match kind {
+        Kind::Latency => ContractKind::Latency,
+        Kind::Bandwidth => ContractKind::Bandwidth,
+        Kind::Objective => ContractKind::Objective,
+        Kind::BestEffort => ContractKind::BestEffort,
     }
 }
 
@@ -91,6 +111,7 @@ impl Operator for LabController {
             Shown {
                 id: contract.id,
                 serial: status.serial,
+                kind: kind(status.kind),
                 state: word(&status.state),
                 reason: status.reason,
                 bound: Time::from_nanos(status.bound_ns.unwrap_or_default()),

@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use clap::Args;
 use wayleave::lab::LabController;
-use wayleave_contracts::Order;
-use wayleave_formats::{Addressed, Places, Source, read_orders};
-use wayleave_lab::run::{Action, Cut, DEFAULT_TENANT, FIRST_PORT, Promised, RunOptions, matched, run as run_contracts};
+use wayleave_contracts::{AnyOrder, Order};
+use wayleave_formats::{Addressed, Places, Source, read_orders_of_all_kinds};
+use wayleave_lab::run::{
+    Action, Cut, DEFAULT_TENANT, FIRST_PORT, Promised, RunOptions, SharedPromise, matched, run as run_contracts,
+};
 use wayleave_lab::{LabName, LabPlan, Labs, Stop};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
@@ -26,11 +28,13 @@ Examples:
   sudo wayleave lab run -f contracts.yaml --reroutes 4 --cut --flood 9Mbit
   sudo wayleave lab down
 
-Contracts without a match get one by a port of UDP, so that each is told apart from the others between its ends.";
+Contracts without a match get one by a port of UDP, so that each is told apart from the others between its ends.
+Of contracts of bandwidth, objectives and best effort every member sends as much as it can to the next one, in full frames; what arrives in the
+second half of the run is compared with the minimum.";
 
 /// Admit contracts in a lab, send all that they allow, and measure every packet
 ///
-/// All contracts send their bursts at the same instants, over and over. Meanwhile contracts can be given other routes, and a cable can be
+/// Contracts about latency send their bursts at the same instants, over and over. Meanwhile contracts can be given other routes, and a cable can be
 /// cut. A packet later than the bound is a violation, unless the processors of this machine stood
 /// still for as long as it is late.
 #[derive(Args, Clone, Debug)]
@@ -99,12 +103,25 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let cancel = interrupt::listen()?;
     let lab = Labs::default().stopping(Stop::of(cancel.flag())).open(&args.name)?;
     let source = Source::read(&args.file)?;
-    let list = read_orders(&source, lab.network(), &Ends(lab.plan()), Addressed::default())?;
-    let orders = list.orders().iter().cloned().zip(FIRST_PORT..).map(|(order, port)| matched(order, port));
+    let list = read_orders_of_all_kinds(&source, lab.network(), &Ends(lab.plan()), Addressed::default())?;
+    let (mut latency, mut shared) = (Vec::new(), Vec::new());
+    for order in list.orders().iter().cloned() {
+        match order {
+            AnyOrder::Latency(order) => latency.push(order),
+            AnyOrder::Shared(order) => shared.push(order),
+        }
+    }
+    let orders = latency.into_iter().zip(FIRST_PORT..).map(|(order, port)| matched(order, port));
     let orders = orders.collect::<Result<Vec<Order>, _>>()?;
     let mut controller = LabController::of(&lab)?;
     controller.wait_for_agents()?;
-    let refused = if args.without_contracts { Vec::new() } else { controller.offer(&orders)? };
+    let mut refused = Vec::new();
+    if !args.without_contracts {
+        refused = controller.offer(&orders)?;
+        if !shared.is_empty() {
+            refused.extend(controller.offer_shared(&shared)?);
+        }
+    }
     let promised: Vec<Promised> = orders.iter().filter_map(|order| Promised::of(lab.plan(), order)).collect();
     let options = RunOptions {
         lasts: Duration::from_nanos(args.lasts.as_nanos()),
@@ -113,6 +130,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         cut: args.cut.as_ref().map(|link| if link.is_empty() { Cut::Busiest } else { Cut::Link(link.clone()) }),
         flood: args.flood,
         adversary: args.adversary.clone(),
+        shared: shared.iter().map(|order| SharedPromise::of(lab.plan(), order)).collect(),
         is_plain: args.without_contracts,
     };
     let is_table = args.output == OutputFormat::Table;
@@ -129,10 +147,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         OutputFormat::Json => print::json(&seen, &refused)?,
         OutputFormat::Table => print::table(&seen, &refused)?,
     }
-    Ok(match (seen.violations(), seen.is_whole, refused.len()) {
-        (1.., ..) => Exit::Unsound,
-        (0, false, _) => Exit::Stopped,
-        (0, true, 1..) => Exit::Refused,
-        (0, true, 0) => Exit::Fine,
+    let is_kept = seen.violations() == 0 && seen.short() == 0;
+    Ok(match (is_kept, seen.is_whole, refused.len()) {
+        (_, false, _) if seen.violations() == 0 => Exit::Stopped,
+        (false, ..) => Exit::Unsound,
+        (true, false, _) => Exit::Stopped,
+        (true, true, 1..) => Exit::Refused,
+        (true, true, 0) => Exit::Fine,
     })
 }

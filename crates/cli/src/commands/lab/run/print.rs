@@ -7,10 +7,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 use wayleave_explain::human::count;
 use wayleave_explain::table::write_table;
-use wayleave_lab::run::{Action, ContractReport, Deed, RunReport};
+use wayleave_lab::run::{Action, ContractReport, Deed, PairReport, RunReport, ShareReport};
 use wayleave_lab::traffic::FlowReport;
 use wayleave_protocol::decision::Applied;
-use wayleave_units::Time;
+use wayleave_units::{Rate, Time};
 
 use crate::failure::Failure;
 use crate::output::out;
@@ -103,6 +103,7 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
         let (sent, lost) = (sum(|flow| flow.sent), sum(FlowReport::lost));
         writeln!(out, "best effort: {sent} packets sent, {lost} lost")?;
     }
+    shares(&mut out, seen)?;
     let sent: u64 = seen.contracts.iter().map(|one| one.flow.sent).sum();
     let excused: u64 = seen.contracts.iter().map(|one| one.excused).sum();
     let unpromised: u64 = seen.contracts.iter().map(|one| one.unpromised).sum();
@@ -126,6 +127,44 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
     writeln!(out, "processors stood still {} times for more than 300 us, {longest} at most", all.len())?;
     out.flush()?;
     Ok(())
+}
+
+/// What members of contracts of other kinds got.
+fn shares(out: &mut impl Write, seen: &RunReport) -> Result<(), Failure> {
+    if seen.shares.is_empty() {
+        return Ok(());
+    }
+    let mut table = plain_table(&["CONTRACT", "KIND", "MINIMUM", "LEAST", "MOST", "TOGETHER", "SHORT"]);
+    for one in &seen.shares {
+        let rates = || one.pairs.iter().map(|pair| one.rate(pair));
+        let sum = rates().map(Rate::bits_per_second).sum::<u64>();
+        let rate = |rate: Option<Rate>| rate.map_or_else(|| "-".to_owned(), rounded);
+        let (least, most) = (rate(rates().min()), rate(rates().max()));
+        let short = match one.is_admitted {
+            true => one.short().len().to_string(),
+            false => "not admitted".to_owned(),
+        };
+        let (kind, min) = (one.promise.kind.name().to_owned(), rounded(one.promise.min));
+        table.add_row([
+            one.promise.id.clone(),
+            kind,
+            min,
+            least,
+            most,
+            rounded(Rate::from_bits_per_second(sum)),
+            short,
+        ]);
+    }
+    write_table(out, &mut table)?;
+    let pairs: usize = seen.shares.iter().map(|one| one.pairs.len()).sum();
+    let verdict = if seen.short() == 0 { "every minimum kept" } else { "NOT every minimum kept" };
+    writeln!(out, "{verdict}: {} of {pairs} members got less than 95 % of it", seen.short())?;
+    Ok(())
+}
+
+/// To a kbit/s, down.
+fn rounded(rate: Rate) -> String {
+    Rate::from_bits_per_second(rate.bits_per_second() / 1_000 * 1_000).to_string()
 }
 
 pub(super) fn json(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure> {
@@ -170,12 +209,25 @@ pub(super) fn json(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure>
             "failed": action.failed,
         })
     });
+    let share = |one: &ShareReport| {
+        let pair = |pair: &PairReport| json!({ "from": pair.from, "to": pair.to, "arrivedBytes": pair.arrived.get(), "rateBps": one.rate(pair).bits_per_second() });
+        json!({
+            "id": one.promise.id,
+            "kind": one.promise.kind.name(),
+            "isAdmitted": one.is_admitted,
+            "minBps": one.promise.min.bits_per_second(),
+            "pairs": one.pairs.iter().map(pair).collect::<Vec<_>>(),
+            "short": one.short().len(),
+        })
+    };
     let flood = |flow: &FlowReport| json!({ "name": flow.name, "sent": flow.sent, "lost": flow.lost() });
     let document = json!({
         "isPartial": !seen.is_whole,
         "violations": seen.violations(),
         "moves": seen.moves(),
         "contracts": seen.contracts.iter().map(contract).collect::<Vec<_>>(),
+        "shares": seen.shares.iter().map(share).collect::<Vec<_>>(),
+        "short": seen.short(),
         "silent": seen.silent,
         "refused": refused,
         "bestEffort": seen.floods.iter().map(flood).collect::<Vec<_>>(),

@@ -1,0 +1,286 @@
+//! The division of a host over its data plane: what each interval does, and rules that are as contracts say.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wayleave_dataplane::host::HostRule;
+use wayleave_protocol::agent::{SharedRule, Shares, Traffic};
+use wayleave_roles::Bucket;
+use wayleave_schemes::eyeq::Line;
+use wayleave_topology::NodeId;
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::division::{Counted, Division, PairKey};
+use super::peers::{Peers, Socket};
+use super::rules::{self, contract_of, rule_number};
+use crate::best_effort::Routes;
+use crate::environment::Environment;
+use crate::plane::Plane;
+use crate::resolve::{Here, resolve};
+
+/// A rate is raised when it is higher than that in force by more than one part in so many: the kernel is told ten times a second otherwise.
+const WORTH_IT: u64 = 32;
+
+/// Where names mean something.
+#[derive(Clone, Copy)]
+pub struct Scope<'a> {
+    /// The network, and where VMs are.
+    pub environment: &'a Environment,
+    /// Interfaces of the host.
+    pub here: &'a Here,
+}
+
+/// The contracts of other kinds than latency on a host.
+#[derive(Debug)]
+pub struct HostShares {
+    host: NodeId,
+    peers: Peers,
+    division: Option<Division>,
+    contracts: BTreeMap<u64, SharedRule>,
+    line: Line,
+    /// Rules of pairs that are to be there, by their numbers.
+    pairs: BTreeMap<u64, Pair>,
+    /// Rules of pairs that an agent before this one has left, until it is known which are to be there.
+    left: BTreeSet<u64>,
+    /// Of `queue_full` of each rule, what was seen.
+    dropped: BTreeMap<u64, u64>,
+    version: u64,
+    /// The time of what happened last.
+    now: Time,
+    /// Why the contracts cannot be divided.
+    trouble: Option<String>,
+}
+
+/// The rule of a pair.
+#[derive(Debug)]
+struct Pair {
+    key: PairKey,
+    member: usize,
+    /// As it is installed.
+    installed: Option<HostRule>,
+}
+
+impl HostShares {
+    /// Of a host; `left` are the rules that are installed.
+    pub fn new(host: NodeId, left: impl IntoIterator<Item = u64>) -> Self {
+        Self {
+            host,
+            peers: Peers::new(host),
+            division: None,
+            contracts: BTreeMap::new(),
+            line: Line::both(Rate::ZERO),
+            pairs: BTreeMap::new(),
+            left: left.into_iter().filter(|&rule| contract_of(rule).is_some()).collect(),
+            dropped: BTreeMap::new(),
+            version: 0,
+            now: Time::ZERO,
+            trouble: None,
+        }
+    }
+
+    /// The socket by which agents tell one another.
+    pub fn set_socket(&mut self, socket: Socket) {
+        self.peers.set_socket(socket);
+    }
+
+    /// Where it hears other agents.
+    pub fn hears_at(&self) -> Option<String> {
+        self.peers.hears_at().map(|address| address.to_string())
+    }
+
+    /// Whether there is anything to divide.
+    pub fn is_idle(&self) -> bool {
+        self.pairs.is_empty() && self.left.is_empty() && self.division.is_none()
+    }
+
+    /// What is wrong, one sentence each.
+    pub fn troubles(&self) -> impl Iterator<Item = String> {
+        self.trouble.clone().into_iter()
+    }
+
+    /// The controller has said which contracts there are.
+    pub fn set<P: Plane>(&mut self, now: Time, shares: Shares, plane: &mut P, scope: Scope<'_>) {
+        let network = scope.environment.network();
+        let rate = |bps: u64| Rate::from_bits_per_second(bps).min(Rate::MAX);
+        self.line = Line { transmit: rate(shares.transmit_bps), receive: rate(shares.receive_bps) };
+        let address = |(host, at): (&String, &String)| Some((network.find_node(host)?, at.parse().ok()?));
+        self.peers.set(shares.peers.iter().filter_map(address).collect(), &shares.secret);
+        self.contracts = shares.contracts.into_iter().map(|rule| (rule.serial, rule)).collect();
+        self.now = now;
+        self.begin(plane, scope);
+    }
+
+    /// The division and its rules as contracts, places of VMs and interfaces are now.
+    fn begin<P: Plane>(&mut self, plane: &mut P, scope: Scope<'_>) {
+        let now = self.now;
+        let network = scope.environment.network();
+        let host = self.host;
+        let terms: Vec<_> = self.contracts.values().filter_map(|rule| rules::terms(rule, network, host)).collect();
+        if terms.is_empty() {
+            self.division = None;
+        } else if self.division.is_none() {
+            match Division::new(self.line) {
+                Ok(division) => self.division = Some(division),
+                Err(why) => self.trouble = Some(format!("contracts cannot share the links of this host: {why}")),
+            }
+        }
+        if let Some(division) = &mut self.division {
+            division.set(now, self.line, terms);
+        }
+        let mut wanted = BTreeMap::new();
+        for rule in self.contracts.values() {
+            for member in 0..rule.members.len() {
+                let to = network.find_node(&rule.members[member].host).filter(|&to| to != host);
+                let number = rule_number(rule.serial, member).filter(|_| rules::class_of(rule).is_some());
+                if let (Some(to), Some(number)) = (to, number) {
+                    wanted.insert(number, (rule.serial, to, member));
+                }
+            }
+        }
+        let gone: Vec<u64> =
+            self.pairs.keys().chain(&self.left).filter(|rule| !wanted.contains_key(rule)).copied().collect();
+        for rule in gone {
+            if let Err(why) = plane.remove(rule) {
+                tracing::warn!(rule, "the rule of a pair cannot be removed: {why}");
+                self.left.insert(rule);
+            } else {
+                self.left.remove(&rule);
+            }
+            self.pairs.remove(&rule);
+        }
+        for (number, (serial, to, member)) in wanted {
+            self.left.remove(&number);
+            let pair = self.pairs.entry(number).or_insert(Pair { key: (serial, to), member, installed: None });
+            pair.key = (serial, to);
+        }
+        self.refresh(plane, scope);
+    }
+
+    /// Interfaces or VMs may have come or gone: rules are as they should be.
+    pub fn refresh<P: Plane>(&mut self, plane: &mut P, scope: Scope<'_>) {
+        let Some(division) = &self.division else { return };
+        let buckets = division.buckets(self.now);
+        let routes = Routes::from(scope.environment, self.host);
+        self.trouble = None;
+        for (&number, pair) in &mut self.pairs {
+            let Some(contract) = self.contracts.get(&pair.key.0) else { continue };
+            let Some(bucket) = buckets.get(&pair.key) else { continue };
+            let (rate, burst) = (bucket.rate.bits_per_second(), bucket.burst.get());
+            let Some(rule) = rules::rule(contract, &routes, self.host, pair.member, rate, burst) else { continue };
+            // An endpoint that is not there sends nothing; it is tried again when interfaces change.
+            let Ok(mut resolved) = resolve(&rule, scope.environment, self.host, scope.here) else { continue };
+            fit(&mut resolved);
+            let is_same = pair.installed.as_ref().is_some_and(|old| is_near(old, &resolved));
+            if is_same {
+                continue;
+            }
+            self.version += 1;
+            match plane.install(number, self.version, &resolved) {
+                Ok(()) => pair.installed = Some(resolved),
+                Err(why) => self.trouble = Some(format!("contract {}: {why}", contract.id)),
+            }
+        }
+    }
+
+    /// An interval is over: counters are read, other agents told, and buckets set.
+    pub fn divide<P: Plane>(&mut self, now: Time, plane: &mut P) {
+        let Some(division) = &mut self.division else { return };
+        let Ok(traffic) = plane.traffic() else { return };
+        let mut counted: BTreeMap<PairKey, Counted> = BTreeMap::new();
+        for one in traffic {
+            let Some(pair) = self.pairs.get(&one.serial) else { continue };
+            let before = self.dropped.insert(one.serial, one.queue_full).unwrap_or(one.queue_full);
+            let is_held = one.waiting > 0 || one.queue_full > before;
+            counted.insert(pair.key, Counted { bytes: one.bytes, is_held });
+        }
+        division.count(now, &counted);
+        self.tell_and_set(now, plane);
+    }
+
+    /// The agent of another host has said something.
+    pub fn hear<P: Plane>(&mut self, now: Time, datagram: &[u8], plane: &mut P) {
+        let (Some((from, said)), Some(division)) = (self.peers.open(datagram), &mut self.division) else { return };
+        division.hear(now, from, &said);
+        self.tell_and_set(now, plane);
+    }
+
+    fn tell_and_set<P: Plane>(&mut self, now: Time, plane: &mut P) {
+        self.now = now;
+        let Some(division) = &mut self.division else { return };
+        for (to, said) in division.take_messages() {
+            self.peers.tell(to, &said);
+        }
+        let buckets = division.buckets(now);
+        self.set_rates(plane, &buckets);
+    }
+
+    /// The same rules with other buckets.
+    fn set_rates<P: Plane>(&mut self, plane: &mut P, buckets: &BTreeMap<PairKey, Bucket>) {
+        for (&number, pair) in &mut self.pairs {
+            let (Some(old), Some(new)) = (&mut pair.installed, buckets.get(&pair.key)) else { continue };
+            if is_rate_near(old.demand.rate, new.rate) {
+                continue;
+            }
+            let mut rule = old.clone();
+            (rule.demand.rate, rule.demand.burst) = (new.rate, new.burst);
+            fit(&mut rule);
+            self.version += 1;
+            match plane.install(number, self.version, &rule) {
+                Ok(()) => *old = rule,
+                Err(why) => self.trouble = Some(format!("the rate of a pair cannot be set: {why}")),
+            }
+        }
+    }
+
+    /// VMs moved, or something failed or was repaired.
+    pub fn environment_changed<P: Plane>(&mut self, plane: &mut P, scope: Scope<'_>) {
+        if !self.contracts.is_empty() {
+            self.begin(plane, scope);
+        }
+    }
+
+    /// Rules that somebody has changed; `None`: all. They are installed again at the next look.
+    pub fn lost(&mut self, lost: Option<&[u64]>) {
+        for (number, pair) in &mut self.pairs {
+            if lost.is_none_or(|lost| lost.contains(number)) {
+                pair.installed = None;
+            }
+        }
+    }
+}
+
+/// What was counted of rules, with those of the pairs of a contract together.
+pub fn by_contract(all: Vec<Traffic>) -> Vec<Traffic> {
+    let mut sums: BTreeMap<u64, Traffic> = BTreeMap::new();
+    for one in all {
+        let serial = contract_of(one.serial).unwrap_or(one.serial);
+        let sum = sums.entry(serial).or_insert_with(|| Traffic { serial, ..Traffic::default() });
+        sum.packets += one.packets;
+        sum.bytes += one.bytes;
+        sum.delayed += one.delayed;
+        sum.waiting += one.waiting;
+        sum.queue_full += one.queue_full;
+        sum.oversized += one.oversized;
+        sum.waited_ns = sum.waited_ns.saturating_add(one.waited_ns);
+        sum.waits.resize(sum.waits.len().max(one.waits.len()), 0);
+        sum.waits.iter_mut().zip(&one.waits).for_each(|(to, from)| *to += from);
+    }
+    sums.into_values().collect()
+}
+
+/// A bucket holds two of the largest frames at least.
+fn fit(rule: &mut HostRule) {
+    let twice = Bytes::new(rule.max_frame().get().saturating_mul(2).min(MOST_FRAMES));
+    rule.demand.burst = rule.demand.burst.max(twice);
+}
+
+/// Of a rule without links, whose frames have no largest size.
+const MOST_FRAMES: u64 = 64_000;
+
+fn is_near(old: &HostRule, new: &HostRule) -> bool {
+    (&old.senders, &old.paths) == (&new.senders, &new.paths) && is_rate_near(old.demand.rate, new.demand.rate)
+}
+
+fn is_rate_near(old: Rate, new: Rate) -> bool {
+    let (old, new) = (old.bits_per_second(), new.bits_per_second());
+    new >= old && new - old <= old / WORTH_IT
+}

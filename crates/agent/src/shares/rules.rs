@@ -1,0 +1,97 @@
+//! From a contract of another kind than latency to the rules of its pairs that begin at a host.
+
+use wayleave_dataplane::switch::queue_of;
+use wayleave_protocol::agent::{Rule, SharedRule};
+use wayleave_protocol::contract::{Hop, Kind};
+use wayleave_roles::Share;
+use wayleave_topology::{Class, LinkId, Network, NodeId};
+use wayleave_units::Rate;
+
+use super::division::Terms;
+use crate::best_effort::Routes;
+
+/// Numbers of rules that belong to pairs: those of contracts never have this bit, so latency contracts come first where both match.
+const PAIR: u64 = 1 << 63;
+/// Members that can be told apart.
+const MEMBERS: u32 = 16;
+/// No delay is promised.
+const NO_BOUND: u64 = u64::MAX;
+
+/// The number of the rule of a pair: to the member at this place.
+pub fn rule_number(contract: u64, member: usize) -> Option<u64> {
+    let fits = contract < 1 << (63 - MEMBERS) && member < 1 << MEMBERS;
+    fits.then(|| PAIR | contract << MEMBERS | member as u64)
+}
+
+/// The contract to whose pair a rule belongs; `None` if it is a latency contract's.
+pub fn contract_of(rule: u64) -> Option<u64> {
+    (rule & PAIR != 0).then_some((rule & !PAIR) >> MEMBERS)
+}
+
+/// The class whose queues a contract's packets use; `None` of best effort, which needs no rules: it is what packets without one are.
+pub fn class_of(rule: &SharedRule) -> Option<Class> {
+    match rule.kind {
+        Kind::Bandwidth => Some(Class::Guaranteed),
+        Kind::Objective => Some(Class::Objective),
+        Kind::Latency | Kind::BestEffort => None,
+    }
+}
+
+/// How a contract's member on a host takes part in it; `None` if none is there, or there is nothing to divide.
+pub fn terms(rule: &SharedRule, network: &Network, host: NodeId) -> Option<Terms> {
+    class_of(rule)?;
+    let hosts: Vec<Option<NodeId>> = rule.members.iter().map(|member| network.find_node(&member.host)).collect();
+    let place = hosts.iter().position(|&one| one == Some(host))?;
+    let others = hosts.iter().copied().flatten().filter(|&other| other != host);
+    let is_pair = rule.route.is_some();
+    // Of a pair, the first member sends.
+    let to = others.clone().filter(|_| !is_pair || place == 0).collect();
+    let from = others.filter(|_| !is_pair || place == 1).collect();
+    let share = Share {
+        min: Rate::from_bits_per_second(rule.min_bps).min(Rate::MAX),
+        max: rule.max_bps.map(|max| Rate::from_bits_per_second(max).min(Rate::MAX)),
+        weight: rule.weight,
+    };
+    let pairs = rule.members.len().saturating_sub(1).max(1) as u64;
+    let sure = Rate::from_bits_per_second(rule.min_bps / pairs).min(Rate::MAX);
+    Some(Terms { serial: rule.serial, transmit: share, receive: share, sure: Some(sure), to, from })
+}
+
+/// The rule of the pair from a host to the member at this place; `None` if it sends nothing there. `rate_bps` and `burst_bytes` are its bucket.
+pub fn rule(
+    rule: &SharedRule,
+    routes: &Routes<'_>,
+    host: NodeId,
+    member: usize,
+    rate_bps: u64,
+    burst_bytes: u64,
+) -> Option<Rule> {
+    let network = routes.network();
+    let class = class_of(rule)?;
+    let place = rule.members.iter().position(|member| network.find_node(&member.host) == Some(host))?;
+    let to = rule.members.get(member)?;
+    if member == place || rule.route.is_some() && (place, member) != (0, 1) {
+        return None;
+    }
+    let links: Vec<LinkId> = match &rule.route {
+        Some(hops) => hops.iter().map(|hop| network.find_link(&hop.link)).collect::<Option<_>>()?,
+        // Pairs of a contract are spread over equal routes; each keeps to one, so its packets stay in order.
+        None => {
+            let all = routes.to(network.find_node(&to.host)?);
+            let at = (rule.serial as usize).wrapping_add(member) % all.len().max(1);
+            all.into_iter().nth(at)?
+        }
+    };
+    let hop = |&link: &LinkId| Hop { link: network.link(link).name.clone(), queue: queue_of(network, link, class) };
+    Some(Rule {
+        id: rule.id.clone(),
+        from: rule.members[place].name.clone(),
+        to: to.name.clone(),
+        matching: None,
+        rate_bps,
+        burst_bytes,
+        max_frame_bytes: None,
+        routes: vec![links.iter().map(hop).collect()],
+        bound_ns: NO_BOUND,
+    })
+}

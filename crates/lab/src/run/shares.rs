@@ -1,0 +1,185 @@
+//! Contracts of other kinds than latency in a run: every member sends as much as it can, and counters say what it got.
+//!
+//! Member *i* sends to member *i + 1*, the last one to the first; of a pair the sender to the receiver. So every member has its whole minimum to
+//! send and to receive. What arrives in the second half of a run counts: agents need seconds until they know which contracts there are.
+
+use std::time::Duration;
+
+use wayleave_contracts::{AnyContract, Between, ContractKind, SharedOrder};
+use wayleave_units::{Bytes, Rate};
+
+use super::orders::DEFAULT_TENANT;
+use crate::error::LabError;
+use crate::plan::LabPlan;
+use crate::traffic::{FlowSpec, Load};
+
+/// The first port at which members receive: contracts about latency have those from 20,000 on.
+const FIRST_PORT: u16 = 40_000;
+/// Of each packet: a full frame.
+const PAYLOAD: usize = 1_458;
+/// What is on the wire around a frame; tags are not counted, so what arrived is never said to be more than it was.
+const OVERHEAD: u64 = 24;
+/// A minimum counts as kept from so many per cent of it on: agents divide nine tenths of a line ten times a second, by whole packets.
+const KEPT_PERCENT: u64 = 95;
+
+/// A contract of another kind than latency that was offered to the controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedPromise {
+    /// `tenant:name`.
+    pub id: String,
+    /// What it promises.
+    pub kind: ContractKind,
+    /// Of each pair that sends here, on the wire; zero of best effort.
+    pub min: Rate,
+    /// Who sends to whom, by the names of endpoints.
+    pub pairs: Vec<(String, String)>,
+}
+
+impl SharedPromise {
+    /// Of an order.
+    pub fn of(plan: &LabPlan, order: &SharedOrder) -> Self {
+        let tenant = order.contract.tenant().unwrap_or(DEFAULT_TENANT);
+        let end = |name: &String| {
+            let vm = format!("{tenant}:{name}");
+            if plan.endpoint(&vm).is_some() { vm } else { format!("host:{name}") }
+        };
+        let ends: Vec<String> = order.members.iter().map(end).collect();
+        let (min, is_pair) = match &order.contract {
+            AnyContract::Bandwidth(terms) => (terms.min, matches!(terms.between, Between::Pair(..))),
+            AnyContract::Objective(terms) => (terms.min, false),
+            AnyContract::BestEffort(_) | AnyContract::Latency(_) => (Rate::ZERO, false),
+        };
+        let next = |at: usize| Some((ends.get(at)?.clone(), ends.get((at + 1) % ends.len())?.clone()));
+        let senders = if is_pair { 1 } else { ends.len() };
+        let id = format!("{tenant}:{}", order.contract.name());
+        Self { id, kind: order.contract.kind(), min, pairs: (0..senders).filter_map(next).collect() }
+    }
+}
+
+/// What a member of a contract got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PairReport {
+    /// Who sent.
+    pub from: String,
+    /// Who received.
+    pub to: String,
+    /// Bytes on the wire that arrived while it counted.
+    pub arrived: Bytes,
+}
+
+/// What the members of a contract got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShareReport {
+    /// What was promised.
+    pub promise: SharedPromise,
+    /// Whether it was admitted.
+    pub is_admitted: bool,
+    /// For how long it counted.
+    pub lasted: Duration,
+    /// For how much of that processors stood still.
+    pub stalled: Duration,
+    /// By pair.
+    pub pairs: Vec<PairReport>,
+}
+
+impl ShareReport {
+    /// What a pair got, on the wire.
+    pub fn rate(&self, pair: &PairReport) -> Rate {
+        let nanos = self.lasted.as_nanos().max(1);
+        let rate = u128::from(pair.arrived.get()) * 8_000_000_000 / nanos;
+        Rate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX).min(Rate::MAX.bits_per_second()))
+    }
+
+    /// The pairs that got less than their minimum, as far as the machine let them.
+    pub fn short(&self) -> Vec<&PairReport> {
+        let ran = self.lasted.saturating_sub(self.stalled).as_nanos();
+        let promised = u128::from(self.promise.min.bits_per_second() / 100 * KEPT_PERCENT) * ran;
+        let is_short = |pair: &&PairReport| u128::from(pair.arrived.get()) * 8_000_000_000 < promised;
+        if self.is_admitted { self.pairs.iter().filter(is_short).collect() } else { Vec::new() }
+    }
+}
+
+/// The flows of these contracts, in the order of their pairs.
+pub(super) fn flows(plan: &LabPlan, promises: &[SharedPromise], line: Rate) -> Result<Vec<FlowSpec>, LabError> {
+    let mut flows = Vec::new();
+    for promise in promises {
+        for (from, to) in &promise.pairs {
+            let find = |id: &str| {
+                plan.endpoint(id).cloned().ok_or_else(|| {
+                    let contract = &promise.id;
+                    LabError::Controller(format!(
+                        "contract {contract} is for {id}, which is no endpoint of this lab: `wayleave lab up --endpoint` makes them"
+                    ))
+                })
+            };
+            let port = u16::try_from(flows.len()).ok().and_then(|at| FIRST_PORT.checked_add(at));
+            let many =
+                || LabError::Controller("the contracts have more members than there are ports of UDP".to_owned());
+            flows.push(FlowSpec {
+                name: promise.id.clone(),
+                from: find(from)?,
+                to: find(to)?,
+                port: port.ok_or_else(many)?,
+                source_port: None,
+                payload: PAYLOAD,
+                overhead: OVERHEAD,
+                load: Load::Constant { rate: line },
+                bound: None,
+            });
+        }
+    }
+    Ok(flows)
+}
+
+/// What became of them: packets that had arrived of each flow when it began to count, and when it ended.
+pub(super) fn reports(
+    promises: &[SharedPromise],
+    specs: &[FlowSpec],
+    (before, after): (&[u64], &[u64]),
+    lasted: Duration,
+    stalled: Duration,
+    is_admitted: impl Fn(&str) -> bool,
+) -> Vec<ShareReport> {
+    let mut flows = specs.iter().zip(before.iter().zip(after));
+    let mut report = |promise: &SharedPromise| {
+        let pairs = flows.by_ref().take(promise.pairs.len()).zip(&promise.pairs);
+        let pair = |((spec, (before, after)), (from, to)): ((&FlowSpec, (&u64, &u64)), &(String, String))| PairReport {
+            from: from.clone(),
+            to: to.clone(),
+            arrived: Bytes::new(after.saturating_sub(*before) * spec.wire_bytes()),
+        };
+        let (promise, pairs) = (promise.clone(), pairs.map(pair).collect());
+        ShareReport { is_admitted: is_admitted(&promise.id), promise, lasted, stalled, pairs }
+    };
+    promises.iter().map(&mut report).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_minimum_is_short_by_what_arrived_while_the_machine_ran() {
+        let pair = |arrived| PairReport { from: "a".to_owned(), to: "b".to_owned(), arrived: Bytes::new(arrived) };
+        let promise = SharedPromise {
+            id: "acme:db".to_owned(),
+            kind: ContractKind::Bandwidth,
+            min: Rate::from_mbit(2),
+            pairs: Vec::new(),
+        };
+        let mut report = ShareReport {
+            promise,
+            is_admitted: true,
+            lasted: Duration::from_secs(4),
+            stalled: Duration::ZERO,
+            pairs: vec![pair(950_000), pair(949_999)],
+        };
+        assert_eq!(report.rate(&report.pairs[0]), Rate::from_bits_per_second(1_900_000));
+        assert_eq!(report.short(), [&report.pairs[1]]);
+        report.stalled = Duration::from_millis(10);
+        assert_eq!(report.short(), [&report.pairs[0]; 0]);
+        report.is_admitted = false;
+        report.stalled = Duration::ZERO;
+        assert_eq!(report.short(), [&report.pairs[0]; 0], "nothing was promised");
+    }
+}
