@@ -40,8 +40,12 @@ impl Shown {
         // Agents that have not confirmed yet may still do so: those that start together take seconds.
         let is_late = self.reason.as_deref() == Some("UNCONFIRMED");
         // Nobody confirms contracts of other kinds.
-        let is_confirmed = self.kind == Kind::Latency;
-        !(self.state == "pending" || self.state == "admitted" && is_confirmed) && !is_late
+        let is_coming = match self.state.as_str() {
+            "pending" => true,
+            "admitted" => self.kind == Kind::Latency,
+            _ => false,
+        };
+        !is_coming && !is_late
     }
 }
 
