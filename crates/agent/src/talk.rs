@@ -1,12 +1,13 @@
 //! What an agent says to its controller, over HTTP.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http;
 use wayleave_protocol::agent::{Confirmations, Messages, Neighbours, Reports, Session, SessionSpec, Shares};
-use wayleave_protocol::client::{Address, Error, connection, encode};
+use wayleave_protocol::client::{Address, Error, Stamp, connection, encode};
 use wayleave_protocol::network::Topology;
 use wayleave_protocol::problem::{Code, Problem};
 
@@ -33,7 +34,8 @@ pub enum Told<T> {
 #[derive(Clone, Debug)]
 pub struct Talk {
     address: Address,
-    agent: ureq::Agent,
+    /// Made again when the files of certificates change: they are renewed while the agent runs.
+    connections: Arc<Mutex<(Stamp, ureq::Agent)>>,
     /// `/v1/agents/<node>`.
     path: String,
 }
@@ -44,8 +46,28 @@ impl Talk {
     /// # Errors
     /// If the certificates cannot be read.
     pub fn new(address: Address, node: &str) -> Result<Self, Error> {
-        let agent = address.connections()?.timeout_global(Some(ANSWER)).build().new_agent();
-        Ok(Self { address, agent, path: format!("/v1/agents/{}", encode(node)) })
+        let connections = Arc::new(Mutex::new((address.stamp(), connect(&address)?)));
+        Ok(Self { address, connections, path: format!("/v1/agents/{}", encode(node)) })
+    }
+
+    /// What makes connections, with the certificates as they are now.
+    fn agent(&self) -> ureq::Agent {
+        let mut known = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        let (stamp, agent) = &mut *known;
+        let now = self.address.stamp();
+        if *stamp != now {
+            *stamp = now;
+            match connect(&self.address) {
+                Ok(other) => {
+                    *agent = other;
+                    tracing::info!("the certificates have changed, and are read again");
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the certificates have changed, and those of before stay in use");
+                }
+            }
+        }
+        agent.clone()
     }
 
     /// Begins a session.
@@ -64,8 +86,9 @@ impl Talk {
         let wait = WAIT.as_secs();
         let request = self.address.request("GET", &format!("{}/messages?epoch={epoch}&wait={wait}", self.path));
         let request = request.body(()).map_err(|error| self.address.no_address(&error))?;
-        let request = self.agent.configure_request(request).timeout_global(Some(ANSWER + WAIT)).build();
-        self.read(self.agent.run(request))
+        let agent = self.agent();
+        let request = agent.configure_request(request).timeout_global(Some(ANSWER + WAIT)).build();
+        self.read(agent.run(request))
     }
 
     /// Says what is done.
@@ -117,7 +140,7 @@ impl Talk {
     pub fn topology(&self) -> Result<Topology, Error> {
         let request = self.address.request("GET", "/v1/topology").body(());
         let request = request.map_err(|error| self.address.no_address(&error))?;
-        match self.read(self.agent.run(request))? {
+        match self.read(self.agent().run(request))? {
             Told::Done(topology) => Ok(topology),
             Told::Stale(_) => Err(self.unreadable("a topology is expected")),
         }
@@ -147,7 +170,7 @@ impl Talk {
             None => request,
         };
         let request = request.body(()).map_err(|error| self.address.no_address(&error))?;
-        let answer = self.agent.run(request).map_err(|error| connection(&self.address.url, &error, HINT))?;
+        let answer = self.agent().run(request).map_err(|error| connection(&self.address.url, &error, HINT))?;
         if answer.status().as_u16() == 304 {
             return Ok(None);
         }
@@ -162,7 +185,7 @@ impl Talk {
         let text = serde_json::to_string(body).map_err(|error| Error::Failed(error.to_string()))?;
         let request = self.address.request("POST", &format!("{}/{what}", self.path));
         let request = request.header("content-type", "application/json").body(text);
-        self.read(self.agent.run(request.map_err(|error| self.address.no_address(&error))?))
+        self.read(self.agent().run(request.map_err(|error| self.address.no_address(&error))?))
     }
 
     fn read<T: DeserializeOwned>(
@@ -181,7 +204,14 @@ impl Talk {
         match serde_json::from_slice::<Problem>(&body) {
             Ok(problem) if problem.code == Code::StaleEpoch => Ok(Told::Stale(problem.epoch)),
             Ok(problem) if matches!(problem.code, Code::Unauthorized | Code::Forbidden | Code::NotFound) => {
-                let text = "is the token that of this node's agent? `wayleave token create --role agent --node NODE` makes one";
+                let text = match self.address.certificate {
+                    None => {
+                        "is the token that of this node's agent? `wayleave token create --role agent --node NODE` makes one"
+                    }
+                    Some(_) => {
+                        "`wayleave token create --role agent --node NODE --certificate NAME` lets a certificate of that name speak for the node"
+                    }
+                };
                 Err(Error::Usage(format!("{}\n  {text}", problem.detail)))
             }
             Ok(problem) => Err(Error::Failed(problem.detail)),
@@ -196,4 +226,8 @@ impl Talk {
             self.address.url
         ))
     }
+}
+
+fn connect(address: &Address) -> Result<ureq::Agent, Error> {
+    Ok(address.connections()?.timeout_global(Some(ANSWER)).build().new_agent())
 }

@@ -75,3 +75,17 @@ pub(crate) enum Command {
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Cli;
+
+    /// What `clap` asserts of a command line when it is first used in a debug build: no two options of one name in any command, among
+    /// others.
+    #[test]
+    fn no_two_options_have_one_name() {
+        Cli::command().debug_assert();
+    }
+}

@@ -235,6 +235,18 @@ fn an_agent_is_made_ready_in_one_step() {
         (agent.nodes[0].interfaces["h1->s1"].as_str(), agent.nodes[0].endpoints["acme:web"].vlan),
         ("eth1", Some(100))
     );
+    // With a certificate there is no token to be written; the certificate stays where it is.
+    let place = folder.display();
+    let certified = done(&format!(
+        "agent init --node h1 --server https://c.example:7480 --cert {place}/h1.pem --cert-key {place}/h1.key \
+         --interface h1->s1=eth1 --directory {place}/certified --no-unit --no-mount"
+    ));
+    assert!(certified.status.success(), "{certified:?}");
+    let source = wayleave_formats::Source::read(folder.join("certified/agent.yaml")).unwrap();
+    let (chain, key) = (folder.join("h1.pem"), folder.join("h1.key"));
+    let credential = wayleave_formats::AgentCredential::Certificate { chain, key };
+    assert_eq!(wayleave_formats::read_agent(&source).unwrap().credential, Some(credential));
+    assert!(!folder.join("certified/h1.token").exists());
     let again = init("");
     let said = String::from_utf8_lossy(&again.stderr).into_owned();
     assert!(again.status.code() == Some(2) && said.contains("--force replaces it"), "{again:?}");

@@ -31,9 +31,10 @@ pub struct BandwidthContract {
     pub between: Between,
     /// On the wire: of the pair, or of every member of the hose, to and from all others together.
     pub min: Rate,
-    /// It gets no more than this, even of what nobody else wants.
+    /// It gets no more than this, even of what nobody else wants: of a pair, or of every member of the hose, to and from all others together.
     pub max: Option<Rate>,
-    /// Its share of what is left above all minima, relative to others; as large as the minimum in Mbit/s if not given.
+    /// Its part of what is left above all minima, relative to others: of a pair, or of every member of a hose. If not given, as large as the minimum in
+    /// Mbit/s ([`Self::weight_in_thousandths`]).
     pub weight: Option<NonZeroU32>,
     /// The minimum is there so soon after there is something to send.
     pub within: Option<Time>,
@@ -69,6 +70,22 @@ impl BandwidthContract {
     pub fn hose(name: &str, members: &[NodeId], min: Rate) -> Self {
         let between = Between::Hose(members.to_vec());
         Self { name: name.to_owned(), tenant: None, between, min, max: None, weight: None, within: None }
+    }
+
+    /// A thousand times its weight, so that minima that are no whole number of Mbit/s are weights as well.
+    ///
+    /// ```
+    /// use wayleave_contracts::BandwidthContract;
+    /// use wayleave_topology::NodeId;
+    /// use wayleave_units::Rate;
+    /// let pair = BandwidthContract::pair("copy", NodeId(0), NodeId(1), Rate::from_kbit(1_500));
+    /// assert_eq!(pair.weight_in_thousandths(), 1_500);
+    /// let heavy = BandwidthContract { weight: std::num::NonZeroU32::new(3), ..pair };
+    /// assert_eq!(heavy.weight_in_thousandths(), 3_000);
+    /// ```
+    pub fn weight_in_thousandths(&self) -> u64 {
+        let of_minimum = || (self.min.bits_per_second() / 1_000).max(1);
+        self.weight.map_or_else(of_minimum, |weight| u64::from(weight.get()) * 1_000)
     }
 
     /// Checks everything that can be said without knowing what else is admitted.

@@ -42,8 +42,9 @@ pub use names::{MAX_NAME, MAX_TENANT, NameError, Named};
 pub use objective::{BestEffortContract, ObjectiveContract};
 pub use order::{Order, OrderError, Priority, check_times};
 pub use policy::{
-    Bandwidth, Change, ContentionPoint, Direction, Division, Objective, Overcommitted, Packet, PerDirection, PointLeaf,
-    PointTree, Policy, PolicyError, PolicyFault, PolicyLevel, PolicyNeed, Service, guarantee_between,
+    Bandwidth, Change, ContentionPoint, Direction, Division, LinkMinima, LinkNeed, Objective, Overcommitted, Packet,
+    PerDirection, PointLeaf, PointTree, Policy, PolicyError, PolicyFault, PolicyLevel, PolicyNeed, Service,
+    guarantee_between,
 };
 pub use shared::SharedError;
 pub use tenant::{Quota, Tenant, Vm, VmPlacement};

@@ -19,6 +19,8 @@ pub enum Named {
     Vm,
     /// A service of a policy: the same.
     Service,
+    /// A policy: the same.
+    Policy,
     /// A tenant: lower-case letters, digits, `-`.
     Tenant,
 }
@@ -62,6 +64,7 @@ impl fmt::Display for NameError {
             Named::Contract => ("a contract", MAX_NAME, "[A-Za-z0-9._-]"),
             Named::Vm => ("a VM", MAX_NAME, "[A-Za-z0-9._-]"),
             Named::Service => ("a service", MAX_NAME, "[A-Za-z0-9._-]"),
+            Named::Policy => ("a policy", MAX_NAME, "[A-Za-z0-9._-]"),
             Named::Tenant => ("a tenant", MAX_TENANT, "[a-z0-9-]"),
         };
         // The name itself is not repeated: it may be long, and messages stand beside its place.

@@ -11,7 +11,7 @@ use wayleave_topology::{FlowId, Hop, LinkId, ShareId};
 use wayleave_units::Time;
 
 /// The owner of a flow that belongs to no contract.
-const NO_OWNER: u64 = 0;
+pub(crate) const NO_OWNER: u64 = 0;
 
 /// A scheme with the owners of its flows: the serial numbers of contracts.
 pub(crate) struct Book {

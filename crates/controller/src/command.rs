@@ -3,11 +3,13 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use wayleave_contracts::{AnyOrder, NameError, Quota};
+use wayleave_contracts::{AnyOrder, NameError, Policy, Quota};
 use wayleave_protocol::agent::Measured;
 use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_units::WallTime;
 use wayleave_wire::Mac;
+
+use crate::policies::PolicyShort;
 
 /// What is asked. The driver checks who may ask it; the command says which tenant an object belongs to.
 #[derive(Clone, Debug)]
@@ -47,6 +49,20 @@ pub enum Command {
     DeleteToken {
         /// What the token is called.
         id: String,
+    },
+    /// Keeps a policy of services, or another one in its place.
+    PutPolicy {
+        /// What it says, with its name.
+        policy: Box<Policy>,
+        /// Under which condition.
+        check: Check,
+    },
+    /// Keeps a policy no longer.
+    DeletePolicy {
+        /// Its name.
+        name: String,
+        /// Under which condition.
+        check: Check,
     },
     /// Creates a VM, or finds it where it is.
     PutVm {
@@ -340,6 +356,10 @@ pub enum Fault {
         /// The stable code.
         reason: &'static str,
     },
+    /// A policy was refused.
+    PolicyRefused(Box<PolicyShort>),
+    /// Minima of policies cannot be held: there are no classes of queues, or the scheme is one for latency contracts alone.
+    NoClasses,
     /// Another of a list that is done as a whole was refused.
     WithOthers,
     /// An agent speaks for a session that is over.

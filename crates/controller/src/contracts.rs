@@ -1,6 +1,6 @@
 //! The contracts that were admitted and have not been forgotten: by serial number and by name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use wayleave_protocol::Id;
@@ -13,12 +13,17 @@ pub(crate) struct Contracts {
     /// Shared with the controllers of questions, which copy what they change.
     by_serial: BTreeMap<u64, Arc<Grant>>,
     /// The contract that has the name now.
-    by_id: BTreeMap<Id, u64>,
+    by_id: HashMap<Arc<Id>, u64>,
 }
 
 impl Contracts {
     pub(crate) fn get(&self, serial: u64) -> Option<&Grant> {
         self.by_serial.get(&serial).map(|grant| &**grant)
+    }
+
+    /// The same, shared.
+    pub(crate) fn get_shared(&self, serial: u64) -> Option<&Arc<Grant>> {
+        self.by_serial.get(&serial)
     }
 
     pub(crate) fn get_mut(&mut self, serial: u64) -> Option<&mut Grant> {
@@ -49,12 +54,14 @@ impl Contracts {
 
     /// In the order of their names, without those whose name another contract has now.
     pub(crate) fn iter_named(&self) -> impl Iterator<Item = &Grant> {
-        self.iter_shared().map(|grant| &**grant)
+        let mut named: Vec<&Grant> = self.by_id.values().filter_map(|&serial| self.get(serial)).collect();
+        named.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+        named.into_iter()
     }
 
-    /// The same, shared.
+    /// In the order of their serial numbers, shared.
     pub(crate) fn iter_shared(&self) -> impl Iterator<Item = &Arc<Grant>> {
-        self.by_id.values().filter_map(|serial| self.by_serial.get(serial))
+        self.by_serial.values()
     }
 
     /// Serial numbers of the contracts for which something holds.

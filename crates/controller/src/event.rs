@@ -46,9 +46,9 @@ pub enum EventKind {
     Down,
     /// A link or node is up again.
     Up,
-    /// A tenant, VM or token was created or changed.
+    /// A tenant, VM, token or policy was created or changed.
     Put,
-    /// A tenant, VM or token is no more.
+    /// A tenant, VM, token or policy is no more.
     Deleted,
     /// An agent has begun a session, or is heard of again.
     AgentUp,

@@ -1,5 +1,7 @@
 //! An admitted contract, until its last packet has left.
 
+use std::sync::Arc;
+
 use wayleave_contracts::Order;
 use wayleave_topology::{FlowId, NodeId};
 use wayleave_units::{Time, WallTime};
@@ -10,8 +12,8 @@ use wayleave_protocol::contract::State;
 /// An admitted contract.
 #[derive(Clone, Debug)]
 pub struct Grant {
-    /// Which.
-    pub id: Id,
+    /// Which; shared with whatever finds contracts by name.
+    pub id: Arc<Id>,
     /// Its number, which no other contract ever has.
     pub serial: u64,
     /// What was asked.
@@ -153,8 +155,8 @@ impl Grant {
         self.is_ended
     }
 
-    /// Its state, where senders confirm or do not.
-    pub(crate) fn state_now(&self, confirm: bool) -> State {
+    /// Its state, where a contract that is kept is in this one.
+    pub(crate) fn state_now(&self, kept: State) -> State {
         if self.is_ended {
             return State::Released;
         }
@@ -164,7 +166,6 @@ impl Grant {
         if self.violation.is_some() {
             return State::Violated;
         }
-        let kept = if confirm { State::Enforced } else { State::Admitted };
         let Sender { told, confirmed, run, .. } = &self.sender;
         match (told, confirmed) {
             (Some(told), _) if told.runs && Some(told.version) == *run && Some(told) != confirmed.as_ref() => {

@@ -53,6 +53,7 @@ pub(crate) enum Dirty {
     Vm(Id),
     Contract(u64),
     Shared(u64),
+    Policy(String),
     Release(u64),
     Down(ElementName),
     Node(NodeId),
@@ -236,6 +237,11 @@ impl Journal {
     /// A controller was loaded from these records once more.
     pub(crate) fn next_generation(&mut self) {
         self.next(|counters| &mut counters.generation);
+    }
+
+    /// Records an event of a contract, which its tenant hears of.
+    pub(crate) fn contract_event(&mut self, kind: EventKind, id: &Id, revision: u64, detail: String) {
+        self.event(kind, &id.to_string(), Some(id.tenant.clone()), revision, detail);
     }
 
     /// Records an event at the time of this call.

@@ -27,6 +27,7 @@
 //! - All that is needed to go on after a crash is in the records; the time of pending releases starts again then, which is safe.
 
 mod admission;
+mod announcement;
 mod answers;
 mod book;
 mod calendar;
@@ -45,6 +46,8 @@ mod macs;
 mod nodes;
 mod output;
 mod placed;
+mod policies;
+mod policy_spec;
 mod question;
 mod quota;
 mod record;
@@ -70,6 +73,8 @@ pub use load_error::LoadError;
 pub use nodes::NodeState;
 pub use output::{Change, Kind, Output};
 pub use placed::{Placed, records};
+pub use policies::{PolicyShort, PolicyState};
+pub use policy_spec::{needs as policy_needs, spec as policy_spec};
 pub use question::{Prospect, Question};
 pub use setup::{Setup, Southbound, Timing};
 pub use shared::SharedGrant;

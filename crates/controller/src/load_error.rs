@@ -46,6 +46,11 @@ pub enum LoadError {
         /// Whose it is.
         id: Id,
     },
+    /// A policy where there are no classes, or a scheme for latency contracts alone.
+    PolicyWithoutClasses {
+        /// Its name.
+        name: String,
+    },
     /// A contract would not be kept.
     TooSlow {
         /// Which.
@@ -74,6 +79,10 @@ impl fmt::Display for LoadError {
                 f,
                 "contract {id} holds a share of classes below the latency queues, which this scheme or this network does not have: \
                  {OTHER_NETWORK}"
+            ),
+            Self::PolicyWithoutClasses { name } => write!(
+                f,
+                "policy {name} holds minima of classes below the latency queues, which this scheme or this network does not have: {OTHER_NETWORK}"
             ),
             Self::Overfull { link } => {
                 write!(

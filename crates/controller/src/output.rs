@@ -39,6 +39,8 @@ pub enum Kind {
     Contract,
     /// A contract of another kind.
     Shared,
+    /// A policy of services.
+    Policy,
     /// A pending release: a route that may still carry packets of a contract.
     Release,
     /// A link or node that is down.
@@ -53,13 +55,14 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Controller,
         Self::Tenant,
         Self::Token,
         Self::Vm,
         Self::Contract,
         Self::Shared,
+        Self::Policy,
         Self::Release,
         Self::Down,
         Self::Node,
@@ -76,6 +79,7 @@ impl Kind {
             Self::Vm => "vm",
             Self::Contract => "contract",
             Self::Shared => "shared",
+            Self::Policy => "policy",
             Self::Release => "leaving",
             Self::Down => "down",
             Self::Node => "node",

@@ -3,6 +3,7 @@
 //! Reading them derives every promise again, so nothing that is said here is believed (`Controller::load`).
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use wayleave_contracts::{Order, SharedOrder};
 use wayleave_ledger::{Reservation, Share};
@@ -84,7 +85,7 @@ fn grant(id: Id, serial: u64, order: Order, bound: Time, now: WallTime) -> Grant
     let to_come = order.starts.is_some_and(|starts| starts > now);
     let told = (!to_come).then_some(Told { version: 1, runs: true });
     Grant {
-        id,
+        id: Arc::new(id),
         serial,
         order,
         revision: serial,

@@ -1,7 +1,10 @@
 //! What a scheme promises, as the independent calculator wants it (`wayleave-recheck`).
 
 use wayleave_ledger::{Jitter, QueueBounds, Residual, Shaping, Share};
-use wayleave_recheck::{Claim, ClaimedQueue, HeldShare, JitterTerm, PacketiserTerm, PromisedFlow, PromisedShare};
+use wayleave_recheck::{
+    Claim, ClaimedQueue, HeldShare, JitterTerm, PacketiserTerm, PromisedFlow, PromisedShare, ShareTimes,
+};
+use wayleave_roles::Admission as _;
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, NodeKind, ShareId};
@@ -55,8 +58,13 @@ pub fn claim<'a>(context: &Context<'a>) -> Option<Claim<'a>> {
 /// What classes below the latency queues were promised; nothing where a scheme holds no shares.
 pub fn claimed_shares(context: &Context<'_>) -> Vec<PromisedShare> {
     let Some(ledger) = context.scheme.queues().map(Placement::ledger) else { return Vec::new() };
+    ledger.shares().filter_map(|(id, share)| promised_share(context, id, share)).collect()
+}
+
+/// What one of them was promised.
+pub fn promised_share(context: &Context<'_>, id: ShareId, share: &Share) -> Option<PromisedShare> {
     let network = context.network;
-    let promised = |(id, share): (ShareId, &Share)| {
+    let promised = || {
         let (min, held) = match share {
             Share::Pair { min, route, .. } => {
                 let (first, last) = (route.hops.first()?, route.hops.last()?);
@@ -72,9 +80,20 @@ pub fn claimed_shares(context: &Context<'_>) -> Vec<PromisedShare> {
             Share::Hose { min, members, .. } => (*min, HeldShare::Hose(members.clone())),
             Share::Objective { weight, members } => (*weight, HeldShare::Objective(members.clone())),
         };
-        Some(PromisedShare { name: context.names.name_of_share(id).to_owned(), min, held })
+        let name = context.names.name_of_share(id).to_owned();
+        Some(PromisedShare { name, min, held, there_within: context.scheme.share_bound(id) })
     };
-    ledger.shares().filter_map(promised).collect()
+    promised()
+}
+
+/// What times of minima rest on; `None` where a scheme holds no shares.
+pub fn share_times(context: &Context<'_>) -> Option<ShareTimes> {
+    let token_period = context.scheme.token_period()?;
+    let ledger = context.scheme.queues().map(Placement::ledger)?;
+    let links = || context.network.links().map(|(id, _)| id);
+    let round_trip = links().find_map(|link| Some(ledger.shared_link(link)?.round_trip))?;
+    let budgets = links().map(|link| ledger.share_budget(link).unwrap_or(Time::ZERO)).collect();
+    Some(ShareTimes { budgets, round_trip, token_period })
 }
 
 fn promise(context: &Context<'_>, placement: &Placement, flow: FlowId, name: String) -> Option<PromisedFlow> {

@@ -23,7 +23,7 @@ pub mod table;
 pub mod text;
 mod waits;
 
-pub use claim::{claim, claimed_shares};
+pub use claim::{claim, claimed_shares, promised_share, share_times};
 pub use context::{Context, Names};
 pub use explanation::{Before, Explained, ExplanationShape, NearestShape, Refused, look_around, nearest};
 pub use request::{Decided, EventKind, RequestShape};

@@ -3,6 +3,7 @@
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use wayleave_roles::{Kind, Parameter, Value};
 use wayleave_schemes::standing::Standing;
+use wayleave_units::Time;
 
 use crate::context::Context;
 
@@ -76,6 +77,14 @@ pub struct SettingsShape {
     pub name: &'static str,
     /// What counts.
     pub settings: Vec<(&'static Parameter, Value)>,
+}
+
+impl SettingsShape {
+    /// A setting that is a time.
+    pub fn time(&self, key: &str) -> Option<Time> {
+        let (_, value) = self.settings.iter().find(|(parameter, _)| parameter.key == key)?;
+        if let Value::Time(time) = value { Some(*time) } else { None }
+    }
 }
 
 impl Serialize for SettingsShape {

@@ -1,7 +1,7 @@
 //! Contracts about bandwidth, objectives and best effort: what became of them, as sentences and JSON.
 
 use serde::Serialize;
-use wayleave_contracts::{AnyContract, Between, ContractKind};
+use wayleave_contracts::{AnyContract, BandwidthContract, Between, ContractKind};
 use wayleave_roles::{Certainty, ShareDecision, ShareRefusal};
 use wayleave_schemes::{registry, share_request};
 use wayleave_topology::{Network, NodeId};
@@ -57,14 +57,16 @@ fn promise(network: &Network, contract: &AnyContract, decision: Option<&ShareDec
     let within = decision.within.map(|within| format!(", there within {within}")).unwrap_or_default();
     match contract {
         AnyContract::Bandwidth(bandwidth) => {
-            let min = bandwidth.min;
+            let (min, above) = (bandwidth.min, above(bandwidth));
             match (&decision.route, decision.certainty) {
-                (Some(route), _) => format!("{min}{within}: {}", crate::sentences::route(network, route)),
+                (Some(route), _) => format!("{min}{within}{above}: {}", crate::sentences::route(network, route)),
                 (None, Certainty::Proven) => {
-                    format!("{min} to and from each{within}: it fits on every link, whatever they send to one another")
+                    format!(
+                        "{min} to and from each{within}{above}: it fits on every link, whatever they send to one another"
+                    )
                 }
                 (None, Certainty::Measured) => format!(
-                    "{min} to and from each{within}: it fits on every cut; that hosts find paths on which it fits was measured, and is \
+                    "{min} to and from each{within}{above}: it fits on every cut; that hosts find paths on which it fits was measured, and is \
                      no guarantee"
                 ),
             }
@@ -74,6 +76,13 @@ fn promise(network: &Network, contract: &AnyContract, decision: Option<&ShareDec
         }
         AnyContract::Latency(_) | AnyContract::BestEffort(_) => String::new(),
     }
+}
+
+/// What a bandwidth contract says of what it may have above its minimum.
+fn above(contract: &BandwidthContract) -> String {
+    let max = contract.max.map(|max| format!(", no more than {max}"));
+    let weight = contract.weight.map(|weight| format!(", a weight of {weight} in what is left"));
+    max.into_iter().chain(weight).collect()
 }
 
 /// Why a share was refused, in one clause.

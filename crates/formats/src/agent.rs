@@ -18,10 +18,25 @@ const MOST_FOLLOWED: u32 = 1_000;
 
 pub(crate) const AGENT_SPEC: Shape = Shape {
     what: "the spec of Agent",
-    keys: &["server", "ca", "tokenFile", "state", "pins", "measure", "unmatched", "excess", "follow", "nodes"],
+    keys: &[
+        "server",
+        "ca",
+        "tokenFile",
+        "cert",
+        "certKey",
+        "state",
+        "pins",
+        "measure",
+        "unmatched",
+        "excess",
+        "follow",
+        "nodes",
+    ],
 };
-pub(crate) const AGENT_NODE: Shape =
-    Shape { what: "a node", keys: &["node", "tokenFile", "netns", "listen", "interfaces", "endpoints"] };
+pub(crate) const AGENT_NODE: Shape = Shape {
+    what: "a node",
+    keys: &["node", "tokenFile", "cert", "certKey", "netns", "listen", "interfaces", "endpoints"],
+};
 pub(crate) const ENDPOINT: Shape = Shape { what: "an endpoint", keys: &["vm", "host", "interface", "vlan"] };
 
 /// What becomes of packets that belong to no contract.
@@ -44,6 +59,20 @@ pub enum ExcessPackets {
     Drop,
 }
 
+/// How an agent shows the controller who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentCredential {
+    /// By the token in this file.
+    Token(PathBuf),
+    /// By a certificate.
+    Certificate {
+        /// The file with the certificate, and those between it and the authority.
+        chain: PathBuf,
+        /// The file with its private key.
+        key: PathBuf,
+    },
+}
+
 /// An agent as its file describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentFile {
@@ -51,8 +80,8 @@ pub struct AgentFile {
     pub server: String,
     /// Certificates to trust in place of those of the web.
     pub ca: Option<PathBuf>,
-    /// A file with the token of nodes that name none.
-    pub token_file: Option<PathBuf>,
+    /// Of nodes that say nothing of their own.
+    pub credential: Option<AgentCredential>,
     /// The folder for what has to outlive the agent, but not the machine.
     pub state: PathBuf,
     /// The folder of a bpf file system for what enforces.
@@ -74,8 +103,8 @@ pub struct AgentFile {
 pub struct AgentNode {
     /// Its name in the topology.
     pub node: String,
-    /// A file with the token of its agent.
-    pub token_file: Option<PathBuf>,
+    /// How its agent shows who it is, if not as those of all nodes of the file.
+    pub credential: Option<AgentCredential>,
     /// Its network namespace, if it is not that of the agent.
     pub netns: Option<String>,
     /// Where it hears agents of other hosts, if that was said.
@@ -137,7 +166,7 @@ fn read_document(source: &Source, problems: &mut Problems<'_>) -> Option<AgentFi
     Some(AgentFile {
         server: spec.text("server", problems)?.to_owned(),
         ca: path("ca", problems),
-        token_file: path("tokenFile", problems),
+        credential: credential(&spec, problems),
         state: path("state", problems).unwrap_or_else(|| "/run/wayleave/agent".into()),
         pins: path("pins", problems).unwrap_or_else(|| "/sys/fs/bpf/wayleave".into()),
         measures: flag(&spec, "measure", problems),
@@ -146,6 +175,31 @@ fn read_document(source: &Source, problems: &mut Problems<'_>) -> Option<AgentFi
         follow: follow(&spec, problems),
         nodes: read,
     })
+}
+
+/// A token, or a certificate with its key.
+fn credential(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<AgentCredential> {
+    let mut path = |key| fields.text(key, problems).map(PathBuf::from);
+    let (token, chain, key) = (path("tokenFile"), path("cert"), path("certKey"));
+    let lacks = |lacking: &str| format!("\"cert\" and \"certKey\" go together: \"{lacking}\" is missing");
+    match (token, chain, key) {
+        (token, None, None) => token.map(AgentCredential::Token),
+        (None, Some(chain), Some(key)) => Some(AgentCredential::Certificate { chain, key }),
+        (Some(_), ..) => {
+            let message =
+                || "either a token or a certificate is expected here: a request with a token shows no certificate";
+            problems.report(ProblemKind::Impossible, fields.value_span("tokenFile"), message);
+            None
+        }
+        (None, Some(_), None) => {
+            problems.report(ProblemKind::MissingKey, fields.value_span("cert"), || lacks("certKey"));
+            None
+        }
+        (None, None, Some(_)) => {
+            problems.report(ProblemKind::MissingKey, fields.value_span("certKey"), || lacks("cert"));
+            None
+        }
+    }
 }
 
 fn flag(fields: &Fields<'_, '_>, key: &'static str, problems: &mut Problems<'_>) -> bool {
@@ -217,7 +271,7 @@ fn node(entry: &Node<'_>, before: &[AgentNode], problems: &mut Problems<'_>) -> 
         }
     }
     Some(AgentNode {
-        token_file: fields.text("tokenFile", problems).map(PathBuf::from),
+        credential: credential(&fields, problems),
         netns: fields.text("netns", problems).map(str::to_owned),
         listen: listen(&fields, problems),
         node: name,

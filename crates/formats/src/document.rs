@@ -145,6 +145,19 @@ pub fn kind_of(source: &Source) -> Option<Kind> {
     Kind::ALL.into_iter().find(|known| kind.text() == Some(known.name()))
 }
 
+/// The name of a document: what its metadata says, otherwise the name of its file without the last suffix.
+///
+/// ```
+/// use wayleave_formats::{Source, name_of};
+/// assert_eq!(name_of(&Source::new("a.yaml", "kind: Policy\nmetadata: { name: racks }\n")), "racks");
+/// assert_eq!(name_of(&Source::new("a.yaml", "kind: Policy\n")), "a");
+/// ```
+pub fn name_of(source: &Source) -> String {
+    let root = Loader::new(source.text(), Kind::Policy.list(), &mut |_| {}).load().ok().flatten();
+    let name = root.and_then(|root| take(root, "metadata")).and_then(|metadata| take(metadata, "name"));
+    name.as_ref().and_then(Node::text).unwrap_or_else(|| source.stem()).to_owned()
+}
+
 fn head<'a>(root: Node<'a>, kind: Kind, problems: &mut Problems<'_>) -> Option<Document<'a>> {
     if !matches!(root.value, Value::Mapping(_)) {
         problems.report(ProblemKind::WrongType, root.span, || {

@@ -68,14 +68,14 @@ mod tree;
 mod tree_tests;
 mod write;
 
-pub use agent::{AgentEndpoint, AgentFile, AgentNode, ExcessPackets, UnmatchedPackets, read_agent};
+pub use agent::{AgentCredential, AgentEndpoint, AgentFile, AgentNode, ExcessPackets, UnmatchedPackets, read_agent};
 pub use benchmark::{parse_device_scenario, read_benchmark, write_benchmark};
 pub use contracts::{
     Addressed, AnyOrderList, ContractField, ContractList, Listed, MixedList, OrderList, Places, Written, WrittenBody,
     WrittenList, read_contracts, read_contracts_of_all_kinds, read_order, read_order_of_any_kind, read_orders,
     read_orders_of_all_kinds, read_written,
 };
-pub use document::{API_VERSION, Kind, kind_of};
+pub use document::{API_VERSION, Kind, kind_of, name_of};
 pub use events::{EventList, read_events};
 pub use graph::{
     DelayUnit, GraphFormat, HostRule, ImportOptions, Imported, MAX_HOSTS_PER_NODE, RateUnit, Remark, read_network,

@@ -9,6 +9,7 @@
 //! | [`contract`] | a contract as in a file, with what has become of it |
 //! | [`tenant`] | tenants with their quotas, VMs, tokens |
 //! | [`network`] | hosts, nodes, links, queues, and whether they are up |
+//! | [`policy`] | policies of services, and what is held for them |
 //! | [`decision`] | what was decided, and lists of what was done |
 //! | [`event`] | what watchers hear |
 //! | [`what_if`] | questions, and what would be |
@@ -27,6 +28,7 @@ pub mod decision;
 pub mod event;
 mod id;
 pub mod network;
+pub mod policy;
 pub mod problem;
 pub mod status;
 pub mod tenant;

@@ -149,6 +149,11 @@ pub trait Admission {
         None
     }
 
+    /// How often hosts give tokens anew, on which [`Admission::share_bound`] rests; `None` where no shares are admitted.
+    fn token_period(&self) -> Option<Time> {
+        None
+    }
+
     /// How much is known of a share as the network is now; `None` if there is no such share.
     fn certainty(&self, share: ShareId) -> Option<Certainty> {
         let _ = share;

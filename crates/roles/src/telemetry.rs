@@ -19,6 +19,8 @@ pub struct IntHop {
     pub at: Time,
     /// Phi: tokens of all active pairs on the link; zero where no scheme keeps them.
     pub tokens: u64,
+    /// Sum of the weights of all active pairs on the link, by which what is above their tokens is shared; zero where no scheme keeps it.
+    pub weights: u64,
     /// W: sum of the windows of all active pairs on the link; zero where no scheme keeps it.
     pub windows: Bytes,
     /// tx: what the queue has sent lately; zero where no scheme measures it.
@@ -94,6 +96,10 @@ pub struct Probe {
     pub tokens: u64,
     /// The tokens that the ports of this path count for the pair, as far as its sender knows.
     pub counted: u64,
+    /// The weight of the pair in what is above all tokens, in tokens as well; the tokens themselves where nothing else is said.
+    pub weight: u64,
+    /// The weight that the ports of this path count for the pair, as far as its sender knows.
+    pub weight_counted: u64,
     /// A number for each change of what ports count, the same when a probe is repeated.
     pub change: u16,
     /// Whether the sender does not know which ports have seen this change already.
@@ -128,9 +134,9 @@ pub struct ProbeAt {
 }
 
 impl Probe {
-    /// Of a pair that no port counts yet.
+    /// Of a pair that no port counts yet, with a weight as large as its tokens.
     pub const fn new(pair: u64, kind: ProbeKind, tokens: u64) -> Self {
-        Self { pair, kind, tokens, counted: 0, change: 0, is_repeated: false }
+        Self { pair, kind, tokens, counted: 0, weight: tokens, weight_counted: 0, change: 0, is_repeated: false }
     }
 }
 

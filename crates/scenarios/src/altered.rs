@@ -1,6 +1,6 @@
 //! The same sharing with something changed: for questions of what would be, and for faults on purpose.
 
-use wayleave_contracts::Policy;
+use wayleave_contracts::{Bandwidth, Policy};
 use wayleave_roles::{Given, Value};
 use wayleave_topology::Network;
 use wayleave_units::Rate;
@@ -11,20 +11,29 @@ use crate::sharing::EdgeScheme;
 impl Sharing {
     /// All minima of machines become so many per cent of what they are. Whether there are any, and the policy is one that can be.
     pub fn scale_minima(&mut self, network: &Network, percent: u64) -> bool {
-        let mut services = self.machine.services().to_vec();
-        let mut is_any = false;
-        let minima = services.iter_mut().flat_map(|service| {
-            let bandwidth = &mut service.bandwidth;
-            [&mut bandwidth.transmit.min, &mut bandwidth.receive.min]
-        });
-        for min in minima.flatten() {
+        self.change_terms(network, |terms| {
+            let Some(min) = &mut terms.min else { return false };
             let scaled = u128::from(min.bits_per_second()) * u128::from(percent) / 100;
             *min = Rate::from_bits_per_second(u64::try_from(scaled).unwrap_or(u64::MAX));
-            is_any = true;
-        }
+            terms.max = terms.max.map(|max| max.max(*min));
+            true
+        })
+    }
+
+    /// Machines have no maxima any more. Whether there were any.
+    pub fn lift_maxima(&mut self, network: &Network) -> bool {
+        self.change_terms(network, |terms| terms.max.take().is_some())
+    }
+
+    /// The terms of all services at machines become others. Whether any did, and the policy is one that can be.
+    fn change_terms(&mut self, network: &Network, change: impl Fn(&mut Bandwidth) -> bool) -> bool {
+        let mut services = self.machine.services().to_vec();
+        let terms =
+            services.iter_mut().flat_map(|service| [&mut service.bandwidth.transmit, &mut service.bandwidth.receive]);
+        let is_any = terms.fold(false, |is_any, terms| change(terms) | is_any);
         let (name, level) = (self.machine.name().to_owned(), self.machine.level());
-        let scaled = Policy::new(network, &name, level, Vec::new(), self.machine.peak(), services);
-        is_any && scaled.map(|scaled| self.machine = scaled).is_ok()
+        let changed = Policy::new(network, &name, level, Vec::new(), self.machine.peak(), services);
+        is_any && changed.map(|changed| self.machine = changed).is_ok()
     }
 
     /// A parameter of one of the schemes becomes another of its words. Whether that changes anything.

@@ -33,7 +33,10 @@ pub use sharing::{
     SharingError, SharingEvent, StaticLimits,
 };
 pub use sizes::{FlowSizes, PUBLISHED, SizesError};
-pub use tenants::{Bursts, FabricSettings, LatencyTenant, Minimum, SharingTenant, Tenants, TenantsError, Weight};
+pub use tenants::{
+    Bursts, Competitor, FabricSettings, LatencyTenant, Maximum, Minimum, OfContract, SharingTenant, Tenants,
+    TenantsError, Weight,
+};
 pub use traffic::{
     Arrivals, Copies, Ends, FlowSpec, Offer, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic, Transport, Workload,
 };

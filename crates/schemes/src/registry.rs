@@ -319,6 +319,10 @@ impl Admission for Scheme {
         self.scheme.share_bound(share)
     }
 
+    fn token_period(&self) -> Option<Time> {
+        self.scheme.token_period()
+    }
+
     fn certainty(&self, share: ShareId) -> Option<Certainty> {
         self.scheme.certainty(share)
     }

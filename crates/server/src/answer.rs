@@ -162,6 +162,11 @@ pub(crate) fn fault(fault: Fault) -> Box<Problem> {
             problem.decision = Some(decision);
             Box::new(problem)
         }
+        Fault::PolicyRefused(short) => problem(Code::Rate, short.to_string()),
+        Fault::NoClasses => problem(
+            Code::Policy,
+            "minima of services are held where the queues of the network are divided: its topology needs `classes`",
+        ),
         Fault::WithOthers => problem(Code::WithOthers, "another contract of the list was refused, so none was changed"),
         Fault::StaleEpoch { current } => {
             let detail = match current {

@@ -68,8 +68,8 @@ impl Note {
     }
 }
 
-/// What is the same of refusals that are counted together.
-type Same = (String, String, String, u16);
+/// What is the same of refusals that are counted together: who, from where, the operation, the object, the status, and the code.
+type Same = (String, String, String, String, u16, String);
 
 /// Refusals that are not on disk yet.
 #[derive(Debug, Default)]
@@ -86,10 +86,12 @@ impl Refusals {
     pub(crate) fn add(&self, note: Note) -> bool {
         let mut waiting = self.lock();
         let is_first = waiting.is_empty();
-        let AuditEntry { who, from, operation, status, .. } = &note.entry;
-        let mut key = (who.clone(), from.clone(), operation.clone(), *status);
+        let AuditEntry { who, from, operation, object, status, detail, .. } = &note.entry;
+        let (who, from, operation) = (who.clone(), from.clone(), operation.clone());
+        let mut key = (who, from, operation, object.clone(), *status, detail.clone());
         if waiting.len() >= REFUSALS && !waiting.contains_key(&key) {
-            key = (String::new(), String::new(), String::new(), *status);
+            key = Same::default();
+            key.4 = *status;
         }
         match waiting.get_mut(&key) {
             Some(same) => same.entry.count += 1,
@@ -143,6 +145,11 @@ mod tests {
         assert!(refusals.add(refused(1, 401)) && !refusals.add(refused(1, 401)) && !refusals.add(refused(2, 401)));
         let counts: Vec<u64> = refusals.take().into_iter().map(|note| note.entry.count).collect();
         assert_eq!(counts, [2, 1]);
+        let mut other = refused(1, 401);
+        other.entry.object = "y".to_owned();
+        refusals.add(refused(1, 401));
+        refusals.add(other);
+        assert_eq!(refusals.take().len(), 2, "to what it was is told of each");
         for name in 0..3 * REFUSALS {
             let mut note = refused(1, 401);
             note.entry.operation = format!("op{name}");

@@ -37,6 +37,10 @@ const READ_TIME: Duration = Duration::from_millis(1);
 /// How many links are looked at while the queue is empty, before the engine looks for jobs again. A look computes exact curves, up to some
 /// tenths of a millisecond, and a job that arrives meanwhile waits for it.
 const LOOKS: usize = 2;
+/// Looks at links wait so long for jobs: clients that were just answered ask again within it.
+const LULL: Duration = Duration::from_micros(200);
+/// But not longer than this after the last look, however busy the engine is.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// After this long without jobs the ledger is put in order.
 const QUIET: Duration = Duration::from_millis(500);
 /// How often what was refused is written down.
@@ -62,6 +66,8 @@ struct Running {
     history: History,
     /// When refusals were written last.
     refused: Instant,
+    /// When links were looked at last.
+    looked: Instant,
     /// Whether somebody was told that the clock is doubted.
     is_clock_doubted: bool,
 }
@@ -183,6 +189,7 @@ impl Engine {
             keys,
             history,
             refused,
+            looked: began,
             is_clock_doubted,
         };
         let now = running.now();
@@ -278,10 +285,14 @@ impl Engine {
 
     /// Uses the time until something comes, or is due.
     fn wait(&self, running: &mut Running) -> Next {
+        let mut lull = if running.looked.elapsed() < LOOK_EVERY { LULL } else { Duration::ZERO };
         while self.looks == Looks::Ahead && !running.stage.stale.is_empty() {
-            match self.jobs.next(Duration::ZERO) {
+            match self.jobs.next(lull) {
                 Next::Nothing if self.rest(running).is_zero() => return Next::Nothing,
-                Next::Nothing => self.look(running, LOOKS),
+                Next::Nothing => {
+                    self.look(running, LOOKS);
+                    (running.looked, lull) = (Instant::now(), Duration::ZERO);
+                }
                 next => return next,
             }
         }

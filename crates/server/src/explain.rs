@@ -1,5 +1,7 @@
 //! Why a contract is kept, or was refused, as `wayleave explain` says it: as JSON, or as text where that is asked for.
 
+use std::collections::BTreeMap;
+
 use http::HeaderMap;
 use http::header::ACCEPT;
 use wayleave_contracts::{AnyContract, AnyOrder};
@@ -63,6 +65,17 @@ const TEXT: &str = "text/plain; charset=utf-8";
 struct Owners<'a> {
     controller: &'a Controller,
     role: &'a Role,
+    /// By the shares that are held for them, in words.
+    policies: BTreeMap<ShareId, String>,
+}
+
+impl<'a> Owners<'a> {
+    fn new(controller: &'a Controller, role: &'a Role) -> Self {
+        // Policies are operators' business.
+        let is_told = matches!(role, Role::Operator | Role::Reader { tenant: None });
+        let policies = if is_told { controller.policies_by_share() } else { BTreeMap::new() };
+        Self { controller, role, policies }
+    }
 }
 
 impl Names for Owners<'_> {
@@ -78,14 +91,14 @@ impl Names for Owners<'_> {
         match self.controller.owner_of_share(share) {
             Some(grant) if sees(self.role, &grant.id) => &grant.id.name,
             Some(_) => "another tenant's contract",
-            None => "",
+            None => self.policies.get(&share).map_or("policies of services", String::as_str),
         }
     }
 }
 
 /// A contract as its tenant may know it: its own bound and routes. The terms of the proof would show what others have reserved.
 fn own_contract(controller: &Controller, grant: &Grant, form: Form) -> Outcome {
-    let mut shown = render::contract(controller, grant);
+    let mut shown = render::contract(controller.network(), grant, &render::routes(controller, grant));
     shown.status.serial = 0;
     let (bound, deadline) = (grant.bound, grant.order.contract.deadline);
     let message = format!(
@@ -128,7 +141,7 @@ pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Role, form
     if has_place && tenant_of(role).is_some() {
         return own_contract(controller, grant, form);
     }
-    let owners = Owners { controller, role };
+    let owners = Owners::new(controller, role);
     let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
     let context = Context { network, model, scheme, names: &owners };
     let routes = controller.routes(grant);
@@ -160,7 +173,7 @@ pub(crate) fn shared(controller: &Controller, grant: &SharedGrant, role: &Role, 
     if tenant_of(role).is_some() {
         return own_share(controller, grant, &decided, form);
     }
-    let owners = Owners { controller, role };
+    let owners = Owners::new(controller, role);
     let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
     let context = Context { network, model, scheme, names: &owners };
     form.share(&context, &ExplainedShare { decided, share, nearest: None })
@@ -202,7 +215,7 @@ fn refused_share(controller: &Controller, record: &DecisionRecord, role: &Role, 
         }
         return Ok(Answer::of(200, TEXT, text));
     }
-    let owners = Owners { controller, role };
+    let owners = Owners::new(controller, role);
     let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
     let context = Context { network, model, scheme, names: &owners };
     let decision = &Err(refusal.clone());
@@ -230,7 +243,7 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
     let (model, contract) = (*controller.model(), &order.contract);
     let request = wayleave_schemes::request(contract, &model);
     let refused = look_around(controller.scheme_for_questions(), &model, contract, &request, &refusal);
-    let owners = Owners { controller, role };
+    let owners = Owners::new(controller, role);
     let (network, scheme) = (&**controller.network(), controller.scheme());
     let context = Context { network, model: &model, scheme, names: &owners };
     let (decision, refused) = (&Err(refusal), Some(&refused));

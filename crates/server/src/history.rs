@@ -4,6 +4,7 @@
 //! chunks and nobody else's. Nothing of the controller follows from chunks.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -104,15 +105,16 @@ impl History {
             let wrong = |error: String| format!("the record history {key:?} cannot be read: {error}");
             let number: u64 = key.parse().map_err(|_| wrong("a number is expected as its key".to_owned()))?;
             let chunk: Chunk = serde_json::from_str(body).map_err(|error| wrong(error.to_string()))?;
-            read.insert(number, (chunk, body.len()));
+            read.insert(number, chunk);
         }
-        history.base = read.values().map(|(chunk, _)| chunk.base).max().unwrap_or(last_event);
+        history.base = read.values().map(|chunk| chunk.base).max().unwrap_or(last_event);
         let mut edits = vec![Edit::Lost(history.base)];
-        for (number, (chunk, bytes)) in read {
+        for (number, chunk) in read {
             if !history.kept.contains_key(&chunk.account) {
                 edits.push(Edit::Lost(chunk.after));
             }
-            history.store(number, chunk, bytes, &mut edits);
+            let written = Written::of(&chunk);
+            history.store(number, chunk, written, &mut edits);
         }
         let mut changes = Vec::new();
         let accounts: Vec<Account> = history.kept.keys().cloned().collect();
@@ -160,18 +162,18 @@ impl History {
         let (mut changes, mut edits) = (Vec::new(), Vec::new());
         for (account, chunk) in chunks {
             let number = self.chunk + 1;
-            let body = serde_json::to_string(&chunk).unwrap_or_default();
-            let bytes = body.len();
-            changes.push(Change { kind: Kind::History, key: number.to_string(), body: Some(Arc::from(body)) });
-            self.store(number, chunk, bytes, &mut edits);
+            let written = Written::of(&chunk);
+            let body = Some(written.body.0.clone());
+            changes.push(Change { kind: Kind::History, key: number.to_string(), body });
+            self.store(number, chunk, written, &mut edits);
             self.shrink(&account, now, &mut changes, &mut edits);
         }
         (changes, edits)
     }
 
     /// A chunk is on disk, or will be with this commit.
-    fn store(&mut self, number: u64, chunk: Chunk, bytes: usize, edits: &mut Vec<Edit>) {
-        let bytes = bytes as u64 + CHUNK_BYTES;
+    fn store(&mut self, number: u64, chunk: Chunk, written: Written, edits: &mut Vec<Edit>) {
+        let bytes = written.body.0.len() as u64 + CHUNK_BYTES;
         self.chunk = self.chunk.max(number);
         let kept = self.kept.entry(chunk.account.clone()).or_default();
         kept.bytes += bytes;
@@ -192,7 +194,7 @@ impl History {
         if let Some(last) = chunk.audit.last() {
             self.audit = self.audit.max(last.number);
         }
-        show(&chunk, edits);
+        show(&chunk, written, edits);
     }
 
     /// Forgets what an account has too much of, but never its last chunk, which knows its numbers.
@@ -224,28 +226,159 @@ fn decided(controller: &Controller, record: &DecisionRecord) -> Decided {
     Decided { sequence: record.sequence, decision, own }
 }
 
-fn json(value: &impl Serialize) -> Bytes {
-    serde_json::to_vec(value).unwrap_or_default().into()
+/// The text of a chunk, shared by the record and by what readers are shown of it.
+#[derive(Clone)]
+struct Text(Arc<str>);
+
+impl AsRef<[u8]> for Text {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+/// A chunk as it is on disk, and where in it each document stands.
+struct Written {
+    body: Text,
+    events: Vec<Range<usize>>,
+    /// What everybody is told of a decision, and what its tenant is told if that is something else.
+    decisions: Vec<(Range<usize>, Option<Range<usize>>)>,
+    audit: Vec<Range<usize>>,
+}
+
+impl Written {
+    /// The JSON of a chunk. Documents are written one by one, since readers get the same text.
+    fn of(chunk: &Chunk) -> Self {
+        let Chunk { account, at, base, after, before, events, decisions, audit } = chunk;
+        let mut out = Writer(Vec::with_capacity(256 * (events.len() + 2 * decisions.len() + audit.len() + 1)));
+        out.put("{\"account\":", account);
+        out.put(",\"at\":", at);
+        out.put(",\"base\":", base);
+        out.put(",\"after\":", after);
+        out.put(",\"before\":", before);
+        let events = out.list(",\"events\":", events, |out, event| out.put("", event));
+        let decisions = out.list(",\"decisions\":", decisions, |out, one| {
+            out.put("{\"sequence\":", &one.sequence);
+            let decision = out.put(",\"decision\":", &one.decision);
+            let own = one.own.as_ref().map(|own| out.put(",\"own\":", own));
+            out.0.push(b'}');
+            (decision, own)
+        });
+        let audit = out.list(",\"audit\":", audit, |out, entry| out.put("", entry));
+        out.0.push(b'}');
+        let body = Text(String::from_utf8(out.0).unwrap_or_default().into());
+        Self { body, events, decisions, audit }
+    }
+}
+
+/// JSON that is written piece by piece.
+struct Writer(Vec<u8>);
+
+impl Writer {
+    /// A value behind a text; where the value stands.
+    fn put(&mut self, before: &str, value: &impl Serialize) -> Range<usize> {
+        self.0.extend_from_slice(before.as_bytes());
+        let start = self.0.len();
+        // Nothing fails here: it is written to memory, and all keys are texts.
+        let _ = serde_json::to_writer(&mut self.0, value);
+        start..self.0.len()
+    }
+
+    /// A list behind its key, which is left out if the list is empty.
+    fn list<T, R>(&mut self, key: &str, items: &[T], mut put: impl FnMut(&mut Self, &T) -> R) -> Vec<R> {
+        let mut places = Vec::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            self.0.extend_from_slice(if at == 0 { key.as_bytes() } else { b"," });
+            if at == 0 {
+                self.0.push(b'[');
+            }
+            places.push(put(self, item));
+        }
+        if !items.is_empty() {
+            self.0.push(b']');
+        }
+        places
+    }
 }
 
 /// What readers will see of a chunk.
-fn show(chunk: &Chunk, edits: &mut Vec<Edit>) {
+fn show(chunk: &Chunk, written: Written, edits: &mut Vec<Edit>) {
     let tenant = match &chunk.account {
         Account::Tenant(tenant) => Some(tenant.clone()),
         _ => None,
     };
+    // Documents of a chunk are forgotten together: they are parts of its text.
+    let text = Bytes::from_owner(written.body);
     let [events, audit] = chunk.before;
-    for (own, event) in (events + 1..).zip(&chunk.events) {
-        let entry = Entry::new(event.number, own, tenant.clone(), json(event));
+    for ((own, event), place) in (events + 1..).zip(&chunk.events).zip(written.events) {
+        let entry = Entry::new(event.number, own, tenant.clone(), text.slice(place));
         edits.push(Edit::Entry(Topic::Events, Arc::new(entry.of_kind(&event.kind))));
     }
-    for Decided { sequence, decision, own } in &chunk.decisions {
-        let entry = Entry::new(*sequence, decision.number, tenant.clone(), json(decision));
-        let entry = entry.about(&decision.contract, "").shown_as(decision.number).told(own.as_ref().map(json));
+    for (Decided { sequence, decision, .. }, (place, own)) in chunk.decisions.iter().zip(written.decisions) {
+        let entry = Entry::new(*sequence, decision.number, tenant.clone(), text.slice(place));
+        let own = own.map(|place| text.slice(place));
+        let entry = entry.about(&decision.contract, "").shown_as(decision.number).told(own);
         edits.push(Edit::Entry(Topic::Decisions, Arc::new(entry)));
     }
-    for (own, one) in (audit + 1..).zip(&chunk.audit) {
-        let entry = Entry::new(one.number, own, tenant.clone(), json(one));
+    for ((own, one), place) in (audit + 1..).zip(&chunk.audit).zip(written.audit) {
+        let entry = Entry::new(one.number, own, tenant.clone(), text.slice(place));
         edits.push(Edit::Entry(Topic::Audit, Arc::new(entry.about(&one.object, &one.who))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests assert by panicking")]
+
+    use wayleave_protocol::contract::ContractSpec;
+    use wayleave_protocol::decision::Verdict;
+
+    use super::*;
+
+    #[test]
+    fn a_chunk_that_is_written_piece_by_piece_is_what_serde_writes_and_its_documents_are_parts_of_it() {
+        let event = Event {
+            number: 7,
+            at: "2026-01-01T00:00:00Z".to_owned(),
+            kind: "put".to_owned(),
+            object: "a \"b\"".to_owned(),
+            tenant: None,
+            revision: 1,
+            detail: String::new(),
+        };
+        let entry = AuditEntry { number: 9, who: "t-1".to_owned(), count: 1, ..AuditEntry::default() };
+        let decision = |number| Decision {
+            number,
+            at: String::new(),
+            contract: "acme:c".to_owned(),
+            asked: ContractSpec::default(),
+            verdict: Verdict::Admitted,
+            bound_ns: Some(5),
+            certainty: None,
+            moved: Vec::new(),
+            reason: None,
+            message: None,
+        };
+        let decided = |own| Decided { sequence: 3, decision: decision(1), own };
+        for count in 0..3 {
+            let chunk = Chunk {
+                account: Account::Tenant("acme".to_owned()),
+                at: 5,
+                base: 1,
+                after: 2,
+                before: [3, 4],
+                events: vec![event.clone(); count],
+                decisions: (0..count).map(|at| decided((at == 1).then(|| decision(2)))).collect(),
+                audit: vec![entry.clone(); count],
+            };
+            let written = Written::of(&chunk);
+            assert_eq!(&*written.body.0, serde_json::to_string(&chunk).unwrap());
+            let text = |place: &Range<usize>| written.body.0[place.clone()].to_owned();
+            assert!(written.events.iter().all(|place| text(place) == serde_json::to_string(&event).unwrap()));
+            assert!(written.audit.iter().all(|place| text(place) == serde_json::to_string(&entry).unwrap()));
+            for ((place, own), one) in written.decisions.iter().zip(&chunk.decisions) {
+                assert_eq!(text(place), serde_json::to_string(&one.decision).unwrap());
+                assert_eq!(own.as_ref().map(text), one.own.as_ref().map(|own| serde_json::to_string(own).unwrap()));
+            }
+        }
     }
 }

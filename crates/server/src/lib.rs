@@ -32,6 +32,7 @@ mod log;
 mod logger;
 mod metrics;
 pub mod notify;
+mod object;
 mod queue;
 mod render;
 mod run;

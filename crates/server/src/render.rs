@@ -3,7 +3,10 @@
 use std::num::NonZeroU32;
 
 use wayleave_contracts::{Accounting, AnyContract, AnyOrder, Between, Excess, Order, Priority, SharedOrder};
-use wayleave_controller::{self as controller, Controller, Decided, DecisionRecord, Grant, SharedGrant, Trouble};
+use wayleave_controller::{
+    self as controller, Controller, Decided, DecisionRecord, Grant, PolicyState, SharedGrant, Trouble, policy_needs,
+    policy_spec,
+};
 use wayleave_explain::{sentences, share_refusal, share_refusal_to_tenant};
 use wayleave_ledger::Share;
 use wayleave_protocol::agent::{SharedMember, SharedRule};
@@ -12,9 +15,10 @@ use wayleave_protocol::contract::{
 };
 use wayleave_protocol::decision::{Decision, Verdict};
 use wayleave_protocol::event::Event;
+use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant;
 use wayleave_topology::{Network, NodeId};
-use wayleave_units::Rate;
+use wayleave_units::{Rate, Time};
 
 use wayleave_schemes::standing::Standing as _;
 
@@ -97,13 +101,25 @@ pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
     }
 }
 
-/// A contract with what has become of it.
-pub(crate) fn contract(controller: &Controller, grant: &Grant) -> Contract {
-    let network = &**controller.network();
-    let bound = |route| controller.scheme().queues().map(|queues| queues.bound(route).as_nanos());
-    let routes = controller.routes(grant);
-    let routes =
-        routes.iter().map(|(_, route)| Route { hops: Hop::named(network, route), bound_ns: bound(route) }).collect();
+/// A route that a contract has, and what is promised there.
+#[derive(Clone, Debug)]
+pub(crate) struct Bounded {
+    pub(crate) route: wayleave_topology::Route,
+    pub(crate) bound: Option<Time>,
+}
+
+/// The routes that a contract has, the longest first.
+pub(crate) fn routes(controller: &Controller, grant: &Grant) -> Box<[Bounded]> {
+    let bound = |route: &_| controller.scheme().queues().map(|queues| queues.bound(route));
+    let routes = controller.routes(grant).into_iter();
+    routes.map(|(_, route)| Bounded { bound: bound(&route), route }).collect()
+}
+
+/// A contract with these routes and what has become of it.
+pub(crate) fn contract(network: &Network, grant: &Grant, routes: &[Bounded]) -> Contract {
+    let shown =
+        |one: &Bounded| Route { hops: Hop::named(network, &one.route), bound_ns: one.bound.map(Time::as_nanos) };
+    let routes = routes.iter().map(shown).collect();
     let (reason, message) = reason(grant);
     let (configured, effective) = grant.versions();
     let measured = grant.violation.map(|late| Late {
@@ -364,5 +380,15 @@ pub(crate) fn event(event: &controller::Event) -> Event {
         tenant: event.tenant.clone(),
         revision: event.revision,
         detail: event.detail.clone(),
+    }
+}
+
+/// A policy of services, with what it needs.
+pub(crate) fn policy(network: &Network, state: &PolicyState) -> Policy {
+    Policy {
+        name: state.policy.name().to_owned(),
+        spec: policy_spec(network, &state.policy),
+        needs: policy_needs(network, &state.policy),
+        revision: state.revision,
     }
 }

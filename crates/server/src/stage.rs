@@ -3,80 +3,57 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use bytes::Bytes;
-use serde::Serialize;
-use wayleave_controller::{Change, Controller, Grant, Id, Kind, Output, SharedGrant, State, Token, in_shares};
+use wayleave_controller::{Change, Controller, Grant, Id, Kind, Output, Token, in_shares};
 use wayleave_store::Record;
-use wayleave_topology::{LinkId, NodeId};
 
 use crate::links::Stale;
+use crate::object::{ContractObject, Object, json};
 use crate::render;
-use crate::view::{Bucket, ContractObject, Edit, Holder, Object, VmObject};
-
-/// What of a contract has to be known when it is gone.
-struct Known {
-    id: Id,
-    /// Whose agent is told something of it.
-    sender: Option<NodeId>,
-    links: Box<[LinkId]>,
-}
-
-impl Known {
-    fn of(controller: &Controller, serial: u64) -> Option<Self> {
-        if let Some(grant) = controller.shared_of(serial) {
-            let links = controller.share_of(grant).map(|share| controller.ledger().links_of_share(share));
-            return Some(Self { id: grant.id.clone(), sender: None, links: links.unwrap_or_default().into() });
-        }
-        let grant = controller.grant_of(serial)?;
-        let hops = controller.routes(grant).into_iter().flat_map(|(_, route)| route.hops);
-        Some(Self { id: grant.id.clone(), sender: Some(grant.sender()), links: hops.map(|hop| hop.link).collect() })
-    }
-}
+use crate::view::{Bucket, Edit, Holder, VmObject};
 
 /// Keeps track of what changes touch.
 pub(crate) struct Stage {
-    known: BTreeMap<u64, Known>,
+    /// Contracts by serial number, as readers will see them with the next commit.
+    known: BTreeMap<u64, Arc<ContractObject>>,
+    /// Other records, without histories, tokens and answers.
+    records: BTreeSet<(Kind, String)>,
     pub(crate) stale: Stale,
-}
-
-fn json(value: &impl Serialize) -> Bytes {
-    serde_json::to_vec(value).unwrap_or_default().into()
 }
 
 impl Stage {
     /// Of a controller that was just loaded.
     pub(crate) fn new(controller: &Controller) -> Self {
-        Self { known: BTreeMap::new(), stale: Stale::all(controller.network()) }
+        Self { known: BTreeMap::new(), records: BTreeSet::new(), stale: Stale::all(controller.network()) }
     }
 
     /// What readers will see of a controller that was loaded from these records. What it has changed since is in its output.
     ///
-    /// Contracts are what there is most of, and each can be drawn without the others: several threads do.
+    /// Contracts are what there is most of, and each can be looked at without the others: several threads do.
     pub(crate) fn begin(&mut self, controller: &Controller, records: Vec<Record>) -> Vec<Edit> {
         let (mut edits, mut tenants) = (Vec::with_capacity(records.len() * 3), BTreeSet::new());
         let mut serials = Vec::with_capacity(records.len());
         for Record { kind, key, body } in records {
             match (Kind::of(&kind), key.parse()) {
-                (Some(kind @ (Kind::Contract | Kind::Shared)), Ok(serial)) => {
-                    edits.push(Edit::Record(kind, key, true));
-                    serials.push(serial);
-                }
+                (Some(Kind::Contract | Kind::Shared), Ok(serial)) => serials.push(serial),
                 (Some(kind), _) => {
                     self.edit(controller, &Change { kind, key, body: Some(body) }, &mut edits, &mut tenants);
                 }
                 (None, _) => {}
             }
         }
-        let draw = |&serial: &u64| {
-            let known = Known::of(controller, serial)?;
-            let object = object_of(controller, &known.id);
-            Some((serial, known, object))
+        let look = |&serial: &u64| {
+            let object = Arc::new(ContractObject::of(controller, serial)?);
+            let is_named = named(controller, object.id()) == Some(serial);
+            Some((serial, object, is_named))
         };
-        for (serial, known, object) in in_shares(&serials, draw).into_iter().flatten() {
-            edits.push(Edit::Contract(known.id.clone(), object));
-            self.known.insert(serial, known);
+        for (serial, object, is_named) in in_shares(&serials, look).into_iter().flatten() {
+            if is_named {
+                edits.push(Edit::Contract(object.id().clone(), Some(object.clone())));
+            }
+            self.known.insert(serial, object);
         }
         edits.extend(tenants.into_iter().map(|name| tenant(controller, name)));
+        edits.push(self.count());
         edits
     }
 
@@ -88,7 +65,12 @@ impl Stage {
             self.edit(controller, change, &mut edits, &mut tenants);
         }
         edits.extend(tenants.into_iter().map(|name| tenant(controller, name)));
+        edits.push(self.count());
         edits
+    }
+
+    fn count(&self) -> Edit {
+        Edit::Records((self.known.len() + self.records.len()) as u64)
     }
 
     fn edit(
@@ -99,8 +81,10 @@ impl Stage {
         tenants: &mut BTreeSet<String>,
     ) {
         let Change { kind, key, body } = change;
-        if !matches!(kind, Kind::Answer | Kind::Token | Kind::History) {
-            edits.push(Edit::Record(*kind, key.clone(), body.is_some()));
+        match kind {
+            Kind::Answer | Kind::Token | Kind::History | Kind::Contract | Kind::Shared => {}
+            _ if body.is_some() => drop(self.records.insert((*kind, key.clone()))),
+            _ => drop(self.records.remove(&(*kind, key.clone()))),
         }
         match kind {
             Kind::Contract | Kind::Shared => {
@@ -108,6 +92,16 @@ impl Stage {
                 self.contract(controller, serial, edits, tenants);
             }
             Kind::Tenant => drop(tenants.insert(key.clone())),
+            Kind::Policy => {
+                let policy = controller.policy(key);
+                let object = policy.map(|state| Object {
+                    revision: state.revision,
+                    json: json(&render::policy(controller.network(), state)),
+                });
+                edits.push(Edit::Policy(key.clone(), object));
+                // What is held may be other on any link that any policy needs.
+                self.stale = Stale::all(controller.network());
+            }
             Kind::Vm => {
                 let Ok(id) = key.parse::<Id>() else { return };
                 let object =
@@ -142,17 +136,21 @@ impl Stage {
         tenants: &mut BTreeSet<String>,
     ) {
         let before = self.known.remove(&serial);
-        let now = Known::of(controller, serial);
+        let now = ContractObject::of(controller, serial).map(Arc::new);
         let Some(known) = now.as_ref().or(before.as_ref()) else { return };
-        let id = known.id.clone();
-        edits.extend(known.sender.map(Edit::Wake));
+        let id = known.id().clone();
+        edits.extend(known.sender().map(Edit::Wake));
         tenants.insert(id.tenant.clone());
-        self.stale.add(before.iter().chain(&now).flat_map(|known| known.links.iter().copied()));
-        let object = object_of(controller, &id);
-        edits.push(Edit::Contract(id, object));
+        self.stale.add(before.iter().chain(&now).flat_map(|known| known.links()));
         if let Some(now) = now {
             self.known.insert(serial, now);
         }
+        // Another contract may have the name: one before, or one since. As it was then is as it is now, or it has an edit of its own.
+        let object = named(controller, &id).and_then(|serial| match self.known.get(&serial) {
+            Some(object) => Some(object.clone()),
+            None => ContractObject::of(controller, serial).map(Arc::new),
+        });
+        edits.push(Edit::Contract(id, object));
     }
 }
 
@@ -166,35 +164,11 @@ fn vm_revision(vm: &wayleave_controller::VmState) -> u64 {
     vm.revision
 }
 
-/// The contract that has a name, as it is answered: of several the one that has not ended.
-pub(crate) fn object_of(controller: &Controller, id: &Id) -> Option<ContractObject> {
+/// The serial number of the contract that has a name, as it is answered: of several the one that has not ended.
+fn named(controller: &Controller, id: &Id) -> Option<u64> {
     let flow = controller.grant(id);
     let share = controller.shared(id).filter(|_| flow.is_none_or(Grant::is_ended));
-    share.map(|grant| shared_object(controller, grant)).or_else(|| flow.map(|grant| contract_object(controller, grant)))
-}
-
-fn shared_object(controller: &Controller, grant: &SharedGrant) -> ContractObject {
-    ContractObject {
-        object: Object { revision: grant.revision, json: json(&render::shared(controller, grant)) },
-        state: grant.state,
-        is_configured: false,
-        is_effective: false,
-        is_late: false,
-        rule: (grant.state == State::Admitted).then(|| Arc::new(render::shared_rule(controller, grant))),
-    }
-}
-
-/// A latency contract as it is answered.
-pub(crate) fn contract_object(controller: &Controller, grant: &Grant) -> ContractObject {
-    let (configured, effective) = grant.versions();
-    ContractObject {
-        object: Object { revision: grant.revision, json: json(&render::contract(controller, grant)) },
-        state: grant.state,
-        is_configured: configured.is_some(),
-        is_effective: configured.is_some() && configured == effective,
-        is_late: grant.violation.is_some(),
-        rule: None,
-    }
+    share.map(|grant| grant.serial).or_else(|| flow.map(|grant| grant.serial))
 }
 
 /// The holder of a token; `None` if its hash cannot be read.

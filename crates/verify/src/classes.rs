@@ -9,10 +9,12 @@ use std::fmt;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_scenarios::{Discipline, Scenario, ScenarioError};
+use wayleave_scenarios::{Discipline, Scenario, ScenarioError, Sharing};
 use wayleave_sim::{Carried, Outcome};
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
+
+use crate::terms::{MaximumPromise, Meeting, Way, look_at_maxima, look_at_parts};
 
 /// At a receiver, of one service: in any time `t` in which somebody wants to send there, at least its minimum times `t - within` arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +70,10 @@ pub struct ClassClaim {
     pub shares: Vec<SharePromise>,
     /// Weights of objectives at hosts.
     pub weights: Vec<WeightPromise>,
+    /// Maxima, of what hosts send and receive from `record.carried_from` on.
+    pub maxima: Vec<MaximumPromise>,
+    /// Services that meet at a host and send there without end.
+    pub meeting: Option<Meeting>,
     /// By how much of its part a division may have less or more, and of its weight less, per cent.
     pub tolerance_percent: u64,
 }
@@ -83,6 +89,10 @@ pub enum ClassFault {
     StepsUnlimited,
     /// Best effort is sent in the queue of the guaranteed class.
     ClassLeaked,
+    /// Nobody is held to a maximum.
+    MaxIgnored,
+    /// What is above minima is shared by minima.
+    WeightIgnored,
 }
 
 /// Something that was promised and not kept.
@@ -118,6 +128,26 @@ pub enum ClassBreach {
         /// What it had.
         got: Rate,
     },
+    /// Somebody had more than a maximum.
+    Maximum {
+        /// Which.
+        promise: MaximumPromise,
+        /// In which direction.
+        way: Way,
+        /// What it had.
+        got: Rate,
+    },
+    /// Above minima somebody had another part than by weight.
+    Part {
+        /// Whose.
+        service: String,
+        /// Where several met.
+        host: NodeId,
+        /// What is due by minimum, weight and maximum.
+        due: Rate,
+        /// What it had.
+        got: Rate,
+    },
 }
 
 impl fmt::Display for ClassBreach {
@@ -132,6 +162,12 @@ impl fmt::Display for ClassBreach {
             Self::Share { due, got, .. } => write!(f, "it had {got} of 1000 parts, and {due} are its share"),
             Self::Weight { promise: WeightPromise { rate, .. }, got } => {
                 write!(f, "it had {got}, and {rate} is its weight")
+            }
+            Self::Maximum { promise: MaximumPromise { max, .. }, way, got } => {
+                write!(f, "it {way} {got}, and {max} is its maximum")
+            }
+            Self::Part { due, got, .. } => {
+                write!(f, "it had {got} where several met, and {due} are due to it by minimum and weight")
             }
         }
     }
@@ -166,6 +202,10 @@ pub struct ClassReport {
     pub largest_in_flight: u64,
     /// The smallest part of a weight that was seen, per mille.
     pub smallest_weight: Option<u64>,
+    /// The largest part of a maximum that was seen, per mille.
+    pub largest_of_maximum: Option<u64>,
+    /// How far somebody was from what is due to it by minimum and weight, at most, per mille of that.
+    pub farthest_from_part: Option<u64>,
     /// The longest lag of each minimum, in the order of the claim.
     pub lags: Vec<Time>,
 }
@@ -179,8 +219,14 @@ impl ClassReport {
 
 impl ClassFault {
     /// All of them.
-    pub const ALL: [Self; 4] =
-        [Self::WeightsReversed, Self::ResidualForgotten, Self::StepsUnlimited, Self::ClassLeaked];
+    pub const ALL: [Self; 6] = [
+        Self::WeightsReversed,
+        Self::ResidualForgotten,
+        Self::StepsUnlimited,
+        Self::ClassLeaked,
+        Self::MaxIgnored,
+        Self::WeightIgnored,
+    ];
 
     /// As it stands on a command line and in documents.
     pub const fn name(self) -> &'static str {
@@ -189,6 +235,8 @@ impl ClassFault {
             Self::ResidualForgotten => "residual-forgotten",
             Self::StepsUnlimited => "steps-unlimited",
             Self::ClassLeaked => "class-leaked",
+            Self::MaxIgnored => "max-ignored",
+            Self::WeightIgnored => "weight-ignored",
         }
     }
 
@@ -220,6 +268,15 @@ impl ClassFault {
                 let leaks = scenario.traffic.iter_mut().filter(|traffic| traffic.queue.unwrap_or(lowest) == lowest);
                 leaks.map(|traffic| traffic.queue = Some(strict)).count() > 0
             }
+            Self::MaxIgnored => {
+                scenario.sharing.as_mut().is_some_and(|sharing| sharing.lift_maxima(&before.network))
+                    && !claim.maxima.is_empty()
+            }
+            Self::WeightIgnored => {
+                let by_minima = |sharing: &mut Sharing| sharing.set_word("ufab", "surplus", "minima");
+                scenario.sharing.as_mut().is_some_and(by_minima)
+                    && claim.meeting.as_ref().is_some_and(Meeting::has_weights)
+            }
         }
     }
 }
@@ -238,7 +295,13 @@ fn least_residual_percent(scenario: &Scenario) -> u64 {
 /// # Errors
 /// What is wrong with the scenario.
 pub fn verify_classes(claim: &ClassClaim, attacks: &[ClassAttack], seed: u64) -> Result<ClassReport, ScenarioError> {
-    let promises = claim.minima.len() + claim.in_flight.len() + claim.shares.len() + claim.weights.len();
+    let parts = claim.meeting.as_ref().map_or(0, |meeting| meeting.parts.len());
+    let promises = claim.minima.len()
+        + claim.in_flight.len()
+        + claim.shares.len()
+        + claim.weights.len()
+        + claim.maxima.len()
+        + parts;
     let mut report = ClassReport { promises, lags: vec![Time::ZERO; claim.minima.len()], ..ClassReport::default() };
     for &attack in attacks {
         let mut scenario = claim.scenario.clone();
@@ -250,6 +313,8 @@ pub fn verify_classes(claim: &ClassClaim, attacks: &[ClassAttack], seed: u64) ->
         report.runs += 1;
         look(claim, attack, &outcome, &mut report);
         weigh(claim, attack, &outcome, &mut report);
+        look_at_maxima(claim, attack, &outcome, &mut report);
+        look_at_parts(claim, attack, &outcome, &mut report);
     }
     Ok(report)
 }
@@ -309,9 +374,7 @@ fn weigh(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mu
     for promise in &claim.weights {
         let here = |path: &&Carried| path.to == promise.host && path.service.as_ref() == Some(&promise.service);
         let bytes: u64 = sharing.carried.iter().filter(here).map(|path| path.bytes.get()).sum();
-        let counted = outcome.simulated.saturating_sub(claim.scenario.record.carried_from).as_nanos();
-        let bits = u128::from(bytes) * 8_000_000_000 / u128::from(counted.max(1));
-        let got = Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX));
+        let got = rate(claim, outcome, bytes);
         let part = per_mille(got.bits_per_second(), promise.rate.bits_per_second());
         report.smallest_weight = Some(report.smallest_weight.map_or(part, |least| least.min(part)));
         if part < 1_000 - 10 * claim.tolerance_percent.min(100) {
@@ -320,6 +383,13 @@ fn weigh(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mu
     }
 }
 
-fn per_mille(part: u64, of: u64) -> u64 {
+/// Bytes that were carried since `record.carried_from`, as a rate.
+pub(crate) fn rate(claim: &ClassClaim, outcome: &Outcome, bytes: u64) -> Rate {
+    let counted = outcome.simulated.saturating_sub(claim.scenario.record.carried_from).as_nanos();
+    let bits = u128::from(bytes) * 8_000_000_000 / u128::from(counted.max(1));
+    Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX))
+}
+
+pub(crate) fn per_mille(part: u64, of: u64) -> u64 {
     u64::try_from(u128::from(part) * 1_000 / u128::from(of.max(1))).unwrap_or(u64::MAX)
 }

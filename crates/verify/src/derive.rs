@@ -4,15 +4,16 @@
 use std::collections::BTreeMap;
 
 use wayleave_recheck::{
-    Checked, Claim as Asked, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, QueueFinding, Watcher,
-    check_shares, check_watched,
+    Checked, Claim as Asked, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, QueueFinding, ShareTimes, Watcher,
+    check_shares, check_times, check_watched,
 };
 use wayleave_scenarios::Order;
-use wayleave_topology::{LinkId, Network, NodeKind, Route};
+use wayleave_topology::{Class, Classes, LinkId, Network, NodeKind, Route};
 use wayleave_units::{Bytes, Time};
 
 use crate::claim::{Background, Claim, Duplication, Promise, Protected};
 use crate::discrepancy::Discrepancy;
+use crate::meanwhile::meanwhile;
 use crate::reservations::{HistoryError, Nobody, Place, Reservations};
 use crate::statement::{
     Admitted, Bucket, Counting, Figures, Lines, LowestQueue, Part, StatedQueue, StatedTerm, Statement,
@@ -79,8 +80,12 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
         .filter(|one| !ports.contains(&port(&one.violation).unwrap_or_default()));
     discrepancies.extend(overbooked.map(Discrepancy::Overbooked));
     discrepancies.extend(report.violations.iter().cloned().map(Discrepancy::Unsound));
-    let broken = statement.network.classes().map(|classes| check_shares(&asked, classes, &statement.shares));
-    discrepancies.extend(broken.into_iter().flatten().map(Discrepancy::Share));
+    if let Some(classes) = statement.network.classes() {
+        let mut broken = check_shares(&asked, classes, &statement.shares);
+        discrepancies.extend(meanwhile(statement, classes, &broken)?);
+        broken.extend(check_times(&asked, classes, &statement.shares, &times(statement, classes)));
+        discrepancies.extend(broken.into_iter().map(Discrepancy::Share));
+    }
     Ok(Derivation {
         claim: claim(statement, &reservations, &flows, &report),
         discrepancies,
@@ -90,6 +95,19 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
         moves,
         figures: report.queues.iter().map(figure).collect(),
     })
+}
+
+/// What times of minima rest on: budgets that the network fixes, and those that are said elsewhere.
+fn times(statement: &Statement, classes: &Classes) -> ShareTimes {
+    let (network, counting) = (&statement.network, &statement.counting);
+    let queue = usize::from(classes.queue_of(Class::Guaranteed));
+    let fixed = |link| network.queues(link).get(queue).and_then(|queue| queue.budget);
+    let longest = || network.longest_round_trip(|link| counting.largest_frame(link.mtu));
+    ShareTimes {
+        budgets: network.links().map(|(link, _)| fixed(link).unwrap_or(statement.minima.budget)).collect(),
+        round_trip: classes.round_trip.unwrap_or_else(longest),
+        token_period: statement.minima.token_period,
+    }
 }
 
 fn figure(found: &QueueFinding) -> ((LinkId, u8), (Option<Time>, Option<Bytes>)) {

@@ -14,6 +14,13 @@ pub enum Discrepancy {
     Unsound(Violation),
     /// A class of a link was promised more than it can be, or the route of a minimum is none.
     Share(BrokenShare),
+    /// The same after an event, and no longer in the end.
+    ShareMeanwhile {
+        /// Who came or changed.
+        after: String,
+        /// What was broken then.
+        broken: BrokenShare,
+    },
     /// Less was reserved than the contract's traffic can be on the wire.
     Reserved {
         /// Whose.
@@ -106,6 +113,7 @@ impl fmt::Display for Discrepancy {
         match self {
             Self::Unsound(violation) => violation.fmt(f),
             Self::Share(broken) => broken.fmt(f),
+            Self::ShareMeanwhile { after, broken } => write!(f, "once \"{after}\" was admitted, {broken}"),
             Self::Reserved { name, stated, derived } => {
                 let (rate, burst) = (derived.rate, derived.burst);
                 let said = (stated.rate, stated.burst);

@@ -272,7 +272,7 @@ impl Statement {
     fn all_admitted(&mut self) -> impl DoubleEndedIterator<Item = &mut Admitted> {
         self.history.iter_mut().filter_map(|happening| match happening {
             Happening::Admitted(admitted) => Some(&mut **admitted),
-            Happening::Released { .. } => None,
+            Happening::Released { .. } | Happening::Shared { .. } => None,
         })
     }
 

@@ -29,7 +29,9 @@
 //! | `fill.rs` | traffic without a contract |
 //! | `stage.rs`, `narrow.rs`, `run.rs` | from an attack to a scenario to what was seen |
 //! | `verify.rs`, `effort.rs` | which attacks are made |
+//! | `meanwhile.rs` | shares after every event of a history |
 //! | `classes.rs` | promises of classes below: minima, what is in flight, shares |
+//! | `terms.rs` | maxima and weights of bandwidth contracts |
 //! | `report.rs` | what was seen |
 //!
 //! ```
@@ -74,6 +76,7 @@ mod discrepancy;
 mod effort;
 mod fault;
 mod fill;
+mod meanwhile;
 mod narrow;
 mod report;
 mod reservations;
@@ -82,6 +85,7 @@ mod schedule;
 mod stage;
 mod statement;
 mod tenants;
+mod terms;
 mod transit;
 mod verify;
 
@@ -98,10 +102,11 @@ pub use fault::{Fault, Layer, NotBroken};
 pub use report::{Breach, Finding, ProtectedFinding, Verification, Violation};
 pub use reservations::HistoryError;
 pub use statement::{
-    Accounting, Admitted, Bucket, Counting, Figures, Happening, Kind, Lines, LowestQueue, Part, Patience, Relocation,
-    StatedQueue, StatedRoute, StatedTerm, Statement, Terms,
+    Accounting, Admitted, Bucket, Counting, Figures, Happening, Kind, Lines, LowestQueue, MinimaTerms, Part, Patience,
+    Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms,
 };
 pub use tenants::{TenantsClaim, TenantsReport, verify_tenants};
+pub use terms::{MaximumPromise, Meeting, PartPromise, Way};
 pub use verify::{replay, verify};
 
 pub use wayleave_scenarios::Order;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use wayleave_recheck::PromisedShare;
 use wayleave_topology::{Network, Route};
 use wayleave_units::Time;
 
@@ -104,6 +105,8 @@ pub(crate) trait Watcher<'s> {
     fn admitted(&mut self, reservations: &Reservations<'s>, admitted: &'s Admitted, place: usize);
     /// The contract in this place has ended.
     fn released(&mut self, place: usize, at: Time, held_until: Time);
+    /// A contract of another kind holds this from now on, or nothing any more.
+    fn shared(&mut self, _at: Time, _name: &'s str, _share: Option<&'s PromisedShare>) {}
 }
 
 /// Nobody watches.
@@ -134,6 +137,7 @@ impl<'s> Reservations<'s> {
                     let place = reservations.release(name, *held_until)?;
                     watcher.released(place, *at, *held_until);
                 }
+                Happening::Shared { name, at, share } => watcher.shared(*at, name, share.as_ref()),
             }
         }
         if let Some(last) = statement.history.last() {
@@ -230,7 +234,7 @@ impl Happening {
     fn at(&self) -> Time {
         match self {
             Self::Admitted(admitted) => admitted.at,
-            Self::Released { at, .. } => *at,
+            Self::Released { at, .. } | Self::Shared { at, .. } => *at,
         }
     }
 }

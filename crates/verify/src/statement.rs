@@ -24,10 +24,21 @@ pub struct Statement {
     pub history: Vec<Happening>,
     /// What classes below the latency queues have been promised, in the end.
     pub shares: Vec<PromisedShare>,
+    /// What times of minima rest on.
+    pub minima: MinimaTerms,
     /// Whether later decisions wait for the packets of flows that were moved.
     pub patience: Patience,
     /// What was found to be wrong while the statement was read.
     pub findings: Vec<Discrepancy>,
+}
+
+/// What times of minima rest on, besides the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MinimaTerms {
+    /// Packets of minima with a time wait no longer at a link, where the network does not fix the budget of their queue.
+    pub budget: Time,
+    /// How often hosts give tokens anew.
+    pub token_period: Time,
 }
 
 /// What the network model counts.
@@ -115,6 +126,15 @@ pub enum Happening {
         at: Time,
         /// Until then its reservation stays.
         held_until: Time,
+    },
+    /// A contract of another kind is admitted, or gets other terms; or it ends, and holds nothing any more.
+    Shared {
+        /// Whose.
+        name: String,
+        /// When.
+        at: Time,
+        /// What it holds from now on.
+        share: Option<PromisedShare>,
     },
 }
 
@@ -231,6 +251,13 @@ pub struct Relocation {
     /// When it takes it, counted from the decision. `None` where nothing is said of it: then moves of one decision follow one
     /// another at once, and decisions wait for the one before.
     pub after: Option<Time>,
+}
+
+impl Happening {
+    /// Whether it is about a contract of another kind than latency.
+    pub(crate) const fn is_shared(&self) -> bool {
+        matches!(self, Self::Shared { .. })
+    }
 }
 
 impl Counting {

@@ -1,21 +1,26 @@
 //! What was promised to tenants with minima and objectives, beside latency contracts, as claims for [`verify_classes`].
 //!
-//! There are two: everybody as a real network has them, and windows alone. In the first, pairs may send their minima beside their windows, so what is in
+//! There are three: everybody as a real network has them, windows alone, and bandwidth contracts that meet at one receiver. In the first, pairs may send their minima beside their windows, so what is in
 //! flight has the bound that counts it, and minima and weights are looked at. In the second nothing is sent beside windows, and nobody but latency contracts beside
 //! pairs: only there it shows whether windows rise as they should, since the bound of the first is twice theirs. It is looked at where that is broken on purpose: the
-//! bound of windows alone is no promise, and two pairs exceed it by a few per cent for a moment.
+//! bound of windows alone is no promise, and two pairs exceed it by a few per cent for a moment. In the third, what is above minima has to be shared by weights.
 
 use std::collections::BTreeSet;
 
-use wayleave_scenarios::{Bursts, Scenario, Tenants, TenantsError};
+use wayleave_scenarios::{Bursts, Competitor, Maximum, Scenario, Tenants, TenantsError};
+use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
 use crate::classes::{
     ClassAttack, ClassClaim, ClassFault, ClassReport, InFlightPromise, MinimumPromise, WeightPromise, verify_classes,
 };
+use crate::terms::{MaximumPromise, Meeting, PartPromise};
 
 /// SCC's tunnels find their levels by marks (docs/scc.md), and for a while have less: by how much of a weight, per cent.
 const TOLERANCE: u64 = 25;
+
+/// Windows of a few packets are whole packets, and short runs show their beginning: by how much somebody may be off what is due by minimum and weight, per cent.
+const PARTS: u64 = 15;
 
 /// Short bursts come every 250 us, and begin at so many phases of that.
 const ROUND: Time = Time::from_micros(250);
@@ -28,6 +33,8 @@ pub struct TenantsClaim {
     pub whole: ClassClaim,
     /// Windows without what may be sent beside them; absent where nobody has a minimum.
     pub windows: Option<ClassClaim>,
+    /// Bandwidth contracts that meet at one receiver; absent where no two do.
+    pub meeting: Option<ClassClaim>,
     /// Whether they are looked at.
     watch: Watch,
 }
@@ -46,12 +53,19 @@ pub struct TenantsReport {
     pub whole: ClassReport,
     /// Of windows alone.
     pub windows: Option<ClassReport>,
+    /// Of those that meet at one receiver.
+    pub meeting: Option<ClassReport>,
 }
 
 impl TenantsReport {
     /// Whether everything was kept.
     pub fn is_sound(&self) -> bool {
-        self.whole.is_sound() && self.windows.as_ref().is_none_or(ClassReport::is_sound)
+        self.reports().all(ClassReport::is_sound)
+    }
+
+    /// What was seen, run by run.
+    pub fn reports(&self) -> impl Iterator<Item = &ClassReport> {
+        [Some(&self.whole), self.windows.as_ref(), self.meeting.as_ref()].into_iter().flatten()
     }
 }
 
@@ -77,17 +91,21 @@ impl TenantsClaim {
             host: weight.host,
             rate: weight.rate,
         };
+        let maximum = |Maximum { name, host, max }| MaximumPromise { service: name, host, max };
         let whole = ClassClaim {
             scenario,
             minima: tenants.minima().into_iter().map(minimum).collect(),
             in_flight: in_flight(tenants.held()),
             shares: Vec::new(),
             weights: tenants.weights().into_iter().map(weight).collect(),
+            maxima: tenants.maxima().into_iter().map(maximum).collect(),
+            meeting: None,
             tolerance_percent: TOLERANCE,
         };
         let mut windows = ClassClaim {
             minima: Vec::new(),
             weights: Vec::new(),
+            maxima: Vec::new(),
             in_flight: in_flight(tenants.in_windows()),
             ..whole.clone()
         };
@@ -100,7 +118,8 @@ impl TenantsClaim {
         });
         let sharing = windows.scenario.sharing.as_mut();
         let is_there = sharing.is_some_and(|sharing| sharing.set_word("ufab", "floor", "nothing"));
-        Ok(Self { whole, windows: is_there.then_some(windows), watch: Watch::Promises })
+        let meeting = tenants.competitors().map(|(host, competitors)| meeting(&whole, tenants, host, &competitors));
+        Ok(Self { whole, windows: is_there.then_some(windows), meeting, watch: Watch::Promises })
     }
 
     /// Windows alone are looked at as well.
@@ -114,7 +133,32 @@ impl TenantsClaim {
             self.watch_windows();
         }
         let whole = fault.put_into(&mut self.whole);
-        self.windows.as_mut().is_some_and(|windows| fault.put_into(windows)) | whole
+        let windows = self.windows.as_mut().is_some_and(|windows| fault.put_into(windows));
+        let meeting = self.meeting.as_mut().is_some_and(|meeting| fault.put_into(meeting));
+        whole | windows | meeting
+    }
+}
+
+/// Those who meet at a host, alone on the network.
+fn meeting(whole: &ClassClaim, tenants: &Tenants, host: NodeId, competitors: &[Competitor]) -> ClassClaim {
+    let mut scenario = whole.scenario.clone();
+    scenario.traffic = tenants.meeting(host, competitors);
+    let part = |Competitor { name, min, weight, max, .. }: &Competitor| PartPromise {
+        service: name.clone(),
+        min: *min,
+        weight: *weight,
+        max: *max,
+    };
+    let maxima = whole.maxima.iter().filter(|promise| promise.host == host).cloned().collect();
+    ClassClaim {
+        scenario,
+        minima: Vec::new(),
+        in_flight: Vec::new(),
+        shares: Vec::new(),
+        weights: Vec::new(),
+        maxima,
+        meeting: Some(Meeting { host, parts: competitors.iter().map(part).collect() }),
+        tolerance_percent: PARTS,
     }
 }
 
@@ -133,5 +177,7 @@ pub fn verify_tenants(
     let phases: Vec<ClassAttack> = (0..PHASES).map(shifted).collect();
     let windows = claim.windows.as_ref().filter(|_| claim.watch == Watch::PromisesAndWindows);
     let windows = windows.map(|windows| verify_classes(windows, &phases, seed)).transpose()?;
-    Ok(TenantsReport { whole, windows })
+    let once = &attacks[..attacks.len().min(1)];
+    let meeting = claim.meeting.as_ref().map(|meeting| verify_classes(meeting, once, seed)).transpose()?;
+    Ok(TenantsReport { whole, windows, meeting })
 }

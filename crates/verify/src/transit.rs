@@ -34,7 +34,7 @@ impl<'s> Transit<'s> {
     pub(crate) fn new(statement: &'s Statement) -> Self {
         let has_time = |happening: &Happening| match happening {
             Happening::Admitted(admitted) => admitted.moved.iter().all(|moved| moved.after.is_some()),
-            Happening::Released { .. } => true,
+            Happening::Released { .. } | Happening::Shared { .. } => true,
         };
         let clock = match statement.history.iter().all(has_time) {
             true => Clock::Said,
@@ -98,7 +98,7 @@ fn longest(statement: &Statement) -> Time {
             let moved = admitted.moved.iter().flat_map(|moved| [&moved.from, &moved.to]);
             admitted.routes.iter().map(|stated| &stated.route).chain(moved).collect()
         }
-        Happening::Released { .. } => Vec::new(),
+        Happening::Released { .. } | Happening::Shared { .. } => Vec::new(),
     });
     routes.map(|route| lasts(statement, route)).max().unwrap_or(Time::ZERO)
 }

@@ -1,7 +1,7 @@
 //! What a ledger promises, put before the independent calculator.
 
-use wayleave_explain::{Context, claim, claimed_shares};
-use wayleave_recheck::{BrokenShare, Checked, check_shares, check_watched};
+use wayleave_explain::{Context, claim, claimed_shares, share_times};
+use wayleave_recheck::{BrokenShare, Checked, check_shares, check_times, check_watched};
 
 use crate::progress::{Progress, Silent, Step};
 
@@ -16,11 +16,14 @@ pub fn recheck_watched(context: &Context<'_>, progress: &mut dyn Progress) -> Op
 }
 
 /// The promises to classes below the latency queues that do not hold, derived from what hosts may send to one another.
+/// By when minima are there is derived as well.
 pub fn recheck_shares(context: &Context<'_>) -> Vec<BrokenShare> {
-    match (claim(context), context.network.classes()) {
-        (Some(claim), Some(classes)) => check_shares(&claim, classes, &claimed_shares(context)),
-        _ => Vec::new(),
-    }
+    let (Some(claim), Some(classes)) = (claim(context), context.network.classes()) else { return Vec::new() };
+    let shares = claimed_shares(context);
+    let mut broken = check_shares(&claim, classes, &shares);
+    let times = share_times(context);
+    broken.extend(times.into_iter().flat_map(|times| check_times(&claim, classes, &shares, &times)));
+    broken
 }
 
 #[cfg(test)]

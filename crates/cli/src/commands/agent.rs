@@ -11,9 +11,10 @@ use wayleave_agent::samples::FOLLOW;
 use wayleave_agent::{NodeOptions, Options, delays, down, endpoints};
 use wayleave_dataplane::host::{LONGEST_WAIT, Settings, Unmatched};
 use wayleave_formats::{
-    AgentEndpoint, AgentFile, AgentNode, ExcessPackets, Source, UnmatchedPackets, read_agent, read_topology,
+    AgentCredential, AgentEndpoint, AgentFile, AgentNode, ExcessPackets, Source, UnmatchedPackets, read_agent,
+    read_topology,
 };
-use wayleave_protocol::client::{Address, Error, read_token, url};
+use wayleave_protocol::client::{Address, Error, OwnCertificate, read_token, url};
 use wayleave_server::notify::Notify;
 use wayleave_topology::Network;
 
@@ -92,8 +93,8 @@ pub(crate) fn run(args: &AgentArgs) -> Result<Exit, Failure> {
         None => drive(args, &file),
         Some(AgentCommand::Down) => {
             args.log.begin()?;
-            // What is taken away needs no controller, and so no token: with one, the controller is told.
-            let options = with_tokens(&file).unwrap_or_else(|error| {
+            // What is taken away needs no controller, and so no credential: with one, the controller is told.
+            let options = with_credentials(&file).unwrap_or_else(|error| {
                 tracing::warn!("the controller is not told: {error}");
                 options(&file)
             });
@@ -107,7 +108,7 @@ pub(crate) fn run(args: &AgentArgs) -> Result<Exit, Failure> {
 /// Until a signal ends it.
 fn drive(args: &AgentArgs, file: &AgentFile) -> Result<Exit, Failure> {
     args.log.begin()?;
-    let options = with_tokens(file)?;
+    let options = with_credentials(file)?;
     let (end, ended) = channel();
     let signal = move || {
         // Who does not listen any more ends anyway.
@@ -173,24 +174,25 @@ fn attachment(endpoint: &AgentEndpoint) -> Attachment {
     Attachment { interface: endpoint.interface.clone(), vlan: endpoint.vlan }
 }
 
-/// The same with the controller's address and the tokens, which are read.
-fn with_tokens(file: &AgentFile) -> Result<Options, Error> {
+/// The same with the controller's address and how each node shows who it is. Tokens are read.
+fn with_credentials(file: &AgentFile) -> Result<Options, Error> {
     let url = url(&file.server)?;
-    let shared = file.token_file.as_deref().map(read_token).transpose()?;
     let mut options = options(file);
     for (node, of) in options.nodes.iter_mut().zip(&file.nodes) {
-        let token = match &of.token_file {
-            Some(path) => read_token(path)?,
-            None => shared.clone().ok_or_else(|| no_token(of))?,
+        let address = Address { url: url.clone(), ca: file.ca.clone(), ..Address::default() };
+        node.address = match of.credential.as_ref().or(file.credential.as_ref()) {
+            Some(AgentCredential::Token(path)) => Address { token: Some(read_token(path)?), ..address },
+            Some(AgentCredential::Certificate { chain, key }) => {
+                let certificate = Some(OwnCertificate { chain: chain.clone(), key: key.clone() });
+                Address { certificate, ..address }
+            }
+            None => {
+                let text = "nothing says how its agent shows who it is: tokenFile, or cert and certKey, of the node or of the file";
+                return Err(Error::Usage(format!("node {}: {text}", of.node)));
+            }
         };
-        node.address = Address { url: url.clone(), token: Some(token), ca: file.ca.clone(), certificate: None };
     }
     Ok(options)
-}
-
-fn no_token(node: &AgentNode) -> Error {
-    let text = "nothing says where the token of its agent is: tokenFile of the node, or of the file";
-    Error::Usage(format!("node {}: {text}", node.node))
 }
 
 /// The network of the controller's document.

@@ -47,8 +47,14 @@ pub(crate) struct InitArgs {
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// The token of the role agent for this node; - is stdin, and without it somebody is asked for it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "cert")]
     token_file: Option<PathBuf>,
+    /// The agent's certificate (PEM) in place of a token; it is read where it is, also after it was renewed
+    #[arg(long, value_name = "FILE", requires = "cert_key")]
+    cert: Option<PathBuf>,
+    /// The private key (PEM) of that certificate
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    cert_key: Option<PathBuf>,
     /// A link that leaves the node, and the interface by which it does
     #[arg(long = "interface", value_name = "LINK=INTERFACE", value_parser = pair, required = true)]
     interfaces: Vec<(String, String)>,
@@ -85,16 +91,23 @@ pub(crate) fn run(args: &InitArgs) -> Result<Exit, Failure> {
     let text = document(args, &token)?;
     // What is written can be read, and what is wrong with names is said before anything is changed.
     read_agent(&Source::new("what would be written", text.as_str()))?;
-    let files = [Some(&config), Some(&token), (!args.no_unit).then_some(&args.unit)];
+    let has_token = args.cert.is_none();
+    let files = [Some(&config), has_token.then_some(&token), (!args.no_unit).then_some(&args.unit)];
     if let Some(there) = files.into_iter().flatten().find(|path| path.exists() && !args.force) {
         return Err(Failure::Usage(format!("{} is there already: --force replaces it", there.display())));
     }
-    let secret = args.token_file.as_deref().map_or_else(secret::ask, secret::read)?;
+    let secret = || args.token_file.as_deref().map_or_else(secret::ask, secret::read);
+    let secret = has_token.then(secret).transpose()?;
     fs::create_dir_all(&args.directory).map_err(|error| failed(&args.directory, &error))?;
-    write(&token, &format!("{secret}\n"), 0o600)?;
+    if let Some(secret) = &secret {
+        write(&token, &format!("{secret}\n"), 0o600)?;
+    }
     write(&config, &text, 0o644)?;
     let mut out = out();
-    writeln!(out, "{}\n{} (only its owner can read it)", config.display(), token.display())?;
+    writeln!(out, "{}", config.display())?;
+    if has_token {
+        writeln!(out, "{} (only its owner can read it)", token.display())?;
+    }
     if !args.no_unit {
         write(&args.unit, &unit(&config)?, 0o644)?;
         writeln!(out, "{}", args.unit.display())?;
@@ -123,13 +136,19 @@ fn document(args: &InitArgs, token: &Path) -> Result<String, Failure> {
         node["endpoints"] = Value::from(endpoints);
     }
     let quoted = |value: &Value| value.to_string();
+    let credential = match (&args.cert, &args.cert_key) {
+        (Some(cert), Some(key)) => {
+            let absolute = |path| std::path::absolute(path).map_err(|error| failed(path, &error));
+            format!("cert: {}\n  certKey: {}", quoted(&json!(absolute(cert)?)), quoted(&json!(absolute(key)?)))
+        }
+        _ => format!("tokenFile: {}", quoted(&json!(token))),
+    };
     let mut text = format!(
         "# The agent of {}, as `wayleave agent init` wrote it; `wayleave schema agent` says what else can stand here.\n\
-         apiVersion: wayleave/v1\nkind: Agent\nmetadata: {{ name: {} }}\nspec:\n  server: {}\n  tokenFile: {}\n",
+         apiVersion: wayleave/v1\nkind: Agent\nmetadata: {{ name: {} }}\nspec:\n  server: {}\n  {credential}\n",
         args.node.replace('\n', " "),
         quoted(&json!(args.node)),
         quoted(&json!(args.server)),
-        quoted(&json!(token)),
     );
     if let Some(ca) = &args.ca {
         text += &format!("  ca: {}\n", quoted(&json!(ca)));

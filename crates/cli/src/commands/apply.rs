@@ -1,6 +1,7 @@
-//! `wayleave apply`: files of tenants, VMs and contracts become what a controller has, as far as it can promise it.
+//! `wayleave apply`: files of tenants, VMs, contracts and policies become what a controller has, as far as it can promise it.
 
 mod item;
+mod policies;
 mod tenants;
 
 use std::io::Write;
@@ -31,11 +32,11 @@ Examples:
 const SHOWN: usize = 40;
 const REFUSALS_SHOWN: usize = 20;
 
-/// Create and change what files say: tenants, VMs and contracts
+/// Create and change what files say: tenants, VMs, contracts and policies
 #[derive(Args, Clone, Debug)]
 #[command(after_help = exit::after(EXAMPLE))]
 pub(crate) struct ApplyArgs {
-    /// Contracts (YAML, JSON or CSV), or tenants and VMs (kind: Tenants); several files in order, - is stdin
+    /// Contracts (YAML, JSON or CSV), tenants and VMs (kind: Tenants), or a policy of services (kind: Policy); several files in order, - is stdin
     #[arg(short = 'f', long = "file", value_name = "FILE", required = true)]
     files: Vec<String>,
     /// All contracts of a file, or none of them
@@ -73,6 +74,7 @@ pub(crate) fn run(args: &ApplyArgs) -> Result<Exit, Failure> {
     let mut items = Vec::new();
     for source in &sources {
         let applied = match kind_of(source) {
+            Some(Kind::Policy) => policies::apply(&service, source, args.dry_run).map(|item| vec![item]),
             Some(Kind::Tenants) => tenants::apply(&service, source, args.dry_run),
             _ => args.contracts(&service, source),
         };

@@ -1,4 +1,4 @@
-//! `wayleave delete`: ends contracts, VMs, tenants and tokens.
+//! `wayleave delete`: ends contracts, VMs, tenants, policies and tokens.
 
 use std::io::Write;
 
@@ -19,7 +19,7 @@ Examples:
   wayleave delete vm acme:web-1
   wayleave delete contract acme:web-db --force";
 
-/// End contracts, VMs, tenants or tokens
+/// End contracts, VMs, tenants, policies or tokens
 #[derive(Args, Clone, Debug)]
 #[command(after_help = exit::after(EXAMPLE))]
 pub(crate) struct DeleteArgs {
@@ -51,6 +51,9 @@ enum Kind {
     /// Which has nothing left
     #[value(alias = "tenants")]
     Tenant,
+    /// What is held for it is free
+    #[value(alias = "policies")]
+    Policy,
     #[value(alias = "tokens")]
     Token,
 }
@@ -61,6 +64,7 @@ impl Kind {
             Self::Contract => "contract",
             Self::Vm => "VM",
             Self::Tenant => "tenant",
+            Self::Policy => "policy",
             Self::Token => "token",
         }
     }
@@ -70,6 +74,7 @@ impl Kind {
             Self::Contract => Names::OfTenants("/v1/contracts"),
             Self::Vm => Names::OfTenants("/v1/vms"),
             Self::Tenant => Names::OfAll("/v1/tenants"),
+            Self::Policy => Names::OfAll("/v1/policies"),
             Self::Token => Names::OfAll("/v1/tokens"),
         }
     }
@@ -84,7 +89,8 @@ pub(crate) fn run(args: &DeleteArgs) -> Result<Exit, Failure> {
     for name in &args.names {
         let said = args.delete(&service, name)?;
         let mut out = out();
-        writeln!(out, "{} {}: {said}", args.kind.what(), short(&service.id(name)))?;
+        let id = if args.kind == Kind::Policy { name.clone() } else { service.id(name) };
+        writeln!(out, "{} {}: {said}", args.kind.what(), short(&id))?;
         out.flush()?;
     }
     Ok(Exit::Fine)
@@ -98,7 +104,7 @@ impl DeleteArgs {
         let path = format!("{list}/{}", encode(&id));
         // Ending a contract that is not there is the same as ending it again; a person who mistypes wants to know.
         let found = match self.kind {
-            Kind::Contract => service.get::<serde_json::Value>(&path).map(|_| ()),
+            Kind::Contract | Kind::Policy => service.get::<serde_json::Value>(&path).map(|_| ()),
             _ => Ok(()),
         };
         let force = if self.force { "?force=true" } else { "" };

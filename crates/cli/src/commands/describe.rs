@@ -3,11 +3,13 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
+use comfy_table::Cell;
 use wayleave::remote::{Names, did_you_mean};
 use wayleave_explain::human;
 use wayleave_protocol::agent::{Followed, Traffic};
 use wayleave_protocol::contract::{Contract, Kind as Promise, State};
 use wayleave_protocol::network::{Host, Link, Node};
+use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant::{Tenant, Vm};
 
 use crate::client::show::lists::{Row, percent, rows};
@@ -27,7 +29,7 @@ Examples:
 /// How many events about an object are shown.
 const EVENTS: usize = 10;
 
-/// Say everything about one contract, VM, tenant, host, node or link
+/// Say everything about one contract, VM, tenant, policy, host, node or link
 #[derive(Args, Clone, Debug)]
 #[command(after_help = exit::after(EXAMPLE))]
 pub(crate) struct DescribeArgs {
@@ -47,6 +49,8 @@ enum Kind {
     Contract,
     Vm,
     Tenant,
+    /// What it guarantees, and what is held for it
+    Policy,
     Host,
     Node,
     Link,
@@ -61,6 +65,7 @@ pub(crate) fn run(args: &DescribeArgs) -> Result<Exit, Failure> {
         Kind::Contract => contract(object, service, name)?,
         Kind::Vm => vm(object, service, name)?,
         Kind::Tenant => tenant(object, service, name)?,
+        Kind::Policy => policy(object, service, name)?,
         Kind::Host => host(object, service, name)?,
         Kind::Node => node(object, service, name)?,
         Kind::Link => link(object, service, name)?,
@@ -286,6 +291,34 @@ fn tenant(out: &mut impl Write, service: &Service, name: &str) -> Result<String,
     writeln!(out)?;
     write_rows(out, Vm::HEADINGS, rows(&vms), Vm::NONE)?;
     Ok(format!("tenant {name}"))
+}
+
+fn policy(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
+    let policy: Policy = find(service, "policy", "/v1/policies", name, Names::OfAll("/v1/policies"))?;
+    let mut fields = vec![("policy", policy.name.clone()), ("level", policy.spec.level.clone())];
+    fields.extend((!policy.spec.nodes.is_empty()).then(|| ("nodes", policy.spec.nodes.join(", "))));
+    fields.extend(policy.spec.peak.clone().map(|peak| ("peak", peak)));
+    fields.push(("revision", policy.revision.to_string()));
+    write_fields(out, &fields)?;
+    writeln!(out)?;
+    let text = |text: Option<&String>| Cell::new(text.map_or("-", String::as_str));
+    let services = policy.spec.services.iter().flat_map(|service| {
+        let both = [("transmit", &service.transmit), ("receive", &service.receive)];
+        both.map(|(direction, terms)| {
+            let weight = terms.weight.map_or_else(|| "1".to_owned(), |weight| weight.to_string());
+            let parent = Cell::new(service.parent.as_deref().unwrap_or("-"));
+            let (min, max) = (text(terms.min.as_ref()), text(terms.max.as_ref()));
+            vec![Cell::new(&service.name), parent, Cell::new(direction), min, max, Cell::new(weight)]
+        })
+    });
+    let headings = ["service", "part of", "direction", "min", "max", "weight"];
+    write_rows(out, &headings, services.collect(), "no services")?;
+    writeln!(out)?;
+    let needs = policy.needs.iter().map(|need| {
+        vec![Cell::new(&need.place), Cell::new(&need.direction), Cell::new(&need.min), Cell::new(need.links)]
+    });
+    write_rows(out, &["held at", "direction", "minima", "over links"], needs.collect(), "nothing is held for it")?;
+    Ok(format!("policy {name}"))
 }
 
 fn node_fields(node: &Node) -> Vec<(&'static str, String)> {

@@ -10,6 +10,7 @@ use wayleave_formats::{Source, read_topology};
 use wayleave_protocol::contract::Contract;
 use wayleave_protocol::decision::Decision;
 use wayleave_protocol::network::{Host, Link, Node, Queue, Topology, UpDown};
+use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant::{Tenant, Token, Vm};
 use wayleave_topology::NodeKind;
 
@@ -71,6 +72,9 @@ enum Kind {
     /// With quota and what is used of it
     #[value(alias = "tenant")]
     Tenants,
+    /// Of services, with what is held for them
+    #[value(alias = "policy")]
+    Policies,
     #[value(alias = "host")]
     Hosts,
     #[value(alias = "link")]
@@ -109,6 +113,7 @@ pub(crate) fn run(args: &GetArgs) -> Result<Exit, Failure> {
         Kind::Contracts => args.show::<Contract>(&service, "contract", Names::OfTenants("/v1/contracts"))?,
         Kind::Vms => args.show::<Vm>(&service, "VM", Names::OfTenants("/v1/vms"))?,
         Kind::Tenants => args.show::<Tenant>(&service, "tenant", Names::OfAll("/v1/tenants"))?,
+        Kind::Policies => args.show::<Policy>(&service, "policy", Names::OfAll("/v1/policies"))?,
         Kind::Hosts => args.show::<Host>(&service, "host", Names::OfAll("/v1/hosts"))?,
         Kind::Links => args.show::<Link>(&service, "link", Names::OfAll("/v1/links"))?,
         Kind::Decisions => args.show::<Decision>(&service, "decision", Names::OfAll("/v1/decisions"))?,

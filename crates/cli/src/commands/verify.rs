@@ -121,6 +121,8 @@ impl ValueEnum for FaultName {
                     ClassFault::ResidualForgotten => "Minima were promised as if nothing were reserved above them",
                     ClassFault::StepsUnlimited => "Windows rise as far as the load of a link seems to let them",
                     ClassFault::ClassLeaked => "Best effort is sent in the queue of minima",
+                    ClassFault::MaxIgnored => "Nobody is held to a maximum",
+                    ClassFault::WeightIgnored => "What is left above minima is shared by minima, whatever the weights",
                 };
                 return Some(PossibleValue::new(fault.name()).help(help));
             }

@@ -8,9 +8,11 @@
 //! |---|---|
 //! | `tree` | a list of services becomes a tree, or an error that says which service and why |
 //! | `membership` | to which service a packet belongs, and that it cannot be two |
+//! | `minima` | what all policies together need of each link |
 //! | `point` | one contention point of a network: its capacity, whether it can keep the minima, and its tree of shares |
 
 mod membership;
+mod minima;
 mod point;
 mod tree;
 
@@ -22,6 +24,7 @@ use wayleave_units::{Rate, WallTime};
 use crate::Match;
 
 pub use membership::{Packet, guarantee_between};
+pub use minima::{LinkMinima, LinkNeed};
 pub use point::{ContentionPoint, Overcommitted, PointLeaf, PointTree, PolicyNeed};
 pub use tree::{Policy, PolicyError, PolicyFault};
 

@@ -220,6 +220,11 @@ impl Policy {
         self.level
     }
 
+    /// The nodes that it is for; all of its level if there are none.
+    pub fn nodes(&self) -> &[NodeId] {
+        &self.nodes
+    }
+
     /// The most load of each of its contention points in each direction.
     pub fn peak(&self) -> Option<Rate> {
         self.peak

@@ -4,6 +4,7 @@
 //! an ordinary request are the same code.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use wayleave_contracts::{AnyOrder, Order};
 use wayleave_protocol::Id;
@@ -218,8 +219,7 @@ impl Admission {
         let number = self.record(id, order, decided);
         if effect == Effect::Commit {
             let revision = self.enforcement.journal().revision_of(&id.tenant);
-            let (object, tenant) = (id.to_string(), Some(id.tenant.clone()));
-            self.enforcement.journal_mut().event(EventKind::Refused, &object, tenant, revision, reason.to_owned());
+            self.enforcement.journal_mut().contract_event(EventKind::Refused, id, revision, reason.to_owned());
         }
         (Fault::Refused { tenant: id.tenant.clone(), decision: number, reason }, Some(number))
     }
@@ -267,7 +267,7 @@ impl Admission {
         enforcement.schedule(serial, &order);
         let created = enforcement.now().wall;
         enforcement.contracts_mut().insert(Grant {
-            id,
+            id: Arc::new(id),
             serial,
             order,
             revision: 0,

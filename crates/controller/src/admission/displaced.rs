@@ -128,16 +128,15 @@ impl Admission {
         consequences: &mut Consequences,
     ) -> Option<Without> {
         let grant = self.enforcement.contracts().get(serial)?;
-        let (id, request) = (grant.id.clone(), wayleave_schemes::request(&grant.order.contract, &self.model));
+        let (id, request) = (Id::clone(&grant.id), wayleave_schemes::request(&grant.order.contract, &self.model));
         let decision = match self.enforcement.book_mut().admit(&request) {
             Ok(decision) => decision,
             Err(refusal) => return Some(Without { serial, id, reserved, request, refusal }),
         };
         self.settle(serial, &decision, release);
         let revision = self.enforcement.contracts().get(serial).map_or(0, |grant| grant.revision);
-        let (tenant, detail) = (id.tenant.clone(), format!("{element} is down; bound {}", decision.bound));
-        let journal = self.enforcement.journal_mut();
-        journal.event(EventKind::Rerouted, &id.to_string(), Some(tenant), revision, detail);
+        let detail = format!("{element} is down; bound {}", decision.bound);
+        self.enforcement.journal_mut().contract_event(EventKind::Rerouted, &id, revision, detail);
         consequences.rerouted.push(id);
         None
     }
@@ -200,7 +199,7 @@ impl Admission {
         for &serial in &failed {
             let Some(grant) = self.enforcement.contracts().get(serial) else { continue };
             let Some(flow) = grant.flow.filter(|_| !self.is_cut(grant)) else { continue };
-            let (id, is_pinned) = (grant.id.clone(), grant.order.contract.route.is_some());
+            let (id, is_pinned) = (Id::clone(&grant.id), grant.order.contract.route.is_some());
             let routes: Vec<_> = self.enforcement.routes(grant).into_iter().map(|(_, route)| route).collect();
             let enforcement = &mut self.enforcement;
             enforcement.book_mut().pin(flow, is_pinned);
@@ -217,7 +216,7 @@ impl Admission {
             self.restore_share(serial, consequences);
             let grant = self.enforcement.contracts().get(serial).filter(|grant| grant.trouble.is_some());
             let Some(grant) = grant else { continue };
-            let (id, kept) = (grant.id.clone(), grant.flow);
+            let (id, kept) = (Id::clone(&grant.id), grant.flow);
             let request = wayleave_schemes::request(&grant.order.contract, &self.model);
             if let Ok(decision) = self.enforcement.book_mut().admit(&request) {
                 if let Some(flow) = kept {

@@ -77,9 +77,8 @@ impl Admission {
         self.settle_share(serial, decision);
         if is_moved {
             let revision = self.shared.get(serial).map_or(0, |grant| grant.revision);
-            let (tenant, detail) = (id.tenant.clone(), format!("{element} is down"));
-            let journal = self.enforcement.journal_mut();
-            journal.event(EventKind::Rerouted, &id.to_string(), Some(tenant), revision, detail);
+            let detail = format!("{element} is down");
+            self.enforcement.journal_mut().contract_event(EventKind::Rerouted, &id, revision, detail);
             consequences.rerouted.push(id);
         }
         None

@@ -12,16 +12,18 @@ mod displaced;
 mod displaced_shares;
 mod shared;
 
-use wayleave_contracts::AnyOrder;
+use wayleave_contracts::{AnyOrder, Named, Policy};
 use wayleave_ledger::{Model, Reservation};
 use wayleave_protocol::Id;
 use wayleave_roles::Decision;
 
 use crate::book::Reserved;
+use crate::command::{Check, Fault, Outcome, Reply};
 use crate::decision::{Decided, DecisionRecord, Decisions};
 use crate::enforcement::{self, Enforcement, Freed};
 use crate::event::EventKind;
-use crate::journal::Journal;
+use crate::journal::{Dirty, Journal};
+use crate::policies::Policies;
 use crate::quota::Usage;
 use crate::shared::SharedContracts;
 use crate::tenants::Tenants;
@@ -36,12 +38,14 @@ pub(crate) struct Admission {
     decisions: Decisions,
     enforcement: Enforcement,
     shared: SharedContracts,
+    policies: Policies,
 }
 
 /// What [`Admission::copy`] has copied.
 pub(crate) struct Copied {
     tenants: Tenants,
     shared: SharedContracts,
+    policies: Policies,
     enforcement: enforcement::Copied,
 }
 
@@ -49,18 +53,26 @@ impl Admission {
     /// Without tenants and decisions.
     pub(crate) fn new(model: Model, enforcement: Enforcement) -> Self {
         let (tenants, decisions) = (Tenants::default(), Decisions::default());
-        Self { model, tenants, decisions, enforcement, shared: SharedContracts::default() }
+        Self {
+            model,
+            tenants,
+            decisions,
+            enforcement,
+            shared: SharedContracts::default(),
+            policies: Policies::default(),
+        }
     }
 
     /// A copy of all that questions are about: not of what was decided before.
     pub(crate) fn copy(&self) -> Copied {
-        Copied { tenants: self.tenants.clone(), shared: self.shared.clone(), enforcement: self.enforcement.copy() }
+        let (tenants, shared, policies) = (self.tenants.clone(), self.shared.clone(), self.policies.clone());
+        Copied { tenants, shared, policies, enforcement: self.enforcement.copy() }
     }
 
     /// Goes on from a copy.
     pub(crate) fn take_over(&mut self, copied: Copied) {
-        let Copied { tenants, shared, enforcement } = copied;
-        (self.tenants, self.shared) = (tenants, shared);
+        let Copied { tenants, shared, policies, enforcement } = copied;
+        (self.tenants, self.shared, self.policies) = (tenants, shared, policies);
         self.enforcement.take_over(enforcement);
         for serial in self.shared.serials(|_| true) {
             let Some(order) = self.shared.get(serial).map(|grant| &grant.order) else { continue };
@@ -81,6 +93,55 @@ impl Admission {
     /// The tenants, with the journal for their changes.
     pub(crate) fn tenants_mut(&mut self) -> (&mut Tenants, &mut Journal) {
         (&mut self.tenants, self.enforcement.journal_mut())
+    }
+
+    pub(crate) fn policies(&self) -> &Policies {
+        &self.policies
+    }
+
+    /// The policies, with the ledger in which their minima are held.
+    pub(crate) fn policies_mut(&mut self) -> (&mut Policies, &mut Enforcement) {
+        (&mut self.policies, &mut self.enforcement)
+    }
+
+    /// Keeps a policy, or another one in the place of one.
+    pub(crate) fn put_policy(&mut self, policy: Policy, check: Check) -> Result<Reply, Fault> {
+        Named::Policy.check(policy.name()).map_err(|error| Fault::wrong_name("name", &error))?;
+        let name = policy.name().to_owned();
+        let known = self.policies.get(&name);
+        check.hold(known.map(|state| state.revision))?;
+        if let Some(same) = known.filter(|state| state.policy == policy) {
+            return Ok(Reply::Done { outcome: Outcome::Unchanged, revision: same.revision });
+        }
+        if !self.enforcement.ledger().has_shares() {
+            return Err(Fault::NoClasses);
+        }
+        let outcome = if known.is_some() { Outcome::Changed } else { Outcome::Created };
+        let revision = self.enforcement.journal().revision() + 1;
+        let held = self.policies.put(self.enforcement.book_mut(), policy, revision);
+        held.map_err(|short| Fault::PolicyRefused(Box::new(short)))?;
+        self.policy_changed(&name, EventKind::Put);
+        Ok(Reply::Done { outcome, revision })
+    }
+
+    /// Keeps a policy no longer.
+    pub(crate) fn delete_policy(&mut self, name: &str, check: Check) -> Result<Reply, Fault> {
+        check.hold(self.policies.get(name).map(|state| state.revision))?;
+        if !self.policies.remove(self.enforcement.book_mut(), name) {
+            return Ok(Reply::Done { outcome: Outcome::Absent, revision: self.enforcement.journal().revision() });
+        }
+        let revision = self.policy_changed(name, EventKind::Deleted);
+        Ok(Reply::Done { outcome: Outcome::Deleted, revision })
+    }
+
+    /// Contracts that were degraded may fit beside what is held now.
+    fn policy_changed(&mut self, name: &str, kind: EventKind) -> u64 {
+        let journal = self.enforcement.journal_mut();
+        let revision = journal.next_revision();
+        journal.mark(Dirty::Policy(name.to_owned()));
+        journal.event(kind, &format!("policy {name}"), None, revision, String::new());
+        self.retry_later();
+        revision
     }
 
     pub(crate) fn decisions(&self) -> &Decisions {
@@ -134,7 +195,7 @@ impl Admission {
         for one in &decision.moved {
             let serial = self.enforcement.book().owner(one.flow);
             let Some(grant) = self.enforcement.contracts().get(serial) else { continue };
-            let id = grant.id.clone();
+            let id = Id::clone(&grant.id);
             // Not from the ledger: in a list that is decided together, the flow may have got other terms after its move.
             let contract = &grant.order.contract;
             let (demand, deadline) = (contract.demand(self.model.overhead), contract.deadline);
@@ -154,8 +215,7 @@ impl Admission {
             enforcement.advance(serial);
             if let Some(grant) = enforcement.contracts().get(serial) {
                 let (revision, detail) = (grant.revision, format!("bound {}", grant.bound));
-                let tenant = Some(id.tenant.clone());
-                enforcement.journal_mut().event(EventKind::Rerouted, &id.to_string(), tenant, revision, detail);
+                enforcement.journal_mut().contract_event(EventKind::Rerouted, &id, revision, detail);
             }
             if !moved.contains(&id) {
                 moved.push(id);

@@ -5,7 +5,6 @@
 use wayleave_contracts::SharedOrder;
 use wayleave_ledger::Share;
 use wayleave_protocol::Id;
-use wayleave_protocol::contract::State;
 use wayleave_roles::{ShareDecision, ShareRefusal};
 use wayleave_schemes::share_request;
 
@@ -13,7 +12,6 @@ use super::Admission;
 use crate::command::{Effect, Fault, Outcome};
 use crate::decision::Decided;
 use crate::event::EventKind;
-use crate::grant::Trouble;
 use crate::journal::Dirty;
 use crate::quota::Usage;
 use crate::shared::{SharedContracts, SharedGrant};
@@ -177,10 +175,9 @@ impl Admission {
         self.tenants.subtract(&grant.id.tenant, Usage::of_shared(&grant.order.contract));
         let journal = self.enforcement.journal_mut();
         let revision = journal.next_revision_of(&grant.id.tenant);
-        let (object, tenant) = (grant.id.to_string(), Some(grant.id.tenant));
         journal.mark(Dirty::Shared(serial));
-        journal.event(EventKind::Released, &object, tenant.clone(), revision, String::new());
-        journal.event(EventKind::Gone, &object, tenant, revision, String::new());
+        journal.contract_event(EventKind::Released, &grant.id, revision, String::new());
+        journal.contract_event(EventKind::Gone, &grant.id, revision, String::new());
     }
 
     /// The time has come at which a contract starts or ends.
@@ -220,43 +217,8 @@ impl Admission {
         let wall = self.enforcement.calendar();
         let Some(grant) = self.shared.get_mut(serial) else { return };
         let state = grant.state_now(wall);
-        if state == grant.state {
-            return;
+        if state != grant.state {
+            self.enforcement.journal_mut().announce(grant, state);
         }
-        grant.state = state;
-        self.touch_shared(serial);
-        let Some(grant) = self.shared.get(serial) else { return };
-        let (kind, detail) = match state {
-            State::Pending => (EventKind::Pending, pending(grant)),
-            State::Degraded => (EventKind::Degraded, grant.trouble.as_ref().map(trouble).unwrap_or_default()),
-            _ => (EventKind::Admitted, promised(grant)),
-        };
-        let (id, revision) = (grant.id.clone(), grant.revision);
-        let journal = self.enforcement.journal_mut();
-        journal.event(kind, &id.to_string(), Some(id.tenant.clone()), revision, detail);
-    }
-}
-
-/// How much is known of what a contract is promised, for watchers.
-pub(super) fn promised(grant: &SharedGrant) -> String {
-    let within = grant.within.map(|within| format!(", there within {within}")).unwrap_or_default();
-    match grant.certainty {
-        Some(certainty) => format!("{}{within}", certainty.name()),
-        None => "nothing is promised".to_owned(),
-    }
-}
-
-fn pending(grant: &SharedGrant) -> String {
-    match grant.waits_for.len() {
-        0 => grant.order.starts.map_or_else(String::new, |starts| format!("starts at {starts}")),
-        1 => "a route that was left has to be empty first".to_owned(),
-        many => format!("{many} routes that were left have to be empty first"),
-    }
-}
-
-fn trouble(trouble: &Trouble) -> String {
-    match trouble {
-        Trouble::Failed { element, why, .. } => format!("{element} is down: {why}"),
-        Trouble::Unconfirmed | Trouble::Silent => String::new(),
     }
 }

@@ -29,8 +29,8 @@ impl Controller {
     /// Ends the hold of a contract whose sender does not answer.
     pub(crate) fn forget(&mut self, id: &Id) -> Result<Reply, Fault> {
         let missing = || Fault::NotFound { what: "contract", name: id.to_string() };
-        let serials = self.contracts().serials(|grant| grant.id == *id);
-        let ended = self.contracts().serials(|grant| grant.id == *id && grant.is_ended);
+        let serials = self.contracts().serials(|grant| *grant.id == *id);
+        let ended = self.contracts().serials(|grant| *grant.id == *id && grant.is_ended);
         if serials.is_empty() {
             return Err(missing());
         }

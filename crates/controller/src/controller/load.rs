@@ -4,6 +4,8 @@
 //! deadline. Records that contradict one another, or the network, are errors: without a controller no promise is broken, while one with
 //! unproven promises may break them.
 
+use std::sync::Arc;
+
 use serde::de::DeserializeOwned;
 use wayleave_contracts::{AnyContract, vm_mac};
 use wayleave_protocol::contract::State;
@@ -24,6 +26,7 @@ use crate::journal::Counters;
 use crate::load_error::LoadError;
 use crate::macs;
 use crate::output::Kind;
+use crate::policy_spec::{self, PolicyRecord};
 use crate::quota::Usage;
 use crate::record::{ContractRecord, DownRecord, Missing, NodeRecord, ReleaseRecord, TenantRecord, VmRecord, reserved};
 use crate::releases::{PendingRelease, Phase};
@@ -72,6 +75,7 @@ impl Controller {
         controller.read_contracts(&contracts, &mut again)?;
         controller.reserve_again(again)?;
         controller.read_shared(&shared)?;
+        controller.hold_policies()?;
         controller.connect()?;
         controller.connect_shared()?;
         controller.prove()?;
@@ -110,6 +114,12 @@ impl Controller {
             }
             Kind::Contract => self.read_contracts(&[(key, body)], again)?,
             Kind::Shared => self.read_shared(&[(key, body)])?,
+            Kind::Policy => {
+                let record = parse::<PolicyRecord>(kind, key, body)?;
+                let policy = policy_spec::policy(&self.network, key, &record.spec);
+                let policy = policy.map_err(|message| unreadable(kind, key, message))?;
+                self.admission.policies_mut().0.insert(policy, record.revision);
+            }
             Kind::Release => self.read_release(key, body, again)?,
             Kind::Down => {
                 let record = parse::<DownRecord>(kind, key, body)?;
@@ -278,6 +288,16 @@ impl Controller {
         Ok(())
     }
 
+    /// What policies need is held beside contracts: whether both fit is proven with everything else.
+    fn hold_policies(&mut self) -> Result<(), LoadError> {
+        let (policies, enforcement) = self.admission.policies_mut();
+        let first = policies.iter().next().map(|(name, _)| name.to_owned());
+        match (policies.hold(enforcement.book_mut()), first) {
+            (false, Some(name)) => Err(LoadError::PolicyWithoutClasses { name }),
+            _ => Ok(()),
+        }
+    }
+
     /// What follows from the records of contracts of other kinds than latency.
     fn connect_shared(&mut self) -> Result<(), LoadError> {
         for serial in self.admission.shared().serials(|_| true) {
@@ -322,14 +342,14 @@ impl Controller {
             let Some(flow) = grant.flow else { continue };
             let (bound, deadline) = (self.enforcement().book().promised(flow), grant.order.contract.deadline);
             if bound > deadline {
-                return Err(LoadError::TooSlow { id: grant.id.clone(), bound, deadline });
+                return Err(LoadError::TooSlow { id: Id::clone(&grant.id), bound, deadline });
             }
         }
         for grant in self.shared_grants() {
             let AnyContract::Bandwidth(contract) = &grant.order.contract else { continue };
             let bound = grant.share.and_then(|share| self.scheme().share_bound(share));
             if let Some((bound, deadline)) = bound.zip(contract.within).filter(|(bound, within)| bound > within) {
-                return Err(LoadError::TooSlow { id: grant.id.clone(), bound, deadline });
+                return Err(LoadError::TooSlow { id: Id::clone(&grant.id), bound, deadline });
             }
         }
         Ok(())
@@ -352,7 +372,7 @@ fn read_contract(network: &Network, key: &str, body: &str) -> Result<(Grant, Opt
     let placed = reserved.reservations.iter().map(|one| one.placed).min();
     let again = placed.map(|placed| Again { placed, reserved, serial, release: None });
     let grant = Grant {
-        id,
+        id: Arc::new(id),
         serial,
         order,
         revision: record.revision,

@@ -16,6 +16,7 @@ mod records;
 mod vms;
 mod what_if;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wayleave_ledger::{Ledger, Model, Share};
@@ -38,6 +39,7 @@ use crate::grant::Grant;
 use crate::journal::Journal;
 use crate::nodes::NodeState;
 use crate::output::Output;
+use crate::policies::PolicyState;
 use crate::shared::SharedGrant;
 use crate::tenants::TenantState;
 use crate::timers::Due;
@@ -80,6 +82,8 @@ impl Controller {
                 let journal = self.admission.enforcement_mut().journal_mut();
                 Ok(self.tokens.delete(journal, &id))
             }
+            Command::PutPolicy { policy, check } => self.admission.put_policy(*policy, check),
+            Command::DeletePolicy { name, check } => self.admission.delete_policy(&name, check),
             Command::PutVm { id, wish, mac, check } => self.put_vm(id, &wish, mac, check),
             Command::DeleteVm { id, check } => self.delete_vm(&id, check),
             Command::Apply { orders, mode, effect } => Ok(Reply::Each(self.apply(orders, mode, effect))),
@@ -260,9 +264,9 @@ impl Controller {
         self.contracts().named(id)
     }
 
-    /// The contract of this serial number.
-    pub fn grant_of(&self, serial: u64) -> Option<&Grant> {
-        self.contracts().get(serial)
+    /// The contract of this serial number, to be kept as it is now.
+    pub fn grant_of(&self, serial: u64) -> Option<&Arc<Grant>> {
+        self.contracts().get_shared(serial)
     }
 
     /// All contracts, by name; those that are being released, while no other contract has the name.
@@ -320,7 +324,7 @@ impl Controller {
 
     /// The contract that a flow belongs to.
     pub fn owner(&self, flow: FlowId) -> Option<&Grant> {
-        self.grant_of(self.enforcement().book().owner(flow))
+        self.contracts().get(self.enforcement().book().owner(flow))
     }
 
     /// What a node has still to do, in the order of versions.
@@ -367,6 +371,21 @@ impl Controller {
     /// If there is none of this name.
     pub fn tenant(&self, name: &str) -> Result<&TenantState, Fault> {
         self.admission.tenants().find(name)
+    }
+
+    /// All policies of services, by name.
+    pub fn policies(&self) -> impl Iterator<Item = (&str, &PolicyState)> {
+        self.admission.policies().iter()
+    }
+
+    /// A policy.
+    pub fn policy(&self, name: &str) -> Option<&PolicyState> {
+        self.admission.policies().get(name)
+    }
+
+    /// The policies for which shares are held, in words: `policy racks, policy web`.
+    pub fn policies_by_share(&self) -> BTreeMap<ShareId, String> {
+        self.admission.policies().by_share(&self.network)
     }
 
     /// All tokens, by what they are called.

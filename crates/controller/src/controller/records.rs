@@ -3,6 +3,7 @@
 use super::Controller;
 use crate::journal::Dirty;
 use crate::output::{Change, Kind};
+use crate::policy_spec::{PolicyRecord, spec};
 use crate::record::{ContractRecord, DownRecord, NodeRecord, ReleaseRecord, TenantRecord, VmRecord, key, put};
 use crate::shared_record::SharedRecord;
 
@@ -16,6 +17,7 @@ impl Controller {
         all.extend(self.vms().map(|(id, _)| Dirty::Vm(id.clone())));
         all.extend(self.contracts().iter().map(|grant| Dirty::Contract(grant.serial)));
         all.extend(self.admission.shared().iter().map(|grant| Dirty::Shared(grant.serial)));
+        all.extend(self.policies().map(|(name, _)| Dirty::Policy(name.to_owned())));
         all.extend(enforcement.releases().iter().map(|(number, _)| Dirty::Release(number)));
         all.extend(self.elements.iter().map(|(element, _)| Dirty::Down(element.clone())));
         all.extend(enforcement.nodes().ids().map(Dirty::Node));
@@ -51,6 +53,14 @@ impl Controller {
                     SharedRecord::of(network, grant, share)
                 });
                 put(Kind::Shared, key(*serial), record.as_ref())
+            }
+            Dirty::Policy(name) => {
+                let record = self
+                    .admission
+                    .policies()
+                    .get(name)
+                    .map(|state| PolicyRecord { revision: state.revision, spec: spec(network, &state.policy) });
+                put(Kind::Policy, name.clone(), record.as_ref())
             }
             Dirty::Release(number) => {
                 let record = enforcement.releases().get(*number).map(|release| ReleaseRecord::of(network, release));

@@ -36,20 +36,21 @@ const END: Hop = Hop { link: LinkId(u32::MAX), queue: u8::MAX };
 #[derive(Default)]
 struct Places {
     hops: Vec<Hop>,
-    /// Contracts about latency, by name, with where their hops begin and end.
+    /// Contracts about latency in the order of their serial numbers, with where their hops begin and end.
     flows: Vec<(Arc<Grant>, Range<usize>)>,
     /// Those of other kinds.
-    shares: BTreeMap<Id, (bool, Range<usize>)>,
+    shares: BTreeMap<u64, (Id, bool, Range<usize>)>,
 }
 
 impl Places {
-    fn get(&self, id: &Id) -> Option<Place<'_>> {
-        if let Ok(at) = self.flows.binary_search_by(|(grant, _)| grant.id.cmp(id)) {
+    /// What a contract was called that had this serial number, and how it was placed.
+    fn of(&self, serial: u64) -> Option<(&Id, Place<'_>)> {
+        if let Ok(at) = self.flows.binary_search_by_key(&serial, |(grant, _)| grant.serial) {
             let (grant, range) = &self.flows[at];
-            return Some((grant.state == State::Degraded, &self.hops[range.clone()]));
+            return Some((&grant.id, (grant.state == State::Degraded, &self.hops[range.clone()])));
         }
-        let (is_degraded, range) = self.shares.get(id)?;
-        Some((*is_degraded, &self.hops[range.clone()]))
+        let (id, is_degraded, range) = self.shares.get(&serial)?;
+        Some((id, (*is_degraded, &self.hops[range.clone()])))
     }
 }
 
@@ -59,6 +60,9 @@ impl Controller {
     /// # Errors
     /// If something is asked about that is not there.
     pub fn ask(&mut self, now: Now, question: Question) -> Result<Prospect, Fault> {
+        if let Some(id) = question.delete.iter().find(|id| self.standing(id).is_none()) {
+            return Err(Fault::NotFound { what: "contract", name: id.to_string() });
+        }
         let before = self.places();
         let mut prospect = Prospect::default();
         for element in question.fail {
@@ -68,9 +72,6 @@ impl Controller {
             self.step(now, Command::SetElement { element, down: None })?;
         }
         for id in question.delete {
-            if before.get(&id).is_none() {
-                return Err(Fault::NotFound { what: "contract", name: id.to_string() });
-            }
             self.step(now, Command::Delete { ids: vec![(id.clone(), Check::None)] })?;
             prospect.deleted.push(id);
         }
@@ -110,7 +111,7 @@ impl Controller {
             let begin = places.hops.len();
             self.hops_of_share(grant, &mut places.hops);
             let place = (grant.state == State::Degraded, begin..places.hops.len());
-            places.shares.insert(grant.id.clone(), place);
+            places.shares.insert(grant.serial, (grant.id.clone(), place.0, place.1));
         }
         places
     }
@@ -156,12 +157,14 @@ impl Controller {
         let vms: Vec<(Id, NodeId)> =
             self.vms().filter(|(_, vm)| nodes.contains(&vm.host)).map(|(id, vm)| (id.clone(), vm.host)).collect();
         let moves = |tenant: &str, end: &str| vms.iter().any(|(id, _)| id.tenant == tenant && id.name == end);
-        let flows = self.grants().filter(|grant| !grant.is_ended());
-        let flows = flows.map(|grant| (&grant.id, AnyOrder::Latency(grant.order.clone())));
-        let shares = self.shared_grants().map(|grant| (&grant.id, AnyOrder::Shared(grant.order.clone())));
-        let is_moved =
-            |(id, order): &(&Id, AnyOrder)| order.members().iter().any(|(_, name, _)| moves(&id.tenant, name));
-        let mut orders: Vec<AnyOrder> = flows.chain(shares).filter(is_moved).map(|(_, order)| order).collect();
+        let ends = |grant: &Grant| [&grant.order.from, &grant.order.to].iter().any(|end| moves(&grant.id.tenant, end));
+        let mut flows: Vec<&Grant> = self.contracts().iter().filter(|grant| !grant.is_ended() && ends(grant)).collect();
+        flows.sort_by(|one, other| one.id.cmp(&other.id));
+        let flows = flows.into_iter().map(|grant| AnyOrder::Latency(grant.order.clone()));
+        let shares = self.shared_grants();
+        let shares = shares.filter(|grant| grant.order.members.iter().any(|end| moves(&grant.id.tenant, end)));
+        let shares = shares.map(|grant| AnyOrder::Shared(grant.order.clone()));
+        let mut orders: Vec<AnyOrder> = flows.chain(shares).collect();
         // Those of higher priority find their places first.
         orders.sort_by_key(|order| Reverse(order.priority()));
         for order in &orders {
@@ -198,11 +201,10 @@ impl Controller {
     /// Compares what was written down as changed: nothing else can be different.
     fn compare(&self, before: &Places, prospect: &mut Prospect) {
         let changed = self.journal().dirty().iter().filter_map(|dirty| match dirty {
-            Dirty::Contract(serial) => self.contracts().get(*serial).map(|grant| grant.id.clone()),
-            Dirty::Shared(serial) => self.admission.shared().get(*serial).map(|grant| grant.id.clone()),
+            Dirty::Contract(serial) | Dirty::Shared(serial) => before.of(*serial),
             _ => None,
         });
-        for id in changed.collect::<BTreeSet<Id>>() {
+        for (id, old) in changed.map(|(id, place)| (id.clone(), place)).collect::<BTreeMap<Id, Place<'_>>>() {
             let mut hops = Vec::new();
             let is_degraded = match (self.grant(&id).filter(|grant| !grant.is_ended()), self.shared(&id)) {
                 (_, Some(grant)) => {
@@ -216,7 +218,9 @@ impl Controller {
                 (None, None) => continue,
             };
             let after: Place<'_> = (is_degraded, &hops);
-            let Some(old) = before.get(&id).filter(|old| *old != after) else { continue };
+            if old == after {
+                continue;
+            }
             match (old.0, is_degraded) {
                 (false, true) => prospect.degraded.push(id),
                 (true, false) => prospect.restored.push(id),

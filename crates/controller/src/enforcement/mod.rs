@@ -17,11 +17,12 @@ mod sender;
 mod session;
 mod waits;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use wayleave_contracts::Order;
 use wayleave_ledger::Ledger;
+use wayleave_protocol::contract::State;
 use wayleave_topology::{FlowId, Network, Route};
 use wayleave_units::{Time, WallTime};
 
@@ -41,6 +42,8 @@ pub(crate) use waits::Freed;
 pub(crate) struct Enforcement {
     network: Arc<Network>,
     southbound: Southbound,
+    /// The state of contracts that are kept: of those that nobody confirms more is not known than that they are admitted.
+    kept: State,
     timing: Timing,
     book: Book,
     contracts: Contracts,
@@ -54,6 +57,7 @@ pub(crate) struct Enforcement {
 pub(crate) struct Copied {
     held: Held,
     contracts: BTreeMap<u64, Arc<Grant>>,
+    kept: State,
     releases: BTreeMap<u64, PendingRelease>,
     journal: Journal,
 }
@@ -64,6 +68,7 @@ impl Enforcement {
         Self {
             network: setup.network.clone(),
             southbound: setup.southbound,
+            kept: if setup.southbound == Southbound::Assumed { State::Admitted } else { State::Enforced },
             timing: setup.timing,
             book,
             contracts: Contracts::default(),
@@ -219,7 +224,7 @@ impl Enforcement {
         if let Some(flow) = grant.flow.filter(|_| grant.is_failed()) {
             self.book.pin(flow, true);
         }
-        let state = grant.state_now(confirms);
+        let state = grant.state_now(self.kept);
         // Most are what they should be already, and need not be copied for that.
         if state != grant.state
             && let Some(grant) = self.contracts.get_mut(serial)
@@ -234,16 +239,18 @@ impl Enforcement {
         Copied {
             held: self.book.held(),
             contracts: self.contracts.share(),
+            kept: self.kept,
             releases: self.releases.all(),
             journal: self.journal.copy(),
         }
     }
 
-    /// Goes on from a copy, in which nothing is left open: all that was admitted is consistent.
+    /// Goes on from a copy, in which nothing is left open: all that was admitted is consistent. Contracts are named as kept as they were there, so
+    /// that those of which nothing is asked need not be looked at.
     pub(crate) fn take_over(&mut self, copied: Copied) {
-        let Copied { held, contracts, releases, journal } = copied;
+        let Copied { held, contracts, kept, releases, journal } = copied;
         self.book.take_over(held);
-        self.contracts = Contracts::of_shared(contracts);
+        (self.contracts, self.kept) = (Contracts::of_shared(contracts), kept);
         self.journal = journal.with_timing(self.timing, self.now().wall);
         for (number, release) in releases {
             if let Phase::Draining(empty) = release.phase {
@@ -251,27 +258,42 @@ impl Enforcement {
             }
             self.releases.insert(number, release);
         }
-        for serial in self.contracts.serials(|_| true) {
+        for serial in self.contracts.serials(|grant| self.has_something_to_come(grant)) {
             let connected = self.connect(serial);
             debug_assert!(connected.is_ok(), "contract {serial} waits for a release that is not there");
         }
     }
 
+    /// Whether anything follows from a contract that [`Self::connect`] sets up: of most nothing does.
+    fn has_something_to_come(&self, grant: &Grant) -> bool {
+        let is_waited_for = || self.confirms() && grant.sender.is_waited_for();
+        let has_times = || grant.order.starts.is_some() || grant.order.ends.is_some();
+        let has_trouble = grant.violation.is_some() || grant.is_failed();
+        has_trouble
+            || has_times()
+            || !grant.sender.waits_for.is_empty()
+            || is_waited_for()
+            || grant.state_now(self.kept) != grant.state
+    }
+
     /// Goes on after everything was loaded: what was left undone, and what has become due meanwhile.
     pub(crate) fn resume(&mut self) {
         self.expect_agents();
-        for serial in self.contracts.serials(|_| true) {
+        let is_idle = |grant: &Grant| {
+            !grant.is_ended
+                && grant.sender.stop.is_none()
+                && grant.sender.told.map(|told| told.version) == grant.sender.run
+        };
+        let is_open = |grant: &Grant| !is_idle(grant) || (!self.confirms() && grant.sender.is_waited_for());
+        let mut open: BTreeSet<u64> = self.contracts.serials(is_open).into_iter().collect();
+        open.extend(self.releases.iter().map(|(_, release)| release.serial));
+        for serial in open {
             let told = self.contracts.get(serial).and_then(|grant| grant.sender.told);
             // Without agents there is no confirmation to wait for, even if the controller before this one had agents.
             if let Some(told) = told.filter(|_| !self.confirms()) {
                 self.has_done(serial, told.version);
             }
-            let is_idle = self.contracts.get(serial).is_some_and(|grant| {
-                !grant.is_ended
-                    && grant.sender.stop.is_none()
-                    && grant.sender.told.map(|told| told.version) == grant.sender.run
-            });
-            if !is_idle {
+            if !self.contracts.get(serial).is_some_and(is_idle) {
                 self.advance(serial);
             }
         }

@@ -13,13 +13,12 @@
 
 use std::collections::BTreeSet;
 
-use wayleave_protocol::contract::State;
 use wayleave_topology::{NodeKind, Route};
 
 use super::Enforcement;
 use crate::book::Reserved;
 use crate::event::EventKind;
-use crate::grant::{Grant, Told, Trouble, Violation};
+use crate::grant::{Grant, Told, Trouble};
 use crate::journal::Dirty;
 use crate::releases::{PendingRelease, Phase};
 use crate::setup::Southbound;
@@ -208,30 +207,18 @@ impl Enforcement {
         }
         self.contracts.remove(serial);
         self.journal.mark(Dirty::Contract(serial));
-        self.journal.event(EventKind::Gone, &id.to_string(), Some(id.tenant.clone()), revision, String::new());
+        self.journal.contract_event(EventKind::Gone, &id, revision, String::new());
     }
 
     /// Tells watchers of the state of a contract, if it is another one.
     pub(crate) fn announce(&mut self, serial: u64) {
-        let confirm = self.confirms();
-        let Some(grant) = self.contracts.get_mut(serial) else { return };
-        let state = grant.state_now(confirm);
-        if state == grant.state {
-            return;
-        }
-        grant.state = state;
-        self.touch(serial);
         let Some(grant) = self.contracts.get(serial) else { return };
-        let (kind, detail) = match state {
-            State::Pending => (EventKind::Pending, pending(grant)),
-            State::Admitted => (EventKind::Admitted, format!("bound {}", grant.bound)),
-            State::Enforced => (EventKind::Enforced, format!("bound {}", grant.bound)),
-            State::Degraded => (EventKind::Degraded, grant.trouble.as_ref().map(trouble).unwrap_or_default()),
-            State::Violated => (EventKind::Violated, grant.violation.map(violation).unwrap_or_default()),
-            State::Released => (EventKind::Released, String::new()),
-        };
-        let (id, revision) = (grant.id.clone(), grant.revision);
-        self.journal.event(kind, &id.to_string(), Some(id.tenant.clone()), revision, detail);
+        let state = grant.state_now(self.kept);
+        if state != grant.state
+            && let Some(grant) = self.contracts.get_mut(serial)
+        {
+            self.journal.announce(grant, state);
+        }
     }
 
     /// A sender has not confirmed a version in time.
@@ -245,24 +232,4 @@ impl Enforcement {
         self.journal.mark(Dirty::Contract(serial));
         self.announce(serial);
     }
-}
-
-fn pending(grant: &Grant) -> String {
-    match grant.sender.waits_for.len() {
-        0 => grant.order.starts.map_or_else(String::new, |starts| format!("starts at {starts}")),
-        1 => "a route that was left has to be empty first".to_owned(),
-        many => format!("{many} routes that were left have to be empty first"),
-    }
-}
-
-fn trouble(trouble: &Trouble) -> String {
-    match trouble {
-        Trouble::Failed { element, why, .. } => format!("{element} is down: {why}"),
-        Trouble::Unconfirmed => "its host has not confirmed its rule in time".to_owned(),
-        Trouble::Silent => "the agent of its host has not been heard of for too long".to_owned(),
-    }
-}
-
-fn violation(violation: Violation) -> String {
-    format!("{} packets came too late, the latest after {}", violation.packets, violation.worst)
 }

@@ -14,8 +14,8 @@ use wayleave_schemes::refine::Nearest;
 use wayleave_schemes::standing::{Standing, Term};
 use wayleave_schemes::survey::{PathOutcome, PathTried};
 use wayleave_schemes::transition::Starts;
-use wayleave_topology::{Hop, Route};
-use wayleave_units::Time;
+use wayleave_topology::{Class, Hop, Route};
+use wayleave_units::{Rate, Time};
 
 use page::Page;
 
@@ -227,6 +227,9 @@ fn why(out: &mut impl Write, page: &Page<'_>, contract: &Contract, refusal: &Ref
                 write_wrapped(out, "The disjoint routes before it are counted there.")?;
             } else if page.context.ledger().is_some() && !matches!(binding, Binding::Down { .. }) {
                 write_wrapped(out, &whose(page, route, binding))?;
+                if let Some(kept) = kept_for_classes(page.context, binding) {
+                    write_wrapped(out, &kept)?;
+                }
             }
             let best = match contract.route {
                 Some(_) => "The pinned route",
@@ -259,6 +262,31 @@ fn whose(page: &Page<'_>, route: &Route, binding: &Binding) -> String {
     }
     format!("The contract would enter queue {entered} there; the one below it that would break holds {flows}.")
 }
+
+/// What a link keeps for minima and weights, where rate is short: an empty line may be full of promises to others.
+fn kept_for_classes(context: &Context<'_>, binding: &Binding) -> Option<String> {
+    let Binding::Rate { link, .. } = *binding else { return None };
+    let (ledger, shared) = (context.ledger()?, context.ledger()?.shared_link(link)?);
+    let promised = [Class::Guaranteed, Class::Objective].map(|class| ledger.promised_to(link, class));
+    let kept = shared.needed(Class::Guaranteed, promised[0]).max(shared.needed(Class::Objective, promised[1]));
+    if kept == Rate::ZERO {
+        return None;
+    }
+    let holders: Vec<&str> = ledger.shares_on(link).into_iter().map(|id| context.names.name_of_share(id)).collect();
+    let more = holders.len().saturating_sub(HOLDERS);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    Some(format!(
+        "{} of {} are kept for classes below latency: {} of minima and weights of {} have been promised there, to {}{more}.",
+        kept.up(),
+        context.network.link(link).name,
+        promised[0],
+        promised[1],
+        holders[..holders.len().min(HOLDERS)].join(", "),
+    ))
+}
+
+/// How many holders of a link are named.
+const HOLDERS: usize = 5;
 
 /// What the contract would break in each queue of the link that blocks it, not only in the one that was named.
 fn every_queue(out: &mut impl Write, page: &Page<'_>, refused: &Refused, binding: &Binding) -> io::Result<()> {

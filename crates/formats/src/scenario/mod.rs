@@ -4,6 +4,7 @@
 //! a value is reported where the sweep gives it.
 
 mod active;
+mod contracted;
 mod deadline;
 mod ends;
 mod files;
@@ -236,7 +237,10 @@ fn read_spec(
     let files = &mut context.files;
     let contracts = fields.get("contracts").map(|node| (node, tenants::read(node, &numbered.network, files, problems)));
     let reserved = fields.get("reserved").and_then(|node| tenants::read_reserved(node, network, problems));
-    let traffic = fields.get("traffic").map(|node| traffic::read(node, &numbered, &vms, &transport, files, problems));
+    let tenants = contracts.as_ref().and_then(|(_, tenants)| tenants.as_ref());
+    let traffic =
+        fields.get("traffic").map(|node| traffic::read(node, &numbered, (&vms, tenants), &transport, files, problems));
+    let (traffic, with_traffic) = traffic.unwrap_or_default();
     let mut scenario = Scenario {
         name: name.to_owned(),
         network: Arc::clone(&numbered.network),
@@ -251,12 +255,12 @@ fn read_spec(
         transport,
         sharing: sharing.flatten(),
         vms,
-        traffic: traffic.unwrap_or_default(),
+        traffic,
         outages,
         record,
     };
     if let Some((node, Some(tenants))) = contracts {
-        tenants::add(&tenants, &mut scenario, node, problems);
+        tenants::add(&tenants, with_traffic, &mut scenario, node, problems);
     }
     if problems.mark() > before || duration.is_none() {
         return None;

@@ -41,14 +41,20 @@ pub(super) fn read(
     }
 }
 
-/// Sets a scenario up for them. Who has no traffic of its own sends as much as it may.
-pub(super) fn add(tenants: &Tenants, scenario: &mut Scenario, node: &Node<'_>, problems: &mut Problems<'_>) {
+/// Sets a scenario up for them. Who has no traffic of its own, by its name or one of these, sends as much as it may.
+pub(super) fn add(
+    tenants: &Tenants,
+    with_traffic: BTreeSet<String>,
+    scenario: &mut Scenario,
+    node: &Node<'_>,
+    problems: &mut Problems<'_>,
+) {
     if let Err(error) = tenants.set_up(scenario) {
         problems.report(ProblemKind::Impossible, node.span, || error.to_string());
         return;
     }
     let given = scenario.traffic.iter().flat_map(|traffic| [Some(&traffic.name), traffic.service.as_ref()]);
-    let given: BTreeSet<String> = given.flatten().cloned().collect();
+    let given: BTreeSet<String> = given.flatten().cloned().chain(with_traffic).collect();
     scenario.traffic.extend(tenants.senders(scenario.duration, Bursts::Long, &given));
 }
 

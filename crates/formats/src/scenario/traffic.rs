@@ -1,11 +1,12 @@
 //! One kind of traffic: its name, its ends, when, where, and what (`workload`).
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use wayleave_scenarios::{Ends, Traffic, Transport, Vm};
+use wayleave_scenarios::{Ends, Tenants, Traffic, Transport, Vm};
 use wayleave_topology::{Hop, Network, Route};
 
 use super::active;
+use super::contracted;
 use super::ends::{self, Usual};
 use super::files::Files;
 use super::network::Numbered;
@@ -43,6 +44,7 @@ pub(crate) const TRAFFIC: Shape = Shape {
         "deadline",
         "offer",
         "transport",
+        "contract",
         "service",
         "toService",
         "queue",
@@ -53,16 +55,17 @@ pub(crate) const TRAFFIC: Shape = Shape {
     ],
 };
 
-/// Reads all traffic.
+/// Reads all traffic, and the contracts to which some of it belongs.
 pub(super) fn read(
     node: &Node<'_>,
     numbered: &Numbered,
-    vms: &[Vm],
+    (vms, tenants): (&[Vm], Option<&Tenants>),
     transport: &Transport,
     files: &mut Files<'_>,
     problems: &mut Problems<'_>,
-) -> Vec<Traffic> {
+) -> (Vec<Traffic>, BTreeSet<String>) {
     let ends = Names::new(&numbered.network, vms);
+    let mut contracts = BTreeSet::new();
     let mut names: HashMap<String, Span> = HashMap::new();
     let mut traffic = Vec::new();
     for (index, item) in node.expect_list("traffic", problems).unwrap_or_default().iter().enumerate() {
@@ -72,14 +75,16 @@ pub(super) fn read(
         if let Some(name) = name {
             check_name(name, fields.value_span("name"), &mut names, problems);
         }
-        let read = read_one(&fields, name.unwrap_or_default(), (numbered, &ends), transport, files, problems);
+        contracts.extend(fields.get("contract").and_then(Node::text).map(str::to_owned));
+        let known = (numbered, &ends, tenants);
+        let read = read_one(&fields, name.unwrap_or_default(), known, transport, files, problems);
         problems.explain_since(mark, || match name {
             Some(name) => format!("traffic {}", quoted(name)),
             None => format!("traffic {}", index + 1),
         });
         traffic.extend(read);
     }
-    traffic
+    (traffic, contracts)
 }
 
 fn check_name(name: &str, span: Span, names: &mut HashMap<String, Span>, problems: &mut Problems<'_>) {
@@ -95,7 +100,7 @@ fn check_name(name: &str, span: Span, names: &mut HashMap<String, Span>, problem
 fn read_one(
     fields: &Fields<'_, '_>,
     name: &str,
-    (numbered, names): (&Numbered, &Names<'_>),
+    (numbered, names, tenants): (&Numbered, &Names<'_>, Option<&Tenants>),
     transport: &Transport,
     files: &mut Files<'_>,
     problems: &mut Problems<'_>,
@@ -103,12 +108,16 @@ fn read_one(
     let network: &Network = &numbered.network;
     let what = workload::what(fields, problems);
     let workload = what.and_then(|what| workload::read(what, fields, numbered, transport, files, problems));
-    let ends = match what? {
-        What::Listed => Some(Ends::Pairs(Vec::new())),
-        What::Load | What::PerSecond | What::Periodic | What::After => {
-            ends::read(fields, Usual::Random, names, problems)
-        }
-        _ => ends::read(fields, Usual::AllToAll, names, problems),
+    let of = contracted::read(fields, tenants, problems);
+    let says_ends = ["from", "to", "pairs"].iter().any(|key| fields.get(key).is_some());
+    let usual = match what? {
+        What::Load | What::PerSecond | What::Periodic | What::After => Usual::Random,
+        _ => Usual::AllToAll,
+    };
+    let ends = match (what?, &of) {
+        (What::Listed, _) => Some(Ends::Pairs(Vec::new())),
+        (_, Some(of)) if !says_ends => Some(contracted::ends(of, usual == Usual::Random)),
+        _ => ends::read(fields, usual, names, problems),
     };
     let queue = fields.get("queue").map(|node| queue(node, problems));
     let start = fields.get("start").map(|node| node.quantity(problems));
@@ -118,7 +127,7 @@ fn read_one(
         active::read(node, start, problems)
     });
     let route = fields.get("route").map(|node| read_route(node, network, problems));
-    Some(Traffic {
+    let mut traffic = Traffic {
         name: name.to_owned(),
         ends: ends?,
         workload: workload?,
@@ -130,7 +139,11 @@ fn read_one(
         active: active.map_or(Some(None), |active| active.map(Some))?,
         route: route.map_or(Some(None), |route| route.map(Some))?,
         copies: None,
-    })
+    };
+    if let Some((of, node)) = of.as_ref().zip(fields.get("contract")) {
+        contracted::apply(of, &mut traffic, network, node, problems);
+    }
+    Some(traffic)
 }
 
 fn read_route(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<Route> {

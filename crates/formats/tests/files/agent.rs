@@ -4,7 +4,9 @@ use crate::common::assert_problems;
 use wayleave_formats::ProblemKind::{
     BadValue, DuplicateKey, DuplicateName, Impossible, MissingKey, UnknownKey, WrongType,
 };
-use wayleave_formats::{AgentEndpoint, AgentFile, InputErrors, Kind, Source, UnmatchedPackets, kind_of, read_agent};
+use wayleave_formats::{
+    AgentCredential, AgentEndpoint, AgentFile, InputErrors, Kind, Source, UnmatchedPackets, kind_of, read_agent,
+};
 
 /// A document with this spec, which begins on line 4.
 fn read(spec: &str) -> Result<AgentFile, InputErrors> {
@@ -18,7 +20,7 @@ fn the_example_means_what_it_says() {
     assert_eq!(kind_of(&source), Some(Kind::Agent));
     let agent = read_agent(&source).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!((agent.server.as_str(), agent.measures), ("https://controller.example:7480", false));
-    assert_eq!(agent.token_file.unwrap().to_str(), Some("/etc/wayleave/h1.token"));
+    assert_eq!(agent.credential, Some(AgentCredential::Token("/etc/wayleave/h1.token".into())));
     assert_eq!(agent.state.to_str(), Some("/run/wayleave/agent"));
     let node = &agent.nodes[0];
     assert_eq!((node.node.as_str(), node.netns.as_deref(), agent.nodes.len()), ("h1", None, 1));
@@ -38,6 +40,25 @@ fn what_is_not_said_is_as_documented() {
     assert_eq!(agent.nodes[0].netns.as_deref(), Some("x"));
     let vm = "  server: http://h\n  nodes: [ { node: h1, interfaces: {}, endpoints: [ { vm: web, interface: t } ] } ]";
     assert!(read(vm).unwrap().nodes[0].endpoints.contains_key("default:web"));
+}
+
+#[test]
+fn an_agent_has_a_token_or_a_certificate_and_a_node_may_have_its_own() {
+    let certificate = || AgentCredential::Certificate { chain: "h1.pem".into(), key: "h1.key".into() };
+    let of = |text: &str, own: &str| {
+        read(&format!("  server: http://h\n{text}  nodes: [ {{ node: h1, interfaces: {{}}{own} }} ]"))
+    };
+    let agent = of("  cert: h1.pem\n  certKey: h1.key\n", "").unwrap();
+    assert_eq!((agent.credential, agent.nodes[0].credential.clone()), (Some(certificate()), None));
+    let agent = of("  tokenFile: all.token\n", ", cert: h1.pem, certKey: h1.key").unwrap();
+    assert_eq!(agent.nodes[0].credential, Some(certificate()));
+    assert_eq!(agent.credential, Some(AgentCredential::Token("all.token".into())));
+    assert_problems(of("  cert: h1.pem\n", ""), &[(MissingKey, "5:9", "\"certKey\" is missing")]);
+    assert_problems(of("", ", certKey: h1.key"), &[(MissingKey, "5:48", "\"cert\" is missing")]);
+    assert_problems(
+        of("  tokenFile: t\n  cert: h1.pem\n  certKey: h1.key\n", ""),
+        &[(Impossible, "5:14", "either a token or a certificate")],
+    );
 }
 
 #[test]

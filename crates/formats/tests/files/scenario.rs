@@ -534,6 +534,47 @@ fn contracts_of_every_kind_make_a_scenario() {
     let names: Vec<&str> = scenario.traffic.iter().map(|traffic| traffic.name.as_str()).collect();
     assert!(names.contains(&"bursts") && names.contains(&"robot 0") && names.contains(&"db to one"), "{names:?}");
     assert!(!names.contains(&"bulk"), "it has traffic of its own: {names:?}");
+    let bursts = scenario.traffic.iter().find(|traffic| traffic.name == "bursts").unwrap();
+    assert_eq!((bursts.service.as_deref(), bursts.queue), (Some("bulk"), Some(7)));
+}
+
+/// What belongs to a contract has its queue, its ends and, of a latency contract, its route; and nothing that it may not do.
+#[test]
+fn traffic_of_a_contract_goes_where_the_contract_does() {
+    let with = |traffic: &str| {
+        let text = format!(
+            "apiVersion: wayleave/v1\nkind: Scenario\nspec:\n  topology: network-fabric.yaml\n  contracts: contracts-fabric.yaml\n  \
+             duration: 2ms\n  traffic: [{{ name: own, {traffic} }}]\n"
+        );
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/own.yaml");
+        let source = Source::new(directory, &text);
+        read_scenario(&source, &|name| beside(&source, name))
+    };
+    let own = |traffic: &str| {
+        let scenario = with(traffic).unwrap().runs[0].scenario.clone();
+        let find = |name: &str| scenario.traffic.iter().filter(|traffic| traffic.name.starts_with(name)).count();
+        (scenario.traffic.iter().find(|traffic| traffic.name == "own").unwrap().clone(), find("robot "), find("copy"))
+    };
+    let (robot, others, _) = own("contract: robot, tokenBucket: { rate: 10Mbit, burst: 3kB }");
+    assert_eq!((robot.queue, robot.route.unwrap().hops.len(), others), (Some(0), 4, 0), "in the place of its bursts");
+    let (copy, _, others) = own("contract: copy, sizes: endless");
+    let Ends::Pairs(pairs) = &copy.ends else { panic!("{:?}", copy.ends) };
+    assert_eq!((copy.queue, pairs.len(), others), (Some(5), 1, 0));
+    let (db, ..) = own("contract: db, sizes: 20kB, load: 0.1");
+    assert!(matches!(&db.ends, Ends::Random(from, _) if from.len() == 4), "{:?}", db.ends);
+    let wrong = |traffic: &str, message: &str| {
+        let errors = with(traffic).unwrap_err().to_string();
+        assert!(errors.contains(message), "{errors}");
+    };
+    wrong("contract: rowbot, sizes: endless", "did you mean");
+    wrong("contract: robot, tokenBucket: { rate: 30Mbit, burst: 3kB }", "a shaper holds the contract to 20Mbit");
+    wrong("contract: robot, sizes: endless", "give `tokenBucket:");
+    wrong("contract: copy, pairs: [[h7, h3]], sizes: endless", "what h3 sends to h7");
+    wrong(
+        "contract: db, pairs: [[h1, h2]], sizes: endless",
+        "h2 is no member of the contract: those are h1, h4, h6, h8",
+    );
+    wrong("contract: db, queue: 5, sizes: endless", "queue means nothing beside contract");
 }
 
 #[test]

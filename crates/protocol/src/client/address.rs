@@ -1,7 +1,7 @@
 //! Where a server is, and a connection to it.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use ureq::Agent;
 use ureq::config::ConfigBuilder;
@@ -36,6 +36,10 @@ pub struct OwnCertificate {
     pub key: PathBuf,
 }
 
+/// Which certificates are in the files of an [`Address`], as far as the file system tells: of each file when it was written, and its length.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stamp([Option<(SystemTime, u64)>; 3]);
+
 impl std::fmt::Debug for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let token = self.token.as_ref().map(|_| "not shown");
@@ -53,6 +57,16 @@ impl Address {
         let user = concat!("wayleave/", env!("CARGO_PKG_VERSION"));
         let config = Agent::config_builder().http_status_as_error(false).max_redirects(0).user_agent(user);
         Ok(config.timeout_connect(Some(CONNECT)).tls_config(self.tls()?))
+    }
+
+    /// Another one than before if the files of certificates have changed: then [`Address::connections`] reads other ones.
+    pub fn stamp(&self) -> Stamp {
+        let certificate = self.certificate.as_ref();
+        let files = [self.ca.as_ref(), certificate.map(|own| &own.chain), certificate.map(|own| &own.key)];
+        Stamp(files.map(|file| {
+            let about = std::fs::metadata(file?).ok()?;
+            Some((about.modified().ok()?, about.len()))
+        }))
     }
 
     /// A request with the token; `path` with its query.

@@ -7,7 +7,7 @@ mod error;
 mod path;
 mod secret;
 
-pub use address::{Address, CONNECT, OwnCertificate, url};
+pub use address::{Address, CONNECT, OwnCertificate, Stamp, url};
 pub use error::{Error, connection};
 pub use path::encode;
 pub use secret::{key, read_token, token_in};

@@ -60,7 +60,7 @@ fn check(network: &Network, latency: Option<(usize, usize, u64)>, shares: &[Prom
 }
 
 fn share(mbit: u64, held: HeldShare) -> PromisedShare {
-    PromisedShare { name: "share".into(), min: Rate::from_mbit(mbit), held }
+    PromisedShare { name: "share".into(), min: Rate::from_mbit(mbit), held, there_within: None }
 }
 
 fn links(broken: &[BrokenShare]) -> usize {

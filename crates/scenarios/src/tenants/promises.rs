@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use wayleave_contracts::{AnyContract, BandwidthContract};
+use wayleave_contracts::{AnyContract, BandwidthContract, Between};
 use wayleave_topology::{Class, LinkId, NodeId, NodeKind};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
@@ -39,7 +39,71 @@ pub struct Weight {
     pub rate: Rate,
 }
 
+/// What a bandwidth contract gets at most at a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Maximum {
+    /// The contract.
+    pub name: String,
+    /// Where it sends and receives.
+    pub host: NodeId,
+    /// No more than this in each direction.
+    pub max: Rate,
+}
+
+/// The terms of a bandwidth contract at a receiver at which it meets others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Competitor {
+    /// The contract.
+    pub name: String,
+    /// Its sender.
+    pub from: NodeId,
+    /// What it gets before anybody gets more.
+    pub min: Rate,
+    /// Its part of what is above all minima; only ratios count.
+    pub weight: u64,
+    /// It gets no more.
+    pub max: Option<Rate>,
+}
+
 impl Tenants {
+    /// The maxima of bandwidth contracts at their hosts.
+    pub fn maxima(&self) -> Vec<Maximum> {
+        let of = |(contract, _): (&BandwidthContract, _)| {
+            let at = |host| Some(Maximum { name: contract.name.clone(), host, max: contract.max? });
+            contract.between.hosts().into_iter().filter_map(at).collect::<Vec<_>>()
+        };
+        self.bandwidth().flat_map(of).collect()
+    }
+
+    /// The host at which most bandwidth contracts can receive, with those contracts, each from a host of its own; `None` if no two meet.
+    pub fn competitors(&self) -> Option<(NodeId, Vec<Competitor>)> {
+        let at = |to: NodeId| {
+            let mut senders = BTreeSet::from([to]);
+            let mut competitors = Vec::new();
+            for (contract, _) in self.bandwidth() {
+                let from = match &contract.between {
+                    Between::Pair(from, receiver) => Some(*from).filter(|_| *receiver == to),
+                    Between::Hose(members) if members.contains(&to) => {
+                        members.iter().copied().find(|member| !senders.contains(member))
+                    }
+                    Between::Hose(_) => None,
+                };
+                let Some(from) = from.filter(|&from| senders.insert(from)) else { continue };
+                competitors.push(Competitor {
+                    name: contract.name.clone(),
+                    from,
+                    min: contract.min,
+                    weight: contract.weight_in_thousandths(),
+                    max: contract.max,
+                });
+            }
+            (to, competitors)
+        };
+        let hosts: BTreeSet<NodeId> = self.bandwidth().flat_map(|(contract, _)| contract.between.hosts()).collect();
+        let met = hosts.into_iter().map(at).filter(|(_, competitors)| competitors.len() > 1);
+        met.min_by_key(|(host, competitors)| (std::cmp::Reverse(competitors.len()), *host))
+    }
+
     /// The weights of objectives at their members.
     pub fn weights(&self) -> Vec<Weight> {
         let of = |tenant: &SharingTenant| match &tenant.contract {
@@ -57,8 +121,8 @@ impl Tenants {
         let of = |(contract, within): (&BandwidthContract, Option<Time>)| {
             let hosts = contract.between.hosts();
             let receivers = match contract.between {
-                wayleave_contracts::Between::Pair(..) => &hosts[1..],
-                wayleave_contracts::Between::Hose(_) => &hosts[..],
+                Between::Pair(..) => &hosts[1..],
+                Between::Hose(_) => &hosts[..],
             };
             let within = within.or_else(|| self.within(contract, &hosts));
             let at = |&host| Some(Minimum { name: contract.name.clone(), host, min: contract.min, within: within? });

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use wayleave_contracts::AnyContract;
-use wayleave_topology::{Class, NodeId};
-use wayleave_units::{Bytes, Time};
+use wayleave_topology::{Class, NodeId, Route};
+use wayleave_units::{Bytes, Rate, Time};
 
-use super::{LatencyTenant, SharingTenant, Tenants, is_pair, members};
+use super::{Competitor, LatencyTenant, SharingTenant, Tenants, is_pair, members};
 use crate::{Arrivals, Congestion, Ends, PacketKind, Phase, Reliable, Schedule, Traffic, Transport, Workload};
 
 /// Hoses stay so long in one pattern.
@@ -43,7 +43,52 @@ const FRAME: Bytes = Bytes::new(1_500);
 /// uFAB's windows are the only ones: its edge is the transport's congestion control (4.1).
 const WINDOW: u32 = 10_000;
 
+/// What belongs to a contract: which service and queue, how it is carried, between whom.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfContract {
+    /// Of the policy that hosts are told.
+    pub service: String,
+    /// The queue of its class.
+    pub queue: u8,
+    /// How its flows are carried where nothing else is said.
+    pub transport: Transport,
+    /// Its hosts: the sender and the receiver, or the members.
+    pub hosts: Vec<NodeId>,
+    /// Whether only the first may send, and only to the second.
+    pub is_pair: bool,
+    /// Of a latency contract: its route, and the bucket that its shaper holds it to.
+    pub latency: Option<(Route, Rate, Bytes)>,
+}
+
 impl Tenants {
+    /// The names of all contracts.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let latency = self.latency.iter().map(|tenant| tenant.contract.name.as_str());
+        latency.chain(self.sharing.iter().map(|tenant| tenant.contract.name()))
+    }
+
+    /// What belongs to the contract of this name; `None` if there is none.
+    pub fn of_contract(&self, name: &str) -> Option<OfContract> {
+        if let Some(tenant) = self.latency.iter().find(|tenant| tenant.contract.name == name) {
+            let contract = AnyContract::Latency(tenant.contract.clone());
+            let (_, transport) = self.carriage(&contract);
+            let queue = tenant.route.hops.first().map_or(0, |hop| hop.queue);
+            let latency = Some((tenant.route.clone(), tenant.rate, tenant.burst));
+            let (service, hosts) = (self.latency_service(), members(&contract));
+            return Some(OfContract { service, queue, transport, hosts, is_pair: true, latency });
+        }
+        let tenant = self.sharing.iter().find(|tenant| tenant.contract.name() == name)?;
+        let (queue, transport) = self.carriage(&tenant.contract);
+        Some(OfContract {
+            service: name.to_owned(),
+            queue,
+            transport,
+            hosts: members(&tenant.contract),
+            is_pair: is_pair(&tenant.contract),
+            latency: None,
+        })
+    }
+
     /// What all tenants send in a run of this length: latency contracts their whole bursts and then their rates, together and again and again; hoses in
     /// turn around a ring and all to one; pairs, objectives and best effort without end, from each member to the next. Contracts of these names
     /// are left out.
@@ -78,6 +123,15 @@ impl Tenants {
             _ => Transport { congestion: Congestion::dctcp(), ..Transport::default() },
         };
         (self.classes.queue_of(class), transport)
+    }
+
+    /// Bandwidth contracts that meet at a host and send there without end, each from one host.
+    pub fn meeting(&self, to: NodeId, competitors: &[Competitor]) -> Vec<Traffic> {
+        let traffic = |competitor: &Competitor| {
+            let tenant = self.sharing.iter().find(|tenant| tenant.contract.name() == competitor.name)?;
+            Some(self.endless(&tenant.contract, &competitor.name, vec![(competitor.from, to)]))
+        };
+        competitors.iter().filter_map(traffic).collect()
     }
 
     fn shared(&self, tenant: &SharingTenant) -> Vec<Traffic> {

@@ -1,9 +1,9 @@
 //! What ports and hosts do.
 
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 
 use wayleave_contracts::{
-    AnyContract, Bandwidth, Division, Match, PerDirection, Policy, PolicyLevel, Protocol, Service,
+    AnyContract, Bandwidth, BandwidthContract, Division, Match, PerDirection, Policy, PolicyLevel, Protocol, Service,
 };
 use wayleave_schemes::{presto, scc, ufab};
 use wayleave_topology::Class;
@@ -75,8 +75,8 @@ impl Tenants {
         // The first scheme has what belongs to nobody, and may have brokers.
         let mut sharing = Sharing::new(if objectives.is_empty() { unlimited() } else { scc() }, policy);
         if !minima.is_empty() {
-            let scheme = EdgeScheme::Ufab(ufab::Settings::beside_other_classes());
-            sharing.also.push(SchemeOf { scheme, services: minima });
+            let settings = ufab::Settings { surplus: ufab::Surplus::Weights, ..ufab::Settings::beside_other_classes() };
+            sharing.also.push(SchemeOf { scheme: EdgeScheme::Ufab(settings), services: minima });
         }
         if !objectives.is_empty() {
             sharing.also.push(SchemeOf { scheme: unlimited(), services: others });
@@ -93,12 +93,12 @@ impl Tenants {
         };
         let latency =
             Service { name: self.latency_service(), filter: filter(self.sharing.len()), ..Service::default() };
+        let divisor = divisor(self.sharing.iter().map(|tenant| &tenant.contract));
+        let weight = |contract: &BandwidthContract| {
+            u32::try_from(contract.weight_in_thousandths() / divisor).unwrap_or(u32::MAX).max(1)
+        };
         let of = |(number, tenant): (usize, &super::SharingTenant)| {
             let contract = &tenant.contract;
-            let min = match contract {
-                AnyContract::Bandwidth(contract) => Some((contract.min, contract.max)),
-                _ => None,
-            };
             let division = match contract {
                 AnyContract::Objective(contract) => {
                     let all = contract.min.bits_per_second().saturating_mul(contract.members.len() as u64);
@@ -107,8 +107,12 @@ impl Tenants {
                 _ => None,
             };
             // Both ends of a pair have its minimum both ways: what nobody sends costs nothing.
-            let bandwidth =
-                Bandwidth { min: min.map(|min| min.0), max: min.and_then(|min| min.1), ..Bandwidth::default() };
+            let bandwidth = match contract {
+                AnyContract::Bandwidth(contract) => {
+                    Bandwidth { min: Some(contract.min), max: contract.max, weight: NonZeroU32::new(weight(contract)) }
+                }
+                _ => Bandwidth::default(),
+            };
             Service {
                 name: contract.name().to_owned(),
                 filter: filter(number),
@@ -120,4 +124,13 @@ impl Tenants {
         };
         self.sharing.iter().enumerate().map(of).chain([latency]).collect()
     }
+}
+
+/// By how much weights of contracts are divided, so that the largest is one of a service.
+fn divisor<'a>(contracts: impl Iterator<Item = &'a AnyContract>) -> u64 {
+    let weight = |contract: &AnyContract| match contract {
+        AnyContract::Bandwidth(contract) => contract.weight_in_thousandths(),
+        _ => 0,
+    };
+    contracts.map(weight).max().unwrap_or(0) / u64::from(u32::MAX) + 1
 }

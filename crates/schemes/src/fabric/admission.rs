@@ -226,6 +226,10 @@ impl Admission for Fabric {
         self.ledger().share(share).and_then(|share| self.bound(share))
     }
 
+    fn token_period(&self) -> Option<Time> {
+        Some(self.token_period)
+    }
+
     fn certainty(&self, share: ShareId) -> Option<Certainty> {
         self.ledger().share(share).map(|share| self.certainty_of(share))
     }

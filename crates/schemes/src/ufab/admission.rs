@@ -8,15 +8,19 @@ use wayleave_roles::IntHop;
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::probe::rounded;
 
-use super::settings::{Floor, Queue, Rise, Settings, Step, Sum};
+use super::settings::{Floor, Queue, Rise, Settings, Step, Sum, Surplus};
 
 /// What a pair is on a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terms {
     /// phi.
     pub(super) tokens: u64,
+    /// Its part in what is above all tokens; only ratios count.
+    pub(super) weight: u64,
     /// T: the round trip without queues.
     pub(super) round_trip: Time,
+    /// What its limiters let through, in bit/s.
+    pub(super) most: Option<u64>,
 }
 
 impl Terms {
@@ -137,13 +141,29 @@ impl View {
     fn of(hop: &IntHop, queue: u64, counted: u64, terms: Terms, settings: &Settings) -> Self {
         let of = |rate| bytes(u128::from(rate), terms.round_trip);
         let product = of(target(hop, settings.target_percent));
-        // Where a false positive has left the pair out, it counts itself.
-        let all = hop.tokens.max(terms.tokens);
-        let share = part(of(capacity(hop, settings.target_percent)), terms.tokens, all);
+        let share = portion(of(capacity(hop, settings.target_percent)), hop, terms, settings);
         let windows = scale(hop.windows.get(), settings.summed_over(terms.round_trip), terms.round_trip).max(counted);
         let load = bytes(u128::from(hop.tx.bits_per_second()), terms.round_trip).saturating_add(queue);
-        let fair = part(part(windows, terms.tokens, all), product, load).min(product.saturating_mul(most(settings)));
-        Self { product, share, fair }
+        let fair = match settings.surplus {
+            Surplus::Minima => part(portion(windows, hop, terms, settings), product, load),
+            Surplus::Weights => portion(part(windows, product, load), hop, terms, settings),
+        };
+        Self { product, share, fair: fair.min(product.saturating_mul(most(settings))) }
+    }
+}
+
+/// A pair's part of what all pairs of a link may have in a base round trip, in bytes: in proportion to tokens, or its own tokens and of what is above all tokens
+/// in proportion to weights. Where there is nothing above, both are the same; and what all pairs have adds up to `all` either way.
+fn portion(all: u64, hop: &IntHop, terms: Terms, settings: &Settings) -> u64 {
+    // Where a false positive has left the pair out, it counts itself.
+    let tokens = hop.tokens.max(terms.tokens);
+    let minima = Terms { tokens, ..terms }.guaranteed(settings.unit);
+    match settings.surplus {
+        Surplus::Weights if all > minima => {
+            let above = part(all - minima, terms.weight, hop.weights.max(terms.weight));
+            terms.guaranteed(settings.unit).saturating_add(above)
+        }
+        _ => part(all, terms.tokens, tokens),
     }
 }
 
@@ -215,7 +235,9 @@ impl Admission {
             let is_held = self.rests && settings.latency_bound;
             window = window.min(if is_held { link.window.min(view.share) } else { link.window.min(view.product) });
         }
-        self.window = window.max(LEAST);
+        // Who is held back by a limiter would pass for one that wants little, and links would count its share in place of what equation 3 gives it.
+        let most = terms.most.map_or(u64::MAX, |most| bytes(u128::from(most) * 5 / 4, terms.round_trip));
+        self.window = window.min(most).max(LEAST);
     }
 
     /// Scenario-2: a pair that sends less than its share of the path begins there when it wants more, and all grow in steps.
@@ -266,7 +288,7 @@ mod tests {
     }
 
     fn view(hop: &IntHop) -> View {
-        let terms = Terms { tokens: 1_000, round_trip: T };
+        let terms = Terms { tokens: 1_000, weight: 1_000, round_trip: T, most: None };
         View::of(hop, hop.queue.get(), 0, terms, &printed())
     }
 
@@ -286,7 +308,7 @@ mod tests {
         // Two pairs at 4.75 Gbit/s: 59,375 B in 100 us each.
         let hop = hop(2_000, 118_750, 9_500, 0);
         let fair = |micros| {
-            let terms = Terms { tokens: 1_000, round_trip: Time::from_micros(micros) };
+            let terms = Terms { tokens: 1_000, weight: 1_000, round_trip: Time::from_micros(micros), most: None };
             View::of(&hop, 0, 0, terms, &settings).fair
         };
         assert_eq!((fair(24), fair(48)), (14_250, 28_500));
@@ -296,8 +318,31 @@ mod tests {
         assert_eq!(admission.counted(T, &settings), [Bytes::new(59_360)]);
     }
 
+    /// 10 Gbit/s, of which 9.5 are filled, and 24 us: minima of 1 and 3 Gbit/s, 3,000 and 9,000 B, and 16,500 B above them by weights of 2 and 1.
+    #[test]
+    fn what_is_above_minima_is_shared_by_weights() {
+        let settings = Settings { surplus: Surplus::Weights, ..printed() };
+        let hop = IntHop { weights: 3, ..hop(4_000, 28_500, 9_500, 0) };
+        let view = |tokens, weight| View::of(&hop, 0, 0, Terms { tokens, weight, round_trip: T, most: None }, &settings);
+        let (first, second) = (view(1_000, 2), view(3_000, 1));
+        assert_eq!(first, View { product: 28_500, share: 3_000 + 11_000, fair: 3_000 + 11_000 });
+        assert_eq!((second.share, second.fair), (9_000 + 5_500, 9_000 + 5_500));
+        // Half of the line is not used: all may have twice as much.
+        let idle = IntHop { tx: Rate::from_mbit(4_750), ..hop };
+        let fair = View::of(&idle, 0, 0, Terms { tokens: 1_000, weight: 2, round_trip: T, most: None }, &settings).fair;
+        assert_eq!(fair, 28_500.min(3_000 + (57_000 - 12_000) * 2 / 3));
+        // Where minima fill the line, they share what there is.
+        let full = IntHop { tokens: 19_000, ..hop };
+        let fair = View::of(&full, 0, 0, Terms { tokens: 1_000, weight: 2, round_trip: T, most: None }, &settings).fair;
+        assert_eq!(fair, 28_500 / 19);
+        // Weights as large as minima are no weights.
+        let same = IntHop { weights: 4_000, ..hop };
+        let fair = View::of(&same, 0, 0, Terms { tokens: 1_000, weight: 1_000, round_trip: T, most: None }, &settings).fair;
+        assert_eq!(fair, 28_500 / 4);
+    }
+
     fn answered(admission: &mut Admission, hop: IntHop, bytes: u64) -> u64 {
-        let terms = Terms { tokens: 500, round_trip: T };
+        let terms = Terms { tokens: 500, weight: 500, round_trip: T, most: None };
         let usage = Usage { bytes, elapsed: T };
         admission.answered(&[hop], usage, terms, &printed());
         admission.window().get()
@@ -306,7 +351,7 @@ mod tests {
     /// Scenario-1: 500 Mbit/s are 1,500 B in 24 us; another 1,500 B with each round trip, until equation 3 gives less.
     #[test]
     fn a_pair_that_joins_grows_in_steps_of_its_guarantee() {
-        let terms = Terms { tokens: 500, round_trip: T };
+        let terms = Terms { tokens: 500, weight: 500, round_trip: T, most: None };
         let mut admission = Admission::join(terms, &printed());
         assert_eq!(admission.window().get(), 1_500);
         assert_eq!(answered(&mut admission, hop(500, 1_500, 500, 0), 1_500), 3_000);
@@ -320,7 +365,7 @@ mod tests {
     /// Scenario-2: who sends little may have its share in flight and no more; when it wants more it begins there.
     #[test]
     fn a_pair_that_rests_has_its_share_and_begins_there() {
-        let terms = Terms { tokens: 500, round_trip: T };
+        let terms = Terms { tokens: 500, weight: 500, round_trip: T, most: None };
         let mut admission = Admission {
             links: vec![Link { window: 20_000, ..Link::default() }],
             window: 20_000,
@@ -338,7 +383,7 @@ mod tests {
 
     #[test]
     fn a_window_is_never_nothing() {
-        let mut admission = Admission::join(Terms { tokens: 1, round_trip: T }, &printed());
+        let mut admission = Admission::join(Terms { tokens: 1, weight: 1, round_trip: T, most: None }, &printed());
         assert_eq!(answered(&mut admission, hop(1 << 40, 1, 10_000, 1 << 40), 0), LEAST);
     }
 }

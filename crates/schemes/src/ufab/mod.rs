@@ -54,6 +54,10 @@
 //!   path; where a driver does not tell, that is the last link only, and others can make a path look fuller than it is.
 //! - A pair without a guarantee has one token. A hose is not scaled down if it is above the line: placement (3.1, assumption iii) sees to that.
 //! - A pair's paths share its tokens before the first of them is told of its part: otherwise the first would begin with all of them.
+//! - **Maxima** ([`Share::max`]), of which the text says nothing: a limiter of the class holds what a host sends, and limiters of its pairs what others receive, each with the part of the
+//!   maximum that its tokens are of the minimum. Receivers admit tokens up to their minimum in all, so what they get is no more than their maximum.
+//! - **Weights** (`surplus`): what is above all minima can be shared by the weights of services. A pair then has the window of its tokens, and of what equation 3 gives all
+//!   pairs together beyond the tokens of all a part by weight; with weights as large as minima that is equation 3.
 //! - Whoever has been idle for [`Settings::idle`] round trips leaves its paths, and is found one anew.
 
 mod admission;
@@ -69,18 +73,18 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use wayleave_roles::{
-    ClassId, Demand, Described, Descriptor, HopWindow, Host, HostAction, HostInput, Incoming, Outgoing, Parameters,
-    PathIndex, PathsChange, Probe, ProbeAnswer, ProbeKind, Role, Share, Weighted,
+    Bucket, ClassId, Demand, Described, Descriptor, Excess, HopWindow, Host, HostAction, HostInput, Incoming, Limiter,
+    Outgoing, Parameters, PathIndex, PathsChange, Probe, ProbeAnswer, ProbeKind, Role, Share, Weighted,
 };
-use wayleave_units::{Rate, Time};
+use wayleave_units::{Bytes, Rate, Time};
 
-pub use settings::{Floor, Queue, Rise, Settings, Step, Sum, Unused};
+pub use settings::{Floor, Queue, Rise, Settings, Step, Sum, Surplus, Unused};
 
 use crate::brokers::NoBroker;
 use crate::edges::{HostScheme, HostSetup, NoHost};
 use crate::random::SplitMix;
 use crate::switches::Ecn;
-use pair::{Around, Sending};
+use pair::{Around, Hose, Sending};
 use search::{round_trips, tokens_of};
 use tokens::Wish;
 
@@ -241,7 +245,7 @@ impl Ufab {
     }
 
     /// The hose of a class is divided among its pairs (E, Algorithm 1).
-    fn divide(&mut self, class: ClassId) {
+    fn divide(&mut self, class: ClassId, act: &mut dyn FnMut(Action<'_>)) {
         let Self { settings, classes, sending, wishes, parts, .. } = self;
         let Some(class) = classes.get(&class) else { return };
         let state = |pair: &Outgoing| sending.get(pair.index()).and_then(Option::as_ref);
@@ -252,9 +256,12 @@ impl Ufab {
         );
         tokens::assign(class.transmit.min.bits_per_second(), wishes, settings.unused, parts);
         let pairs: Vec<Outgoing> = active().copied().collect();
-        for (pair, &part) in pairs.into_iter().zip(&*parts) {
-            if let Some(Some(pair)) = sending.get_mut(pair.index()) {
+        let hose = Hose { transmit: class.transmit, receive: class.receive };
+        for (number, &part) in pairs.into_iter().zip(&*parts) {
+            if let Some(Some(pair)) = sending.get_mut(number.index()) {
+                pair.belongs_to(hose);
                 pair.give(part);
+                pair.limit(number, act);
             }
         }
     }
@@ -266,7 +273,7 @@ impl Ufab {
             return;
         }
         let classes: Vec<ClassId> = self.classes.keys().copied().collect();
-        classes.into_iter().for_each(|class| self.divide(class));
+        classes.into_iter().for_each(|class| self.divide(class, act));
         act(HostAction::Arm { at: now + self.settings.token_period, timer: Timer::Tokens });
     }
 
@@ -278,7 +285,7 @@ impl Ufab {
     fn begins(&mut self, now: Time, pair: Outgoing, is_new: bool, act: &mut dyn FnMut(Action<'_>)) {
         if let Some(class) = self.class_of(pair) {
             self.with(now, pair, None, |pair, _| pair.wakes());
-            self.divide(class);
+            self.divide(class, act);
         }
         self.with(now, pair, None, |pair, around| match is_new {
             true => pair.open(around, act),
@@ -361,6 +368,13 @@ impl HostScheme for Ufab {
     }
 }
 
+/// Of a limiter: two packets, so that what waits for a turn at the line is not lost.
+const BURST: Bytes = Bytes::new(3_000);
+
+fn bucket(rate: Rate) -> Bucket {
+    Bucket { rate, burst: BURST, excess: Excess::Waits }
+}
+
 fn place<T>(list: &mut Vec<Option<T>>, at: usize, value: T) {
     if list.len() <= at {
         list.resize_with(at + 1, || None);
@@ -376,10 +390,14 @@ impl Host for Ufab {
         match input {
             HostInput::ClassSet { class, transmit, receive } => {
                 let state = self.classes.entry(class).or_default();
+                let was_limited = state.transmit.max.is_some();
                 (state.transmit, state.receive) = (transmit, receive);
+                if was_limited || transmit.max.is_some() {
+                    act(HostAction::SetBucket { limiter: Limiter::Class(class), bucket: transmit.max.map(bucket) });
+                }
                 let weight = 1 << level(transmit.min, self.line);
                 act(HostAction::SetWeight { of: Weighted::Class(class), weight });
-                self.divide(class);
+                self.divide(class, act);
             }
             HostInput::ClassGone { class } => {
                 self.classes.remove(&class);

@@ -1,7 +1,8 @@
 //! One pair at its sender: which paths it uses, what it may have in flight there, and its probes.
 
 use wayleave_roles::{
-    HopWindow, HostAction, IntHop, Outgoing, PairSpec, PathIndex, PathUse, Probe, ProbeAnswer, ProbeKind, ProbeOutcome,
+    HopWindow, HostAction, IntHop, Limiter, Outgoing, PairSpec, PathIndex, PathUse, Probe, ProbeAnswer, ProbeKind,
+    ProbeOutcome, Share,
 };
 use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -9,8 +10,8 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::admission::{Admission, Terms, Usage, capacity};
 use super::registration::{Changes, Registration};
 use super::search::{Candidate, Search, Why, round_trips, sample, tokens_of};
-use super::settings::Settings;
-use super::{Action, Timer};
+use super::settings::{Settings, Surplus};
+use super::{Action, Timer, bucket};
 use crate::random::SplitMix;
 
 /// In how many parts the time is observed for which another path has to be better.
@@ -26,6 +27,47 @@ pub(super) struct Around<'a> {
     pub(super) frozen_until: &'a mut Time,
     /// Memory of a probe.
     pub(super) said: &'a mut Vec<HopWindow>,
+}
+
+/// The terms of a class, of which a pair has a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hose {
+    /// What it is given to send.
+    pub(super) transmit: Share,
+    /// What it is given to receive, at every host.
+    pub(super) receive: Share,
+}
+
+impl Hose {
+    /// For a class of which nothing was said.
+    pub(super) const UNKNOWN: Self = Self { transmit: Share::BEST_EFFORT, receive: Share::BEST_EFFORT };
+
+    /// The weight of this part of the minimum.
+    fn weight(&self, part: u64) -> u64 {
+        let min = self.transmit.min.bits_per_second();
+        scaled(u64::from(self.transmit.weight), part, min).max(1)
+    }
+
+    /// The part of both maxima that belongs to this part of the minimum, in bit/s.
+    fn most(&self, part: u64) -> Option<u64> {
+        let of = |share: &Share| {
+            let max = share.max?.bits_per_second();
+            Some(scaled(max, part, share.min.bits_per_second()).min(max))
+        };
+        of(&self.transmit).into_iter().chain(of(&self.receive)).min()
+    }
+
+    /// The part of what a receiver may get that belongs to this part of its minimum; all of it where there is no minimum.
+    fn limit(&self, part: u64) -> Option<Rate> {
+        let max = self.receive.max?.bits_per_second();
+        Some(Rate::from_bits_per_second(scaled(max, part, self.receive.min.bits_per_second()).clamp(1, max)))
+    }
+}
+
+/// `of * part / whole`; all of it where there is no whole.
+fn scaled(of: u64, part: u64, whole: u64) -> u64 {
+    let scaled = (u128::from(of) * u128::from(part)).checked_div(u128::from(whole));
+    scaled.map_or(of, |scaled| u64::try_from(scaled).unwrap_or(u64::MAX))
 }
 
 /// One path of a pair.
@@ -61,6 +103,10 @@ pub(super) struct Sending {
     /// What it is given of its hose, and what its receiver admits; in bit/s.
     given: u64,
     admitted: Option<u64>,
+    /// The terms of its hose.
+    hose: Hose,
+    /// What its limiter lets through, if it has one.
+    limit: Option<Rate>,
     paths: Vec<PathState>,
     in_use: Vec<PathIndex>,
     /// Those that a pair without data has stopped using: its host leaves them when it takes another, so that there is always one.
@@ -79,6 +125,8 @@ impl Sending {
             is_idle_armed: false,
             given: 0,
             admitted: None,
+            hose: Hose::UNKNOWN,
+            limit: None,
             paths: Vec::new(),
             in_use: Vec::new(),
             rested: Vec::new(),
@@ -112,10 +160,28 @@ impl Sending {
         admission.map_or(0, Admission::sends)
     }
 
+    /// It is one of this hose.
+    pub(super) fn belongs_to(&mut self, hose: Hose) {
+        self.hose = hose;
+    }
+
+    /// What it may have of its hose, in bit/s.
+    fn part(&self) -> u64 {
+        self.given.min(self.admitted.unwrap_or(u64::MAX))
+    }
+
+    /// Its limiter lets through its part of what a receiver may get. The sender's own limiter is one of the class.
+    pub(super) fn limit(&mut self, pair: Outgoing, act: &mut dyn FnMut(Action<'_>)) {
+        let limit = self.hose.limit(self.part());
+        if limit != std::mem::replace(&mut self.limit, limit) {
+            act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: limit.map(bucket) });
+        }
+    }
+
     /// Its part of the hose; paths in use share it (F, Algorithm 2).
     pub(super) fn give(&mut self, given: u64) {
         self.given = given;
-        let given = given.min(self.admitted.unwrap_or(u64::MAX));
+        let given = self.part();
         let rest = |path: &PathIndex| {
             let admission = self.paths.get(path.index())?.admission.as_ref()?;
             admission.rests().then(|| admission.sends())
@@ -130,7 +196,16 @@ impl Sending {
 
     fn terms(&self, path: PathIndex, settings: &Settings) -> Terms {
         let part = self.paths.get(path.index()).map_or(0, |path| path.part);
-        Terms { tokens: tokens_of(part, settings.unit), round_trip: self.spec.round_trip }
+        self.terms_of(part, settings)
+    }
+
+    fn terms_of(&self, part: u64, settings: &Settings) -> Terms {
+        let tokens = tokens_of(part, settings.unit);
+        let weight = match settings.surplus {
+            Surplus::Minima => tokens,
+            Surplus::Weights => self.hose.weight(part),
+        };
+        Terms { tokens, weight, round_trip: self.spec.round_trip, most: self.hose.most(part) }
     }
 
     fn path(&mut self, path: PathIndex) -> &mut PathState {
@@ -221,7 +296,7 @@ impl Sending {
         let waiting = sample(self.spec.paths, around.settings.candidates, &self.in_use, around.random);
         self.serial += 1;
         let (pair, serial) = (around.pair, self.serial);
-        let tokens = tokens_of(self.given.min(self.admitted.unwrap_or(u64::MAX)), around.settings.unit);
+        let tokens = tokens_of(self.part(), around.settings.unit);
         let probe = Probe::new(self.spec.key, ProbeKind::Candidate, tokens);
         for &path in &waiting {
             act(HostAction::SendProbe { pair, path, probe, windows: &[HopWindow::default()] });
@@ -267,8 +342,7 @@ impl Sending {
         around: &mut Around<'_>,
         act: &mut dyn FnMut(Action<'_>),
     ) {
-        let tokens = tokens_of(self.given.min(self.admitted.unwrap_or(u64::MAX)), around.settings.unit);
-        let terms = Terms { tokens, round_trip: self.spec.round_trip };
+        let terms = self.terms_of(self.part(), around.settings);
         let used = self.in_use.iter().filter_map(|path| self.paths.get(path.index()));
         let counted: Vec<LinkId> = used.flat_map(|path| &path.links).copied().collect();
         let counted = Some(counted).filter(|_| !self.in_use.is_empty());
@@ -407,7 +481,7 @@ impl Sending {
 
     /// Ports learn what has changed, if nothing is under way: one change at a time.
     fn reconcile(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
-        let tokens = self.terms(path, around.settings).tokens;
+        let Terms { tokens, weight, .. } = self.terms(path, around.settings);
         let now = around.now;
         let (settings, round_trip) = (around.settings, self.spec.round_trip);
         let every = settings.probe_every.get();
@@ -422,9 +496,9 @@ impl Sending {
             Some(admission) if !is_counted || state.unprobed >= every => {
                 state.unprobed = 0;
                 let windows = admission.counted(round_trip, settings);
-                state.registration.begin(now, changes, (ProbeKind::Active, tokens), windows);
+                state.registration.begin(now, changes, (ProbeKind::Active, tokens, weight), windows);
             }
-            None if is_counted => state.registration.begin(now, changes, (ProbeKind::Finish, 0), Vec::new()),
+            None if is_counted => state.registration.begin(now, changes, (ProbeKind::Finish, 0, 0), Vec::new()),
             _ => return,
         }
         self.send(path, around, act);

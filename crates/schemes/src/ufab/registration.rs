@@ -8,6 +8,7 @@ use wayleave_wire::probe::CHANGE_BITS;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Registration {
     tokens: u64,
+    weight: u64,
     /// By hop, the first first; empty while nothing is counted.
     hops: Vec<Counted>,
     change: u16,
@@ -39,6 +40,7 @@ struct Counted {
 struct Change {
     kind: ProbeKind,
     tokens: u64,
+    weight: u64,
     windows: Vec<Bytes>,
     begun: Time,
     tries: u32,
@@ -71,11 +73,11 @@ impl Registration {
         &mut self,
         now: Time,
         number: &mut Changes,
-        (kind, tokens): (ProbeKind, u64),
+        (kind, tokens, weight): (ProbeKind, u64, u64),
         windows: Vec<Bytes>,
     ) {
         self.change = number.next();
-        self.under_way = Some(Change { kind, tokens, windows, begun: now, tries: 0 });
+        self.under_way = Some(Change { kind, tokens, weight, windows, begun: now, tries: 0 });
     }
 
     /// The probe of the change that is under way, each time that it is sent.
@@ -94,6 +96,8 @@ impl Registration {
             kind: change.kind,
             tokens: change.tokens,
             counted: self.tokens,
+            weight: change.weight,
+            weight_counted: self.weight,
             change: self.change,
             is_repeated: change.tries > 1,
         })
@@ -107,9 +111,9 @@ impl Registration {
         let Some(change) = self.under_way.take_if(|change| change.kind == probe.kind) else { return false };
         self.answered_at = now;
         self.hops.clear();
-        self.tokens = 0;
+        (self.tokens, self.weight) = (0, 0);
         if change.kind == ProbeKind::Active {
-            self.tokens = change.tokens;
+            (self.tokens, self.weight) = (change.tokens, change.weight);
             self.hops.extend(hops.iter().enumerate().map(|(at, hop)| {
                 let window = change.windows.get(at).or(change.windows.last()).copied().unwrap_or_default();
                 Counted { window, period: Some(hop.period) }
@@ -121,7 +125,7 @@ impl Registration {
     /// The path is gone, or did not answer for too long: what its ports still count they clean. Numbers of changes go on.
     pub(super) fn forget(&mut self) {
         self.hops.clear();
-        (self.tokens, self.under_way) = (0, None);
+        (self.tokens, self.weight, self.under_way) = (0, 0, None);
     }
 }
 
@@ -136,7 +140,7 @@ mod tests {
     #[test]
     fn a_change_is_said_against_what_was_answered_last() {
         let (mut path, mut numbers, mut said) = (Registration::default(), Changes::default(), Vec::new());
-        path.begin(Time::ZERO, &mut numbers, (ProbeKind::Active, 10), vec![Bytes::new(500)]);
+        path.begin(Time::ZERO, &mut numbers, (ProbeKind::Active, 10, 30), vec![Bytes::new(500)]);
         let first = path.probe(7, &mut said).unwrap();
         assert_eq!(
             (first.counted, first.is_repeated, said.as_slice()),
@@ -147,9 +151,15 @@ mod tests {
         assert_eq!(again, Probe { is_repeated: true, ..first });
         assert!(path.answered(Time::from_micros(9), &again, &hops(&[false, true])));
         assert!(!path.answered(Time::from_micros(9), &first, &hops(&[false, true])), "the same answer twice");
-        path.begin(Time::from_micros(9), &mut numbers, (ProbeKind::Active, 20), vec![Bytes::new(700), Bytes::new(600)]);
+        path.begin(
+            Time::from_micros(9),
+            &mut numbers,
+            (ProbeKind::Active, 20, 60),
+            vec![Bytes::new(700), Bytes::new(600)],
+        );
         let second = path.probe(7, &mut said).unwrap();
         assert_eq!((second.tokens, second.counted, second.change), (20, 10, first.change + 1));
+        assert_eq!((second.weight, second.weight_counted), (60, 30));
         let expected = [(700, false), (600, true)].map(|(window, period)| HopWindow {
             window: Bytes::new(window),
             counted: Bytes::new(500),
@@ -165,10 +175,10 @@ mod tests {
     #[test]
     fn nothing_is_counted_once_a_finish_is_answered() {
         let (mut path, mut numbers, mut said) = (Registration::default(), Changes::default(), Vec::new());
-        path.begin(Time::ZERO, &mut numbers, (ProbeKind::Active, 10), vec![Bytes::new(500)]);
+        path.begin(Time::ZERO, &mut numbers, (ProbeKind::Active, 10, 30), vec![Bytes::new(500)]);
         let join = path.probe(7, &mut said).unwrap();
         path.answered(Time::ZERO, &join, &hops(&[false]));
-        path.begin(Time::ZERO, &mut numbers, (ProbeKind::Finish, 0), Vec::new());
+        path.begin(Time::ZERO, &mut numbers, (ProbeKind::Finish, 0, 0), Vec::new());
         let finish = path.probe(7, &mut said).unwrap();
         assert_eq!((finish.counted, said[0].counted, said[0].window), (10, Bytes::new(500), Bytes::ZERO));
         assert!(path.is_changing() && path.answered(Time::ZERO, &finish, &hops(&[false])));

@@ -72,7 +72,8 @@ impl Candidate {
     }
 }
 
-/// Equation 2, with W/T for the sum of the rates; at least equation 1. Of what there is now: which paths qualify is another question.
+/// Equation 2, with W/T for the sum of the rates; at least equation 1. Of what there is now: which paths qualify is another question. By tokens, also where
+/// weights share what is above them: it compares paths.
 fn rate(hop: &IntHop, tokens: u64, terms: Terms, settings: &Settings) -> u64 {
     let capacity = target(hop, settings.target_percent);
     let over = settings.summed_over(terms.round_trip).as_nanos().max(1);
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
     use wayleave_units::Bytes;
 
-    const TERMS: Terms = Terms { tokens: 1_000, round_trip: Time::from_micros(24) };
+    const TERMS: Terms = Terms { tokens: 1_000, weight: 1_000, round_trip: Time::from_micros(24), most: None };
 
     /// Of a path whose links count so much, and have these numbers if they say so.
     fn candidate(tokens: &[u64], links: Option<&[u32]>, counted: Option<&[LinkId]>) -> Candidate {

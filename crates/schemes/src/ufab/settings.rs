@@ -56,6 +56,22 @@ words! {
     }
 }
 
+/// By what is shared what is left above all minima.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surplus {
+    /// By minima.
+    Minima,
+    /// By the weights of services.
+    Weights,
+}
+
+words! {
+    Surplus {
+        Minima = "minima", "By minima (3.3): weights of services mean nothing";
+        Weights = "weights", "By the weights of services, above their minima";
+    }
+}
+
 /// Which queue equation 3 sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
@@ -142,6 +158,8 @@ params! {
         pub rise: Rise = Rise::Share, "rise", Kind::Word(Rise::WORDS), "ours";
         /// What pairs may send when their windows are full, on paths with links that serve other classes as well.
         pub floor: Floor = Floor::Minimum, "floor", Kind::Word(Floor::WORDS), "ours";
+        /// By what is shared what is left above all minima.
+        pub surplus: Surplus = Surplus::Minima, "surplus", Kind::Word(Surplus::WORDS), "3.3: by minima";
         /// Which queue equation 3 sees.
         pub queue: Queue = Queue::Standing, "queue", Kind::Word(Queue::WORDS), "ours; 3.4 is as-printed";
         /// What links add up of the windows of pairs.

@@ -230,3 +230,36 @@ fn weighted_queues_are_by_powers_of_two() {
     assert_eq!(levels, [7, 7, 7, 6, 5, 2, 0]);
     assert_eq!(level(Rate::ZERO, line), 0);
 }
+
+/// A host keeps a maximum for what it sends; of what a receiver may get, a pair has the part that it has of the minimum.
+#[test]
+fn maxima_are_limits_of_a_class_and_of_its_pairs() {
+    let mut edge = Ufab::new(Rate::from_gbit(10), Settings::default(), 1);
+    let mut limits: Vec<(Limiter, Option<u64>)> = Vec::new();
+    let mut tell = |edge: &mut Ufab, input: HostInput<'_, Infallible, Timer>| {
+        limits.clear();
+        edge.on(Time::ZERO, input, &mut |action| {
+            if let HostAction::SetBucket { limiter, bucket } = action {
+                limits.push((limiter, bucket.map(|bucket| bucket.rate.bits_per_second() / 1_000_000)));
+            }
+        });
+        limits.clone()
+    };
+    let class = ClassId(1);
+    let set = |max: Option<u64>| {
+        let hose = Share { min: Rate::from_gbit(1), max: max.map(Rate::from_mbit), ..Share::BEST_EFFORT };
+        HostInput::ClassSet { class, transmit: hose, receive: hose }
+    };
+    let pair = |number: u32| {
+        let peer = wayleave_topology::NodeId(number);
+        let spec = PairSpec { class, peer_class: class, peer, key: number.into(), paths: 1, round_trip: T };
+        HostInput::Opened { pair: Outgoing(number), spec }
+    };
+    assert_eq!(tell(&mut edge, set(Some(3_000))), [(Limiter::Class(class), Some(3_000))]);
+    assert_eq!(tell(&mut edge, pair(0)), [(Limiter::Pair(Outgoing(0)), Some(3_000))], "all of it, while it is alone");
+    let halves = [0, 1].map(|number| (Limiter::Pair(Outgoing(number)), Some(1_500)));
+    assert_eq!(tell(&mut edge, pair(1)), halves);
+    let lifted = [(Limiter::Class(class), None), (halves[0].0, None), (halves[1].0, None)];
+    assert_eq!(tell(&mut edge, set(None)), lifted);
+    assert_eq!(tell(&mut edge, set(None)), [], "there is nothing to lift");
+}

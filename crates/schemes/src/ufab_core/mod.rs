@@ -30,6 +30,9 @@
 //!   counted, one bit; the sender says it again with its next probe, and the port knows whether the pair has to be counted whole or by the difference. At the end
 //!   of a period these registers become Phi and W. So what silent pairs have left, and every error, is gone one period after it.
 //!
+//! Beside Phi there is a sum of weights, for networks in which what is above minima is not shared by minima ([`crate::ufab`], `surplus`). Packets have no place for it:
+//! `wayleave_wire::probe` and the registers in eBPF are those of the text.
+//!
 //! Deviations: the rate of a queue is measured between probes that are at least [`Params::interval`] apart, and not by timers. W, tx and q are whole here;
 //! a packet has them in the units of `wayleave_wire::probe`.
 
@@ -90,26 +93,29 @@ params! {
     }
 }
 
-/// Both sums.
+/// The sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sums {
     tokens: u64,
+    weights: u64,
     windows: u64,
 }
 
 impl Sums {
-    fn of(tokens: u64, window: Bytes) -> Self {
-        Self { tokens, windows: window.get() }
+    fn of(tokens: u64, weight: u64, window: Bytes) -> Self {
+        Self { tokens, weights: weight, windows: window.get() }
     }
 
     fn add(&mut self, more: Self) {
         self.tokens = self.tokens.saturating_add(more.tokens);
+        self.weights = self.weights.saturating_add(more.weights);
         self.windows = self.windows.saturating_add(more.windows);
     }
 
     /// What is not there cannot be taken off: a pair may have been cleaned.
     fn take(&mut self, less: Self) {
         self.tokens = self.tokens.saturating_sub(less.tokens);
+        self.weights = self.weights.saturating_sub(less.weights);
         self.windows = self.windows.saturating_sub(less.windows);
     }
 }
@@ -220,9 +226,9 @@ impl State {
     /// A probe of a pair that is, or was, active. The period in which it is counted.
     fn count(&mut self, at: &ProbeAt) -> bool {
         let ProbeAt { probe, said } = at;
-        let before = Sums::of(probe.counted, said.counted);
+        let before = Sums::of(probe.counted, probe.weight_counted, said.counted);
         let after = match probe.kind {
-            ProbeKind::Active => Sums::of(probe.tokens, said.window),
+            ProbeKind::Active => Sums::of(probe.tokens, probe.weight, said.window),
             _ => Sums::default(),
         };
         // Whether a repeated change has been here, and in which period.
@@ -251,7 +257,7 @@ impl State {
     /// The same as it is printed.
     fn count_as_printed(&mut self, at: &ProbeAt) {
         let ProbeAt { probe, said } = at;
-        let said = Sums::of(probe.tokens, said.window);
+        let said = Sums::of(probe.tokens, probe.weight, said.window);
         if probe.kind == ProbeKind::Finish {
             self.sums.take(said);
             self.fresh.take(said);
@@ -307,7 +313,7 @@ impl Switch for UfabCore {
                 Registers::AsPrinted => state.count_as_printed(at),
             }
         }
-        hop.tokens = state.sums.tokens;
+        (hop.tokens, hop.weights) = (state.sums.tokens, state.sums.weights);
         hop.windows = Bytes::new(state.sums.windows);
         let interval = state.params.interval;
         hop.tx = state.meter.read(now, hop.sent.get(), interval);

@@ -64,7 +64,9 @@ impl Churn {
         let kind = if is_active { ProbeKind::Active } else { ProbeKind::Finish };
         let (counted, window_counted, period) =
             edge.counted.map_or((0, 0, None), |(tokens, window, period)| (tokens, window, Some(period)));
-        let probe = Probe { pair, kind, tokens, counted, change: edge.change, is_repeated };
+        // A weight of three times the tokens, so that both sums are followed.
+        let (weight, weight_counted) = (3 * tokens, 3 * counted);
+        let probe = Probe { pair, kind, tokens, counted, weight, weight_counted, change: edge.change, is_repeated };
         let said = HopWindow { window: Bytes::new(window), counted: Bytes::new(window_counted), period };
         let [is_lost, is_unanswered] = [(); 2].map(|()| self.random.unit() < self.loss);
         if is_lost {
@@ -133,7 +135,8 @@ impl Churn {
         let (tokens, windows) = self.sums();
         let hop = self.telemetry(None);
         let error = |said: u64, true_sum: u64| said.abs_diff(true_sum) as f64 / true_sum.max(1) as f64;
-        let error = error(hop.tokens, tokens).max(error(hop.windows.get(), windows));
+        let weights = error(hop.weights, 3 * tokens);
+        let error = error(hop.tokens, tokens).max(error(hop.windows.get(), windows)).max(weights);
         self.worst = self.worst.max(error);
         error
     }

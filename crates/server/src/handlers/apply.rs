@@ -140,7 +140,7 @@ async fn read(shared: &Arc<Shared>, call: &Arc<Call>) -> Result<Vec<AnyOrder>, B
 
 fn list(shared: &Shared, call: &Call) -> Result<Vec<AnyOrder>, Box<Problem>> {
     let tenant = call.tenant();
-    let places = OnDisk { view: &shared.view, tenant };
+    let places = OnDisk::of(shared, call);
     let source = Source::new("body", call.text()?);
     let given = Addressed { tenant: call.only_tenant(), name: None };
     let list = read_orders_of_all_kinds(&source, shared.network(), &places, given);

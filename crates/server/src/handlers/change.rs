@@ -58,9 +58,9 @@ pub(crate) fn written(became: Became, answer: Answer, location: impl FnOnce() ->
 }
 
 /// An object, unless the reader has it already.
-pub(crate) fn shown(call: &Call, revision: u64, json: Bytes) -> Answer {
+pub(crate) fn shown(call: &Call, revision: u64, json: impl FnOnce() -> Bytes) -> Answer {
     if is_known(&call.headers, revision) {
         return Answer { status: 304, ..Answer::nothing() }.tagged(revision);
     }
-    Answer::ready(json).tagged(revision)
+    Answer::ready(json()).tagged(revision)
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use wayleave_contracts::AnyOrder;
 use wayleave_controller::{
     self as controller, Command, Controller, Effect, Fault, Grant, Id, Mode, Outcome as Done, Reply, Role,
@@ -29,21 +28,35 @@ use crate::work::{Executor, Step};
 /// How many names of VMs are looked through for the one that was meant.
 const NAMES: usize = 1000;
 
-/// VMs as they are on disk.
+/// VMs as they are on disk, as far as a client may know of them: what a tenant writes can name another one.
 pub(crate) struct OnDisk<'a> {
-    pub(crate) view: &'a View,
-    pub(crate) tenant: &'a str,
+    view: &'a View,
+    tenant: &'a str,
+    only: Option<&'a str>,
+}
+
+impl<'a> OnDisk<'a> {
+    pub(crate) fn of(shared: &'a Shared, call: &'a Call) -> Self {
+        Self { view: &shared.view, tenant: call.tenant(), only: call.only_tenant() }
+    }
+
+    /// Whose VMs are meant, unless they do not exist for the client.
+    fn meant<'b>(&'b self, tenant: Option<&'b str>) -> Option<&'b str> {
+        let tenant = tenant.unwrap_or(self.tenant);
+        Some(tenant).filter(|tenant| self.only.is_none_or(|only| only == *tenant))
+    }
 }
 
 impl Places for OnDisk<'_> {
     fn host_of(&self, tenant: Option<&str>, name: &str) -> Option<NodeId> {
-        let id = Id::new(tenant.unwrap_or(self.tenant), name);
+        let id = Id::new(self.meant(tenant)?, name);
         self.view.read().vms.get(&id).map(|vm| vm.host)
     }
 
     fn names(&self, tenant: Option<&str>) -> Vec<String> {
+        let Some(tenant) = self.meant(tenant) else { return Vec::new() };
         let tables = self.view.read();
-        let vms = tables.vms_of(Some(tenant.unwrap_or(self.tenant)), None);
+        let vms = tables.vms_of(Some(tenant), None);
         vms.take(NAMES).map(|(id, _)| id.name.clone()).collect()
     }
 }
@@ -51,7 +64,7 @@ impl Places for OnDisk<'_> {
 /// The contract of the body.
 fn read(shared: &Shared, call: &Call, given: Addressed<'_>) -> Result<AnyOrder, Box<Problem>> {
     let tenant = call.tenant().to_owned();
-    let places = OnDisk { view: &shared.view, tenant: &tenant };
+    let places = OnDisk::of(shared, call);
     let source = Source::new("body", call.text()?);
     let order = read_order_of_any_kind(&source, shared.network(), &places, given);
     let order = owned(order.map_err(|errors| input_errors(&errors))?, &tenant);
@@ -109,7 +122,8 @@ fn revision(controller: &Controller, id: &Id) -> Option<u64> {
 fn shape(controller: &Controller, id: &Id) -> Option<Contract> {
     let flow = controller.grant(id).filter(|grant| !grant.is_ended());
     let share = || controller.shared(id).map(|grant| render::shared(controller, grant));
-    flow.map(|grant| render::contract(controller, grant)).or_else(share)
+    let flow = flow.map(|grant| render::contract(controller.network(), grant, &render::routes(controller, grant)));
+    flow.or_else(share)
 }
 
 async fn write(shared: &Arc<Shared>, call: &Call, order: AnyOrder, condition: Condition) -> Outcome {
@@ -147,10 +161,9 @@ async fn write(shared: &Arc<Shared>, call: &Call, order: AnyOrder, condition: Co
 
 pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
     let id = call.id("contract")?;
-    let contract = shared.view.read().contracts.get(&id).map(|contract| contract.object.clone());
+    let contract = shared.view.read().contract(&id).cloned();
     let Some(contract) = contract else { return Err(not_found("contract", &id.to_string())) };
-    let json = serial_for(call.only_tenant(), contract.json);
-    Ok(shown(&call, contract.revision, json))
+    Ok(shown(&call, contract.revision(), || contract.json(shared.network(), call.only_tenant())))
 }
 
 pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
@@ -160,7 +173,7 @@ pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
         return Err(problem(Code::Forbidden, "only operators may say that a sender has certainly stopped (force)"));
     }
     if call.is_dry_run() {
-        let current = shared.view.read().contracts.get(&id).map(|contract| contract.object.revision);
+        let current = shared.view.read().contract(&id).map(|contract| contract.revision());
         return condition.check(current).map(|_| Answer::nothing()).map_err(fault);
     }
     let work = move |executor: &mut Executor<'_>| {
@@ -209,17 +222,6 @@ pub(crate) async fn traffic(shared: Arc<Shared>, call: Call) -> Outcome {
         shown(counted.of(host, grant.serial).unwrap_or(none))
     };
     shared.look_up(&call, work).await
-}
-
-/// A contract for a reader. Serial numbers count over all tenants, so tenants are shown none.
-pub(crate) fn serial_for(only: Option<&str>, json: Bytes) -> Bytes {
-    const KEY: &[u8] = b"\"serial\":";
-    // Quotes inside of texts have a backslash before them, so this is the key.
-    let at = json.windows(KEY.len()).rposition(|window| window == KEY).filter(|_| only.is_some());
-    let Some(at) = at else { return json };
-    let end = at + KEY.len() + json[at + KEY.len()..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let end = if json.get(end) == Some(&b',') { end + 1 } else { end };
-    [&json[..at], &json[end..]].concat().into()
 }
 
 /// What became of one contract of a list.

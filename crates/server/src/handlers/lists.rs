@@ -8,10 +8,10 @@ use wayleave_protocol::problem::Problem;
 use wayleave_topology::{LinkId, NodeId};
 
 use crate::answer::{Outcome, invalid};
-use crate::handlers::contracts::serial_for;
 use crate::handlers::network::{host_shape, json, link_shape, queue_shapes};
 use crate::http::call::Call;
 use crate::http::page::Page;
+use crate::object::ContractObject;
 use crate::shared::Shared;
 
 /// Whose objects a list shows: of the tenant that is asked for, as far as the sender may know of it.
@@ -43,11 +43,15 @@ pub(crate) async fn contracts(shared: Arc<Shared>, call: Call) -> Outcome {
             })?)
         }
     };
-    let tables = shared.view.read();
-    let items = tables.contracts_of(tenant.as_deref(), after.as_ref());
-    let items = items.filter(|(_, contract)| state.is_none_or(|state| contract.state == state));
-    let only = call.only_tenant();
-    Ok(page.of(items.map(|(id, contract)| (id, serial_for(only, contract.object.json.clone())))))
+    let items: Vec<Arc<ContractObject>> = {
+        let tables = shared.view.read();
+        let items = tables.contracts_of(tenant.as_deref(), after.as_ref());
+        let items = items.filter(|(_, contract)| state.is_none_or(|state| contract.state() == state));
+        // One more than is shown says that there is a next page.
+        items.take(page.limit.saturating_add(1)).map(|(_, contract)| contract.clone()).collect()
+    };
+    let (network, only) = (shared.network(), call.only_tenant());
+    Ok(page.of(items.iter().map(|contract| (contract.id(), contract.json(network, only)))))
 }
 
 pub(crate) async fn vms(shared: Arc<Shared>, call: Call) -> Outcome {
@@ -67,6 +71,14 @@ pub(crate) async fn tenants(shared: Arc<Shared>, call: Call) -> Outcome {
     let behind = |name: &str| page.after.as_deref().is_none_or(|after| name > after);
     let items = tables.tenants.iter().filter(|(name, _)| behind(name) && only.is_none_or(|only| only == *name));
     Ok(page.of(items.map(|(name, tenant)| (name, tenant.json.clone()))))
+}
+
+pub(crate) async fn policies(shared: Arc<Shared>, call: Call) -> Outcome {
+    let page = Page::read(&call.query)?;
+    let tables = shared.view.read();
+    let behind = |name: &str| page.after.as_deref().is_none_or(|after| name > after);
+    let items = tables.policies.iter().filter(|(name, _)| behind(name));
+    Ok(page.of(items.map(|(name, policy)| (name, policy.json.clone()))))
 }
 
 pub(crate) async fn tokens(shared: Arc<Shared>, call: Call) -> Outcome {

@@ -11,6 +11,7 @@ pub(crate) mod elements;
 pub(crate) mod events;
 pub(crate) mod lists;
 pub(crate) mod network;
+pub(crate) mod policies;
 pub(crate) mod status;
 pub(crate) mod tenants;
 pub(crate) mod tokens;

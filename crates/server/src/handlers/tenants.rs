@@ -53,7 +53,7 @@ pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
     let is_hidden = call.only_tenant().is_some_and(|tenant| tenant != name);
     let tenant = shared.view.read().tenants.get(name).filter(|_| !is_hidden).cloned();
     let Some(tenant) = tenant else { return Err(not_found("tenant", name)) };
-    Ok(shown(&call, tenant.revision, tenant.json))
+    Ok(shown(&call, tenant.revision, || tenant.json))
 }
 
 pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {

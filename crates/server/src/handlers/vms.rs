@@ -86,7 +86,7 @@ pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
     let id = call.id("vm")?;
     let vm = shared.view.read().vms.get(&id).map(|vm| vm.object.clone());
     let Some(vm) = vm else { return Err(not_found("vm", &id.to_string())) };
-    Ok(shown(&call, vm.revision, vm.json))
+    Ok(shown(&call, vm.revision, || vm.json))
 }
 
 pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::ComponentsBuilder;
-use wayleave_protocol::{agent, audit, contract, decision, event, network, problem, status, tenant, what_if};
+use wayleave_protocol::{agent, audit, contract, decision, event, network, policy, problem, status, tenant, what_if};
 
 use crate::access::Access;
 use crate::http::call::LONGEST_KEY;
@@ -41,6 +41,9 @@ pub fn document() -> String {
     text.push('\n');
     text
 }
+
+/// What a contract that is asked for is made of.
+const READ_AS_YAML: [&str; 5] = ["ContractSpec", "Match", "BandwidthSpec", "ObjectiveSpec", "BestEffortSpec"];
 
 /// A contract as it is asked for is of one kind, each with keys of its own.
 fn contract_kinds(schemas: &mut Value) {
@@ -121,6 +124,12 @@ fn components() -> Value {
         network::Queue,
         network::Topology,
         network::UpDown,
+        policy::Policy,
+        policy::PolicyChange,
+        policy::PolicyNeed,
+        policy::PolicyService,
+        policy::PolicySpec,
+        policy::PolicyTerms,
         problem::Code,
         problem::FieldError,
         problem::Problem,
@@ -149,8 +158,13 @@ fn components() -> Value {
     );
     let mut value = serde_json::to_value(components).unwrap_or_default();
     schema::merge(&mut value["schemas"]);
-    for name in ["ContractSpec", "Match", "BandwidthSpec", "ObjectiveSpec", "BestEffortSpec"] {
-        schema::without_null(&mut value["schemas"][name]);
+    // What is read as YAML has no key without a value, and no answer has one; JSON that is read may have.
+    let read = ROWS.iter().filter_map(|row| row.body).map(|body| body.schema);
+    let read = schema::within(&value["schemas"], read);
+    for (name, schema) in value["schemas"].as_object_mut().into_iter().flatten() {
+        if !read.contains(name) || READ_AS_YAML.contains(&name.as_str()) {
+            schema::without_null(schema);
+        }
     }
     schema::with_patterns(&mut value["schemas"]);
     contract_kinds(&mut value["schemas"]);
@@ -167,6 +181,17 @@ fn components() -> Value {
                 "required": ["contracts"],
                 "properties": { "contracts": { "type": "array", "items": reference("ContractSpec") } },
             },
+        },
+    });
+    value["schemas"]["PolicyDocument"] = json!({
+        "type": "object",
+        "description": "A document of kind Policy, as `wayleave policy check` reads it",
+        "required": ["apiVersion", "kind", "spec"],
+        "properties": {
+            "apiVersion": { "type": "string", "enum": ["wayleave/v1"] },
+            "kind": { "type": "string", "enum": ["Policy"] },
+            "metadata": { "type": "object", "properties": { "name": { "type": "string" } } },
+            "spec": { "type": "object", "required": ["level", "services"] },
         },
     });
     value["securitySchemes"] = json!({ "token": { "type": "http", "scheme": "bearer" } });

@@ -3,8 +3,8 @@
 
 use crate::access::Access::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::handlers::{
-    agents, apply, audit, backups, contracts, decisions, elements, events, lists, network, status, tenants, tokens,
-    vms, what_if,
+    agents, apply, audit, backups, contracts, decisions, elements, events, lists, network, policies, status, tenants,
+    tokens, vms, what_if,
 };
 use crate::http::operation::ParamKind::{Count, Flag, Number, Text as Words};
 use crate::http::operation::Shown::{Any as Free, Either, Events, Many, Nothing, One, Text};
@@ -187,6 +187,42 @@ pub(crate) static ROWS: &[Row] = &[
         .query(&[DRY_RUN, ATOMIC])
         .takes_yaml("ContractsDocument", true)
         .gives(&[on(200, One("ApplyReport"))]),
+    // Policies of services
+    Row::new(Get, "/v1/policies", "listPolicies", ReadAll, "Policies of services by name", by!(lists::policies))
+        .query(PAGE)
+        .gives(&[on(200, Many("Policy"))]),
+    Row::new(
+        Get,
+        "/v1/policies/{policy}",
+        "getPolicy",
+        ReadAll,
+        "A policy of services, with what it needs",
+        by!(policies::get),
+    )
+    .gives(&[on(200, One("Policy")), on(304, Nothing)]),
+    Row::new(
+        Put,
+        "/v1/policies/{policy}",
+        "putPolicy",
+        Operator,
+        "Keeps a policy of services, or another one in its place, if its minima fit beside contracts",
+        by!(policies::put),
+    )
+    .query(TRIAL)
+    .takes_yaml("PolicyDocument", false)
+    .conditional()
+    .gives(&[on(200, One("Policy")), on(201, One("Policy"))]),
+    Row::new(
+        Delete,
+        "/v1/policies/{policy}",
+        "deletePolicy",
+        Operator,
+        "Keeps a policy no longer",
+        by!(policies::delete),
+    )
+    .query(TRIAL)
+    .conditional()
+    .gives(&[on(204, Nothing)]),
     // The network
     Row::new(Get, "/v1/topology", "getTopology", Map, "The network as a whole", by!(network::topology))
         .gives(&[on(200, One("Topology"))]),

@@ -1,5 +1,7 @@
 //! What the schemas that are derived from types do not say, or say wrong.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 /// Makes one object of each type that another one was flattened into.
@@ -29,10 +31,36 @@ fn merged(schemas: &Value, schema: &Value) -> Option<Value> {
     Some(json!({ "type": "object", "description": description, "properties": properties, "required": required }))
 }
 
-/// Takes `null` away from the keys of an object that is read as YAML is: there a key without a value is an error.
+/// The names of these schemas and of all that they refer to.
+pub(crate) fn within<'a>(schemas: &Value, names: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
+    let (mut known, mut open) = (BTreeSet::new(), names.into_iter().map(str::to_owned).collect::<Vec<_>>());
+    while let Some(name) = open.pop() {
+        if !known.contains(&name) {
+            refer(&schemas[&name], &mut open);
+            known.insert(name);
+        }
+    }
+    known
+}
+
+/// The names to which a schema refers.
+fn refer(schema: &Value, names: &mut Vec<String>) {
+    match schema {
+        Value::Object(keys) => {
+            let name = keys.get("$ref").and_then(Value::as_str).and_then(|reference| reference.rsplit('/').next());
+            names.extend(name.map(str::to_owned));
+            keys.values().for_each(|value| refer(value, names));
+        }
+        Value::Array(items) => items.iter().for_each(|item| refer(item, names)),
+        _ => {}
+    }
+}
+
+/// Takes `null` away from the keys of an object: where such objects are written or read, a key without a value is left out.
 pub(crate) fn without_null(schema: &mut Value) {
-    for property in schema["properties"].as_object_mut().into_iter().flat_map(Map::values_mut) {
-        if let Some(kinds) = property["type"].as_array_mut() {
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for property in properties.into_iter().flat_map(Map::values_mut) {
+        if let Some(kinds) = property.get_mut("type").and_then(Value::as_array_mut) {
             kinds.retain(|kind| kind != "null");
             if let [only] = &kinds[..] {
                 property["type"] = only.clone();
@@ -49,6 +77,7 @@ pub(crate) fn without_null(schema: &mut Value) {
 /// What names look like: those in addresses, by their parameter, and those in objects, by their key.
 pub(crate) fn pattern(name: &str) -> Option<&'static str> {
     match name {
+        "policy" => Some("^[A-Za-z0-9._-]{1,100}$"),
         "contract" | "vm" => Some("^([a-z0-9-]{1,63}:)?[A-Za-z0-9._-]{1,100}$"),
         "decision" => Some("^([a-z0-9-]{1,63}:)?[0-9]{1,20}$"),
         "tenant" => Some("^[a-z0-9-]{1,63}$"),

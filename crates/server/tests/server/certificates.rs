@@ -15,7 +15,9 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use serde_json::{Value, json};
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use wayleave_agent::talk::{Talk, Told};
 use wayleave_controller::Southbound;
+use wayleave_protocol::client::{Address, OwnCertificate};
 use wayleave_server::TlsFiles;
 use wayleave_server::disk::Memory;
 
@@ -341,6 +343,41 @@ fn lists_of_revoked_certificates_and_authorities_are_read_again_and_end_streams(
     tls.reload().unwrap();
     assert_eq!(before.ask("GET", "/v1", "", None).unwrap().0, 401);
     assert_eq!(tls.whoami(Some(&signed(&other, &[uri("a:b")], 1, 2200))).0, 200);
+}
+
+#[test]
+fn an_agent_speaks_by_its_certificate_and_by_the_one_that_renews_it() {
+    let tls = Tls::new(true);
+    tls.token(&json!({"role": "agent", "node": "h1"}), "URI:spiffe://example/h1");
+    let folder = tls.files.key.parent().unwrap();
+    let (chain, key) = (folder.join("h1.pem"), folder.join("h1.key"));
+    let names = [uri("spiffe://example/h1")];
+    let write = |own: &Own| {
+        private(&key, &own.key);
+        std::fs::write(&chain, &own.chain).unwrap();
+    };
+    // Their lengths differ: files are told apart by when they were written as well, which a coarse clock may not show.
+    write(&signed(&tls.authority, &names, 1, 2200));
+    let address = Address {
+        url: format!("https://localhost:{}", tls.world.client.address.port()),
+        ca: Some(tls.files.certificates.clone()),
+        certificate: Some(OwnCertificate { chain: chain.clone(), key: key.clone() }),
+        ..Address::default()
+    };
+    let talk = Talk::new(address.clone(), "h1").unwrap();
+    let Ok(Told::Done(session)) = talk.begin(0, Vec::new()) else { panic!("no session") };
+    let of_another_node = Talk::new(address, "h2").unwrap().begin(0, Vec::new()).unwrap_err().to_string();
+    assert!(of_another_node.contains("--certificate NAME"), "{of_another_node}");
+
+    std::fs::write(tls.files.client_crl.as_ref().unwrap(), revoked(&tls.authority, &[1])).unwrap();
+    tls.reload().unwrap();
+    assert!(talk.see(session.epoch, Vec::new()).is_err());
+    let longer = [names[0].clone(), uri("spiffe://example/another-name-of-h1")];
+    write(&signed(&tls.authority, &longer, 2, 2200));
+    assert_eq!(talk.see(session.epoch, Vec::new()).unwrap(), Told::Done(()));
+    // Files that cannot be used leave the certificate of before in use.
+    std::fs::write(&chain, "nothing").unwrap();
+    assert_eq!(talk.see(session.epoch, Vec::new()).unwrap(), Told::Done(()));
 }
 
 #[test]

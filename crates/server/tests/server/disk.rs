@@ -1,5 +1,6 @@
 //! What was answered is on disk: over restarts, over a disk that fails, and at the end.
 
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,6 +14,47 @@ use crate::common::{Scratch, World, contract, options};
 fn on_file(scratch: &Arc<Scratch>) -> World {
     let disk = Box::new(File(scratch.0.join("ledger.db")));
     World::of(options(disk, &scratch.0, Southbound::Assumed), scratch.clone())
+}
+
+/// A ledger of format 1, as the version of commit 3508e3be left it: two contracts, one of which has lost its host, and an answer that was kept.
+const FORMAT_1: [(&str, &[u8]); 3] = [
+    ("ledger.db", include_bytes!("../data/format-1.db")),
+    ("ledger.db-seal", include_bytes!("../data/format-1.db-seal")),
+    ("operator", b"wl_fa6ec357773aa06d5639ba8585cbe8c11e89e23a35eda3ae8b8fd26691a8f774"),
+];
+
+#[test]
+fn a_ledger_of_format_1_goes_on_with_all_that_it_held() {
+    let scratch = Arc::new(Scratch::new());
+    for (name, bytes) in FORMAT_1 {
+        let path = scratch.0.join(name);
+        std::fs::write(&path, bytes).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    // The version of what is in it stands in its header (SQLite's user_version).
+    let format = || std::fs::read(scratch.0.join("ledger.db")).map(|bytes| bytes[60..64].to_vec()).unwrap();
+    assert_eq!(format(), [0, 0, 0, 1]);
+    let world = on_file(&scratch);
+    let client = world.client.clone();
+    let kept = client.get("/v1/contracts/acme:c1").is(200).json();
+    assert_eq!((&kept["status"]["boundNs"], &kept["status"]["revision"]), (&json!(5_000_000), &json!(7)), "{kept}");
+    let first = &kept["status"]["routes"][0]["hops"][0]["link"];
+    assert_eq!((&kept["from"], first), (&json!("a"), &json!("h1->pod1-edge1")));
+    assert_eq!(client.get("/v1/contracts/c2").is(200).json()["status"]["reason"], "FAILURE");
+    assert_eq!(client.get("/v1/tenants/acme").is(200).json()["usage"]["contracts"], 1);
+    let order = r#"{"from":"a","to":"b","rate":"10Mbit","burst":"3000B","deadline":"5ms"}"#;
+    let key: &[(&str, &str)] = &[("idempotency-key", "k1")];
+    let again = client.send("PUT", "/v1/contracts/acme:c1", key, order.as_bytes()).is(201).json();
+    assert_eq!(again["status"]["revision"], 7, "the answer of then: {again}");
+    // What failed is repaired as if nothing had been in between, and what happens now is in the past of the next server.
+    client.put("/v1/nodes/h4/state", &json!({ "state": "up" })).is(200);
+    assert_eq!(client.get("/v1/contracts/c2").is(200).json()["status"]["state"], "admitted");
+    world.end();
+    assert_eq!(format(), [0, 0, 0, 3]);
+    let world = on_file(&scratch);
+    assert_eq!(world.client.get("/v1/contracts/acme:c1").is(200).json(), kept);
+    let audit = world.client.get("/v1/audit").is(200).json();
+    assert_eq!(audit["items"][0]["operation"], "putNodeState", "{audit}");
 }
 
 #[test]

@@ -17,4 +17,5 @@ mod logs;
 mod objects;
 mod openapi;
 mod openapi_fuzz;
+mod policies;
 mod watching;

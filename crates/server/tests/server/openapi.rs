@@ -52,6 +52,25 @@ fn every_reference_leads_somewhere_and_every_operation_has_its_own_name() {
 }
 
 #[test]
+fn keys_of_answers_are_absent_where_they_have_no_value_and_json_that_is_read_may_say_null() {
+    let document: Value = serde_json::from_str(&wayleave_server::openapi()).unwrap();
+    let may_be_null = |schema: &str, key: &str| {
+        let property = &document["components"]["schemas"][schema]["properties"][key];
+        assert!(property.is_object(), "{schema}.{key}");
+        property.to_string().contains("\"null\"")
+    };
+    let answers = [("Contract", "name"), ("ContractStatus", "measured"), ("Decision", "message"), ("Token", "expires")];
+    for (schema, key) in answers.into_iter().chain([("ContractSpec", "bandwidth"), ("BandwidthSpec", "max")]) {
+        // A contract that is asked for is one of several kinds.
+        let schema = if schema == "ContractSpec" { "BandwidthContractSpec" } else { schema };
+        assert!(!may_be_null(schema, key), "{schema}.{key}");
+    }
+    for (schema, key) in [("TokenSpec", "expires"), ("VmSpec", "placement"), ("Quota", "rate")] {
+        assert!(may_be_null(schema, key), "{schema}.{key}");
+    }
+}
+
+#[test]
 fn names_in_the_document_are_those_that_the_server_takes() {
     let document: Value = serde_json::from_str(&wayleave_server::openapi()).unwrap();
     let of = |path: &str, method: &str, name: &str| {

@@ -146,6 +146,8 @@ fn minima(pairs: u64, minima: Rate, beside: Beside) -> ClassClaim {
         in_flight: vec![InFlightPromise { link: down, most }],
         shares: Vec::new(),
         weights: Vec::new(),
+        maxima: Vec::new(),
+        meeting: None,
         tolerance_percent: 5,
     }
 }
@@ -254,6 +256,8 @@ fn objectives_get_their_shares_below_latency_contracts() {
         in_flight: Vec::new(),
         shares,
         weights: Vec::new(),
+        maxima: Vec::new(),
+        meeting: None,
         tolerance_percent: 5,
     };
     let report = verify_classes(&claim, &[ClassAttack::AsSaid], 1).unwrap();

@@ -10,8 +10,8 @@ use wayleave_topology::{FlowId, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_verify::{
     Accounting, Admitted, Bucket, Counting, Discrepancy, Effort, Fault, Figures, Happening, HistoryError, Kind, Layer,
-    Lines, LowestQueue, NotBroken, Order, Part, Patience, Relocation, StatedQueue, StatedRoute, StatedTerm, Statement,
-    Terms, check_history, derive, verify,
+    Lines, LowestQueue, MinimaTerms, NotBroken, Order, Part, Patience, Relocation, StatedQueue, StatedRoute,
+    StatedTerm, Statement, Terms, check_history, derive, verify,
 };
 
 fn queues(ledger: &Ledger) -> Vec<StatedQueue> {
@@ -77,6 +77,7 @@ fn statement(ledger: &Ledger, history: Vec<Admitted>) -> Statement {
         history: history.into_iter().map(|admitted| Happening::Admitted(Box::new(admitted))).collect(),
         patience: Patience::Waits,
         shares: Vec::new(),
+        minima: MinimaTerms { budget: Time::from_micros(260), token_period: Time::from_micros(32) },
         findings: Vec::new(),
     }
 }
@@ -138,7 +139,7 @@ fn assert_found(statement: &Statement, words: &str) {
 fn first(statement: &mut Statement) -> &mut Admitted {
     match &mut statement.history[0] {
         Happening::Admitted(admitted) => admitted,
-        Happening::Released { .. } => panic!("nothing was released"),
+        Happening::Released { .. } | Happening::Shared { .. } => panic!("nothing was released"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tenants with contracts of every kind: what is promised to them holds, and four faults on purpose are each seen.
+//! Tenants with contracts of every kind: what is promised to them holds, and faults on purpose are each seen.
 
 use std::sync::Arc;
 
@@ -93,7 +93,8 @@ fn what_is_promised_to_four_kinds_of_tenants_holds() {
 #[test]
 fn each_fault_is_seen() {
     let claim = TenantsClaim::of(&tenants(), Time::from_millis(8)).unwrap();
-    for fault in ClassFault::ALL {
+    let of_terms = [ClassFault::MaxIgnored, ClassFault::WeightIgnored];
+    for fault in ClassFault::ALL.into_iter().filter(|fault| !of_terms.contains(fault)) {
         let mut broken = claim.clone();
         assert!(broken.break_by(fault), "{}", fault.name());
         let report = verify_tenants(&broken, &attacks(2), 1).unwrap();
@@ -118,4 +119,55 @@ fn who_does_not_fit_is_named_and_a_network_needs_classes() {
     assert_eq!((refused, tenants.sharing().len()), (vec!["large".to_owned()], 1));
     let plain = Arc::new(build::star(4, Cabling::default()).unwrap());
     assert!(matches!(Tenants::admit(&plain, &all, &FabricSettings::default()), Err(TenantsError::NoClasses)));
+}
+
+/// Four contracts that meet at the last host: equal minima with weights of 1 and 3, one with a maximum, and one whose weight follows from its minimum.
+fn with_weights() -> Tenants {
+    let network = star(6);
+    let hosts: Vec<NodeId> = network.hosts().collect();
+    let to = hosts[5];
+    let of = |name: &str, between, mbit, max: Option<u64>, weight| {
+        let AnyContract::Bandwidth(contract) = minimum(name, between, mbit) else { unreachable!() };
+        let (max, weight) = (max.map(Rate::from_mbit), std::num::NonZeroU32::new(weight));
+        AnyContract::Bandwidth(BandwidthContract { max, weight, ..contract })
+    };
+    let all = [
+        of("light", Between::Pair(hosts[0], to), 500, None, 500),
+        of("heavy", Between::Hose(vec![hosts[1], hosts[4], to]), 500, None, 1_500),
+        of("capped", Between::Hose(vec![hosts[2], hosts[3], to]), 500, Some(1_000), 2_000),
+        of("plain", Between::Pair(hosts[3], to), 250, None, 0),
+    ];
+    let (tenants, refused) = Tenants::admit(&network, &all, &FabricSettings::default()).unwrap();
+    assert_eq!(refused, Vec::<String>::new());
+    tenants
+}
+
+/// Catches: maxima that nobody keeps, weights that nobody follows, and checks that would not see it.
+#[test]
+fn maxima_are_kept_and_what_is_left_is_shared_by_weights() {
+    let claim = TenantsClaim::of(&with_weights(), Time::from_millis(8)).unwrap();
+    let meeting = claim.meeting.as_ref().unwrap();
+    assert_eq!((claim.whole.maxima.len(), meeting.meeting.as_ref().unwrap().parts.len()), (3, 4));
+    let report = verify_tenants(&claim, &attacks(1), 1).unwrap();
+    assert!(report.is_sound(), "{report:#?}");
+    let met = report.meeting.unwrap();
+    assert!(met.largest_of_maximum > Some(900), "a maximum that binds: {met:#?}");
+    let broken = |fault: ClassFault| {
+        let mut broken = claim.clone();
+        assert!(broken.break_by(fault), "{}", fault.name());
+        verify_tenants(&broken, &attacks(0), 1).unwrap().meeting.unwrap().breaches
+    };
+    let breaches = broken(ClassFault::MaxIgnored);
+    assert!(breaches.iter().any(|(_, breach)| matches!(breach, ClassBreach::Maximum { .. })), "{breaches:#?}");
+    let breaches = broken(ClassFault::WeightIgnored);
+    assert!(breaches.iter().any(|(_, breach)| matches!(breach, ClassBreach::Part { .. })), "{breaches:#?}");
+}
+
+/// Who has no maximum, and weights as large as minima, loses nothing by what is ignored.
+#[test]
+fn faults_of_terms_change_nothing_where_there_are_none() {
+    let claim = TenantsClaim::of(&tenants(), Time::from_millis(8)).unwrap();
+    for fault in [ClassFault::MaxIgnored, ClassFault::WeightIgnored] {
+        assert!(!claim.clone().break_by(fault), "{}", fault.name());
+    }
 }

@@ -9,7 +9,7 @@ use wayleave_explain::table::{Layout, plain_table, write_table};
 use wayleave_explain::{Decided, DecidedShare};
 use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
 use wayleave_schemes::standing::Standing;
-use wayleave_topology::{FlowId, Network};
+use wayleave_topology::{FlowId, Network, NodeId};
 use wayleave_units::Time;
 use wayleave_verify::{
     ClassAttack, ClassBreach, ClassFault, ClassReport, Effort, TenantsClaim, TenantsReport, verify_tenants,
@@ -128,9 +128,8 @@ impl VerifiedKinds {
 
     /// Every broken promise as a sentence.
     pub fn breaches(&self) -> Vec<String> {
-        let whole = self.report.whole.breaches.iter();
-        let windows = self.report.windows.iter().flat_map(|windows| &windows.breaches);
-        let mut all: Vec<String> = whole.chain(windows).map(|(_, breach)| self.sentence(breach)).collect();
+        let breaches = self.report.reports().flat_map(|report| &report.breaches);
+        let mut all: Vec<String> = breaches.map(|(_, breach)| self.sentence(breach)).collect();
         all.dedup();
         all
     }
@@ -140,6 +139,8 @@ impl VerifiedKinds {
         let whose = match breach {
             ClassBreach::Minimum { promise, .. } => format!("{} at {}", promise.service, node(promise.host)),
             ClassBreach::Weight { promise, .. } => format!("{} at {}", promise.service, node(promise.host)),
+            ClassBreach::Maximum { promise, .. } => format!("{} at {}", promise.service, node(promise.host)),
+            ClassBreach::Part { service, host, .. } => format!("{service} at {}", node(*host)),
             ClassBreach::Share { promise, .. } => promise.service.clone(),
             ClassBreach::InFlight { promise, .. } => {
                 format!("everybody with a minimum on {}", self.network.link(promise.link).name)
@@ -149,11 +150,11 @@ impl VerifiedKinds {
     }
 
     fn runs(&self) -> usize {
-        self.report.whole.runs + self.report.windows.as_ref().map_or(0, |windows| windows.runs)
+        self.report.reports().map(|report| report.runs).sum()
     }
 
     fn promises(&self) -> usize {
-        self.report.whole.promises + self.report.windows.as_ref().map_or(0, |windows| windows.promises)
+        self.report.reports().map(|report| report.promises).sum()
     }
 
     /// Per contract: what is promised, and the worst that was seen.
@@ -209,6 +210,17 @@ impl VerifiedKinds {
         if let Some(least) = self.report.whole.smallest_weight {
             writeln!(out, "objectives: at least {:.0} % of their weights at every host", least as f64 / 10.0)?;
         }
+        if let Some(most) = self.largest_of_maximum() {
+            writeln!(out, "maxima: at most {:.0} % of one", most as f64 / 10.0)?;
+        }
+        if let Some((host, farthest)) = self.farthest_from_part() {
+            let host = &self.network.node(host).name;
+            let farthest = farthest as f64 / 10.0;
+            writeln!(
+                out,
+                "weights: where bandwidth contracts meet at {host}, each is at most {farthest:.0} % off what is due to it"
+            )?;
+        }
         if let Some(windows) = &self.report.windows {
             let (whole, windows) = (held(&self.report.whole), held(windows));
             writeln!(
@@ -224,6 +236,17 @@ impl VerifiedKinds {
         Ok(writeln!(out, "{} of the classes below latency, {runs}: {verdict}", count(self.promises(), "promise"))?)
     }
 
+    /// The largest part of a maximum that was seen, per mille.
+    fn largest_of_maximum(&self) -> Option<u64> {
+        self.report.reports().filter_map(|report| report.largest_of_maximum).max()
+    }
+
+    /// Where bandwidth contracts met, and how far one of them was from what is due to it, per mille.
+    fn farthest_from_part(&self) -> Option<(NodeId, u64)> {
+        let host = self.claim.meeting.as_ref()?.meeting.as_ref()?.host;
+        Some((host, self.report.meeting.as_ref()?.farthest_from_part?))
+    }
+
     /// For documents.
     pub(super) fn shape(&self) -> KindsShape {
         KindsShape {
@@ -234,6 +257,8 @@ impl VerifiedKinds {
             largest_in_flight_per_mille: self.report.whole.largest_in_flight,
             windows_in_flight_per_mille: self.report.windows.as_ref().map(|windows| windows.largest_in_flight),
             smallest_weight_per_mille: self.report.whole.smallest_weight,
+            largest_of_maximum_per_mille: self.largest_of_maximum(),
+            farthest_from_part_per_mille: self.farthest_from_part().map(|(_, farthest)| farthest),
             violations: self.breaches(),
         }
     }
@@ -263,5 +288,7 @@ pub(super) struct KindsShape {
     largest_in_flight_per_mille: u64,
     windows_in_flight_per_mille: Option<u64>,
     smallest_weight_per_mille: Option<u64>,
+    largest_of_maximum_per_mille: Option<u64>,
+    farthest_from_part_per_mille: Option<u64>,
     violations: Vec<String>,
 }

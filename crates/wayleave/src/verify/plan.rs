@@ -4,11 +4,12 @@
 use wayleave_contracts::Contract;
 use wayleave_ledger::{Model, Residual, Shaping};
 use wayleave_scenarios::Tenants;
+use wayleave_schemes::fabric::Settings;
 use wayleave_topology::{MAX_BUDGET, Network, NodeId};
 use wayleave_units::{Bytes, Time};
 use wayleave_verify::{
-    Accounting, Admitted, Claim, Counting, Discrepancy, Happening, Kind, LowestQueue, Order, Part, Patience,
-    Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, check_history,
+    Accounting, Admitted, Claim, Counting, Discrepancy, Happening, Kind, LowestQueue, MinimaTerms, Order, Part,
+    Patience, Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, check_history,
 };
 
 mod document;
@@ -144,9 +145,14 @@ impl Reader<'_> {
                         return Err(format!("\"{}\" is admitted twice", entry.name));
                     }
                     let (tenant, share) = self.share(entry, &mut findings)?;
+                    let at = time(entry.at_ns, &entry.name)?;
+                    history.push(Happening::Shared { name: name(), at, share: share.clone() });
                     kinds.add(tenant, share);
                 }
-                "released" if kinds.remove(&entry.name) => {}
+                "released" if kinds.remove(&entry.name) => {
+                    let at = time(entry.at_ns, &entry.name)?;
+                    history.push(Happening::Shared { name: name(), at, share: None });
+                }
                 "admitted" => {
                     let admitted = self.admitted(entry, &mut findings)?;
                     if let Some(contract) = self.latency(&entry.name) {
@@ -166,7 +172,13 @@ impl Reader<'_> {
         findings.extend(self.unmentioned(plan));
         let (network, counting) = (self.network.clone(), counting(self.model));
         let (shares, patience) = (kinds.shares(), Patience::Waits);
-        Ok((Statement { network, counting, queues, history, shares, patience, findings }, kinds))
+        let usual = Settings::default();
+        let set = |nanos: Option<u64>, usual| nanos.map_or(Ok(usual), |nanos| time(nanos, "the scheme"));
+        let minima = MinimaTerms {
+            budget: set(plan.scheme.guaranteed_budget_ns, usual.guaranteed_budget)?,
+            token_period: set(plan.scheme.token_period_ns, usual.token_period)?,
+        };
+        Ok((Statement { network, counting, queues, history, shares, minima, patience, findings }, kinds))
     }
 
     /// The latency contract of a name, if it is at hand.

@@ -3,17 +3,18 @@
 use std::collections::HashSet;
 
 use wayleave_contracts::{Contract, WireOverhead};
-use wayleave_explain::{Decided, EventKind, claimed_shares};
+use wayleave_explain::{Decided, DecidedShare, EventKind, claimed_shares, promised_share};
 use wayleave_ledger::{BestEffort, Jitter, Model, QueueReport, Residual, Shaping};
-use wayleave_roles::Move;
+use wayleave_roles::{Admission as _, Move};
 use wayleave_scenarios::SharedService;
+use wayleave_schemes::fabric::Settings;
 use wayleave_schemes::standing::{self, Held, Standing, Term};
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::{Bytes, Time};
 use wayleave_verify::{
     Accounting, Admitted, Background, Bucket, Claim, Counting, Duplication, Figures, Happening, HistoryError, Kind,
-    Lines, LowestQueue, Order, Part, Patience, Promise, Protected, Relocation, StatedQueue, StatedRoute, StatedTerm,
-    Statement, Terms, derive,
+    Lines, LowestQueue, MinimaTerms, Order, Part, Patience, Promise, Protected, Relocation, StatedQueue, StatedRoute,
+    StatedTerm, Statement, Terms, derive,
 };
 
 use crate::error::Error;
@@ -54,8 +55,22 @@ impl Sink for History {
         Ok(())
     }
 
+    fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
+        let Ok(decision) = decided.decision else { return Ok(()) };
+        let share = decision.as_ref().and_then(|decision| {
+            let share = session.ledger()?.share(decision.share)?;
+            promised_share(&session.context(), decision.share, share)
+        });
+        let (name, at) = (decided.contract.name().to_owned(), decided.event.map_or(Time::ZERO, |(_, at)| at));
+        self.happenings.push(Happening::Shared { name, at, share });
+        Ok(())
+    }
+
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
         let Released { name, at, held_until } = *released;
+        if held_until.is_none() {
+            self.happenings.push(Happening::Shared { name: name.to_owned(), at, share: None });
+        }
         self.happenings.extend(held_until.map(|held_until| Happening::Released {
             name: name.to_owned(),
             at,
@@ -135,9 +150,19 @@ fn statement(session: &Session, history: Vec<Happening>) -> Option<Statement> {
         queues: links.flat_map(|(link, _)| ledger.report(link)).map(|report| said(&report)).collect(),
         history,
         shares: claimed_shares(&session.context()),
+        minima: minima(session),
         patience: Patience::Waits,
         findings: Vec::new(),
     })
+}
+
+/// What times of minima rest on in a session.
+fn minima(session: &Session) -> MinimaTerms {
+    let usual = Settings::default();
+    MinimaTerms {
+        budget: session.settings.time("guaranteed_budget").unwrap_or(usual.guaranteed_budget),
+        token_period: session.scheme.token_period().unwrap_or(usual.token_period),
+    }
 }
 
 fn said(report: &QueueReport) -> StatedQueue {

@@ -5,6 +5,7 @@ use wayleave_explain::human;
 use wayleave_protocol::contract::Contract;
 use wayleave_protocol::decision::{Decision, Verdict};
 use wayleave_protocol::network::{Host, Link, Queue, UpDown};
+use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant::{Tenant, Token, Vm};
 use wayleave_units::Bytes;
 
@@ -69,6 +70,22 @@ impl Row for Tenant {
             Cell::new(of(&self.usage.rate, self.quota.rate.as_deref())),
             Cell::new(of(&self.usage.burst, self.quota.burst.as_deref())),
         ]
+    }
+}
+
+impl Row for Policy {
+    const HEADINGS: &'static [&'static str] = &["policy", "level", "services", "held at"];
+    const NONE: &'static str = "no policies";
+
+    fn cells(&self) -> Vec<Cell> {
+        let mut places: Vec<&str> = self.needs.iter().map(|need| need.place.as_str()).collect();
+        places.dedup();
+        let shown = match places[..] {
+            [] => "nothing is held for it".to_owned(),
+            [one] => one.to_owned(),
+            [first, ..] => format!("{first} and {} more", places.len() - 1),
+        };
+        vec![Cell::new(&self.name), Cell::new(&self.spec.level), Cell::new(self.spec.services.len()), Cell::new(shown)]
     }
 }
 

@@ -6,7 +6,7 @@ use wayleave_protocol::decision::Applied;
 /// What became of one object.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Item {
-    /// `contract`, `tenant` or `vm`.
+    /// `contract`, `tenant`, `vm` or `policy`.
     pub(crate) kind: &'static str,
     #[serde(flatten)]
     pub(crate) applied: Applied,

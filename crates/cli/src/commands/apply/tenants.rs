@@ -46,12 +46,22 @@ fn put<T: serde::de::DeserializeOwned>(
     spec: &impl serde::Serialize,
     revision: impl Fn(&T) -> u64,
 ) -> Result<Outcome, Trouble> {
+    put_by(service, path, revision, || service.send::<T>(Method::Put, &format!("{path}{query}"), spec))
+}
+
+/// The same, however it is sent.
+pub(super) fn put_by<T: serde::de::DeserializeOwned>(
+    service: &Service,
+    path: &str,
+    revision: impl Fn(&T) -> u64,
+    send: impl FnOnce() -> Result<(u16, T), Trouble>,
+) -> Result<Outcome, Trouble> {
     let before = match service.get::<T>(path) {
         Ok(object) => Some(revision(&object)),
         Err(trouble) if trouble.is_not_found() => None,
         Err(trouble) => return Err(trouble),
     };
-    let (status, after) = service.send::<T>(Method::Put, &format!("{path}{query}"), spec)?;
+    let (status, after) = send()?;
     Ok(match before {
         _ if status == 201 => Outcome::Created,
         Some(before) if before == revision(&after) => Outcome::Unchanged,
@@ -61,7 +71,7 @@ fn put<T: serde::de::DeserializeOwned>(
 }
 
 /// What is shown of it; an error that stops everything is a message for a place in the file.
-fn item(kind: &'static str, id: String, became: Result<Outcome, Trouble>) -> Result<Item, String> {
+pub(super) fn item(kind: &'static str, id: String, became: Result<Outcome, Trouble>) -> Result<Item, String> {
     let applied = Applied {
         id,
         outcome: Outcome::Refused,
@@ -83,7 +93,11 @@ fn item(kind: &'static str, id: String, became: Result<Outcome, Trouble>) -> Res
 
 /// Whether it makes no sense to go on with the next.
 fn stops(problem: &Problem) -> bool {
-    !matches!(problem.code, Code::NotFound | Code::Conflict | Code::Invalid | Code::Quota | Code::Policy)
+    let is_of_one = matches!(
+        problem.code,
+        Code::NotFound | Code::Conflict | Code::Invalid | Code::Quota | Code::Policy | Code::Rate
+    );
+    !is_of_one
 }
 
 fn id(service: &Service, vm: &Vm) -> String {

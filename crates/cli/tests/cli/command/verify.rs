@@ -216,7 +216,9 @@ fn promises_of_every_kind_hold_and_faults_of_classes_are_caught() {
     );
     let json = wayleave(&format!("{command} -o json")).ends_with(0).json();
     assert_eq!(json["classes"]["violations"].as_array().map(Vec::len), Some(0), "{json}");
-    assert!(json["classes"]["promises"].as_u64().unwrap() > 8 && json["classes"]["runs"] == 1, "{json}");
+    assert!(json["classes"]["promises"].as_u64().unwrap() > 8 && json["classes"]["runs"] == 2, "{json}");
+    let farthest = json["classes"]["farthest_from_part_per_mille"].as_u64().unwrap();
+    assert!((1..150).contains(&farthest), "six pairs meet at h13: {json}");
     let text = wayleave(&command).ends_with(0);
     assert!(text.stdout.contains("of the classes below latency") && text.stdout.contains("g1"), "{}", text.stdout);
     for fault in ["weights-reversed", "residual-forgotten", "steps-unlimited", "class-leaked"] {
@@ -251,6 +253,54 @@ fn a_plan_of_every_kind_is_put_to_the_test() {
     assert!(run.stderr.contains("derived again: the guaranteed class of "), "{}", run.stderr);
     let run = wayleave(&format!("{command} --plan {greedy} -f {list}")).ends_with(4);
     assert!(run.stderr.contains("is said to ask for a minimum of 9.9Gbit, and its contract says "), "{}", run.stderr);
+}
+
+/// Catches: who looks at shares in the end of a plan only, and who takes times of minima as they are said.
+#[test]
+fn shares_are_derived_after_every_event_and_times_of_minima_as_well() {
+    let events = file(
+        "verify-shares.yaml",
+        "apiVersion: wayleave/v1\nkind: Events\nspec:\n  events:\n\
+         \x20   - { at: 0ns, add: { name: a, bandwidth: { from: h1, to: h2, min: 3Gbit, within: 3ms } } }\n\
+         \x20   - { at: 1ms, add: { name: l, from: h1, to: h2, rate: 1Gbit, burst: 3kB, deadline: 5ms } }\n\
+         \x20   - { at: 2ms, change: { name: a, bandwidth: { from: h1, to: h2, min: 1Gbit, within: 3ms } } }\n\
+         \x20   - { at: 3ms, add: { name: b, bandwidth: { hose: [h1, h2, h3], min: 100Mbit, within: 3ms } } }\n",
+    );
+    let on = "-t star:hosts=4,rate=10Gbit,delay=4us,queues=8,buffer=500kB";
+    let planned = |options: &str| {
+        let plan = wayleave(&format!("plan {on} --events {events} --recheck -o json {options}")).ends_with(0);
+        assert!(plan.stderr.contains("sound, every promise holds"), "{}", plan.stderr);
+        plan.stdout
+    };
+    let text = planned("");
+    let verified = |name: &str, plan: &serde_json::Value| {
+        let plan = file(name, plan.to_string());
+        wayleave(&format!("verify {on} --effort quick --plan {plan}"))
+    };
+    let plan: serde_json::Value = serde_json::from_str(&text).unwrap();
+    verified("verify-shares.json", &plan).ends_with(0);
+    // Another budget is that of the plan.
+    let other = serde_json::from_str(&planned("--fabric-guaranteed-budget 400us")).unwrap();
+    verified("verify-shares-other.json", &other).ends_with(0);
+    // Too much at first, and no longer in the end.
+    let mut greedy = plan.clone();
+    greedy["requests"][0]["min_bps"] = 5_000_000_000_u64.into();
+    let run = verified("verify-shares-greedy.json", &greedy).ends_with(4);
+    let said = "once \"l\" was admitted, the guaranteed class of h1->s1 was promised 5000000000 bit/s, and no more than 4590000000";
+    assert!(run.stderr.contains(said), "{}", run.stderr);
+    // A minimum of a pair, and one of a hose, that are there later than is said.
+    for (number, name) in [(2, "a"), (3, "b")] {
+        let mut early = plan.clone();
+        let time = early["requests"][number]["there_within_ns"].as_u64().unwrap();
+        early["requests"][number]["there_within_ns"] = (time - 1).into();
+        let run = verified("verify-shares-early.json", &early).ends_with(4);
+        assert!(run.stderr.contains(&format!("the minimum of {name} is said to be there within")), "{}", run.stderr);
+    }
+    // Budgets below what packets wait for.
+    let mut short = plan.clone();
+    short["scheme"]["guaranteed_budget_ns"] = 20_000_u64.into();
+    let run = verified("verify-shares-short.json", &short).ends_with(4);
+    assert!(run.stderr.contains("and minima with a time count with 20us"), "{}", run.stderr);
 }
 
 #[test]

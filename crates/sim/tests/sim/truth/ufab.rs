@@ -1,12 +1,12 @@
 //! uFAB in the simulator: shares, queues and paths against what its text says and what can be computed by hand.
 
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
     Arrivals, Buffering, Change, EdgeScheme, Element, Ends, FlowSizes, Outage, Scenario, Sharing, Traffic,
 };
-use wayleave_schemes::ufab::{Queue, Settings, Step};
+use wayleave_schemes::ufab::{Queue, Settings, Step, Surplus};
 use wayleave_schemes::ufab_core::Registers;
 use wayleave_sim::Outcome;
 use wayleave_topology::{LinkId, Network, NodeId};
@@ -67,6 +67,35 @@ pub(super) fn peak(outcome: &Outcome, link: LinkId) -> u64 {
 
 /// C T of these stars, in bytes: 9.5 Gbit/s and the 22.6 us that `PairSpec` says.
 pub(super) const PRODUCT: u64 = 26_831;
+
+/// Catches: maxima that nobody keeps, lines that stay empty because somebody has one, and weights that nobody follows. Two pairs with minima of 1 Gbit/s; 9.5 are filled.
+#[test]
+fn what_minima_leave_is_shared_by_weights_and_up_to_maxima() {
+    let got = |maxima: [Option<u64>; 2], weights: [u32; 2]| {
+        let settings = Settings { surplus: Surplus::Weights, ..Settings::default() };
+        let (star, mut scenario) = incast(&[1_000, 1_000], 20, settings);
+        let sharing = scenario.sharing.as_mut().unwrap();
+        let mut services = sharing.machine.services().to_vec();
+        for ((service, max), weight) in services.iter_mut().zip(maxima).zip(weights) {
+            for terms in [&mut service.bandwidth.transmit, &mut service.bandwidth.receive] {
+                (terms.max, terms.weight) = (max.map(Rate::from_mbit), NonZeroU32::new(weight));
+            }
+        }
+        let policy = Policy::new(&star.network, "tenants", PolicyLevel::Machine, Vec::new(), None, services);
+        sharing.machine = policy.unwrap();
+        shares(&run(&scenario, 1), 20.0)
+    };
+    for (maxima, weights, due) in [
+        ([None, None], [1, 1], [4.75, 4.75]),
+        ([None, None], [1, 3], [2.875, 6.625]),
+        ([None, Some(4_000)], [1, 3], [5.5, 4.0]),
+        ([Some(1_000), None], [9, 1], [1.0, 8.5]),
+    ] {
+        let got = got(maxima, weights);
+        println!("{maxima:?} {weights:?}: {got:.3?}, due {due:?}");
+        got.iter().zip(due).for_each(|(&got, due)| assert_near(got, due, 0.08 * due));
+    }
+}
 
 /// Catches: windows that do not follow tokens, sums that are wrong, and bounds of 3.4 that do not hold. All pairs begin at once (Fig. 4: N-to-1 with minima of
 /// 500 Mbit/s; 14 are 7 of 9.5 Gbit/s, 18 are 9).

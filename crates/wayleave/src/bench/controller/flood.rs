@@ -1,7 +1,10 @@
-//! Case `flood`: one tenant sends four lists of 7 MiB at once, and another one its single contracts meanwhile.
+//! Cases `flood` and `flood-puts`: one tenant sends four lists of 7 MiB at once, or single contracts over 64 connections without a pause, and
+//! another one its single contracts meanwhile.
 
+use std::cell::Cell;
 use std::io::Error;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::server::{Client, Server};
@@ -13,21 +16,32 @@ const LISTS: usize = 4;
 /// Bytes of a list.
 const LIST_BYTES: usize = 7 << 20;
 
+/// Connections with single contracts at once: as many as the case `64-clients` has.
+const CLIENTS: usize = 64;
+
 /// The other tenant stops after so many contracts, or when the lists are done.
 const CONTRACTS: usize = 500;
 
 /// It asks so often: it is no flood itself.
 const PAUSE: Duration = Duration::from_millis(5);
 
+/// What one tenant floods the controller with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flood {
+    Lists,
+    Puts,
+}
+
 /// Starts a server, floods it, and ends it.
-pub(super) fn run(program: &Path, directory: &Path) -> Result<Vec<Metric>, String> {
+pub(super) fn run(program: &Path, directory: &Path, by: Flood) -> Result<Vec<Metric>, String> {
     let server = Server::start(program, directory)?;
     let runtime = super::server::runtime()?;
     let measured = runtime.block_on(async {
         server.ready().await?;
-        flood(&server).await
+        flood(&server, by).await
     });
-    let (took, mut latencies) = measured.map_err(|error| format!("{error}{}", server.last_words()))?;
+    let Flooded { took, answered, mut latencies } =
+        measured.map_err(|error| format!("{error}{}", server.last_words()))?;
     latencies.sort_unstable();
     let at = |share: f64| {
         let index = ((latencies.len() as f64 * share) as usize).min(latencies.len().saturating_sub(1));
@@ -35,6 +49,7 @@ pub(super) fn run(program: &Path, directory: &Path) -> Result<Vec<Metric>, Strin
     };
     Ok(vec![
         Metric::new("seconds", took.as_secs_f64(), "s"),
+        Metric::new("flood_answered", answered as f64, "requests"),
         Metric::new("others_contracts", latencies.len() as f64, "contracts"),
         Metric::new("others_p50_ms", at(0.5), "ms"),
         Metric::new("others_p99_ms", at(0.99), "ms"),
@@ -72,23 +87,40 @@ fn list(number: usize) -> String {
     text + "]}}"
 }
 
-/// How long the other tenant asked, and what each of its contracts took.
-async fn flood(server: &Server) -> std::io::Result<(Duration, Vec<Duration>)> {
+/// What came of a flood.
+struct Flooded {
+    /// How long the other tenant asked.
+    took: Duration,
+    /// How many requests of the flood were answered meanwhile.
+    answered: usize,
+    /// What each contract of the other tenant took.
+    latencies: Vec<Duration>,
+}
+
+async fn flood(server: &Server, by: Flood) -> std::io::Result<Flooded> {
     let mut operator = Client::connect(server).await?;
     let noisy = tenant(&mut operator, "noisy", ["h1", "h900"]).await?;
     let quiet = tenant(&mut operator, "quiet", ["h300", "h600"]).await?;
     let mut other = Client::connect_as(server, &quiet).await?;
-    let mut floods = Vec::new();
-    for number in 0..LISTS {
-        floods.push((Client::connect_as(server, &noisy).await?, list(number)));
+    let mut clients = Vec::new();
+    for _ in 0..if by == Flood::Lists { LISTS } else { CLIENTS } {
+        clients.push(Client::connect_as(server, &noisy).await?);
     }
-    let (started, tasks) = (Instant::now(), tokio::task::LocalSet::new());
+    let (started, tasks, answered) = (Instant::now(), tokio::task::LocalSet::new(), Rc::new(Cell::new(0)));
+    let ended = Rc::new(Cell::new(false));
     tasks
         .run_until(async {
-            let floods: Vec<_> = floods
+            let floods: Vec<_> = clients
                 .into_iter()
-                .map(|(mut client, list)| {
-                    tokio::task::spawn_local(async move { client.ask("POST", "/v1/apply", &list).await })
+                .enumerate()
+                .map(|(number, client)| {
+                    let (answered, ended) = (answered.clone(), ended.clone());
+                    tokio::task::spawn_local(async move {
+                        match by {
+                            Flood::Lists => send_list(client, number, &answered).await,
+                            Flood::Puts => send_puts(client, number, &answered, &ended).await,
+                        }
+                    })
                 })
                 .collect();
             let mut latencies = Vec::new();
@@ -102,15 +134,45 @@ async fn flood(server: &Server) -> std::io::Result<(Duration, Vec<Duration>)> {
                     status => return Err(Error::other(format!("PUT {path} was answered with {status}"))),
                 }
             }
-            // Lists of refused contracts take minutes: they are not waited for.
             let took = started.elapsed();
-            for flood in floods.into_iter().filter(tokio::task::JoinHandle::is_finished) {
-                match flood.await.map_err(Error::other)?? {
-                    200 => {}
-                    status => return Err(Error::other(format!("a list was answered with {status}"))),
-                }
+            ended.set(true);
+            // Lists of refused contracts take minutes: they are not waited for. Errors of those that have ended are told.
+            for flood in floods.into_iter().filter(|flood| by == Flood::Puts || flood.is_finished()) {
+                flood.await.map_err(Error::other)??;
             }
-            Ok((took, latencies))
+            Ok(Flooded { took, answered: answered.get(), latencies })
         })
         .await
+}
+
+async fn send_list(mut client: Client, number: usize, answered: &Cell<usize>) -> std::io::Result<()> {
+    match client.ask("POST", "/v1/apply", &list(number)).await? {
+        200 => {
+            answered.set(answered.get() + 1);
+            Ok(())
+        }
+        status => Err(Error::other(format!("a list was answered with {status}"))),
+    }
+}
+
+/// Contracts that are refused cost the controller the most: they are looked for on all routes.
+async fn send_puts(
+    mut client: Client,
+    number: usize,
+    answered: &Cell<usize>,
+    ended: &Cell<bool>,
+) -> std::io::Result<()> {
+    for at in 0.. {
+        if ended.get() {
+            break;
+        }
+        let path = format!("/v1/contracts/p{number}-{at}");
+        let deadline = if at % 2 == 0 { "50ms" } else { "1ms" };
+        let body = format!(r#"{{"from":"a","to":"b","rate":"1kbit","burst":"64B","deadline":"{deadline}"}}"#);
+        match client.ask("PUT", &path, &body).await? {
+            200..300 | 409 | 429 => answered.set(answered.get() + 1),
+            status => return Err(Error::other(format!("PUT {path} was answered with {status}"))),
+        }
+    }
+    Ok(())
 }

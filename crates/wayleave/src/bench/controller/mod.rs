@@ -12,7 +12,7 @@ use std::path::Path;
 use super::Metric;
 
 /// The cases.
-pub const CASES: &[&str] = &["64-clients", "restart-100k", "flood", "what-if-124k"];
+pub const CASES: &[&str] = &["64-clients", "restart-100k", "flood", "flood-puts", "what-if-124k"];
 
 /// Runs one case, with the ledger in a folder that is there already. `program` is the command wayleave, which serves.
 ///
@@ -21,7 +21,8 @@ pub const CASES: &[&str] = &["64-clients", "restart-100k", "flood", "what-if-124
 pub fn run(case: &str, program: &Path, folder: &Path) -> Result<Vec<Metric>, String> {
     match case {
         "64-clients" => load::run(program, folder),
-        "flood" => flood::run(program, folder),
+        "flood" => flood::run(program, folder, flood::Flood::Lists),
+        "flood-puts" => flood::run(program, folder, flood::Flood::Puts),
         "restart-100k" => restart::run(program, folder),
         "what-if-124k" => what_if::run(program, folder),
         other => Err(format!("there is no case \"{other}\"")),

@@ -39,6 +39,8 @@ pub(super) struct Plan {
 #[derive(Deserialize)]
 pub(super) struct Scheme {
     pub(super) name: String,
+    pub(super) guaranteed_budget_ns: Option<u64>,
+    pub(super) token_period_ns: Option<u64>,
 }
 
 #[derive(Deserialize)]

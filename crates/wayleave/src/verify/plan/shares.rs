@@ -130,7 +130,7 @@ impl Reader<'_> {
             let said = within.map_or_else(|| "no time".to_owned(), |within| within.to_string());
             findings.push(asked_for(name, "a minimum there within", said, asked.to_string()));
         }
-        let share = self.held(entry, &contract)?;
+        let share = self.held(entry, &contract)?.map(|share| PromisedShare { there_within: within, ..share });
         Ok((SharingTenant { contract, within }, share))
     }
 
@@ -200,7 +200,7 @@ impl Reader<'_> {
             AnyContract::Objective(contract) => (contract.min, HeldShare::Objective(contract.members.clone())),
             AnyContract::BestEffort(_) | AnyContract::Latency(_) => return Ok(None),
         };
-        Ok(Some(PromisedShare { name: entry.name.clone(), min, held }))
+        Ok(Some(PromisedShare { name: entry.name.clone(), min, held, there_within: None }))
     }
 
     /// Where what is said of a contract is not what it says.

@@ -1,0 +1,84 @@
+//! What policies need of each link, where minima of services and of contracts are held in one ledger.
+//!
+//! A policy says what its services may want at a contention point; over the links of the point that is divided evenly. Policies of several levels are
+//! about the same packets, so of levels the largest counts on a link, and policies of one level add up (Parley, 3.1: the most constrained decides).
+
+use std::collections::BTreeMap;
+
+use wayleave_topology::{LinkId, Network};
+use wayleave_units::Rate;
+
+use super::{ContentionPoint, Policy, PolicyLevel};
+
+/// The minima of policies, link by link.
+///
+/// ```
+/// use wayleave_contracts::{Bandwidth, LinkMinima, PerDirection, Policy, PolicyLevel, Service};
+/// use wayleave_topology::builders::{Cabling, build};
+/// use wayleave_units::Rate;
+/// let network = build::star(2, Cabling::default())?;
+/// let terms = Bandwidth { min: Some(Rate::from_mbit(300)), ..Bandwidth::default() };
+/// let service = Service { name: "web".to_owned(), bandwidth: PerDirection { transmit: terms, receive: terms }, ..Service::default() };
+/// let policy = Policy::new(&network, "machines", PolicyLevel::Machine, Vec::new(), None, vec![service]).map_err(|errors| format!("{errors:?}"))?;
+/// let mut minima = LinkMinima::default();
+/// minima.add(&policy, &network);
+/// assert!(minima.iter().all(|(_, min)| min == Rate::from_mbit(300)) && minima.iter().count() == 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkMinima {
+    /// bit/s by link: of policies of machines, racks, and the fabric.
+    by_link: BTreeMap<LinkId, [u64; 3]>,
+}
+
+/// What a policy adds to a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkNeed {
+    /// The link.
+    pub link: LinkId,
+    /// What all policies together need there more than before.
+    pub more: Rate,
+    /// What policies of other levels need there anyway.
+    pub anyway: Rate,
+    /// The contention point of the policy that it is for.
+    pub point: ContentionPoint,
+    /// All minima of the policy there, together.
+    pub asked: Rate,
+    /// Over how many links these are divided.
+    pub links: u64,
+}
+
+const fn level(level: PolicyLevel) -> usize {
+    match level {
+        PolicyLevel::Machine => 0,
+        PolicyLevel::Rack => 1,
+        PolicyLevel::Fabric => 2,
+    }
+}
+
+impl LinkMinima {
+    /// Adds what a policy needs; what that changes on each link, in the order of its contention points. Parts are rounded up.
+    pub fn add(&mut self, policy: &Policy, network: &Network) -> Vec<LinkNeed> {
+        let mut needs = Vec::new();
+        for need in policy.needs(network) {
+            let links = need.links.len().max(1) as u64;
+            let part = need.min.bits_per_second().div_ceil(links);
+            for link in need.links {
+                let of_link = self.by_link.entry(link).or_default();
+                let before = of_link.iter().copied().max().unwrap_or(0);
+                let of_level = &mut of_link[level(policy.level())];
+                *of_level = of_level.saturating_add(part);
+                let more = Rate::from_bits_per_second(of_level.saturating_sub(before));
+                let others = Rate::from_bits_per_second(before.saturating_sub(of_level.saturating_sub(part)));
+                needs.push(LinkNeed { link, more, anyway: others, point: need.point, asked: need.min, links });
+            }
+        }
+        needs
+    }
+
+    /// What policies need of each link, where that is anything.
+    pub fn iter(&self) -> impl Iterator<Item = (LinkId, Rate)> {
+        let most = self.by_link.iter().map(|(&link, of)| (link, of.iter().copied().max().unwrap_or(0)));
+        most.filter(|&(_, most)| most > 0).map(|(link, most)| (link, Rate::from_bits_per_second(most)))
+    }
+}

@@ -1,0 +1,180 @@
+//! Policies of services, and the minima that are held for them beside those of contracts.
+//!
+//! What all policies need of a link is one share of it in the guaranteed class, in the ledger of contracts: so a contract is refused where services need
+//! the rate, and a policy where contracts have it (docs/decisions/078, 108).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use wayleave_contracts::{LinkMinima, LinkNeed, Policy};
+use wayleave_ledger::{Ledger, Share, ShareDenial};
+use wayleave_topology::{Class, Hop, LinkId, Network, Route, ShareId};
+use wayleave_units::Rate;
+
+use crate::book::{Book, NO_OWNER};
+
+/// A policy that is kept.
+#[derive(Clone, Debug)]
+pub struct PolicyState {
+    /// What it says.
+    pub policy: Policy,
+    /// Its revision.
+    pub revision: u64,
+}
+
+/// Why a policy was refused: contracts have the rate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyShort {
+    /// The policy.
+    pub policy: String,
+    /// Its contention point, for people.
+    pub place: String,
+    /// All minima there, together.
+    pub asked: Rate,
+    /// The link that has too little left.
+    pub link: String,
+    /// What would be held there more than is.
+    pub more: Rate,
+    /// What is left of the guaranteed class there.
+    pub left: Rate,
+    /// The most that all minima at that point together could be, by this link; zero if nothing.
+    pub fits: Rate,
+}
+
+impl fmt::Display for PolicyShort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { policy, place, asked, link, more, left, fits } = self;
+        write!(
+            f,
+            "policy {policy} guarantees {asked} at {place}: that takes {more} more of {link} than is held there for other policies, and beside contracts the \
+             guaranteed class has {left} left there; "
+        )?;
+        match *fits {
+            Rate::ZERO => write!(f, "no minimum would fit at that place"),
+            fits => write!(f, "minima of {fits} together would fit at that place"),
+        }
+    }
+}
+
+/// All policies, by name, with what is held for them.
+#[derive(Clone, Default)]
+pub(crate) struct Policies {
+    by_name: BTreeMap<String, PolicyState>,
+    held: BTreeMap<LinkId, ShareId>,
+}
+
+impl Policies {
+    pub(crate) fn get(&self, name: &str) -> Option<&PolicyState> {
+        self.by_name.get(name)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &PolicyState)> {
+        self.by_name.iter().map(|(name, state)| (name.as_str(), state))
+    }
+
+    /// The policies for which shares are held, in words.
+    pub(crate) fn by_share(&self, network: &Network) -> BTreeMap<ShareId, String> {
+        let mut words: BTreeMap<ShareId, String> = BTreeMap::new();
+        for (name, state) in self.iter() {
+            let needs = state.policy.needs(network).into_iter().filter(|need| need.min > Rate::ZERO);
+            let links: BTreeSet<LinkId> = needs.flat_map(|need| need.links).collect();
+            for share in links.iter().filter_map(|link| self.held.get(link)) {
+                let words = words.entry(*share).or_default();
+                let comma = if words.is_empty() { "" } else { ", " };
+                *words += &format!("{comma}policy {name}");
+            }
+        }
+        words
+    }
+
+    /// Keeps a policy that was kept before, without asking whether it fits; [`Policies::hold`] has to follow.
+    pub(crate) fn insert(&mut self, policy: Policy, revision: u64) {
+        self.by_name.insert(policy.name().to_owned(), PolicyState { policy, revision });
+    }
+
+    /// Keeps a policy, in the place of one of its name, if all of it fits beside contracts.
+    ///
+    /// # Errors
+    /// The first link that has too little left; nothing has changed then.
+    pub(crate) fn put(&mut self, book: &mut Book, policy: Policy, revision: u64) -> Result<(), PolicyShort> {
+        self.let_go(book);
+        let network = book.ledger().network().clone();
+        let mut minima = LinkMinima::default();
+        for (_, other) in self.iter().filter(|(name, _)| *name != policy.name()) {
+            minima.add(&other.policy, &network);
+        }
+        // What others need counts first, so that it is this policy which is told what is left.
+        self.hold_all(book, &minima);
+        let short = minima.add(&policy, &network).into_iter().find_map(|need| short(book.ledger(), &policy, &need));
+        self.let_go(book);
+        if short.is_none() {
+            self.insert(policy, revision);
+        }
+        self.hold(book);
+        short.map_or(Ok(()), Err)
+    }
+
+    /// Keeps a policy no longer; whether there was one.
+    pub(crate) fn remove(&mut self, book: &mut Book, name: &str) -> bool {
+        let was_there = self.by_name.remove(name).is_some();
+        self.let_go(book);
+        self.hold(book);
+        was_there
+    }
+
+    /// Holds what all policies need. Whether the ledger holds shares at all.
+    pub(crate) fn hold(&mut self, book: &mut Book) -> bool {
+        let network = book.ledger().network().clone();
+        let mut minima = LinkMinima::default();
+        for (_, state) in self.iter() {
+            minima.add(&state.policy, &network);
+        }
+        self.hold_all(book, &minima);
+        book.ledger().has_shares()
+    }
+
+    fn hold_all(&mut self, book: &mut Book, minima: &LinkMinima) {
+        for (link, min) in minima.iter() {
+            if let Some(share) = book.put_share_back(share(book.ledger(), link, min), NO_OWNER) {
+                self.held.insert(link, share);
+            }
+        }
+    }
+
+    fn let_go(&mut self, book: &mut Book) {
+        for (_, share) in std::mem::take(&mut self.held) {
+            book.release_share(share);
+        }
+    }
+}
+
+/// A minimum on a link, whoever sends there.
+fn share(ledger: &Ledger, link: LinkId, min: Rate) -> Share {
+    let queue = ledger.network().classes().map_or(0, |classes| classes.queue_of(Class::Guaranteed));
+    Share::Pair { min, route: Route { hops: vec![Hop { link, queue }] }, is_timed: false }
+}
+
+/// Why a link has too little for a policy, if it has: also a link that is down, since it is to come back.
+fn short(ledger: &Ledger, policy: &Policy, need: &LinkNeed) -> Option<PolicyShort> {
+    let &LinkNeed { link, more, anyway, point, asked, links } = need;
+    if more == Rate::ZERO {
+        return None;
+    }
+    let left = match ledger.share_denial_once_open(&share(ledger, link, more))? {
+        ShareDenial::Rate { left, .. } => left,
+        ShareDenial::Closed(_) | ShareDenial::Delay { .. } => Rate::ZERO,
+    };
+    let network = ledger.network();
+    let part = anyway.bits_per_second().saturating_add(left.bits_per_second());
+    // Where nothing more is left, what other levels need anyway would still do.
+    let fits = Rate::from_bits_per_second(part.saturating_mul(links)).min(asked);
+    Some(PolicyShort {
+        policy: policy.name().to_owned(),
+        place: point.describe(network),
+        asked,
+        link: network.link(link).name.clone(),
+        more,
+        left,
+        fits,
+    })
+}

@@ -1,0 +1,119 @@
+//! A policy as a document with names, as it is on disk and in answers; and back.
+
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use wayleave_contracts::{
+    Bandwidth, Change, Direction, Division, Match, Objective, PerDirection, Policy, PolicyLevel, Service,
+};
+use wayleave_protocol::policy::{PolicyChange, PolicyNeed, PolicyService, PolicySpec, PolicyTerms};
+use wayleave_topology::{Network, NodeId};
+use wayleave_units::Rate;
+
+/// A policy on disk.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PolicyRecord {
+    pub(crate) revision: u64,
+    pub(crate) spec: PolicySpec,
+}
+
+/// What a policy says.
+pub fn spec(network: &Network, policy: &Policy) -> PolicySpec {
+    let names = |nodes: &[NodeId]| nodes.iter().map(|&node| network.node(node).name.clone()).collect();
+    let service = |service: &Service| PolicyService {
+        name: service.name.clone(),
+        parent: service.parent.clone(),
+        tenant: service.tenant.clone(),
+        matching: service.filter.map(Into::into),
+        endpoints: names(&service.endpoints),
+        transmit: terms(&service.bandwidth.transmit),
+        receive: terms(&service.bandwidth.receive),
+        changes: service.changes.iter().map(change).collect(),
+        share: service.division.map(|division| division.share.to_string()),
+        objective: service.division.and_then(|division| Some(division.objective?.name().to_owned())),
+    };
+    PolicySpec {
+        level: policy.level().name().to_owned(),
+        nodes: names(policy.nodes()),
+        peak: policy.peak().map(|peak| peak.to_string()),
+        services: policy.services().iter().map(service).collect(),
+    }
+}
+
+/// What it needs, where that is anything.
+pub fn needs(network: &Network, policy: &Policy) -> Vec<PolicyNeed> {
+    let needs = policy.needs(network).into_iter().filter(|need| need.min > Rate::ZERO);
+    let need = |need: wayleave_contracts::PolicyNeed| PolicyNeed {
+        place: need.point.describe(network),
+        direction: need.direction.name().to_owned(),
+        min: need.min.to_string(),
+        links: need.links.len() as u64,
+    };
+    needs.map(need).collect()
+}
+
+fn terms(terms: &Bandwidth) -> PolicyTerms {
+    PolicyTerms {
+        min: terms.min.map(|min| min.to_string()),
+        max: terms.max.map(|max| max.to_string()),
+        weight: terms.weight.map(NonZeroU32::get),
+    }
+}
+
+fn change(change: &Change) -> PolicyChange {
+    let [transmit, receive] = Direction::ALL.map(|direction| terms(change.bandwidth.get(direction)));
+    PolicyChange { at: change.at.to_string(), transmit, receive }
+}
+
+/// The policy of a document, or what of it cannot be.
+pub(crate) fn policy(network: &Network, name: &str, spec: &PolicySpec) -> Result<Policy, String> {
+    let level = named(PolicyLevel::NAMED, &spec.level, "level")?;
+    let services = spec.services.iter().map(|said| service(network, said)).collect::<Result<_, _>>()?;
+    let policy = Policy::new(network, name, level, nodes(network, &spec.nodes)?, read(spec.peak.as_ref())?, services);
+    policy.map_err(|errors| {
+        let faults: Vec<String> = errors.iter().map(|error| error.fault.to_string()).collect();
+        faults.join("; ")
+    })
+}
+
+fn service(network: &Network, said: &PolicyService) -> Result<Service, String> {
+    let objective = said.objective.as_deref().map(|name| named(Objective::NAMED, name, "objective")).transpose()?;
+    let division = read(said.share.as_ref())?.map(|share| Division { share, objective });
+    let change = |said: &PolicyChange| -> Result<Change, String> {
+        let at = said.at.parse().map_err(|_| format!("{} is no time", said.at))?;
+        Ok(Change { at, bandwidth: both(&said.transmit, &said.receive)? })
+    };
+    Ok(Service {
+        name: said.name.clone(),
+        parent: said.parent.clone(),
+        tenant: said.tenant.clone(),
+        filter: said.matching.as_ref().map(Match::try_from).transpose()?,
+        endpoints: nodes(network, &said.endpoints)?,
+        bandwidth: both(&said.transmit, &said.receive)?,
+        changes: said.changes.iter().map(change).collect::<Result<_, _>>()?,
+        division,
+    })
+}
+
+fn both(transmit: &PolicyTerms, receive: &PolicyTerms) -> Result<PerDirection<Bandwidth>, String> {
+    let one = |terms: &PolicyTerms| -> Result<Bandwidth, String> {
+        let weight = terms.weight.and_then(NonZeroU32::new);
+        Ok(Bandwidth { min: read(terms.min.as_ref())?, max: read(terms.max.as_ref())?, weight })
+    };
+    Ok(PerDirection { transmit: one(transmit)?, receive: one(receive)? })
+}
+
+fn nodes(network: &Network, names: &[String]) -> Result<Vec<NodeId>, String> {
+    let node = |name: &String| network.find_node(name).ok_or_else(|| format!("the network has no node {name}"));
+    names.iter().map(node).collect()
+}
+
+fn named<T: Copy, const N: usize>(all: [(&'static str, T); N], name: &str, what: &str) -> Result<T, String> {
+    let found = all.into_iter().find(|(known, _)| *known == name);
+    found.map(|(_, found)| found).ok_or_else(|| format!("{name} is no {what}"))
+}
+
+fn read<T: FromStr>(text: Option<&String>) -> Result<Option<T>, String> {
+    text.map(|text| text.parse().map_err(|_| format!("{text} cannot be read"))).transpose()
+}

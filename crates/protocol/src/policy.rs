@@ -1,0 +1,119 @@
+//! Policies of services: who shares the bandwidth of machines, racks or the fabric, and what is held for them.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::contract::Match;
+
+/// A policy that a controller keeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Policy {
+    /// Its name.
+    pub name: String,
+    /// What it says, as in files.
+    pub spec: PolicySpec,
+    /// What it needs: at each contention point and in each direction where that is anything.
+    pub needs: Vec<PolicyNeed>,
+    /// The same as the ETag.
+    pub revision: u64,
+}
+
+/// What a policy needs at a contention point.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PolicyNeed {
+    /// The contention point, for people.
+    pub place: String,
+    /// `transmit` or `receive`.
+    pub direction: String,
+    /// The minima of all services there, when they are most.
+    pub min: String,
+    /// The links over which it is divided evenly.
+    pub links: u64,
+}
+
+/// What a policy says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PolicySpec {
+    /// `machine`, `rack` or `fabric`.
+    pub level: String,
+    /// The hosts or switches that it is for; all if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub nodes: Vec<String>,
+    /// No more than this of a contention point is shared.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub peak: Option<String>,
+    /// Its services.
+    pub services: Vec<PolicyService>,
+}
+
+/// A service.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyService {
+    /// Unique in its policy.
+    pub name: String,
+    /// The service of which it is a part.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub parent: Option<String>,
+    /// To whom it is delegated.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tenant: Option<String>,
+    /// Which packets.
+    #[serde(rename = "match", skip_serializing_if = "Option::is_none", default)]
+    pub matching: Option<Match>,
+    /// At which hosts; at all of its parent's if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub endpoints: Vec<String>,
+    /// Of what it sends.
+    #[serde(skip_serializing_if = "PolicyTerms::is_empty", default)]
+    pub transmit: PolicyTerms,
+    /// Of what it receives.
+    #[serde(skip_serializing_if = "PolicyTerms::is_empty", default)]
+    pub receive: PolicyTerms,
+    /// Other terms from some time on.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub changes: Vec<PolicyChange>,
+    /// Its part of the whole network, as a rate.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub share: Option<String>,
+    /// What its flows want.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub objective: Option<String>,
+}
+
+/// Terms in one direction.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyTerms {
+    /// Guaranteed whenever it is wanted.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub min: Option<String>,
+    /// Never exceeded.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub max: Option<String>,
+    /// Its part of what is left, relative to its siblings.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub weight: Option<u32>,
+}
+
+impl PolicyTerms {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Other terms from some time on: what is absent stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyChange {
+    /// When.
+    pub at: String,
+    /// Of what it sends.
+    #[serde(skip_serializing_if = "PolicyTerms::is_empty", default)]
+    pub transmit: PolicyTerms,
+    /// Of what it receives.
+    #[serde(skip_serializing_if = "PolicyTerms::is_empty", default)]
+    pub receive: PolicyTerms,
+}

@@ -1,0 +1,55 @@
+//! `/v1/policies`.
+
+use std::sync::Arc;
+
+use wayleave_contracts::Named;
+use wayleave_controller::{Command, Controller};
+use wayleave_formats::{Source, read_policy};
+
+use crate::answer::{Answer, Outcome, input_errors, invalid, not_found};
+use crate::handlers::change::{Handle, change, done, shown, written};
+use crate::http::call::Call;
+use crate::render;
+use crate::shared::Shared;
+
+pub(crate) async fn put(shared: Arc<Shared>, call: Call) -> Outcome {
+    let name = call.name().to_owned();
+    Named::Policy.check(&name).map_err(|error| invalid("name", error.to_string()))?;
+    // A document without a name is called as its source is, without a suffix.
+    let source = Source::new(&format!("{name}.yaml"), call.text()?);
+    let file = read_policy(&source, shared.network()).map_err(|errors| input_errors(&errors))?;
+    let policy = Box::new(file.policy);
+    if policy.name() != name {
+        let detail = format!("it is {}, and the address says {name}: leave it out, or write the same", policy.name());
+        return Err(invalid("metadata.name", detail));
+    }
+    let condition = call.condition()?;
+    let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
+        let current = controller.policy(&name).map(|state| state.revision);
+        let checked =
+            condition.check(current).and_then(|check| handle(controller, Command::PutPolicy { policy, check }));
+        let became = done(checked)?;
+        let Some(state) = controller.policy(&name) else { return Err(not_found("policy", &name)) };
+        let answer = Answer::json(200, &render::policy(controller.network(), state)).tagged(state.revision);
+        Ok(written(became, answer, || format!("/v1/policies/{name}")))
+    };
+    change(&shared, &call, run).await
+}
+
+pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
+    let name = call.name();
+    let policy = shared.view.read().policies.get(name).cloned();
+    let Some(policy) = policy else { return Err(not_found("policy", name)) };
+    Ok(shown(&call, policy.revision, || policy.json))
+}
+
+pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
+    let (name, condition) = (call.name().to_owned(), call.condition()?);
+    let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
+        let current = controller.policy(&name).map(|state| state.revision);
+        let checked = condition.check(current);
+        done(checked.and_then(|check| handle(controller, Command::DeletePolicy { name, check })))?;
+        Ok(Answer::nothing())
+    };
+    change(&shared, &call, run).await
+}

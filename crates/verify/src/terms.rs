@@ -1,0 +1,179 @@
+//! Maxima and weights of bandwidth contracts: nobody gets more than a maximum, and what is left above minima is shared by weights.
+//!
+//! Where contracts meet at one receiver, each with a sender of its own, the last link holds all of them back, and what is due to each follows from what all of
+//! them got together: its minimum, and of what is above all minima a part by weight, up to its maximum (`due`).
+
+use std::fmt;
+
+use wayleave_sim::{Carried, Outcome};
+use wayleave_topology::NodeId;
+use wayleave_units::Rate;
+
+use crate::classes::{ClassAttack, ClassBreach, ClassClaim, ClassReport, per_mille, rate};
+
+/// At a host, of one service and in each direction: no more than this.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MaximumPromise {
+    /// Whose.
+    pub service: String,
+    /// Where.
+    pub host: NodeId,
+    /// The most.
+    pub max: Rate,
+}
+
+/// What is due to a service where several always have something to send to one host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartPromise {
+    /// Whose.
+    pub service: String,
+    /// Before anybody gets more.
+    pub min: Rate,
+    /// Of what is above all minima; only ratios count.
+    pub weight: u64,
+    /// It gets no more.
+    pub max: Option<Rate>,
+}
+
+/// Services that meet at a receiver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meeting {
+    /// Where.
+    pub host: NodeId,
+    /// Who.
+    pub parts: Vec<PartPromise>,
+}
+
+/// A direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// What the host sends.
+    Sent,
+    /// What it receives.
+    Received,
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sent => "sent",
+            Self::Received => "received",
+        })
+    }
+}
+
+/// Packets leave in turns, and a receiver's limit is divided among its senders anew in each round trip: so much more than a maximum is none, per cent.
+const TURNS: u64 = 5;
+
+/// What hosts sent and received, against maxima.
+pub(crate) fn look_at_maxima(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
+    for promise in &claim.maxima {
+        for way in [Way::Sent, Way::Received] {
+            let got = carried(claim, outcome, &promise.service, promise.host, way);
+            let part = per_mille(got.bits_per_second(), promise.max.bits_per_second());
+            report.largest_of_maximum = report.largest_of_maximum.max(Some(part));
+            if part > 1_000 + 10 * TURNS {
+                report.breaches.push((attack, ClassBreach::Maximum { promise: promise.clone(), way, got }));
+            }
+        }
+    }
+}
+
+/// What services got that met, against what is due to them.
+pub(crate) fn look_at_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
+    let Some(Meeting { host, parts }) = &claim.meeting else { return };
+    let got: Vec<u64> = parts
+        .iter()
+        .map(|part| carried(claim, outcome, &part.service, *host, Way::Received).bits_per_second())
+        .collect();
+    for ((part, due), &got) in parts.iter().zip(due(parts, got.iter().sum())).zip(&got) {
+        let of_due = per_mille(got, due);
+        report.farthest_from_part = report.farthest_from_part.max(Some(of_due.abs_diff(1_000)));
+        if of_due.abs_diff(1_000) > 10 * claim.tolerance_percent {
+            let [due, got] = [due, got].map(Rate::from_bits_per_second);
+            report.breaches.push((attack, ClassBreach::Part { service: part.service.clone(), host: *host, due, got }));
+        }
+    }
+}
+
+fn carried(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId, way: Way) -> Rate {
+    let Some(sharing) = &outcome.sharing else { return Rate::ZERO };
+    let here = |path: &&Carried| {
+        let end = match way {
+            Way::Sent => path.from,
+            Way::Received => path.to,
+        };
+        end == host && path.service.as_deref() == Some(service)
+    };
+    rate(claim, outcome, sharing.carried.iter().filter(here).map(|path| path.bytes.get()).sum())
+}
+
+/// What is due to each of all that they got together, in bit/s, rounded down.
+fn due(parts: &[PartPromise], all: u64) -> Vec<u64> {
+    let minima: u64 = parts.iter().map(|part| part.min.bits_per_second()).sum();
+    if all <= minima {
+        return parts.iter().map(|part| scaled(all, part.min.bits_per_second(), minima)).collect();
+    }
+    let mut due: Vec<u64> = parts.iter().map(|part| part.min.bits_per_second()).collect();
+    let mut open: Vec<usize> = (0..parts.len()).collect();
+    let mut left = all - minima;
+    loop {
+        let weights: u64 = open.iter().map(|&at| parts[at].weight).sum();
+        let above = |at: usize| {
+            let most = parts[at].max.map_or(u64::MAX, |max| max.bits_per_second().saturating_sub(due[at]));
+            (scaled(left, parts[at].weight, weights), most)
+        };
+        // Who would have more than its maximum has that, and leaves the rest to the others.
+        let full: Vec<(usize, u64)> = open
+            .iter()
+            .map(|&at| (at, above(at)))
+            .filter(|(_, (part, most))| part > most)
+            .map(|(at, of)| (at, of.1))
+            .collect();
+        if full.is_empty() {
+            let parts: Vec<(usize, u64)> = open.iter().map(|&at| (at, above(at).0)).collect();
+            parts.into_iter().for_each(|(at, part)| due[at] += part);
+            return due;
+        }
+        for (at, most) in full {
+            due[at] += most;
+            left -= most;
+            open.retain(|&other| other != at);
+        }
+    }
+}
+
+fn scaled(of: u64, part: u64, whole: u64) -> u64 {
+    u64::try_from(u128::from(of) * u128::from(part) / u128::from(whole.max(1))).unwrap_or(u64::MAX)
+}
+
+impl Meeting {
+    /// Whether weights are others than minima, so that they matter.
+    pub(crate) fn has_weights(&self) -> bool {
+        let ratio = |part: &PartPromise| (u128::from(part.weight), u128::from(part.min.bits_per_second()));
+        self.parts.windows(2).any(|two| {
+            let ((weight, min), (other, other_min)) = (ratio(&two[0]), ratio(&two[1]));
+            weight * other_min != other * min
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(min: u64, weight: u64, max: Option<u64>) -> PartPromise {
+        let [min, max] = [Some(min), max].map(|rate| rate.map(Rate::from_bits_per_second));
+        PartPromise { service: String::new(), min: min.unwrap_or_default(), weight, max }
+    }
+
+    #[test]
+    fn what_is_due_is_a_minimum_and_a_part_of_the_rest_up_to_a_maximum() {
+        let parts = [part(100, 1, None), part(300, 3, None)];
+        assert_eq!(due(&parts, 800), [200, 600]);
+        assert_eq!(due(&parts, 200), [50, 150], "less than the minima");
+        // 500 above minima: 125 and 375; the second may have 100 of that, and the first gets the rest.
+        assert_eq!(due(&[part(100, 1, None), part(300, 3, Some(400))], 900), [500, 400]);
+        assert_eq!(due(&[part(100, 1, Some(150)), part(300, 3, Some(400))], 550), [150, 400]);
+    }
+}
