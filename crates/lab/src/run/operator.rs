@@ -10,6 +10,8 @@ use wayleave_units::Time;
 use crate::error::LabError;
 use crate::stop::Stop;
 
+/// Whose contracts are that name no tenant.
+pub const DEFAULT_TENANT: &str = "default";
 /// How long agents may take until all contracts are enforced.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// Between one look at the contracts and the next.

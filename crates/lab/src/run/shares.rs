@@ -8,7 +8,7 @@ use std::time::Duration;
 use wayleave_contracts::{AnyContract, Between, ContractKind, SharedOrder};
 use wayleave_units::{Bytes, Rate};
 
-use super::orders::DEFAULT_TENANT;
+use super::operator::DEFAULT_TENANT;
 use crate::error::LabError;
 use crate::plan::LabPlan;
 use crate::traffic::{FlowSpec, Load};
