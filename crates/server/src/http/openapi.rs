@@ -191,7 +191,14 @@ fn components() -> Value {
             "apiVersion": { "type": "string", "enum": ["wayleave/v1"] },
             "kind": { "type": "string", "enum": ["Policy"] },
             "metadata": { "type": "object", "properties": { "name": { "type": "string" } } },
-            "spec": { "type": "object", "required": ["level", "services"] },
+            "spec": {
+                "type": "object",
+                "required": ["level", "services"],
+                "properties": {
+                    "level": { "type": "string", "enum": ["machine", "rack", "fabric"] },
+                    "services": { "type": "array", "items": { "type": "object" } },
+                },
+            },
         },
     });
     value["securitySchemes"] = json!({ "token": { "type": "http", "scheme": "bearer" } });

@@ -83,7 +83,7 @@ fn policies_and_contracts_share_one_ledger_and_survive_a_restart() {
         .unwrap()
         .iter()
         .filter(of_policy)
-        .map(|event| event["kind"].as_str().unwrap())
+        .map(|event| event["type"].as_str().unwrap())
         .collect();
     assert_eq!(kinds, ["put", "deleted"]);
 }
