@@ -243,35 +243,3 @@ impl Shares {
         &self.cuts.cuts[cut as usize]
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Whatever came and went before: what a question says is what is so once it is done.
-    #[test]
-    fn what_a_hose_would_leave_on_each_link_is_what_it_leaves() {
-        let mut random = 7_u64;
-        let mut draw = |most: u64| {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (random >> 33) % most
-        };
-        let (mut load, mut hoses) = (CutLoad::default(), Vec::new());
-        for step in 0..2_000 {
-            let comes = hoses.is_empty() || draw(5) < 3;
-            let (spread, min, across) = if comes {
-                let min = 1 + draw(9);
-                (if draw(3) == 0 { Spread::AllPaths } else { Spread::OnePath }, min, min * (1 + draw(4)))
-            } else {
-                hoses.swap_remove(draw(hoses.len() as u64) as usize)
-            };
-            let links = 1 + draw(4) as usize;
-            let asked = load.on_each_after(comes, spread, min, across, links);
-            load.change(comes, spread, min, across);
-            assert_eq!(asked, load.on_each(links), "step {step}");
-            if comes {
-                hoses.push((spread, min, across));
-            }
-        }
-    }
-}

@@ -20,7 +20,6 @@ use wayleave_topology::{Class, Classes, HopDistances, LinkId, Network, NodeId, R
 use wayleave_units::{Rate, Time};
 
 use crate::claim::Claim;
-use crate::times::or_for_ever;
 
 type Part = Ratio<u128>;
 
@@ -106,6 +105,11 @@ impl fmt::Display for BrokenShare {
             }
         }
     }
+}
+
+/// For messages.
+fn or_for_ever(wait: Option<Time>) -> String {
+    wait.map_or_else(|| "for ever".to_owned(), |wait| wait.to_string())
 }
 
 /// All promises to classes that do not hold beside the latency contracts of a claim; by link, after faults of routes.

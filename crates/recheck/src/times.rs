@@ -188,8 +188,3 @@ fn wait(
     let rounded = if wait.is_zero() { 0 } else { wait.ceil().to_integer() };
     Some(Time::from_nanos(u64::try_from(rounded).unwrap_or(u64::MAX)))
 }
-
-/// For messages.
-pub(crate) fn or_for_ever(wait: Option<Time>) -> String {
-    wait.map_or_else(|| "for ever".to_owned(), |wait| wait.to_string())
-}

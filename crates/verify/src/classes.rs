@@ -14,7 +14,7 @@ use wayleave_sim::{Carried, Outcome};
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::terms::{MaximumPromise, Meeting, Way, look_at_maxima, look_at_parts};
+use crate::terms::{MaximumPromise, Meeting, Way, due};
 
 /// At a receiver, of one service: in any time `t` in which somebody wants to send there, at least its minimum times `t - within` arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -384,12 +384,58 @@ fn weigh(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mu
 }
 
 /// Bytes that were carried since `record.carried_from`, as a rate.
-pub(crate) fn rate(claim: &ClassClaim, outcome: &Outcome, bytes: u64) -> Rate {
+fn rate(claim: &ClassClaim, outcome: &Outcome, bytes: u64) -> Rate {
     let counted = outcome.simulated.saturating_sub(claim.scenario.record.carried_from).as_nanos();
     let bits = u128::from(bytes) * 8_000_000_000 / u128::from(counted.max(1));
     Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX))
 }
 
-pub(crate) fn per_mille(part: u64, of: u64) -> u64 {
+fn per_mille(part: u64, of: u64) -> u64 {
     u64::try_from(u128::from(part) * 1_000 / u128::from(of.max(1))).unwrap_or(u64::MAX)
+}
+
+/// Packets leave in turns, and a receiver's limit is divided among its senders anew in each round trip: so much more than a maximum is none, per cent.
+const TURNS: u64 = 5;
+
+/// What hosts sent and received, against maxima.
+fn look_at_maxima(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
+    for promise in &claim.maxima {
+        for way in [Way::Sent, Way::Received] {
+            let got = carried(claim, outcome, &promise.service, promise.host, way);
+            let part = per_mille(got.bits_per_second(), promise.max.bits_per_second());
+            report.largest_of_maximum = report.largest_of_maximum.max(Some(part));
+            if part > 1_000 + 10 * TURNS {
+                report.breaches.push((attack, ClassBreach::Maximum { promise: promise.clone(), way, got }));
+            }
+        }
+    }
+}
+
+/// What services got that met, against what is due to them.
+fn look_at_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
+    let Some(Meeting { host, parts }) = &claim.meeting else { return };
+    let got: Vec<u64> = parts
+        .iter()
+        .map(|part| carried(claim, outcome, &part.service, *host, Way::Received).bits_per_second())
+        .collect();
+    for ((part, due), &got) in parts.iter().zip(due(parts, got.iter().sum())).zip(&got) {
+        let of_due = per_mille(got, due);
+        report.farthest_from_part = report.farthest_from_part.max(Some(of_due.abs_diff(1_000)));
+        if of_due.abs_diff(1_000) > 10 * claim.tolerance_percent {
+            let [due, got] = [due, got].map(Rate::from_bits_per_second);
+            report.breaches.push((attack, ClassBreach::Part { service: part.service.clone(), host: *host, due, got }));
+        }
+    }
+}
+
+fn carried(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId, way: Way) -> Rate {
+    let Some(sharing) = &outcome.sharing else { return Rate::ZERO };
+    let here = |path: &&Carried| {
+        let end = match way {
+            Way::Sent => path.from,
+            Way::Received => path.to,
+        };
+        end == host && path.service.as_deref() == Some(service)
+    };
+    rate(claim, outcome, sharing.carried.iter().filter(here).map(|path| path.bytes.get()).sum())
 }

@@ -5,11 +5,8 @@
 
 use std::fmt;
 
-use wayleave_sim::{Carried, Outcome};
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;
-
-use crate::classes::{ClassAttack, ClassBreach, ClassClaim, ClassReport, per_mille, rate};
 
 /// At a host, of one service and in each direction: no more than this.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,54 +59,8 @@ impl fmt::Display for Way {
     }
 }
 
-/// Packets leave in turns, and a receiver's limit is divided among its senders anew in each round trip: so much more than a maximum is none, per cent.
-const TURNS: u64 = 5;
-
-/// What hosts sent and received, against maxima.
-pub(crate) fn look_at_maxima(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
-    for promise in &claim.maxima {
-        for way in [Way::Sent, Way::Received] {
-            let got = carried(claim, outcome, &promise.service, promise.host, way);
-            let part = per_mille(got.bits_per_second(), promise.max.bits_per_second());
-            report.largest_of_maximum = report.largest_of_maximum.max(Some(part));
-            if part > 1_000 + 10 * TURNS {
-                report.breaches.push((attack, ClassBreach::Maximum { promise: promise.clone(), way, got }));
-            }
-        }
-    }
-}
-
-/// What services got that met, against what is due to them.
-pub(crate) fn look_at_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
-    let Some(Meeting { host, parts }) = &claim.meeting else { return };
-    let got: Vec<u64> = parts
-        .iter()
-        .map(|part| carried(claim, outcome, &part.service, *host, Way::Received).bits_per_second())
-        .collect();
-    for ((part, due), &got) in parts.iter().zip(due(parts, got.iter().sum())).zip(&got) {
-        let of_due = per_mille(got, due);
-        report.farthest_from_part = report.farthest_from_part.max(Some(of_due.abs_diff(1_000)));
-        if of_due.abs_diff(1_000) > 10 * claim.tolerance_percent {
-            let [due, got] = [due, got].map(Rate::from_bits_per_second);
-            report.breaches.push((attack, ClassBreach::Part { service: part.service.clone(), host: *host, due, got }));
-        }
-    }
-}
-
-fn carried(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId, way: Way) -> Rate {
-    let Some(sharing) = &outcome.sharing else { return Rate::ZERO };
-    let here = |path: &&Carried| {
-        let end = match way {
-            Way::Sent => path.from,
-            Way::Received => path.to,
-        };
-        end == host && path.service.as_deref() == Some(service)
-    };
-    rate(claim, outcome, sharing.carried.iter().filter(here).map(|path| path.bytes.get()).sum())
-}
-
 /// What is due to each of all that they got together, in bit/s, rounded down.
-fn due(parts: &[PartPromise], all: u64) -> Vec<u64> {
+pub(crate) fn due(parts: &[PartPromise], all: u64) -> Vec<u64> {
     let minima: u64 = parts.iter().map(|part| part.min.bits_per_second()).sum();
     if all <= minima {
         return parts.iter().map(|part| scaled(all, part.min.bits_per_second(), minima)).collect();

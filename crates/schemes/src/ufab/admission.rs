@@ -323,7 +323,8 @@ mod tests {
     fn what_is_above_minima_is_shared_by_weights() {
         let settings = Settings { surplus: Surplus::Weights, ..printed() };
         let hop = IntHop { weights: 3, ..hop(4_000, 28_500, 9_500, 0) };
-        let view = |tokens, weight| View::of(&hop, 0, 0, Terms { tokens, weight, round_trip: T, most: None }, &settings);
+        let view =
+            |tokens, weight| View::of(&hop, 0, 0, Terms { tokens, weight, round_trip: T, most: None }, &settings);
         let (first, second) = (view(1_000, 2), view(3_000, 1));
         assert_eq!(first, View { product: 28_500, share: 3_000 + 11_000, fair: 3_000 + 11_000 });
         assert_eq!((second.share, second.fair), (9_000 + 5_500, 9_000 + 5_500));
@@ -338,7 +339,8 @@ mod tests {
         assert_eq!(fair, 28_500 / 19);
         // Weights as large as minima are no weights.
         let same = IntHop { weights: 4_000, ..hop };
-        let fair = View::of(&same, 0, 0, Terms { tokens: 1_000, weight: 1_000, round_trip: T, most: None }, &settings).fair;
+        let fair =
+            View::of(&same, 0, 0, Terms { tokens: 1_000, weight: 1_000, round_trip: T, most: None }, &settings).fair;
         assert_eq!(fair, 28_500 / 4);
     }
 

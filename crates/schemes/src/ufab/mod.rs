@@ -61,6 +61,7 @@
 //! - Whoever has been idle for [`Settings::idle`] round trips leaves its paths, and is found one anew.
 
 mod admission;
+mod hose;
 mod pair;
 mod registration;
 mod search;
@@ -84,7 +85,8 @@ use crate::brokers::NoBroker;
 use crate::edges::{HostScheme, HostSetup, NoHost};
 use crate::random::SplitMix;
 use crate::switches::Ecn;
-use pair::{Around, Hose, Sending};
+use hose::Hose;
+use pair::{Around, Sending};
 use search::{round_trips, tokens_of};
 use tokens::Wish;
 

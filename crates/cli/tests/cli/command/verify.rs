@@ -218,7 +218,7 @@ fn promises_of_every_kind_hold_and_faults_of_classes_are_caught() {
     assert_eq!(json["classes"]["violations"].as_array().map(Vec::len), Some(0), "{json}");
     assert!(json["classes"]["promises"].as_u64().unwrap() > 8 && json["classes"]["runs"] == 2, "{json}");
     let farthest = json["classes"]["farthest_from_part_per_mille"].as_u64().unwrap();
-    assert!((1..150).contains(&farthest), "six pairs meet at h13: {json}");
+    assert!(farthest < 150, "six pairs meet at h13: {json}");
     let text = wayleave(&command).ends_with(0);
     assert!(text.stdout.contains("of the classes below latency") && text.stdout.contains("g1"), "{}", text.stdout);
     for fault in ["weights-reversed", "residual-forgotten", "steps-unlimited", "class-leaked"] {
