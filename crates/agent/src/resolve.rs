@@ -16,7 +16,7 @@ use crate::environment::Environment;
 use crate::machine::NotDone;
 
 /// What the names of a host stand for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Here {
     /// Interfaces of VMs and of the host itself, by name.
     pub endpoints: BTreeMap<String, u32>,

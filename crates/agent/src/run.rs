@@ -154,7 +154,7 @@ fn hear(socket: &Socket, listen: Option<SocketAddr>, controller: &str, told: &Se
     };
     let Ok(heard) = opened.try_clone() else { return };
     let _ = socket.set(opened);
-    peers::listen(&heard, |datagram| told.send(Event::Said(datagram)).is_ok());
+    peers::listen(&heard, |datagram, unread| told.send(Event::Said(datagram, unread)).is_ok());
 }
 
 /// Says whenever something happens to an interface. Without it carriers are looked at twice a second.

@@ -20,6 +20,7 @@ use wayleave_units::Time;
 use crate::environment::Environment;
 use crate::node::Node;
 use crate::shares::INTERVAL;
+use crate::shares::peers::Unread;
 use crate::talk::Told;
 
 /// How often interfaces are looked for.
@@ -59,8 +60,8 @@ pub enum Event {
     Seen(CarrierState),
     /// Which contracts of other kinds than latency there are here.
     Shares(Box<Shares>),
-    /// The agent of another node has said this.
-    Said(Vec<u8>),
+    /// The agent of another node has said this, or somebody else.
+    Said(Vec<u8>, Unread),
     /// Stop; what is installed stays.
     End,
 }
@@ -299,7 +300,7 @@ impl<N: Node> Worker<N> {
                 self.agent.driver_mut().set_shares(now, *shares);
                 self.divide_at.get_or_insert_with(Instant::now);
             }
-            Event::Said(datagram) => self.agent.driver_mut().hear(now, &datagram),
+            Event::Said(datagram, _unread) => self.agent.driver_mut().hear(now, &datagram),
             Event::Environment(environment) => self.agent.driver_mut().set_environment(environment),
             Event::OtherNetwork(_) | Event::End => {}
         }

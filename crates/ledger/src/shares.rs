@@ -194,11 +194,38 @@ impl CutLoad {
 
     /// On each of so many links: equal parts, and where pairs have one path each, the largest pair besides.
     pub(crate) fn on_each(&self, links: usize) -> u64 {
-        let links = (links as u64).max(1);
         let largest = self.pairs.last_key_value().map_or(0, |(&min, _)| min);
-        let even = (self.spread + self.single).div_ceil(links);
-        (even + largest).min(self.spread + self.single)
+        on_each(self.spread + self.single, largest, links)
     }
+
+    /// The same once a hose has come or gone. A cut of a pod knows a minimum of nearly every hose of the network, so nothing is copied for the question.
+    pub(crate) fn on_each_after(&self, comes: bool, spread: Spread, min: u64, across: u64, links: usize) -> u64 {
+        let all = self.spread + self.single;
+        let all = if comes { all + across } else { all - across };
+        let largest = self.pairs.last_key_value().map_or(0, |(&min, _)| min);
+        let largest = match spread {
+            Spread::AllPaths => largest,
+            Spread::OnePath if comes => largest.max(min),
+            Spread::OnePath => self.largest_without(min),
+        };
+        on_each(all, largest, links)
+    }
+
+    /// The largest minimum of a pair without one of these.
+    fn largest_without(&self, min: u64) -> u64 {
+        let stays = |&(&other, &count): &(&u64, &u32)| other != min || count > 1;
+        self.pairs
+            .iter()
+            .next_back()
+            .filter(stays)
+            .or_else(|| self.pairs.iter().rev().nth(1))
+            .map_or(0, |(&min, _)| min)
+    }
+}
+
+/// Equal parts of what crosses a cut, and the largest pair besides.
+fn on_each(all: u64, largest: u64, links: usize) -> u64 {
+    (all.div_ceil((links as u64).max(1)) + largest).min(all)
 }
 
 /// All shares of a ledger.
@@ -214,5 +241,37 @@ pub(crate) struct Shares {
 impl Shares {
     pub(crate) fn cut(&self, cut: u32) -> &Cut {
         &self.cuts.cuts[cut as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever came and went before: what a question says is what is so once it is done.
+    #[test]
+    fn what_a_hose_would_leave_on_each_link_is_what_it_leaves() {
+        let mut random = 7_u64;
+        let mut draw = |most: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % most
+        };
+        let (mut load, mut hoses) = (CutLoad::default(), Vec::new());
+        for step in 0..2_000 {
+            let comes = hoses.is_empty() || draw(5) < 3;
+            let (spread, min, across) = if comes {
+                let min = 1 + draw(9);
+                (if draw(3) == 0 { Spread::AllPaths } else { Spread::OnePath }, min, min * (1 + draw(4)))
+            } else {
+                hoses.swap_remove(draw(hoses.len() as u64) as usize)
+            };
+            let links = 1 + draw(4) as usize;
+            let asked = load.on_each_after(comes, spread, min, across, links);
+            load.change(comes, spread, min, across);
+            assert_eq!(asked, load.on_each(links), "step {step}");
+            if comes {
+                hoses.push((spread, min, across));
+            }
+        }
     }
 }

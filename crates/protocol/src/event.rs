@@ -14,7 +14,7 @@ pub struct Event {
     /// `agent-up`, `agent-silent`, `repaired`; and `reset` in a stream: events were missed, so look at everything again.
     #[serde(rename = "type")]
     pub kind: String,
-    /// To what: `tenant:name` of a contract, or `vm`, `tenant`, `token`, `link`, `node` and its name.
+    /// To what: `tenant:name` of a contract, or `vm`, `tenant`, `token`, `policy`, `link`, `node` and its name.
     pub object: String,
     /// Whose that is.
     #[serde(skip_serializing_if = "Option::is_none", default)]

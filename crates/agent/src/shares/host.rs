@@ -44,6 +44,8 @@ pub struct HostShares {
     /// Of `queue_full` of each rule, what was seen.
     dropped: BTreeMap<u64, u64>,
     version: u64,
+    /// Interfaces as they were when all rules were as they should be; `None` if some are not yet.
+    settled: Option<Here>,
     /// The time of what happened last.
     now: Time,
     /// Why the contracts cannot be divided.
@@ -72,6 +74,7 @@ impl HostShares {
             left: left.into_iter().filter(|&rule| contract_of(rule).is_some()).collect(),
             dropped: BTreeMap::new(),
             version: 0,
+            settled: None,
             now: Time::ZERO,
             trouble: None,
         }
@@ -152,13 +155,17 @@ impl HostShares {
             let pair = self.pairs.entry(number).or_insert(Pair { key: (serial, to), member, installed: None });
             pair.key = (serial, to);
         }
+        self.settled = None;
         self.refresh(plane, scope);
     }
 
     /// Interfaces or VMs may have come or gone: rules are as they should be.
     pub fn refresh<P: Plane>(&mut self, plane: &mut P, scope: Scope<'_>) {
-        let Some(division) = &self.division else { return };
+        let Some(division) = self.division.as_ref().filter(|_| self.settled.as_ref() != Some(scope.here)) else {
+            return;
+        };
         let buckets = division.buckets(self.now);
+        let mut is_settled = true;
         let routes = Routes::from(scope.environment, self.host);
         self.trouble = None;
         for (&number, pair) in &mut self.pairs {
@@ -167,7 +174,10 @@ impl HostShares {
             let (rate, burst) = (bucket.rate.bits_per_second(), bucket.burst.get());
             let Some(rule) = rules::rule(contract, &routes, self.host, pair.member, rate, burst) else { continue };
             // An endpoint that is not there sends nothing; it is tried again when interfaces change.
-            let Ok(mut resolved) = resolve(&rule, scope.environment, self.host, scope.here) else { continue };
+            let Ok(mut resolved) = resolve(&rule, scope.environment, self.host, scope.here) else {
+                is_settled = false;
+                continue;
+            };
             fit(&mut resolved);
             let is_same = pair.installed.as_ref().is_some_and(|old| is_near(old, &resolved));
             if is_same {
@@ -176,9 +186,13 @@ impl HostShares {
             self.version += 1;
             match plane.install(number, self.version, &resolved) {
                 Ok(()) => pair.installed = Some(resolved),
-                Err(why) => self.trouble = Some(format!("contract {}: {why}", contract.id)),
+                Err(why) => {
+                    is_settled = false;
+                    self.trouble = Some(format!("contract {}: {why}", contract.id));
+                }
             }
         }
+        self.settled = is_settled.then(|| scope.here.clone());
     }
 
     /// An interval is over: counters are read, other agents told, and buckets set.
@@ -243,6 +257,7 @@ impl HostShares {
         for (number, pair) in &mut self.pairs {
             if lost.is_none_or(|lost| lost.contains(number)) {
                 pair.installed = None;
+                self.settled = None;
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,6 +16,9 @@ use super::said::Said;
 
 /// The largest datagram that is read: more than one of [`Said`] with its seal.
 const LARGEST: usize = 4_096;
+
+/// Datagrams that wait for being read, at most: anybody may send some, and whether they are signed shows when they are read.
+const MOST_UNREAD: usize = 1_024;
 
 /// The socket by which agents tell one another, as soon as there is one.
 pub type Socket = Arc<OnceLock<UdpSocket>>;
@@ -44,12 +48,25 @@ fn towards(url: &str) -> io::Result<SocketAddr> {
     Ok(SocketAddr::new(socket.local_addr()?.ip(), 0))
 }
 
-/// Hands on what comes, until nobody wants it any more.
-pub fn listen(socket: &UdpSocket, mut hand_on: impl FnMut(Vec<u8>) -> bool) {
-    let mut bytes = [0; LARGEST];
+/// A datagram that was not read yet counts as long as this is there.
+#[derive(Debug)]
+pub struct Unread(Arc<AtomicUsize>);
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Hands on what comes, until nobody wants it any more. What comes while [`MOST_UNREAD`] were not read yet is thrown away.
+pub fn listen(socket: &UdpSocket, mut hand_on: impl FnMut(Vec<u8>, Unread) -> bool) {
+    let (mut bytes, count) = ([0; LARGEST], Arc::<AtomicUsize>::default());
     loop {
-        match socket.recv_from(&mut bytes) {
-            Ok((length, _)) if !hand_on(bytes[..length].to_vec()) => return,
+        let received = socket.recv_from(&mut bytes);
+        let before = count.fetch_add(1, Ordering::Relaxed);
+        let unread = Unread(count.clone());
+        match received {
+            Ok((length, _)) if before < MOST_UNREAD && !hand_on(bytes[..length].to_vec(), unread) => return,
             // That nobody listens where something was sent is told here, too, and is no trouble of this socket.
             Ok(_) | Err(_) => {}
         }

@@ -20,7 +20,7 @@ const NO_BOUND: u64 = u64::MAX;
 /// The number of the rule of a pair: to the member at this place.
 pub fn rule_number(contract: u64, member: usize) -> Option<u64> {
     let fits = contract < 1 << (63 - MEMBERS) && member < 1 << MEMBERS;
-    fits.then(|| PAIR | contract << MEMBERS | member as u64)
+    fits.then_some(PAIR | contract << MEMBERS | member as u64)
 }
 
 /// The contract to whose pair a rule belongs; `None` if it is a latency contract's.

@@ -8,3 +8,4 @@ mod division;
 mod host;
 mod kernel;
 mod machine;
+mod shares;

@@ -547,7 +547,7 @@ fn traffic_of_a_contract_goes_where_the_contract_does() {
              duration: 2ms\n  traffic: [{{ name: own, {traffic} }}]\n"
         );
         let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/own.yaml");
-        let source = Source::new(directory, &text);
+        let source = Source::new(directory, text);
         read_scenario(&source, &|name| beside(&source, name))
     };
     let own = |traffic: &str| {

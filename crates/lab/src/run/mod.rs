@@ -23,9 +23,9 @@ use crate::traffic::Traffic;
 use crate::up::Lab;
 
 pub use flows::{Promised, Sends};
-pub use operator::{Operator, Shown};
+pub use operator::{DEFAULT_TENANT, Operator, Shown};
 pub use options::{Cut, RunOptions};
-pub use orders::{DEFAULT_TENANT, FIRST_PORT, matched};
+pub use orders::{FIRST_PORT, matched};
 pub use report::{Action, ContractReport, Deed, Losses, RunReport};
 pub use shares::{PairReport, ShareReport, SharedPromise};
 

@@ -10,6 +10,8 @@ use wayleave_units::Time;
 use crate::error::LabError;
 use crate::stop::Stop;
 
+/// Whose contracts are that name no tenant.
+pub const DEFAULT_TENANT: &str = "default";
 /// How long agents may take until all contracts are enforced.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// Between one look at the contracts and the next.
@@ -40,8 +42,12 @@ impl Shown {
         // Agents that have not confirmed yet may still do so: those that start together take seconds.
         let is_late = self.reason.as_deref() == Some("UNCONFIRMED");
         // Nobody confirms contracts of other kinds.
-        let is_confirmed = self.kind == Kind::Latency;
-        !(self.state == "pending" || self.state == "admitted" && is_confirmed) && !is_late
+        let is_coming = match self.state.as_str() {
+            "pending" => true,
+            "admitted" => self.kind == Kind::Latency,
+            _ => false,
+        };
+        !is_coming && !is_late
     }
 }
 

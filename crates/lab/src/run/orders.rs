@@ -5,11 +5,10 @@ use std::num::NonZeroU16;
 use wayleave_contracts::{Match, Order, Protocol, WireOverhead};
 
 use super::flows::{Promised, Sends};
+use super::operator::DEFAULT_TENANT;
 use crate::error::LabError;
 use crate::plan::LabPlan;
 
-/// Whose contracts are that name no tenant.
-pub const DEFAULT_TENANT: &str = "default";
 /// The first port of contracts that have no match.
 pub const FIRST_PORT: u16 = 20_000;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use wayleave_contracts::{AnyContract, Between, ContractKind, SharedOrder};
 use wayleave_units::{Bytes, Rate};
 
-use super::orders::DEFAULT_TENANT;
+use super::operator::DEFAULT_TENANT;
 use crate::error::LabError;
 use crate::plan::LabPlan;
 use crate::traffic::{FlowSpec, Load};
@@ -140,16 +140,16 @@ pub(super) fn reports(
     stalled: Duration,
     is_admitted: impl Fn(&str) -> bool,
 ) -> Vec<ShareReport> {
-    let mut flows = specs.iter().zip(before.iter().zip(after));
+    let arrived = |(spec, (before, after)): (&FlowSpec, (&u64, &u64))| {
+        Bytes::new(after.saturating_sub(*before) * spec.wire_bytes())
+    };
+    let mut flows = specs.iter().zip(before.iter().zip(after)).map(arrived);
     let mut report = |promise: &SharedPromise| {
-        let pairs = flows.by_ref().take(promise.pairs.len()).zip(&promise.pairs);
-        let pair = |((spec, (before, after)), (from, to)): ((&FlowSpec, (&u64, &u64)), &(String, String))| PairReport {
-            from: from.clone(),
-            to: to.clone(),
-            arrived: Bytes::new(after.saturating_sub(*before) * spec.wire_bytes()),
+        let pair = |(from, to): &(String, String)| {
+            Some(PairReport { from: from.clone(), to: to.clone(), arrived: flows.next()? })
         };
-        let (promise, pairs) = (promise.clone(), pairs.map(pair).collect());
-        ShareReport { is_admitted: is_admitted(&promise.id), promise, lasted, stalled, pairs }
+        let pairs = promise.pairs.iter().filter_map(pair).collect();
+        ShareReport { is_admitted: is_admitted(&promise.id), promise: promise.clone(), lasted, stalled, pairs }
     };
     promises.iter().map(&mut report).collect()
 }

@@ -205,10 +205,10 @@ impl Ledger {
             Share::Hose { min, members, spread, .. } => {
                 let mut changes = Vec::new();
                 for (cut, inside) in shares.cuts.parting(members) {
-                    let (width, mut load) = (self.width(cut), shares.loads[cut as usize].clone());
+                    let (width, load) = (self.width(cut), &shares.loads[cut as usize]);
                     let before = load.on_each(width);
-                    load.change(comes, *spread, min.bits_per_second(), across(*min, inside, members));
-                    let after = load.on_each(width);
+                    let across = across(*min, inside, members);
+                    let after = load.on_each_after(comes, *spread, min.bits_per_second(), across, width);
                     let pairs = u64::from(inside) * (members.len() as u64 - u64::from(inside));
                     changes.extend(self.links_of(cut).map(|link| Change { link, before, after, pairs }));
                 }

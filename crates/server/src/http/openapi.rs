@@ -196,13 +196,41 @@ fn components() -> Value {
                 "required": ["level", "services"],
                 "properties": {
                     "level": { "type": "string", "enum": ["machine", "rack", "fabric"] },
-                    "services": { "type": "array", "items": { "type": "object" } },
+                    "nodes": { "type": "array", "items": { "type": "string" } },
+                    "peak": { "type": "string" },
+                    "services": { "type": "array", "items": policy_service() },
                 },
             },
         },
     });
     value["securitySchemes"] = json!({ "token": { "type": "http", "scheme": "bearer" } });
     value
+}
+
+/// A service as files have it: terms for both directions, and what a direction says instead.
+fn policy_service() -> Value {
+    let terms = json!({
+        "min": { "type": "string" },
+        "max": { "type": "string" },
+        "weight": { "type": "integer", "minimum": 1, "maximum": u32::MAX },
+    });
+    let direction = json!({ "type": "object", "properties": terms });
+    let mut properties = json!({
+        "name": { "type": "string" },
+        "parent": { "type": "string" },
+        "tenant": { "type": "string" },
+        "match": reference("Match"),
+        "endpoints": { "type": "array", "items": { "type": "string" } },
+        "transmit": direction,
+        "receive": direction,
+        "changes": { "type": "array", "items": { "type": "object", "required": ["at"] } },
+        "share": { "type": "string" },
+        "objective": { "type": "string", "enum": ["latency", "deadline", "completion"] },
+    });
+    if let (Some(all), Value::Object(terms)) = (properties.as_object_mut(), terms) {
+        all.extend(terms);
+    }
+    json!({ "type": "object", "required": ["name"], "properties": properties })
 }
 
 fn reference(name: &str) -> Value {
