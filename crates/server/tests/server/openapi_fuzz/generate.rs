@@ -10,7 +10,6 @@ const TEXTS: &[(&str, &[&str])] = &[
     ("tenant", &["default", "default", "acme", "other"]),
     ("contract", &["a", "default:a", "a", "b", "acme:a"]),
     ("vm", &["vm1", "default:vm1", "vm2", "acme:vm1"]),
-    ("policy", &["machines", "machines", "racks"]),
     ("from", &["h1", "h1", "h2", "h2", "h3", "vm1"]),
     ("to", &["h16", "h16", "h15", "h15", "h14", "vm2"]),
     ("node", &["h1", "h1", "h1", "h16", "pod1-edge1"]),
@@ -114,10 +113,6 @@ impl Generator<'_> {
             "object" => self.object(schema, depth),
             // Different hosts: who has one twice is turned away.
             "array" if matches!(key, "hose" | "members") && !self.random.once_in(6) => json!(["h1", self.far_host()]),
-            // Of services the document says little: what can stand there is in the files' schema.
-            "array" if key == "services" && !self.random.once_in(6) => {
-                json!([{ "name": "web", "match": { "protocol": "tcp" }, "min": self.text("min") }])
-            }
             "array" => {
                 let count = if depth > 4 { 0 } else { self.random.below(4) };
                 let items = schema.get("prefixItems").and_then(Value::as_array);
