@@ -16,6 +16,8 @@ fn expected(method: &str, path: &str) -> Access {
         (_, path) if path.starts_with("/v1/agents/") => Access::Agent,
         (_, "/v1/tokens" | "/v1/tokens/{token}" | "/v1/what-if" | "/v1/backups") => Access::Operator,
         (_, path) if path.ends_with("/state") => Access::Operator,
+        ("get", "/v1/policies" | "/v1/policies/{policy}") => Access::ReadAll,
+        (_, "/v1/policies/{policy}") => Access::Operator,
         ("get", _) => Access::Read,
         (_, path) if path.starts_with("/v1/tenants") => Access::Operator,
         (_, path) if path.starts_with("/v1/vms") || path.starts_with("/v1/contracts") || path == "/v1/apply" => {
@@ -34,6 +36,7 @@ fn filled(path: &str) -> String {
         .replace("{tenant}", "nobody")
         .replace("{token}", "t-none")
         .replace("{vm}", "none")
+        .replace("{policy}", "none")
         .replace("{contract}", "none")
 }
 
