@@ -58,7 +58,7 @@ impl Drop for Unread {
     }
 }
 
-/// Hands on what comes, until nobody wants it any more. What comes while [`MOST_UNREAD`] were not read yet is thrown away.
+/// Hands on what comes, until nobody wants it any more. What comes while so many were not read yet is thrown away.
 pub fn listen(socket: &UdpSocket, mut hand_on: impl FnMut(Vec<u8>, Unread) -> bool) {
     let (mut bytes, count) = ([0; LARGEST], Arc::<AtomicUsize>::default());
     loop {

@@ -58,11 +58,12 @@ fn stream(shared: Arc<Shared>, call: &Call) -> Result<Reply, Box<Problem>> {
         Some(value) => Some(number(value.to_str().unwrap_or_default(), "Last-Event-ID")?),
     };
     let only = call.only_tenant().map(str::to_owned);
+    // Before the client hears that the stream has begun: what it does then is told.
+    let last = last.unwrap_or_else(|| shared.view.read().events.newest(only.as_deref()));
     let (who, certificate, wait) = (call.who.clone(), call.certificate.clone(), call.wait(&shared.metrics)?);
     let (pieces, body) = mpsc::channel::<Result<Bytes, Infallible>>(4);
     tokio::spawn(async move {
         let Ok(_permit) = shared.watchers.acquire().await else { return };
-        let last = last.unwrap_or_else(|| shared.view.read().events.newest(only.as_deref()));
         Watcher { shared: &shared, who, certificate, only, last, pieces, _permit, _wait: wait }.run().await;
     });
     Ok(Reply::Stream(Body::from_stream(ReceiverStream::new(body))))
