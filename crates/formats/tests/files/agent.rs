@@ -54,7 +54,7 @@ fn an_agent_has_a_token_or_a_certificate_and_a_node_may_have_its_own() {
     assert_eq!(agent.nodes[0].credential, Some(certificate()));
     assert_eq!(agent.credential, Some(AgentCredential::Token("all.token".into())));
     assert_problems(of("  cert: h1.pem\n", ""), &[(MissingKey, "5:9", "\"certKey\" is missing")]);
-    assert_problems(of("", ", certKey: h1.key"), &[(MissingKey, "5:48", "\"cert\" is missing")]);
+    assert_problems(of("", ", certKey: h1.key"), &[(MissingKey, "5:49", "\"cert\" is missing")]);
     assert_problems(
         of("  tokenFile: t\n  cert: h1.pem\n  certKey: h1.key\n", ""),
         &[(Impossible, "5:14", "either a token or a certificate")],
