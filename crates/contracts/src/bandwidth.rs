@@ -78,7 +78,7 @@ impl BandwidthContract {
     /// use wayleave_contracts::BandwidthContract;
     /// use wayleave_topology::NodeId;
     /// use wayleave_units::Rate;
-    /// let pair = BandwidthContract::pair("copy", NodeId(0), NodeId(1), Rate::from_kbit(1_500));
+    /// let pair = BandwidthContract::pair("copy", NodeId(0), NodeId(1), Rate::from_bits_per_second(1_500_000));
     /// assert_eq!(pair.weight_in_thousandths(), 1_500);
     /// let heavy = BandwidthContract { weight: std::num::NonZeroU32::new(3), ..pair };
     /// assert_eq!(heavy.weight_in_thousandths(), 3_000);
