@@ -8,17 +8,19 @@ use wayleave_dataplane::clock::Clock;
 use wayleave_dataplane::host::{HostPath, HostRule};
 use wayleave_protocol::agent::Measured;
 use wayleave_protocol::agent::{Rule, Samples, Shares, Traffic};
+use wayleave_protocol::check::Probes;
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::Time;
 use wayleave_wire::Mac;
 
 use crate::best_effort::Routes;
+use crate::checks::{Place, Template, places};
 use crate::endpoints::{Attachment, Declared};
 use crate::environment::{Environment, Location, OWN};
 use crate::memo::Memo;
 use crate::node::Node;
 use crate::plane::Plane;
-use crate::resolve::{Here, best_effort, check, receiver, resolve};
+use crate::resolve::{Here, best_effort, check, match_of, receiver, resolve};
 use crate::samples;
 use crate::shares::host::{HostShares, Scope, by_contract};
 use crate::shares::peers::Socket;
@@ -357,6 +359,26 @@ impl<P: Plane> Node for HostDriver<P> {
     fn divide(&mut self, now: Time) -> bool {
         self.shares.divide(now, &mut self.plane);
         !self.shares.is_idle()
+    }
+
+    fn places(&mut self) -> BTreeMap<u32, Place> {
+        let index = |interface: &str| self.plane.index(interface);
+        places(self.environment.network(), self.host, &self.links, &self.declared.all(), index)
+    }
+
+    fn outlet(&mut self, mark: [u8; 8], probes: &Probes) -> Result<(String, Template), String> {
+        let mac = |name: &String| {
+            let location = self.environment.location(name);
+            location.map(|at| at.mac).ok_or_else(|| format!("{name} is not known on this host yet"))
+        };
+        let macs = [mac(&probes.from)?, mac(&probes.to)?];
+        let attached =
+            self.declared.all().remove(&probes.from).filter(|_| self.here.endpoints.contains_key(&probes.from));
+        let attached = attached.ok_or_else(|| {
+            format!("{} has no interface on this host: `wayleave agent endpoint add` says which it is", probes.from)
+        })?;
+        let matching = match_of(probes.matching.as_ref())?;
+        Ok((attached.interface, Template { mark, macs, vlan: attached.vlan, matching }))
     }
 
     fn troubles(&mut self, now: Time) -> Vec<String> {

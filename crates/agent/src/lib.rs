@@ -16,6 +16,7 @@
 //! | [`linux`] | the data plane of a Linux host |
 //! | [`endpoints`] | interfaces that come and go |
 //! | [`down`] | taking everything away |
+//! | [`checks`] | probes of a check: sent as if an endpoint had sent them, and seen at interfaces |
 //! | [`samples`] | which packets the controller is told of, so that it knows which were lost or late |
 //! | [`shares`] | contracts of other kinds than latency: what their pairs may send, and what agents tell one another of it |
 //! | [`memo`] | what has to be known after a restart |
@@ -23,6 +24,7 @@
 //! What is installed is in the kernel, and stays there when the agent ends, is killed, or does not reach the controller.
 
 pub mod best_effort;
+pub mod checks;
 pub mod down;
 pub mod endpoints;
 pub mod environment;
@@ -46,3 +48,4 @@ pub mod worker;
 
 pub use node::Node;
 pub use options::{NodeOptions, Options, ReadTopology, delays};
+pub use run::{links, remembered};

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::checks::{Place, Template};
 use crate::machine::Driver;
 use wayleave_protocol::agent::{Measured, Samples, Shares, Traffic};
 
+use wayleave_protocol::check::Probes;
 use wayleave_units::Time;
 
 use crate::environment::Environment;
@@ -55,6 +57,19 @@ pub trait Node: Driver {
     /// An interval of the division among these contracts is over; whether there is another one.
     fn divide(&mut self, _now: Time) -> bool {
         false
+    }
+
+    /// The interfaces at which probes of a check are looked for, by their index.
+    fn places(&mut self) -> BTreeMap<u32, Place> {
+        BTreeMap::new()
+    }
+
+    /// The interface into which probes of a check are put, so that they are what its endpoint sends; and what they are.
+    ///
+    /// # Errors
+    /// If an end is not there, as a sentence.
+    fn outlet(&mut self, _mark: [u8; 8], _probes: &Probes) -> Result<(String, Template), String> {
+        Err("this node is a switch, and sends nothing".to_owned())
     }
 
     /// What arrived since the last time.

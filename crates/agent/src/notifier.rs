@@ -201,7 +201,12 @@ impl Notifier {
 
     fn tell_one(&mut self, tell: Notice) -> Result<(), Error> {
         let request = match tell {
-            Notice::Report(reports) => return self.talk.report(&reports).map(|_| ()),
+            Notice::Report(reports) => {
+                if let Told::Done(tasks) = self.talk.report(&reports)? {
+                    let _ = self.events.send(Event::Checks(tasks.unwrap_or_default().checks));
+                }
+                return Ok(());
+            }
             Notice::See(sight) => {
                 let links = sight.without_carrier.iter().cloned().collect();
                 if let Told::Done(()) = self.talk.see(sight.epoch, links)? {

@@ -41,8 +41,12 @@ fn tenant(rule: &Rule) -> Result<String, NotDone> {
 }
 
 fn matching(rule: &Rule) -> Result<Match, NotDone> {
-    let matching = rule.matching.as_ref().map(Match::try_from).transpose().map_err(NotDone::Never)?;
-    Ok(matching.unwrap_or_default())
+    match_of(rule.matching.as_ref()).map_err(NotDone::Never)
+}
+
+/// A match of a document; that of all packets if there is none.
+pub(crate) fn match_of(matching: Option<&document::Match>) -> Result<Match, String> {
+    Ok(matching.map(Match::try_from).transpose()?.unwrap_or_default())
 }
 
 fn routes(rule: &Rule, network: &Network) -> Result<Vec<Route>, NotDone> {

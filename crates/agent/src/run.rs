@@ -248,14 +248,14 @@ fn serve(
     match network.node(node).kind {
         NodeKind::Host => {
             let driver = open_host(owned, environment, node, interfaces)?.telling_by(socket.clone());
-            Ok(Worker::new(driver, cables, poller, notifier).run(heard))
+            Ok(Worker::new(driver, network, cables, poller, notifier).run(heard))
         }
         NodeKind::Switch => {
             let driver = LinuxSwitch::open(Namespace::here(), &options.pins).map_err(|error| error.to_string())?;
             let file = options.state.join("switch");
             let driver =
                 Switch::open(driver, environment, node, interfaces, Box::new(index), file).following(options.follow);
-            Ok(Worker::new(driver, cables, poller, notifier).run(heard))
+            Ok(Worker::new(driver, network, cables, poller, notifier).run(heard))
         }
     }
 }
@@ -287,8 +287,16 @@ fn rules(state: &Path) -> PathBuf {
     state.join("rules")
 }
 
+/// The network and the places of VMs as the agent of a node has last heard of them; `None` if it never has.
+pub fn remembered(options: &NodeOptions, read_topology: ReadTopology) -> Option<Arc<Environment>> {
+    Known::read(&options.state, read_topology).1
+}
+
 /// Interfaces by links, where they stand by names.
-fn links(
+///
+/// # Errors
+/// If a link is not one of the node, as a sentence.
+pub fn links(
     network: &Network,
     node: NodeId,
     interfaces: &BTreeMap<String, String>,

@@ -1,5 +1,6 @@
 //! What a switch does: it is configured once, and never touched again.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,9 +10,10 @@ use wayleave_dataplane::clock::Clock;
 use wayleave_dataplane::switch::{SwitchDriver, SwitchPlan};
 use wayleave_protocol::agent::Measured;
 use wayleave_protocol::agent::{Rule, Samples};
-use wayleave_topology::{Network, NodeId};
+use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::Time;
 
+use crate::checks::{Place, places};
 use crate::environment::Environment;
 use crate::node::Node;
 use crate::samples::{self, Choice, FOLLOW};
@@ -28,7 +30,7 @@ pub struct Switch<S> {
     network: Arc<Network>,
     switch: NodeId,
     /// Interfaces by the index of the link that leaves or, where none does, enters them.
-    interfaces: std::collections::BTreeMap<wayleave_topology::LinkId, String>,
+    interfaces: BTreeMap<LinkId, String>,
     indices: Indices,
     /// Holds the version that it was set up with, and the interfaces that it had then.
     file: PathBuf,
@@ -47,7 +49,7 @@ impl<S: SwitchDriver> Switch<S> {
         driver: S,
         environment: &Environment,
         switch: NodeId,
-        interfaces: std::collections::BTreeMap<wayleave_topology::LinkId, String>,
+        interfaces: BTreeMap<LinkId, String>,
         indices: Indices,
         file: PathBuf,
     ) -> Self {
@@ -88,7 +90,7 @@ impl<S: SwitchDriver> Switch<S> {
 
     /// What the switch is to be, with the interfaces that are there now.
     fn plan(&mut self) -> Result<SwitchPlan, NotDone> {
-        let mut named = std::collections::BTreeMap::new();
+        let mut named = BTreeMap::new();
         let mut missing = Vec::new();
         for (link, interface) in &self.interfaces {
             match (self.indices)(interface) {
@@ -170,6 +172,10 @@ impl<S: SwitchDriver> Node for Switch<S> {
 
     fn troubles(&mut self, _now: Time) -> Vec<String> {
         self.driver.troubles()
+    }
+
+    fn places(&mut self) -> BTreeMap<u32, Place> {
+        places(&self.network, self.switch, &self.interfaces, &BTreeMap::new(), &mut self.indices)
     }
 
     fn set_environment(&mut self, _around: Arc<Environment>) {}

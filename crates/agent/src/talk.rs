@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http;
 use wayleave_protocol::agent::{Confirmations, Messages, Neighbours, Reports, Session, SessionSpec, Shares};
+use wayleave_protocol::check::Tasks;
 use wayleave_protocol::client::{Address, Error, Stamp, connection, encode};
 use wayleave_protocol::network::Topology;
 use wayleave_protocol::problem::{Code, Problem};
@@ -99,11 +100,11 @@ impl Talk {
         self.send("confirmations", &Confirmations { epoch, done })
     }
 
-    /// Says what was measured.
+    /// Says what was measured; answered is which checks are on, if any.
     ///
     /// # Errors
     /// If it is not known whether that was heard.
-    pub fn report(&self, reports: &Reports) -> Result<Told<()>, Error> {
+    pub fn report(&self, reports: &Reports) -> Result<Told<Option<Tasks>>, Error> {
         self.send("reports", reports)
     }
 

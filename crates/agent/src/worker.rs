@@ -13,8 +13,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::time::{Duration, Instant};
 
+use crate::checks::Checks;
 use crate::machine::{Agent, Answer, Ask, Pace, Request};
 use wayleave_protocol::agent::{Messages, Reports, Shares};
+use wayleave_protocol::check::CheckTask;
+use wayleave_topology::Network;
 use wayleave_units::Time;
 
 use crate::environment::Environment;
@@ -27,6 +30,8 @@ use crate::talk::Told;
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How often measured delays are reported.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
+/// How often the controller is told of checks while some are on.
+const CHECK_REPORT_EVERY: Duration = Duration::from_millis(200);
 /// How often what enforces is compared with what was installed, if the kernel says nothing; and how long after it has said that something
 /// was changed.
 const REPAIR_EVERY: Duration = Duration::from_secs(5);
@@ -60,6 +65,8 @@ pub enum Event {
     Seen(CarrierState),
     /// Which contracts of other kinds than latency there are here.
     Shares(Box<Shares>),
+    /// The checks that are on.
+    Checks(Vec<CheckTask>),
     /// The agent of another node has said this, or somebody else.
     Said(Vec<u8>, Unread),
     /// Stop; what is installed stays.
@@ -124,11 +131,21 @@ pub struct Worker<N> {
     divide_at: Option<Instant>,
     /// What was repaired since the last report.
     repairs: Vec<String>,
+    /// Probes that are sent and looked for, on this network.
+    checks: Checks,
+    network: Arc<Network>,
+    check_report_at: Instant,
 }
 
 impl<N: Node> Worker<N> {
-    /// Of a node.
-    pub fn new(node: N, cables: Cables, poller: SyncSender<(u64, u64)>, notifier: Sender<Notice>) -> Self {
+    /// Of a node of this network.
+    pub fn new(
+        node: N,
+        network: Arc<Network>,
+        cables: Cables,
+        poller: SyncSender<(u64, u64)>,
+        notifier: Sender<Notice>,
+    ) -> Self {
         let began = Instant::now();
         let agent = Agent::new(node, PACE);
         let (look_at, report_at, repair_at) = (began, began + REPORT_EVERY, began + REPAIR_AFTER);
@@ -149,6 +166,9 @@ impl<N: Node> Worker<N> {
             repair_at,
             divide_at: None,
             repairs: Vec::new(),
+            checks: Checks::default(),
+            network,
+            check_report_at: began,
         }
     }
 
@@ -158,7 +178,7 @@ impl<N: Node> Worker<N> {
             self.work();
             let due = self.began + Duration::from_nanos(self.agent.due().as_nanos());
             let due = due.min(self.look_at).min(self.report_at).min(self.repair_at);
-            let due = self.divide_at.map_or(due, |at| at.min(due));
+            let due = [self.divide_at, self.checks.due()].into_iter().flatten().fold(due, Instant::min);
             match events.recv_timeout(due.saturating_duration_since(Instant::now())) {
                 Ok(Event::End) | Err(RecvTimeoutError::Disconnected) => return None,
                 Ok(Event::OtherNetwork(environment)) => return Some(environment),
@@ -194,6 +214,7 @@ impl<N: Node> Worker<N> {
             self.divide_at = goes_on.then(|| now + DIVIDE_EVERY);
         }
         self.see(now);
+        self.check(now);
         if now >= self.report_at {
             self.report_at = now + REPORT_EVERY;
             let time = self.now();
@@ -222,6 +243,17 @@ impl<N: Node> Worker<N> {
         }
         for request in self.agent.take_requests() {
             self.send(request);
+        }
+    }
+
+    /// Goes on with checks, and tells of them more often than of all else.
+    fn check(&mut self, now: Instant) {
+        self.checks.work(&self.network);
+        let Some(epoch) = self.agent.epoch().filter(|_| now >= self.check_report_at) else { return };
+        if let Some(checks) = self.checks.reports(self.agent.driver_mut()) {
+            self.check_report_at = now + CHECK_REPORT_EVERY;
+            let reports = Reports { epoch, checks: Some(checks), ..Reports::default() };
+            let _ = self.notifier.send(Notice::Report(Box::new(reports)));
         }
     }
 
@@ -300,6 +332,7 @@ impl<N: Node> Worker<N> {
                 self.agent.driver_mut().set_shares(now, *shares);
                 self.divide_at.get_or_insert_with(Instant::now);
             }
+            Event::Checks(tasks) => self.checks.set(tasks, self.agent.driver_mut()),
             Event::Said(datagram, _unread) => self.agent.driver_mut().hear(now, &datagram),
             Event::Environment(environment) => self.agent.driver_mut().set_environment(environment),
             Event::OtherNetwork(_) | Event::End => {}

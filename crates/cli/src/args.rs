@@ -3,9 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, analyze, apply, audit, backup, bench, benchmark, broker, completions, config, delete, demo, describe,
-    doctor, element, events, explain, get, lab, ledger, login, plan, policy, provision, reproduce, requests, schema,
-    schemes, serve, sim, status, token, top, topology, trace, tune, verify, what_if,
+    agent, analyze, apply, audit, backup, bench, benchmark, broker, capture, check, completions, config, delete, demo,
+    describe, doctor, element, events, explain, get, lab, ledger, login, plan, policy, provision, reproduce, requests,
+    schema, schemes, serve, sim, status, token, top, topology, trace, tune, verify, what_if,
 };
 use crate::exit;
 
@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Down(Box<element::DownArgs>),
     Up(Box<element::UpArgs>),
     Events(Box<events::EventsArgs>),
+    Check(Box<check::CheckArgs>),
+    Capture(capture::CaptureArgs),
     Audit(Box<audit::AuditArgs>),
     Backup(Box<backup::BackupArgs>),
     Status(Box<status::StatusArgs>),

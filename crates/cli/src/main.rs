@@ -58,6 +58,8 @@ fn run() -> Result<Exit, Failure> {
         Command::Down(args) => commands::element::down(args),
         Command::Up(args) => commands::element::up(args),
         Command::Events(args) => commands::events::run(args),
+        Command::Check(args) => commands::check::run(args),
+        Command::Capture(args) => commands::capture::run(args),
         Command::Audit(args) => commands::audit::run(args),
         Command::Backup(args) => commands::backup::run(args),
         Command::Status(args) => commands::status::run(args),

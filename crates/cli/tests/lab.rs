@@ -320,6 +320,95 @@ fn packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_name() {
     assert!(!lost().contains("behind h"), "{}", lost());
 }
 
+/// The whole way through kernels, programs and queues, with and without a loss; and what an operator of one machine sees meanwhile.
+#[test]
+fn probes_are_seen_on_all_of_their_way_and_a_loss_has_a_place() {
+    if !is_able() {
+        return;
+    }
+    let _alone = alone();
+    let lab = Lab::up("star:hosts=3");
+    let found = Labs::default().open(&LabName::new(&lab.0).unwrap()).unwrap();
+    let server = format!("--server {} --token-file {}", found.server().unwrap(), found.token_file().display());
+    let check = |what: &str| {
+        let ran = wayleave(&format!("check {what} {server} -o json"));
+        let seen: Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{}", text(&ran.stderr)));
+        (ran.status.code(), seen)
+    };
+    let captured = std::thread::scope(|scope| {
+        let config = found.folder().join("agent-switches.yaml");
+        let capture = format!("capture --config {} --node s1 --lasts 15s --count 4", config.display());
+        let capture = scope.spawn(move || wayleave(&capture));
+        let (code, seen) = check("h1 h2 --count 20");
+        assert_eq!((code, &seen["sent"], &seen["received"]), (Some(0), &20.into(), &20.into()), "{seen}");
+        let way: Vec<(String, bool)> = seen["sightings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| {
+                (
+                    format!("{} {}", one["node"].as_str().unwrap(), one["leadsTo"].as_str().unwrap()),
+                    one["isOutgoing"] == true,
+                )
+            })
+            .collect();
+        let wanted = [
+            ("h1 host:h1", false),
+            ("h1 h1->s1", true),
+            ("s1 s1->h1", false),
+            ("s1 s1->h2", true),
+            ("h2 h2->s1", false),
+            ("h2 host:h2", true),
+        ]
+        .map(|(at, is_outgoing)| (at.to_owned(), is_outgoing));
+        assert_eq!(way, wanted);
+        assert!(seen["sightings"][1]["frame"].as_str().unwrap().starts_with("[s1->h2 q"), "{seen}");
+        capture.join().unwrap()
+    });
+    let lines = text(&captured.stdout);
+    assert!(captured.status.success(), "{}", text(&captured.stderr));
+    assert_eq!(lines.lines().count(), 4, "{lines}");
+    assert!(lines.lines().any(|line| line.contains("s1->h1) in  [s1->h2 q")), "{lines}");
+
+    // A contract's probes are charged to it, and take its queue.
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-check.yaml");
+    let contract = "{ name: control, from: h1, to: h2, rate: 1Mbit, burst: 3200B, deadline: 100ms, match: { protocol: tcp, destinationPort: 443 } }";
+    std::fs::write(&file, format!("apiVersion: wayleave/v1\nkind: Contracts\nspec: {{ contracts: [{contract}] }}\n"))
+        .unwrap();
+    let applied = wayleave(&format!("apply -f {} {server}", file.display()));
+    assert!(applied.status.success(), "{}", text(&applied.stderr));
+    let described = || text(&wayleave(&format!("describe contract control {server}")).stdout);
+    let start = Instant::now();
+    while !described().contains("enforced") {
+        assert!(start.elapsed() < Duration::from_secs(60), "the contract is not enforced");
+        sleep(Duration::from_millis(200));
+    }
+    let (code, seen) = check("--contract control --count 3");
+    assert_eq!((code, &seen["received"]), (Some(0), &3.into()), "{seen}");
+    assert!(seen["sightings"][1]["frame"].as_str().unwrap().starts_with("[s1->h2 q0]"), "{seen}");
+    let guaranteed = |seen: &Value| {
+        seen["counted"].as_array().unwrap().iter().any(|one| one["node"] == "h1" && one["what"] == "guaranteed")
+    };
+    assert!(guaranteed(&seen), "{seen}");
+
+    let switch = found.plan().switches().next().unwrap();
+    let to_h2 = found.network().find_link("s1->h2").unwrap();
+    let port = switch.ports.ports.iter().find(|port| port.link == Some(to_h2)).unwrap();
+    let program = found.pins().join(switch.file_name()).join(programs::version()).join("port");
+    let pinned = program.display();
+    let filter = format!(
+        "filter add dev {} egress pref 3 protocol all bpf direct-action object-pinned {pinned}",
+        port.interface
+    );
+    Batch::tc().extend([filter]).run(&Namespace::open(&switch.namespace).unwrap()).unwrap();
+    let (code, seen) = check("h1 h2 --count 5");
+    assert_eq!((code, &seen["sent"], &seen["received"]), (Some(4), &5.into(), &0.into()), "{seen}");
+    let lost = &seen["lost"][0];
+    assert!(lost["probes"] == 5 && lost["behind"].as_str().unwrap().starts_with("s1, entering by "), "{seen}");
+    let (code, seen) = check("h1 h3 --count 2");
+    assert_eq!((code, &seen["received"]), (Some(0), &2.into()), "the other port is as it was: {seen}");
+}
+
 /// Packets of the first flow, and of all others, of those that arrive after `first` more have.
 fn next(arrived: &Arrived, first: u64, count: u64) -> [u64; 2] {
     let both = || -> [u64; 2] {

@@ -5,6 +5,7 @@
 //! | [`host`] | rules, buckets, endpoints and best-effort routes of a host |
 //! | [`switch`] | what a switch is told, from the topology, and what drives it |
 //! | [`net`] | network namespaces, links, the queues of ports |
+//! | [`frames`] | frames for people, and files of them |
 //! | [`programs`] | the programs themselves: loaded, pinned, found again; the forwarding table of switches |
 //! | [`class`] | in which class of a port's queueing discipline a queue is |
 //! | [`doctor`] | what a machine has and lacks for all of this |
@@ -20,6 +21,7 @@ pub mod class;
 pub mod clock;
 pub mod doctor;
 mod error;
+pub mod frames;
 pub mod host;
 mod layout;
 pub mod measure;

@@ -24,7 +24,7 @@ mod stop;
 pub mod traffic;
 mod up;
 
-pub use capture::{Place, pcap_head, pcap_record};
+pub use capture::Place;
 pub use check::{Checked, Probe, Sighting, check};
 pub use control::Control;
 pub use error::LabError;

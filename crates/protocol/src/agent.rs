@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::check::CheckReport;
 use crate::contract::{Hop, Kind, Match};
 
 /// The agent of a node begins a session.
@@ -220,6 +221,9 @@ pub struct Reports {
     /// Where it hears what agents of other hosts tell about the shares of contracts: an address of IP and a port of UDP. Without it nothing changes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hears_at: Option<String>,
+    /// What is known here of the checks that are on. Without it nothing is.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub checks: Option<Vec<CheckReport>>,
     /// It comes every second: if it does not come any more, the agent is silent.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub beat: bool,

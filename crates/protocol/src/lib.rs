@@ -14,6 +14,7 @@
 //! | [`event`] | what watchers hear |
 //! | [`what_if`] | questions, and what would be |
 //! | [`audit`] | who did what, and what was refused |
+//! | [`check`] | probes through a network, and where they were seen
 //! | [`agent`] | the messages between the controller and the agents of nodes |
 //! | [`status`] | how things stand as a whole |
 //! | [`problem`] | why something was not done (RFC 9457) |
@@ -21,6 +22,7 @@
 
 pub mod agent;
 pub mod audit;
+pub mod check;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod contract;

@@ -18,6 +18,7 @@ pub mod access;
 mod account;
 mod answer;
 mod audit;
+mod checks;
 pub mod disk;
 mod engine;
 mod explain;

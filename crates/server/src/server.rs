@@ -183,6 +183,7 @@ pub(crate) async fn open(
         refusals,
         beats,
         open_bytes: Arc::default(),
+        checks: Arc::default(),
         counted: Arc::default(),
         agents_secret,
         questions: Semaphore::new(QUESTIONS),

@@ -12,6 +12,7 @@ use wayleave_topology::{LinkId, Network, NodeId};
 use crate::account::{Account, OpenBytes};
 use crate::answer::{Answer, Outcome, not_found, problem};
 use crate::audit::Waiting;
+use crate::checks::Checks;
 use crate::engine::unavailable;
 use crate::http::call::Call;
 use crate::limits::Limits;
@@ -41,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) beats: Arc<AtomicU64>,
     /// Of requests that are being answered.
     pub(crate) open_bytes: Arc<OpenBytes>,
+    /// Checks that are on.
+    pub(crate) checks: Arc<Checks>,
     /// What hosts have counted.
     pub(crate) counted: Arc<Counted>,
     /// With this agents sign what they tell one another; another one after each start.

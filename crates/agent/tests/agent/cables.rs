@@ -72,7 +72,8 @@ fn a_carrier_that_goes_and_comes_is_told_until_it_is_known() {
         [("h1->s1", "up1"), ("s1->h1", "up2")].map(|(link, interface)| (link.to_owned(), interface.to_owned())).into();
     let looked = there.clone();
     let cables = Cables { interfaces, with_carrier: Box::new(move || looked.lock().unwrap().clone()) };
-    let worker = Worker::new(Idle, cables, poller, notifier);
+    let network = Arc::new(wayleave_topology::builders::build::star(2, Default::default()).unwrap());
+    let worker = Worker::new(Idle, network, cables, poller, notifier);
     let runs = std::thread::spawn(move || worker.run(&heard).is_none());
     let links = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<String>>();
 

@@ -151,7 +151,7 @@ fn endpoint(file: &AgentFile, command: &EndpointCommand) -> Result<Exit, Failure
 }
 
 /// What a file says to who needs no controller.
-fn options(file: &AgentFile) -> Options {
+pub(crate) fn options(file: &AgentFile) -> Options {
     let node = |node: &AgentNode| NodeOptions {
         netns: node.netns.clone(),
         listen: node.listen,
@@ -196,7 +196,7 @@ fn with_credentials(file: &AgentFile) -> Result<Options, Error> {
 }
 
 /// The network of the controller's document.
-fn network(document: &str) -> Result<Network, String> {
+pub(crate) fn network(document: &str) -> Result<Network, String> {
     let topology = read_topology(&Source::new("the controller's topology", document));
     topology.map(|topology| topology.network).map_err(|errors| errors.to_string())
 }

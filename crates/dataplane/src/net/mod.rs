@@ -14,6 +14,7 @@ mod disciplines;
 mod error;
 mod filters;
 mod htb;
+mod injector;
 mod link;
 mod names;
 mod namespace;
@@ -30,6 +31,7 @@ pub use counters::{QueueCounters, queue_counters};
 pub(crate) use disciplines::{Given, Interface, is_about};
 pub use error::NetError;
 pub use htb::{HtbClass, HtbClasses};
+pub use injector::Injector;
 pub(crate) use link::disable_ipv6;
 pub use link::{
     VLAN_ROOM, VethEnd, attach_egress, attach_ingress, attach_pass, check_interface, create_veth, mtu, plain_packets,

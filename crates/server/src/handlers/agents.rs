@@ -176,10 +176,11 @@ pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
         samples,
         troubles,
         hears_at,
+        checks: told_checks,
         beat,
         leaves,
     } = call.json()?;
-    let counted = shared.counted.clone();
+    let (counted, checks) = (shared.counted.clone(), shared.checks.clone());
     let work = move |executor: &mut Executor<'_>| {
         if let Some(without_carrier) = without_carrier {
             executor.handle(Command::See { node: node.clone(), epoch, without_carrier }).map_err(fault)?;
@@ -211,8 +212,10 @@ pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
         }
         if leaves {
             executor.handle(Command::Leave { node, epoch }).map_err(fault)?;
+            return Ok(Answer::nothing());
         }
-        Ok(Answer::nothing())
+        let tasks = checks.hear(&node, told_checks.unwrap_or_default());
+        Ok(if tasks.checks.is_empty() { Answer::nothing() } else { Answer::json(200, &tasks) })
     };
     shared.submit(&call, work).await
 }

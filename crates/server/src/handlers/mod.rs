@@ -5,6 +5,7 @@ pub(crate) mod apply;
 pub(crate) mod audit;
 pub(crate) mod backups;
 pub(crate) mod change;
+pub(crate) mod checks;
 pub(crate) mod contracts;
 pub(crate) mod decisions;
 pub(crate) mod elements;

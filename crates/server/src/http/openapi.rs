@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::ComponentsBuilder;
-use wayleave_protocol::{agent, audit, contract, decision, event, network, policy, problem, status, tenant, what_if};
+use wayleave_protocol::{
+    agent, audit, check, contract, decision, event, network, policy, problem, status, tenant, what_if,
+};
 
 use crate::access::Access;
 use crate::http::call::LONGEST_KEY;
@@ -94,6 +96,16 @@ fn components() -> Value {
         agent::Traffic,
         agent::Work,
         audit::AuditEntry,
+        check::Check,
+        check::CheckReport,
+        check::CheckSpec,
+        check::CheckTask,
+        check::LostProbes,
+        check::Meanwhile,
+        check::Probes,
+        check::Seen,
+        check::Sighting,
+        check::Tasks,
         contract::BandwidthSpec,
         contract::BestEffortSpec,
         contract::Contract,
@@ -283,7 +295,7 @@ fn parameters(row: &Row) -> Vec<Value> {
     } else if row.gives.iter().any(|gives| gives.status == 304) {
         all.push(header("If-None-Match", "Only if its ETag is another one"));
     }
-    if row.body.is_some() && !matches!(row.name, "createToken" | "createBackup" | "whatIf") {
+    if row.body.is_some() && !matches!(row.name, "createToken" | "createBackup" | "runCheck" | "whatIf") {
         all.push(header("Idempotency-Key", "The same request with the same key is carried out once"));
     }
     if row.name == "listEvents" {

@@ -3,8 +3,8 @@
 
 use crate::access::Access::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::handlers::{
-    agents, apply, audit, backups, contracts, decisions, elements, events, lists, network, policies, status, tenants,
-    tokens, vms, what_if,
+    agents, apply, audit, backups, checks, contracts, decisions, elements, events, lists, network, policies, status,
+    tenants, tokens, vms, what_if,
 };
 use crate::http::operation::ParamKind::{Count, Flag, Number, Text as Words};
 use crate::http::operation::Shown::{Any as Free, Either, Events, Many, Nothing, One, Text};
@@ -306,6 +306,16 @@ pub(crate) static ROWS: &[Row] = &[
     Row::new(Post, "/v1/what-if", "whatIf", Operator, "What would be; nothing is changed", by!(what_if::ask))
         .takes("Question")
         .gives(&[on(200, One("Prospect"))]),
+    Row::new(
+        Post,
+        "/v1/checks",
+        "runCheck",
+        Operator,
+        "Sends probes from one endpoint to another, and says where they were seen and lost; it takes some seconds",
+        by!(checks::run),
+    )
+    .takes("CheckSpec")
+    .gives(&[on(200, One("Check"))]),
     // Agents
     Row::new(
         Post,
@@ -339,7 +349,7 @@ pub(crate) static ROWS: &[Row] = &[
         by!(agents::report),
     )
     .takes("Reports")
-    .gives(&[on(204, Nothing)]),
+    .gives(&[on(200, One("Tasks")), on(204, Nothing)]),
     Row::new(
         Get,
         "/v1/agents/{node}/neighbours",

@@ -14,7 +14,7 @@ fn expected(method: &str, path: &str) -> Access {
         (_, "/v1/topology") => Access::Map,
         (_, "/metrics" | "/v1/links" | "/v1/links/{link}" | "/v1/nodes/{node}" | "/v1/queues") => Access::ReadAll,
         (_, path) if path.starts_with("/v1/agents/") => Access::Agent,
-        (_, "/v1/tokens" | "/v1/tokens/{token}" | "/v1/what-if" | "/v1/backups") => Access::Operator,
+        (_, "/v1/tokens" | "/v1/tokens/{token}" | "/v1/what-if" | "/v1/backups" | "/v1/checks") => Access::Operator,
         (_, path) if path.ends_with("/state") => Access::Operator,
         ("get", "/v1/policies" | "/v1/policies/{policy}") => Access::ReadAll,
         (_, "/v1/policies/{policy}") => Access::Operator,

@@ -1,22 +1,19 @@
 //! `wayleave lab capture`.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use wayleave_dataplane::net::{Capture, Captured, Namespace};
-use wayleave_explain::human::count;
-use wayleave_lab::{Lab, LabName, Labs, Place, pcap_head, pcap_record};
+use wayleave_dataplane::net::{Capture, Namespace};
+use wayleave_lab::{LabName, Labs, Place};
 use wayleave_units::Time;
 
 use super::exec::{namespace, unknown};
 use super::name::{USUAL, parse_name};
+use crate::commands::frame_sink::FrameSink;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::out;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -56,12 +53,6 @@ pub(crate) struct CaptureArgs {
     write: Option<PathBuf>,
 }
 
-/// Where frames go.
-enum Sink {
-    File(BufWriter<File>),
-    Lines(Box<dyn Write>),
-}
-
 /// Runs the command.
 pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let cancel = interrupt::listen()?;
@@ -70,7 +61,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let internal = |error: &dyn std::fmt::Display| Failure::Internal(error.to_string());
     let space = Namespace::open(&name).map_err(|error| internal(&error))?;
     let mut capture = Capture::open(&space).map_err(|error| internal(&error))?;
-    let mut sink = Sink::open(args)?;
+    let mut sink = FrameSink::open(args.write.as_deref())?;
     let (begin, mut seen) = (Instant::now(), 0);
     let lasts = args.lasts.map(|lasts| Duration::from_nanos(lasts.as_nanos()));
     while !cancel.is_cancelled()
@@ -82,44 +73,9 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         if args.interface.as_ref().is_some_and(|only| place.interface() != only) {
             continue;
         }
-        sink.put(&lab, &place, &frame)?;
+        sink.put(&place.name, &frame, || place.describe(lab.network(), &frame.frame))?;
         seen += 1;
-    }
-    if let (Sink::File(_), Some(file)) = (&sink, &args.write) {
-        crate::output::tell!("{} in {}", count(usize::try_from(seen).unwrap_or(usize::MAX), "frame"), file.display());
     }
     sink.finish()?;
     Ok(Exit::Fine)
-}
-
-impl Sink {
-    fn open(args: &CaptureArgs) -> Result<Self, Failure> {
-        let Some(path) = &args.write else { return Ok(Self::Lines(Box::new(out()))) };
-        let failed = |error: std::io::Error| Failure::Internal(format!("{}: {error}", path.display()));
-        let mut file = BufWriter::new(File::create(path).map_err(failed)?);
-        file.write_all(&pcap_head()).map_err(failed)?;
-        Ok(Self::File(file))
-    }
-
-    fn put(&mut self, lab: &Lab, place: &Place, seen: &Captured) -> Result<(), Failure> {
-        match self {
-            Self::File(file) => Ok(file.write_all(&pcap_record(seen.at_ns, &seen.frame))?),
-            Self::Lines(out) => {
-                let second = seen.at_ns / 1_000_000_000;
-                let clock =
-                    [second / 3600 % 24, second / 60 % 60, second % 60].map(|part| format!("{part:02}")).join(":");
-                let (micros, way) = (seen.at_ns / 1_000 % 1_000_000, if seen.is_outgoing { "out" } else { "in " });
-                let what = place.describe(lab.network(), &seen.frame);
-                writeln!(out, "{clock}.{micros:06} {} {way} {what}", place.name)?;
-                Ok(out.flush()?)
-            }
-        }
-    }
-
-    fn finish(self) -> Result<(), Failure> {
-        match self {
-            Self::File(mut file) => Ok(file.flush()?),
-            Self::Lines(mut out) => Ok(out.flush()?),
-        }
-    }
 }

@@ -75,8 +75,8 @@ fn the_server_does_what_its_document_says_whatever_it_is_sent() {
         // A generator that is always turned away has tested nothing.
         let all = operations(&document);
         let names = all.iter().map(|one| one.value["operationId"].as_str().unwrap());
-        // These servers keep their ledgers in memory, which has no files to copy.
-        let names = names.filter(|name| *name != "createBackup");
+        // These servers keep their ledgers in memory, which has no files to copy, and no agents send probes.
+        let names = names.filter(|name| !matches!(*name, "createBackup" | "runCheck"));
         let never: Vec<&str> = names.filter(|name| !done.contains_key(*name)).collect();
         assert_eq!(never, Vec::<&str>::new(), "never carried out");
     }

@@ -1,0 +1,236 @@
+//! Checks on a node: its interfaces are watched for probes, and the sender's host sends them.
+//!
+//! A probe enters its host by the sender's interface, as what the sender sends does, so it meets the rules of the host, waits for tokens,
+//! gets tags and stands in queues. It is seen by the kernel's packet sockets: where it enters a node before any program, and where it leaves one behind all queues. What nobody
+//! watches costs nothing; while a check is on, the kernel looks at a few words of each frame.
+
+mod frame;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use wayleave_dataplane::frames::describe;
+use wayleave_dataplane::net::{Capture, Injector, Namespace};
+use wayleave_protocol::check::{CheckReport, CheckTask, MOST_PROBES, Probes, Seen};
+use wayleave_topology::{LinkId, Network, NodeId};
+
+pub use frame::Template;
+
+use crate::endpoints::Attachment;
+use crate::node::Node;
+
+/// From one probe to the next, and how often it is looked for probes.
+const EVERY: Duration = Duration::from_millis(20);
+/// A check that nobody ends is over then.
+const LONGEST: Duration = Duration::from_secs(60);
+/// Checks at once; what is beyond is told as a trouble.
+const MOST: usize = 8;
+/// Frames that are read in one go, so that the node's other work goes on.
+const BATCH: usize = 500;
+
+/// An interface of a node, and what is behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its name.
+    pub interface: String,
+    /// The link that leaves the node by it, or the endpoint behind it.
+    pub leads_to: String,
+    /// Who reads the outermost tag of a frame that enters the node there, and of one that leaves it; nobody where no tags should be.
+    pub readers: [Option<NodeId>; 2],
+}
+
+/// The places of a node: the interfaces of its links and of its endpoints, by index; `None` as index if an interface is not there.
+pub fn places(
+    network: &Network,
+    node: NodeId,
+    links: &BTreeMap<LinkId, String>,
+    endpoints: &BTreeMap<String, Attachment>,
+    mut index: impl FnMut(&str) -> Option<u32>,
+) -> BTreeMap<u32, Place> {
+    let mut places = BTreeMap::new();
+    for (&link, interface) in links {
+        let link = network.link(link);
+        let beyond = if link.from == node { link.to } else { link.from };
+        let readers = [Some(node), Some(beyond)];
+        if let Some(index) = index(interface) {
+            places.insert(index, Place { interface: interface.clone(), leads_to: link.name.clone(), readers });
+        }
+    }
+    for (name, Attachment { interface, .. }) in endpoints {
+        if let Some(index) = index(interface) {
+            let place = Place { interface: interface.clone(), leads_to: name.clone(), readers: [None, None] };
+            places.insert(index, place);
+        }
+    }
+    places
+}
+
+/// The checks that are on.
+#[derive(Debug, Default)]
+pub struct Checks {
+    watches: BTreeMap<String, Watch>,
+}
+
+/// A check.
+#[derive(Debug)]
+struct Watch {
+    mark: [u8; 8],
+    capture: Option<Capture>,
+    places: BTreeMap<u32, Place>,
+    trouble: Option<String>,
+    /// By interface and direction: the first in words, and the numbers of all.
+    seen: BTreeMap<(u32, bool), (String, BTreeSet<u32>)>,
+    sending: Option<Sending>,
+    sent: u32,
+    /// What had been counted before.
+    counted: BTreeMap<String, u64>,
+    until: Instant,
+}
+
+#[derive(Debug)]
+struct Sending {
+    into: Injector,
+    template: Template,
+    count: u32,
+    at: Instant,
+}
+
+impl Checks {
+    /// These checks are on, and no others.
+    pub fn set(&mut self, tasks: Vec<CheckTask>, node: &mut impl Node) {
+        self.watches.retain(|id, _| tasks.iter().any(|task| task.id == *id));
+        for CheckTask { id, sends } in tasks {
+            let is_room = self.watches.len() < MOST;
+            let watch = self.watches.entry(id).or_insert_with_key(|id| Watch::begin(id, is_room, node));
+            if let Some(probes) = sends {
+                watch.send(probes, node);
+            }
+        }
+    }
+
+    /// When there is something to do next.
+    pub fn due(&self) -> Option<Instant> {
+        (!self.watches.is_empty()).then(|| Instant::now() + EVERY)
+    }
+
+    /// Sends what is due, and looks what was seen.
+    pub fn work(&mut self, network: &Network) {
+        let now = Instant::now();
+        self.watches.retain(|_, watch| now < watch.until);
+        for watch in self.watches.values_mut() {
+            watch.send_due(now);
+            watch.look(network);
+        }
+    }
+
+    /// What is known of them; `None` if none is on.
+    pub fn reports(&self, node: &mut impl Node) -> Option<Vec<CheckReport>> {
+        if self.watches.is_empty() {
+            return None;
+        }
+        let now = node.packets().unwrap_or_default();
+        Some(self.watches.iter().map(|(id, watch)| watch.report(id, &now)).collect())
+    }
+}
+
+impl Watch {
+    fn begin(id: &str, is_room: bool, node: &mut impl Node) -> Self {
+        let mark = u64::from_str_radix(id, 16).map(u64::to_be_bytes);
+        let opened = match mark {
+            _ if !is_room => Err(format!("{MOST} checks are on already")),
+            Err(_) => Err("the controller's version is another: the number of the check cannot be read".to_owned()),
+            Ok(mark) => watch(mark),
+        };
+        let (capture, trouble) = match opened {
+            Ok(capture) => (Some(capture), None),
+            Err(why) => (None, Some(why)),
+        };
+        Self {
+            mark: mark.unwrap_or_default(),
+            capture,
+            places: node.places(),
+            trouble,
+            seen: BTreeMap::new(),
+            sending: None,
+            sent: 0,
+            counted: node.packets().unwrap_or_default(),
+            until: Instant::now() + LONGEST,
+        }
+    }
+
+    /// Begins to send, once.
+    fn send(&mut self, probes: Probes, node: &mut impl Node) {
+        if self.sending.is_some() || self.sent > 0 || self.trouble.is_some() {
+            return;
+        }
+        let opened = node.outlet(self.mark, &probes).and_then(|(interface, template)| {
+            Ok((Injector::into_ingress(&interface).map_err(|error| error.to_string())?, template))
+        });
+        match opened {
+            Ok((into, template)) => {
+                let count = probes.count.min(MOST_PROBES);
+                self.sending = Some(Sending { into, template, count, at: Instant::now() });
+            }
+            Err(why) => self.trouble = Some(why),
+        }
+    }
+
+    fn send_due(&mut self, now: Instant) {
+        let Some(sending) = self.sending.as_mut().filter(|sending| now >= sending.at) else { return };
+        match sending.into.put(&sending.template.frame(self.sent)) {
+            Ok(()) => self.sent += 1,
+            Err(error) => self.trouble = Some(format!("probe {} could not be sent: {error}", self.sent)),
+        }
+        sending.at = now + EVERY;
+        if self.sent >= sending.count || self.trouble.is_some() {
+            self.sending = None;
+        }
+    }
+
+    fn look(&mut self, network: &Network) {
+        let Some(capture) = &mut self.capture else { return };
+        for _ in 0..BATCH {
+            let Ok(Some(one)) = capture.next_now() else { return };
+            let Some(number) = Template::number_in(self.mark, &one.frame).filter(|&number| number < MOST_PROBES) else {
+                continue;
+            };
+            let Some(place) = self.places.get(&one.ifindex) else { continue };
+            let reader = place.readers[usize::from(one.is_outgoing)];
+            let key = (one.ifindex, one.is_outgoing);
+            let words = || (describe(network, reader, &one.frame), BTreeSet::new());
+            self.seen.entry(key).or_insert_with(words).1.insert(number);
+        }
+    }
+
+    fn report(&self, id: &str, now: &BTreeMap<String, u64>) -> CheckReport {
+        let seen = |(&(index, is_outgoing), (frame, probes)): (&(u32, bool), &(String, BTreeSet<u32>))| {
+            let place = self.places.get(&index)?;
+            let (interface, leads_to) = (place.interface.clone(), place.leads_to.clone());
+            Some(Seen {
+                interface,
+                leads_to,
+                is_outgoing,
+                probes: probes.iter().copied().collect(),
+                frame: frame.clone(),
+            })
+        };
+        let more = |(what, &count): (&String, &u64)| {
+            let more = count.saturating_sub(self.counted.get(what).copied().unwrap_or(0));
+            (more > 0).then(|| (what.clone(), more))
+        };
+        CheckReport {
+            id: id.to_owned(),
+            trouble: self.trouble.clone(),
+            sent: self.sent,
+            seen: self.seen.iter().filter_map(seen).collect(),
+            counted: now.iter().filter_map(more).collect(),
+        }
+    }
+}
+
+/// Sees the probes of a check at all interfaces of this thread's namespace.
+fn watch(mark: [u8; 8]) -> Result<Capture, String> {
+    let capture = Capture::open(&Namespace::here()).map_err(|error| format!("{error} (CAP_NET_RAW is needed)"))?;
+    capture.only(mark).map_err(|error| format!("frames cannot be chosen: {error}"))?;
+    Ok(capture)
+}

@@ -1,0 +1,123 @@
+//! `wayleave capture`: the frames of a node that an agent drives.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use wayleave_agent::checks::{Place, places};
+use wayleave_agent::endpoints::Declared;
+use wayleave_agent::{NodeOptions, links, remembered};
+use wayleave_dataplane::frames::describe;
+use wayleave_dataplane::net::{Capture, Namespace};
+use wayleave_formats::{Source, read_agent};
+use wayleave_units::Time;
+
+use crate::commands::agent::{network, options};
+use crate::commands::frame_sink::FrameSink;
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::interrupt;
+
+const EXAMPLE: &str = "\
+Examples:
+  sudo wayleave capture --count 20
+  sudo wayleave capture --node s1 --interface eth3
+  sudo wayleave capture --write host.pcap --lasts 10s
+
+A line shows when and where a frame was seen, which links and queues its tags still name, and what it carries. Frames that leave are seen behind the queues. Ctrl-C ends it.
+The topology is the one that the node's agent has heard of last; whether the agent runs does not matter.";
+
+/// How long an ending goes unnoticed while nothing passes.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Show the frames that pass a host or a switch of this machine, with their tags
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct CaptureArgs {
+    /// The agent's file
+    #[arg(long, value_name = "FILE", default_value = "/etc/wayleave/agent.yaml")]
+    config: PathBuf,
+    /// Which node of the file, if it has several
+    #[arg(long, value_name = "NAME")]
+    node: Option<String>,
+    /// Only this interface
+    #[arg(long, value_name = "NAME")]
+    interface: Option<String>,
+    /// End after so many frames
+    #[arg(long, value_name = "COUNT")]
+    count: Option<u64>,
+    /// End after so long
+    #[arg(long, value_name = "TIME")]
+    lasts: Option<Time>,
+    /// Write the frames into this file (pcap, times in nanoseconds) instead of showing them
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
+    let cancel = interrupt::listen()?;
+    let options = options(&read_agent(&Source::read(&args.config)?)?);
+    let node = chosen(&options.nodes, args.node.as_deref())?;
+    let environment = remembered(node, network).ok_or_else(|| {
+        let name = &node.name;
+        Failure::Usage(format!("the agent of {name} has not heard of a topology yet: start it, and its controller"))
+    })?;
+    let network = environment.network();
+    let id = network.find_node(&node.name);
+    let id = id.ok_or_else(|| Failure::Usage(format!("the topology of the agent has no node {}", node.name)))?;
+    let space = match &node.netns {
+        Some(name) => Namespace::open(name),
+        None => Ok(Namespace::here()),
+    };
+    let space = space.map_err(|error| Failure::Internal(error.to_string()))?;
+    let links = links(network, id, &node.interfaces).map_err(Failure::Usage)?;
+    let endpoints = Declared::new(node.endpoints.clone(), node.endpoints_folder()).all();
+    let index = |name: &str| nix::net::if_::if_nametoindex(name).ok();
+    let places: BTreeMap<u32, Place> = space
+        .run(|| places(network, id, &links, &endpoints, index))
+        .map_err(|error| Failure::Internal(error.to_string()))?;
+    if let Some(only) = args.interface.as_ref().filter(|only| places.values().all(|place| place.interface != **only)) {
+        let names: Vec<&str> = places.values().map(|place| place.interface.as_str()).collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        return Err(Failure::Usage(format!(
+            "{only} is no interface of a link or endpoint of {}: those are {names}",
+            node.name
+        )));
+    }
+    let mut capture = Capture::open(&space).map_err(|error| Failure::Internal(format!("{error}: are you root?")))?;
+    let mut sink = FrameSink::open(args.write.as_deref())?;
+    let (begin, mut seen) = (Instant::now(), 0);
+    let lasts = args.lasts.map(|lasts| Duration::from_nanos(lasts.as_nanos()));
+    while !cancel.is_cancelled()
+        && args.count.is_none_or(|most| seen < most)
+        && lasts.is_none_or(|most| begin.elapsed() < most)
+    {
+        let frame = capture.next(LOOK).map_err(|error| Failure::Internal(error.to_string()))?;
+        let Some(frame) = frame else { continue };
+        let Some(place) = places.get(&frame.ifindex) else { continue };
+        if args.interface.as_ref().is_some_and(|only| place.interface != *only) {
+            continue;
+        }
+        let name = format!("{} {} ({})", node.name, place.interface, place.leads_to);
+        let reader = place.readers[usize::from(frame.is_outgoing)];
+        sink.put(&name, &frame, || describe(network, reader, &frame.frame))?;
+        seen += 1;
+    }
+    sink.finish()?;
+    Ok(Exit::Fine)
+}
+
+/// The node that is meant.
+fn chosen<'a>(nodes: &'a [NodeOptions], name: Option<&str>) -> Result<&'a NodeOptions, Failure> {
+    let names = || nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ");
+    match (name, nodes) {
+        (None, [only]) => Ok(only),
+        (None, _) => Err(Failure::Usage(format!("the file has several nodes, and --node says which: {}", names()))),
+        (Some(name), _) => nodes
+            .iter()
+            .find(|node| node.name == name)
+            .ok_or_else(|| Failure::Usage(format!("the file has no node {name}: its nodes are {}", names()))),
+    }
+}

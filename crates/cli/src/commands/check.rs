@@ -1,0 +1,113 @@
+//! `wayleave check`: probes through a real network.
+
+use std::io::Write;
+
+use clap::Args;
+use wayleave::remote::Method;
+use wayleave_explain::table::write_table;
+use wayleave_protocol::check::{Check, CheckSpec, MOST_PROBES};
+use wayleave_protocol::contract::{Match, Protocol};
+
+use crate::client::{Target, show};
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::output::{OutputFormat, out, plain_table};
+use crate::progress::waiting;
+
+const EXAMPLE: &str = "\
+Examples:
+  wayleave check h1 h9
+  wayleave check acme:web acme:db --protocol tcp --port 5432
+  wayleave check --contract acme:backup
+
+The agent of the sender's host puts probes into the sender's interface, so they take the way of its packets: the rules of its host, tags and queues. The agents of both hosts and of
+all switches watch their interfaces meanwhile. The receiver gets the probes, too, from an address for documentation (RFC 5737) unless the contract names one. Probes of a contract are
+charged to it. The exit code is 4 if a probe was lost. Operators may ask, for four checks at once.";
+
+/// Send probes from one endpoint to another through the network, and say where they were seen and where they were lost
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct CheckArgs {
+    /// Who sends: a host, or a VM as TENANT:NAME
+    #[arg(value_name = "FROM", required_unless_present = "contract", conflicts_with = "contract", requires = "to")]
+    from: Option<String>,
+    /// Who receives
+    #[arg(value_name = "TO")]
+    to: Option<String>,
+    /// Probes of this latency contract, as TENANT:NAME, in place of FROM and TO
+    #[arg(long, value_name = "CONTRACT")]
+    contract: Option<String>,
+    /// The protocol of the probes: tcp, udp, icmp, icmpv6, sctp or a number
+    #[arg(long, value_name = "PROTOCOL", conflicts_with = "contract")]
+    protocol: Option<String>,
+    /// The receiver's port
+    #[arg(long, value_name = "PORT", conflicts_with = "contract")]
+    port: Option<u16>,
+    /// The sender's port
+    #[arg(long, value_name = "PORT", conflicts_with = "contract")]
+    from_port: Option<u16>,
+    /// How many
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_PROBES)))]
+    count: u32,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t)]
+    output: OutputFormat,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+    let service = args.target.service()?;
+    let has_ports = args.port.is_some() || args.from_port.is_some();
+    let protocol = args.protocol.clone().or_else(|| has_ports.then(|| "udp".to_owned()));
+    let protocol = protocol.map(|text| text.parse().map_or(Protocol::Name(text), Protocol::Number));
+    let matching = protocol.map(|protocol| Match {
+        protocol: Some(protocol),
+        source_port: args.from_port,
+        destination_port: args.port,
+        ..Match::default()
+    });
+    let spec = CheckSpec {
+        from: args.from.clone(),
+        to: args.to.clone(),
+        contract: args.contract.clone(),
+        matching,
+        count: Some(args.count),
+    };
+    let ask = || service.send(Method::Post, "/v1/checks", &spec);
+    let (_, check): (_, Check) = waiting(false, "sending probes", ask)?;
+    match args.output {
+        OutputFormat::Json => show::json(&check)?,
+        OutputFormat::Table => table(&check)?,
+    }
+    Ok(if check.received < check.sent || check.sent == 0 { Exit::Unsound } else { Exit::Fine })
+}
+
+fn table(check: &Check) -> Result<(), Failure> {
+    let mut out = out();
+    let mut table = plain_table(&["NODE", "INTERFACE", "WAY", "LINK OR ENDPOINT", "PROBES", "FRAME"]);
+    for one in &check.sightings {
+        let way = if one.is_outgoing { "out" } else { "in" };
+        let (probes, frame) = (one.probes.to_string(), one.frame.clone());
+        table.add_row([one.node.clone(), one.interface.clone(), way.to_owned(), one.leads_to.clone(), probes, frame]);
+    }
+    write_table(&mut out, &mut table)?;
+    let Check { from, to, sent, received, .. } = check;
+    match (*sent, *received) {
+        (0, _) => writeln!(out, "no probe was sent from {from} to {to}")?,
+        (sent, received) if sent == received => writeln!(out, "all {sent} probes from {from} to {to} arrived")?,
+        _ => writeln!(out, "{received} of {sent} probes from {from} to {to} arrived")?,
+    }
+    for one in &check.lost {
+        let before = one.before.as_ref().map_or_else(String::new, |next| format!("; seen next: {next}"));
+        writeln!(out, "{} lost behind {}{before}", one.probes, one.behind)?;
+    }
+    for one in &check.blind {
+        writeln!(out, "not watched: {one}")?;
+    }
+    for one in &check.counted {
+        writeln!(out, "{} counted meanwhile, of all packets: {} {}", one.node, one.packets, one.what)?;
+    }
+    Ok(out.flush()?)
+}

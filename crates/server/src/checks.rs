@@ -1,0 +1,291 @@
+//! The checks that are on: what agents are told of them, what they have told, and what it means. It goes with the process.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use wayleave_protocol::check::{Check, CheckReport, CheckTask, LostProbes, Meanwhile, Probes, Seen, Sighting, Tasks};
+use wayleave_topology::Network;
+
+/// Checks at once, in the whole network and from one host.
+const MOST: usize = 4;
+/// How long it is waited for nodes to watch, before probes are sent without them.
+const WATCHING: Duration = Duration::from_secs(4);
+/// How long nothing new may be seen before a check is over, where probes are missing and where none is: nodes tell five times a second.
+const QUIET: Duration = Duration::from_secs(2);
+const SETTLED: Duration = Duration::from_millis(700);
+/// After this a check is over in any case: the longest takes 4 s to be sent, and packets wait for tokens on slow contracts.
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Checks(Mutex<BTreeMap<String, Running>>);
+
+/// One.
+#[derive(Debug)]
+struct Running {
+    probes: Probes,
+    /// The hosts of the sender and of the receiver.
+    ends: [String; 2],
+    asked: BTreeSet<String>,
+    told: BTreeMap<String, CheckReport>,
+    begun: Instant,
+    /// Since when nothing new was told.
+    news: Instant,
+}
+
+/// What a check is about.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) probes: Probes,
+    /// The hosts of the sender and of the receiver.
+    pub(crate) ends: [String; 2],
+    /// All nodes whose agents are to watch.
+    pub(crate) nodes: BTreeSet<String>,
+}
+
+/// Why no check can begin.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Busy {
+    /// As many are on as may.
+    All,
+    /// One from this host is on.
+    Host,
+}
+
+impl Checks {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Running>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins one under this number.
+    pub(crate) fn begin(&self, id: &str, asked: Asked) -> Result<(), Busy> {
+        let mut all = self.lock();
+        if all.len() >= MOST {
+            return Err(Busy::All);
+        }
+        if all.values().any(|other| other.ends[0] == asked.ends[0]) {
+            return Err(Busy::Host);
+        }
+        let Asked { probes, ends, nodes } = asked;
+        let (begun, news) = (Instant::now(), Instant::now());
+        all.insert(id.to_owned(), Running { probes, ends, asked: nodes, told: BTreeMap::new(), begun, news });
+        Ok(())
+    }
+
+    /// A node has told what it knows; what it has to do now.
+    pub(crate) fn hear(&self, node: &str, reports: Vec<CheckReport>) -> Tasks {
+        let mut all = self.lock();
+        for report in reports {
+            let Some(running) = all.get_mut(&report.id).filter(|running| running.asked.contains(node)) else {
+                continue;
+            };
+            let is_same =
+                |old: &CheckReport| (&old.trouble, old.sent, &old.seen) == (&report.trouble, report.sent, &report.seen);
+            if !running.told.get(node).is_some_and(is_same) {
+                running.news = Instant::now();
+            }
+            running.told.insert(node.to_owned(), report);
+        }
+        let task = |(id, running): (&String, &Running)| {
+            let sends = (running.ends[0] == node && running.is_watched()).then(|| running.probes.clone());
+            running.asked.contains(node).then(|| CheckTask { id: id.clone(), sends })
+        };
+        Tasks { checks: all.iter().filter_map(task).collect() }
+    }
+
+    /// What has become of one, if it is over.
+    pub(crate) fn ended(&self, id: &str, network: &Network) -> Option<Check> {
+        let all = self.lock();
+        let running = all.get(id)?;
+        running.is_over().then(|| running.became(network))
+    }
+
+    /// Nobody wants to know it any more.
+    pub(crate) fn end(&self, id: &str) {
+        self.lock().remove(id);
+    }
+}
+
+impl Running {
+    /// Whether all watch who will.
+    fn is_watched(&self) -> bool {
+        self.asked.iter().all(|node| self.told.contains_key(node)) || self.begun.elapsed() >= WATCHING
+    }
+
+    fn sender(&self) -> Option<&CheckReport> {
+        self.told.get(&self.ends[0])
+    }
+
+    fn is_over(&self) -> bool {
+        let sender = self.sender();
+        let has_sent = sender.is_some_and(|sender| sender.sent >= self.probes.count);
+        let failed = sender.is_some_and(|sender| sender.trouble.is_some());
+        let quiet = if self.received().len() < self.probes.count as usize { QUIET } else { SETTLED };
+        let never_came = sender.is_none() && self.begun.elapsed() >= WATCHING;
+        (has_sent && self.news.elapsed() >= quiet) || failed || never_came || self.begun.elapsed() >= LONGEST
+    }
+
+    /// The numbers of those that left the receiver's host by its interface.
+    fn received(&self) -> BTreeSet<u32> {
+        let seen = self.told.get(&self.ends[1]).into_iter().flat_map(|report| &report.seen);
+        let here = seen.filter(|seen| seen.is_outgoing && seen.leads_to == self.probes.to);
+        here.flat_map(|seen| seen.probes.iter().copied()).collect()
+    }
+
+    fn became(&self, network: &Network) -> Check {
+        let received = self.received();
+        let sent = self.sender().map_or(0, |sender| sender.sent);
+        let way = ordered(network, &self.ends[0], &self.told);
+        let lost = lost(&way, sent, &received);
+        let sightings = way.into_iter().map(|(node, seen)| Sighting {
+            node: node.to_owned(),
+            interface: seen.interface.clone(),
+            leads_to: seen.leads_to.clone(),
+            is_outgoing: seen.is_outgoing,
+            probes: u32::try_from(seen.probes.len()).unwrap_or(u32::MAX),
+            frame: seen.frame.clone(),
+        });
+        let silent = self.asked.iter().filter(|node| !self.told.contains_key(*node));
+        let silent = silent.map(|node| format!("{node}: its agent has not said that it watches"));
+        let troubles = self.told.iter().filter_map(|(node, told)| Some(format!("{node}: {}", told.trouble.as_ref()?)));
+        let ends: BTreeSet<&String> = self.ends.iter().collect();
+        let counted =
+            ends.into_iter().filter_map(|node| Some((node, self.told.get(node)?))).flat_map(|(node, told)| {
+                let one =
+                    |(what, &packets): (&String, &u64)| Meanwhile { node: node.clone(), what: what.clone(), packets };
+                told.counted.iter().map(one).collect::<Vec<_>>()
+            });
+        Check {
+            from: self.probes.from.clone(),
+            to: self.probes.to.clone(),
+            sent,
+            received: u32::try_from(received.len()).unwrap_or(u32::MAX),
+            sightings: sightings.collect(),
+            lost,
+            counted: counted.collect(),
+            blind: silent.chain(troubles).collect(),
+        }
+    }
+}
+
+/// Where probes were seen, in the order of their way: node by node from the sender's host on, and at each node first where they entered it.
+/// Clocks of hosts do not order what happens on several; links do.
+fn ordered<'a>(network: &Network, from: &str, told: &'a BTreeMap<String, CheckReport>) -> Vec<(&'a str, &'a Seen)> {
+    let mut depths: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut next: Vec<&str> = told.keys().map(String::as_str).filter(|node| *node == from).collect();
+    for depth in 0.. {
+        let Some(now) = (!next.is_empty()).then(|| std::mem::take(&mut next)) else { break };
+        for node in now {
+            if depths.contains_key(node) {
+                continue;
+            }
+            depths.insert(node, depth);
+            let seen = told.get(node).into_iter().flat_map(|report| &report.seen).filter(|seen| seen.is_outgoing);
+            let beyond =
+                seen.filter_map(|seen| Some(network.node(network.link(network.find_link(&seen.leads_to)?).to)));
+            next.extend(beyond.filter_map(|node| told.get_key_value(&node.name).map(|(name, _)| name.as_str())));
+        }
+    }
+    let all = told.iter().flat_map(|(node, report)| report.seen.iter().map(move |seen| (node.as_str(), seen)));
+    let mut all: Vec<(&str, &Seen)> = all.collect();
+    // Nodes to which no link led were reached from one that did not watch, or not by a link.
+    all.sort_by_key(|(node, seen)| (depths.get(node).copied().unwrap_or(usize::MAX), seen.is_outgoing));
+    all
+}
+
+/// Where those that did not arrive were seen last, and the next place at which others were seen.
+fn lost(way: &[(&str, &Seen)], sent: u32, received: &BTreeSet<u32>) -> Vec<LostProbes> {
+    let mut behind: BTreeMap<Option<usize>, u32> = BTreeMap::new();
+    for probe in (0..sent).filter(|probe| !received.contains(probe)) {
+        let last = way.iter().rposition(|(_, seen)| seen.probes.contains(&probe));
+        *behind.entry(last).or_default() += 1;
+    }
+    let name = |(node, seen): &(&str, &Seen)| {
+        let verb = if seen.is_outgoing { "leaving" } else { "entering" };
+        format!("{node}, {verb} by {} ({})", seen.interface, seen.leads_to)
+    };
+    let place = |(last, probes): (Option<usize>, u32)| LostProbes {
+        probes,
+        behind: last.and_then(|at| way.get(at)).map_or_else(|| "the sender's agent".to_owned(), name),
+        before: way.get(last.map_or(0, |at| at + 1)).map(name),
+    };
+    behind.into_iter().map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wayleave_topology::builders::{Cabling, build};
+
+    fn seen(leads_to: &str, is_outgoing: bool, probes: &[u32]) -> Seen {
+        let (interface, frame) = ("p".to_owned(), String::new());
+        Seen { interface, leads_to: leads_to.to_owned(), is_outgoing, probes: probes.to_vec(), frame }
+    }
+
+    fn report(sent: u32, seen: Vec<Seen>) -> CheckReport {
+        CheckReport { id: "1".to_owned(), sent, seen, ..CheckReport::default() }
+    }
+
+    fn asked(from: &str) -> Asked {
+        let probes = Probes { from: "host:h1".to_owned(), to: "host:h2".to_owned(), matching: None, count: 3 };
+        let nodes = [from, "h2", "s1"].map(str::to_owned).into();
+        Asked { probes, ends: [from.to_owned(), "h2".to_owned()], nodes }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_sends_before_all_watch_and_the_place_of_loss_has_a_name() {
+        let network = build::star(2, Cabling::default()).unwrap();
+        let checks = Checks::default();
+        checks.begin("1", asked("h1")).unwrap();
+        let sends = |node: &str, told: Vec<CheckReport>| checks.hear(node, told).checks[0].sends.is_some();
+        assert!(!sends("h1", vec![report(0, vec![])]) && !sends("h2", vec![report(0, vec![])]));
+        assert!(!sends("h1", vec![report(0, vec![])]), "s1 does not watch yet");
+        assert!(!sends("s1", vec![report(0, vec![])]), "a switch sends nothing");
+        assert!(sends("h1", vec![]));
+        assert_eq!(checks.hear("h3", vec![report(9, vec![])]), Tasks::default(), "it was not asked");
+        sends("s1", vec![report(0, vec![seen("s1->h2", true, &[0]), seen("s1->h1", false, &[0, 1, 2])])]);
+        sends("h1", vec![report(3, vec![seen("h1->s1", true, &[0, 1, 2]), seen("host:h1", false, &[0, 1, 2])])]);
+        sends("h2", vec![report(0, vec![seen("host:h2", true, &[0]), seen("h2->s1", false, &[0])])]);
+        assert_eq!(checks.ended("1", &network), None, "more may come");
+        tokio::time::advance(QUIET).await;
+        let check = checks.ended("1", &network).unwrap();
+        let way: Vec<_> = check.sightings.iter().map(|one| (one.leads_to.as_str(), one.probes)).collect();
+        assert_eq!(way, [("host:h1", 3), ("h1->s1", 3), ("s1->h1", 3), ("s1->h2", 1), ("h2->s1", 1), ("host:h2", 1)]);
+        let lost = LostProbes {
+            probes: 2,
+            behind: "s1, entering by p (s1->h1)".to_owned(),
+            before: Some("s1, leaving by p (s1->h2)".to_owned()),
+        };
+        assert_eq!((check.sent, check.received, check.lost), (3, 1, vec![lost]));
+        checks.end("1");
+        assert_eq!(checks.hear("h1", vec![]), Tasks::default());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nodes_that_do_not_watch_are_named_and_not_waited_for_without_end() {
+        let network = build::star(2, Cabling::default()).unwrap();
+        let checks = Checks::default();
+        checks.begin("1", asked("h1")).unwrap();
+        checks.hear("h1", vec![report(0, vec![])]);
+        tokio::time::advance(WATCHING).await;
+        assert!(checks.hear("h1", vec![]).checks[0].sends.is_some());
+        let trouble = Some("h1 has no interface".to_owned());
+        checks.hear("h1", vec![CheckReport { trouble, ..report(0, vec![]) }]);
+        let check = checks.ended("1", &network).unwrap();
+        assert_eq!(check.blind.len(), 3, "{:?}", check.blind);
+        assert!(check.lost.is_empty() && check.sent == 0);
+    }
+
+    #[tokio::test]
+    async fn checks_are_few_at_once() {
+        let checks = Checks::default();
+        checks.begin("1", asked("h1")).unwrap();
+        assert_eq!(checks.begin("2", asked("h1")), Err(Busy::Host));
+        for host in 2..=MOST {
+            checks.begin(&host.to_string(), asked(&format!("h{host}"))).unwrap();
+        }
+        assert_eq!(checks.begin("9", asked("h9")), Err(Busy::All));
+    }
+}

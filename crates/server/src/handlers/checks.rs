@@ -1,0 +1,133 @@
+//! `/v1/checks`: probes through the network, sent and seen by the agents of its nodes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wayleave_controller::{DEFAULT_TENANT, Id};
+use wayleave_protocol::check::{CheckSpec, MOST_PROBES, Probes};
+use wayleave_protocol::contract::{Contract, Match};
+use wayleave_protocol::problem::{Code, Problem};
+use wayleave_topology::NodeKind;
+
+use crate::answer::{Answer, Outcome, invalid, not_found, problem};
+use crate::checks::{Asked, Busy, Checks};
+use crate::http::call::Call;
+use crate::secret::hex;
+use crate::shared::Shared;
+use crate::trial::wall;
+
+/// How many probes are sent if nothing is said.
+const COUNT: u32 = 10;
+/// How often it is looked whether a check is over.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Ends a check when nobody waits for it any more, also if the client has gone.
+struct Ends<'a>(&'a Checks, &'a str);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.end(self.1);
+    }
+}
+
+pub(crate) async fn run(shared: Arc<Shared>, call: Call) -> Outcome {
+    let asked = read(&shared, call.json()?)?;
+    let mut id = [0; 8];
+    getrandom::fill(&mut id).map_err(|error| problem(Code::Internal, format!("no random numbers: {error}")))?;
+    let id = hex(&id);
+    let about = format!("{} > {}", asked.probes.from, asked.probes.to);
+    shared.checks.begin(&id, asked).map_err(|busy| {
+        let detail = match busy {
+            Busy::All => "as many checks are on as may: ask again in some seconds",
+            Busy::Host => "a check from this host is on: ask again in some seconds",
+        };
+        problem(Code::RateLimited, detail)
+    })?;
+    let ends = Ends(&shared.checks, &id);
+    if let Some(note) = call.note() {
+        shared.refusals.add(note.answered(wall(), 200, &about));
+    }
+    let mut ending = shared.ending.clone();
+    let check = loop {
+        if let Some(check) = shared.checks.ended(&id, shared.network()) {
+            break check;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            _ = ending.changed() => return Err(problem(Code::Unavailable, "the server is ending")),
+        }
+    };
+    drop(ends);
+    Ok(Answer::json(200, &check))
+}
+
+fn read(shared: &Shared, spec: CheckSpec) -> Result<Asked, Box<Problem>> {
+    let CheckSpec { from, to, contract, matching, count } = spec;
+    let count = count.unwrap_or(COUNT);
+    if !(1..=MOST_PROBES).contains(&count) {
+        return Err(invalid("count", format!("1 to {MOST_PROBES} are expected")));
+    }
+    let (tenant, from, to, matching) = match (contract, from, to) {
+        (Some(_), Some(_), _) | (Some(_), _, Some(_)) => {
+            return Err(invalid(
+                "contract",
+                "a contract says where its packets go: no from and to beside it".to_owned(),
+            ));
+        }
+        (Some(_), ..) if matching.is_some() => {
+            return Err(invalid("match", "the contract has a match: none beside it".to_owned()));
+        }
+        (Some(contract), None, None) => of_contract(shared, &contract)?,
+        (None, Some(from), Some(to)) => (DEFAULT_TENANT.to_owned(), from, to, matching),
+        (None, ..) => return Err(invalid("from", "from and to, or a contract, are expected".to_owned())),
+    };
+    if let Some(matching) = &matching {
+        wayleave_contracts::Match::try_from(matching).map_err(|why| invalid("match", why))?;
+    }
+    let [(from, sender), (to, receiver)] = [end(shared, &tenant, "from", &from)?, end(shared, &tenant, "to", &to)?];
+    if from == to {
+        return Err(invalid("to", format!("{to} is the sender, too")));
+    }
+    let network = shared.network();
+    let tables = shared.view.read();
+    let is_asked = |name: &str, kind: NodeKind| kind == NodeKind::Switch || name == sender || name == receiver;
+    let nodes = tables.nodes.iter().filter(|(_, state)| state.is_open && !state.is_silent);
+    let nodes = nodes.map(|(&node, _)| network.node(node)).filter(|node| is_asked(&node.name, node.kind));
+    let nodes: std::collections::BTreeSet<String> = nodes.map(|node| node.name.clone()).collect();
+    for host in [&sender, &receiver] {
+        if !nodes.contains(host) {
+            let detail = format!("the agent of {host} is not there: `wayleave status` says which agents are silent");
+            return Err(problem(Code::Conflict, detail));
+        }
+    }
+    Ok(Asked { probes: Probes { from, to, matching, count }, ends: [sender, receiver], nodes })
+}
+
+/// Tenant, ends and match of a contract.
+fn of_contract(shared: &Shared, contract: &str) -> Result<(String, String, String, Option<Match>), Box<Problem>> {
+    let id = Id::parse(contract, DEFAULT_TENANT).map_err(|error| invalid("contract", error.to_string()))?;
+    let found = shared.view.read().contract(&id).cloned().ok_or_else(|| not_found("contract", &id.to_string()))?;
+    let document: Contract = serde_json::from_slice(&found.json(shared.network(), None))
+        .map_err(|error| problem(Code::Internal, error.to_string()))?;
+    match (document.spec.from, document.spec.to) {
+        (Some(from), Some(to)) => Ok((id.tenant, from, to, document.spec.matching)),
+        _ => Err(invalid(
+            "contract",
+            format!("{id} has members instead of a sender and a receiver: name two of them (from, to)"),
+        )),
+    }
+}
+
+/// An end as agents call it, and its host: a VM, or the interface of a host itself.
+fn end(shared: &Shared, tenant: &str, field: &str, name: &str) -> Result<(String, String), Box<Problem>> {
+    let id = Id::parse(name, tenant).map_err(|error| invalid(field, error.to_string()))?;
+    let network = shared.network();
+    if let Some(vm) = shared.view.read().vms.get(&id) {
+        return Ok((id.to_string(), network.node(vm.host).name.clone()));
+    }
+    let host = name.strip_prefix("host:").unwrap_or(name);
+    match network.find_node(host).filter(|&node| network.node(node).kind == NodeKind::Host) {
+        Some(_) => Ok((format!("host:{host}"), host.to_owned())),
+        None => Err(not_found("VM or host", name)),
+    }
+}
