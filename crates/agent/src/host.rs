@@ -23,8 +23,9 @@ use crate::plane::Plane;
 use crate::resolve::{Here, best_effort, check, match_of, receiver, resolve};
 use crate::samples;
 use crate::shares::host::{HostShares, Scope, by_contract};
-use crate::shares::peers::Socket;
+use crate::shares::peers::Exchange;
 use crate::shares::rules::contract_of;
+use crate::shares::said::Said;
 use crate::strangers::Strangers;
 
 /// The driver of a host.
@@ -122,10 +123,10 @@ impl<P: Plane> HostDriver<P> {
         Ok(driver)
     }
 
-    /// By this socket, once it is there, agents tell one another what contracts send.
+    /// By this agents tell one another what contracts send.
     #[must_use]
-    pub fn telling_by(mut self, socket: Socket) -> Self {
-        self.shares.set_socket(socket);
+    pub fn telling_by(mut self, exchange: Arc<Exchange>) -> Self {
+        self.shares.set_exchange(exchange);
         self
     }
 
@@ -352,8 +353,8 @@ impl<P: Plane> Node for HostDriver<P> {
         self.shares.hears_at()
     }
 
-    fn hear(&mut self, now: Time, datagram: &[u8]) {
-        self.shares.hear(now, datagram, &mut self.plane);
+    fn hear(&mut self, now: Time, from: NodeId, said: &Said) {
+        self.shares.hear(now, from, said, &mut self.plane);
     }
 
     fn divide(&mut self, now: Time) -> bool {

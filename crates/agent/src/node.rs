@@ -8,9 +8,11 @@ use crate::machine::Driver;
 use wayleave_protocol::agent::{Measured, Samples, Shares, Traffic};
 
 use wayleave_protocol::check::Probes;
+use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
 use crate::environment::Environment;
+use crate::shares::said::Said;
 
 /// A host or a switch.
 pub trait Node: Driver {
@@ -52,7 +54,7 @@ pub trait Node: Driver {
     }
 
     /// The agent of another node has said this.
-    fn hear(&mut self, _now: Time, _datagram: &[u8]) {}
+    fn hear(&mut self, _now: Time, _from: NodeId, _said: &Said) {}
 
     /// An interval of the division among these contracts is over; whether there is another one.
     fn divide(&mut self, _now: Time) -> bool {

@@ -22,7 +22,7 @@ use crate::memo::Memo;
 use crate::notifier::{Known, Notifier, poll};
 use crate::options::{NodeOptions, Options, ReadTopology};
 use crate::rights;
-use crate::shares::peers::{self, Socket};
+use crate::shares::peers::{self, Exchange};
 use crate::switch::Switch;
 use crate::talk::Talk;
 use crate::worker::{Cables, Event, Notice, Worker};
@@ -128,18 +128,18 @@ fn begin(owned: Owned, read_topology: ReadTopology) -> Result<(Sender<Event>, Jo
     let of = name.clone();
     let tell = move || tracing::info_span!("node", name = of).in_scope(|| tells.run());
     spawn("tells", Box::new(tell))?;
-    let (socket, told) = (Socket::default(), events.clone());
-    let (opened, listen) = (socket.clone(), owned.options.listen);
+    let (exchange, told) = (Arc::<Exchange>::default(), events.clone());
+    let (opened, listen) = (exchange.clone(), owned.options.listen);
     let controller = owned.options.address.url.clone();
     spawn("hears", Box::new(move || hear(&opened, listen, &controller, &told)))?;
     let (watched, told) = (owned.namespace.clone(), events.clone());
     spawn("watches", Box::new(move || watch(&watched, &told)))?;
-    let node = spawn("drives", Box::new(move || drive(&owned, &socket, &heard, &poller, &notifier)))?;
+    let node = spawn("drives", Box::new(move || drive(&owned, &exchange, &heard, &poller, &notifier)))?;
     Ok((events, node))
 }
 
 /// Opens a socket for what agents tell one another, and hands on what comes.
-fn hear(socket: &Socket, listen: Option<SocketAddr>, controller: &str, told: &Sender<Event>) {
+fn hear(exchange: &Exchange, listen: Option<SocketAddr>, controller: &str, told: &Sender<Event>) {
     let mut is_told = false;
     let opened = loop {
         match peers::open(listen, controller) {
@@ -153,8 +153,8 @@ fn hear(socket: &Socket, listen: Option<SocketAddr>, controller: &str, told: &Se
         std::thread::sleep(AGAIN);
     };
     let Ok(heard) = opened.try_clone() else { return };
-    let _ = socket.set(opened);
-    peers::listen(&heard, |datagram, unread| told.send(Event::Said(datagram, unread)).is_ok());
+    exchange.set_socket(opened);
+    peers::listen(&heard, exchange, |from, said, unread| told.send(Event::Said(from, said, unread)).is_ok());
 }
 
 /// Says whenever something happens to an interface. Without it carriers are looked at twice a second.
@@ -175,7 +175,7 @@ fn watch(namespace: &Namespace, told: &Sender<Event>) {
 /// The life of a node: each network that the controller has is a new beginning.
 fn drive(
     owned: &Owned,
-    socket: &Socket,
+    exchange: &Arc<Exchange>,
     heard: &Receiver<Event>,
     poller: &SyncSender<(u64, u64)>,
     notifier: &Sender<Notice>,
@@ -190,7 +190,7 @@ fn drive(
     loop {
         let next = environment.take().or_else(|| first(heard));
         let Some(now) = next else { return };
-        environment = match serve(owned, socket, &now, heard, poller, notifier) {
+        environment = match serve(owned, exchange, &now, heard, poller, notifier) {
             Ok(other) => match other {
                 Some(other) => Some(other),
                 None => return,
@@ -229,7 +229,7 @@ fn pause(heard: &Receiver<Event>) -> Option<Option<Arc<Environment>>> {
 /// Drives a node on a network until it is another one (that is returned), or all is over.
 fn serve(
     owned: &Owned,
-    socket: &Socket,
+    exchange: &Arc<Exchange>,
     environment: &Arc<Environment>,
     heard: &Receiver<Event>,
     poller: &SyncSender<(u64, u64)>,
@@ -247,7 +247,7 @@ fn serve(
     let (poller, notifier) = (poller.clone(), notifier.clone());
     match network.node(node).kind {
         NodeKind::Host => {
-            let driver = open_host(owned, environment, node, interfaces)?.telling_by(socket.clone());
+            let driver = open_host(owned, environment, node, interfaces)?.telling_by(exchange.clone());
             Ok(Worker::new(driver, network, cables, poller, notifier).run(heard))
         }
         NodeKind::Switch => {

@@ -17,13 +17,14 @@ use crate::checks::Checks;
 use crate::machine::{Agent, Answer, Ask, Pace, Request};
 use wayleave_protocol::agent::{Messages, Reports, Shares};
 use wayleave_protocol::check::CheckTask;
-use wayleave_topology::Network;
+use wayleave_topology::{Network, NodeId};
 use wayleave_units::Time;
 
 use crate::environment::Environment;
 use crate::node::Node;
 use crate::shares::INTERVAL;
 use crate::shares::peers::Unread;
+use crate::shares::said::Said;
 use crate::talk::Told;
 
 /// How often interfaces are looked for.
@@ -67,8 +68,8 @@ pub enum Event {
     Shares(Box<Shares>),
     /// The checks that are on.
     Checks(Vec<CheckTask>),
-    /// The agent of another node has said this, or somebody else.
-    Said(Vec<u8>, Unread),
+    /// The agent of another node has said this.
+    Said(NodeId, Said, Unread),
     /// Stop; what is installed stays.
     End,
 }
@@ -333,7 +334,7 @@ impl<N: Node> Worker<N> {
                 self.divide_at.get_or_insert_with(Instant::now);
             }
             Event::Checks(tasks) => self.checks.set(tasks, self.agent.driver_mut()),
-            Event::Said(datagram, _unread) => self.agent.driver_mut().hear(now, &datagram),
+            Event::Said(from, said, _unread) => self.agent.driver_mut().hear(now, from, &said),
             Event::Environment(environment) => self.agent.driver_mut().set_environment(environment),
             Event::OtherNetwork(_) | Event::End => {}
         }

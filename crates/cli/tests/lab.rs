@@ -4,9 +4,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
+use std::net::{SocketAddr, UdpSocket};
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::thread::sleep;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -246,12 +248,62 @@ fn two_tenants_share_a_port_by_what_they_were_promised() {
     let applied = wayleave(&format!("apply -f {} {server}", contracts.display()));
     assert!(applied.status.success(), "{}", text(&applied.stdout));
     // Until agents have heard of contracts and of one another, and rates have settled.
-    let with = next(&arrived, 8_000, 3_000);
+    let first = next(&arrived, 8_000, 100);
+    // Somebody who has no key sends to all agents what looks like what they say. Nothing changes.
+    let flood = Flood::start(addresses_of_agents(&found));
+    let with = next(&arrived, 3_000, 3_000);
+    let forged = flood.stop();
     let _ = traffic.stop();
+    assert!(forged > 1_000 && first[0] > 0, "{forged} forged datagrams");
     assert!(without[0] < without[1], "without contracts: {without:?} packets");
     // 4 + 1 Mbit/s are minima, and of 9 that are shared out the other 4 are halved: 6 and 3.
     let [acme, beta] = with;
     assert!(10 * acme > 16 * beta && 10 * acme < 26 * beta, "{acme} packets of acme, and {beta} of beta");
+}
+
+/// Where the agents of hosts hear one another.
+fn addresses_of_agents(lab: &wayleave_lab::Lab) -> Vec<SocketAddr> {
+    let token = std::fs::read_to_string(lab.token_file()).unwrap();
+    let mut all = std::collections::BTreeSet::new();
+    for host in ["h1", "h2"] {
+        let url = format!("{}/v1/agents/{host}/shares", lab.server().unwrap());
+        let answer = ureq::get(&url).header("authorization", format!("Bearer {}", token.trim())).call();
+        let shares: Value = serde_json::from_slice(&answer.unwrap().body_mut().read_to_vec().unwrap()).unwrap();
+        let peers = shares["peers"].as_object().unwrap().values();
+        all.extend(peers.map(|at| at.as_str().unwrap().parse::<SocketAddr>().unwrap()));
+    }
+    assert_eq!(all.len(), 4, "every host has an agent that hears");
+    all.into_iter().collect()
+}
+
+/// Datagrams that look like those of agents, sent until it is stopped.
+struct Flood(Arc<AtomicBool>, JoinHandle<u64>);
+
+impl Flood {
+    fn start(to: Vec<SocketAddr>) -> Self {
+        let ends = Arc::new(AtomicBool::new(false));
+        let ended = ends.clone();
+        let send = move || {
+            let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+            let (mut datagram, mut count) = (b"WLS1".to_vec(), 0_u64);
+            datagram.resize(1_200, 7);
+            while !ended.load(Relaxed) {
+                for at in &to {
+                    datagram[8..16].copy_from_slice(&count.to_be_bytes());
+                    count += u64::from(socket.send_to(&datagram, at).is_ok());
+                }
+                // Some thousands a second: the processors are those of the network, too.
+                sleep(Duration::from_micros(500));
+            }
+            count
+        };
+        Self(ends, std::thread::spawn(send))
+    }
+
+    fn stop(self) -> u64 {
+        self.0.store(true, Relaxed);
+        self.1.join().unwrap()
+    }
 }
 
 /// A program of somebody else at a port of a switch drops every packet: the agents say that it is there, and behind which switch packets are lost.

@@ -256,6 +256,21 @@ pub struct Traffic {
     pub followed: Option<Followed>,
 }
 
+impl Traffic {
+    /// Adds what was counted of another rule, but for its number and what was followed.
+    pub fn add(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.delayed += other.delayed;
+        self.waiting += other.waiting;
+        self.queue_full += other.queue_full;
+        self.oversized += other.oversized;
+        self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
+        self.waits.resize(self.waits.len().max(other.waits.len()), 0);
+        self.waits.iter_mut().zip(&other.waits).for_each(|(to, from)| *to += from);
+    }
+}
+
 /// What became of packets that were followed from their sender's host to their receiver's: a sample of all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

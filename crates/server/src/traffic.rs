@@ -101,7 +101,7 @@ impl Counted {
     pub(crate) fn sum(&self) -> Traffic {
         let mut sum = Traffic::default();
         for one in self.lock().traffic.values().flat_map(BTreeMap::values) {
-            add(&mut sum, one);
+            sum.add(one);
         }
         sum
     }
@@ -111,22 +111,10 @@ impl Counted {
         let mut sum = Traffic { serial, ..Traffic::default() };
         let told = self.lock();
         for one in nodes.into_iter().filter_map(|node| told.traffic.get(node)?.get(&serial)) {
-            add(&mut sum, one);
+            sum.add(one);
         }
         sum
     }
-}
-
-fn add(sum: &mut Traffic, one: &Traffic) {
-    sum.packets += one.packets;
-    sum.bytes += one.bytes;
-    sum.delayed += one.delayed;
-    sum.waiting += one.waiting;
-    sum.queue_full += one.queue_full;
-    sum.oversized += one.oversized;
-    sum.waited_ns = sum.waited_ns.saturating_add(one.waited_ns);
-    sum.waits.resize(sum.waits.len().max(one.waits.len()), 0);
-    sum.waits.iter_mut().zip(&one.waits).for_each(|(to, from)| *to += from);
 }
 
 #[cfg(test)]

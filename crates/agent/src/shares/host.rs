@@ -1,6 +1,7 @@
 //! The division of a host over its data plane: what each interval does, and rules that are as contracts say.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use wayleave_dataplane::host::HostRule;
 use wayleave_protocol::agent::{SharedRule, Shares, Traffic};
@@ -10,8 +11,9 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::division::{Counted, Division, PairKey};
-use super::peers::{Peers, Socket};
+use super::peers::{Exchange, Peers};
 use super::rules::{self, contract_of, rule_number};
+use super::said::Said;
 use crate::best_effort::Routes;
 use crate::environment::Environment;
 use crate::plane::Plane;
@@ -80,9 +82,9 @@ impl HostShares {
         }
     }
 
-    /// The socket by which agents tell one another.
-    pub fn set_socket(&mut self, socket: Socket) {
-        self.peers.set_socket(socket);
+    /// By this agents tell one another.
+    pub fn set_exchange(&mut self, exchange: Arc<Exchange>) {
+        self.peers.set_exchange(exchange);
     }
 
     /// Where it hears other agents.
@@ -211,9 +213,9 @@ impl HostShares {
     }
 
     /// The agent of another host has said something.
-    pub fn hear<P: Plane>(&mut self, now: Time, datagram: &[u8], plane: &mut P) {
-        let (Some((from, said)), Some(division)) = (self.peers.open(datagram), &mut self.division) else { return };
-        division.hear(now, from, &said);
+    pub fn hear<P: Plane>(&mut self, now: Time, from: NodeId, said: &Said, plane: &mut P) {
+        let Some(division) = &mut self.division else { return };
+        division.hear(now, from, said);
         self.tell_and_set(now, plane);
     }
 
@@ -269,15 +271,7 @@ pub fn by_contract(all: Vec<Traffic>) -> Vec<Traffic> {
     for one in all {
         let serial = contract_of(one.serial).unwrap_or(one.serial);
         let sum = sums.entry(serial).or_insert_with(|| Traffic { serial, ..Traffic::default() });
-        sum.packets += one.packets;
-        sum.bytes += one.bytes;
-        sum.delayed += one.delayed;
-        sum.waiting += one.waiting;
-        sum.queue_full += one.queue_full;
-        sum.oversized += one.oversized;
-        sum.waited_ns = sum.waited_ns.saturating_add(one.waited_ns);
-        sum.waits.resize(sum.waits.len().max(one.waits.len()), 0);
-        sum.waits.iter_mut().zip(&one.waits).for_each(|(to, from)| *to += from);
+        sum.add(&one);
     }
     sums.into_values().collect()
 }
