@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{AddressFamily, LinkAddr, MsgFlags, SockFlag, SockType, sendto, socket};
 use wayleave_units::{Bytes, Rate};
+use wayleave_wire::Selector;
 
 use super::{RECEIVER, apart, frame, mac, rule, selector};
 use crate::apart::Apart;
@@ -23,23 +24,30 @@ pub struct Crossing {
     pub htb: f64,
     /// With the data plane: classification, bucket, two tags, and the queues of an uplink.
     pub wayleave: f64,
+    /// The same for the pair of a contract of bandwidth, one of many, in the queue of its class, which shares what the queues above it leave.
+    pub shared: f64,
 }
 
 /// Bytes of a packet, of the middle size of Chameleon's Table 3, and packets of a trial.
 const PACKET: usize = 776;
 const BATCH: usize = 128;
+/// Queues in strict priority above those of classes (docs/fabric.md).
+const LATENCY_QUEUES: u8 = 5;
 /// So fast that nothing ever waits.
 const FAST: Rate = Rate::from_gbit(100);
 /// Indices of the first interface of each host.
-const HOSTS: [(&str, &str, u32); 3] = [("pt", "pn", 2_100), ("ht", "hn", 2_110), ("wt", "wn", 2_120)];
+const HOSTS: [(&str, &str, u32); 4] =
+    [("pt", "pn", 2_100), ("ht", "hn", 2_110), ("wt", "wn", 2_120), ("st", "sn", 2_130)];
+/// Rules on the host of the last: each is of a pair of its own.
+const PAIRS: u8 = 200;
 
-/// Sends packets across the three hosts in turn. Of `trials` the fastest counts: what else the machine does makes them longer, never shorter.
+/// Sends packets across the four hosts in turn. Of `trials` the fastest counts: what else the machine does makes them longer, never shorter.
 ///
 /// # Errors
 /// If the kernel refuses, or the data plane did not send every packet.
 pub fn cross(trials: u32) -> Result<Crossing, Error> {
     apart(|apart| {
-        let [plain, htb, ours] = HOSTS;
+        let [plain, htb, ours, shared] = HOSTS;
         for (tap, net, index) in HOSTS {
             apart.veth(tap, index)?;
             apart.veth(net, index + 2)?;
@@ -47,8 +55,8 @@ pub fn cross(trials: u32) -> Result<Crossing, Error> {
         forwarding(plain)?;
         forwarding(htb)?;
         tc(&shaping(htb.1))?;
-        let host = data_plane(apart, ours)?;
-        let (frame, mut fastest) = (frame(1, 0, PACKET), [Duration::MAX; 3]);
+        let hosts = [data_plane(apart, ours)?, dividing(apart, shared)?];
+        let (frame, mut fastest) = (frame(1, 0, PACKET), [Duration::MAX; 4]);
         let senders = HOSTS.map(|(tap, ..)| Wire::open(&format!("{tap}p")));
         for _ in 0..trials {
             for (sender, fastest) in senders.iter().zip(&mut fastest) {
@@ -56,13 +64,15 @@ pub fn cross(trials: u32) -> Result<Crossing, Error> {
                 *fastest = (*fastest).min(sender.batch(&frame)?);
             }
         }
-        let sent = host.counters()?.contracts.get(&1).map_or(0, |contract| contract.packets);
         let expected = u64::from(trials) * BATCH as u64;
-        if sent != expected {
-            return Err(failed(format!("{sent} packets of {expected} were sent")));
+        for host in &hosts {
+            let sent = host.counters()?.contracts.get(&1).map_or(0, |contract| contract.packets);
+            if sent != expected {
+                return Err(failed(format!("{sent} packets of {expected} were sent")));
+            }
         }
-        let [plain, htb, wayleave] = fastest.map(|time| time.as_nanos() as f64 / BATCH as f64);
-        Ok(Crossing { plain, htb, wayleave })
+        let [plain, htb, wayleave, shared] = fastest.map(|time| time.as_nanos() as f64 / BATCH as f64);
+        Ok(Crossing { plain, htb, wayleave, shared })
     })
 }
 
@@ -101,6 +111,24 @@ fn data_plane(apart: &Apart, (tap, net, index): (&str, &str, u32)) -> Result<Hos
     rule.paths.iter_mut().for_each(|path| path.uplink = index + 2);
     host.install(1, 1, &rule)?;
     let port = PortQdisc { rate: FAST, queues: vec![Bytes::new(1_000_000); 8], weights: Vec::new(), overhead: 24 };
+    let lines = port.lines(net).map_err(|error| failed(error.to_string()))?;
+    tc(&[attach_ingress(tap, &host.pinned(HostProgram::Endpoint)).to_vec(), lines].concat())?;
+    Ok(host)
+}
+
+/// A host that divides its link among contracts of bandwidth: a rule for each pair, by its ends alone, and class queues below those of latency contracts.
+fn dividing(apart: &Apart, (tap, net, index): (&str, &str, u32)) -> Result<Host, Error> {
+    let mut host = Host::open(&apart.pins().join("dividing"), &Settings::default())?;
+    host.add_endpoint(index, mac(1))?;
+    for pair in 0..PAIRS {
+        let destination = if pair == 0 { RECEIVER } else { mac(1 + pair) };
+        let selector = Selector { destination: Some(destination), ..Selector::default() };
+        let mut rule = rule(Sender { ifindex: index, selector }, FAST, Bytes::new(1_000_000_000), 2)?;
+        rule.paths.iter_mut().for_each(|path| (path.uplink, path.queue) = (index + 2, LATENCY_QUEUES));
+        host.install(1 + u64::from(pair), 1, &rule)?;
+    }
+    let queues = vec![Bytes::new(1_000_000); usize::from(LATENCY_QUEUES) + 3];
+    let port = PortQdisc { rate: FAST, queues, weights: vec![6, 3, 1], overhead: 24 };
     let lines = port.lines(net).map_err(|error| failed(error.to_string()))?;
     tc(&[attach_ingress(tap, &host.pinned(HostProgram::Endpoint)).to_vec(), lines].concat())?;
     Ok(host)
@@ -145,7 +173,7 @@ mod tests {
             wayleave_repo_checks::left_out("root", "packets cross interfaces, which need root");
             return;
         }
-        let Crossing { plain, htb, wayleave } = cross(3).unwrap();
-        assert!(plain > 0.0 && htb > 0.0 && wayleave > 0.0);
+        let Crossing { plain, htb, wayleave, shared } = cross(3).unwrap();
+        assert!(plain > 0.0 && htb > 0.0 && wayleave > 0.0 && shared > 0.0);
     }
 }

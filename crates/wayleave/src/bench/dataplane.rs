@@ -45,12 +45,14 @@ fn tagging(tags: u16) -> Result<Vec<Metric>, wayleave_dataplane::Error> {
 
 /// A packet from a tenant's interface to the wire, beside hosts that only forward or shape by HTB.
 fn crossing() -> Result<Vec<Metric>, wayleave_dataplane::Error> {
-    let Crossing { plain, htb, wayleave } = cross(BATCHES)?;
+    let Crossing { plain, htb, wayleave, shared } = cross(BATCHES)?;
     Ok(vec![
         Metric::new("plain", plain, "ns"),
         Metric::new("htb", htb, "ns"),
         Metric::new("wayleave", wayleave, "ns"),
+        Metric::new("shared", shared, "ns"),
         Metric::new("times_htb", wayleave / htb, ""),
+        Metric::new("shared_times_htb", shared / htb, ""),
     ])
 }
 
