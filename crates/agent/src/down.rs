@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use wayleave_dataplane::host::Host;
-use wayleave_dataplane::net::{Batch, Namespace, output};
+use wayleave_dataplane::net::{Batch, Injector, Namespace, output};
 
 use wayleave_protocol::client::Address;
 
@@ -55,6 +55,7 @@ fn tell(name: &str, address: &Address) {
 
 fn take_away(owned: &Owned) -> Result<(), String> {
     owned.namespace.enter().map_err(|error| error.to_string())?;
+    Injector::take_away();
     let options = &owned.options;
     let declared = Declared::new(options.endpoints.clone(), options.endpoints_folder());
     let mut interfaces: Vec<String> =

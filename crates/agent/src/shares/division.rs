@@ -5,8 +5,8 @@
 //! - *Senders say what they sent*, by the counters of their buckets, where EyeQ's receivers count what arrives. When packets arrive
 //!   their tags are gone, and nothing tells a packet of a hose from one of a latency contract between the same endpoints.
 //! - *A pair that its receiver has not answered yet has its sure part only*: the minimum divided by all pairs of the member. EyeQ lets a new pair send
-//!   as fast as it can. Sure parts of all pairs together are no more than what was admitted, so minima hold also where agents do not hear one
-//!   another, and while they do not.
+//!   as fast as it can. Sure parts of all pairs together are no more than what was admitted, so nobody takes what others were promised where
+//!   agents do not hear one another; a member that sends to all others has its minimum then, one that sends to a few has their parts of it.
 //! - *A root limiter is divided among the pairs of its class*, by what they send, where EyeQ has one bucket above theirs.
 
 use std::collections::{BTreeMap, BTreeSet};

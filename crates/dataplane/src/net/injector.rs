@@ -64,6 +64,11 @@ impl Injector {
         Ok(Self { socket, address })
     }
 
+    /// Takes away what a killed program has left in the namespace of this thread.
+    pub fn take_away() {
+        remove(&Namespace::here());
+    }
+
     /// A frame as the endpoint would send it, from its destination address on.
     ///
     /// # Errors

@@ -35,6 +35,7 @@ pub(crate) async fn run(shared: Arc<Shared>, call: Call) -> Outcome {
     let mut id = [0; 8];
     getrandom::fill(&mut id).map_err(|error| problem(Code::Internal, format!("no random numbers: {error}")))?;
     let id = hex(&id);
+    let hosts = asked.ends.clone();
     let about = format!("{} > {}", asked.probes.from, asked.probes.to);
     shared.checks.begin(&id, asked).map_err(|busy| {
         let detail = match busy {
@@ -58,7 +59,12 @@ pub(crate) async fn run(shared: Arc<Shared>, call: Call) -> Outcome {
         }
     };
     drop(ends);
-    Ok(Answer::json(200, &check))
+    // Where one of both ends could not take part, nothing is known of any probe.
+    let is_of = |why: &&String| hosts.iter().any(|host| why.starts_with(&format!("{host}: ")));
+    match check.blind.iter().find(is_of) {
+        Some(why) => Err(problem(Code::Conflict, why.clone())),
+        None => Ok(Answer::json(200, &check)),
+    }
 }
 
 fn read(shared: &Shared, spec: CheckSpec) -> Result<Asked, Box<Problem>> {

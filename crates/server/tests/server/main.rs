@@ -5,6 +5,7 @@ mod access;
 mod agents;
 mod attack;
 mod certificates;
+mod checks;
 mod common;
 mod contracts;
 mod disk;
