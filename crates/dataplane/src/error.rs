@@ -30,6 +30,10 @@ pub enum Error {
     },
 }
 
+/// How what the verifier says begins in an error of the loader, and how many lines of it are shown: it ends with statistics.
+const VERDICT: &str = "Verifier output:";
+const VERDICT_LINES: usize = 3;
+
 impl Error {
     /// Something that did not work, with everything that the error has below it.
     pub(crate) fn failed(doing: impl Into<String>, error: impl std::error::Error) -> Self {
@@ -42,6 +46,11 @@ impl Error {
             }
             below = error.source();
         }
+        // Where the verifier refuses a program the kernel says the same as where a right is missing, but the verifier says why.
+        if let Some((_, verdict)) = why.split_once(VERDICT) {
+            let verdict: Vec<&str> = verdict.trim().lines().take(VERDICT_LINES).collect();
+            return Self::Failed { doing, why: format!("this kernel's verifier refuses it: {}", verdict.join("; ")) };
+        }
         if why.contains("os error 1)") || why.contains("os error 13)") {
             return Self::NotPermitted { doing };
         }
@@ -50,5 +59,20 @@ impl Error {
 
     pub(crate) fn at(doing: &str, path: &Path, error: impl std::error::Error) -> Self {
         Self::failed(format!("{doing} {}", path.display()), error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_the_verifier_refuses_lacks_no_right() {
+        let load = |text: &str| Error::failed("loading", std::io::Error::other(text.to_owned())).to_string();
+        let refused = load(
+            "syscall: Permission denied (os error 13). Verifier output: combined stack size is 528. Too large\nverification time 3",
+        );
+        assert!(refused.contains("verifier refuses it: combined stack size is 528. Too large"), "{refused}");
+        assert!(load("syscall: Operation not permitted (os error 1)").contains("CAP_BPF"));
     }
 }

@@ -8,6 +8,7 @@ mod tagging;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,9 @@ const LOOPBACK: u32 = 1;
 
 /// Does something in a thread apart.
 fn apart<T: Send>(work: impl FnOnce(&Apart) -> Result<T, Error> + Send) -> Result<T, Error> {
-    let folder: PathBuf = std::env::temp_dir().join(format!("wayleave-measure-{}", std::process::id()));
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let folder: PathBuf = std::env::temp_dir().join(format!("wayleave-measure-{}-{number}", std::process::id()));
     let result = thread::scope(|scope| {
         let thread = scope.spawn(|| Apart::enter(&folder).and_then(|apart| work(&apart)));
         thread.join().unwrap_or_else(|_| {

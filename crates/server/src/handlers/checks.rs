@@ -88,7 +88,8 @@ fn read(shared: &Shared, spec: CheckSpec) -> Result<Asked, Box<Problem>> {
         (None, ..) => return Err(invalid("from", "from and to, or a contract, are expected".to_owned())),
     };
     if let Some(matching) = &matching {
-        wayleave_contracts::Match::try_from(matching).map_err(|why| invalid("match", why))?;
+        let read = wayleave_contracts::Match::try_from(matching).map_err(|why| invalid("match", why))?;
+        read.validate().map_err(|why| invalid("match", why.to_string()))?;
     }
     let [(from, sender), (to, receiver)] = [end(shared, &tenant, "from", &from)?, end(shared, &tenant, "to", &to)?];
     if from == to {
