@@ -14,12 +14,13 @@ use wayleave_units::Time;
 use wayleave_wire::Mac;
 
 use crate::best_effort::Routes;
-use crate::checks::{Place, Template, places};
 use crate::endpoints::{Attachment, Declared};
 use crate::environment::{Environment, Location, OWN};
 use crate::memo::Memo;
 use crate::node::Node;
+use crate::places::{Place, places};
 use crate::plane::Plane;
+use crate::probe::Template;
 use crate::resolve::{Here, best_effort, check, match_of, receiver, resolve};
 use crate::samples;
 use crate::shares::host::{HostShares, Scope, by_contract};

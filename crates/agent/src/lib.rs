@@ -16,6 +16,7 @@
 //! | [`linux`] | the data plane of a Linux host |
 //! | [`endpoints`] | interfaces that come and go |
 //! | [`down`] | taking everything away |
+//! | [`places`], [`probe`] | interfaces and what is behind them; the frames that probes are |
 //! | [`checks`] | probes of a check: sent as if an endpoint had sent them, and seen at interfaces |
 //! | [`samples`] | which packets the controller is told of, so that it knows which were lost or late |
 //! | [`shares`] | contracts of other kinds than latency: what their pairs may send, and what agents tell one another of it |
@@ -35,7 +36,9 @@ pub mod memo;
 mod node;
 mod notifier;
 mod options;
+pub mod places;
 pub mod plane;
+pub mod probe;
 pub mod resolve;
 mod rights;
 pub mod run;

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::checks::{Place, Template};
 use crate::machine::Driver;
+use crate::places::Place;
+use crate::probe::Template;
 use wayleave_protocol::agent::{Measured, Samples, Shares, Traffic};
 
 use wayleave_protocol::check::Probes;

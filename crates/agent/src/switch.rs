@@ -13,9 +13,9 @@ use wayleave_protocol::agent::{Rule, Samples};
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::Time;
 
-use crate::checks::{Place, places};
 use crate::environment::Environment;
 use crate::node::Node;
+use crate::places::{Place, places};
 use crate::samples::{self, Choice, FOLLOW};
 
 /// The serial number under which a switch is set up.

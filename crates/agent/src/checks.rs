@@ -4,20 +4,17 @@
 //! gets tags and stands in queues. It is seen by the kernel's packet sockets: where it enters a node before any program, and where it leaves one behind all queues. What nobody
 //! watches costs nothing; while a check is on, the kernel looks at a few words of each frame.
 
-mod frame;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use wayleave_dataplane::frames::describe;
 use wayleave_dataplane::net::{Capture, Injector, Namespace};
 use wayleave_protocol::check::{CheckReport, CheckTask, MOST_PROBES, Probes, Seen};
-use wayleave_topology::{LinkId, Network, NodeId};
+use wayleave_topology::Network;
 
-pub use frame::Template;
-
-use crate::endpoints::Attachment;
 use crate::node::Node;
+use crate::places::Place;
+use crate::probe::Template;
 
 /// From one probe to the next, and how often it is looked for probes.
 const EVERY: Duration = Duration::from_millis(20);
@@ -27,43 +24,6 @@ const LONGEST: Duration = Duration::from_secs(60);
 const MOST: usize = 8;
 /// Frames that are read in one go, so that the node's other work goes on.
 const BATCH: usize = 500;
-
-/// An interface of a node, and what is behind it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Its name.
-    pub interface: String,
-    /// The link that leaves the node by it, or the endpoint behind it.
-    pub leads_to: String,
-    /// Who reads the outermost tag of a frame that enters the node there, and of one that leaves it; nobody where no tags should be.
-    pub readers: [Option<NodeId>; 2],
-}
-
-/// The places of a node: the interfaces of its links and of its endpoints, by index; `None` as index if an interface is not there.
-pub fn places(
-    network: &Network,
-    node: NodeId,
-    links: &BTreeMap<LinkId, String>,
-    endpoints: &BTreeMap<String, Attachment>,
-    mut index: impl FnMut(&str) -> Option<u32>,
-) -> BTreeMap<u32, Place> {
-    let mut places = BTreeMap::new();
-    for (&link, interface) in links {
-        let link = network.link(link);
-        let beyond = if link.from == node { link.to } else { link.from };
-        let readers = [Some(node), Some(beyond)];
-        if let Some(index) = index(interface) {
-            places.insert(index, Place { interface: interface.clone(), leads_to: link.name.clone(), readers });
-        }
-    }
-    for (name, Attachment { interface, .. }) in endpoints {
-        if let Some(index) = index(interface) {
-            let place = Place { interface: interface.clone(), leads_to: name.clone(), readers: [None, None] };
-            places.insert(index, place);
-        }
-    }
-    places
-}
 
 /// The checks that are on.
 #[derive(Debug, Default)]
