@@ -19,4 +19,5 @@ export default defineConfig({
     },
   },
   server: { proxy: { '/v1': server } },
+  preview: { proxy: { '/v1': server } },
 });

@@ -91,6 +91,8 @@ export interface Column<T> {
   head: string;
   cell: (item: T) => ComponentChildren;
   isNumber?: boolean;
+  /** It takes what the others leave. */
+  isWide?: boolean;
 }
 
 /** A table that becomes a list of cards on a narrow screen. */
@@ -99,7 +101,7 @@ export function Table<T>({ caption, columns, items, rowKey }: { caption: string;
     <div class="table" role="region" aria-label={caption} tabIndex={0}>
       <table>
         <caption class="hidden">{caption}</caption>
-        <thead><tr>{columns.map((column) => <th scope="col" class={column.isNumber ? 'number' : undefined}>{column.head}</th>)}</tr></thead>
+        <thead><tr>{columns.map((column) => <th scope="col" class={column.isNumber ? 'number' : column.isWide ? 'wide' : undefined}>{column.head}</th>)}</tr></thead>
         <tbody>
           {items.map((item) => (
             <tr key={rowKey(item)}>

@@ -26,7 +26,7 @@ export function Agents({ address }: { address: Address }) {
           { head: 'Node is', cell: (agent) => <Badge of={agent.state} /> },
           { head: 'Kind', cell: (agent) => agent.kind },
           { head: 'Session', cell: (agent) => agent.epoch, isNumber: true },
-          { head: 'What it says', cell: (agent) => <span class="why">{agent.troubles?.join('; ') ?? ''}</span> },
+          { head: 'What it says', cell: (agent) => agent.troubles && <span class="why">{agent.troubles.join('; ')}</span> },
         ]} />
       )}
       <More next={next} more={more} />

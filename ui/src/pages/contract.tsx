@@ -58,7 +58,7 @@ function Terms({ contract }: { contract: Contract }) {
       ['Starts', contract.starts && when(contract.starts)],
       ['Ends', contract.ends && when(contract.ends)],
       ['Admitted', when(status.created)],
-      ['In force', status.configured !== undefined && (status.configured === status.effective ? 'its sender has confirmed the present terms' : 'its sender has not confirmed the present terms')],
+      ['In force', status.state === 'enforced' ? 'its sender has confirmed the present terms' : status.state === 'admitted' && status.kind === 'latency' && 'no agent has confirmed it'],
     ].filter(([, value]) => value !== false && value !== undefined) as [string, preact.ComponentChildren][]} />
   );
 }
@@ -86,14 +86,6 @@ function Latency({ contract, explanation, seen }: { contract: Contract; explanat
         <p>No packet takes longer than <strong>{time(boundNs)}</strong> by proof. Its deadline is {time(deadlineNs)}, so {time(deadlineNs - boundNs)} ({percent(((deadlineNs - boundNs) / deadlineNs) * 1e6)}) are to spare.{seen !== undefined && <> The slowest packet that was seen took <strong>{time(seen)}</strong>.</>}</p>
       )}
       {parts.length > 0 && boundNs !== undefined && deadlineNs !== undefined && <Fall parts={parts} bound={boundNs} deadline={deadlineNs} seen={seen} />}
-      {parts.length > 0 && (
-        <Table caption="Parts of the bound, from sender to receiver" items={parts.map((part, at) => ({ ...part, key: at }))} rowKey={(part) => String(part.key)} columns={[
-          { head: 'Part', cell: (part) => `${PARTS[part.kind] ?? part.kind}${part.queue === undefined ? '' : ` ${part.queue}`}` },
-          { head: 'At', cell: (part) => (part.kind === 'processing' ? <a href={to(['node', part.at])}>{part.at}</a> : part.at.includes('->') ? <LinkLink name={part.at} /> : part.at) },
-          { head: 'At most', cell: (part) => time(part.ns), isNumber: true },
-          { head: 'With what is admitted now', cell: (part) => (part.now === undefined ? '' : <Bar ppm={(part.now / part.ns) * 1e6} label={`${time(part.now)} of its budget`} />) },
-        ]} />
-      )}
       {parts.length === 0 && status.routes.map((route, at) => (
         <div>
           <h3>Route{status.routes.length > 1 ? ` ${at + 1}` : ''}{route.boundNs !== undefined && `: within ${time(route.boundNs)}`}</h3>
@@ -114,41 +106,40 @@ function Route({ hops }: { hops: Hop[] }) {
   return <ol class="route">{hops.map((hop) => <li>{readsAll(about) ? <LinkLink name={hop.link} /> : hop.link.replace('->', ' → ')} <span class="dim">queue {hop.queue}</span></li>)}</ol>;
 }
 
-/** The parts of the bound one behind the other, up to the deadline. */
+/** The parts of the bound one behind the other, from sender to receiver, up to the deadline. */
 function Fall({ parts, bound, deadline, seen }: { parts: Part[]; bound: number; deadline: number; seen: number | undefined }) {
-  const row = 16;
-  const all = Math.max(bound, seen ?? 0, deadline > 4 * bound ? bound * 1.25 : deadline);
+  // A deadline that is far away would leave no room for the parts.
+  const all = Math.max(bound, seen ?? 0, deadline > 3 * bound ? bound * 1.2 : deadline) * 1.005;
   const place = (ns: number) => (1000 * ns) / all;
-  const shown = parts.filter((part) => part.ns > 0 && (part.kind === 'queue' || part.ns > bound / 200));
-  const height = shown.length * row + 34;
-  let from = 0;
+  const rows = parts.map((part, at) => ({ ...part, row: at, from: parts.slice(0, at).reduce((sum, before) => sum + before.ns, 0) }));
+  const mark = (kind: string, ns: number) => <rect class={kind} x={Math.min(place(ns), 996) - 1.5} y="0" width="4" height="30" />;
   return (
-    <figure>
-      <svg class="fall" viewBox={`0 0 1000 ${height}`} preserveAspectRatio="none" style={{ height: `${height}px` }} role="img" aria-label={`The bound of ${time(bound)} in ${parts.length} parts; the table below has the same`}>
-        {shown.map((part, at) => {
-          const [x, y] = [place(from), at * row + 4];
-          from += part.ns;
-          return (
-            <g>
-              <rect class="track" x="0" y={y} width="1000" height={row - 4} />
-              <rect class={`part ${part.kind}`} x={x} y={y} width={place(part.ns)} height={row - 4} />
-              {part.now !== undefined && <rect class="now" x={x} y={y} width={place(Math.min(part.now, part.ns))} height={row - 4} />}
-            </g>
-          );
-        })}
-        <rect class="bound-line" x={place(bound) - 1} y="0" width="2.5" height={height - 28} />
-        {seen !== undefined && <rect class="seen" x={place(seen)} y="0" width="2.5" height={height - 28} />}
-        {deadline <= all && <rect class="deadline-line" x={Math.min(place(deadline), 997)} y="0" width="3" height={height - 28} />}
-      </svg>
-      <figcaption class="legend">
-        <span><i class="swatch part queue" /> budget of a queue</span>
-        <span><i class="swatch now" /> of it, reached with what is admitted now</span>
-        <span><i class="swatch part propagation" /> propagation, processing</span>
+    <>
+      <Table caption="Parts of the bound, from sender to receiver" items={rows} rowKey={(part) => String(part.row)} columns={[
+        { head: 'Part', cell: (part) => `${PARTS[part.kind] ?? part.kind}${part.queue === undefined ? '' : ` ${part.queue}`}` },
+        { head: 'At', cell: (part) => (part.kind === 'processing' ? <a href={to(['node', part.at])}>{part.at}</a> : part.at.includes('->') ? <LinkLink name={part.at} /> : part.at) },
+        { head: 'At most', cell: (part) => time(part.ns), isNumber: true },
+        { head: 'Now at most', cell: (part) => (part.now === undefined ? '' : `${time(part.now)} (${percent((part.now / part.ns) * 1e6)})`), isNumber: true },
+        { head: 'On the way', isWide: true, cell: (part) => (
+          <svg class="fall" viewBox="0 0 1000 30" preserveAspectRatio="none" aria-hidden="true">
+            <rect class="track" y="7" width="1000" height="16" />
+            <rect class={`part ${part.kind}`} x={place(part.from)} y="7" width={Math.max(place(part.ns), 2)} height="16" />
+            {part.now !== undefined && <rect class="now" x={place(part.from)} y="7" width={Math.max(place(Math.min(part.now, part.ns)), 2)} height="16" />}
+            {mark('bound-line', bound)}
+            {seen !== undefined && mark('seen', seen)}
+            {deadline <= all && mark('deadline-line', deadline)}
+          </svg>
+        ) },
+      ]} />
+      <p class="legend">
+        <span><i class="swatch part queue" /> budget of a queue, kept whatever else is admitted</span>
+        <span><i class="swatch now" /> of it, reached at most with what is admitted now</span>
+        <span><i class="swatch part" /> propagation, processing</span>
         <span><i class="swatch bound-line" /> bound {time(bound)}</span>
         {seen !== undefined && <span><i class="swatch seen" /> slowest packet seen {time(seen)}</span>}
         <span><i class="swatch deadline-line" /> deadline {time(deadline)}{deadline > all && ', further to the right'}</span>
-      </figcaption>
-    </figure>
+      </p>
+    </>
   );
 }
 

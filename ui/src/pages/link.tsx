@@ -79,7 +79,7 @@ function Queues({ link, curves }: { link: Link; curves: Curves | undefined }) {
     <>
       <Table caption="Queues, the first served first" items={link.queues} rowKey={(queue) => String(queue.queue)} columns={[
         { head: 'Queue', cell: (queue) => queue.queue },
-        { head: 'Contracts', cell: (queue) => (queue.budgetNs === undefined ? 'not for latency contracts' : flows(queue.queue) ?? ''), isNumber: true },
+        { head: 'Latency contracts', cell: (queue) => (queue.budgetNs === undefined ? 'none may use it' : flows(queue.queue) ?? ''), isNumber: true },
         { head: 'Delay budget', cell: (queue) => (queue.budgetNs === undefined ? '' : time(queue.budgetNs)), isNumber: true },
         { head: 'Longest delay now', cell: (queue) => (queue.delayNs === undefined ? '' : time(queue.delayNs)), isNumber: true },
         { head: 'Of the budget', cell: (queue) => (queue.delayNs === undefined || !queue.budgetNs ? '' : <Bar ppm={(queue.delayNs / queue.budgetNs) * 1e6} label="Delay budget used" />) },
@@ -113,12 +113,13 @@ export function served(queue: CurveQueue, ns: number): number {
 
 function CurveChart({ queue }: { queue: CurveQueue }) {
   const delay = queue.delay_bound_ns ?? 0;
-  const all = Math.max(queue.budget_ns, delay) * 1.25 || 1;
+  // So that the delay can be seen; the budget may be far away.
+  const all = Math.min(Math.max(queue.budget_ns, delay) * 1.25, delay * 5) || 1;
   const data = useMemo(() => {
     const times = Array.from({ length: 241 }, (_, at) => (all * at) / 240);
     return [times.map((ns) => ns / 1000), times.map((ns) => arrived(queue, ns)), times.map((ns) => served(queue, ns))] as [number[], number[], number[]];
   }, [JSON.stringify(queue)]);
-  const said = `In any time t at most the upper curve arrives, and at least the lower one is served. Their largest horizontal distance is the delay: ${time(delay)}, and the budget is ${time(queue.budget_ns)}. The largest vertical distance is the backlog: ${bytes(queue.backlog_bound_bytes ?? 0)} of ${bytes(queue.buffer_bytes)}.`;
+  const said = `In any time at most the solid curve arrives, and at least the dashed one is served. How far the dashed curve is behind at most is the delay: ${time(delay)}, and the budget is ${time(queue.budget_ns)}. How far it is below at most is the backlog: ${bytes(queue.backlog_bound_bytes ?? 0)} of ${bytes(queue.buffer_bytes)}.`;
   return (
     <figure>
       <Chart data={data} height={260} label={`Arrival and service curve. ${said}`} options={() => ({

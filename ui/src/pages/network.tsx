@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { path } from '../api';
-import { many, percent } from '../format';
+import { count, many, percent } from '../format';
 import { Badge, Bar, LinkLink, STEPS, Shown, Table, WhatIf, step } from '../parts';
 import { to, useRead } from '../state';
 import type { Block, Bundle, Tiers } from '../types';
@@ -30,7 +30,7 @@ export function Network({ group }: { group: string | undefined }) {
             </nav>
           )}
           <h1>{tiers.name}</h1>
-          {group?.startsWith('switch:') && <p><a href={to(['node', tiers.name])}>{tiers.name} and its agent</a> <WhatIf fail={tiers.name} /></p>}
+          {group?.startsWith('switch:') && <p><a href={to(['node', tiers.name])}>About {tiers.name} and its agent</a> <WhatIf fail={tiers.name} /></p>}
           <div class="controls">
             <fieldset class="choice">
               <legend>Links show</legend>
@@ -107,14 +107,14 @@ function Drawing({ tiers, measure, room }: { tiers: Tiers; measure: Measure; roo
   const heads: { name: string; y: number }[] = [];
   let y = 0;
   for (const tier of tiers.tiers) {
-    const count = Math.min(tier.blocks.length, perLine);
-    const wide = Math.min((room + GAP) / count - GAP, 200);
-    const start = fits ? (room - count * (wide + GAP) + GAP) / 2 : 0;
-    heads.push({ name: `${tier.name}: ${many(tier.blocks.reduce((sum, block) => sum + block.nodes, 0), tier.tier === 0 ? 'host' : 'switch', tier.tier === 0 ? 'hosts' : 'switches')}`, y });
+    const inLine = Math.min(tier.blocks.length, perLine);
+    const wide = Math.min((room + GAP) / inLine - GAP, 200);
+    const start = fits ? (room - inLine * (wide + GAP) + GAP) / 2 : 0;
+    heads.push({ name: `${tier.name.charAt(0).toUpperCase()}${tier.name.slice(1)}: ${many(tier.blocks.reduce((sum, block) => sum + block.nodes, 0), tier.tier === 0 ? 'host' : 'switch', tier.tier === 0 ? 'hosts' : 'switches')}`, y });
     tier.blocks.forEach((block, at) => {
-      places.set(block.id, { x: start + (at % count) * (wide + GAP), y: y + label + Math.floor(at / count) * (HEIGHT + GAP), width: wide });
+      places.set(block.id, { x: start + (at % inLine) * (wide + GAP), y: y + label + Math.floor(at / inLine) * (HEIGHT + GAP), width: wide });
     });
-    y += label + Math.ceil(tier.blocks.length / count) * (HEIGHT + GAP) - GAP + (fits ? SPACE : 22);
+    y += label + Math.ceil(tier.blocks.length / inLine) * (HEIGHT + GAP) - GAP + (fits ? SPACE : 22);
   }
   const height = Math.max(y - (fits ? SPACE : 22), 0) + 2;
   return (
@@ -149,15 +149,15 @@ function Cell({ block, use, place }: { block: Block; use: number; place: { x: nu
   const content = (
     <>
       <span class="cell-name">{block.name}</span>
-      <span class="cell-line">{block.nodes > 1 && <span class="cell-count">{block.nodes}</span>} <span>{percent(use)}</span></span>
-      {state && <span class="cell-state"><span aria-hidden="true">✕</span> {state}</span>}
+      <span class="cell-line">{block.nodes > 1 && <span>{count(block.nodes)}<span class="hidden"> nodes,</span></span>} <span><span class="hidden">fullest link </span>{percent(use)}</span></span>
+      {state && <span class="cell-state"><span aria-hidden="true">✕ </span>{state}</span>}
       <svg class="cell-bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="track" width="100" height="6" /><rect class={`use-${step(use)}`} width={Math.min(100, use / 10_000)} height="6" /></svg>
     </>
   );
-  const about = `${block.name}, ${many(block.nodes, 'node')}, fullest link ${percent(use)}${state ? `, ${state}` : ''}`;
+  const title = `${block.name}: ${many(block.nodes, 'node')}, fullest link ${percent(use)}${state ? `, ${state}` : ''}`;
   const style = { left: `${place.x}px`, top: `${place.y}px`, width: `${place.width}px`, height: `${HEIGHT}px` };
   const kind = `cell${block.down ? ' down' : ''}${block.outside ? ' outside' : ''}`;
   return href
-    ? <a class={kind} style={style} href={href} aria-label={about} title={about}>{content}</a>
-    : <div class={kind} style={style} role="img" aria-label={about} title={about}>{content}</div>;
+    ? <a class={kind} style={style} href={href} title={title}>{content}</a>
+    : <div class={kind} style={style} title={title}>{content}</div>;
 }

@@ -41,7 +41,8 @@ export function Budget({ risk }: { risk: Pick<Risk, 'boundNs' | 'deadlineNs' | '
 }
 
 function why(risk: Risk): string {
-  if (risk.message) return risk.message;
+  // That nothing is enforced is said once, above.
+  if (risk.message && risk.reason !== 'NOT_ENFORCED') return risk.message;
   if (risk.level === 'near') return `a packet took ${time(risk.worstNs ?? 0)}, and the bound is ${time(risk.boundNs ?? 0)}`;
   if (risk.level === 'waiting') return 'its sender has not confirmed the present terms yet';
   if (risk.level === 'measured') return 'paths were measured, not proven';
@@ -82,17 +83,20 @@ export function Risks({ address }: { address: Address }) {
               </li>
             ))}
           </ul>
+          {status.value && status.value.agents === 0 && status.value.contracts.admitted > 0 && status.value.contracts.enforced === 0 && (
+            <p class="notice">No agent is there, so nobody enforces contracts: they are kept as long as hosts keep to them by themselves.{isForAll && <> <a href={to(['agents'])}>Agents</a></>}</p>
+          )}
           {isForAll && status.value && tiers.value && <Wrong status={status.value} tiers={tiers.value} />}
-          <h2>{level ? LEVELS.find((one) => one.level === level)?.title ?? level : 'Nearest to their limits'}</h2>
+          <h2>{level ? LEVELS.find((one) => one.level === level)?.title ?? level : 'At risk first'}</h2>
           {items === undefined && <Loading what="promises" />}
           {items?.length === 0 && <Empty>{level ? 'No promise is in this state.' : <>There is no contract yet. <a href={to(['what-if'])}>Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</>}</Empty>}
           {items && items.length > 0 && (
             <Table caption="Promises, those at risk first" items={items} rowKey={(risk) => risk.id} columns={[
               { head: 'Contract', cell: (risk) => <ContractLink id={risk.id} /> },
-              { head: 'Is', cell: (risk) => <Badge of={risk.level === 'kept' || risk.level === 'broken' ? risk.state : risk.level} /> },
+              { head: 'State', cell: (risk) => <Badge of={risk.level === 'kept' || risk.level === 'broken' ? risk.state : risk.level} /> },
               { head: 'Promise', cell: promise },
               { head: 'Bound in deadline', cell: (risk) => <Budget risk={risk} /> },
-              { head: 'Why', cell: (risk) => <span class="why">{why(risk)}</span> },
+              { head: 'Why', cell: (risk) => why(risk) && <span class="why">{why(risk)}</span> },
             ]} />
           )}
           {level ? <More next={chosen.next} more={chosen.more} /> : risks.next && <p class="dim">These come first. A card above shows all of its kind.</p>}
@@ -127,7 +131,7 @@ function Wrong({ status, tiers }: { status: Status; tiers: Tiers }) {
   if (down.length === 0 && status.silent.length === 0 && status.troubles.length === 0) return null;
   return (
     <section class="notice bad">
-      <h2>Something in the network needs you</h2>
+      <h2>What is wrong in the network</h2>
       <ul>
         {down.slice(0, 8).map(({ element, reason }) => <li><Badge of="down" /> {element}: {reason}</li>)}
         {status.down > 8 && <li>and {many(status.down - 8, 'more element')} down</li>}

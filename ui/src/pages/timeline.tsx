@@ -56,7 +56,7 @@ function Whole({ timeline: { stretches, shortened }, at }: { timeline: Timeline;
             { label: 'down', stroke: colour('--warn'), width: 2, dash: [6, 4], points: { show: false } },
             { label: 'events', scale: 'events', stroke: colour('--dim'), fill: colour('--line'), width: 1, points: { show: false } },
           ],
-          axes: [{}, { size: 44 }, { scale: 'events', side: 1, size: 50, grid: { show: false } }],
+          axes: [{ values: (_plot, values) => values.map((value) => clock(value, values)), space: 90 }, { size: 44 }, { scale: 'events', side: 1, size: 50, grid: { show: false } }],
         })} />
       </figure>
       <div class="scrub">
@@ -84,6 +84,13 @@ function Whole({ timeline: { stretches, shortened }, at }: { timeline: Timeline;
       </ol>
     </>
   );
+}
+
+/** A time of day; with the date where the axis is of days. */
+function clock(seconds: number, all: number[]): string {
+  const at = new Date(seconds * 1000);
+  const span = (all[all.length - 1] ?? 0) - (all[0] ?? 0);
+  return span > 86_400 ? at.toLocaleDateString('en-CA') : at.toLocaleTimeString('en-GB');
 }
 
 function chart(stretches: Timeline['stretches']): uPlot.AlignedData {

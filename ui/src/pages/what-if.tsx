@@ -31,7 +31,7 @@ function spec(form: Form): ContractSpec {
 
 /** The question as the command asks it. */
 function command(fail: string[], adds: boolean): string {
-  return ['wayleave what-if', ...fail.map((name) => `--fail '${name}'`), ...(adds ? ['--apply -f contract.yaml'] : [])].join(' ');
+  return ['wayleave what-if', ...fail.map((name) => `--fail '${name}'`), ...(adds ? ['--apply contract.yaml'] : [])].join(' ');
 }
 
 export function WhatIfPage({ address }: { address: Address }) {

@@ -57,18 +57,18 @@ pub(crate) struct Insider(pub(crate) Arc<Holder>);
 
 /// Everything that can be asked.
 pub(crate) fn router(shared: &Arc<Shared>) -> Router {
-    with_pages(router_of(shared, ROWS.iter()), shared)
+    router_of(pages(shared), shared, ROWS.iter())
 }
 
-/// With the dashboard, which is no part of the REST interface.
-fn with_pages(router: Router, shared: &Arc<Shared>) -> Router {
+/// The dashboard, which is no part of the REST interface.
+fn pages(shared: &Arc<Shared>) -> Router {
     let shared = shared.clone();
     let page = move |request: Request| {
         let shared = shared.clone();
         async move { page(&shared, &request) }
     };
     let routes = ["/ui", ui::ROOT, "/ui/{*file}"];
-    routes.into_iter().fold(router, |router, path| router.route(path, on(MethodFilter::GET, page.clone())))
+    routes.into_iter().fold(Router::new(), |router, path| router.route(path, on(MethodFilter::GET, page.clone())))
 }
 
 /// A file of the dashboard, for everybody: it has nothing that is not in every copy of this program.
@@ -95,11 +95,11 @@ fn page(shared: &Shared, request: &Request) -> Response {
 
 /// What watches over a server, for an address of its own.
 pub(crate) fn watching(shared: &Arc<Shared>) -> Router {
-    router_of(shared, ROWS.iter().filter(|row| WATCHING.contains(&row.path)))
+    router_of(Router::new(), shared, ROWS.iter().filter(|row| WATCHING.contains(&row.path)))
 }
 
-fn router_of(shared: &Arc<Shared>, rows: impl Iterator<Item = &'static Row>) -> Router {
-    let mut router = Router::new();
+/// Of these rows, beside what is there.
+fn router_of(mut router: Router, shared: &Arc<Shared>, rows: impl Iterator<Item = &'static Row>) -> Router {
     for row in rows {
         let filter = match row.verb {
             Verb::Get => MethodFilter::GET,
