@@ -104,6 +104,7 @@ function Frame({ about, signOut }: { about: About; signOut: (why?: string) => vo
   useEffect(() => {
     let timer: number | undefined;
     let waiting: WayleaveEvent[] = [];
+    let wasLost = false;
     const tell = () => {
       timer = undefined;
       const news = waiting;
@@ -120,7 +121,8 @@ function Frame({ about, signOut }: { about: About; signOut: (why?: string) => vo
       (state) => {
         setConnection(state);
         // What happened while nothing was heard may be more than the stream tells.
-        if (state.state === 'live') setVersion((version) => version + 1);
+        if (state.state === 'live' && wasLost) setVersion((version) => version + 1);
+        wasLost = state.state === 'lost';
       },
     );
     return () => {

@@ -52,7 +52,12 @@ async function controller(folder, topology, ledger = join(folder, 'ledger.db')) 
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text.slice(0, 300)}`);
     return text ? JSON.parse(text) : {};
   };
-  return { address, token, ask, end: () => new Promise((done) => { child.on('exit', done); child.kill('SIGTERM'); }) };
+  const end = () => new Promise((done) => {
+    if (child.exitCode !== null || child.signalCode !== null) return done();
+    child.on('exit', done);
+    child.kill('SIGTERM');
+  });
+  return { address, token, ask, end };
 }
 
 async function open(browser, { scheme = 'light', width = 1440 } = {}) {
@@ -79,7 +84,7 @@ async function look(page, name, { wrong = 0 } = {}) {
   // From outside of the page, which allows no scripts but its own.
   const found = await page.evaluate(`(() => { ${axe}; return axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] }); })()`);
   for (const { id, help, nodes } of found.violations) check(false, `${name}: ${id}: ${help}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(' | ')}`);
-  check(true, name);
+  if (process.env.TIMES) console.log(`${Math.round(performance.now())} ms ${name}`);
   if (pictures) await page.screenshot({ path: join(pictures, `${name.replace(/[^a-z0-9]+/gi, '-')}.png`), fullPage: true });
 }
 
@@ -152,8 +157,8 @@ async function signIn(browser, server) {
   check((await page.evaluate(() => document.activeElement.textContent)) === 'To the content', 'the first stop of the keyboard leads to the content');
   await page.focus('nav a[href="#/network"]');
   await page.keyboard.press('Enter');
-  await settle(page);
-  check((await page.evaluate(() => document.activeElement.id)) === 'main', 'a page that is opened has the focus');
+  const hasFocus = await page.waitForFunction(() => document.activeElement.id === 'main', undefined, { timeout: 30_000 }).then(() => true, () => false);
+  check(hasFocus, 'a page that is opened has the focus');
   await page.waitForSelector('a.cell');
   await page.focus('a.cell');
   await page.keyboard.press('Enter');

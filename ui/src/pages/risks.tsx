@@ -64,7 +64,8 @@ export function Risks({ address }: { address: Address }) {
   const isForAll = readsAll(about);
   const summary = useRead<Document>(path(['risks'], { limit: 12 }));
   const chosen = usePages<Risk>(level ? path(['risks'], { level, limit: 50 }) : null);
-  const tiers = useRead<Tiers>(isForAll ? path(['tiers']) : null);
+  // The verdict first: the rest is asked for behind it.
+  const tiers = useRead<Tiers>(isForAll && summary.value ? path(['tiers']) : null);
   const status = useRead<Status>(path(['status']));
   const items = level ? chosen.items : summary.value?.items;
   return (

@@ -30,9 +30,10 @@ fn the_files_in_the_binary_are_those_of_the_sources() {
     if !has_node() {
         return;
     }
-    let built = tempfile::tempdir().unwrap();
+    let built = std::env::temp_dir().join(format!("wayleave-ui-{}", std::process::id()));
+    std::fs::create_dir_all(&built).unwrap();
     for step in [&["node_modules/vite/bin/vite.js", "build", "--logLevel", "error"][..], &["tools/table.mjs"]] {
-        let node = Command::new("node").args(step).env("WAYLEAVE_UI_OUT", built.path()).current_dir(sources()).output();
+        let node = Command::new("node").args(step).env("WAYLEAVE_UI_OUT", &built).current_dir(sources()).output();
         let node = node.unwrap();
         assert!(node.status.success(), "{step:?}: {}", String::from_utf8_lossy(&node.stderr));
     }
@@ -43,11 +44,12 @@ fn the_files_in_the_binary_are_those_of_the_sources() {
         names.sort();
         names
     };
-    assert_eq!(names(built.path()), names(&known), "the dashboard is old: run `make ui`, and commit crates/server/ui");
+    assert_eq!(names(&built), names(&known), "the dashboard is old: run `make ui`, and commit crates/server/ui");
     for name in names(&known) {
-        let same = std::fs::read(built.path().join(&name)).unwrap() == std::fs::read(known.join(&name)).unwrap();
+        let same = std::fs::read(built.join(&name)).unwrap() == std::fs::read(known.join(&name)).unwrap();
         assert!(same, "{name:?} is old: run `make ui`, and commit crates/server/ui");
     }
+    std::fs::remove_dir_all(&built).unwrap();
 }
 
 #[test]
@@ -60,7 +62,8 @@ fn a_tour_through_the_dashboard_finds_nothing_wrong() {
         left_out("chromium", "there is no Chromium");
         return;
     }
-    let tour = Command::new("node").arg("test/run.mjs").arg(env!("CARGO_BIN_EXE_wayleave")).current_dir(sources()).output();
+    let tour =
+        Command::new("node").arg("test/run.mjs").arg(env!("CARGO_BIN_EXE_wayleave")).current_dir(sources()).output();
     let tour = tour.unwrap();
     let (out, err) = (String::from_utf8_lossy(&tour.stdout), String::from_utf8_lossy(&tour.stderr));
     assert!(tour.status.success(), "{out}{err}");

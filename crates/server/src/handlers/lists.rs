@@ -106,8 +106,14 @@ impl Filter {
         self.state.is_none_or(|state| contract.state() == state)
             && self.kind.is_none_or(|kind| contract.kind() == kind)
             && self.link.is_none_or(|link| link.is_some_and(|link| contract.links().any(|one| one == link)))
-            && self.text.as_ref().is_none_or(|text| contract.id().to_string().contains(&**text))
+            && self.text.as_ref().is_none_or(|text| names(contract.id(), text))
     }
+}
+
+/// Whether `tenant:name` contains a text.
+fn names(id: &Id, text: &str) -> bool {
+    // Nearly always one of both does, and no text has to be made of them.
+    id.name.contains(text) || id.tenant.contains(text) || (text.contains(':') && id.to_string().contains(text))
 }
 
 pub(crate) async fn vms(shared: Arc<Shared>, call: Call) -> Outcome {

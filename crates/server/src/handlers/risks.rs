@@ -2,7 +2,7 @@
 //!
 //! The order follows from what agents tell every second, so no table holds it: contracts are looked through, and the first of them kept.
 
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use wayleave_contracts::Priority;
@@ -94,16 +94,15 @@ impl Shared {
     /// The first of these promises behind a place.
     fn risks(&self, only: Option<&str>, level: Option<Level>, after: Option<Place>, most: usize) -> Risks {
         let worst = self.counted.worst();
-        let mut levels: BTreeMap<String, u64> = Level::ALL.iter().map(|level| (level.name().to_owned(), 0)).collect();
+        let mut counts = [0_u64; Level::ALL.len()];
         // The largest is on top, and goes first. One more than is shown says that there is a next page.
         let mut first: BinaryHeap<Placed> = BinaryHeap::new();
         self.each_contract(only, |contract| {
             let Some(place) = place(contract, contract.serial().and_then(|serial| worst.get(&serial).copied())) else {
                 return;
             };
-            if let Some(count) = levels.get_mut(place.level.name()) {
-                *count += 1;
-            }
+            // Levels are numbered in the order of `ALL`.
+            counts[place.level as usize] += 1;
             let is_shown = level.is_none_or(|level| level == place.level);
             let is_first = first.len() <= most || first.peek().is_some_and(|last| place < last.0);
             if is_shown && is_first && after.as_ref().is_none_or(|after| place > *after) {
@@ -121,6 +120,7 @@ impl Shared {
             let worst = contract.serial().and_then(|serial| worst.get(&serial).copied());
             shape(place.level, contract.document(self.network()), worst)
         };
+        let levels = Level::ALL.iter().zip(counts).map(|(level, count)| (level.name().to_owned(), count)).collect();
         Risks { items: first.iter().map(shape).collect(), levels, next }
     }
 }
