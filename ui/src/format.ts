@@ -54,3 +54,8 @@ export function when(at: string): string {
 export function quantity(text: string | undefined): string {
   return (text ?? '').replace(/^([\d.]+)([A-Za-zµ]+)$/, (_, number, unit) => `${number} ${unit.replace(/^us$/, 'µs').replace(/bit$/, 'bit/s')}`);
 }
+
+/** What a network is called that was read from a file: without its folder. */
+export function network(name: string): string {
+  return name.split('/').pop() || name;
+}

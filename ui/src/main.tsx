@@ -3,6 +3,7 @@
 import { render } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Trouble, follow, get, takeTokenFromAddress, token, type Connection, type WayleaveEvent } from './api';
+import { network } from './format';
 import { Failed, Loading } from './parts';
 import { Agents } from './pages/agents';
 import { ContractPage } from './pages/contract';
@@ -133,7 +134,7 @@ function Frame({ about, signOut }: { about: About; signOut: (why?: string) => vo
   const title = page?.title ?? 'Not found';
   const isFirst = useRef(true);
   useEffect(() => {
-    document.title = `${[title, address.parts[1]].filter(Boolean).join(' ')} · ${about.topology} · Wayleave`;
+    document.title = `${[title, address.parts[1]].filter(Boolean).join(' ')} · ${network(about.topology)} · Wayleave`;
     if (!isFirst.current) {
       window.scrollTo(0, 0);
       main.current?.focus({ preventScroll: true });
@@ -146,7 +147,7 @@ function Frame({ about, signOut }: { about: About; signOut: (why?: string) => vo
     <WorldContext.Provider value={world}>
       <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>To the content</a>
       <header>
-        <a class="brand" href="#/"><strong>Wayleave</strong> <span class="dim">{about.topology}</span></a>
+        <a class="brand" href="#/"><strong>Wayleave</strong> <span class="dim">{network(about.topology)}</span></a>
         <Live connection={connection} />
         <span class="who dim">{who}</span>
         <Theme />

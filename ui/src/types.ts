@@ -16,7 +16,7 @@ export interface Bundle extends Use { from: number; to: number; links: number; d
 export interface Down { element: string; reason: string }
 export interface Tiers {
   name: string; within: { name: string; group?: string }[]; tiers: { tier: number; name: string; blocks: Block[] }[];
-  bundles: Bundle[]; busiest: ({ link: string } & Use)[]; down: Down[];
+  bundles: Bundle[]; busiest: ({ link: string } & Use)[]; unseen: number; down: Down[];
 }
 
 export interface Queue { link: string; queue: number; budgetNs?: number; delayNs?: number; bufferBytes: number; backlogBytes?: number }

@@ -18,6 +18,8 @@ pub struct Tiers {
     pub bundles: Vec<Bundle>,
     /// The links that are shown here and are used most, at most ten: by the largest of the three shares.
     pub busiest: Vec<LinkUse>,
+    /// How many of the links that are shown the controller has not looked at since its start: their use is not known yet, and counts as none.
+    pub unseen: u64,
     /// What is down in the whole network, at most 100.
     pub down: Vec<Down>,
 }

@@ -209,11 +209,10 @@ impl Layers {
         match block {
             Block::Node(node) => network.node(node).name.clone(),
             Block::Rack(switch) => format!("hosts of {}", network.node(switch).name),
-            Block::Tier(Some(pod), tier) => {
-                format!("{} {}", self.pods[pod as usize].name, tier_name(tier, self.top))
-            }
+            // The row says of which tier it is.
+            Block::Tier(Some(pod), _) => self.pods[pod as usize].name.clone(),
             Block::Tier(None, tier) => format!("{} switches", tier_name(tier, self.top)),
-            Block::Outside(tier) => format!("other {}", tier_name(tier, self.top)),
+            Block::Outside(tier) => format!("{} outside", tier_name(tier, self.top)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { path } from '../api';
-import { count, many, percent } from '../format';
+import { count, many, network, percent } from '../format';
 import { Badge, Bar, LinkLink, STEPS, Shown, Table, WhatIf, step } from '../parts';
 import { to, useRead } from '../state';
 import type { Block, Bundle, Tiers } from '../types';
@@ -26,10 +26,10 @@ export function Network({ group }: { group: string | undefined }) {
         <>
           {tiers.within.length > 0 && (
             <nav class="crumbs" aria-label="Within">
-              {tiers.within.map((part) => <><a href={to(part.group ? ['network', part.group] : ['network'])}>{part.name}</a> / </>)}
+              {tiers.within.map((part) => <><a href={to(part.group ? ['network', part.group] : ['network'])}>{network(part.name)}</a> / </>)}
             </nav>
           )}
-          <h1>{tiers.name}</h1>
+          <h1>{network(tiers.name)}</h1>
           {group?.startsWith('switch:') && <p><a href={to(['node', tiers.name])}>About {tiers.name} and its agent</a> <WhatIf fail={tiers.name} /></p>}
           <div class="controls">
             <fieldset class="choice">
@@ -44,6 +44,7 @@ export function Network({ group }: { group: string | undefined }) {
             </ul>
           </div>
           <Picture tiers={tiers} measure={measure} />
+          {tiers.unseen > 0 && <p class="notice">The controller has not looked at {many(tiers.unseen, 'link')} here since its start. How much of them is used is not known yet, and shown as nothing.</p>}
           <p class="dim">Each line is the fullest link between two blocks, in either direction. A block opens what is in it.</p>
           {tiers.busiest.length > 0 && <>
             <h2>Links here with least left</h2>
@@ -52,7 +53,7 @@ export function Network({ group }: { group: string | undefined }) {
               ...MEASURES.map(([key, head]) => ({ head, cell: (link: Tiers['busiest'][number]) => <Bar ppm={link[key]} label={head} /> })),
             ]} />
           </>}
-          {tiers.busiest.length === 0 && <p class="notice">Nothing is promised on any link here.</p>}
+          {tiers.busiest.length === 0 && tiers.unseen === 0 && <p class="notice">Nothing is promised on any link here.</p>}
           {tiers.down.length > 0 && <>
             <h2>Down</h2>
             <ul>{tiers.down.map(({ element, reason }) => <li><Badge of="down" /> {element}: {reason}</li>)}</ul>

@@ -70,11 +70,14 @@ impl Shared {
         let mut bundles: BTreeMap<(Block, Block), Sum> = BTreeMap::new();
         let mut busiest: BTreeSet<(u64, LinkId)> = BTreeSet::new();
         let mut uses: HashMap<LinkId, Use> = HashMap::new();
+        let mut unseen = 0;
         for links in links.chunks(AT_A_TIME) {
             let tables = self.view.read();
             for &id in links {
                 let link = network.link(id);
-                let of = tables.links.get(id.index()).map(|figures| link_use(network, id, figures)).unwrap_or_default();
+                let figures = tables.links.get(id.index());
+                unseen += u64::from(figures.is_none());
+                let of = figures.map(|figures| link_use(network, id, figures)).unwrap_or_default();
                 let ends = (layers.block(part, link.from), layers.block(part, link.to));
                 let is_down =
                     down_links.contains(&id) || down_nodes.contains(&link.from) || down_nodes.contains(&link.to);
@@ -132,6 +135,7 @@ impl Shared {
             within: within.map(|(name, group)| Group { name, group }).collect(),
             tiers,
             bundles: bundles.into_iter().filter_map(bundle).collect(),
+            unseen,
             down: self.down(),
             busiest: busiest.into_iter().map(|(_, link)| LinkUse { link: name_of(link), most: most(link) }).collect(),
         }

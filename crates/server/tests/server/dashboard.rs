@@ -158,7 +158,10 @@ fn the_network_by_tier_has_racks_as_counters_that_open() {
     assert_eq!(block(&open, "pod1-agg1")["outside"], true);
     let pod = client.get("/v1/tiers?group=pod:pod1-edge1").is(200).json();
     assert_eq!(pod["name"], "pod1");
-    assert_eq!((&block(&pod, "other core")["nodes"], &block(&pod, "other core")["outside"]), (&json!(4), &json!(true)));
+    assert_eq!(
+        (&block(&pod, "core outside")["nodes"], &block(&pod, "core outside")["outside"]),
+        (&json!(4), &json!(true))
+    );
     for wrong in ["none", "pod:none", "switch:h1", "pod:core1", "rack:pod1-edge1"] {
         client.get(&format!("/v1/tiers?group={wrong}")).is_problem(404, "NOT_FOUND");
     }
