@@ -52,7 +52,7 @@ say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
 .PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long ufab-long scc-long ns3 break-ledger break-server attack-server quiet-lab \
-	tcp try-topologies bpf toolchain components tools
+	tcp try-topologies bpf ui ui-packages ui-test toolchain components tools
 
 help: ## list these targets
 	@printf 'Wayleave: latency contracts that a shared network can keep.\n\n'
@@ -187,6 +187,20 @@ bpf: ## compile the eBPF programs (clang; the compiled ones are in the repositor
 	$(call say,crates/dataplane/bpf)
 	@crates/dataplane/bpf/compile
 
+ui: ui-packages ## build the dashboard again (node, npm; the built one is in the repository)
+	$(call say,crates/server/ui)
+	@cd ui && npm run --silent build
+
+ui-test: ui-packages tools ## a tour through the dashboard in Chromium: all pages, then 100,000 contracts (minutes; PICTURES)
+	$(call say,building the command)
+	@$(CARGO) build --locked --release --package wayleave-cli
+	$(call say,the dashboard in Chromium)
+	@node ui/test/run.mjs $(WAYLEAVE) --all
+	@node ui/test/run.mjs $(WAYLEAVE) --many
+
+ui-packages:
+	@cd ui && npm ci --silent --no-audit --no-fund
+
 toolchain:
 	@command -v $(CARGO) >/dev/null 2>&1 || { \
 		printf 'cargo is not here. Wayleave needs a Rust toolchain; https://rustup.rs installs one:\n\n'; \
@@ -201,13 +215,19 @@ components: toolchain
 	@$(CARGO) fmt --version >/dev/null 2>&1 || $(call install,rustfmt)
 	@$(CARGO) clippy --version >/dev/null 2>&1 || $(call install,clippy)
 
-# Programs that tests with real packets call. Without them these tests are left out, and `make test` says so at its end.
+# Programs that tests with real packets or with a browser call. Without them these tests are left out, and `make test` says so at its end.
+PROGRAMS = $(if $(shell command -v ethtool),,ethtool iproute2) $(if $(shell command -v chromium chromium-browser google-chrome),,$(if $(shell command -v node),chromium))
+
 tools:
-	@[ "$$(id -u)" != 0 ] || command -v ethtool >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1 || { \
-		printf '\n== installing ethtool\n'; \
+	@[ "$$(id -u)" != 0 ] || [ -z "$(strip $(PROGRAMS))" ] || ! command -v apt-get >/dev/null 2>&1 || { \
+		printf '\n== installing $(strip $(PROGRAMS))\n'; \
 		{ apt-get -qq -o Acquire::Retries=3 update && \
-			DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends ethtool iproute2; } >/dev/null 2>&1; } \
-		|| printf 'ethtool could not be installed: tests that need it are left out\n' >&2
+			DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends $(PROGRAMS); } >/dev/null 2>&1; } \
+		|| printf '$(strip $(PROGRAMS)) could not be installed: tests that need it are left out\n' >&2
+	@[ -d ui/node_modules ] || ! command -v npm >/dev/null 2>&1 || { \
+		printf '\n== installing the packages of the dashboard\n'; \
+		timeout 120 npm --prefix ui ci --silent --no-audit --no-fund >/dev/null 2>&1; } \
+		|| { rm -rf ui/node_modules; printf 'npm could not install them: tests of the dashboard are left out\n' >&2; }
 
 install = { printf '\n== installing $(1)\n'; rustup component add $(1); } || { \
 	printf '$(1) is missing and rustup could not install it: the package of your Rust may be called $(1)\n' >&2; exit 1; }

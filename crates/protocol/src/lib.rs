@@ -13,6 +13,9 @@
 //! | [`decision`] | what was decided, and lists of what was done |
 //! | [`event`] | what watchers hear |
 //! | [`what_if`] | questions, and what would be |
+//! | [`risk`] | promises, those first that are broken or nearest to it |
+//! | [`tier`] | the network by tier, in as few blocks as can be looked at together |
+//! | [`timeline`] | what has happened, as a whole, and how things stood at an event |
 //! | [`audit`] | who did what, and what was refused |
 //! | [`check`] | probes through a network, and where they were seen
 //! | [`agent`] | the messages between the controller and the agents of nodes |
@@ -32,8 +35,11 @@ mod id;
 pub mod network;
 pub mod policy;
 pub mod problem;
+pub mod risk;
 pub mod status;
 pub mod tenant;
+pub mod tier;
+pub mod timeline;
 pub mod what_if;
 
 pub use id::{DEFAULT_TENANT, Id};

@@ -70,6 +70,23 @@ pub struct AgentState {
     pub silent: bool,
 }
 
+/// An agent, as the controller knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Agent {
+    /// The name of its node.
+    pub node: String,
+    /// `host` or `switch`.
+    pub kind: String,
+    /// Whether its node works, as far as anybody has said.
+    pub state: UpDown,
+    /// Its session.
+    #[serde(flatten)]
+    pub session: AgentState,
+    /// What it says is wrong on its node.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub troubles: Vec<String>,
+}
+
 /// A host and what is on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Host {

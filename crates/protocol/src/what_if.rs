@@ -1,5 +1,7 @@
 //! Questions, and what would be. Nothing is changed by asking.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -43,6 +45,9 @@ pub struct Prospect {
     pub deleted: Vec<String>,
     /// VMs that would be elsewhere.
     pub placed: Vec<Placed>,
+    /// How many of each list are left out, by its key, if fewer were asked for (`limit`).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub omitted: BTreeMap<String, u64>,
 }
 
 /// A contract with the place that it would have.

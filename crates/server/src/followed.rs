@@ -184,6 +184,16 @@ impl Follower {
         self.results.get(&(node.to_owned(), serial)).cloned()
     }
 
+    /// The longest delay that was seen of each contract of which packets were timed, by its serial number, whoever sent them.
+    pub(crate) fn worst(&self) -> HashMap<u64, u64> {
+        let mut worst = HashMap::new();
+        for ((_, serial), followed) in self.results.iter().filter(|(_, followed)| followed.timed > 0) {
+            let known: &mut u64 = worst.entry(*serial).or_default();
+            *known = followed.worst_ns.max(*known);
+        }
+        worst
+    }
+
     /// Of all contracts together.
     pub(crate) fn sum(&self) -> Followed {
         let mut sum = Followed::default();

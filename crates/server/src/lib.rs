@@ -12,6 +12,7 @@
 //! - `engine` owns controller and ledger. Nothing is answered or shown before it is on disk.
 //! - `history` keeps events, decisions and the audit, in the commits of what they are about.
 //! - `view` is what readers see. They never wait for the engine.
+//! - `layers` are the tiers, pods and racks of the network; `ui` is the dashboard, made by `make ui`.
 //! - `trial` makes a second controller, for dry runs and what-if.
 
 pub mod access;
@@ -26,6 +27,7 @@ mod followed;
 mod handlers;
 mod history;
 mod http;
+mod layers;
 mod limits;
 mod links;
 mod local;
@@ -43,6 +45,7 @@ mod shared;
 mod stage;
 mod traffic;
 mod trial;
+mod ui;
 mod view;
 mod work;
 

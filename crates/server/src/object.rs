@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
+use wayleave_contracts::Priority;
 use wayleave_controller::{Controller, Grant, Id, State};
 use wayleave_protocol::agent::SharedRule;
-use wayleave_protocol::contract::Contract;
+use wayleave_protocol::contract::{Contract, Kind};
 use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::render::{self, Bounded};
@@ -77,6 +78,38 @@ impl ContractObject {
         }
     }
 
+    /// What it promises.
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Latency { .. } => Kind::Latency,
+            Self::Other { document, .. } => document.status.kind,
+        }
+    }
+
+    /// From 0 to 100.
+    pub(crate) fn priority(&self) -> u8 {
+        match self {
+            Self::Latency { grant, .. } => grant.order.priority.get(),
+            Self::Other { document, .. } => document.spec.priority.unwrap_or(Priority::default().get()),
+        }
+    }
+
+    /// The number of one about latency, by which hosts tell what they have seen of it.
+    pub(crate) fn serial(&self) -> Option<u64> {
+        match self {
+            Self::Latency { grant, .. } => Some(grant.serial),
+            Self::Other { .. } => None,
+        }
+    }
+
+    /// Of one about latency, in ns.
+    pub(crate) fn bound_and_deadline(&self) -> Option<(u64, u64)> {
+        match self {
+            Self::Latency { grant, .. } => Some((grant.bound.as_nanos(), grant.order.contract.deadline.as_nanos())),
+            Self::Other { .. } => None,
+        }
+    }
+
     /// What agents of its members are told of one of another kind than latency.
     pub(crate) fn rule(&self) -> Option<&Arc<SharedRule>> {
         match self {
@@ -123,12 +156,17 @@ impl ContractObject {
         matches!(self, Self::Latency { grant, .. } if grant.violation.is_some())
     }
 
-    /// As a reader is shown it. Serial numbers count over all tenants, so tenants are shown none.
-    pub(crate) fn json(&self, network: &Network, only: Option<&str>) -> Bytes {
-        let mut document = match self {
+    /// The contract with what has become of it.
+    pub(crate) fn document(&self, network: &Network) -> Contract {
+        match self {
             Self::Latency { grant, routes } => render::contract(network, grant, routes),
             Self::Other { document, .. } => (**document).clone(),
-        };
+        }
+    }
+
+    /// As a reader is shown it. Serial numbers count over all tenants, so tenants are shown none.
+    pub(crate) fn json(&self, network: &Network, only: Option<&str>) -> Bytes {
+        let mut document = self.document(network);
         if only.is_some() {
             document.status.serial = 0;
         }

@@ -17,6 +17,7 @@ use crate::http::dispatch::{self, router};
 use crate::http::listen;
 use crate::http::openapi;
 use crate::http::tls::{Tls, TlsFiles};
+use crate::layers::Layers;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::queue::{Message, Queue};
@@ -28,6 +29,8 @@ use crate::view::View;
 const QUESTIONS: usize = 2;
 /// Connections at the address for what watches over the server.
 const WATCHING: usize = 64;
+/// How many readers look through all contracts or links at once: each takes a thread.
+const LOOKERS: usize = 2;
 /// How many long lists are read at once: each takes a thread.
 const READINGS: usize = 2;
 
@@ -172,7 +175,6 @@ pub(crate) async fn open(
     let engine = engine.map_err(|error| format!("the engine's thread cannot be started: {error}"))?;
     is_open.await.map_err(|_| "the engine has ended".to_owned())??;
     let shared = Arc::new(Shared {
-        setup: options.setup,
         name: options.name,
         document: options.document,
         ledger,
@@ -188,11 +190,15 @@ pub(crate) async fn open(
         agents_secret,
         questions: Semaphore::new(QUESTIONS),
         tenants_questions: Semaphore::new(1),
+        lookers: Semaphore::new(LOOKERS),
+        tenants_lookers: Semaphore::new(1),
+        layers: Layers::of(&options.setup.network),
         readings: Semaphore::new(READINGS),
         watchers: Semaphore::new(options.limits.watchers),
         limits: options.limits,
         ending,
         openapi: openapi::document().into(),
+        setup: options.setup,
     });
     Ok((shared, engine))
 }

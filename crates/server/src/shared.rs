@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, oneshot, watch};
-use wayleave_controller::{Controller, Setup};
+use wayleave_controller::{Controller, Id, Setup};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::{LinkId, Network, NodeId};
 
@@ -15,14 +15,19 @@ use crate::audit::Waiting;
 use crate::checks::Checks;
 use crate::engine::unavailable;
 use crate::http::call::Call;
+use crate::layers::Layers;
 use crate::limits::Limits;
 use crate::metrics::{Limit, Metrics};
+use crate::object::ContractObject;
 use crate::queue::{NoPlace, Queue};
 use crate::secret::Secret;
 use crate::traffic::Counted;
 use crate::trial;
 use crate::view::{Health, View};
 use crate::work::{Executor, Job, Repeat, Step, Work};
+
+/// So many contracts or links are read from the view before it is let go of: a fraction of a millisecond.
+pub(crate) const AT_A_TIME: usize = 2_000;
 
 pub(crate) struct Shared {
     pub(crate) setup: Setup,
@@ -53,6 +58,12 @@ pub(crate) struct Shared {
     pub(crate) questions: Semaphore,
     /// Those of them that are not operators'.
     pub(crate) tenants_questions: Semaphore,
+    /// Readers that look through all contracts or links: each takes a thread.
+    pub(crate) lookers: Semaphore,
+    /// Those of them that are of tenants.
+    pub(crate) tenants_lookers: Semaphore,
+    /// The network by tier.
+    pub(crate) layers: Layers,
     /// Long lists that are read.
     pub(crate) readings: Semaphore,
     pub(crate) watchers: Semaphore,
@@ -143,6 +154,51 @@ impl Shared {
         let shared = self.clone();
         let asked = tokio::task::spawn_blocking(move || trial::try_copy(&shared.setup, copied, question));
         asked.await.unwrap_or_else(|_| Err(problem(Code::Internal, "this question has found a mistake in the server")))
+    }
+
+    /// Looks through many objects of the view, in a thread of its own. A few do so at once, and one of a tenant, so that operators need not
+    /// wait for tenants.
+    pub(crate) async fn look_through(&self, call: &Call, look: impl FnOnce() -> Outcome + Send + 'static) -> Outcome {
+        let _own = match call.only_tenant() {
+            None => None,
+            Some(_) => Some(self.tenants_lookers.acquire().await),
+        };
+        let Ok(_permit) = self.lookers.acquire().await else {
+            return Err(problem(Code::Unavailable, "the server is ending"));
+        };
+        let looked = tokio::task::spawn_blocking(look).await;
+        looked.unwrap_or_else(|_| Err(problem(Code::Internal, "this request has found a mistake in the server")))
+    }
+
+    /// Shows each contract of a tenant, or of all. The view is let go of now and then, so that the engine need not wait for the end:
+    /// contracts that come or go meanwhile may be among them or not.
+    pub(crate) fn each_contract(&self, only: Option<&str>, mut show: impl FnMut(&Arc<ContractObject>)) {
+        self.each_contract_after(only, None, |contract| {
+            show(contract);
+            true
+        });
+    }
+
+    /// The same from behind one on, while `show` says so.
+    pub(crate) fn each_contract_after(
+        &self,
+        only: Option<&str>,
+        mut after: Option<Arc<Id>>,
+        mut show: impl FnMut(&Arc<ContractObject>) -> bool,
+    ) {
+        loop {
+            let tables = self.view.read();
+            let mut last = None;
+            for (_, contract) in tables.contracts_of(only, after.as_deref()).take(AT_A_TIME) {
+                if !show(contract) {
+                    return;
+                }
+                last = Some(contract.id().clone());
+            }
+            drop(tables);
+            let Some(last) = last else { return };
+            after = Some(last);
+        }
     }
 
     /// Whether anything can be answered.

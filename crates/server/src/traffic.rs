@@ -1,6 +1,6 @@
 //! What hosts have counted of contracts, and what they say is wrong. It is told every second and goes with the process: it is on no disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use wayleave_protocol::agent::{Followed, Samples, Traffic};
@@ -82,6 +82,16 @@ impl Counted {
     /// Where a node hears other agents, if it has said so.
     pub(crate) fn hears_at(&self, node: &str) -> Option<String> {
         self.lock().hears_at.get(node).cloned()
+    }
+
+    /// The longest delay that was seen of each contract of which packets were timed, by serial number.
+    pub(crate) fn worst(&self) -> HashMap<u64, u64> {
+        self.lock().follower.worst()
+    }
+
+    /// What a node has said is wrong there.
+    pub(crate) fn troubles_of(&self, node: &str) -> Vec<String> {
+        self.lock().troubles.get(node).cloned().unwrap_or_default()
     }
 
     /// What is wrong anywhere: each sentence begins with its node.

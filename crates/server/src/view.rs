@@ -80,6 +80,11 @@ impl Counts {
         }
     }
 
+    /// By the name of the state.
+    pub(crate) fn by_state(&self) -> BTreeMap<String, u64> {
+        State::ALL.iter().zip(self.states).map(|(state, count)| (state.name().to_owned(), count)).collect()
+    }
+
     pub(crate) fn add(&mut self, other: &Self) {
         self.states.iter_mut().zip(other.states).for_each(|(one, other)| *one += other);
         self.configured += other.configured;
@@ -186,6 +191,14 @@ impl Tables {
             generation: 0,
             around: 0,
         }
+    }
+
+    /// The counts of a tenant, or of all together.
+    pub(crate) fn counts_of(&self, only: Option<&str>) -> Counts {
+        let mut counts = Counts::default();
+        let is_shown = |tenant: &str| only.is_none_or(|only| only == tenant);
+        self.counts.iter().filter(|(tenant, _)| is_shown(tenant)).for_each(|(_, count)| counts.add(count));
+        counts
     }
 
     /// The contracts of a tenant, or all, from behind this one on.

@@ -226,7 +226,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     };
     let scheme = if options.tls.is_some() { "https" } else { "http" };
     let ready = |address: SocketAddr| {
-        crate::output::tell!("wayleave serves on {scheme}://{address} (page: {scheme}://{address}/docs)");
+        crate::output::tell!(
+            "wayleave serves on {scheme}://{address} (dashboard: {scheme}://{address}/ui/, interface: {scheme}://{address}/docs)"
+        );
         if operator_file.exists() {
             crate::output::tell!("an operator's token is in {}", operator_file.display());
         }

@@ -6,3 +6,4 @@ mod agent;
 mod brokers;
 mod command;
 mod crash;
+mod dashboard;

@@ -45,5 +45,5 @@ pub(crate) fn files() -> io::Result<Vec<File>> {
 
 /// Whether a directory is part of the repository: `.gitignore` names `target` and `out`, tools hide theirs.
 fn is_ours(path: &str, name: &str) -> bool {
-    name == ".ci" || !(name.starts_with('.') || name == "target" || path == "out")
+    name == ".ci" || !(name.starts_with('.') || name == "target" || name == "node_modules" || path == "out")
 }

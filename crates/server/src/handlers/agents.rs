@@ -9,12 +9,15 @@ use wayleave_controller::{Command, ElementName, Fault, Id, Reply, Role};
 use wayleave_protocol::agent::{
     Confirmations, Messages, Neighbour, Neighbours, Reports, Session, SessionSpec, SharedRule, Shares,
 };
+use wayleave_protocol::network::{Agent, Node};
 use wayleave_protocol::problem::Problem;
 use wayleave_topology::{LinkId, Network, NodeKind};
 
-use crate::answer::{Answer, Outcome, fault, not_found};
+use crate::answer::{Answer, Outcome, fault, invalid, not_found};
+use crate::handlers::network::{json, node_shape};
 use crate::http::call::Call;
 use crate::http::condition::is_known;
+use crate::http::page::Page;
 use crate::shared::Shared;
 use crate::view::VmObject;
 use crate::work::Executor;
@@ -26,6 +29,27 @@ fn node(shared: &Shared, call: &Call) -> Result<String, Box<Problem>> {
         Role::Agent { node } if node != name => Err(not_found("node", name)),
         _ => shared.node(name).map(|_| name.to_owned()),
     }
+}
+
+pub(crate) async fn list(shared: Arc<Shared>, call: Call) -> Outcome {
+    let (page, network) = (Page::read(&call.query)?, shared.network());
+    let after = match &page.after {
+        None => None,
+        Some(name) => {
+            let node = network.find_node(name);
+            Some(node.ok_or_else(|| invalid("after", "`next` of a page is expected"))?)
+        }
+    };
+    let has_problems = call.query.flag("problems");
+    let tables = shared.view.read();
+    let nodes = tables.nodes.keys().filter(|&&node| after.is_none_or(|after| node > after));
+    let agents = nodes.filter_map(|&node| {
+        let Node { name, kind, state, agent, .. } = node_shape(network, &tables, node);
+        let agent = Agent { troubles: shared.counted.troubles_of(&name), node: name, kind, state, session: agent? };
+        let is_fine = agent.session.open && !agent.session.silent && agent.troubles.is_empty();
+        (!(has_problems && is_fine)).then_some(agent)
+    });
+    Ok(page.of(agents.map(|agent| (agent.node.clone(), json(&agent)))))
 }
 
 pub(crate) async fn begin(shared: Arc<Shared>, call: Call) -> Outcome {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use wayleave_controller::Id;
-use wayleave_protocol::contract::State;
+use wayleave_protocol::contract::{Kind, State};
 use wayleave_protocol::problem::Problem;
 use wayleave_topology::{LinkId, NodeId};
 
-use crate::answer::{Outcome, invalid};
+use crate::answer::{Answer, Outcome, invalid};
 use crate::handlers::network::{host_shape, json, link_shape, queue_shapes};
 use crate::http::call::Call;
 use crate::http::page::Page;
@@ -34,24 +34,86 @@ fn after(call: &Call, page: &Page) -> Result<Option<Id>, Box<Problem>> {
 pub(crate) async fn contracts(shared: Arc<Shared>, call: Call) -> Outcome {
     let page = Page::read(&call.query)?;
     let (tenant, after) = (tenant(&call), after(&call, &page)?);
-    let state = match call.query.text("state") {
-        None => None,
-        Some(text) => {
-            let known = serde_json::from_value::<State>(text.into());
-            Some(known.map_err(|_| {
-                invalid("state", "pending, admitted, enforced, degraded, violated or released is expected")
-            })?)
-        }
-    };
-    let items: Vec<Arc<ContractObject>> = {
-        let tables = shared.view.read();
-        let items = tables.contracts_of(tenant.as_deref(), after.as_ref());
-        let items = items.filter(|(_, contract)| state.is_none_or(|state| contract.state() == state));
+    let filter = Filter::read(&shared, &call)?;
+    if filter.is_none() {
+        let most = page.limit.saturating_add(1);
+        let items = {
+            let tables = shared.view.read();
+            let items = tables.contracts_of(tenant.as_deref(), after.as_ref());
+            items.take(most).map(|(_, contract)| contract.clone()).collect()
+        };
+        return Ok(contract_page(&shared, call.only_tenant(), &page, items));
+    }
+    let (of, only) = (shared.clone(), call.only_tenant().map(str::to_owned));
+    let look = move || {
         // One more than is shown says that there is a next page.
-        items.take(page.limit.saturating_add(1)).map(|(_, contract)| contract.clone()).collect()
+        let most = page.limit.saturating_add(1);
+        let mut items = Vec::new();
+        of.each_contract_after(tenant.as_deref(), after.map(Arc::new), |contract| {
+            if filter.shows(contract) {
+                items.push(contract.clone());
+            }
+            items.len() < most
+        });
+        Ok(contract_page(&of, only.as_deref(), &page, items))
     };
-    let (network, only) = (shared.network(), call.only_tenant());
-    Ok(page.of(items.iter().map(|contract| (contract.id(), contract.json(network, only)))))
+    shared.look_through(&call, look).await
+}
+
+fn contract_page(shared: &Shared, only: Option<&str>, page: &Page, items: Vec<Arc<ContractObject>>) -> Answer {
+    page.of(items.iter().map(|contract| (contract.id(), contract.json(shared.network(), only))))
+}
+
+/// Which contracts are asked for; all of these have to fit.
+#[derive(Debug, Default)]
+struct Filter {
+    state: Option<State>,
+    kind: Option<Kind>,
+    /// Of a link that is not there, or not to be known of, no contract has anything.
+    link: Option<Option<LinkId>>,
+    text: Option<String>,
+}
+
+impl Filter {
+    fn read(shared: &Shared, call: &Call) -> Result<Self, Box<Problem>> {
+        fn known<T: serde::de::DeserializeOwned>(
+            call: &Call,
+            name: &'static str,
+            expected: &str,
+        ) -> Result<Option<T>, Box<Problem>> {
+            let known = |text: &str| serde_json::from_value::<T>(text.into()).map_err(|_| invalid(name, expected));
+            call.query.text(name).map(known).transpose()
+        }
+        let link = match (call.query.text("link"), call.only_tenant()) {
+            (None, _) => None,
+            (Some(name), None) => Some(Some(shared.link(name)?)),
+            // Which links there are is not for tenants.
+            (Some(name), Some(_)) => Some(shared.network().find_link(name)),
+        };
+        Ok(Self {
+            state: known(call, "state", "pending, admitted, enforced, degraded, violated or released is expected")?,
+            kind: known(call, "kind", "latency, bandwidth, objective or best-effort is expected")?,
+            link,
+            text: call.query.text("text").map(str::to_owned),
+        })
+    }
+
+    fn is_none(&self) -> bool {
+        matches!(self, Self { state: None, kind: None, link: None, text: None })
+    }
+
+    fn shows(&self, contract: &ContractObject) -> bool {
+        self.state.is_none_or(|state| contract.state() == state)
+            && self.kind.is_none_or(|kind| contract.kind() == kind)
+            && self.link.is_none_or(|link| link.is_some_and(|link| contract.links().any(|one| one == link)))
+            && self.text.as_ref().is_none_or(|text| names(contract.id(), text))
+    }
+}
+
+/// Whether `tenant:name` contains a text.
+fn names(id: &Id, text: &str) -> bool {
+    // Nearly always one of both does, and no text has to be made of them.
+    id.name.contains(text) || id.tenant.contains(text) || (text.contains(':') && id.to_string().contains(text))
 }
 
 pub(crate) async fn vms(shared: Arc<Shared>, call: Call) -> Outcome {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use wayleave_controller::{ElementName, Id};
+use wayleave_explain::shapes;
 use wayleave_protocol::network::{AgentState, Down, Host, Link, Node, Queue, Topology, UpDown};
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
@@ -11,6 +12,7 @@ use crate::answer::{Answer, Outcome, not_found};
 use crate::http::call::Call;
 use crate::shared::Shared;
 use crate::view::Tables;
+use crate::work::Executor;
 
 pub(crate) fn json(value: &impl serde::Serialize) -> Bytes {
     serde_json::to_vec(value).unwrap_or_default().into()
@@ -108,6 +110,17 @@ pub(crate) async fn link(shared: Arc<Shared>, call: Call) -> Outcome {
     let link = shared.link(call.name())?;
     let shape = link_shape(shared.network(), &shared.view.read(), link);
     Ok(Answer::json(200, &shape))
+}
+
+pub(crate) async fn curves(shared: Arc<Shared>, call: Call) -> Outcome {
+    let link = shared.link(call.name())?;
+    let work = move |executor: &mut Executor<'_>| {
+        let (network, ledger) = (executor.controller.network(), executor.controller.ledger());
+        let reports = ledger.report(link);
+        let queues: Vec<_> = reports.iter().map(|report| shapes::queue(network, report)).collect();
+        Ok(Answer::json(200, &serde_json::json!({ "link": network.link(link).name, "queues": queues })))
+    };
+    shared.look_up(&call, work).await
 }
 
 pub(crate) async fn topology(shared: Arc<Shared>, _call: Call) -> Outcome {

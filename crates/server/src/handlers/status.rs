@@ -1,9 +1,8 @@
 //! Who answers, how things stand, and what is for programs that watch over servers.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wayleave_controller::{Role, State};
+use wayleave_controller::Role;
 use wayleave_protocol::status::{About, Ledger, Status};
 use wayleave_protocol::tenant::Role as RoleName;
 
@@ -12,7 +11,7 @@ use crate::answer::{Answer, Outcome};
 use crate::http::call::Call;
 use crate::metrics::Kept;
 use crate::shared::{Shared, unready};
-use crate::view::{Counts, Health, Tables};
+use crate::view::{Health, Tables};
 
 pub(crate) async fn about(shared: Arc<Shared>, call: Call) -> Outcome {
     let (role, tenant, node) = match call.role().clone() {
@@ -36,11 +35,8 @@ pub(crate) async fn about(shared: Arc<Shared>, call: Call) -> Outcome {
 pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
     let tables = shared.view.read();
     let only = call.only_tenant();
-    let mut counts = Counts::default();
+    let counts = tables.counts_of(only);
     let is_shown = |tenant: &str| only.is_none_or(|only| only == tenant);
-    tables.counts.iter().filter(|(tenant, _)| is_shown(tenant)).for_each(|(_, count)| counts.add(count));
-    let contracts: BTreeMap<String, u64> =
-        State::ALL.iter().zip(counts.states).map(|(state, count)| (state.name().to_owned(), count)).collect();
     let ledger = Ledger {
         // Where files are is nothing that tenants need to know.
         path: if only.is_none() { shared.ledger.clone() } else { String::new() },
@@ -54,7 +50,7 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
         generation: tables.generation,
         ready: tables.health == Health::Ready,
         message: Some(unready(&tables.health)).filter(|_| tables.health != Health::Ready && only.is_none()),
-        contracts,
+        contracts: counts.by_state(),
         configured: counts.configured,
         effective: counts.effective,
         late: counts.late,

@@ -1,5 +1,6 @@
 //! `/v1/what-if`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wayleave_controller::{
@@ -30,7 +31,8 @@ impl Places for Forked<'_> {
 
 pub(crate) async fn ask(shared: Arc<Shared>, call: Call) -> Outcome {
     let question: Question = call.json()?;
-    shared.try_out(&call, move |controller| answer(controller, &question)).await
+    let most = call.query.number("limit").and_then(|limit| usize::try_from(limit).ok());
+    shared.try_out(&call, move |controller| answer(controller, &question, most)).await
 }
 
 /// The answer of a controller that is made of these records for one question, as an operator gets it: status and body.
@@ -38,17 +40,18 @@ pub fn what_if(setup: &Setup, records: &[Change], question: &str) -> (u16, Vec<u
     let question = serde_json::from_str::<Question>(question).map_err(|error| invalid("body", error.to_string()));
     let outcome = question.and_then(|question| {
         let records = records.iter().filter_map(|one| Some((one.kind, one.key.as_str(), one.body.as_deref()?)));
-        try_records(setup, records, |controller| answer(controller, &question))
+        try_records(setup, records, |controller| answer(controller, &question, None))
     });
     let answer = outcome.unwrap_or_else(Answer::from);
     (answer.status, answer.body.to_vec())
 }
 
-fn answer(controller: &mut Controller, question: &Question) -> Outcome {
+/// With so many of each list at most.
+fn answer(controller: &mut Controller, question: &Question, most: Option<usize>) -> Outcome {
     let question = read(controller, question)?;
     let now = Now { steady: Time::ZERO, wall: wall() };
     let prospect = controller.ask(now, question).map_err(fault)?;
-    Ok(Answer::json(200, &shape(controller, prospect)))
+    Ok(Answer::json(200, &shape(controller, prospect, most)))
 }
 
 fn read(controller: &Controller, question: &Question) -> Result<controller::Question, Box<Problem>> {
@@ -93,22 +96,40 @@ fn element(controller: &Controller, name: &str) -> Result<ElementName, Box<Probl
     }
 }
 
-fn shape(controller: &Controller, prospect: controller::Prospect) -> Prospect {
-    let moved = |ids: Vec<Id>| ids.into_iter().map(|id| moved(controller, id)).collect();
+fn shape(controller: &Controller, prospect: controller::Prospect, most: Option<usize>) -> Prospect {
     let host = |node: NodeId| controller.network().node(node).name.clone();
-    let refused = |(id, fault): (Id, Fault)| refused(controller, &id, fault);
-    Prospect {
-        rerouted: moved(prospect.rerouted),
-        restored: moved(prospect.restored),
-        admitted: moved(prospect.admitted),
-        degraded: prospect.degraded.into_iter().map(|id| degraded(controller, &id)).collect(),
-        refused: prospect.refused.into_iter().map(refused).collect(),
-        deleted: prospect.deleted.iter().map(ToString::to_string).collect(),
-        placed: prospect
-            .placed
-            .into_iter()
-            .map(|(id, from, to)| Placed { id: id.to_string(), from: host(from), to: to.map(host) })
-            .collect(),
+    let mut omitted = BTreeMap::new();
+    let mut few = Few { most: most.unwrap_or(usize::MAX), omitted: &mut omitted };
+    let prospect = Prospect {
+        rerouted: few.of("rerouted", prospect.rerouted, |id| moved(controller, id)),
+        restored: few.of("restored", prospect.restored, |id| moved(controller, id)),
+        admitted: few.of("admitted", prospect.admitted, |id| moved(controller, id)),
+        degraded: few.of("degraded", prospect.degraded, |id| degraded(controller, &id)),
+        refused: few.of("refused", prospect.refused, |(id, fault)| refused(controller, &id, fault)),
+        deleted: few.of("deleted", prospect.deleted, |id| id.to_string()),
+        placed: few.of("placed", prospect.placed, |(id, from, to)| Placed {
+            id: id.to_string(),
+            from: host(from),
+            to: to.map(host),
+        }),
+        omitted: BTreeMap::new(),
+    };
+    Prospect { omitted, ..prospect }
+}
+
+/// The first of each list, and how many are left out.
+struct Few<'a> {
+    most: usize,
+    omitted: &'a mut BTreeMap<String, u64>,
+}
+
+impl Few<'_> {
+    fn of<T, U>(&mut self, key: &str, items: Vec<T>, shape: impl Fn(T) -> U) -> Vec<U> {
+        let left = items.len().saturating_sub(self.most);
+        if left > 0 {
+            self.omitted.insert(key.to_owned(), left as u64);
+        }
+        items.into_iter().take(self.most).map(shape).collect()
     }
 }
 

@@ -40,6 +40,7 @@ use crate::queue::Message;
 use crate::secret;
 use crate::shared::Shared;
 use crate::trial::wall;
+use crate::ui;
 use crate::view::Holder;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -56,16 +57,49 @@ pub(crate) struct Insider(pub(crate) Arc<Holder>);
 
 /// Everything that can be asked.
 pub(crate) fn router(shared: &Arc<Shared>) -> Router {
-    router_of(shared, ROWS.iter())
+    router_of(pages(shared), shared, ROWS.iter())
+}
+
+/// The dashboard, which is no part of the REST interface.
+fn pages(shared: &Arc<Shared>) -> Router {
+    let shared = shared.clone();
+    let page = move |request: Request| {
+        let shared = shared.clone();
+        async move { page(&shared, &request) }
+    };
+    let routes = ["/ui", ui::ROOT, "/ui/{*file}"];
+    routes.into_iter().fold(Router::new(), |router, path| router.route(path, on(MethodFilter::GET, page.clone())))
+}
+
+/// A file of the dashboard, for everybody: it has nothing that is not in every copy of this program.
+fn page(shared: &Shared, request: &Request) -> Response {
+    let (began, id) = (Instant::now(), request_id());
+    let is_reserved = request.extensions().get::<Arc<InHand>>().is_some_and(|seat| seat.is_reserved);
+    let mut response = match request.uri().path().strip_prefix(ui::ROOT) {
+        _ if is_reserved => {
+            shared.metrics.limited(Limit::Connections);
+            let detail = "there are as many connections as may be: ask again";
+            respond(Answer::from(problem(Code::Unavailable, detail)).into(), &id)
+        }
+        None => ui::redirect(),
+        Some(path) => ui::file(path).unwrap_or_else(|| {
+            let detail = format!("there is no file {}: the dashboard is at {}", shorten(path), ui::ROOT);
+            respond(Answer::from(problem(Code::NotFound, detail)).into(), &id)
+        }),
+    };
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    put(headers, REQUEST_ID, &id);
+    finish(shared, "/ui/{file}", "GET", "nobody", &id, began, response)
 }
 
 /// What watches over a server, for an address of its own.
 pub(crate) fn watching(shared: &Arc<Shared>) -> Router {
-    router_of(shared, ROWS.iter().filter(|row| WATCHING.contains(&row.path)))
+    router_of(Router::new(), shared, ROWS.iter().filter(|row| WATCHING.contains(&row.path)))
 }
 
-fn router_of(shared: &Arc<Shared>, rows: impl Iterator<Item = &'static Row>) -> Router {
-    let mut router = Router::new();
+/// Of these rows, beside what is there.
+fn router_of(mut router: Router, shared: &Arc<Shared>, rows: impl Iterator<Item = &'static Row>) -> Router {
     for row in rows {
         let filter = match row.verb {
             Verb::Get => MethodFilter::GET,
@@ -83,7 +117,10 @@ fn router_of(shared: &Arc<Shared>, rows: impl Iterator<Item = &'static Row>) -> 
     let (unknown, wrong) = (shared.clone(), shared.clone());
     router
         .fallback(move |request: Request| async move {
-            let detail = format!("there is nothing at {}: /docs has all addresses", shorten(request.uri().path()));
+            let detail = format!(
+                "there is nothing at {}: /docs has all addresses, /ui the dashboard",
+                shorten(request.uri().path())
+            );
             outside(&unknown, problem(Code::NotFound, detail))
         })
         .method_not_allowed_fallback(move |request: Request| async move {

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 use utoipa::openapi::ComponentsBuilder;
 use wayleave_protocol::{
-    agent, audit, check, contract, decision, event, network, policy, problem, status, tenant, what_if,
+    agent, audit, check, contract, decision, event, network, policy, problem, risk, status, tenant, tier, timeline,
+    what_if,
 };
 
 use crate::access::Access;
@@ -126,6 +127,7 @@ fn components() -> Value {
         decision::Outcome,
         decision::Verdict,
         event::Event,
+        network::Agent,
         network::AgentState,
         network::Consequences,
         network::Down,
@@ -145,6 +147,9 @@ fn components() -> Value {
         problem::Code,
         problem::FieldError,
         problem::Problem,
+        risk::Level,
+        risk::Risk,
+        risk::Risks,
         status::About,
         status::Backup,
         status::BackupSpec,
@@ -162,6 +167,17 @@ fn components() -> Value {
         tenant::Usage,
         tenant::Vm,
         tenant::VmSpec,
+        tier::Block,
+        tier::Bundle,
+        tier::Group,
+        tier::LinkUse,
+        tier::Tier,
+        tier::Tiers,
+        tier::Use,
+        timeline::Moment,
+        timeline::NotKept,
+        timeline::Stretch,
+        timeline::Timeline,
         what_if::Broken,
         what_if::Moved,
         what_if::Placed,

@@ -3,8 +3,8 @@
 
 use crate::access::Access::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::handlers::{
-    agents, apply, audit, backups, checks, contracts, decisions, elements, events, lists, network, policies, status,
-    tenants, tokens, vms, what_if,
+    agents, apply, audit, backups, checks, contracts, decisions, elements, events, lists, network, policies, risks,
+    status, tenants, tiers, timeline, tokens, vms, what_if,
 };
 use crate::http::operation::ParamKind::{Count, Flag, Number, Text as Words};
 use crate::http::operation::Shown::{Any as Free, Either, Events, Many, Nothing, One, Text};
@@ -27,6 +27,15 @@ const AFTER: Param = param("after", Words, "What `next` of the page before was")
 const TENANT: Param = param("tenant", Words, "Only those of this tenant");
 const DRY_RUN: Param = param("dryRun", Flag, "Only say what would become of it");
 const STATE: Param = param("state", Words, "Only those in this state");
+const KIND: Param = param("kind", Words, "Only those that promise this: latency, bandwidth, objective or best-effort");
+const ON_LINK: Param = param("link", Words, "Only those that have something on this link");
+const NAMED: Param = param("text", Words, "Only those with this in `tenant:name`");
+const AT_RISK: Param = param("level", Words, "Only those of this level: broken, near, waiting, measured or kept");
+const GROUP: Param = param("group", Words, "Only this part of the network: what `group` of a block or of `within` was");
+const STRETCHES: Param = param("stretches", Count(400), "How many stretches of time: 1 to 400, default 120");
+const PROBLEMS: Param =
+    param("problems", Flag, "Only those that are silent, have ended, or say that something is wrong");
+const OF_EACH: Param = param("limit", Count(1000), "How many of each list at most: 1 to 1000; all if it is not given");
 const ON_HOST: Param = param("host", Words, "Only those on this host");
 const WHO: Param = param("who", Words, "Only what this token did");
 const OBJECT: Param = param("object", Words, "Only what was done to this");
@@ -127,7 +136,7 @@ pub(crate) static ROWS: &[Row] = &[
         .gives(&[on(204, Nothing)]),
     // Contracts
     Row::new(Get, "/v1/contracts", "listContracts", Read, "Contracts by tenant and name", by!(lists::contracts))
-        .query(&[LIMIT, AFTER, TENANT, STATE])
+        .query(&[LIMIT, AFTER, TENANT, STATE, KIND, ON_LINK, NAMED])
         .gives(&[on(200, Many("Contract"))]),
     Row::new(Post, "/v1/contracts", "createContract", Write, "Creates a contract", by!(contracts::create))
         .query(TRIAL)
@@ -183,6 +192,16 @@ pub(crate) static ROWS: &[Row] = &[
         by!(contracts::traffic),
     )
     .gives(&[on(200, One("Traffic"))]),
+    Row::new(
+        Get,
+        "/v1/risks",
+        "listRisks",
+        Read,
+        "Promises, those first that are broken or nearest to it",
+        by!(risks::list),
+    )
+    .query(&[LIMIT, AFTER, AT_RISK])
+    .gives(&[on(200, One("Risks"))]),
     Row::new(Post, "/v1/apply", "apply", Write, "Creates and changes the contracts of a document", by!(apply::apply))
         .query(&[DRY_RUN, ATOMIC])
         .takes_yaml("ContractsDocument", true)
@@ -231,6 +250,25 @@ pub(crate) static ROWS: &[Row] = &[
         .gives(&[on(200, Many("Link"))]),
     Row::new(Get, "/v1/links/{link}", "getLink", ReadAll, "A link with its queues", by!(network::link))
         .gives(&[on(200, One("Link"))]),
+    Row::new(
+        Get,
+        "/v1/links/{link}/curves",
+        "getLinkCurves",
+        ReadAll,
+        "The queues of a link as network calculus has them: what arrives, what is served, delay and backlog",
+        by!(network::curves),
+    )
+    .gives(&[on(200, Free)]),
+    Row::new(
+        Get,
+        "/v1/tiers",
+        "getTiers",
+        ReadAll,
+        "The network, or a part of it, by tier: in as few blocks as can be looked at together",
+        by!(tiers::get),
+    )
+    .query(&[GROUP])
+    .gives(&[on(200, One("Tiers"))]),
     Row::new(
         Put,
         "/v1/links/{link}/state",
@@ -285,6 +323,25 @@ pub(crate) static ROWS: &[Row] = &[
     .gives(&[on(200, Events)]),
     Row::new(
         Get,
+        "/v1/timeline",
+        "getTimeline",
+        Read,
+        "What has happened, in stretches of time, with how many contracts were in which state",
+        by!(timeline::get),
+    )
+    .query(&[STRETCHES])
+    .gives(&[on(200, One("Timeline"))]),
+    Row::new(
+        Get,
+        "/v1/timeline/{event}",
+        "getMoment",
+        Read,
+        "How things stood right after an event",
+        by!(timeline::moment),
+    )
+    .gives(&[on(200, One("Moment"))]),
+    Row::new(
+        Get,
         "/v1/audit",
         "listAudit",
         Read,
@@ -304,6 +361,7 @@ pub(crate) static ROWS: &[Row] = &[
     .takes("BackupSpec")
     .gives(&[on(201, One("Backup"))]),
     Row::new(Post, "/v1/what-if", "whatIf", Operator, "What would be; nothing is changed", by!(what_if::ask))
+        .query(&[OF_EACH])
         .takes("Question")
         .gives(&[on(200, One("Prospect"))]),
     Row::new(
@@ -317,6 +375,9 @@ pub(crate) static ROWS: &[Row] = &[
     .takes("CheckSpec")
     .gives(&[on(200, One("Check"))]),
     // Agents
+    Row::new(Get, "/v1/agents", "listAgents", ReadAll, "Agents that have ever begun", by!(agents::list))
+        .query(&[LIMIT, AFTER, PROBLEMS])
+        .gives(&[on(200, Many("Agent"))]),
     Row::new(
         Post,
         "/v1/agents/{node}/session",

@@ -80,6 +80,7 @@ pub(crate) fn pattern(name: &str) -> Option<&'static str> {
         "policy" => Some("^[A-Za-z0-9._-]{1,100}$"),
         "contract" | "vm" => Some("^([a-z0-9-]{1,63}:)?[A-Za-z0-9._-]{1,100}$"),
         "decision" => Some("^([a-z0-9-]{1,63}:)?[0-9]{1,20}$"),
+        "event" => Some("^[0-9]{1,20}$"),
         "tenant" => Some("^[a-z0-9-]{1,63}$"),
         _ => None,
     }

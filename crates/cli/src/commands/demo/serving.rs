@@ -45,16 +45,26 @@ pub(super) fn run(demo: &DemoOptions, ledger: Option<&Path>) -> Result<Exit, Fai
     let ready = |address: SocketAddr| {
         crate::output::tell!(
             "a controller has {} of {} contracts of the demo, and serves on http://{address} until Ctrl-C\n\
+             its dashboard, with an operator's token behind the #, which browsers do not send:\n  \
+             http://{address}/ui/{}\n\
              to try, in another terminal:\n  \
              export WAYLEAVE_SERVER=http://{address} WAYLEAVE_TOKEN_FILE={}\n  \
              wayleave status\n  wayleave explain {example}\n  wayleave what-if --fail pod1-agg1",
             report.done,
             report.items.len(),
+            fragment(&token),
             token.display()
         );
     };
     wayleave_server::run(options, (Ipv4Addr::LOCALHOST, 0).into(), None, ready).map_err(Failure::Internal)?;
     Ok(Exit::Fine)
+}
+
+/// What brings the dashboard its token; nothing if it cannot be read, as behind a ledger that has other operators.
+fn fragment(token: &Path) -> String {
+    let secret = std::fs::read_to_string(token).unwrap_or_default();
+    let secret = secret.trim();
+    if secret.is_empty() { String::new() } else { format!("#token={secret}") }
 }
 
 /// Applies the requests; those that a ledger has already stay as they are.

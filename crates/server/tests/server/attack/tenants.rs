@@ -14,11 +14,19 @@ fn everything(client: &Client) -> Vec<(String, String)> {
     let document: Value = client.get("/openapi.json").is(200).json();
     let paths = document["paths"].as_object().unwrap().iter().filter(|(_, verbs)| verbs.get("get").is_some());
     let mut paths: Vec<String> = paths.map(|(path, _)| path.clone()).filter(|path| !path.contains("{node}")).collect();
-    for (place, value) in
-        [("{contract}", "mine"), ("{vm}", "a"), ("{tenant}", "acme"), ("{host}", "h1"), ("{decision}", "none")]
-    {
+    let places = [
+        ("{contract}", "mine"),
+        ("{vm}", "a"),
+        ("{tenant}", "acme"),
+        ("{host}", "h1"),
+        ("{decision}", "none"),
+        ("{event}", "1"),
+    ];
+    for (place, value) in places {
         paths.iter_mut().for_each(|path| *path = path.replace(place, value));
     }
+    // In which stretch of time something has happened is a matter of time.
+    paths.iter_mut().filter(|path| *path == "/v1/timeline").for_each(|path| path.push_str("?stretches=1"));
     paths.sort();
     let as_text = ["accept", "text/plain"];
     let answers = paths.into_iter().flat_map(|path| {
@@ -209,6 +217,17 @@ fn probes(client: &Client) -> Vec<String> {
         for rest in ["", "/explanation", "/traffic"] {
             asked.push(("GET", format!("/v1/contracts/{name}{rest}"), Value::Null));
         }
+    }
+    for link in ["h1-%3Epod1-edge1", "pod1-edge1-%3Eh2", "h9-%3Epod3-edge1", "none"] {
+        asked.push(("GET", format!("/v1/contracts?link={link}"), Value::Null));
+    }
+    for path in ["/v1/contracts?text=other", "/v1/contracts?kind=bandwidth", "/v1/risks?after=kept.0.other:c0-1"] {
+        asked.push(("GET", path.to_owned(), Value::Null));
+    }
+    for path in
+        ["/v1/tiers", "/v1/agents", "/v1/links/h1-%3Epod1-edge1/curves", "/v1/timeline/9", "/v1/timeline?stretches=1"]
+    {
+        asked.push(("GET", path.to_owned(), Value::Null));
     }
     for what in ["contracts", "vms", "decisions", "events", "audit"] {
         asked.push(("GET", format!("/v1/{what}?after=other:c0-1"), Value::Null));

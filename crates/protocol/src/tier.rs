@@ -1,0 +1,113 @@
+//! The network by tier: hosts, the switches next to them, and so on, in as few blocks as can be looked at together.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::network::Down;
+
+/// The network, a part of it (a pod), or a switch with the hosts and switches next to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Tiers {
+    /// What is shown: of the network its name.
+    pub name: String,
+    /// What it is a part of, from the network down: each with the `group` to ask for.
+    pub within: Vec<Group>,
+    /// The highest tier first, hosts last.
+    pub tiers: Vec<Tier>,
+    /// The links between blocks, each direction by itself.
+    pub bundles: Vec<Bundle>,
+    /// The links that are shown here and are used most, at most ten: by the largest of the three shares.
+    pub busiest: Vec<LinkUse>,
+    /// How many of the links that are shown the controller has not looked at since its start: their use is not known yet, and counts as none.
+    pub unseen: u64,
+    /// What is down in the whole network, at most 100.
+    pub down: Vec<Down>,
+}
+
+/// A part of the network that can be asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Group {
+    /// What it is called.
+    pub name: String,
+    /// `group` of the query; absent for the whole network.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub group: Option<String>,
+}
+
+/// Nodes with the same distance to the nearest host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Tier {
+    /// The distance in links: 0 for hosts.
+    pub tier: u32,
+    /// `hosts`; `edge`, `aggregation` and `core` where there are three tiers of switches, `leaf` and `spine` where there are two.
+    pub name: String,
+    /// Its nodes.
+    pub blocks: Vec<Block>,
+}
+
+/// A node, or several that are shown as one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Block {
+    /// Its number in this answer; `from` and `to` of bundles.
+    pub id: u32,
+    /// What it is called.
+    pub name: String,
+    /// How many nodes it stands for.
+    pub nodes: u64,
+    /// How many of them are down.
+    pub down: u64,
+    /// How many of them have an agent that is silent.
+    pub silent: u64,
+    /// The node, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub node: Option<String>,
+    /// What to ask for to look into it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub group: Option<String>,
+    /// Whether it is outside of the part that is shown, which has links to it.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub outside: bool,
+}
+
+/// The links from one block to another, or within one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Bundle {
+    /// The block that they leave.
+    pub from: u32,
+    /// The block that they enter.
+    pub to: u32,
+    /// How many links.
+    pub links: u64,
+    /// How many of them are down.
+    pub down: u64,
+    /// What is promised of a link's rate, of all that are up together.
+    pub mean_rate_ppm: u64,
+    /// The largest shares of any link in it.
+    #[serde(flatten)]
+    pub most: Use,
+    /// The link of which most of the rate is promised.
+    pub busiest: String,
+}
+
+/// How much of a link is used, in millionths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Use {
+    /// What is promised of its rate: to latency contracts, as minima and as weights of objectives.
+    pub rate_ppm: u64,
+    /// The longest delay of a queue, as a share of its budget.
+    pub delay_ppm: u64,
+    /// The largest backlog of a queue, as a share of its buffer.
+    pub buffer_ppm: u64,
+}
+
+/// A link and how much of it is used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LinkUse {
+    /// Its name.
+    pub link: String,
+    /// The shares.
+    #[serde(flatten)]
+    pub most: Use,
+}

@@ -1,0 +1,63 @@
+//! What has happened, as a whole, and how things stood at an event.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::contract::State;
+use crate::event::Event;
+
+/// The events that are kept, in stretches of time of the same length.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Timeline {
+    /// The stretches, the oldest first; none if there is no event.
+    pub stretches: Vec<Stretch>,
+    /// Whether events before the first were forgotten: contracts of which only those told are not counted before.
+    pub shortened: bool,
+}
+
+/// A stretch of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Stretch {
+    /// When it ends (RFC 3339).
+    pub until: String,
+    /// The number of the last event until then; 0 if there was none.
+    pub last: u64,
+    /// Its events by type.
+    pub events: BTreeMap<String, u64>,
+    /// Contracts by state at its end.
+    pub contracts: BTreeMap<String, u64>,
+    /// How many links and nodes were reported down at its end; 0 for tenants.
+    pub down: u64,
+}
+
+/// How things stood right after an event, as far as events are kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Moment {
+    /// The event.
+    pub event: Event,
+    /// Contracts by state.
+    pub contracts: BTreeMap<String, u64>,
+    /// Contracts that were not kept, at most 100: the latest first.
+    pub not_kept: Vec<NotKept>,
+    /// How many more of them there were.
+    pub omitted: u64,
+    /// Links and nodes that were down: `link` or `node`, and the name. None for tenants.
+    pub down: Vec<String>,
+}
+
+/// A contract that was not kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NotKept {
+    /// `tenant:name`.
+    pub id: String,
+    /// `degraded` or `violated`.
+    pub state: State,
+    /// Since when (RFC 3339).
+    pub since: String,
+    /// Why, for people.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub detail: String,
+}

@@ -1,0 +1,187 @@
+//! `/v1/risks`: promises, those first that are broken or nearest to it.
+//!
+//! The order follows from what agents tell every second, so no table holds it: contracts are looked through, and the first of them kept.
+
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use wayleave_contracts::Priority;
+use wayleave_controller::{Id, State};
+use wayleave_protocol::contract::{Contract, Kind};
+use wayleave_protocol::problem::Problem;
+use wayleave_protocol::risk::{Level, Risk, Risks};
+
+use crate::answer::{Answer, Outcome, invalid};
+use crate::http::call::Call;
+use crate::http::page::Page;
+use crate::object::ContractObject;
+use crate::shared::Shared;
+
+/// From so much of its bound on, in millionths, a packet counts as near it.
+const NEAR_PPM: u64 = 900_000;
+/// All of a bound or a deadline, in millionths.
+const WHOLE_PPM: u64 = 1_000_000;
+/// So many hosts of a contract are named.
+const HOSTS: usize = 4;
+
+/// Where a promise stands among all, the worst first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    level: Level,
+    /// Within the level.
+    order: u64,
+    id: Arc<Id>,
+}
+
+impl Place {
+    /// As `after` of a page has it.
+    fn text(&self) -> String {
+        format!("{}.{}.{}", self.level.name(), self.order, self.id)
+    }
+
+    fn parse(text: &str, tenant: &str) -> Result<Self, Box<Problem>> {
+        let wrong = || invalid("after", "`next` of a page is expected");
+        let mut parts = text.splitn(3, '.');
+        let (level, order, id) = (parts.next(), parts.next(), parts.next());
+        let level = Level::ALL.into_iter().find(|known| Some(known.name()) == level).ok_or_else(wrong)?;
+        let order = order.and_then(|order| order.parse().ok()).ok_or_else(wrong)?;
+        let id = id.and_then(|id| Id::parse(id, tenant).ok()).ok_or_else(wrong)?;
+        Ok(Self { level, order, id: Arc::new(id) })
+    }
+}
+
+/// A promise with its place, compared by that.
+struct Placed(Place, Arc<ContractObject>);
+
+impl PartialEq for Placed {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Placed {}
+
+impl PartialOrd for Placed {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Placed {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+
+pub(crate) async fn list(shared: Arc<Shared>, call: Call) -> Outcome {
+    let page = Page::read(&call.query)?;
+    let after = page.after.as_ref().map(|text| Place::parse(text, call.tenant())).transpose()?;
+    let level = match call.query.text("level") {
+        None => None,
+        Some(text) => {
+            let known = Level::ALL.into_iter().find(|level| level.name() == text);
+            Some(known.ok_or_else(|| invalid("level", "broken, near, waiting, measured or kept is expected"))?)
+        }
+    };
+    let only = call.only_tenant().map(str::to_owned);
+    let of = shared.clone();
+    shared
+        .look_through(&call, move || Ok(Answer::json(200, &of.risks(only.as_deref(), level, after, page.limit))))
+        .await
+}
+
+impl Shared {
+    /// The first of these promises behind a place.
+    fn risks(&self, only: Option<&str>, level: Option<Level>, after: Option<Place>, most: usize) -> Risks {
+        let worst = self.counted.worst();
+        let mut counts = [0_u64; Level::ALL.len()];
+        // The largest is on top, and goes first. One more than is shown says that there is a next page.
+        let mut first: BinaryHeap<Placed> = BinaryHeap::new();
+        self.each_contract(only, |contract| {
+            let Some(place) = place(contract, contract.serial().and_then(|serial| worst.get(&serial).copied())) else {
+                return;
+            };
+            // Levels are numbered in the order of `ALL`.
+            counts[place.level as usize] += 1;
+            let is_shown = level.is_none_or(|level| level == place.level);
+            let is_first = first.len() <= most || first.peek().is_some_and(|last| place < last.0);
+            if is_shown && is_first && after.as_ref().is_none_or(|after| place > *after) {
+                first.push(Placed(place, contract.clone()));
+                if first.len() > most + 1 {
+                    first.pop();
+                }
+            }
+        });
+        let mut first = first.into_sorted_vec();
+        let has_next = first.len() > most;
+        first.truncate(most);
+        let next = first.last().filter(|_| has_next).map(|last| last.0.text());
+        let shape = |Placed(place, contract): &Placed| {
+            let worst = contract.serial().and_then(|serial| worst.get(&serial).copied());
+            shape(place.level, contract.document(self.network()), worst)
+        };
+        let levels = Level::ALL.iter().zip(counts).map(|(level, count)| (level.name().to_owned(), count)).collect();
+        Risks { items: first.iter().map(shape).collect(), levels, next }
+    }
+}
+
+/// Where a promise stands; nowhere if nothing is promised any more, or never was.
+fn place(contract: &ContractObject, worst: Option<u64>) -> Option<Place> {
+    let level = match contract.state() {
+        State::Released => return None,
+        _ if contract.kind() == Kind::BestEffort => return None,
+        State::Degraded | State::Violated => Level::Broken,
+        _ if is_near(contract, worst) => Level::Near,
+        State::Pending => Level::Waiting,
+        State::Admitted | State::Enforced => match contract {
+            _ if contract.is_configured() && !contract.is_effective() => Level::Waiting,
+            ContractObject::Other { document, .. } if document.status.certainty.as_deref() == Some("measured") => {
+                Level::Measured
+            }
+            _ => Level::Kept,
+        },
+    };
+    let bound = contract.bound_and_deadline();
+    let order = match level {
+        Level::Broken => u64::from(Priority::MAX.get().saturating_sub(contract.priority())),
+        // The fuller the bound, the earlier.
+        Level::Near => WHOLE_PPM * 2 - bound.map_or(0, |(bound, _)| ppm(worst.unwrap_or(0), bound)).min(WHOLE_PPM * 2),
+        _ => WHOLE_PPM - bound.map_or(0, |(bound, deadline)| ppm(bound, deadline)).min(WHOLE_PPM),
+    };
+    Some(Place { level, order, id: contract.id().clone() })
+}
+
+fn is_near(contract: &ContractObject, worst: Option<u64>) -> bool {
+    let bound = contract.bound_and_deadline().map(|(bound, _)| bound);
+    bound.zip(worst).is_some_and(|(bound, worst)| ppm(worst, bound) >= NEAR_PPM)
+}
+
+/// A share in millionths, rounded up.
+fn ppm(part: u64, whole: u64) -> u64 {
+    let share = (u128::from(part) * u128::from(WHOLE_PPM)).div_ceil(u128::from(whole.max(1)));
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
+fn shape(level: Level, Contract { id, spec, status }: Contract, worst_ns: Option<u64>) -> Risk {
+    let ends = [status.from_host, status.to_host].into_iter().flatten();
+    let mut hosts: Vec<String> = ends.chain(status.hosts).collect();
+    let members = hosts.len() as u64;
+    hosts.truncate(HOSTS);
+    let min = spec.bandwidth.map(|bandwidth| bandwidth.min).or_else(|| spec.objective.map(|objective| objective.min));
+    Risk {
+        id,
+        level,
+        kind: status.kind,
+        state: status.state,
+        reason: status.reason,
+        message: status.message,
+        certainty: status.certainty,
+        bound_ns: status.bound_ns,
+        deadline_ns: status.deadline_ns,
+        worst_ns,
+        min,
+        hosts,
+        members,
+        priority: spec.priority.unwrap_or(Priority::default().get()),
+    }
+}

@@ -1,0 +1,189 @@
+//! `/v1/tiers`: the network, or a part of it, in as few blocks as can be looked at together.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use wayleave_controller::ElementName;
+use wayleave_protocol::network::Down;
+use wayleave_protocol::tier::{Block as Shown, Bundle, Group, LinkUse, Tier, Tiers, Use};
+use wayleave_topology::{LinkId, Network, NodeId};
+
+use crate::answer::{Answer, Outcome, not_found};
+use crate::http::call::Call;
+use crate::layers::{Block, Part, count, tier_name};
+use crate::links::LinkFigures;
+use crate::shared::{AT_A_TIME, Shared};
+
+/// So many links that are used most are named.
+const BUSIEST: usize = 10;
+/// So many things that are down.
+const DOWN: usize = 100;
+
+pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
+    let part = match call.query.text("group") {
+        None => Part::Network,
+        Some(group) => {
+            let part = shared.layers.part(shared.network(), group);
+            part.ok_or_else(|| not_found("group", group))?
+        }
+    };
+    let of = shared.clone();
+    shared.look_through(&call, move || Ok(Answer::json(200, &of.tiers(part)))).await
+}
+
+/// What is known of a bundle while its links are added up.
+#[derive(Default)]
+struct Sum {
+    links: u64,
+    down: u64,
+    up_ppm: u64,
+    most: Use,
+    /// The link of which most of the rate is promised.
+    busiest: Option<(u64, LinkId)>,
+}
+
+impl Sum {
+    fn add(&mut self, link: LinkId, of: Use, is_down: bool) {
+        self.links += 1;
+        if is_down {
+            self.down += 1;
+        } else {
+            self.up_ppm += of.rate_ppm;
+        }
+        self.most = Use {
+            rate_ppm: self.most.rate_ppm.max(of.rate_ppm),
+            delay_ppm: self.most.delay_ppm.max(of.delay_ppm),
+            buffer_ppm: self.most.buffer_ppm.max(of.buffer_ppm),
+        };
+        if self.busiest.is_none_or(|(rate, _)| of.rate_ppm > rate) {
+            self.busiest = Some((of.rate_ppm, link));
+        }
+    }
+}
+
+impl Shared {
+    fn tiers(&self, part: Part) -> Tiers {
+        let (network, layers) = (self.network(), &self.layers);
+        let links = layers.links(network, part);
+        let blocks = count(network, layers, part, &links);
+        let (down_nodes, down_links, silent) = self.troubled();
+        let mut bundles: BTreeMap<(Block, Block), Sum> = BTreeMap::new();
+        let mut busiest: BTreeSet<(u64, LinkId)> = BTreeSet::new();
+        let mut uses: HashMap<LinkId, Use> = HashMap::new();
+        let mut unseen = 0;
+        for links in links.chunks(AT_A_TIME) {
+            let tables = self.view.read();
+            for &id in links {
+                let link = network.link(id);
+                let figures = tables.links.get(id.index());
+                unseen += u64::from(figures.is_none());
+                let of = figures.map(|figures| link_use(network, id, figures)).unwrap_or_default();
+                let ends = (layers.block(part, link.from), layers.block(part, link.to));
+                let is_down =
+                    down_links.contains(&id) || down_nodes.contains(&link.from) || down_nodes.contains(&link.to);
+                bundles.entry(ends).or_default().add(id, of, is_down);
+                let most = of.rate_ppm.max(of.delay_ppm).max(of.buffer_ppm);
+                if most > 0 {
+                    busiest.insert((u64::MAX - most, id));
+                    uses.insert(id, of);
+                }
+                if busiest.len() > BUSIEST {
+                    busiest.pop_last();
+                }
+            }
+        }
+        let number: HashMap<Block, u32> = blocks.keys().copied().zip(0..).collect();
+        let of_node = |nodes: &[NodeId], known: &BTreeSet<NodeId>| {
+            nodes.iter().filter(|node| known.contains(node)).count() as u64
+        };
+        let mut tiers: Vec<Tier> = Vec::new();
+        for tier in (0..=layers.top).rev() {
+            let of_tier = blocks.iter().filter(|(block, _)| layers.block_tier(**block) == tier);
+            let shown: Vec<Shown> = of_tier
+                .map(|(&block, nodes)| Shown {
+                    id: number[&block],
+                    name: layers.block_name(network, block),
+                    nodes: nodes.len() as u64,
+                    down: of_node(nodes, &down_nodes),
+                    silent: of_node(nodes, &silent),
+                    node: if let Block::Node(node) = block { Some(network.node(node).name.clone()) } else { None },
+                    group: layers.group(network, block),
+                    outside: layers.is_outside(part, block),
+                })
+                .collect();
+            if !shown.is_empty() {
+                tiers.push(Tier { tier, name: tier_name(tier, layers.top).to_owned(), blocks: shown });
+            }
+        }
+        let name_of = |link: LinkId| network.link(link).name.clone();
+        let bundle = |((from, to), sum): ((Block, Block), Sum)| {
+            // What leaves a part for another part, where both are outside, is not looked at.
+            Some(Bundle {
+                from: *number.get(&from)?,
+                to: *number.get(&to)?,
+                links: sum.links,
+                down: sum.down,
+                mean_rate_ppm: sum.up_ppm / (sum.links - sum.down).max(1),
+                most: sum.most,
+                busiest: sum.busiest.map(|(_, link)| name_of(link)).unwrap_or_default(),
+            })
+        };
+        let within = layers.within(network, part, &self.name).into_iter();
+        let most = |link: LinkId| uses.get(&link).copied().unwrap_or_default();
+        Tiers {
+            name: layers.name_of(network, part, &self.name),
+            within: within.map(|(name, group)| Group { name, group }).collect(),
+            tiers,
+            bundles: bundles.into_iter().filter_map(bundle).collect(),
+            unseen,
+            down: self.down(),
+            busiest: busiest.into_iter().map(|(_, link)| LinkUse { link: name_of(link), most: most(link) }).collect(),
+        }
+    }
+
+    fn down(&self) -> Vec<Down> {
+        let tables = self.view.read();
+        let down = tables.down.iter().take(DOWN);
+        down.map(|(element, why)| Down { element: element.to_string(), reason: why.clone() }).collect()
+    }
+
+    /// Nodes and links that are down, and nodes whose agents are silent.
+    fn troubled(&self) -> (BTreeSet<NodeId>, BTreeSet<LinkId>, BTreeSet<NodeId>) {
+        let network = self.network();
+        let (mut nodes, mut links) = (BTreeSet::new(), BTreeSet::new());
+        let tables = self.view.read();
+        for element in tables.down.keys() {
+            match element {
+                ElementName::Node(name) => nodes.extend(network.find_node(name)),
+                ElementName::Link(name) => {
+                    let link = network.find_link(name);
+                    links.extend([link, link.and_then(|link| network.reverse(link))].into_iter().flatten());
+                }
+            }
+        }
+        let silent = tables.nodes.iter().filter(|(_, node)| node.is_silent).map(|(&node, _)| node).collect();
+        (nodes, links, silent)
+    }
+}
+
+/// How much of a link is used, as it was when the engine last looked.
+pub(crate) fn link_use(network: &Network, id: LinkId, figures: &LinkFigures) -> Use {
+    let (guaranteed, objective) = figures.promised_bps.unwrap_or_default();
+    let promised = figures.reserved_bps.saturating_add(guaranteed).saturating_add(objective);
+    let queues = figures.queues.iter().zip(network.queues(id));
+    let delay = figures.queues.iter().filter_map(|queue| Some(ppm(queue.delay?.as_nanos(), queue.budget.as_nanos())));
+    let buffer = queues.filter_map(|(figures, queue)| Some(ppm(figures.backlog_bytes?, queue.buffer.get())));
+    Use {
+        rate_ppm: ppm(promised, network.link(id).rate.bits_per_second()),
+        delay_ppm: delay.max().unwrap_or(0),
+        buffer_ppm: buffer.max().unwrap_or(0),
+    }
+}
+
+/// A share in millionths, rounded up; of nothing, nothing.
+fn ppm(part: u64, whole: u64) -> u64 {
+    if whole == 0 {
+        return 0;
+    }
+    u64::try_from((u128::from(part) * 1_000_000).div_ceil(u128::from(whole))).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,188 @@
+//! `/v1/timeline`: what has happened, and how things stood at an event. Both are derived from the events that are kept and from how things
+//! stand now, backwards.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use wayleave_controller::State;
+use wayleave_protocol::event::Event;
+use wayleave_protocol::timeline::{Moment, NotKept, Stretch, Timeline};
+use wayleave_units::WallTime;
+
+use crate::answer::{Answer, Outcome, invalid, not_found};
+use crate::http::call::Call;
+use crate::log::Entry;
+use crate::shared::Shared;
+
+/// How many stretches if nothing is said.
+const STRETCHES: u64 = 120;
+/// So many contracts that were not kept are named.
+const NOT_KEPT: usize = 100;
+
+pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
+    let (of, only) = (shared.clone(), call.only_tenant().map(str::to_owned));
+    let stretches = call.query.number("stretches").unwrap_or(STRETCHES);
+    shared.look_through(&call, move || Ok(Answer::json(200, &of.past(only.as_deref()).timeline(stretches)))).await
+}
+
+pub(crate) async fn moment(shared: Arc<Shared>, call: Call) -> Outcome {
+    let wrong = || invalid("event", "the number of an event is expected");
+    let number: u64 = call.name().parse().map_err(|_| wrong())?;
+    let (of, only, name) = (shared.clone(), call.only_tenant().map(str::to_owned), call.name().to_owned());
+    let look = move || {
+        let moment = of.past(only.as_deref()).moment(number);
+        moment.map(|moment| Answer::json(200, &moment)).ok_or_else(|| not_found("event", &name))
+    };
+    shared.look_through(&call, look).await
+}
+
+/// The events that are kept, and how things stand behind the last of them.
+struct Past {
+    events: Vec<Event>,
+    contracts: BTreeMap<String, u64>,
+    down: BTreeSet<String>,
+    is_shortened: bool,
+}
+
+impl Shared {
+    fn past(&self, only: Option<&str>) -> Past {
+        let (entries, contracts, down, is_shortened) = {
+            let tables = self.view.read();
+            let entries: Vec<Arc<Entry>> = tables.events.after(only, 0).cloned().collect();
+            let down: BTreeSet<String> = tables.down.keys().map(ToString::to_string).collect();
+            let down = if only.is_none() { down } else { BTreeSet::new() };
+            (entries, tables.counts_of(only).by_state(), down, tables.events.misses(only, 0))
+        };
+        // Read after the view is let go of: there may be many.
+        let events = entries.iter().filter_map(|entry| serde_json::from_slice(&entry.json(only)).ok()).collect();
+        Past { events, contracts, down, is_shortened }
+    }
+}
+
+/// What an event says of the state of a contract; of no other object.
+fn state(event: &Event) -> Option<After> {
+    let known = State::ALL.into_iter().find(|state| state.name() == event.kind);
+    known.map(After::State).or_else(|| (event.kind == "gone").then_some(After::Gone))
+}
+
+/// What a contract is after an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    State(State),
+    Gone,
+}
+
+impl After {
+    /// Whether there was nothing before an event that brings this, as far as is known.
+    fn begins(self) -> bool {
+        matches!(self, Self::State(State::Pending | State::Admitted))
+    }
+}
+
+/// How things stood at one event after the other, the last first.
+struct Backwards<'a> {
+    events: &'a [Event],
+    /// For each event on a contract, what that was before: nothing if that is not known.
+    before: Vec<Option<After>>,
+    contracts: BTreeMap<String, u64>,
+    down: BTreeSet<String>,
+}
+
+impl<'a> Backwards<'a> {
+    fn new(past: &'a Past) -> Self {
+        let mut last: HashMap<&str, After> = HashMap::new();
+        let before = past.events.iter().map(|event| state(event).and_then(|after| last.insert(&event.object, after)));
+        let before = before.collect();
+        Self { events: &past.events, before, contracts: past.contracts.clone(), down: past.down.clone() }
+    }
+
+    /// Takes an event back.
+    fn undo(&mut self, at: usize) {
+        let event = &self.events[at];
+        if let Some(after) = state(event) {
+            self.count(after, |count| count.saturating_sub(1));
+            match self.before[at] {
+                Some(before) => self.count(before, |count| count + 1),
+                // What it was before the first event that is kept is not known.
+                None if !after.begins() => *self.contracts.entry("unknown".to_owned()).or_default() += 1,
+                None => {}
+            }
+        }
+        match &*event.kind {
+            "down" => drop(self.down.remove(&event.object)),
+            "up" => drop(self.down.insert(event.object.clone())),
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, of: After, by: impl Fn(u64) -> u64) {
+        if let After::State(state) = of {
+            let count = self.contracts.entry(state.name().to_owned()).or_default();
+            *count = by(*count);
+        }
+    }
+}
+
+impl Past {
+    fn timeline(&self, stretches: u64) -> Timeline {
+        let times: Vec<u64> = self.events.iter().map(|event| nanos(&event.at)).collect();
+        let (Some(&first), Some(&last)) = (times.iter().min(), times.iter().max()) else { return Timeline::default() };
+        let width = (last - first).div_ceil(stretches).max(1);
+        let count = ((last - first) / width + 1).min(stretches);
+        // Numbers count, not clocks: an event of a clock that went back belongs to the stretch of the one before.
+        let mut until = first;
+        let place = |time: u64| usize::try_from(((time - first) / width).min(count - 1)).unwrap_or(0);
+        let places: Vec<usize> = times
+            .iter()
+            .map(|&time| {
+                until = until.max(time);
+                place(until)
+            })
+            .collect();
+        let end = |at: u64| WallTime::from_nanos(first.saturating_add(width.saturating_mul(at + 1))).to_string();
+        let mut all: Vec<Stretch> = (0..count).map(|at| Stretch { until: end(at), ..Stretch::default() }).collect();
+        let mut backwards = Backwards::new(self);
+        let mut at = all.len();
+        for number in (0..self.events.len()).rev() {
+            while at > places[number] {
+                at -= 1;
+                (all[at].contracts, all[at].down) = (backwards.contracts.clone(), backwards.down.len() as u64);
+                all[at].last = self.events[number].number;
+            }
+            *all[at].events.entry(self.events[number].kind.clone()).or_default() += 1;
+            backwards.undo(number);
+        }
+        Timeline { stretches: all, shortened: self.is_shortened }
+    }
+
+    fn moment(&self, number: u64) -> Option<Moment> {
+        let at = self.events.iter().position(|event| event.number == number)?;
+        let mut backwards = Backwards::new(self);
+        (at + 1..self.events.len()).rev().for_each(|later| backwards.undo(later));
+        // The last event of each contract until then.
+        let mut last: HashMap<&str, &Event> = HashMap::new();
+        for event in self.events[..=at].iter().filter(|event| state(event).is_some()) {
+            last.insert(&event.object, event);
+        }
+        let is_broken = |event: &&&Event| matches!(&*event.kind, "degraded" | "violated");
+        let mut broken: Vec<&Event> = last.values().filter(is_broken).copied().collect();
+        broken.sort_by_key(|event| std::cmp::Reverse(event.number));
+        let shape = |event: &&Event| NotKept {
+            id: event.object.clone(),
+            state: if event.kind == "degraded" { State::Degraded } else { State::Violated },
+            since: event.at.clone(),
+            detail: event.detail.clone(),
+        };
+        Some(Moment {
+            event: self.events[at].clone(),
+            contracts: backwards.contracts,
+            not_kept: broken.iter().take(NOT_KEPT).map(shape).collect(),
+            omitted: broken.len().saturating_sub(NOT_KEPT) as u64,
+            down: backwards.down.into_iter().collect(),
+        })
+    }
+}
+
+fn nanos(at: &str) -> u64 {
+    at.parse::<WallTime>().map_or(0, WallTime::as_nanos)
+}

@@ -1,0 +1,203 @@
+// The frame of all pages: who asks, where they can go, and whether what they see is live.
+
+import { render } from 'preact';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Trouble, follow, get, takeTokenFromAddress, token, type Connection, type WayleaveEvent } from './api';
+import { network } from './format';
+import { Failed, Loading } from './parts';
+import { Agents } from './pages/agents';
+import { ContractPage } from './pages/contract';
+import { Contracts } from './pages/contracts';
+import { LinkPage } from './pages/link';
+import { Network } from './pages/network';
+import { NodePage } from './pages/node';
+import { Policies } from './pages/policies';
+import { Risks } from './pages/risks';
+import { SignIn } from './pages/signin';
+import { TenantPage, Tenants } from './pages/tenants';
+import { TimelinePage } from './pages/timeline';
+import { WhatIfPage } from './pages/what-if';
+import { WorldContext, readsAll, to, useAddress, type About, type Address, type World } from './state';
+import './style.css';
+
+/** Pages read again at most this often, however much happens. */
+const CALM_MS = 2000;
+/** Events that a tab remembers. */
+const REMEMBERED = 200;
+
+interface Page { title: string; at: string; draw: (address: Address) => preact.JSX.Element; forAll?: boolean; inMenu?: boolean }
+
+const PAGES: Page[] = [
+  { title: 'Promises', at: '', draw: (address) => <Risks address={address} />, inMenu: true },
+  { title: 'Network', at: 'network', draw: (address) => <Network group={address.parts[1]} />, forAll: true, inMenu: true },
+  { title: 'Contracts', at: 'contracts', draw: (address) => <Contracts address={address} />, inMenu: true },
+  { title: 'What if', at: 'what-if', draw: (address) => <WhatIfPage address={address} />, inMenu: true },
+  { title: 'Timeline', at: 'timeline', draw: (address) => <TimelinePage at={address.parts[1]} />, inMenu: true },
+  { title: 'Agents', at: 'agents', draw: (address) => <Agents address={address} />, forAll: true, inMenu: true },
+  { title: 'Tenants', at: 'tenants', draw: () => <Tenants />, inMenu: true },
+  { title: 'Policies', at: 'policies', draw: () => <Policies />, forAll: true, inMenu: true },
+  { title: 'Contract', at: 'contract', draw: (address) => <ContractPage id={address.parts[1] ?? ''} /> },
+  { title: 'Link', at: 'link', draw: (address) => <LinkPage name={address.parts[1] ?? ''} address={address} />, forAll: true },
+  { title: 'Node', at: 'node', draw: (address) => <NodePage name={address.parts[1] ?? ''} /> },
+  { title: 'Tenant', at: 'tenant', draw: (address) => <TenantPage name={address.parts[1] ?? ''} /> },
+];
+
+function Theme() {
+  const [theme, setTheme] = useState(() => localStorage.getItem('wayleave-theme') ?? 'system');
+  useEffect(() => {
+    if (theme === 'system') delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    localStorage.setItem('wayleave-theme', theme);
+    window.dispatchEvent(new Event('wayleave-theme'));
+  }, [theme]);
+  return (
+    <label class="theme">
+      <span class="hidden">Colours</span>
+      <select value={theme} onChange={(event) => setTheme(event.currentTarget.value)}>
+        <option value="system">System colours</option>
+        <option value="light">Light</option>
+        <option value="dark">Dark</option>
+      </select>
+    </label>
+  );
+}
+
+function Live({ connection }: { connection: Connection }) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    if (connection.state !== 'lost') return;
+    const timer = window.setInterval(() => setNow(Date.now()), 1000);
+    return () => window.clearInterval(timer);
+  }, [connection]);
+  if (connection.state === 'live') return <span class="live good" role="status"><span aria-hidden="true">●</span> Live</span>;
+  if (connection.state === 'connecting') return <span class="live dim" role="status">Connecting …</span>;
+  const seconds = Math.max(0, Math.ceil((connection.retryAt - now) / 1000));
+  return (
+    <span class="live bad" title={connection.why}>
+      <span role="status"><span aria-hidden="true">○</span> Not live: {connection.why}.</span> <span aria-hidden="true">Again in {seconds} s.</span>
+    </span>
+  );
+}
+
+function Menu({ about, current }: { about: About; current: string }) {
+  const pages = PAGES.filter((page) => page.inMenu && (!page.forAll || readsAll(about)));
+  const name = (page: Page) => (page.at === 'tenants' && about.tenant !== undefined ? 'Quota' : page.title);
+  return (
+    <nav aria-label="Pages">
+      <ul>
+        {pages.map((page) => <li><a href={to(page.at ? [page.at] : [])} aria-current={page.at === current ? 'page' : undefined}>{name(page)}</a></li>)}
+      </ul>
+    </nav>
+  );
+}
+
+/** Which entry of the menu a page belongs to. */
+const MENU: Record<string, string> = { contract: 'contracts', link: 'network', node: 'network', tenant: 'tenants' };
+
+function Frame({ about, signOut }: { about: About; signOut: (why?: string) => void }) {
+  const address = useAddress();
+  const [connection, setConnection] = useState<Connection>({ state: 'connecting' });
+  const [version, setVersion] = useState(0);
+  const [events, setEvents] = useState<WayleaveEvent[]>([]);
+  const main = useRef<HTMLElement>(null);
+  const at = address.parts[0] ?? '';
+  const page = PAGES.find((page) => page.at === at);
+  useEffect(() => {
+    let timer: number | undefined;
+    let waiting: WayleaveEvent[] = [];
+    let wasLost = false;
+    const tell = () => {
+      timer = undefined;
+      const news = waiting;
+      waiting = [];
+      setVersion((version) => version + 1);
+      setEvents((known) => [...news.reverse(), ...known].slice(0, REMEMBERED));
+    };
+    const stop = follow(
+      (event) => {
+        if (event.type !== 'reset') waiting.push(event);
+        if (waiting.length > REMEMBERED) waiting.shift();
+        timer ??= window.setTimeout(tell, CALM_MS);
+      },
+      (state) => {
+        setConnection(state);
+        // What happened while nothing was heard may be more than the stream tells.
+        if (state.state === 'live' && wasLost) setVersion((version) => version + 1);
+        wasLost = state.state === 'lost';
+      },
+    );
+    return () => {
+      window.clearTimeout(timer);
+      stop();
+    };
+  }, []);
+  const title = page?.title ?? 'Not found';
+  const isFirst = useRef(true);
+  useEffect(() => {
+    document.title = `${[title, address.parts[1]].filter(Boolean).join(' ')} · ${network(about.topology)} · Wayleave`;
+    if (!isFirst.current) {
+      window.scrollTo(0, 0);
+      main.current?.focus({ preventScroll: true });
+    }
+    isFirst.current = false;
+  }, [at, address.parts[1]]);
+  const world: World = useMemo(() => ({ about, connection, version, events, signOut }), [about, connection, version, events, signOut]);
+  const who = about.tenant !== undefined ? `${about.role === 'reader' ? 'reader of' : 'tenant'} ${about.tenant}` : about.role;
+  return (
+    <WorldContext.Provider value={world}>
+      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>To the content</a>
+      <header>
+        <a class="brand" href="#/"><strong>Wayleave</strong> <span class="dim">{network(about.topology)}</span></a>
+        <Live connection={connection} />
+        <span class="who dim">{who}</span>
+        <Theme />
+        <button type="button" class="plain" onClick={() => signOut()}>Sign out</button>
+      </header>
+      <Menu about={about} current={MENU[at] ?? at} />
+      <main id="main" tabIndex={-1} ref={main}>
+        {!page && <><h1>There is no such page</h1><p>The menu has all pages.</p></>}
+        {page && (page.forAll && !readsAll(about)
+          ? <><h1>{page.title}</h1><p class="notice">This shows what all tenants have together. Your token is of one tenant and may not see it.</p></>
+          : page.draw(address))}
+      </main>
+    </WorldContext.Provider>
+  );
+}
+
+function App() {
+  const [about, setAbout] = useState<About>();
+  const [why, setWhy] = useState<string>();
+  const [trouble, setTrouble] = useState<Trouble>();
+  const [attempt, setAttempt] = useState(0);
+  const [needsToken, setNeedsToken] = useState(false);
+  const signOut = useCallback((why?: string) => {
+    token.forget();
+    setAbout(undefined);
+    setNeedsToken(true);
+    setWhy(why);
+  }, []);
+  useEffect(() => {
+    setTrouble(undefined);
+    // Without a token as well: a certificate of the browser may open the door.
+    get<About>('/v1').then(
+      (about) => {
+        setNeedsToken(false);
+        setWhy(undefined);
+        if (about.role === 'agent') signOut('This token is of an agent. The dashboard needs that of an operator, a reader or a tenant.');
+        else setAbout(about);
+      },
+      (error: unknown) => {
+        const trouble = error as Trouble;
+        if (trouble.status === 401) signOut(token.get() ? trouble.message : undefined);
+        else setTrouble(trouble);
+      },
+    );
+  }, [attempt]);
+  if (about) return <Frame key={`${about.role} ${about.tenant ?? ''}`} about={about} signOut={signOut} />;
+  if (needsToken) return <SignIn why={why} done={(secret) => { token.set(secret); setAttempt((count) => count + 1); }} />;
+  return <main>{trouble ? <Failed trouble={trouble} again={() => setAttempt((count) => count + 1)} /> : <Loading what="who you are" />}</main>;
+}
+
+takeTokenFromAddress();
+const root = document.getElementById('app');
+if (root) render(<App />, root);

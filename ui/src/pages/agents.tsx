@@ -1,0 +1,35 @@
+// Agents: which are there, which are silent, what they say is wrong.
+
+import { path } from '../api';
+import { many } from '../format';
+import { Badge, Empty, Failed, Loading, More, Table } from '../parts';
+import { to, usePages, useRead, type Address } from '../state';
+import type { Agent, Status } from '../types';
+
+export function Agents({ address }: { address: Address }) {
+  const problems = address.query.get('problems') === 'true';
+  const status = useRead<Status>(path(['status']));
+  const { items, next, trouble, more } = usePages<Agent>(path(['agents'], { problems, limit: 100 }));
+  const silent = status.value?.silent.length ?? 0;
+  return (
+    <>
+      <h1>Agents</h1>
+      {status.value && <p>{many(status.value.agents, 'session')} open, {silent > 0 ? <Badge of="silent">{many(silent, 'agent')} silent</Badge> : 'none silent'}. {status.value.configured > 0 && `${status.value.effective.toLocaleString('en')} of ${status.value.configured.toLocaleString('en')} rules are confirmed.`}</p>}
+      <p><label><input type="checkbox" checked={problems} onChange={(event) => { location.replace(to(['agents'], { problems: event.currentTarget.checked ? 'true' : undefined })); }} /> Only those with problems</label></p>
+      {trouble && <Failed trouble={trouble} />}
+      {!items && !trouble && <Loading what="agents" />}
+      {items?.length === 0 && <Empty>{problems ? 'No agent has a problem.' : <>No agent has ever begun. Contracts are admitted and nobody enforces them; <code>wayleave agent init</code> sets an agent up, and the controller needs <code>--southbound hosts</code>.</>}</Empty>}
+      {items && items.length > 0 && (
+        <Table caption="Agents by node" items={items} rowKey={(agent) => agent.node} columns={[
+          { head: 'Node', cell: (agent) => <a class="name" href={to(['node', agent.node])}>{agent.node}</a> },
+          { head: 'Agent', cell: (agent) => <Badge of={agent.silent ? 'silent' : !agent.open ? 'ended' : agent.troubles ? 'says something is wrong' : 'there'} /> },
+          { head: 'Node is', cell: (agent) => <Badge of={agent.state} /> },
+          { head: 'Kind', cell: (agent) => agent.kind },
+          { head: 'Session', cell: (agent) => agent.epoch, isNumber: true },
+          { head: 'What it says', cell: (agent) => agent.troubles && <span class="why">{agent.troubles.join('; ')}</span> },
+        ]} />
+      )}
+      <More next={next} more={more} />
+    </>
+  );
+}

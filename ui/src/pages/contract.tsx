@@ -1,0 +1,199 @@
+// A contract: what is promised, where the time goes hop by hop, what was measured, and why it is kept.
+
+import { useState } from 'preact/hooks';
+import { path, text } from '../api';
+import { bytes, count, many, percent, quantity, rate, time, when } from '../format';
+import { Badge, Bar, Empty, Facts, LinkLink, Shown, Table } from '../parts';
+import { readsAll, to, useRead, useWorld } from '../state';
+import type { Contract, CurveQueue, Explanation, Hop, Term, Traffic } from '../types';
+
+const KINDS = { latency: 'Latency contract', bandwidth: 'Bandwidth contract', objective: 'Objective', 'best-effort': 'Best effort' };
+
+export function ContractPage({ id }: { id: string }) {
+  const contract = useRead<Contract>(path(['contracts', id]));
+  return <Shown of={contract} what={id}>{(contract) => <Whole key={contract.id} contract={contract} />}</Shown>;
+}
+
+function Whole({ contract }: { contract: Contract }) {
+  const { status } = contract;
+  const explanation = useRead<Explanation>(path(['contracts', contract.id, 'explanation']));
+  const traffic = useRead<Traffic>(path(['contracts', contract.id, 'traffic']));
+  return (
+    <>
+      <h1><span class="name">{contract.id}</span> <Badge of={status.state} /></h1>
+      {status.message && <p class={`notice ${status.state === 'degraded' || status.state === 'violated' ? 'bad' : ''}`}>{status.reason && <strong>{status.reason}: </strong>}{status.message}</p>}
+      <Terms contract={contract} />
+      {status.kind === 'latency'
+        ? <Latency contract={contract} explanation={explanation.value} seen={traffic.value?.followed?.timed ? traffic.value.followed.worstNs : status.measured?.worstNs} />
+        : <Other explanation={explanation.value} />}
+      {explanation.trouble && <p class="notice">{explanation.trouble.message}</p>}
+      <h2>What was measured</h2>
+      <Shown of={traffic} what="what hosts have counted">{(traffic) => <Measured traffic={traffic} contract={contract} />}</Shown>
+      <Text id={contract.id} />
+    </>
+  );
+}
+
+function Terms({ contract }: { contract: Contract }) {
+  const { status, bandwidth, objective, bestEffort } = contract;
+  const members = bandwidth?.hose ?? objective?.members ?? bestEffort?.members;
+  const share = bandwidth ?? objective;
+  const end = (host: string | undefined, name: string | undefined) => host && <a href={to(['node', host])}>{name && name !== host ? `${name} on ${host}` : host}</a>;
+  return (
+    <Facts facts={[
+      ['Kind', `${KINDS[status.kind]}${bandwidth?.hose ? ' (hose)' : ''}`],
+      ['From', end(status.fromHost, contract.from ?? bandwidth?.from)],
+      ['To', end(status.toHost, contract.to ?? bandwidth?.to)],
+      ['Members', members && <>{members.slice(0, 12).join(', ')}{members.length > 12 ? ` and ${members.length - 12} more` : ''}</>],
+      ['Rate', quantity(contract.rate)],
+      ['Burst', quantity(contract.burst)],
+      ['Deadline', contract.deadline ? quantity(contract.deadline) : quantity(objective?.deadline)],
+      ['Aim', objective && (objective.aim ?? 'deadline')],
+      [objective ? 'Weight' : 'At least', share && quantity(share.min)],
+      ['At most', bandwidth?.max && quantity(bandwidth.max)],
+      ['Within', status.withinNs !== undefined && time(status.withinNs)],
+      ['Certainty', status.certainty && <Badge of={status.certainty} />],
+      ['Disjoint routes', contract.protection],
+      ['Priority', contract.priority ?? 50],
+      ['Starts', contract.starts && when(contract.starts)],
+      ['Ends', contract.ends && when(contract.ends)],
+      ['Admitted', when(status.created)],
+      ['In force', status.state === 'enforced' ? 'its sender has confirmed the present terms' : status.state === 'admitted' && status.kind === 'latency' && 'no agent has confirmed it'],
+    ].filter(([, value]) => value !== false && value !== undefined) as [string, preact.ComponentChildren][]} />
+  );
+}
+
+/** A part of the bound, with what the queue can hold at present. */
+interface Part { kind: string; at: string; queue?: number | undefined; ns: number; now?: number | undefined }
+
+function partsOf(terms: Term[], queues: CurveQueue[]): Part[] {
+  return terms.map((term) => {
+    const queue = term.kind === 'queue' ? queues.find((one) => one.link === term.at && one.queue === term.queue) : undefined;
+    return { kind: term.kind, at: term.at ?? '', queue: term.queue, ns: term.delay_ns, now: queue?.delay_bound_ns ?? undefined };
+  });
+}
+
+const PARTS: Record<string, string> = { queue: 'Queue', processing: 'Processing', propagation: 'Propagation' };
+
+function Latency({ contract, explanation, seen }: { contract: Contract; explanation: Explanation | undefined; seen: number | undefined }) {
+  const { status } = contract;
+  const parts = partsOf(explanation?.request?.terms ?? [], explanation?.queues ?? []);
+  const { boundNs, deadlineNs } = status;
+  return (
+    <section>
+      <h2>Where the time goes</h2>
+      {boundNs !== undefined && deadlineNs !== undefined && (
+        <p>No packet takes longer than <strong>{time(boundNs)}</strong> by proof. Its deadline is {time(deadlineNs)}, so {time(deadlineNs - boundNs)} ({percent(((deadlineNs - boundNs) / deadlineNs) * 1e6)}) are to spare.{seen !== undefined && <> The slowest packet that was seen took <strong>{time(seen)}</strong>.</>}</p>
+      )}
+      {parts.length > 0 && boundNs !== undefined && deadlineNs !== undefined && <Fall parts={parts} bound={boundNs} deadline={deadlineNs} seen={seen} />}
+      {parts.length === 0 && status.routes.map((route, at) => (
+        <div>
+          <h3>Route{status.routes.length > 1 ? ` ${at + 1}` : ''}{route.boundNs !== undefined && `: within ${time(route.boundNs)}`}</h3>
+          <Route hops={route.hops} />
+        </div>
+      ))}
+      {parts.length > 0 && status.routes.length > 1 && <>
+        <h3>Every packet is sent over {status.routes.length} disjoint routes</h3>
+        {status.routes.slice(1).map((route) => <><p>{route.boundNs !== undefined && `Within ${time(route.boundNs)}:`}</p><Route hops={route.hops} /></>)}
+      </>}
+      {status.routes.length === 0 && <Empty>It has no place in the network now. {status.message}</Empty>}
+    </section>
+  );
+}
+
+function Route({ hops }: { hops: Hop[] }) {
+  const { about } = useWorld();
+  return <ol class="route">{hops.map((hop) => <li>{readsAll(about) ? <LinkLink name={hop.link} /> : hop.link.replace('->', ' → ')} <span class="dim">queue {hop.queue}</span></li>)}</ol>;
+}
+
+/** The parts of the bound one behind the other, from sender to receiver, up to the deadline. */
+function Fall({ parts, bound, deadline, seen }: { parts: Part[]; bound: number; deadline: number; seen: number | undefined }) {
+  // A deadline that is far away would leave no room for the parts.
+  const all = Math.max(bound, seen ?? 0, deadline > 3 * bound ? bound * 1.2 : deadline) * 1.005;
+  const place = (ns: number) => (1000 * ns) / all;
+  const rows = parts.map((part, at) => ({ ...part, row: at, from: parts.slice(0, at).reduce((sum, before) => sum + before.ns, 0) }));
+  const mark = (kind: string, ns: number) => <rect class={kind} x={Math.min(place(ns), 996) - 1.5} y="0" width="4" height="30" />;
+  return (
+    <>
+      <Table caption="Parts of the bound, from sender to receiver" items={rows} rowKey={(part) => String(part.row)} columns={[
+        { head: 'Part', cell: (part) => `${PARTS[part.kind] ?? part.kind}${part.queue === undefined ? '' : ` ${part.queue}`}` },
+        { head: 'At', cell: (part) => (part.kind === 'processing' ? <a href={to(['node', part.at])}>{part.at}</a> : part.at.includes('->') ? <LinkLink name={part.at} /> : part.at) },
+        { head: 'At most', cell: (part) => time(part.ns), isNumber: true },
+        { head: 'Now at most', cell: (part) => (part.now === undefined ? '' : `${time(part.now)} (${percent((part.now / part.ns) * 1e6)})`), isNumber: true },
+        { head: 'On the way', isWide: true, cell: (part) => (
+          <svg class="fall" viewBox="0 0 1000 30" preserveAspectRatio="none" aria-hidden="true">
+            <rect class="track" y="7" width="1000" height="16" />
+            <rect class={`part ${part.kind}`} x={place(part.from)} y="7" width={Math.max(place(part.ns), 2)} height="16" />
+            {part.now !== undefined && <rect class="now" x={place(part.from)} y="7" width={Math.max(place(Math.min(part.now, part.ns)), 2)} height="16" />}
+            {mark('bound-line', bound)}
+            {seen !== undefined && mark('seen', seen)}
+            {deadline <= all && mark('deadline-line', deadline)}
+          </svg>
+        ) },
+      ]} />
+      <p class="legend">
+        <span><i class="swatch part queue" /> budget of a queue, kept whatever else is admitted</span>
+        <span><i class="swatch now" /> of it, reached at most with what is admitted now</span>
+        <span><i class="swatch part" /> propagation, processing</span>
+        <span><i class="swatch bound-line" /> bound {time(bound)}</span>
+        {seen !== undefined && <span><i class="swatch seen" /> slowest packet seen {time(seen)}</span>}
+        <span><i class="swatch deadline-line" /> deadline {time(deadline)}{deadline > all && ', further to the right'}</span>
+      </p>
+    </>
+  );
+}
+
+function Other({ explanation }: { explanation: Explanation | undefined }) {
+  if (!explanation) return null;
+  const links = explanation.links ?? [];
+  return (
+    <section>
+      <h2>What it holds</h2>
+      {explanation.message && <p>{explanation.message}</p>}
+      {explanation.assumption && <p class="dim">This rests on an assumption: {explanation.assumption}.</p>}
+      {links.length > 0 && (
+        <Table caption="Links where least is left" items={links} rowKey={(link) => link.link} columns={[
+          { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
+          { head: 'Latency contracts', cell: (link) => rate(link.reserved_bps), isNumber: true },
+          { head: `Promised to its class`, cell: (link) => rate(link.promised_bps ?? 0), isNumber: true },
+          { head: 'Left for its class', cell: (link) => rate(link.left_bps ?? 0, Math.floor), isNumber: true },
+          { head: 'Of the line', cell: (link) => <Bar ppm={((link.reserved_bps + (link.promised_bps ?? 0)) / link.line_bps) * 1e6} label="Promised" /> },
+        ]} />
+      )}
+    </section>
+  );
+}
+
+function Measured({ traffic, contract }: { traffic: Traffic; contract: Contract }) {
+  const { followed } = traffic;
+  if (traffic.packets === 0 && !followed && !contract.status.measured) {
+    return <Empty>No agent has counted a packet of it. Agents report every second while they run (<code>wayleave serve --southbound hosts</code>).</Empty>;
+  }
+  return (
+    <Facts facts={[
+      ['Packets', count(traffic.packets)],
+      ['On the wire', bytes(traffic.bytes)],
+      ['Had to wait for tokens', count(traffic.delayed)],
+      ['Wait now', count(traffic.waiting)],
+      ['Dropped beyond the contract', count(traffic.queueFull)],
+      ['Dropped as too large', count(traffic.oversized)],
+      ['Followed to the receiver', followed && count(followed.packets)],
+      ['Lost of those', followed && <>{count(followed.lost)}{followed.lostBehind && Object.entries(followed.lostBehind).map(([node, lost]) => `, ${lost} behind ${node}`)}</>],
+      ['Late of those', followed && count(followed.late)],
+      ['Slowest', followed && followed.timed > 0 && `${time(followed.worstNs)} (clocks may be wrong by ${time(followed.clockErrorNs)})`],
+      ['Late, as its receiver reports', contract.status.measured && `${many(contract.status.measured.packets, 'packet')}, the slowest ${time(contract.status.measured.worstNs)}`],
+    ].filter(([, value]) => value !== undefined && value !== false) as [string, preact.ComponentChildren][]} />
+  );
+}
+
+/** The explanation as `wayleave explain` prints it. */
+function Text({ id }: { id: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const explained = useRead<string>(isOpen ? path(['contracts', id, 'explanation']) : null, text);
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>The whole proof, as <code>wayleave explain</code> prints it</summary>
+      {isOpen && <Shown of={explained} what="the proof">{(text) => <pre tabIndex={0}>{text}</pre>}</Shown>}
+    </details>
+  );
+}

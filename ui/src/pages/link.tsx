@@ -1,0 +1,139 @@
+// A link: what is promised on it, its queues, their curves, and the contracts that use it.
+
+import { useMemo, useState } from 'preact/hooks';
+import { path } from '../api';
+import { Chart, colour } from '../chart';
+import { bytes, many, percent, rate, time } from '../format';
+import { Badge, Bar, Empty, Facts, Failed, Loading, More, Shown, Table, WhatIf } from '../parts';
+import { to, usePages, useRead, type Address } from '../state';
+import type { Contract, CurveQueue, Curves, Link } from '../types';
+import { ContractTable } from './contracts';
+
+export function LinkPage({ name }: { name: string; address: Address }) {
+  const link = useRead<Link>(path(['links', name]));
+  const curves = useRead<Curves>(path(['links', name, 'curves']));
+  const contracts = usePages<Contract>(path(['contracts'], { link: name, limit: 20 }));
+  return (
+    <Shown of={link} what={name}>
+      {(link) => (
+        <>
+          <h1><a href={to(['node', link.from])}>{link.from}</a> → <a href={to(['node', link.to])}>{link.to}</a> <Badge of={link.state} /></h1>
+          {link.reason && <p class="notice bad">{link.reason}</p>}
+          <p><WhatIf fail={link.name} /> <a href={to(['link', reverse(link)])}>The other direction</a></p>
+          <Facts facts={[
+            ['Rate', rate(link.rateBps)], ['Propagation', time(link.propagationNs)], ['MTU', bytes(link.mtuBytes)], ['Routes of latency contracts', link.routes.toLocaleString('en')],
+          ]} />
+          <h2>Who has what of its rate</h2>
+          <Shares link={link} />
+          <h2>Queues</h2>
+          <Queues link={link} curves={curves.value} />
+          {curves.trouble && <Failed trouble={curves.trouble} />}
+          <h2>Contracts on it</h2>
+          {contracts.trouble && <Failed trouble={contracts.trouble} />}
+          {!contracts.items && !contracts.trouble && <Loading what="contracts" />}
+          {contracts.items?.length === 0 && <Empty>No contract uses this link.</Empty>}
+          {contracts.items && contracts.items.length > 0 && <ContractTable items={contracts.items} caption={`Contracts on ${link.name}`} />}
+          <More next={contracts.next} more={contracts.more} />
+        </>
+      )}
+    </Shown>
+  );
+}
+
+/** The name of the other direction; parallel links have a number behind it. */
+function reverse(link: Link): string {
+  return `${link.to}->${link.from}${link.name.slice(`${link.from}->${link.to}`.length)}`;
+}
+
+function Shares({ link }: { link: Link }) {
+  const { rateBps, reservedBps, guaranteedBps = 0, objectiveBps = 0 } = link;
+  const parts: [string, string, number][] = [
+    ['Latency contracts', 'latency', reservedBps], ['Minima of bandwidth contracts', 'guaranteed', guaranteedBps], ['Weights of objectives', 'objective', objectiveBps],
+  ];
+  const free = Math.max(0, rateBps - reservedBps - guaranteedBps - objectiveBps);
+  let x = 0;
+  return (
+    <figure>
+      <svg class="shares" viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label={parts.map(([name, , bps]) => `${name} ${rate(bps)}`).join(', ')}>
+        <rect class="track" width="1000" height="20" />
+        {parts.map(([, kind, bps]) => {
+          const from = x;
+          x += (1000 * bps) / rateBps;
+          return <rect class={`share ${kind}`} x={from} width={(1000 * bps) / rateBps} height="20" />;
+        })}
+      </svg>
+      <figcaption class="legend">
+        {parts.map(([name, kind, bps]) => <span><i class={`swatch share ${kind}`} /> {name}: {rate(bps)} ({percent((bps / rateBps) * 1e6)})</span>)}
+        <span><i class="swatch track" /> free for new promises, and for best effort: {rate(free, Math.floor)}</span>
+      </figcaption>
+    </figure>
+  );
+}
+
+function Queues({ link, curves }: { link: Link; curves: Curves | undefined }) {
+  const [chosen, setChosen] = useState<number>();
+  const used = curves?.queues.filter((queue) => queue.flows > 0) ?? [];
+  const shown = used.find((queue) => queue.queue === chosen) ?? used[0];
+  const flows = (queue: number) => curves?.queues.find((one) => one.queue === queue)?.flows;
+  return (
+    <>
+      <Table caption="Queues, the first served first" items={link.queues} rowKey={(queue) => String(queue.queue)} columns={[
+        { head: 'Queue', cell: (queue) => queue.queue },
+        { head: 'Latency contracts', cell: (queue) => (queue.budgetNs === undefined ? 'none may use it' : flows(queue.queue) ?? ''), isNumber: true },
+        { head: 'Delay budget', cell: (queue) => (queue.budgetNs === undefined ? '' : time(queue.budgetNs)), isNumber: true },
+        { head: 'Longest delay now', cell: (queue) => (queue.delayNs === undefined ? '' : time(queue.delayNs)), isNumber: true },
+        { head: 'Of the budget', cell: (queue) => (queue.delayNs === undefined || !queue.budgetNs ? '' : <Bar ppm={(queue.delayNs / queue.budgetNs) * 1e6} label="Delay budget used" />) },
+        { head: 'Largest backlog now', cell: (queue) => (queue.backlogBytes === undefined ? '' : `${bytes(queue.backlogBytes)} of ${bytes(queue.bufferBytes)}`), isNumber: true },
+        { head: 'Of the buffer', cell: (queue) => (queue.backlogBytes === undefined ? '' : <Bar ppm={(queue.backlogBytes / queue.bufferBytes) * 1e6} label="Buffer used" />) },
+      ]} />
+      {shown && (
+        <>
+          <h3>Curves of queue {shown.queue}</h3>
+          {used.length > 1 && (
+            <fieldset class="choice"><legend>Queue</legend>
+              {used.map((queue) => <label><input type="radio" name="queue" checked={queue === shown} onChange={() => setChosen(queue.queue)} /> {queue.queue}</label>)}
+            </fieldset>
+          )}
+          <CurveChart key={shown.queue} queue={shown} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** What arrives at most in a time: the smallest of its token buckets. */
+export function arrived(queue: CurveQueue, ns: number): number {
+  return Math.min(...queue.arrival.map(({ rate_bps, burst_bytes }) => burst_bytes + (rate_bps * ns) / 8e9));
+}
+
+/** What is served at least in a time: the largest of its rate-latency functions. */
+export function served(queue: CurveQueue, ns: number): number {
+  return Math.max(0, ...queue.service.map(({ rate_bps, latency_ns }) => (latency_ns === null ? 0 : (rate_bps * Math.max(0, ns - latency_ns)) / 8e9)));
+}
+
+function CurveChart({ queue }: { queue: CurveQueue }) {
+  const delay = queue.delay_bound_ns ?? 0;
+  // So that the delay can be seen; the budget may be far away.
+  const all = Math.min(Math.max(queue.budget_ns, delay) * 1.25, delay * 5) || 1;
+  const data = useMemo(() => {
+    const times = Array.from({ length: 241 }, (_, at) => (all * at) / 240);
+    return [times.map((ns) => ns / 1000), times.map((ns) => arrived(queue, ns)), times.map((ns) => served(queue, ns))] as [number[], number[], number[]];
+  }, [JSON.stringify(queue)]);
+  const said = `In any time at most the solid curve arrives, and at least the dashed one is served. How far the dashed curve is behind at most is the delay: ${time(delay)}, and the budget is ${time(queue.budget_ns)}. How far it is below at most is the backlog: ${bytes(queue.backlog_bound_bytes ?? 0)} of ${bytes(queue.buffer_bytes)}.`;
+  return (
+    <figure>
+      <Chart data={data} height={260} label={`Arrival and service curve. ${said}`} options={() => ({
+        scales: { x: { time: false } },
+        legend: { live: false },
+        cursor: { drag: { x: false, y: false } },
+        series: [
+          { label: 'time' },
+          { label: `arrives at most, of ${many(queue.flows, 'contract')}`, stroke: colour('--arrival'), width: 2 },
+          { label: 'is served at least', stroke: colour('--service'), width: 2, dash: [6, 4] },
+        ],
+        axes: [{ label: 'time in µs', labelSize: 20, labelFont: '12px system-ui' }, { size: 64, values: (_plot, values) => values.map((value) => bytes(value)) }],
+      })} />
+      <figcaption class="dim">{said}</figcaption>
+    </figure>
+  );
+}

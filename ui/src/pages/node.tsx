@@ -1,0 +1,32 @@
+// A host or a switch, its agent and its links.
+
+import { path } from '../api';
+import { Badge, Facts, LinkLink, Shown, WhatIf } from '../parts';
+import { readsAll, to, useRead, useWorld } from '../state';
+import type { Host } from '../types';
+
+export function NodePage({ name }: { name: string }) {
+  const { about } = useWorld();
+  const isForAll = readsAll(about);
+  const node = useRead<Host>(path([isForAll ? 'nodes' : 'hosts', name]));
+  const host = useRead<Host>(node.value?.kind === 'host' ? path(['hosts', name]) : null);
+  return (
+    <Shown of={node} what={name}>
+      {(node) => (
+        <>
+          <h1>{node.kind === 'host' ? 'Host' : 'Switch'} <span class="name">{node.name}</span> <Badge of={node.state} /></h1>
+          {node.reason && <p class="notice bad">{node.reason}</p>}
+          {isForAll && <p><WhatIf fail={node.name} /> {node.kind === 'switch' && <a href={to(['network', `switch:${node.name}`])}>What is next to it</a>}</p>}
+          <Facts facts={[
+            ['Agent', node.agent ? (node.agent.silent ? <Badge of="silent" /> : node.agent.open ? <Badge of="there" /> : <Badge of="ended" />) : 'none has ever begun'],
+            ['Session', node.agent?.epoch],
+            ['Forwards by tags', node.kind === 'switch' && node.agent ? (node.agent.setUp ? 'yes' : 'not yet') : undefined],
+            ['VMs', host.value && (host.value.vms?.length ? host.value.vms.slice(0, 50).join(', ') : 'none')],
+          ]} />
+          <h2>Links that leave it</h2>
+          <ul class="columns">{node.links.map((link) => <li>{isForAll ? <LinkLink name={link} /> : link.replace('->', ' → ')}</li>)}</ul>
+        </>
+      )}
+    </Shown>
+  );
+}

@@ -1,0 +1,145 @@
+// The first page: is a promise broken or near it, which, why; and what is wrong in the network.
+
+import { Badge, Bar, ContractLink, Empty, LinkLink, Loading, More, Shown, Table, WhatIf } from '../parts';
+import { many, quantity, time, when } from '../format';
+import { readsAll, to, usePages, useRead, useWorld, type Address } from '../state';
+import { path } from '../api';
+import type { Level, Risk, Risks as Document, Status, Tiers } from '../types';
+
+const LEVELS: { level: Level; title: string; means: string }[] = [
+  { level: 'broken', title: 'Broken', means: 'degraded, or packets came too late' },
+  { level: 'near', title: 'Near', means: 'a packet took 90 % of its bound or more' },
+  { level: 'waiting', title: 'Waiting', means: 'admitted, not in force yet' },
+  { level: 'measured', title: 'Measured', means: 'no proof, so no guarantee' },
+  { level: 'kept', title: 'Kept', means: 'by proof' },
+];
+
+/** What a contract promises, in a few words. */
+export function promise(risk: Risk): string {
+  const between = risk.members === 2 && risk.kind !== 'objective' ? `${risk.hosts[0]} → ${risk.hosts[1]}` : `${risk.members} hosts`;
+  if (risk.kind === 'latency') return `${between} within ${time(risk.deadlineNs ?? 0)}`;
+  return `${quantity(risk.min)} ${risk.kind === 'bandwidth' ? 'at least' : 'weight'}, ${between}`;
+}
+
+/** Bound and worst delay seen within the deadline. */
+export function Budget({ risk }: { risk: Pick<Risk, 'boundNs' | 'deadlineNs' | 'worstNs'> }) {
+  const { boundNs, deadlineNs, worstNs } = risk;
+  if (boundNs === undefined || !deadlineNs) return <span class="dim">no deadline</span>;
+  const all = Math.max(deadlineNs, worstNs ?? 0);
+  const place = (ns: number) => (100 * ns) / all;
+  const said = `${time(boundNs)} of ${time(deadlineNs)}${worstNs === undefined ? '' : `, seen ${time(worstNs)}`}`;
+  return (
+    <span class="bar-line">
+      <svg class="bar budget" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label={`Bound ${said}`}>
+        <rect class="track" y="1" width={place(deadlineNs)} height="8" />
+        <rect class="bound" y="1" width={place(boundNs)} height="8" />
+        {worstNs !== undefined && <rect class={worstNs > boundNs ? 'seen late' : 'seen'} x={Math.max(0, place(worstNs) - 1)} width="1.5" height="10" />}
+      </svg>
+      <span class="number">{said}</span>
+    </span>
+  );
+}
+
+function why(risk: Risk): string {
+  // That nothing is enforced is said once, above.
+  if (risk.message && risk.reason !== 'NOT_ENFORCED') return risk.message;
+  if (risk.level === 'near') return `a packet took ${time(risk.worstNs ?? 0)}, and the bound is ${time(risk.boundNs ?? 0)}`;
+  if (risk.level === 'waiting') return 'its sender has not confirmed the present terms yet';
+  if (risk.level === 'measured') return 'paths were measured, not proven';
+  return '';
+}
+
+function Verdict({ levels }: { levels: Record<Level, number> }) {
+  const all = LEVELS.reduce((sum, { level }) => sum + levels[level], 0);
+  if (all === 0) return <h1>No promises yet</h1>;
+  if (levels.broken > 0) return <h1 class="bad"><span aria-hidden="true">✕ </span>{many(levels.broken, 'promise')} of {all.toLocaleString('en')} {levels.broken === 1 ? 'is' : 'are'} broken</h1>;
+  if (levels.near > 0) return <h1 class="warn"><span aria-hidden="true">▲ </span>All promises are kept, {levels.near.toLocaleString('en')} only just</h1>;
+  if (levels.kept === all) return <h1 class="good"><span aria-hidden="true">✓ </span>All {many(all, 'promise')} {all === 1 ? 'is' : 'are'} kept</h1>;
+  return <h1 class="good"><span aria-hidden="true">✓ </span>No promise is broken</h1>;
+}
+
+export function Risks({ address }: { address: Address }) {
+  const { about, events } = useWorld();
+  const level = (address.query.get('level') ?? '') as Level | '';
+  const isForAll = readsAll(about);
+  const summary = useRead<Document>(path(['risks'], { limit: 12 }));
+  const chosen = usePages<Risk>(level ? path(['risks'], { level, limit: 50 }) : null);
+  // The verdict first: the rest is asked for behind it.
+  const tiers = useRead<Tiers>(isForAll && summary.value ? path(['tiers']) : null);
+  const status = useRead<Status>(path(['status']));
+  const items = level ? chosen.items : summary.value?.items;
+  return (
+    <Shown of={summary} what="promises">
+      {(risks) => (
+        <>
+          <Verdict levels={risks.levels} />
+          <ul class="levels" aria-label="Promises by how sure they are">
+            {LEVELS.map(({ level: one, title, means }) => (
+              <li>
+                <a class={`card ${risks.levels[one] > 0 ? one : ''}`} href={to([], { level: one === level ? undefined : one })} aria-current={one === level ? 'true' : undefined}>
+                  <Badge of={one}>{title}</Badge>
+                  <span class="big">{risks.levels[one].toLocaleString('en')}</span>
+                  <span class="dim">{means}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+          {status.value && status.value.agents === 0 && status.value.contracts.admitted > 0 && status.value.contracts.enforced === 0 && (
+            <p class="notice">No agent is there, so nobody enforces contracts: they are kept as long as hosts keep to them by themselves.{isForAll && <> <a href={to(['agents'])}>Agents</a></>}</p>
+          )}
+          {isForAll && status.value && tiers.value && <Wrong status={status.value} tiers={tiers.value} />}
+          <h2>{level ? LEVELS.find((one) => one.level === level)?.title ?? level : 'At risk first'}</h2>
+          {items === undefined && <Loading what="promises" />}
+          {items?.length === 0 && <Empty>{level ? 'No promise is in this state.' : <>There is no contract yet. <a href={to(['what-if'])}>Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</>}</Empty>}
+          {items && items.length > 0 && (
+            <Table caption="Promises, those at risk first" items={items} rowKey={(risk) => risk.id} columns={[
+              { head: 'Contract', cell: (risk) => <ContractLink id={risk.id} /> },
+              { head: 'State', cell: (risk) => <Badge of={risk.level === 'kept' || risk.level === 'broken' ? risk.state : risk.level} /> },
+              { head: 'Promise', cell: promise },
+              { head: 'Bound in deadline', cell: (risk) => <Budget risk={risk} /> },
+              { head: 'Why', cell: (risk) => why(risk) && <span class="why">{why(risk)}</span> },
+            ]} />
+          )}
+          {level ? <More next={chosen.next} more={chosen.more} /> : risks.next && <p class="dim">These come first. A card above shows all of its kind.</p>}
+          {!level && <p class="dim">A bound close to its deadline is no danger: it is proven, and holds whatever else is admitted. It says how little could be taken away.</p>}
+          {isForAll && tiers.value && tiers.value.busiest.length > 0 && (
+            <section>
+              <h2>Links with least left</h2>
+              <Table caption="Links with least left" items={tiers.value.busiest.slice(0, 6)} rowKey={(link) => link.link} columns={[
+                { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
+                { head: 'Rate promised', cell: (link) => <Bar ppm={link.ratePpm} label="Rate promised" /> },
+                { head: 'Delay budget used', cell: (link) => <Bar ppm={link.delayPpm} label="Delay budget used" /> },
+                { head: 'Buffer used', cell: (link) => <Bar ppm={link.bufferPpm} label="Buffer used" /> },
+                { head: 'Before it happens', cell: (link) => <WhatIf fail={link.link} /> },
+              ]} />
+            </section>
+          )}
+          <section>
+            <h2>Since this page was opened</h2>
+            {events.length === 0 ? <p class="dim">Nothing has happened. <a href={to(['timeline'])}>The timeline</a> has what came before.</p> : (
+              <ol class="log">{events.slice(0, 8).map((event) => <li><time dateTime={event.at}>{when(event.at)}</time> <Badge of={event.type} /> {event.object} <span class="dim">{event.detail}</span></li>)}</ol>
+            )}
+          </section>
+        </>
+      )}
+    </Shown>
+  );
+}
+
+/** What of the network and of agents is not as it should be. */
+function Wrong({ status, tiers }: { status: Status; tiers: Tiers }) {
+  const { down } = tiers;
+  if (down.length === 0 && status.silent.length === 0 && status.troubles.length === 0) return null;
+  return (
+    <section class="notice bad">
+      <h2>What is wrong in the network</h2>
+      <ul>
+        {down.slice(0, 8).map(({ element, reason }) => <li><Badge of="down" /> {element}: {reason}</li>)}
+        {status.down > 8 && <li>and {many(status.down - 8, 'more element')} down</li>}
+        {status.silent.length > 0 && <li><Badge of="silent" /> <a href={to(['agents'], { problems: 'true' })}>{many(status.silent.length, 'agent')}</a>: {status.silent.slice(0, 5).join(', ')}{status.silent.length > 5 ? ' …' : ''}</li>}
+        {status.troubles.slice(0, 5).map((trouble) => <li><span aria-hidden="true">▲</span> {trouble}</li>)}
+        {status.troubles.length > 5 && <li><a href={to(['agents'], { problems: 'true' })}>and {status.troubles.length - 5} more</a></li>}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,75 @@
+// Tenants with quota and use; for a tenant its own.
+
+import { path } from '../api';
+import { count, quantity } from '../format';
+import { Empty, Failed, Loading, More, Shown, Table } from '../parts';
+import { to, usePages, useRead, useWorld } from '../state';
+import type { Contract, Tenant, Vm } from '../types';
+import { ContractTable } from './contracts';
+
+export function Tenants() {
+  const { about } = useWorld();
+  return about.tenant === undefined ? <All /> : <TenantPage name={about.tenant} />;
+}
+
+function All() {
+  const { items, next, trouble, more } = usePages<Tenant>(path(['tenants'], { limit: 100 }));
+  return (
+    <>
+      <h1>Tenants</h1>
+      {trouble && <Failed trouble={trouble} />}
+      {!items && !trouble && <Loading what="tenants" />}
+      {items && (
+        <Table caption="Tenants by name" items={items} rowKey={(tenant) => tenant.name} columns={[
+          { head: 'Tenant', cell: (tenant) => <a class="name" href={to(['tenant', tenant.name])}>{tenant.name}</a> },
+          { head: 'Contracts', cell: (tenant) => of(count(tenant.usage.contracts), tenant.quota.contracts?.toLocaleString('en')), isNumber: true },
+          { head: 'Rate', cell: (tenant) => of(quantity(tenant.usage.rate), quantity(tenant.quota.rate)), isNumber: true },
+          { head: 'Burst', cell: (tenant) => of(quantity(tenant.usage.burst), quantity(tenant.quota.burst)), isNumber: true },
+        ]} />
+      )}
+      <More next={next} more={more} />
+    </>
+  );
+}
+
+function of(used: string, quota: string | undefined): string {
+  return quota ? `${used} of ${quota}` : used;
+}
+
+export function TenantPage({ name }: { name: string }) {
+  const tenant = useRead<Tenant>(path(['tenants', name]));
+  const contracts = usePages<Contract>(path(['contracts'], { tenant: name, limit: 20 }));
+  const vms = usePages<Vm>(path(['vms'], { tenant: name, limit: 50 }));
+  return (
+    <Shown of={tenant} what={name}>
+      {(tenant) => (
+        <>
+          <h1>Tenant <span class="name">{tenant.name}</span></h1>
+          <Table caption="Quota and use" items={[
+            { what: 'Contracts', used: count(tenant.usage.contracts), most: tenant.quota.contracts?.toLocaleString('en') },
+            { what: 'Rate', used: quantity(tenant.usage.rate), most: quantity(tenant.quota.rate) },
+            { what: 'Burst', used: quantity(tenant.usage.burst), most: quantity(tenant.quota.burst) },
+          ]} rowKey={(row) => row.what} columns={[
+            { head: 'Quota of', cell: (row) => row.what },
+            { head: 'Used', cell: (row) => row.used, isNumber: true },
+            { head: 'At most', cell: (row) => row.most || 'not limited', isNumber: true },
+          ]} />
+          <h2>Contracts</h2>
+          {contracts.items?.length === 0 && <Empty>It has no contract.</Empty>}
+          {contracts.items && contracts.items.length > 0 && <ContractTable items={contracts.items} caption={`Contracts of ${name}`} />}
+          <More next={contracts.next} more={contracts.more} />
+          <h2>VMs</h2>
+          {vms.items?.length === 0 && <Empty>It has no VM.</Empty>}
+          {vms.items && vms.items.length > 0 && (
+            <Table caption={`VMs of ${name}`} items={vms.items} rowKey={(vm) => vm.id} columns={[
+              { head: 'VM', cell: (vm) => vm.name },
+              { head: 'Host', cell: (vm) => <a href={to(['node', vm.host])}>{vm.host}</a> },
+              { head: 'MAC address', cell: (vm) => <code>{vm.mac}</code> },
+            ]} />
+          )}
+          <More next={vms.next} more={vms.more} />
+        </>
+      )}
+    </Shown>
+  );
+}

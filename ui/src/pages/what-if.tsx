@@ -1,0 +1,164 @@
+// What would be if something failed, or if a contract were added: asked of a copy of the controller, nothing is changed.
+
+import { useEffect, useState } from 'preact/hooks';
+import { Trouble, ask, path } from '../api';
+import { many, time } from '../format';
+import { Badge, ContractLink, Failed, Field, Loading } from '../parts';
+import { useWorld, type Address } from '../state';
+import type { ContractSpec, Kind, Prospect } from '../types';
+
+/** So many of each list are shown. */
+const SHOWN = 50;
+
+interface Form { kind: Kind; name: string; tenant: string; from: string; to: string; rate: string; burst: string; deadline: string; min: string; members: string }
+
+const EMPTY: Form = { kind: 'latency', name: 'try', tenant: '', from: '', to: '', rate: '10Mbit', burst: '3kB', deadline: '5ms', min: '1Gbit', members: '' };
+
+function words(text: string): string[] {
+  return text.split(/[\s,]+/).filter(Boolean);
+}
+
+function spec(form: Form): ContractSpec {
+  const name = { name: form.name, ...(form.tenant ? { tenant: form.tenant } : {}) };
+  const members = words(form.members);
+  switch (form.kind) {
+    case 'latency': return { ...name, from: form.from, to: form.to, rate: form.rate, burst: form.burst, deadline: form.deadline };
+    case 'bandwidth': return { ...name, bandwidth: members.length > 0 ? { hose: members, min: form.min } : { from: form.from, to: form.to, min: form.min } };
+    case 'objective': return { ...name, objective: { members, min: form.min, deadline: form.deadline } };
+    case 'best-effort': return { ...name, bestEffort: { members } };
+  }
+}
+
+/** The question as the command asks it. */
+function command(fail: string[], adds: boolean): string {
+  return ['wayleave what-if', ...fail.map((name) => `--fail '${name}'`), ...(adds ? ['--apply contract.yaml'] : [])].join(' ');
+}
+
+export function WhatIfPage({ address }: { address: Address }) {
+  const { about } = useWorld();
+  const isOperator = about.role === 'operator';
+  const [fail, setFail] = useState(address.query.get('fail') ?? '');
+  const [adds, setAdds] = useState(!isOperator);
+  const [form, setForm] = useState<Form>(EMPTY);
+  const [prospect, setProspect] = useState<{ of: string; value: Prospect }>();
+  const [trouble, setTrouble] = useState<Trouble>();
+  const [isAsking, setAsking] = useState(false);
+
+  const put = async (fails: string[], contract: ContractSpec | undefined) => {
+    setAsking(true);
+    setTrouble(undefined);
+    const of = [fails.length ? `${fails.join(' and ')} failed` : '', contract ? `${contract.name} were added` : ''].filter(Boolean).join(' and ');
+    try {
+      setProspect({ of, value: isOperator ? await operators(fails, contract) : await own(contract) });
+    } catch (error) {
+      setProspect(undefined);
+      setTrouble(error as Trouble);
+    } finally {
+      setAsking(false);
+    }
+  };
+  const first = address.query.get('fail');
+  useEffect(() => {
+    if (!first || !isOperator) return;
+    setFail(first);
+    void put([first], undefined);
+  }, [first]);
+  const field = (key: keyof Form, label: string, hint?: string) => (
+    <Field label={label} {...(hint ? { hint } : {})}>{(id) => <input id={id} value={form[key]} onInput={(event) => setForm({ ...form, [key]: event.currentTarget.value })} />}</Field>
+  );
+  const fails = words(fail);
+  if (about.role === 'reader') return <><h1>What if</h1><p class="notice">A reader’s token asks no such questions: they take time of the controller. Operators and tenants may.</p></>;
+  return (
+    <>
+      <h1>What if</h1>
+      <p>A copy of the controller answers. Nothing is changed.</p>
+      <form onSubmit={(event) => { event.preventDefault(); void put(fails, adds ? spec(form) : undefined); }}>
+        {isOperator && (
+          <Field label="These fail" hint="Switches, hosts or links (h1->leaf1), with spaces between them">
+            {(id) => <input id={id} class="wide" value={fail} onInput={(event) => setFail(event.currentTarget.value)} placeholder="spine1" />}
+          </Field>
+        )}
+        {isOperator && <p><label><input type="checkbox" checked={adds} onChange={(event) => setAdds(event.currentTarget.checked)} /> And this contract is added</label></p>}
+        {adds && (
+          <fieldset class="group">
+            <legend>Contract</legend>
+            <Field label="Kind">{(id) => (
+              <select id={id} value={form.kind} onChange={(event) => setForm({ ...form, kind: event.currentTarget.value as Kind })}>
+                <option value="latency">latency</option><option value="bandwidth">bandwidth</option><option value="objective">objective</option><option value="best-effort">best effort</option>
+              </select>
+            )}</Field>
+            {field('name', 'Name')}
+            {isOperator && field('tenant', 'Tenant', 'the default tenant if empty')}
+            {(form.kind === 'latency' || form.kind === 'bandwidth') && <>{field('from', 'From', isOperator ? 'a host or a VM' : 'one of your VMs')}{field('to', 'To')}</>}
+            {form.kind === 'latency' && <>{field('rate', 'Rate')}{field('burst', 'Burst')}</>}
+            {(form.kind === 'bandwidth' || form.kind === 'objective') && field('min', form.kind === 'objective' ? 'Weight' : 'At least')}
+            {(form.kind === 'latency' || form.kind === 'objective') && field('deadline', 'Deadline')}
+            {form.kind !== 'latency' && field('members', form.kind === 'bandwidth' ? 'Or a hose of' : 'Members', 'with spaces between them')}
+          </fieldset>
+        )}
+        <p><button type="submit" class="main" disabled={isAsking || (fails.length === 0 && !adds)}>{isAsking ? 'Asking …' : 'Ask'}</button></p>
+      </form>
+      <div aria-live="polite">
+        {isAsking && <Loading what="what would be" />}
+        {trouble && <Failed trouble={trouble} />}
+        {!isAsking && prospect && <Answer of={prospect.of} prospect={prospect.value} />}
+      </div>
+      {isOperator && prospect && !isAsking && <p class="dim">In a terminal: <code>{command(fails, adds)}</code></p>}
+    </>
+  );
+}
+
+function operators(fail: string[], contract: ContractSpec | undefined): Promise<Prospect> {
+  return ask<Prospect>('POST', path(['what-if'], { limit: SHOWN }), { ...(fail.length ? { fail } : {}), ...(contract ? { apply: [contract] } : {}) });
+}
+
+/** A tenant asks by a dry run of its own contract. */
+async function own(contract: ContractSpec | undefined): Promise<Prospect> {
+  const none: Prospect = { rerouted: [], degraded: [], restored: [], admitted: [], refused: [], deleted: [], placed: [] };
+  if (!contract?.name) return none;
+  const { name, ...body } = contract;
+  try {
+    const done = await ask<{ id: string; boundNs?: number; certainty?: string }>('PUT', path(['contracts', name], { dryRun: true }), body);
+    return { ...none, admitted: [{ ...done, routes: [] }] };
+  } catch (error) {
+    const trouble = error as Trouble;
+    if (trouble.status !== 409) throw trouble;
+    return { ...none, refused: [{ id: name, reason: trouble.code, message: trouble.message }] };
+  }
+}
+
+function Answer({ of, prospect }: { of: string; prospect: Prospect }) {
+  const size = (key: keyof Prospect) => (prospect[key] as unknown[] | undefined ?? []).length + (prospect.omitted?.[key] ?? 0);
+  const [degraded, refused, rerouted, admitted] = [size('degraded'), size('refused'), size('rerouted'), size('admitted')];
+  const is = (count: number) => (count === 1 ? 'promise' : 'promises');
+  return (
+    <section class="answer">
+      <h2>If {of}</h2>
+      {degraded > 0 && <p class="verdict bad"><span aria-hidden="true">✕ </span>{degraded.toLocaleString('en')} {is(degraded)} would be broken</p>}
+      {refused > 0 && <p class="verdict bad"><span aria-hidden="true">✕ </span>{many(refused, 'contract')} would be refused</p>}
+      {admitted > 0 && <p class="verdict good"><span aria-hidden="true">✓ </span>{many(admitted, 'contract')} would be admitted</p>}
+      {degraded === 0 && refused === 0 && admitted === 0 && <p class="verdict good"><span aria-hidden="true">✓ </span>Every promise would be kept</p>}
+      {rerouted > 0 && <p>{many(rerouted, 'contract')} would go another way, and be kept.</p>}
+      {rerouted === 0 && degraded === 0 && refused === 0 && admitted === 0 && <p>No contract would even go another way.</p>}
+      <List title="Would be broken" count={degraded} items={prospect.degraded} draw={(one) => <><ContractLink id={one.id} /> <Badge of="broken">{one.reason || 'broken'}</Badge> <span class="why">{one.message}</span></>} />
+      <List title="Would be refused" count={refused} items={prospect.refused} draw={(one) => <><span class="name">{one.id}</span> <Badge of="refused">{one.reason}</Badge> <span class="why">{one.message}</span></>} />
+      <List title="Would be admitted" count={admitted} items={prospect.admitted} draw={(one) => <><span class="name">{one.id}</span> {one.boundNs !== undefined && <>within {time(one.boundNs)}</>} {one.certainty && <Badge of={one.certainty} />} <Routes routes={one.routes} /></>} />
+      <List title="Would go another way" count={rerouted} items={prospect.rerouted} draw={(one) => <><ContractLink id={one.id} /> {one.boundNs !== undefined && <>within {time(one.boundNs)}</>} <Routes routes={one.routes} /></>} />
+    </section>
+  );
+}
+
+function Routes({ routes }: { routes: string[][] }) {
+  return <>{routes.map((links) => <span class="dim"> {[links[0]?.split('->')[0], ...links.map((link) => link.split('->')[1])].join(' → ')}</span>)}</>;
+}
+
+function List<T>({ title, items, count, draw }: { title: string; items: T[]; count: number; draw: (item: T) => preact.ComponentChildren }) {
+  if (count === 0) return null;
+  return (
+    <details open={count <= 12}>
+      <summary>{title}: {count.toLocaleString('en')}</summary>
+      <ul class="plain-list">{items.map((item) => <li>{draw(item)}</li>)}</ul>
+      {count > items.length && <p class="dim">and {(count - items.length).toLocaleString('en')} more</p>}
+    </details>
+  );
+}

@@ -1,0 +1,150 @@
+// Parts of pages: what is said while nothing is there, badges, bars and tables.
+
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useState } from 'preact/hooks';
+import type { Trouble } from './api';
+import { percent } from './format';
+import { to } from './state';
+import type { Level, State } from './types';
+
+/** After so long people wonder whether anything happens. */
+const SLOW_MS = 1500;
+
+export function Loading({ what }: { what: string }) {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = window.setTimeout(() => setSlow(true), SLOW_MS);
+    return () => window.clearTimeout(timer);
+  }, []);
+  return (
+    <p class="notice" role="status">
+      Reading {what} …{isSlow && ' The controller is slow to answer; this page waits for it.'}
+    </p>
+  );
+}
+
+export function Failed({ trouble, again }: { trouble: Trouble; again?: (() => void) | undefined }) {
+  const advice =
+    trouble.status === 403 ? 'Sign in with a token that may see this.'
+    : trouble.status === 404 ? 'It may have been deleted meanwhile: look for it in the list.'
+    : trouble.status === 429 || trouble.status === 503 ? 'The page asks again by itself.'
+    : '';
+  return (
+    <div class="notice bad" role="alert">
+      <p><strong>Not answered.</strong> {trouble.message}</p>
+      {trouble.errors.length > 0 && <ul>{trouble.errors.map((error) => <li>{error.field ? `${error.field}: ` : ''}{error.detail}</li>)}</ul>}
+      {advice && <p>{advice}</p>}
+      {again && <button type="button" onClick={again}>Ask again</button>}
+    </div>
+  );
+}
+
+/** What a page shows of something that is read: the value, or why there is none. */
+export function Shown<T>({ of, what, children }: { of: { value: T | undefined; trouble: Trouble | undefined; again: () => void }; what: string; children: (value: T) => ComponentChildren }) {
+  return (
+    <>
+      {of.trouble && <Failed trouble={of.trouble} again={of.again} />}
+      {of.value !== undefined && of.trouble && <p class="dim">Below is what was answered last.</p>}
+      {of.value !== undefined ? children(of.value) : !of.trouble && <Loading what={what} />}
+    </>
+  );
+}
+
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <p class="notice">{children}</p>;
+}
+
+const SIGNS: Record<string, [string, string]> = {
+  broken: ['✕', 'bad'], degraded: ['✕', 'bad'], violated: ['✕', 'bad'], down: ['✕', 'bad'], refused: ['✕', 'bad'], silent: ['✕', 'bad'], ended: ['✕', 'bad'],
+  near: ['▲', 'warn'], waiting: ['◷', 'warn'], pending: ['◷', 'warn'], measured: ['≈', 'warn'], 'says something is wrong': ['▲', 'warn'],
+  kept: ['✓', 'good'], enforced: ['✓', 'good'], admitted: ['✓', 'good'], proven: ['✓', 'good'], up: ['✓', 'good'], 'there': ['✓', 'good'],
+  released: ['–', 'dim'],
+};
+
+/** A state as a word with a sign: never a colour alone. */
+export function Badge({ of, children }: { of: State | Level | string; children?: ComponentChildren }) {
+  const [sign, tone] = SIGNS[of] ?? ['·', 'dim'];
+  return <span class={`badge ${tone}`}><span aria-hidden="true">{sign}</span> {children ?? of}</span>;
+}
+
+/** Which step of the legend a share belongs to: 0 to 4. */
+export function step(ppm: number): number {
+  return ppm >= 900_000 ? 4 : ppm >= 750_000 ? 3 : ppm >= 500_000 ? 2 : ppm >= 250_000 ? 1 : 0;
+}
+
+export const STEPS = ['below 25 %', '25 to 50 %', '50 to 75 %', '75 to 90 %', '90 % and more'];
+
+export function Bar({ ppm, label }: { ppm: number; label: string }) {
+  const width = Math.min(ppm / 10_000, 100);
+  return (
+    <span class="bar-line">
+      <svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label={`${label}: ${percent(ppm)}`}>
+        <rect class="track" width="100" height="8" rx="0" />
+        <rect class={`use-${step(ppm)}`} width={width} height="8" />
+      </svg>
+      <span class="number">{percent(ppm)}</span>
+    </span>
+  );
+}
+
+export interface Column<T> {
+  head: string;
+  cell: (item: T) => ComponentChildren;
+  isNumber?: boolean;
+  /** It takes what the others leave. */
+  isWide?: boolean;
+}
+
+/** A table that becomes a list of cards on a narrow screen. */
+export function Table<T>({ caption, columns, items, rowKey }: { caption: string; columns: Column<T>[]; items: T[]; rowKey: (item: T) => string }) {
+  return (
+    <div class="table" role="region" aria-label={caption} tabIndex={0}>
+      <table>
+        <caption class="hidden">{caption}</caption>
+        <thead><tr>{columns.map((column) => <th scope="col" class={column.isNumber ? 'number' : column.isWide ? 'wide' : undefined}>{column.head}</th>)}</tr></thead>
+        <tbody>
+          {items.map((item) => (
+            <tr key={rowKey(item)}>
+              {columns.map((column, at) =>
+                at === 0
+                  ? <th scope="row">{column.cell(item)}</th>
+                  : <td data-head={column.head} class={column.isNumber ? 'number' : undefined}>{column.cell(item)}</td>)}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export function More({ next, more }: { next: string | undefined; more: () => void }) {
+  return next === undefined ? null : <p><button type="button" onClick={more}>Show more</button></p>;
+}
+
+export function Field({ label, hint, children }: { label: string; hint?: string; children: (id: string) => ComponentChildren }) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children(id)}
+      {hint && <small class="dim">{hint}</small>}
+    </div>
+  );
+}
+
+export function Facts({ facts }: { facts: [string, ComponentChildren][] }) {
+  const known = facts.filter(([, value]) => value !== undefined && value !== null && value !== '');
+  return <dl class="facts">{known.map(([name, value]) => <div><dt>{name}</dt><dd>{value}</dd></div>)}</dl>;
+}
+
+export function ContractLink({ id }: { id: string }) {
+  return <a class="name" href={to(['contract', id])}>{id}</a>;
+}
+
+export function LinkLink({ name }: { name: string }) {
+  return <a class="name" href={to(['link', name])}>{name.replace('->', ' → ')}</a>;
+}
+
+export function WhatIf({ fail, children }: { fail: string; children?: ComponentChildren }) {
+  return <a class="button" href={to(['what-if'], { fail })}>{children ?? 'What if it fails?'}</a>;
+}

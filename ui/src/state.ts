@@ -1,0 +1,133 @@
+// What all pages share: who asks, the stream of events, the address behind the #, and what was read.
+
+import { createContext } from 'preact';
+import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { Trouble, get, type Connection, type WayleaveEvent } from './api';
+
+export interface About {
+  version: string;
+  role: 'operator' | 'tenant' | 'agent' | 'reader';
+  tenant?: string;
+  topology: string;
+  scheme: string;
+}
+
+export interface World {
+  about: About;
+  connection: Connection;
+  /** Grows when something has happened; pages read again. */
+  version: number;
+  /** The last events of this tab, the latest first. */
+  events: WayleaveEvent[];
+  signOut: (why?: string) => void;
+}
+
+export const WorldContext = createContext<World | null>(null);
+
+export function useWorld(): World {
+  const world = useContext(WorldContext);
+  if (!world) throw new Error('no world');
+  return world;
+}
+
+/** Whether the token reads what is of all tenants: the network, agents, policies. */
+export function readsAll(about: About): boolean {
+  return about.tenant === undefined && (about.role === 'operator' || about.role === 'reader');
+}
+
+export interface Address {
+  parts: string[];
+  query: URLSearchParams;
+}
+
+function read(): Address {
+  const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?');
+  const decode = (part: string) => {
+    try {
+      return decodeURIComponent(part);
+    } catch {
+      return part;
+    }
+  };
+  return { parts: path.split('/').filter(Boolean).map(decode), query: new URLSearchParams(query) };
+}
+
+export function useAddress(): Address {
+  const [address, setAddress] = useState(read);
+  useEffect(() => {
+    const changed = () => setAddress(read());
+    window.addEventListener('hashchange', changed);
+    return () => window.removeEventListener('hashchange', changed);
+  }, []);
+  return address;
+}
+
+/** The address of a page. */
+export function to(parts: string[], query: Record<string, string | undefined> = {}): string {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]));
+  const search = new URLSearchParams(given).toString();
+  return '#/' + parts.map(encodeURIComponent).join('/') + (search ? `?${search}` : '');
+}
+
+export interface Read<T> {
+  value: T | undefined;
+  trouble: Trouble | undefined;
+  /** Whether the value is of an earlier question or an earlier time. */
+  isOld: boolean;
+  again: () => void;
+}
+
+/** Measured values come without an event: pages read again after this time, too. */
+const AGAIN_MS = 15_000;
+
+/** What a path answers; read again when something has happened, now and then, and when asked to. Nothing is read without a path. */
+export function useRead<T>(path: string | null, read: (path: string, signal: AbortSignal) => Promise<T> = get): Read<T> {
+  const { version, signOut } = useWorld();
+  const [got, setGot] = useState<{ path: string; value: T }>();
+  const [trouble, setTrouble] = useState<Trouble>();
+  const [asked, setAsked] = useState(0);
+  const again = useCallback(() => setAsked((count) => count + 1), []);
+  useEffect(() => {
+    const timer = window.setInterval(() => { if (!document.hidden) again(); }, AGAIN_MS);
+    return () => window.clearInterval(timer);
+  }, [again]);
+  useEffect(() => {
+    if (path === null) return;
+    const stop = new AbortController();
+    read(path, stop.signal).then(
+      (value) => {
+        if (stop.signal.aborted) return;
+        setGot({ path, value });
+        setTrouble(undefined);
+      },
+      (error: unknown) => {
+        if (stop.signal.aborted) return;
+        const trouble = error instanceof Trouble ? error : new Trouble(String(error), 0, 'UNKNOWN');
+        if (trouble.status === 401) signOut(trouble.message);
+        setTrouble(trouble);
+      },
+    );
+    return () => stop.abort();
+  }, [path, version, asked]);
+  const value = got && got.path === path ? got.value : undefined;
+  return { value, trouble, isOld: trouble !== undefined && value !== undefined, again };
+}
+
+/** A list that grows page by page. */
+export function usePages<T>(path: string | null): { items: T[] | undefined; next: string | undefined; trouble: Trouble | undefined; more: () => void } {
+  const first = useRead<{ items: T[]; next?: string }>(path);
+  const [further, setFurther] = useState<{ path: string; items: T[]; next: string | undefined }>();
+  const [trouble, setTrouble] = useState<Trouble>();
+  const busy = useRef(false);
+  const mine = further && further.path === path ? further : undefined;
+  const next = mine ? mine.next : first.value?.next;
+  const more = () => {
+    if (!next || !path || busy.current) return;
+    busy.current = true;
+    get<{ items: T[]; next?: string }>(`${path}${path.includes('?') ? '&' : '?'}after=${encodeURIComponent(next)}`)
+      .then((page) => setFurther({ path, items: [...(mine?.items ?? []), ...page.items], next: page.next }), (error) => setTrouble(error as Trouble))
+      .finally(() => { busy.current = false; });
+  };
+  const items = first.value ? [...first.value.items, ...(mine?.items ?? [])] : undefined;
+  return { items, next, trouble: first.trouble ?? trouble, more };
+}

@@ -1,0 +1,26 @@
+// Pictures of pages, to look at: node test/shots.mjs URL-WITH-TOKEN FOLDER PAGE... (dark and light, wide and narrow).
+import { mkdirSync } from 'node:fs';
+import { chromium } from 'playwright-core';
+
+const [url, folder, ...pages] = process.argv.slice(2);
+mkdirSync(folder, { recursive: true });
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+const only = process.env.ONLY?.split(',');
+for (const [scheme, width] of [['light', 1440], ['dark', 1440], ['light', 390], ['dark', 390]]) {
+  if (only && !only.includes(`${scheme}-${width}`)) continue;
+  const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height: width > 1000 ? 900 : 844 } });
+  const page = await context.newPage();
+  page.on('console', (message) => { if (message.type() === 'error') console.log(`console: ${message.text()}`); });
+  page.on('pageerror', (error) => console.log(`error: ${error.message}`));
+  await page.goto(url);
+  await page.waitForSelector('h1');
+  for (const at of pages) {
+    await page.evaluate((at) => { location.hash = `#/${at}`; }, at);
+    await page.waitForTimeout(1200);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+    if (wide) console.log(`${at} at ${width}: wider than the screen`);
+    await page.screenshot({ path: `${folder}/${at.replace(/[^a-z0-9]+/gi, '-') || 'home'}-${scheme}-${width}.png`, fullPage: true });
+  }
+  await context.close();
+}
+await browser.close();
