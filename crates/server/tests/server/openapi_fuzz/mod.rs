@@ -23,7 +23,7 @@ use random::Random;
 /// Requests to one server: what comes first is behind what comes later.
 const REQUESTS: usize = 700;
 /// Servers of a usual run. `WAYLEAVE_SERVERS=1000` asks that many.
-const SERVERS: u64 = 8;
+const SERVERS: u64 = 12;
 /// Seed of the first server; `WAYLEAVE_SEED=n WAYLEAVE_SERVERS=1` replays the one of a failure.
 const SEED: u64 = 1;
 /// Once in so many times something is wrong.
