@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use wayleave_contracts::{
-    Bandwidth, Change, Division, Objective, PerDirection, Policy, PolicyError, PolicyLevel, Service,
+    Bandwidth, Change, Division, Named, Objective, PerDirection, Policy, PolicyError, PolicyLevel, Service,
 };
 use wayleave_topology::{Network, NodeId};
 
@@ -15,6 +15,7 @@ use crate::messages::{did_you_mean, nearest, one_of, quoted};
 use crate::names::unknown_node;
 use crate::problem::{InputErrors, Problem, ProblemKind, Problems};
 use crate::source::Source;
+use crate::tenants;
 use crate::tree::Node;
 
 pub(crate) const POLICY_SPEC: Shape =
@@ -186,7 +187,7 @@ fn service(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> O
     let service = Service {
         name: text("name", problems).unwrap_or_default(),
         parent: text("parent", problems),
-        tenant: text("tenant", problems),
+        tenant: tenants::name(&fields, "tenant", Named::Tenant, problems),
         filter: fields.get("match").and_then(|node| read_match(node, problems)),
         endpoints: fields
             .get("endpoints")

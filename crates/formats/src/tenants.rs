@@ -193,7 +193,13 @@ fn mac(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Mac> {
     }
 }
 
-fn name(fields: &Fields<'_, '_>, key: &'static str, named: Named, problems: &mut Problems<'_>) -> Option<String> {
+/// A name that keeps to the rules of its kind; `None` if there is none, or it does not, which is reported.
+pub(crate) fn name(
+    fields: &Fields<'_, '_>,
+    key: &'static str,
+    named: Named,
+    problems: &mut Problems<'_>,
+) -> Option<String> {
     let node = fields.get(key)?;
     let text = node.expect_text(problems)?;
     match named.check(text) {
