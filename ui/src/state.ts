@@ -1,7 +1,7 @@
 // What all pages share: who asks, the stream of events, the address behind the #, and what was read.
 
 import { createContext } from 'preact';
-import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Trouble, get, type Connection, type WayleaveEvent } from './api';
 
 export interface About {
@@ -54,7 +54,8 @@ function read(): Address {
 
 export function useAddress(): Address {
   const [address, setAddress] = useState(read);
-  useEffect(() => {
+  // Before the page is painted: an address that changes while it is drawn for the first time would go unheard otherwise.
+  useLayoutEffect(() => {
     const changed = () => setAddress(read());
     window.addEventListener('hashchange', changed);
     return () => window.removeEventListener('hashchange', changed);

@@ -128,6 +128,7 @@ async function small(browser, folder) {
       await page.context().close();
     }
     await signIn(browser, server);
+    await early(browser, server);
     await live(browser, server);
     await question(browser, server);
     await past(browser, server);
@@ -166,6 +167,24 @@ async function signIn(browser, server) {
   await page.click('text=Sign out');
   await says(page, 'Token', 'who signs out is asked for a token');
   check((await page.evaluate(() => sessionStorage.length)) === 0, 'the token is forgotten');
+  await page.context().close();
+}
+
+/** An address that changes while the first page is being drawn is not missed. */
+async function early(browser, server) {
+  const page = await open(browser);
+  // As soon as the first page is drawn, before it is painted.
+  await page.addInitScript(() => {
+    const drawn = new MutationObserver(() => {
+      if (!document.getElementById('main')) return;
+      drawn.disconnect();
+      location.hash = '#/tenants';
+    });
+    drawn.observe(document, { childList: true, subtree: true });
+  });
+  await page.goto(`${server.address}/ui/#token=${server.token}`);
+  const title = await page.waitForFunction(() => document.querySelector('h1')?.innerText === 'Tenants', undefined, { timeout: 30_000 }).then(() => true, () => false);
+  check(title, 'an address that changes while the first page is drawn is followed');
   await page.context().close();
 }
 
