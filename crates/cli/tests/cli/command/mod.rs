@@ -15,6 +15,7 @@ mod policy;
 mod protection;
 mod provision;
 mod recheck;
+mod render;
 mod replay;
 mod schemes;
 mod serve;
