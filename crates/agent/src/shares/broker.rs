@@ -41,8 +41,11 @@ impl Connection {
         let Ok(mut text) = serde_json::to_vec(line) else { return };
         text.push(b'\n');
         // A line that is cut would spoil the next one.
-        if open.write_all(&text).is_err() {
-            tracing::warn!("the rack broker does not read: its connection is closed");
+        if let Err(error) = open.write_all(&text) {
+            // Who is gone was told of.
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                tracing::warn!("the rack broker does not read: its connection is closed");
+            }
             let _ = open.shutdown(Shutdown::Both);
             *stream = None;
         }
@@ -87,8 +90,8 @@ pub fn listen(
     let count = Arc::<AtomicUsize>::default();
     for stream in listener.incoming() {
         let Ok(stream) = stream else { continue };
-        // Two lines a second are far below what a socket holds.
         let Ok(said) = stream.try_clone() else { continue };
+        // One line a second is far below what a socket holds.
         if stream.set_write_timeout(Some(std::time::Duration::from_millis(1))).is_err() {
             continue;
         }
