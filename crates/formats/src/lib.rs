@@ -42,6 +42,7 @@ mod events;
 mod excerpt;
 mod fields;
 mod gml;
+mod goal;
 mod graph;
 mod graphml;
 mod hpcc;
@@ -77,6 +78,7 @@ pub use contracts::{
 };
 pub use document::{API_VERSION, Kind, kind_of, name_of};
 pub use events::{EventList, read_events};
+pub use goal::{read_goal, write_goal_binary, write_goal_text};
 pub use graph::{
     DelayUnit, GraphFormat, HostRule, ImportOptions, Imported, MAX_HOSTS_PER_NODE, RateUnit, Remark, read_network,
     write_graph,
