@@ -240,20 +240,37 @@ impl Difference {
             }
         }
         let mut table = plain_table(&["of", "what", "first", "second"], layout);
-        for change in self.changes.iter().take(most) {
+        // What was asked for and what came of it first; curves are for programs.
+        let is_curve = |change: &Change| {
+            matches!(change.what.rsplit('.').next(), Some("arrival" | "service")) || change.of.contains(", inputs ")
+        };
+        let mut figures: Vec<&Change> = self.changes.iter().filter(|change| !is_curve(change)).collect();
+        figures.sort_by_key(|change| !(change.of.starts_with("requests") || change.of.contains("traffic ")));
+        for change in figures.iter().take(most) {
             let [before, after] = [&change.before, &change.after].map(|value| shown(&change.what, value.as_ref()));
             table.add_row([&change.of, &change.what, &before, &after]);
         }
         writeln!(out, "{table}")?;
-        let left = self.changes.len().saturating_sub(most);
-        let more = if left == 0 { String::new() } else { format!("; {left} of them are not shown (--all shows them)") };
-        Ok(writeln!(out, "\n{}{more}", count(self.changes.len(), "difference"))?)
+        let curves = match self.changes.len() - figures.len() {
+            0 => String::new(),
+            curves => format!("; {curves} of curves stand in the JSON only"),
+        };
+        let more = match figures.len().saturating_sub(most) {
+            0 => String::new(),
+            more => format!("; --all shows {more} more"),
+        };
+        Ok(writeln!(out, "\n{}{curves}{more}", count(self.changes.len(), "difference"))?)
     }
 }
 
 /// A value with the unit that ends its name.
 fn shown(what: &str, value: Option<&Value>) -> String {
     let Some(value) = value else { return "-".to_owned() };
+    // Distributions in ps have members: `delay_ps.mean`, `delay_ps.count`.
+    let is_time = what.split_once("_ps.").map_or(what.ends_with("_ps"), |(_, member)| member != "count");
+    if let Some(ps) = value.as_f64().filter(|_| is_time) {
+        return Time::from_nanos((ps / 1e3).round() as u64).to_string();
+    }
     let number = value.as_u64();
     match (number, what.rsplit('_').next()) {
         (Some(number), Some("ns")) => Time::from_nanos(number).to_string(),
