@@ -88,7 +88,7 @@ pub use htsim::{read_htsim_flows, read_htsim_topology};
 pub use location::Location;
 pub use policy::{PolicyFile, read_policy};
 pub use problem::{InputErrors, MAX_PROBLEMS, Problem, ProblemKind};
-pub use saihu::{PortNetworkFile, read_port_network};
+pub use saihu::{PortNetworkFile, read_port_network, write_port_network};
 pub use scenario::{Run, ScenarioFile, beside, read_scenario, scenario_schema};
 pub use sizes::read_flow_sizes;
 pub use source::{MAX_TEXT, Source};

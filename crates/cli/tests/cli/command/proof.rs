@@ -12,7 +12,9 @@ fn example(file: &str) -> String {
 
 /// A proof of an example, with its contracts.
 fn proof(network: &str, contracts: &str, options: &str) -> Value {
-    let path = file(&format!("{contracts}.proof.json"), "");
+    // A file of its own for each test and each proof: tests run side by side.
+    let test = format!("{:?} {network} {options}", std::thread::current().name());
+    let path = file("proof-of-contracts.json", test);
     let run = wayleave(&format!("plan -t {} -f {} {options} --proof {path}", example(network), example(contracts)));
     assert!(matches!(run.code, Some(0 | 3)), "{}", run.stderr);
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
