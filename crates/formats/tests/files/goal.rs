@@ -168,3 +168,70 @@ proptest! {
         let _ = text(&format!("num_ranks 2\nrank 0 {{\n{}\n}}\n", lines.join("\n")));
     }
 }
+
+fn scenario(job: &str) -> Result<wayleave_scenarios::Scenario, String> {
+    let file = format!(
+        "apiVersion: wayleave/v1\nkind: Scenario\nspec:\n  topology: star:hosts=4,rate=10Gbit\n  duration: 10ms\n  traffic:\n    - name: train\n      {job}\n"
+    );
+    let open = |name: &str| match name {
+        "pair.goal" => Ok(Source::new(name, PAIR)),
+        "pair.bin" => Source::from_reader(name, &write_goal_binary(&text(PAIR).unwrap())[..]),
+        "wrong.goal" => Ok(Source::new(name, "num_ranks 1\nrank 0 {\nsend 8b to 3\n}\n")),
+        other => panic!("{other}"),
+    };
+    let read = wayleave_formats::read_scenario(&Source::new("s.yaml", file), &open);
+    read.map(|file| (*file.runs[0].scenario).clone()).map_err(|errors| errors.to_string())
+}
+
+#[test]
+fn a_job_has_its_ranks_where_the_scenario_says() {
+    let job = |text: &str| match scenario(text).unwrap().traffic.remove(0).workload {
+        wayleave_scenarios::Workload::Job(job) => job,
+        other => panic!("{other:?}"),
+    };
+    let all = job("job: { collective: all-to-all, data: 4kB, iterations: 7, compute: 1us, pieces: 2 }");
+    assert_eq!((all.ranks().len(), all.iterations(), all.graph().payload()), (4, 7, 12_000));
+    let some = job("job: { collective: ring-all-gather, data: 3kB, ranks: [h4, h1..h2, h4] }\n      transport: dctcp");
+    let hosts: Vec<u32> = some.ranks().iter().map(|rank| rank.host.0).collect();
+    let first = all.ranks()[0].host.0;
+    assert_eq!(hosts, [first + 3, first, first + 1, first + 3]);
+    assert!(some.transport.is_some());
+    for file in ["pair.goal", "pair.bin"] {
+        assert_eq!(job(&format!("job: {{ goal: {file}, ranks: [h2, h1] }}")).graph().payload(), 1024, "{file}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_job_is_said_where_it_stands() {
+    for (job, expected) in [
+        ("job: { collective: ring, data: 1MB }", "8:26: unknown collective operation \"ring\""),
+        ("job: { collective: ring-all-reduce }", "data"),
+        ("job: { data: 1MB }", "a job needs one of the keys collective or goal"),
+        ("job: { collective: all-to-all, goal: pair.goal, data: 1kB }", "a job is one thing"),
+        (
+            "job: { collective: halving-doubling-all-reduce, data: 1MB, ranks: h1..h3 }",
+            "8:73: halving and doubling among 3 ranks",
+        ),
+        (
+            "job: { collective: all-to-all, data: 1MB, ranks: h1 }",
+            "a collective operation of 1 ranks: at least 2 are expected",
+        ),
+        (
+            "job: { collective: all-to-all, data: 1MB, ranks: [h1, h1] }",
+            "no message of this job goes from one host to another",
+        ),
+        ("job: { collective: all-to-all, data: 0B }", "the data is 0B"),
+        ("job: { collective: all-to-all, data: 1MB, pieces: 0 }", "0 pieces"),
+        ("job: { collective: all-to-all, data: 1MB, pieces: 4000000000 }", "operations: up to 16777216 are simulated"),
+        ("job: { collective: all-to-all, data: 1MB, iterations: 0 }", "0 iterations"),
+        ("job: { goal: pair.goal }", "4 endpoints for 2 ranks: one for each is expected; `ranks` says which"),
+        ("job: { goal: wrong.goal, ranks: h1 }", "wrong.goal:3:1: there is no rank 3"),
+        ("job: { goal: pair.goal, ranks: h1..h2, data: 1MB }", "data means nothing beside goal"),
+        ("job: { collective: all-to-all, data: 1MB }\n      from: h1", "from means nothing beside a job"),
+        ("job: { collective: all-to-all, data: 1MB }\n      active: { on: 1ms }", "active means nothing beside a job"),
+        ("job: { collective: all-to-all, data: 1MB, rank: h1 }", "unknown key \"rank\""),
+    ] {
+        let errors = scenario(job).unwrap_err();
+        assert!(errors.contains(expected), "{job}: {errors}");
+    }
+}
