@@ -21,6 +21,7 @@ mod sweep;
 mod tenants;
 mod traffic;
 mod transport;
+mod vary;
 mod vms;
 mod workload;
 
@@ -84,6 +85,7 @@ pub(crate) use {
 };
 
 pub use schema::scenario_schema;
+pub use vary::{Grid, with_grid};
 
 /// A scenario file: one run, or those of its sweep.
 #[derive(Clone, Debug)]

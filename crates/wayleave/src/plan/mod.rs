@@ -20,6 +20,7 @@ use wayleave_explain::{
 };
 use wayleave_ledger::Model;
 use wayleave_roles::{Decision, Refusal, ShareDecision, ShareRefusal};
+use wayleave_scenarios::Tenants;
 use wayleave_units::Time;
 
 use crate::contracts::Contracts;
@@ -28,7 +29,7 @@ use crate::network::Network;
 use crate::progress::{Cancel, Progress, Silent};
 use crate::schemes::SchemeOptions;
 use crate::session::Session;
-use crate::verify::{History, Promises};
+use crate::verify::{History, Kinds, Promises};
 use sink::Watch;
 
 pub use json::Document;
@@ -85,7 +86,19 @@ pub fn plan_watched(
     progress: &mut dyn Progress,
     cancel: &Cancel,
 ) -> Result<Plan, Error> {
-    let mut session = Session::open(network, options.model, options.scheme.clone())?;
+    plan_in(Session::open(network, options.model, options.scheme.clone())?, asked, progress, cancel)
+}
+
+/// The same in a session that may hold contracts already, or whose scheme is not in the list ([`Session::with_scheme`]).
+///
+/// # Errors
+/// If an event cannot happen at its place.
+pub fn plan_in(
+    mut session: Session,
+    asked: Asked<'_>,
+    progress: &mut dyn Progress,
+    cancel: &Cancel,
+) -> Result<Plan, Error> {
     let mut entries = Entries::default();
     let outcome = decide(&mut session, asked, &mut entries, progress, cancel)?;
     Ok(Plan { session, entries: entries.entries, outcome, history: entries.history })
@@ -208,6 +221,24 @@ impl Plan {
     /// Everything that is promised when the plan ends, for [`crate::verify()`].
     pub fn promises(&self) -> Promises {
         self.history.promises(&self.session)
+    }
+
+    /// Everybody who was admitted, for [`crate::verify_kinds`]; `None` if all contracts are about latency.
+    ///
+    /// # Errors
+    /// If the network has no classes.
+    pub fn tenants(&self) -> Result<Option<Tenants>, Error> {
+        let mut kinds = Kinds::default();
+        for entry in &self.entries {
+            match &entry.what {
+                What::Decided { contract, decision: Ok(decision), .. } => kinds.add_latency(contract, decision),
+                What::DecidedShare { contract, decision: Ok(decision), .. } => {
+                    kinds.add_share(contract, decision.as_ref());
+                }
+                _ => {}
+            }
+        }
+        kinds.tenants(&self.session)
     }
 
     /// Derives every promise again with an independent calculator; `None` for schemes that reserve no queues.
