@@ -210,6 +210,14 @@ impl Table {
         Ok(columns)
     }
 
+    /// A DataFrame of pandas, which has to be installed; its `attrs` are the provenance.
+    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let class = py.import("pandas")?.getattr("DataFrame")?;
+        let frame = class.call1((self.to_dict(py)?,))?;
+        frame.getattr("attrs")?.call_method1("update", (self.metadata(py)?,))?;
+        Ok(frame)
+    }
+
     /// Rows as dictionaries.
     fn to_rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let columns = self.to_dict(py)?;

@@ -14,8 +14,6 @@ from wayleave._wayleave import Analysis, Explanation, Figure, Network, Plan, Run
 
 Progress: TypeAlias = Callable[[float, float, str], object]
 """Is told how much of how much is done, and in which unit."""
-Effort: TypeAlias = Literal["quick", "usual", "long"]
-Model: TypeAlias = Literal["default", "published"]
 
 
 def plan(
@@ -23,7 +21,7 @@ def plan(
     contracts: Any,
     *,
     scheme: Any = None,
-    model: Model = "default",
+    model: Literal["default", "published"] = "default",
     progress: Progress | None = None,
     **settings: object,
 ) -> Plan:
@@ -49,7 +47,7 @@ def explain(
     name: str,
     *,
     scheme: Any = None,
-    model: Model = "default",
+    model: Literal["default", "published"] = "default",
     progress: Progress | None = None,
     **settings: object,
 ) -> Explanation:
@@ -70,11 +68,11 @@ def verify(
     network: Network | str,
     contracts: Any,
     *,
-    effort: Effort = "usual",
+    effort: Literal["quick", "usual", "long"] = "usual",
     seed: int = 1,
     flow: str | None = None,
     scheme: Any = None,
-    model: Model = "default",
+    model: Literal["default", "published"] = "default",
     progress: Progress | None = None,
     **settings: object,
 ) -> Verified:
@@ -113,9 +111,7 @@ def reproduce(
     :func:`figures` lists them. ``folder`` gets data files, pictures and a page; ``resume`` keeps runs that have ended, so that an
     interrupted measurement goes on.
     """
-    return _wayleave._reproduce(
-        figure, full=full, seeds=seeds, threads=threads, folder=folder, resume=resume, progress=progress
-    )
+    return _wayleave._reproduce(figure, full=full, seeds=seeds, threads=threads, folder=folder, resume=resume, progress=progress)
 
 
 def figures() -> Table:

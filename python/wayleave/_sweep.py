@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import sys
@@ -103,9 +102,7 @@ def sweep(
     runs = batch(scenario, grid=grid, seeds=list(seeds))
     tell = _line if progress is True else (progress or None)
     if client is None:
-        done = _wayleave._sweep(
-            runs, folder=folder, resume=resume and folder is not None, threads=threads, progress=tell
-        )
+        done = _wayleave._sweep(runs, folder=folder, resume=resume and folder is not None, threads=threads, progress=tell)
         failed = tuple(Failed(runs.titles[index], 1, why) for index, why in done.failed)
     else:
         done = _wayleave._begin(runs, folder=folder, resume=resume and folder is not None)
@@ -119,12 +116,11 @@ def sweep(
     return Sweep(runs, done, failed)
 
 
-def _on_cluster(
-    runs: _Batch, done: _Sweep, client: Any, retries: int, progress: Progress | None
-) -> tuple[Failed, ...]:
+def _on_cluster(runs: _Batch, done: _Sweep, client: Any, retries: int, progress: Progress | None) -> tuple[Failed, ...]:
     """Lets the workers do what is missing; results are kept in whichever order they come."""
-    from distributed import as_completed
+    import distributed
 
+    as_completed: Any = distributed.as_completed
     missing, titles = done.missing, runs.titles
     attempts = dict.fromkeys(missing, 0)
     failed: dict[int, Failed] = {}
@@ -166,11 +162,16 @@ def _texts(texts: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     return tuple((name, text) for name, text in texts)
 
 
-@functools.lru_cache(maxsize=4)
+_last: tuple[tuple[tuple[str, str], ...], _Batch] | None = None
+
+
 def _batch_of(texts: tuple[tuple[str, str], ...]) -> _Batch:
-    """A worker reads a scenario once for all of its runs."""
-    (name, text), *named = texts
-    return _Batch(text, name, dict(named))
+    """The batch of these texts; a worker reads a scenario once for all of its runs."""
+    global _last
+    if _last is None or _last[0] != texts:
+        (name, text), *named = texts
+        _last = texts, _Batch(text, name, dict(named))
+    return _last[1]
 
 
 def _run(texts: tuple[tuple[str, str], ...], index: int) -> str:
