@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agent, analyze, apply, audit, backup, bench, benchmark, broker, capture, check, completions, config, delete, demo,
-    describe, doctor, element, events, explain, get, lab, ledger, login, plan, policy, provision, reproduce, requests,
-    schema, schemes, serve, sim, status, token, top, topology, trace, tune, verify, what_if,
+    describe, diff, doctor, element, events, explain, get, lab, ledger, login, plan, policy, provision, reproduce,
+    requests, schema, schemes, serve, sim, status, token, top, topology, trace, tune, verify, what_if,
 };
 use crate::exit;
 
@@ -67,6 +67,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Bench(bench::BenchCommand),
     Sim(Box<sim::SimArgs>),
+    Diff(diff::DiffArgs),
     Reproduce(reproduce::ReproduceArgs),
     #[command(subcommand)]
     Trace(trace::TraceCommand),

@@ -16,6 +16,7 @@ pub(crate) mod config;
 pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod describe;
+pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod element;
 pub(crate) mod events;

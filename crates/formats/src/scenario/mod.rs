@@ -8,6 +8,7 @@ mod contracted;
 mod deadline;
 mod ends;
 mod files;
+mod job;
 mod network;
 mod outages;
 mod path;
@@ -70,6 +71,7 @@ pub(crate) const SCENARIO_SPEC: Shape = Shape {
 pub(crate) use {
     active::PERIOD,
     deadline::{DEADLINE, EXPONENTIAL_DEADLINE},
+    job::JOB,
     network::TOPOLOGY,
     outages::{OUTAGE, RECORD},
     ports::{MARKING, PORTS, ROUTING, SERVICE, SHARED_BUFFER, WEIGHTED},
