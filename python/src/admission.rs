@@ -71,7 +71,7 @@ impl PyRequest {
 #[pyclass(name = "Admit", module = "wayleave", frozen, from_py_object)]
 #[derive(Clone)]
 pub(crate) struct PyAdmit {
-    route: Vec<(String, u8)>,
+    route: Vec<(String, usize)>,
     bound_ns: u64,
 }
 
@@ -98,7 +98,7 @@ impl PyAdmit {
 #[derive(FromPyObject)]
 enum HopOfPython {
     Link(String),
-    Queue(String, u8),
+    Queue(String, usize),
 }
 
 /// An answer of a scheme: the contract is refused.
@@ -218,7 +218,7 @@ impl OwnScheme {
         Ok(Ok((route, Time::from_nanos(bound_ns))))
     }
 
-    fn hop(&self, name: &str, queue: u8) -> PyResult<Hop> {
+    fn hop(&self, name: &str, queue: usize) -> PyResult<Hop> {
         let graph = &self.network.graph;
         let Some((link, _)) = graph.links().find(|(_, link)| link.name == name) else {
             let near = wayleave_explain::sentences::nearest(name, graph.links().map(|(_, link)| link.name.as_str()));
@@ -226,10 +226,10 @@ impl OwnScheme {
             return Err(usage(format!("admit() has returned a route over \"{name}\": there is no such link{near}")));
         };
         let queues = graph.queues(link).len();
-        if usize::from(queue) >= queues {
-            return Err(usage(format!("admit() has returned queue {queue} of {name}, which has {queues}, from 0")));
+        match u8::try_from(queue) {
+            Ok(queue) if usize::from(queue) < queues => Ok(Hop { link, queue }),
+            _ => Err(usage(format!("admit() has returned queue {queue} of {name}, which has {queues}, from 0"))),
         }
-        Ok(Hop { link, queue })
     }
 
     /// Tells the object, if it wants to know.

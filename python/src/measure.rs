@@ -152,7 +152,7 @@ impl PyFigure {
 #[pyclass(name = "Analysis", module = "wayleave", frozen)]
 pub(crate) struct PyAnalysis {
     text: String,
-    input_hash: String,
+    provenance: Provenance,
     analyses: Vec<&'static str>,
     #[pyo3(get)]
     notes: Vec<String>,
@@ -181,10 +181,11 @@ pub(crate) fn _analyze(
         known.ok_or_else(|| usage(format!("analyses: \"{name}\" is none of tfa, sfa, pmoo, lp")))
     };
     let analyses = analyses.iter().map(analysis).collect::<PyResult<Vec<_>>>()?;
-    let (subject, input_hash) = match subject {
-        SubjectOfPython::Plan(plan) => (Subject::admitted(&plan.plan.session), plan.input_hash.clone()),
+    let (subject, provenance) = match subject {
+        SubjectOfPython::Plan(plan) => (Subject::admitted(&plan.plan.session), plan.provenance.clone()),
         SubjectOfPython::Text(text, name) => {
-            (Subject::parse(&Source::new(&name, text.as_str()), &name), hash([text.as_str()]))
+            let from = provenance([("input_hash", hash([text.as_str()]))]);
+            (Subject::parse(&Source::new(&name, text.as_str()), &name), from)
         }
     };
     let subject = subject.map_err(Failure::from)?;
@@ -196,7 +197,7 @@ pub(crate) fn _analyze(
         subject.write_json(&report, &mut out)?;
         Ok((String::from_utf8_lossy(&out).into_owned(), report.notes))
     })?;
-    Ok(PyAnalysis { text, input_hash, analyses: names, notes })
+    Ok(PyAnalysis { text, provenance, analyses: names, notes })
 }
 
 #[pymethods]
@@ -210,11 +211,7 @@ impl PyAnalysis {
         }
         all.extend(columns(Kind::Text, &["tightest"]));
         all.push(Column::new("budgets.ns", Kind::Whole).called("budgets_ns"));
-        Table::of(
-            &rows(&mut parsed(&self.text)?, "flows"),
-            &all,
-            &provenance([("input_hash", self.input_hash.clone())]),
-        )
+        Table::of(&rows(&mut parsed(&self.text)?, "flows"), &all, &self.provenance)
     }
 
     /// One row for each server: delay and backlog by total flow analysis.
@@ -224,11 +221,7 @@ impl PyAnalysis {
         all.push(Column::new("delay.ns", Kind::Whole).called("delay_ns"));
         all.push(Column::new("backlog.bytes", Kind::Whole).called("backlog_bytes"));
         all.push(Column::new("none", Kind::Text).called("no_bound"));
-        Table::of(
-            &rows(&mut parsed(&self.text)?, "servers"),
-            &all,
-            &provenance([("input_hash", self.input_hash.clone())]),
-        )
+        Table::of(&rows(&mut parsed(&self.text)?, "servers"), &all, &self.provenance)
     }
 
     /// What `wayleave analyze -o json` prints, with every bound exactly, as a dictionary.

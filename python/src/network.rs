@@ -79,8 +79,8 @@ impl PyNetwork {
 impl PyNetwork {
     /// What a file describes, or a builder makes (`fat-tree:k=4,queues=8`).
     #[new]
-    fn new(text: &str) -> Result<Self, Failure> {
-        Ok(Self::of(Network::open(text)?))
+    fn new(text: PathBuf) -> Result<Self, Failure> {
+        Ok(Self::of(Network::open(&text.to_string_lossy())?))
     }
 
     /// A file, with what files of other tools do not say (`default_rate`, `hosts`, ...: see the stub).
@@ -347,13 +347,37 @@ fn host_rule(text: &str) -> PyResult<HostRule> {
 pub(crate) struct PyContracts {
     pub(crate) contracts: Arc<Contracts>,
     sources: Vec<Source>,
+    /// The network whose hosts they name, as a file has it.
+    network: String,
+    /// Of the random numbers of contracts that were drawn.
+    seed: Option<u64>,
 }
 
 impl PyContracts {
-    /// The hash of a network and of what is asked of it.
-    pub(crate) fn hash_with(&self, network: &PyNetwork) -> String {
-        let network = network.text();
-        hash(std::iter::once(network.as_str()).chain(self.sources.iter().map(Source::text)))
+    fn read_for(network: &PyNetwork, sources: Vec<Source>) -> Result<Self, Failure> {
+        let contracts = Contracts::parse_all_kinds(&sources, &network.network)?;
+        Ok(Self { contracts: Arc::new(contracts), sources, network: network.text(), seed: None })
+    }
+
+    /// Their hosts are indices into the network that they were read for: another one would give them other hosts, or none.
+    pub(crate) fn check_network(&self, network: &PyNetwork) -> PyResult<()> {
+        if self.network == network.text() {
+            return Ok(());
+        }
+        Err(usage(format!(
+            "these contracts were read for another network than {}\n  hint: read them for this one, with wayleave.contracts(..., network)",
+            network.network.name
+        )))
+    }
+
+    /// The hash of the network and of what is asked of it.
+    pub(crate) fn hash(&self) -> String {
+        hash(std::iter::once(self.network.as_str()).chain(self.sources.iter().map(Source::text)))
+    }
+
+    /// The seed of contracts that were drawn, for tables.
+    pub(crate) fn seed(&self) -> Option<(&'static str, String)> {
+        self.seed.map(|seed| ("seed", seed.to_string()))
     }
 }
 
@@ -362,17 +386,13 @@ impl PyContracts {
     /// Texts as files have them, each with its name (`.csv` is CSV).
     #[staticmethod]
     fn _parse(texts: Vec<(String, String)>, network: &PyNetwork) -> Result<Self, Failure> {
-        let sources: Vec<Source> = texts.into_iter().map(|(name, text)| Source::new(&name, text)).collect();
-        let contracts = Contracts::parse_all_kinds(&sources, &network.network)?;
-        Ok(Self { contracts: Arc::new(contracts), sources })
+        Self::read_for(network, texts.into_iter().map(|(name, text)| Source::new(&name, text)).collect())
     }
 
     /// Files in YAML, JSON or CSV.
     #[staticmethod]
     fn _read(files: Vec<String>, network: &PyNetwork) -> Result<Self, Failure> {
-        let sources = files.iter().map(Source::read).collect::<Result<Vec<_>, _>>()?;
-        let contracts = Contracts::parse_all_kinds(&sources, &network.network)?;
-        Ok(Self { contracts: Arc::new(contracts), sources })
+        Self::read_for(network, files.iter().map(Source::read).collect::<Result<Vec<_>, _>>()?)
     }
 
     /// Random contracts in a mix of Chameleon's evaluation (CoNEXT 2020, Table 2).
@@ -381,8 +401,8 @@ impl PyContracts {
     fn drawn(network: &PyNetwork, scenario: usize, seed: u64, count: usize) -> Result<Self, Failure> {
         let contracts = Contracts::drawn(&network.network, scenario, seed, count)?;
         // The same arguments lead to the same contracts on the same network.
-        let sources = vec![Source::new("drawn", format!("scenario {scenario} seed {seed} count {count}"))];
-        Ok(Self { contracts: Arc::new(contracts), sources })
+        let sources = vec![Source::new("scenario", format!("scenario {scenario} seed {seed} count {count}"))];
+        Ok(Self { contracts: Arc::new(contracts), sources, network: network.text(), seed: Some(seed) })
     }
 
     /// Names, in their order.
@@ -396,8 +416,14 @@ impl PyContracts {
     }
 
     fn __repr__(&self) -> String {
-        let sources: Vec<&str> = self.sources.iter().map(Source::name).collect();
-        format!("<Contracts {} from {}>", self.contracts.len(), sources.join(", "))
+        let count = self.contracts.len();
+        match self.seed {
+            Some(_) => format!("<Contracts: {count} drawn, {}>", self.sources.iter().map(Source::text).collect::<String>()),
+            None => {
+                let sources: Vec<&str> = self.sources.iter().map(Source::name).collect();
+                format!("<Contracts: {count} from {}>", sources.join(", "))
+            }
+        }
     }
 }
 

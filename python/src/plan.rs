@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::Value;
 use wayleave::{
-    Asked, Explanation, Model, Plan, SchemeOptions, Session, Verified, VerifyOptions, What, explain_in, plan_in,
+    Asked, Explanation, Model, Network, Plan, SchemeOptions, Session, Verified, VerifyOptions, What, explain_in, plan_in,
     verify_kinds, verify_watched,
 };
 use wayleave_explain::table::Layout;
@@ -14,7 +14,7 @@ use wayleave_schemes::registry::Defaults;
 use wayleave_verify::Effort;
 
 use crate::admission::{Raised, raised, scheme_of};
-use crate::error::{Failure, internal, usage};
+use crate::error::{Failure, internal, problem, usage};
 use crate::html::{listing, page};
 use crate::network::{PyContracts, PyNetwork, loaded, parsed, provenance, request_columns, rows};
 use crate::table::{Column, Kind, Provenance, Table, columns};
@@ -32,7 +32,7 @@ pub(crate) enum Chosen {
 }
 
 impl Chosen {
-    fn session(&self, network: &wayleave::Network, model: Model) -> Result<Session, wayleave::Error> {
+    fn session(&self, network: &Network, model: Model) -> Result<Session, wayleave::Error> {
         match self {
             Self::Listed(options) => Session::open(network, model, (**options).clone()),
             Self::Own(object, _, raised) => {
@@ -64,15 +64,24 @@ fn model_of(name: &str) -> PyResult<(Model, Defaults)> {
     }
 }
 
+/// The network for contracts; with the usual classes where some are of another kind than latency, as the command has it.
+fn divided(network: &PyNetwork, contracts: &PyContracts) -> PyResult<Network> {
+    contracts.check_network(network)?;
+    if contracts.contracts.has_other_kinds() {
+        return Ok(network.network.with_classes().map_err(Failure::from)?);
+    }
+    Ok(network.network.clone())
+}
+
 /// Who decides: a name, an object with a method `admit`, or what admits most on this network.
 fn chosen(
-    network: &PyNetwork,
+    network: &Network,
     scheme: Option<&Bound<'_, PyAny>>,
     settings: Vec<(String, String)>,
     defaults: Defaults,
 ) -> PyResult<Chosen> {
     let options = match scheme {
-        None if network.network.graph.classes().is_some() => SchemeOptions::named(ALL_KINDS).map_err(Failure::from)?,
+        None if network.graph.classes().is_some() => SchemeOptions::named(ALL_KINDS).map_err(Failure::from)?,
         None => SchemeOptions::default(),
         Some(given) => match given.extract::<String>() {
             Ok(name) => SchemeOptions::named(&name).map_err(Failure::from)?,
@@ -96,7 +105,10 @@ fn chosen(
 pub(crate) struct PyPlan {
     pub(crate) plan: Arc<Plan>,
     scheme: String,
-    pub(crate) input_hash: String,
+    pub(crate) provenance: Provenance,
+    /// What its scheme has to say before it decides.
+    #[pyo3(get)]
+    warnings: Vec<String>,
     /// What happened, as `wayleave plan -o json` prints it.
     text: String,
 }
@@ -114,24 +126,20 @@ pub(crate) fn _plan(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyPlan> {
     let (model, defaults) = model_of(model)?;
-    let chosen = chosen(network, scheme, settings, defaults)?;
+    let on = divided(network, contracts)?;
+    let chosen = chosen(&on, scheme, settings, defaults)?;
     let (scheme, exceptions) = (chosen.name(), chosen.raised());
-    let input_hash = contracts.hash_with(network);
-    let (on, asked) = (network.network.clone(), contracts.contracts.clone());
-    let (plan, text) = run(py, progress, move |progress, cancel| {
+    let asked = contracts.contracts.clone();
+    let (plan, text, warnings) = run(py, progress, move |progress, cancel| {
         let session = chosen.session(&on, model)?;
+        let warnings = session.warnings();
         let plan = plan_in(session, Asked::Contracts(&asked), progress, cancel)?;
         let text = serde_json::to_string(&plan)?;
-        Ok((plan, text))
+        Ok((plan, text, warnings))
     })?;
     raised(&exceptions)?;
-    Ok(PyPlan { scheme, plan: Arc::new(plan), input_hash, text })
-}
-
-impl PyPlan {
-    fn provenance(&self) -> Provenance {
-        provenance([("input_hash", self.input_hash.clone()), ("scheme", self.scheme.clone())])
-    }
+    let from = [("input_hash", contracts.hash()), ("scheme", scheme.clone())].into_iter().chain(contracts.seed());
+    Ok(PyPlan { scheme, plan: Arc::new(plan), provenance: provenance(from), text, warnings })
 }
 
 #[pymethods]
@@ -139,7 +147,7 @@ impl PyPlan {
     /// One row for each request: decision, bound, route or reason.
     #[getter]
     fn table(&self) -> PyResult<Table> {
-        Table::of(&rows(&mut parsed(&self.text)?, "requests"), &request_columns(), &self.provenance())
+        Table::of(&rows(&mut parsed(&self.text)?, "requests"), &request_columns(), &self.provenance)
     }
 
     /// One row for each queue of each link: what is reserved there, the delay and the backlog that it can reach.
@@ -147,7 +155,7 @@ impl PyPlan {
     fn queues(&self) -> PyResult<Table> {
         let queues = rows(&mut parsed(&self.text)?, "queues");
         let columns = columns_of(&queues);
-        Table::of(&queues, &columns, &self.provenance())
+        Table::of(&queues, &columns, &self.provenance)
     }
 
     /// Names of the contracts that are admitted, in their order.
@@ -160,6 +168,12 @@ impl PyPlan {
         };
         let admitted = self.plan.entries.iter().filter(|entry| is_admitted(&entry.what));
         admitted.map(|entry| entry.name.clone()).collect()
+    }
+
+    /// What can be said against requests whatever else is admitted, each with its place.
+    #[getter]
+    fn findings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.plan.outcome.findings.problems().iter().map(|finding| problem(py, finding)).collect()
     }
 
     /// What is refused, with the reason of each as a sentence.
@@ -217,7 +231,9 @@ impl PyPlan {
             verified.write_json(&mut text, &plan.session.topology)?;
             Ok((verified, String::from_utf8_lossy(&text).into_owned()))
         })?;
-        Ok(PyVerified { verified, input_hash: self.input_hash.clone(), text })
+        let seed = Some(("seed", effort.seed.to_string()));
+        let kept = self.provenance.iter().filter(|(key, _)| *key != "seed").cloned();
+        Ok(PyVerified { verified, provenance: kept.chain(seed).collect(), text })
     }
 
     /// The bound of every contract over its deadline, as the text of an SVG file.
@@ -237,6 +253,12 @@ impl PyPlan {
 
     fn __len__(&self) -> usize {
         self.plan.entries.len()
+    }
+
+    fn __str__(&self) -> PyResult<String> {
+        let mut out = Vec::new();
+        self.plan.write_text(&mut out, Layout::default()).map_err(Failure::from)?;
+        String::from_utf8(out).map_err(|error| internal(error.to_string()))
     }
 
     fn __repr__(&self) -> String {
@@ -317,9 +339,9 @@ pub(crate) fn _explain(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyExplanation> {
     let (model, defaults) = model_of(model)?;
-    let chosen = chosen(network, scheme, settings, defaults)?;
-    let exceptions = chosen.raised();
-    let (on, asked) = (network.network.clone(), contracts.contracts.clone());
+    let on = divided(network, contracts)?;
+    let chosen = chosen(&on, scheme, settings, defaults)?;
+    let (exceptions, asked) = (chosen.raised(), contracts.contracts.clone());
     let explained = run(py, progress, move |progress, _| {
         let explanation: Explanation = explain_in(chosen.session(&on, model)?, &asked, &name, progress)?;
         let json = serde_json::to_string(&explanation)?;
@@ -354,7 +376,7 @@ impl PyExplanation {
 #[pyclass(name = "Verified", module = "wayleave", frozen)]
 pub(crate) struct PyVerified {
     verified: Verified,
-    input_hash: String,
+    provenance: Provenance,
     text: String,
 }
 
@@ -368,9 +390,7 @@ impl PyVerified {
         all.extend(columns(Kind::Real, &["margin_percent"]));
         all.extend(columns(Kind::Whole, &["packets", "drops"]));
         all.extend(columns(Kind::Text, &["attack"]));
-        let seed = self.verified.effort.seed.to_string();
-        let provenance = provenance([("input_hash", self.input_hash.clone()), ("seed", seed)]);
-        Table::of(&rows(&mut parsed(&self.text)?, "contracts"), &all, &provenance)
+        Table::of(&rows(&mut parsed(&self.text)?, "contracts"), &all, &self.provenance)
     }
 
     /// Whether every promise held, of latency and of the other kinds.

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
 use wayleave::sim::result::{Parameter, RunResult};
-use wayleave::{Batch, Choice, Scenario, Silent, Source, Sweep, SweepOptions, Threads, sweep};
+use wayleave::{Batch, Choice, Planned, Scenario, Silent, Source, Sweep, SweepOptions, Threads, sweep};
 use wayleave_explain::table::Layout;
 use wayleave_formats::{Grid, InputErrors, beside, with_grid};
 use wayleave_scenarios::Congestion;
@@ -55,15 +55,16 @@ impl Opener<'_> {
 
 #[pymethods]
 impl PyBatch {
-    /// `texts` are files that exist in memory only, by their names in the scenario.
+    /// `texts` are files that exist in memory only, by their names in the scenario; `is_file` says whether `name` is a file with this text.
     #[new]
-    #[pyo3(signature = (text, name, texts=HashMap::new(), vary=Vec::new(), seeds=Vec::new()))]
+    #[pyo3(signature = (text, name, texts=HashMap::new(), vary=Vec::new(), seeds=Vec::new(), is_file=true))]
     fn new(
         text: &str,
         name: &str,
         texts: HashMap<String, String>,
         vary: Vec<(String, String)>,
         seeds: Vec<u64>,
+        is_file: bool,
     ) -> PyResult<Self> {
         let source = Source::new(name, text);
         let opener = Opener { source: &source, given: &texts, opened: RefCell::default() };
@@ -73,15 +74,16 @@ impl PyBatch {
             _ => Err(usage(format!("grid: a list of values is expected for \"{path}\""))),
         };
         let vary = vary.into_iter().map(values).collect::<PyResult<Vec<_>>>()?;
-        let batch = if vary.is_empty() && seeds.is_empty() {
-            Batch::parse_with(&source, name, &Choice::default(), &open)
-        } else {
-            // What is wrong with the file is told with the file's own lines.
-            Batch::parse_with(&source, name, &Choice::default(), &open).map_err(Failure::from)?;
+        // What is wrong with the file is told with the file's own lines.
+        let mut batch = Batch::parse_with(&source, name, &Choice::default(), &open).map_err(Failure::from)?;
+        if !(vary.is_empty() && seeds.is_empty()) {
             let varied = with_grid(&source, &Grid { vary, seeds }).map_err(Failure::from)?;
-            Batch::parse_with(&varied, name, &Choice::default(), &open)
-        };
-        let batch = batch.map_err(Failure::from)?;
+            batch = Batch::parse_with(&varied, name, &Choice::default(), &open).map_err(Failure::from)?;
+            let subject = if is_file { json!(name).to_string() } else { "scenario".to_owned() };
+            batch.runs.iter_mut().for_each(|run| run.replay = replay(&subject, run));
+        } else if !is_file {
+            batch.runs.iter_mut().for_each(|run| run.replay = replay("scenario", run));
+        }
         let scenario = batch.sources.first().map_or(text, Source::text).to_owned();
         let texts = std::iter::once((name.to_owned(), scenario)).chain(opener.opened.into_inner()).collect();
         Ok(Self { batch, texts })
@@ -118,6 +120,14 @@ impl PyBatch {
         let batch = self.batch.clone();
         run(py, None, move |_, cancel| Ok(serde_json::to_string(&batch.run(index, cancel)?)?))
     }
+}
+
+/// The call that does one run again, where no command can: what it varies is in no file.
+fn replay(subject: &str, run: &Planned) -> String {
+    let value = |text: &str| text.parse::<f64>().map_or_else(|_| json!(text).to_string(), |_| text.to_owned());
+    let vary = run.parameters.iter().map(|Parameter { path, value: text }| format!("{}: [{}]", json!(path), value(text)));
+    let grid = vary.collect::<Vec<_>>().join(", ");
+    format!("wayleave.sweep({subject}, {{{grid}}}, seeds=[{}])", run.seed)
 }
 
 /// What a run has of each kind of traffic.

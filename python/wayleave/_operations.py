@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from wayleave import _wayleave
 from wayleave._contracts import contracts as _contracts
-from wayleave._errors import InputError
+from wayleave._errors import InputError, Problem
 from wayleave._wayleave import Analysis, Explanation, Figure, Network, Plan, Run, Table, Verified, _Batch
 
 Progress: TypeAlias = Callable[[float, float, str], object]
@@ -17,7 +18,7 @@ Progress: TypeAlias = Callable[[float, float, str], object]
 
 
 def plan(
-    network: Network | str,
+    network: Network | str | os.PathLike[str],
     contracts: Any,
     *,
     scheme: Any = None,
@@ -31,7 +32,7 @@ def plan(
     :class:`Admit` or :class:`Refuse`; without it, what admits most on this network. ``settings`` are parameters of a scheme that is named.
     """
     network = _network(network)
-    return _wayleave._plan(
+    planned = _wayleave._plan(
         network,
         _contracts(contracts, network),
         scheme=scheme,
@@ -39,10 +40,13 @@ def plan(
         model=model,
         progress=progress,
     )
+    for text in planned.warnings:
+        warnings.warn(text, stacklevel=2)
+    return planned
 
 
 def explain(
-    network: Network | str,
+    network: Network | str | os.PathLike[str],
     contracts: Any,
     name: str,
     *,
@@ -65,7 +69,7 @@ def explain(
 
 
 def verify(
-    network: Network | str,
+    network: Network | str | os.PathLike[str],
     contracts: Any,
     *,
     effort: Literal["quick", "usual", "long"] = "usual",
@@ -93,6 +97,7 @@ def simulate(
     ``scenario`` is a file, or a dictionary with what stands below ``spec`` in such a file; ``topology`` may be a :class:`Network` there.
     ``transport`` is an object of your own with a method ``begin(start)``: the congestion control of all flows, for small runs.
     """
+    seed = None if seed is None else whole("seed", seed)
     return _wayleave._simulate(batch(scenario), seed=seed, transport=transport, progress=progress)
 
 
@@ -111,6 +116,8 @@ def reproduce(
     :func:`figures` lists them. ``folder`` gets data files, pictures and a page; ``resume`` keeps runs that have ended, so that an
     interrupted measurement goes on.
     """
+    seeds = None if seeds is None else whole("seeds", seeds, least=1)
+    threads = None if threads is None else whole("threads", threads, least=1)
     return _wayleave._reproduce(figure, full=full, seeds=seeds, threads=threads, folder=folder, resume=resume, progress=progress)
 
 
@@ -139,15 +146,16 @@ def analyze(
 
 def batch(scenario: Any, *, grid: Mapping[str, Sequence[Any]] | None = None, seeds: Sequence[int] = ()) -> _Batch:
     """The runs of a scenario, with what ``grid`` varies."""
-    vary = [(path, json.dumps([_plain(value) for value in values], default=str)) for path, values in (grid or {}).items()]
+    vary = [(path, json.dumps(_values(path, values), default=str)) for path, values in (grid or {}).items()]
+    chosen = [whole(f"seeds[{index}]", seed) for index, seed in enumerate(seeds)]
     if isinstance(scenario, Mapping):
         spec, texts = _of_networks(scenario)
         name = str(spec.pop("name", "scenario"))
         document = {"apiVersion": "wayleave/v1", "kind": "Scenario", "metadata": {"name": name}, "spec": spec}
-        return _Batch(json.dumps(document, indent=1, default=str), name, texts, vary, list(seeds))
+        return _Batch(json.dumps(document, indent=1, default=str), name, texts, vary, chosen, is_file=False)
     if isinstance(scenario, (str, os.PathLike)):
         file = os.fspath(scenario)
-        return _Batch(_text(file), file, {}, vary, list(seeds))
+        return _Batch(_text(file), file, {}, vary, chosen)
     raise InputError(f"a scenario is a file or a dictionary with its spec: this is a {type(scenario).__name__}")
 
 
@@ -161,13 +169,28 @@ def _of_networks(scenario: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
     return spec, texts
 
 
-def _plain(value: Any) -> Any:
-    """A value of NumPy as one of Python."""
-    return value.item() if hasattr(value, "item") else value
+def _values(path: str, values: Any) -> list[Any]:
+    """The values of a path of a grid, those of NumPy as Python's."""
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise InputError(f'grid: a list of values is expected for "{path}", such as [{values!r}]: this is a {type(values).__name__}')
+    return [value.item() if hasattr(value, "item") else value for value in values]
 
 
-def _network(network: Network | str) -> Network:
-    return network if isinstance(network, Network) else Network(network)
+def whole(name: str, value: Any, least: int = 0) -> int:
+    """A whole number in 64 bits, which may be NumPy's."""
+    number = value.item() if hasattr(value, "item") else value
+    if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**64:
+        raise InputError(f"{name}: a whole number from {least} is expected: this is {value!r}")
+    return number
+
+
+def _network(network: Network | str | os.PathLike[str]) -> Network:
+    if isinstance(network, Network):
+        return network
+    if isinstance(network, (str, os.PathLike)):
+        return Network(network)
+    given = type(network).__name__
+    raise InputError(f"network: a wayleave.Network, a file, or a builder such as fat-tree:k=4 is expected: this is a {given}")
 
 
 def _settings(settings: Mapping[str, object]) -> list[tuple[str, str]]:
@@ -184,6 +207,7 @@ def _text(file: str) -> str:
         with open(file, encoding="utf-8") as opened:
             return opened.read()
     except OSError as error:
-        raise InputError(f"{file}: {error.strerror or error}") from error
+        message = "there is no such file" if isinstance(error, FileNotFoundError) else f"it cannot be read: {error.strerror or error}"
+        raise InputError(f"{file}: {message}", (Problem(message, file, None, None, None, None),)) from error
     except UnicodeDecodeError as error:
         raise InputError(f"{file}: this is no UTF-8 text ({error.reason} at byte {error.start})") from error

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from wayleave import _wayleave
 from wayleave._errors import OperationError
-from wayleave._operations import Progress, batch
+from wayleave._operations import Progress, batch, whole
 from wayleave._wayleave import Table, _Batch, _Sweep
 
 
@@ -100,20 +100,37 @@ def sweep(
     has no result in the end stands in :attr:`Sweep.failed`. ``progress=True`` writes a line on the standard error.
     """
     runs = batch(scenario, grid=grid, seeds=list(seeds))
-    tell = _line if progress is True else (progress or None)
-    if client is None:
-        done = _wayleave._sweep(runs, folder=folder, resume=resume and folder is not None, threads=threads, progress=tell)
-        failed = tuple(Failed(runs.titles[index], 1, why) for index, why in done.failed)
-    else:
-        done = _wayleave._begin(runs, folder=folder, resume=resume and folder is not None)
-        failed = _on_cluster(runs, done, client, retries, tell)
-        done.finish()
-    if tell is _line:
-        print(file=sys.stderr)
+    threads = None if threads is None else whole("threads", threads, least=1)
+    line = _Line() if progress is True else None
+    tell = line or (None if isinstance(progress, bool) else progress)
+    try:
+        done, failed = _done(runs, client, threads, folder, resume, retries, tell)
+    finally:
+        if line is not None:
+            line.close()
     if failed and done.complete == 0:
         one = failed[0]
         raise OperationError(f"none of {len(runs)} runs has a result; the run with {one.run}: {one.error}")
     return Sweep(runs, done, failed)
+
+
+def _done(
+    runs: _Batch,
+    client: Any,
+    threads: int | None,
+    folder: str | os.PathLike[str] | None,
+    resume: bool,
+    retries: int,
+    progress: Progress | None,
+) -> tuple[_Sweep, tuple[Failed, ...]]:
+    resume = resume and folder is not None
+    if client is None:
+        done = _wayleave._sweep(runs, folder=folder, resume=resume, threads=threads, progress=progress)
+        return done, tuple(Failed(runs.titles[index], 1, why) for index, why in done.failed)
+    done = _wayleave._begin(runs, folder=folder, resume=resume)
+    failed = _on_cluster(runs, done, client, retries, progress)
+    done.finish()
+    return done, failed
 
 
 def _on_cluster(runs: _Batch, done: _Sweep, client: Any, retries: int, progress: Progress | None) -> tuple[Failed, ...]:
@@ -178,5 +195,16 @@ def _run(texts: tuple[tuple[str, str], ...], index: int) -> str:
     return _batch_of(texts).run(index)
 
 
-def _line(done: float, total: float, unit: str) -> None:
-    print(f"\r{done:.6g} of {total:.6g} {unit}", end="", file=sys.stderr, flush=True)
+class _Line:
+    """Progress on the standard error, in one line."""
+
+    def __init__(self) -> None:
+        self._is_open = False
+
+    def __call__(self, done: float, total: float, unit: str) -> None:
+        print(f"\r{done:.4g} of {total:.4g} {unit}   ", end="", file=sys.stderr, flush=True)
+        self._is_open = True
+
+    def close(self) -> None:
+        if self._is_open:
+            print(file=sys.stderr)

@@ -4,6 +4,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, final
 
+from wayleave._errors import Problem
+
 __all__ = [
     "Admit",
     "Refuse",
@@ -67,7 +69,7 @@ class Network:
     ``Network("fat-tree:k=4,queues=8")`` is what a builder makes, ``Network("plant.yaml")`` what a file describes.
     """
 
-    def __new__(cls, text: str) -> Network: ...
+    def __new__(cls, text: str | os.PathLike[str]) -> Network: ...
     @staticmethod
     def read(
         file: str | os.PathLike[str],
@@ -195,6 +197,12 @@ class Plan:
     @property
     def refused(self) -> dict[str, str]:
         """What is refused, with the reason of each as a sentence."""
+    @property
+    def findings(self) -> list[Problem]:
+        """What can be said against requests whatever else is admitted, each with its place."""
+    @property
+    def warnings(self) -> list[str]:
+        """What its scheme had to say before it decided; :func:`wayleave.plan` has warned of it."""
     @property
     def scheme(self) -> str:
         """The scheme that decided; ``python:Class`` for one of your own."""
@@ -429,6 +437,7 @@ class _Batch:
         texts: Mapping[str, str] = ...,
         vary: Sequence[tuple[str, str]] = ...,
         seeds: Sequence[int] = ...,
+        is_file: bool = ...,
     ) -> _Batch: ...
     @property
     def texts(self) -> list[tuple[str, str]]: ...

@@ -16,8 +16,8 @@ pub struct Grid {
     pub seeds: Vec<u64>,
 }
 
-/// The text of a scenario with what a program varies, as JSON. It keeps the name of the source, so that files beside it are found. What is
-/// wrong with the rest of the file is told when it is read.
+/// The text of a scenario with what a program varies, as JSON. Its name says so, and leaves it in the folder of the source, so that files
+/// beside that are found. What is wrong with the rest of the file is told when it is read.
 ///
 /// # Errors
 /// If the text is no scenario.
@@ -49,7 +49,7 @@ pub fn with_grid(source: &Source, grid: &Grid) -> Result<Source, InputErrors> {
         ]
         .into_iter(),
     );
-    Ok(Source::new(source.name(), text))
+    Ok(Source::new(&format!("{} with a grid", source.name()), text))
 }
 
 /// Keys and values of a mapping, in its order.
@@ -112,7 +112,7 @@ spec:
             "{ seeds: 1..2, vary: { traffic.web.load: [0.2, 0.8], duration: [2ms, 1ms] } }",
         );
         assert_eq!(runs(&varied), runs(&Source::new("loads.yaml", in_a_file)));
-        assert_eq!(varied.name(), "loads.yaml");
+        assert_eq!(varied.name(), "loads.yaml with a grid");
     }
 
     #[test]

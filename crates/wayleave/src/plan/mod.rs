@@ -11,10 +11,13 @@ mod stays;
 mod summary;
 mod table;
 
+use std::io::Write;
+
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 use wayleave_contracts::{AnyContract, Contract};
+use wayleave_explain::table::Layout;
 use wayleave_explain::{
     Decided, DecidedShare, EventKind, GivenAway, RequestShape, ShareShape, sentences, shapes, share_refusal,
 };
@@ -221,6 +224,30 @@ impl Plan {
     /// Everything that is promised when the plan ends, for [`crate::verify()`].
     pub fn promises(&self) -> Promises {
         self.history.promises(&self.session)
+    }
+
+    /// Writes every request with what became of it, as `wayleave plan --all` prints it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+        let has_events = self.entries.iter().any(|entry| matches!(entry.what, What::Released { .. } | What::Decided { event: Some(_), .. }));
+        let mut table = RequestTable::new(layout, true, has_events);
+        for Entry { name, what, .. } in &self.entries {
+            match what {
+                What::Decided { contract, decision, event, .. } => {
+                    let decided = Decided { contract, decision, starts: None, event: *event, keeps_old_terms: false };
+                    table.decided(&self.session, &decided)?;
+                }
+                What::DecidedShare { contract, decision, .. } => {
+                    table.decided_share(&self.session, &DecidedShare { contract, decision, event: None })?;
+                }
+                What::Released { at, held_until } => {
+                    table.released(&Released { name, at: *at, held_until: *held_until })?;
+                }
+            }
+        }
+        table.write(out, &self.session, &self.outcome.summary)
     }
 
     /// Everybody who was admitted, for [`crate::verify_kinds`]; `None` if all contracts are about latency.

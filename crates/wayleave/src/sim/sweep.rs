@@ -182,13 +182,14 @@ impl Sweep {
         (0..self.runs.len()).filter(|&index| self.runs[index].is_none()).collect()
     }
 
-    /// Adds a result, at once on the disk if there is a folder.
+    /// Adds a result, at once on the disk if there is a folder. Its command is that of this batch: whoever did the run may call the file
+    /// something else.
     ///
     /// # Errors
     /// If it is not that of this run, by this version and from the same input; or it cannot be written.
     pub fn keep(&mut self, index: usize, result: RunResult) -> Result<(), Error> {
-        let planned = self.batch.runs.get(index);
-        if !planned.is_some_and(|planned| self.batch.has_result(planned, &result)) {
+        let planned = self.batch.runs.get(index).filter(|planned| self.batch.has_result(planned, &result));
+        let Some(planned) = planned else {
             let (version, seed) = (&result.wayleave, result.seed);
             return Err(Error::Usage(format!(
                 "this is not the result of run {index} of \"{}\": it is by wayleave {version}, with seed {seed}, from input {}\n  \
@@ -197,7 +198,8 @@ impl Sweep {
                 result.input_hash,
                 env!("CARGO_PKG_VERSION")
             )));
-        }
+        };
+        let result = RunResult { replay: planned.replay.clone(), ..result };
         self.add(Ended { index, result, recording: None }, &SweepOptions::default())
     }
 
