@@ -418,7 +418,9 @@ impl PyContracts {
     fn __repr__(&self) -> String {
         let count = self.contracts.len();
         match self.seed {
-            Some(_) => format!("<Contracts: {count} drawn, {}>", self.sources.iter().map(Source::text).collect::<String>()),
+            Some(_) => {
+                format!("<Contracts: {count} drawn, {}>", self.sources.iter().map(Source::text).collect::<String>())
+            }
             None => {
                 let sources: Vec<&str> = self.sources.iter().map(Source::name).collect();
                 format!("<Contracts: {count} from {}>", sources.join(", "))

@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::Value;
 use wayleave::{
-    Asked, Explanation, Model, Network, Plan, SchemeOptions, Session, Verified, VerifyOptions, What, explain_in, plan_in,
-    verify_kinds, verify_watched,
+    Asked, Explanation, Model, Network, Plan, SchemeOptions, Session, Verified, VerifyOptions, What, explain_in,
+    plan_in, verify_kinds, verify_watched,
 };
 use wayleave_explain::table::Layout;
 use wayleave_schemes::registry::Defaults;
@@ -382,7 +382,7 @@ pub(crate) struct PyVerified {
 
 #[pymethods]
 impl PyVerified {
-    /// One row for each promise: its bound, the slowest packet, what is left of the bound.
+    /// One row for each promise about latency: its bound, the slowest packet, what is left of the bound.
     #[getter]
     fn table(&self) -> PyResult<Table> {
         let mut all = columns(Kind::Text, &["name"]);
@@ -455,6 +455,13 @@ impl PyVerified {
             format!("{} broken", self.violations().len())
         };
         let (promises, runs) = (claim.promises.len(), report.runs);
-        format!("{promises} promises in {runs} simulations with {} packet hops: {verdict}", report.packet_hops)
+        let latency = format!("{promises} promises in {runs} simulations with {} packet hops", report.packet_hops);
+        let others = self.verified.kinds.as_ref().map(|kinds| format!("{} promises of other kinds", kinds.promises()));
+        let looked_at = match others {
+            Some(others) if promises == 0 => others,
+            Some(others) => format!("{latency}, {others}"),
+            None => latency,
+        };
+        format!("{looked_at}: {verdict}")
     }
 }

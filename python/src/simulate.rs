@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
-use wayleave::sim::result::{Parameter, RunResult};
+use wayleave::sim::result::{Ending, Parameter, RunResult};
 use wayleave::{Batch, Choice, Planned, Scenario, Silent, Source, Sweep, SweepOptions, Threads, sweep};
 use wayleave_explain::table::Layout;
 use wayleave_formats::{Grid, InputErrors, beside, with_grid};
@@ -125,7 +125,8 @@ impl PyBatch {
 /// The call that does one run again, where no command can: what it varies is in no file.
 fn replay(subject: &str, run: &Planned) -> String {
     let value = |text: &str| text.parse::<f64>().map_or_else(|_| json!(text).to_string(), |_| text.to_owned());
-    let vary = run.parameters.iter().map(|Parameter { path, value: text }| format!("{}: [{}]", json!(path), value(text)));
+    let vary =
+        run.parameters.iter().map(|Parameter { path, value: text }| format!("{}: [{}]", json!(path), value(text)));
     let grid = vary.collect::<Vec<_>>().join(", ");
     format!("wayleave.sweep({subject}, {{{grid}}}, seeds=[{}])", run.seed)
 }
@@ -198,8 +199,15 @@ impl PyRun {
     }
 
     fn summary(&self) -> String {
-        let RunResult { scenario, seed, simulated_ns, hops, .. } = &self.result;
-        format!("{scenario}, seed {seed}: {} ms simulated, {hops} packet hops", *simulated_ns as f64 / 1e6)
+        let RunResult { scenario, seed, simulated_ns, hops, ending, .. } = &self.result;
+        let why = match ending {
+            Ending::Complete => "",
+            Ending::TooManyFlows => {
+                ", ended early: too many flows were open, it offers more than its network can carry"
+            }
+            Ending::Stopped => ", ended early: somebody stopped it",
+        };
+        format!("{scenario}, seed {seed}: {} ms simulated, {hops} packet hops{why}", *simulated_ns as f64 / 1e6)
     }
 }
 

@@ -13,6 +13,7 @@ use wayleave_schemes::transports::{CustomFlow, CustomTransport};
 use wayleave_units::{Rate, Time};
 
 use crate::admission::Raised;
+use crate::error::usage;
 
 /// What reports call it.
 const PYTHON: Descriptor = Descriptor {
@@ -37,6 +38,9 @@ pub(crate) struct OwnTransport {
 
 impl OwnTransport {
     pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if !object.hasattr("begin")? {
+            return Err(usage("transport: an object with a method `begin(start)` is expected"));
+        }
         let hears_marks = object.hasattr("hears_marks")? && object.getattr("hears_marks")?.is_truthy()?;
         let object = Arc::new(object.clone().unbind());
         Ok(Self { object, hears_marks, raised: Raised::default(), cancel: Arc::default() })

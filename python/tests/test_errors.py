@@ -64,7 +64,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, fat_tree: wl.Network)
         (lambda s: wl.simulate(s, seed=-1), "seed: a whole number from 0"),
         (lambda s: wl.sweep(s, seeds=[0, -1]), r"seeds\[1\]: a whole number from 0"),
         (lambda s: wl.sweep(s, threads=0), "threads: a whole number from 1"),
-        (lambda s: wl.sweep(s, {"duration": "1ms"}), "such as \\['1ms'\\]"),  # type: ignore[dict-item]
+        (lambda s: wl.sweep(s, {"duration": "1ms"}), "such as \\['1ms'\\]"),
         (lambda s: wl.sweep(s, {"traffic.web.load": []}), "a list without values"),
         (lambda s: wl.sweep(s, {"traffic.web.lod": [0.5]}), 'unknown key "lod", did you mean "load"'),
         (lambda s: wl.reproduce("fig0"), "wayleave.figures"),

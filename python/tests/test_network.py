@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from pathlib import Path
 
@@ -81,5 +82,5 @@ def test_shortest_paths_lead_from_host_to_host() -> None:
     for path in paths:
         hops = [ends[link] for link in path]
         assert (hops[0][0], hops[-1][1], len(hops)) == ("h1", "h16", 6)
-        assert all(one[1] == other[0] for one, other in zip(hops, hops[1:], strict=False))
+        assert all(one[1] == other[0] for one, other in itertools.pairwise(hops))
     assert network.shortest_paths("h1", "h16", most=2) == paths[:2]

@@ -69,7 +69,7 @@ def test_a_scheme_and_its_settings_decide(fat_tree: wl.Network) -> None:
     contracts = wl.Contracts.drawn(fat_tree, count=60)
     silo = wl.plan(fat_tree, contracts, scheme="silo", budget="50us")
     assert silo.scheme == "silo"
-    assert silo.to_dict()["scheme"]["settings"]["budget"] == "50us"
+    assert silo.to_dict()["scheme"] == {"name": "silo", "budget_ns": 50_000, "route": "shortest"}
     published = wl.plan(fat_tree, contracts, scheme="chameleon", model="published")
     assert published.to_dict()["model"] != silo.to_dict()["model"]
 
@@ -101,7 +101,7 @@ def test_an_explanation_says_what_would_fit(examples: Path) -> None:
     refused = wl.explain(examples / "network.yaml", examples / "contracts.yaml", "backup")
     assert not refused.is_admitted
     assert "backup: refused, RATE" in str(refused) and "698Mbit" in str(refused)
-    assert refused.to_dict()["contract"]["name"] == "backup"
+    assert refused.to_dict()["request"]["name"] == "backup"
     assert wl.explain(examples / "network.yaml", examples / "contracts.yaml", "robot").is_admitted
 
 

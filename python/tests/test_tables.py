@@ -17,7 +17,8 @@ import wayleave as wl
 @pytest.fixture(scope="module")
 def tables(plan: wl.Plan) -> dict[str, Any]:
     """Everything with a table, with one of each kind."""
-    scenario = {"topology": "star:hosts=3,rate=1Gbit", "duration": "2ms", "traffic": [{"name": "web", "load": 0.6, "sizes": "9kB"}]}
+    traffic = [{"name": "web", "load": 0.6, "sizes": "9kB"}, {"name": "bulk", "from": ["h1"], "to": "h2", "sizes": "endless"}]
+    scenario = {"topology": "star:hosts=3,rate=1Gbit", "duration": "2ms", "traffic": traffic}
     run = wl.simulate(scenario)
     return {
         "plan": plan,

@@ -13,7 +13,6 @@ Results are tables of Arrow: ``polars.DataFrame(plan)``, ``pyarrow.table(plan)``
 
 from wayleave._contracts import Contracts, contracts
 from wayleave._errors import Error, InputError, OperationError, Problem
-
 from wayleave._operations import analyze, explain, figures, plan, reproduce, simulate, verify
 from wayleave._sweep import Failed, Sweep, sweep
 from wayleave._wayleave import (

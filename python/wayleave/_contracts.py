@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -56,4 +57,4 @@ def _rows(what: Any) -> list[Any] | None:
 
 def _present(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row without its empty cells: tables have a cell in every column."""
-    return {key: value for key, value in row.items() if value is not None and value == value}
+    return {key: value for key, value in row.items() if value is not None and not (isinstance(value, float) and math.isnan(value))}

@@ -60,3 +60,8 @@ class InputError(Error, ValueError):
 
 class OperationError(Error, RuntimeError):
     """Something that should work did not: a file could not be written, a machine has too little memory."""
+
+
+# Tracebacks, pickles and documentation call them what programs call them.
+for _public in (Problem, Error, InputError, OperationError):
+    _public.__module__ = "wayleave"

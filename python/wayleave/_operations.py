@@ -144,7 +144,7 @@ def analyze(
     return _wayleave._analyze((_text(file), file), analyses=list(analyses), flows=list(flows), progress=progress)
 
 
-def batch(scenario: Any, *, grid: Mapping[str, Sequence[Any]] | None = None, seeds: Sequence[int] = ()) -> _Batch:
+def batch(scenario: Any, *, grid: Mapping[str, Iterable[Any]] | None = None, seeds: Iterable[int] = ()) -> _Batch:
     """The runs of a scenario, with what ``grid`` varies."""
     vary = [(path, json.dumps(_values(path, values), default=str)) for path, values in (grid or {}).items()]
     chosen = [whole(f"seeds[{index}]", seed) for index, seed in enumerate(seeds)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wayleave import _wayleave
@@ -77,8 +77,8 @@ class Sweep:
 
 def sweep(
     scenario: Any,
-    grid: Mapping[str, Sequence[Any]] | None = None,
-    seeds: Sequence[int] = (),
+    grid: Mapping[str, Iterable[Any]] | None = None,
+    seeds: Iterable[int] = (),
     *,
     client: Any = None,
     threads: int | None = None,

@@ -247,7 +247,7 @@ class Verified:
 
     @property
     def table(self) -> Table:
-        """One row for each promise: its bound, the slowest packet, what is left of the bound."""
+        """One row for each promise about latency: its bound, the slowest packet, what is left of the bound."""
     @property
     def is_sound(self) -> bool:
         """Whether every promise held, of latency and of the other kinds."""

@@ -231,7 +231,10 @@ impl Plan {
     /// # Errors
     /// If it cannot be written.
     pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
-        let has_events = self.entries.iter().any(|entry| matches!(entry.what, What::Released { .. } | What::Decided { event: Some(_), .. }));
+        let has_events = self
+            .entries
+            .iter()
+            .any(|entry| matches!(entry.what, What::Released { .. } | What::Decided { event: Some(_), .. }));
         let mut table = RequestTable::new(layout, true, has_events);
         for Entry { name, what, .. } in &self.entries {
             match what {

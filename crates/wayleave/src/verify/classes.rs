@@ -163,7 +163,8 @@ impl VerifiedKinds {
         self.report.reports().map(|report| report.runs).sum()
     }
 
-    fn promises(&self) -> usize {
+    /// How many promises were looked at.
+    pub fn promises(&self) -> usize {
         self.report.reports().map(|report| report.promises).sum()
     }
 
