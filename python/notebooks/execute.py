@@ -40,7 +40,10 @@ def main(arguments: list[str]) -> None:
     for file in files:
         print(file.name, flush=True)
         notebook = nbformat.read(file, 4)
-        nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(HERE)}}).execute()
+        # Its warnings are about networks, and the kernel listens on this machine only.
+        quiet = ["--IPKernelApp.log_level=40"]
+        resources = {"metadata": {"path": str(HERE)}}
+        nbclient.NotebookClient(notebook, timeout=600, extra_arguments=quiet, resources=resources).execute()
         nbformat.write(notebook, folder / file.name)
 
 

@@ -16,7 +16,7 @@ use crate::{Measured, Network, Plan, Sweep, Verified, What};
 
 /// More nodes than these are not drawn: nobody could tell them apart.
 const MOST_NODES: usize = 300;
-/// Names stand below the nodes of a tier that has no more than these.
+/// Names stand below the hosts of a tier that has no more than these, and beside switches of a tier with half as many.
 const MOST_NAMES: usize = 24;
 /// The space between two tiers, and above and below them.
 const TIER: f64 = 90.0;
@@ -37,7 +37,7 @@ impl Network {
         for (id, _) in graph.nodes() {
             tiers.entry(distance[id.index()]).or_default().push(id);
         }
-        let height = TIER * (tiers.len() as f64 + 0.4);
+        let height = TIER * tiers.len() as f64;
         let mut places = vec![Point { x: 0.0, y: 0.0 }; graph.nodes().len()];
         for (row, nodes) in tiers.values().enumerate() {
             for (column, node) in nodes.iter().enumerate() {
@@ -59,8 +59,14 @@ impl Network {
             let area = svg::Area { at: Point { x: x - side / 2.0, y: y - side / 2.0 }, width: side, height: side };
             let name = Element::new("title").text(&node.name);
             parts.push(svg::rect(area, if node.kind == NodeKind::Switch { "step3" } else { "step1" }).child(name));
-            if tiers[&distance[id.index()]].len() <= MOST_NAMES {
-                parts.push(svg::text(Point { x, y: y + NODE + 8.0 }, Anchor::Middle, "quiet", &node.name));
+            // Links leave hosts upwards, and switches in both directions.
+            let (place, anchor, most) = if node.kind == NodeKind::Switch {
+                (Point { x: x + NODE, y: y + 4.0 }, Anchor::Start, MOST_NAMES / 2)
+            } else {
+                (Point { x, y: y + NODE + 8.0 }, Anchor::Middle, MOST_NAMES)
+            };
+            if tiers[&distance[id.index()]].len() <= most {
+                parts.push(svg::text(place, anchor, "quiet", &node.name));
             }
         }
         let size = (NETWORK_WIDTH, height);
