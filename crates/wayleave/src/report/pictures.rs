@@ -22,6 +22,8 @@ const MOST_NAMES: usize = 24;
 const TIER: f64 = 90.0;
 /// The width of a network's picture.
 const NETWORK_WIDTH: f64 = 760.0;
+/// What of it tiers take: names of switches stand to their right.
+const SPAN: f64 = NETWORK_WIDTH - 40.0;
 /// The side of a switch; hosts are half as wide.
 const NODE: f64 = 14.0;
 
@@ -41,7 +43,7 @@ impl Network {
         let mut places = vec![Point { x: 0.0, y: 0.0 }; graph.nodes().len()];
         for (row, nodes) in tiers.values().enumerate() {
             for (column, node) in nodes.iter().enumerate() {
-                let x = NETWORK_WIDTH * (column as f64 + 0.5) / nodes.len() as f64;
+                let x = SPAN * (column as f64 + 0.5) / nodes.len() as f64;
                 places[node.index()] = Point { x, y: height - TIER * (row as f64 + 0.5) };
             }
         }
@@ -49,8 +51,17 @@ impl Network {
         for (_, link) in graph.links() {
             let [from, to] = [link.from, link.to].map(|node| places[node.index()]);
             // A cable is two links; one line shows both.
-            if link.from.index() < link.to.index() {
+            if link.from.index() > link.to.index() {
+                continue;
+            }
+            let columns = tiers[&distance[link.from.index()]].len() as f64;
+            let is_beside = from.y == to.y && (from.x - to.x).abs() < 1.5 * SPAN / columns;
+            if from.y != to.y || is_beside {
                 parts.push(svg::line(from, to, 1.0, "rule"));
+            } else {
+                // Past the nodes between them.
+                let over = Point { x: (from.x + to.x) / 2.0, y: from.y - TIER * 0.3 };
+                parts.extend([svg::line(from, over, 1.0, "rule"), svg::line(over, to, 1.0, "rule")]);
             }
         }
         for (id, node) in graph.nodes() {
@@ -60,10 +71,9 @@ impl Network {
             let name = Element::new("title").text(&node.name);
             parts.push(svg::rect(area, if node.kind == NodeKind::Switch { "step3" } else { "step1" }).child(name));
             // Links leave hosts upwards, and switches in both directions.
-            let (place, anchor, most) = if node.kind == NodeKind::Switch {
-                (Point { x: x + NODE, y: y + 4.0 }, Anchor::Start, MOST_NAMES / 2)
-            } else {
-                (Point { x, y: y + NODE + 8.0 }, Anchor::Middle, MOST_NAMES)
+            let (place, anchor, most) = match node.kind {
+                NodeKind::Switch => (Point { x: x + NODE, y: y - 6.0 }, Anchor::Start, MOST_NAMES / 2),
+                _ => (Point { x, y: y + NODE + 8.0 }, Anchor::Middle, MOST_NAMES),
             };
             if tiers[&distance[id.index()]].len() <= most {
                 parts.push(svg::text(place, anchor, "quiet", &node.name));
