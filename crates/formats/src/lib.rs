@@ -89,7 +89,7 @@ pub use location::Location;
 pub use policy::{PolicyFile, read_policy};
 pub use problem::{InputErrors, MAX_PROBLEMS, Problem, ProblemKind};
 pub use saihu::{PortNetworkFile, read_port_network, write_port_network};
-pub use scenario::{Run, ScenarioFile, beside, read_scenario, scenario_schema};
+pub use scenario::{Grid, Run, ScenarioFile, beside, read_scenario, scenario_schema, with_grid};
 pub use sizes::read_flow_sizes;
 pub use source::{MAX_TEXT, Source};
 pub use tenants::{TenantList, read_tenants};

@@ -76,7 +76,7 @@ pub use minima::PolicyMinima;
 pub use network::{BUILDERS, Builder, COMMON_KEYS, Named, Network, Origin};
 pub use plan::{
     Asked, Document, Entry, Hold, Outcome, Plan, PlanOptions, Released, RequestTable, SavedPlan, Sink, Stays, Summary,
-    Times, What, decide, plan, plan_watched,
+    Times, What, decide, plan, plan_in, plan_watched,
 };
 pub use progress::{Cancel, Progress, Silent, Step};
 pub use proof::Proof;

@@ -22,6 +22,7 @@ mod sweep;
 mod tenants;
 mod traffic;
 mod transport;
+mod vary;
 mod vms;
 mod workload;
 
@@ -86,6 +87,7 @@ pub(crate) use {
 };
 
 pub use schema::scenario_schema;
+pub use vary::{Grid, with_grid};
 
 /// A scenario file: one run, or those of its sweep.
 #[derive(Clone, Debug)]

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use wayleave_formats::{Run, ScenarioFile, Source, beside, read_scenario};
+use wayleave_formats::{InputErrors, Run, ScenarioFile, Source, beside, read_scenario};
 use wayleave_scenarios::Scenario;
 use wayleave_sim::trace::fnv1a;
 
 use super::result::{Ending, Parameter, RunResult};
+use super::runner::run_one;
 use crate::error::Error;
+use crate::progress::Cancel;
 
 /// The runs of a scenario file.
 #[derive(Clone, Debug)]
@@ -60,7 +62,20 @@ impl Batch {
     /// # Errors
     /// If the text or a file that it names is wrong, or a choice leaves no run.
     pub fn parse(source: &Source, file: &str, choice: &Choice) -> Result<Self, Error> {
-        let ScenarioFile { name, runs, sources } = read_scenario(source, &|name| beside(source, name))?;
+        Self::parse_with(source, file, choice, &|name| beside(source, name))
+    }
+
+    /// The same where the caller opens the files that the text names.
+    ///
+    /// # Errors
+    /// If the text or a file that it names is wrong, or a choice leaves no run.
+    pub fn parse_with(
+        source: &Source,
+        file: &str,
+        choice: &Choice,
+        open: &dyn Fn(&str) -> Result<Source, InputErrors>,
+    ) -> Result<Self, Error> {
+        let ScenarioFile { name, runs, sources } = read_scenario(source, open)?;
         let runs = chosen(runs, choice)?;
         let planned = |run: Run| {
             let parameters = parameters(&run);
@@ -89,6 +104,17 @@ impl Batch {
             scenario.record.trace = trace;
             run.scenario = Arc::new(scenario);
         }
+    }
+
+    /// Does one run, here and now; the results of all of them make a [`Sweep`](super::Sweep), wherever they were done.
+    ///
+    /// # Errors
+    /// If there is no run of that index, or it cannot be simulated.
+    pub fn run(&self, index: usize, cancel: &Cancel) -> Result<RunResult, Error> {
+        let runs = self.runs.len();
+        let none = || Error::Usage(format!("there is no run {index}: they are numbered from 0, and there are {runs}"));
+        self.runs.get(index).ok_or_else(none)?;
+        Ok(run_one(self, index, &|| cancel.is_cancelled(), |_| ())?.result)
     }
 
     /// Whether a result is that of a run, by this version, and running it again would lead to no other.
