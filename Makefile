@@ -40,6 +40,8 @@ RESULTS ?= wayleave-reproduce
 # The folder of runs that have ended in `make ufab-fig17-512`, and the commit that they are of: give both to go on after an interruption.
 RUNS ?= wayleave-runs
 COMMIT ?= $(shell git describe --always --dirty)
+# The folder of `make release`.
+DIST ?= target/dist
 # Features of the command: make build FEATURES=png.
 FEATURES ?=
 
@@ -54,17 +56,25 @@ SCHEMES = $(wildcard crates/schemes/src/*/mod.rs)
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long ufab-long scc-long ns3 python break-ledger break-server attack-server quiet-lab \
+.PHONY: help demo build release try-release test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long ufab-long scc-long ns3 python break-ledger break-server attack-server quiet-lab \
 	tcp try-topologies bpf ui ui-packages ui-test toolchain components tools
 
 help: ## list these targets
-	@printf 'Wayleave: latency contracts that a shared network can keep.\n\n'
+	@printf 'Wayleave: contracts that a shared network can keep.\n\n'
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@printf '\nStart with: make demo\n'
 
 demo: build ## build, then run `wayleave demo`: no root, no network after the build
 	$(call say,wayleave demo)
 	@$(WAYLEAVE) demo $(ARGS)
+
+release: build ## what is published of this version, in DIST: archive, Debian package, wheels of `make python`, checksums
+	$(call say,release in $(DIST))
+	@packaging/release '$(WAYLEAVE)' '$(DIST)'
+
+try-release: release ## install that Debian package in a system that has nothing else, and use it there (root; debootstrap)
+	$(call say,$(DIST) in a system of its own)
+	@packaging/try-release '$(DIST)'
 
 build: toolchain ## build the release binary (FEATURES=png for pictures as PNG)
 	$(call say,building $(WAYLEAVE))

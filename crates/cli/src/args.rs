@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agent, analyze, apply, audit, backup, bench, benchmark, broker, capture, check, completions, config, delete, demo,
-    describe, diff, doctor, element, events, explain, get, lab, ledger, login, plan, policy, provision, reproduce,
+    describe, diff, doctor, element, events, explain, get, lab, ledger, login, man, plan, policy, provision, reproduce,
     requests, schema, schemes, serve, sim, status, token, top, topology, trace, tune, verify, what_if,
 };
 use crate::exit;
@@ -15,7 +15,7 @@ To begin with:
   wayleave requests -t fat-tree:k=4 --count 500 > contracts.yaml
   wayleave plan -t fat-tree:k=4 -f contracts.yaml";
 
-/// Admits latency contracts on a shared network by proof, and explains every decision
+/// Contracts of latency, bandwidth and objectives on a shared network: admitted by proof, explained, kept, verified
 #[derive(Parser, Debug)]
 #[command(name = "wayleave", version, max_term_width = 100, after_help = exit::after(START))]
 pub(crate) struct Cli {
@@ -77,6 +77,7 @@ pub(crate) enum Command {
     Schemes(schemes::SchemesArgs),
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 #[cfg(test)]

@@ -88,5 +88,6 @@ fn run() -> Result<Exit, Failure> {
         Command::Sim(args) => commands::sim::run(args),
         Command::Trace(command) => commands::trace::run(command),
         Command::Completions(args) => commands::completions::run(args, Cli::command()),
+        Command::Man(args) => commands::man::run(args, Cli::command()),
     }
 }

@@ -72,7 +72,7 @@ pub use demo::{
 pub use error::Error;
 pub use explain::{Explanation, Matter, explain, explain_in, explain_planned};
 pub use findings::Findings;
-pub use minima::{PolicyMinima, PolicyShort};
+pub use minima::PolicyMinima;
 pub use network::{BUILDERS, Builder, COMMON_KEYS, Named, Network, Origin};
 pub use plan::{
     Asked, Document, Entry, Hold, Outcome, Plan, PlanOptions, Released, RequestTable, SavedPlan, Sink, Stays, Summary,

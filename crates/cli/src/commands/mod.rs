@@ -26,6 +26,7 @@ pub(crate) mod get;
 pub(crate) mod lab;
 pub(crate) mod ledger;
 pub(crate) mod login;
+pub(crate) mod man;
 pub(crate) mod plan;
 pub(crate) mod policy;
 pub(crate) mod provision;
