@@ -37,6 +37,8 @@ def test_values_of_numpy_are_values(scenario: dict[str, Any]) -> None:
     drawn = wl.sweep(scenario, {"traffic.web.load": numpy.linspace(0.25, 0.5, 2)}, seeds=numpy.arange(1, 3))
     assert plain.table.to_dict() == drawn.table.to_dict()
     assert plain.table.metadata["input_hash"] == drawn.table.metadata["input_hash"]
+    marked = {**scenario, "switches": {"telemetry": False}}
+    assert len(wl.sweep(marked, {"switches.telemetry": numpy.array([False, True])})) == 2
 
 
 def test_without_a_grid_the_sweep_of_the_file_counts(tmp_path: Path) -> None:
