@@ -206,7 +206,7 @@ impl OwnScheme {
         let links = route.hops.iter().map(|hop| graph.link(hop.link));
         let joined = links.clone().zip(links.clone().skip(1)).all(|(one, next)| one.to == next.from);
         let ends = links.clone().next().map(|link| link.from) == Some(request.from)
-            && links.clone().last().map(|link| link.to) == Some(request.to);
+            && links.clone().next_back().map(|link| link.to) == Some(request.to);
         if !(joined && ends) {
             let links: Vec<&str> = links.map(|link| link.name.as_str()).collect();
             let (from, to) = (name(request.from), name(request.to));

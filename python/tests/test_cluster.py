@@ -76,7 +76,7 @@ def same(one: wl.Sweep, other: wl.Sweep) -> bool:
 
 
 def test_the_table_is_the_same_to_the_digit_when_a_worker_is_killed(processes: Any, scenario: dict[str, Any]) -> None:
-    long = {**scenario, "duration": "50ms", "topology": wl.Network(scenario["topology"])}
+    long = {**scenario, "duration": "200ms", "topology": wl.Network(scenario["topology"])}
     alone = wl.sweep(long, GRID, SEEDS)
     killed: list[int] = []
 

@@ -22,9 +22,9 @@ def test_a_run_has_its_traffic_and_follows_its_seed(scenario: dict[str, Any]) ->
 
 
 def test_a_network_of_the_program_stands_in_a_scenario(scenario: dict[str, Any]) -> None:
-    network = wl.Network(scenario["topology"])
-    run = wl.simulate({**scenario, "topology": network})
-    assert run.table.to_dict() == wl.simulate(scenario).table.to_dict()
+    text = "star:hosts=6,rate=2500Mbit"
+    run = wl.simulate({**scenario, "topology": wl.Network(text)})
+    assert run.table.to_dict() == wl.simulate({**scenario, "topology": text}).table.to_dict()
 
 
 def test_a_file_is_simulated_with_the_files_that_it_names(tmp_path: Path, scenario: dict[str, Any]) -> None:

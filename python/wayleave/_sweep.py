@@ -185,10 +185,12 @@ _last: tuple[tuple[tuple[str, str], ...], _Batch] | None = None
 def _batch_of(texts: tuple[tuple[str, str], ...]) -> _Batch:
     """The batch of these texts; a worker reads a scenario once for all of its runs."""
     global _last
-    if _last is None or _last[0] != texts:
+    # Threads of a worker may belong to several sweeps: nobody returns what another has put there.
+    last = _last
+    if last is None or last[0] != texts:
         (name, text), *named = texts
-        _last = texts, _Batch(text, name, dict(named))
-    return _last[1]
+        _last = last = texts, _Batch(text, name, dict(named))
+    return last[1]
 
 
 def _run(texts: tuple[tuple[str, str], ...], index: int) -> str:

@@ -7,9 +7,7 @@ use wayleave_scenarios::Scenario;
 use wayleave_sim::trace::fnv1a;
 
 use super::result::{Ending, Parameter, RunResult};
-use super::runner::run_one;
 use crate::error::Error;
-use crate::progress::Cancel;
 
 /// The runs of a scenario file.
 #[derive(Clone, Debug)]
@@ -104,17 +102,6 @@ impl Batch {
             scenario.record.trace = trace;
             run.scenario = Arc::new(scenario);
         }
-    }
-
-    /// Does one run, here and now; the results of all of them make a [`Sweep`](super::Sweep), wherever they were done.
-    ///
-    /// # Errors
-    /// If there is no run of that index, or it cannot be simulated.
-    pub fn run(&self, index: usize, cancel: &Cancel) -> Result<RunResult, Error> {
-        let runs = self.runs.len();
-        let none = || Error::Usage(format!("there is no run {index}: they are numbered from 0, and there are {runs}"));
-        self.runs.get(index).ok_or_else(none)?;
-        Ok(run_one(self, index, &|| cancel.is_cancelled(), |_| ())?.result)
     }
 
     /// Whether a result is that of a run, by this version, and running it again would lead to no other.

@@ -104,13 +104,21 @@ pub(super) fn run_all(
     })
 }
 
+impl Batch {
+    /// Does one run, here and now; the results of all of them make a [`Sweep`](super::Sweep), wherever they were done.
+    ///
+    /// # Errors
+    /// If there is no run of that index, or it cannot be simulated.
+    pub fn run(&self, index: usize, cancel: &Cancel) -> Result<RunResult, Error> {
+        let runs = self.runs.len();
+        let none = || Error::Usage(format!("there is no run {index}: they are numbered from 0, and there are {runs}"));
+        self.runs.get(index).ok_or_else(none)?;
+        Ok(run_one(self, index, &|| cancel.is_cancelled(), |_| ())?.result)
+    }
+}
+
 /// One run, on this thread.
-pub(super) fn run_one(
-    batch: &Batch,
-    index: usize,
-    is_stopped: &impl Fn() -> bool,
-    clock: impl Fn(u64),
-) -> Result<Ended, Error> {
+fn run_one(batch: &Batch, index: usize, is_stopped: &impl Fn() -> bool, clock: impl Fn(u64)) -> Result<Ended, Error> {
     let planned = &batch.runs[index];
     let go_on = |now: wayleave_units::Time| {
         clock(now.as_nanos());
