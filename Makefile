@@ -16,9 +16,12 @@ LOSSES ?= 20000
 UFAB ?= 1000
 # Random divisions in `make scc-long`; about a second each.
 SCC ?= 1000
-# Where `make ns3` keeps its Python, and the Python that makes it.
+# Where `make ns3` and `make python` keep their Pythons, and the Python that makes them.
 NS3 ?= target/ns3
+PYTHON_VENV ?= target/python
 PYTHON ?= python3
+# The profile of the wheel in `make python`: `dev` builds faster, and runs slower.
+PYTHON_PROFILE ?= release
 # Times as long as usual, or `all`, in `make break-ledger`.
 BREAKING ?= 40
 # Lives of the server in `make break-server`, and servers that get 500 requests each.
@@ -37,6 +40,8 @@ RESULTS ?= wayleave-reproduce
 # The folder of runs that have ended in `make ufab-fig17-512`, and the commit that they are of: give both to go on after an interruption.
 RUNS ?= wayleave-runs
 COMMIT ?= $(shell git describe --always --dirty)
+# The folder of `make release`.
+DIST ?= target/dist
 # Features of the command: make build FEATURES=png.
 FEATURES ?=
 
@@ -51,17 +56,25 @@ SCHEMES = $(wildcard crates/schemes/src/*/mod.rs)
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long ufab-long scc-long ns3 break-ledger break-server attack-server quiet-lab \
+.PHONY: help demo build release try-release test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long ufab-long scc-long ns3 python break-ledger break-server attack-server quiet-lab \
 	tcp try-topologies bpf ui ui-packages ui-test toolchain components tools
 
 help: ## list these targets
-	@printf 'Wayleave: latency contracts that a shared network can keep.\n\n'
+	@printf 'Wayleave: contracts that a shared network can keep.\n\n'
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@printf '\nStart with: make demo\n'
 
 demo: build ## build, then run `wayleave demo`: no root, no network after the build
 	$(call say,wayleave demo)
 	@$(WAYLEAVE) demo $(ARGS)
+
+release: build ## what is published of this version, in DIST: archive, Debian package, wheels of `make python`, checksums
+	$(call say,release in $(DIST))
+	@packaging/release '$(WAYLEAVE)' '$(DIST)'
+
+try-release: release ## install that Debian package in a system that has nothing else, and use it there (root; debootstrap)
+	$(call say,$(DIST) in a system of its own)
+	@packaging/try-release '$(DIST)'
 
 build: toolchain ## build the release binary (FEATURES=png for pictures as PNG)
 	$(call say,building $(WAYLEAVE))
@@ -153,6 +166,23 @@ ns3: build $(NS3)/ready ## the same dumbbells in ns-3 and here, as a table (a wh
 $(NS3)/ready:
 	@$(PYTHON) -m venv $(NS3)
 	@$(NS3)/bin/pip install --quiet ns3==3.44.post0
+	@touch $@
+
+python: toolchain components $(PYTHON_VENV)/ready ## the Python package: wheel, lints, types, tests, notebooks (Python 3.11, its packages; minutes; PYTHON, PYTHON_PROFILE)
+	@CARGO='$(CARGO)' PROFILE='$(PYTHON_PROFILE)' python/check '$(PYTHON_VENV)'
+
+$(PYTHON_VENV)/ready: python/requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		printf '%s\n' 'make python needs Python 3.11 or later, and $(PYTHON) is missing or older; another one: make python PYTHON=python3.12'; \
+		exit 1; } >&2
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		printf '%s\n' '$(PYTHON) cannot make an environment of its own: its module venv or ensurepip is missing (on Debian: apt-get install python3-venv)'; \
+		exit 1; } >&2
+	$(call say,packages for the tests of the Python package)
+	@$(PYTHON) -m venv '$(PYTHON_VENV)'
+	@'$(PYTHON_VENV)'/bin/pip install --quiet --disable-pip-version-check --requirement python/requirements.txt || { \
+		printf '%s\n' 'pip could not install what stands in python/requirements.txt: it needs PyPI or a mirror (pip config set global.index-url URL)'; \
+		exit 1; } >&2
 	@touch $@
 
 break-ledger: toolchain ## kill, cut the power of and damage the ledger on disk at length (BREAKING)

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::machine::{Driver, NotDone};
+use wayleave_broker::process::{LimitsLine, ReportLine};
 use wayleave_dataplane::clock::Clock;
 use wayleave_dataplane::host::{HostPath, HostRule};
 use wayleave_protocol::agent::Measured;
@@ -343,6 +344,14 @@ impl<P: Plane> Node for HostDriver<P> {
         let scope = Scope { environment: &self.environment, here: &self.here };
         self.shares.environment_changed(&mut self.plane, scope);
         self.refresh();
+    }
+
+    fn moved(&mut self, now: Time) -> Option<ReportLine> {
+        self.shares.moved(now, self.environment.network())
+    }
+
+    fn limit(&mut self, now: Time, limits: LimitsLine) {
+        self.shares.limit(now, limits);
     }
 
     fn set_shares(&mut self, now: Time, shares: Shares) {

@@ -8,6 +8,7 @@ use crate::places::Place;
 use crate::probe::Template;
 use wayleave_protocol::agent::{Measured, Samples, Shares, Traffic};
 
+use wayleave_broker::process::{LimitsLine, ReportLine};
 use wayleave_protocol::check::Probes;
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
@@ -61,6 +62,14 @@ pub trait Node: Driver {
     fn divide(&mut self, _now: Time) -> bool {
         false
     }
+
+    /// What the rack broker is told of tenants; `None` if nothing is divided here.
+    fn moved(&mut self, _now: Time) -> Option<ReportLine> {
+        None
+    }
+
+    /// The rack broker says what tenants may have.
+    fn limit(&mut self, _now: Time, _limits: LimitsLine) {}
 
     /// The interfaces at which probes of a check are looked for, by their index.
     fn places(&mut self) -> BTreeMap<u32, Place> {

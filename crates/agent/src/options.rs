@@ -76,6 +76,11 @@ impl NodeOptions {
         }
     }
 
+    /// Where the rack broker of the machine connects.
+    pub fn broker_socket(&self) -> PathBuf {
+        self.state.join("broker.sock")
+    }
+
     /// Where endpoints are declared that come and go.
     pub fn endpoints_folder(&self) -> PathBuf {
         self.state.join("endpoints")

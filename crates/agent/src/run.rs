@@ -22,6 +22,7 @@ use crate::memo::Memo;
 use crate::notifier::{Known, Notifier, poll};
 use crate::options::{NodeOptions, Options, ReadTopology};
 use crate::rights;
+use crate::shares::broker;
 use crate::shares::peers::{self, Exchange};
 use crate::switch::Switch;
 use crate::talk::Talk;
@@ -132,9 +133,12 @@ fn begin(owned: Owned, read_topology: ReadTopology) -> Result<(Sender<Event>, Jo
     let (opened, listen) = (exchange.clone(), owned.options.listen);
     let controller = owned.options.address.url.clone();
     spawn("hears", Box::new(move || hear(&opened, listen, &controller, &told)))?;
+    let (broker, told) = (Arc::<broker::Connection>::default(), events.clone());
+    let (connection, socket) = (broker.clone(), owned.options.broker_socket());
+    spawn("limits", Box::new(move || limits(&socket, &connection, &told)))?;
     let (watched, told) = (owned.namespace.clone(), events.clone());
     spawn("watches", Box::new(move || watch(&watched, &told)))?;
-    let node = spawn("drives", Box::new(move || drive(&owned, &exchange, &heard, &poller, &notifier)))?;
+    let node = spawn("drives", Box::new(move || drive(&owned, &(exchange, broker), &heard, &poller, &notifier)))?;
     Ok((events, node))
 }
 
@@ -157,6 +161,19 @@ fn hear(exchange: &Exchange, listen: Option<SocketAddr>, controller: &str, told:
     peers::listen(&heard, exchange, |from, said, unread| told.send(Event::Said(from, said, unread)).is_ok());
 }
 
+/// Opens the socket of the rack broker, and hands on what it says.
+fn limits(socket: &Path, connection: &Arc<broker::Connection>, told: &Sender<Event>) {
+    match broker::open(socket) {
+        Ok(listener) => {
+            let told = told.clone();
+            broker::listen(&listener, connection, move |limits, unread| {
+                told.send(Event::Limits(limits, unread)).is_ok()
+            });
+        }
+        Err(error) => tracing::warn!("{}: {error}; a rack broker cannot limit tenants here", socket.display()),
+    }
+}
+
 /// Says whenever something happens to an interface. Without it carriers are looked at twice a second.
 fn watch(namespace: &Namespace, told: &Sender<Event>) {
     let watch = namespace.enter().map_err(|error| error.to_string());
@@ -175,7 +192,7 @@ fn watch(namespace: &Namespace, told: &Sender<Event>) {
 /// The life of a node: each network that the controller has is a new beginning.
 fn drive(
     owned: &Owned,
-    exchange: &Arc<Exchange>,
+    told: &(Arc<Exchange>, Arc<broker::Connection>),
     heard: &Receiver<Event>,
     poller: &SyncSender<(u64, u64)>,
     notifier: &Sender<Notice>,
@@ -190,7 +207,7 @@ fn drive(
     loop {
         let next = environment.take().or_else(|| first(heard));
         let Some(now) = next else { return };
-        environment = match serve(owned, exchange, &now, heard, poller, notifier) {
+        environment = match serve(owned, told, &now, heard, poller, notifier) {
             Ok(other) => match other {
                 Some(other) => Some(other),
                 None => return,
@@ -229,7 +246,7 @@ fn pause(heard: &Receiver<Event>) -> Option<Option<Arc<Environment>>> {
 /// Drives a node on a network until it is another one (that is returned), or all is over.
 fn serve(
     owned: &Owned,
-    exchange: &Arc<Exchange>,
+    told: &(Arc<Exchange>, Arc<broker::Connection>),
     environment: &Arc<Environment>,
     heard: &Receiver<Event>,
     poller: &SyncSender<(u64, u64)>,
@@ -247,8 +264,8 @@ fn serve(
     let (poller, notifier) = (poller.clone(), notifier.clone());
     match network.node(node).kind {
         NodeKind::Host => {
-            let driver = open_host(owned, environment, node, interfaces)?.telling_by(exchange.clone());
-            Ok(Worker::new(driver, network, cables, poller, notifier).run(heard))
+            let driver = open_host(owned, environment, node, interfaces)?.telling_by(told.0.clone());
+            Ok(Worker::new(driver, network, cables, poller, notifier).telling(told.1.clone()).run(heard))
         }
         NodeKind::Switch => {
             let driver = LinuxSwitch::open(Namespace::here(), &options.pins).map_err(|error| error.to_string())?;

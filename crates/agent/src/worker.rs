@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::checks::Checks;
 use crate::machine::{Agent, Answer, Ask, Pace, Request};
+use wayleave_broker::process::LimitsLine;
 use wayleave_protocol::agent::{Messages, Reports, Shares};
 use wayleave_protocol::check::CheckTask;
 use wayleave_topology::{Network, NodeId};
@@ -23,6 +24,7 @@ use wayleave_units::Time;
 use crate::environment::Environment;
 use crate::node::Node;
 use crate::shares::INTERVAL;
+use crate::shares::broker;
 use crate::shares::peers::Unread;
 use crate::shares::said::Said;
 use crate::talk::Told;
@@ -70,6 +72,8 @@ pub enum Event {
     Checks(Vec<CheckTask>),
     /// The agent of another node has said this.
     Said(NodeId, Said, Unread),
+    /// The rack broker of this machine has said this.
+    Limits(LimitsLine, broker::Unread),
     /// Stop; what is installed stays.
     End,
 }
@@ -136,6 +140,8 @@ pub struct Worker<N> {
     checks: Checks,
     network: Arc<Network>,
     check_report_at: Instant,
+    /// The rack broker of this machine.
+    broker: Option<Arc<broker::Connection>>,
 }
 
 impl<N: Node> Worker<N> {
@@ -170,7 +176,15 @@ impl<N: Node> Worker<N> {
             checks: Checks::default(),
             network,
             check_report_at: began,
+            broker: None,
         }
+    }
+
+    /// Tells this rack broker what tenants move.
+    #[must_use]
+    pub fn telling(mut self, broker: Arc<broker::Connection>) -> Self {
+        self.broker = Some(broker);
+        self
     }
 
     /// Until it is told to end, or that the network is another one; what is installed stays.
@@ -219,6 +233,11 @@ impl<N: Node> Worker<N> {
         if now >= self.report_at {
             self.report_at = now + REPORT_EVERY;
             let time = self.now();
+            if let Some(broker) = self.broker.as_ref().filter(|broker| broker.is_open())
+                && let Some(moved) = self.agent.driver_mut().moved(time)
+            {
+                broker.tell(&moved);
+            }
             if let Some(epoch) = self.agent.epoch() {
                 let repairs = std::mem::take(&mut self.repairs);
                 let driver = self.agent.driver_mut();
@@ -335,6 +354,7 @@ impl<N: Node> Worker<N> {
             }
             Event::Checks(tasks) => self.checks.set(tasks, self.agent.driver_mut()),
             Event::Said(from, said, _unread) => self.agent.driver_mut().hear(now, from, &said),
+            Event::Limits(limits, _unread) => self.agent.driver_mut().limit(now, limits),
             Event::Environment(environment) => self.agent.driver_mut().set_environment(environment),
             Event::OtherNetwork(_) | Event::End => {}
         }

@@ -4,7 +4,11 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agent, analyze, apply, audit, backup, bench, benchmark, broker, capture, check, completions, config, delete, demo,
+<<<<<<< HEAD
     describe, doctor, element, events, explain, get, lab, ledger, login, plan, policy, provision, render, reproduce,
+=======
+    describe, diff, doctor, element, events, explain, get, lab, ledger, login, man, plan, policy, provision, reproduce,
+>>>>>>> main
     requests, schema, schemes, serve, sim, status, token, top, topology, trace, tune, verify, what_if,
 };
 use crate::exit;
@@ -15,7 +19,7 @@ To begin with:
   wayleave requests -t fat-tree:k=4 --count 500 > contracts.yaml
   wayleave plan -t fat-tree:k=4 -f contracts.yaml";
 
-/// Admits latency contracts on a shared network by proof, and explains every decision
+/// Contracts of latency, bandwidth and objectives on a shared network: admitted by proof, explained, kept, verified
 #[derive(Parser, Debug)]
 #[command(name = "wayleave", version, max_term_width = 100, after_help = exit::after(START))]
 pub(crate) struct Cli {
@@ -68,6 +72,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Bench(bench::BenchCommand),
     Sim(Box<sim::SimArgs>),
+    Diff(diff::DiffArgs),
     Reproduce(reproduce::ReproduceArgs),
     #[command(subcommand)]
     Trace(trace::TraceCommand),
@@ -77,6 +82,7 @@ pub(crate) enum Command {
     Schemes(schemes::SchemesArgs),
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ pub(crate) enum Exit {
     Unsound = 4,
     /// A fault that was put in on purpose was not noticed, or changes nothing here.
     Unnoticed = 5,
+    /// The two things that were compared differ.
+    Differs = 6,
     /// Somebody stopped it, and what was done until then is kept; as shells say of Ctrl-C (128 and the signal's number).
     Stopped = 130,
 }
@@ -34,6 +36,7 @@ Exit codes:
   3  something was refused, or would break
   4  the recheck found a broken promise, or verify saw one or something that is not as a plan says
   5  a fault that verify --break put in was not noticed, or changes nothing here
+  6  what diff compared differs
   130  stopped by Ctrl-C: results until then are kept, and marked as partial";
 
 impl From<Exit> for ExitCode {

@@ -85,8 +85,10 @@ fn run() -> Result<Exit, Failure> {
         Command::Schemes(args) => commands::schemes::run(args),
         Command::Schema(args) => commands::schema::run(args),
         Command::Reproduce(args) => commands::reproduce::run(args),
+        Command::Diff(args) => commands::diff::run(args),
         Command::Sim(args) => commands::sim::run(args),
         Command::Trace(command) => commands::trace::run(command),
         Command::Completions(args) => commands::completions::run(args, Cli::command()),
+        Command::Man(args) => commands::man::run(args, Cli::command()),
     }
 }

@@ -16,11 +16,13 @@ pub(crate) enum OutputFormat {
     Json,
 }
 
-/// A line on the standard error. That nobody reads it is no reason to stop, where `eprintln!` panics.
+/// A line on the standard error, written at once so that no line of the log comes into its middle. That nobody reads it is no reason to stop, where
+/// `eprintln!` panics.
 macro_rules! tell {
     ($($words:tt)*) => {{
         use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($words)*);
+        let line = format!("{}\n", format_args!($($words)*));
+        let _ = std::io::stderr().write_all(line.as_bytes());
     }};
 }
 

@@ -43,8 +43,8 @@ pub use objective::{BestEffortContract, ObjectiveContract};
 pub use order::{Order, OrderError, Priority, check_times};
 pub use policy::{
     Bandwidth, Change, ContentionPoint, Direction, Division, LinkMinima, LinkNeed, Objective, Overcommitted, Packet,
-    PerDirection, PointLeaf, PointTree, Policy, PolicyError, PolicyFault, PolicyLevel, PolicyNeed, Service,
-    guarantee_between,
+    PerDirection, PointLeaf, PointTree, Policy, PolicyError, PolicyFault, PolicyLevel, PolicyNeed, PolicyShort,
+    Service, guarantee_between,
 };
 pub use shared::SharedError;
 pub use tenant::{Quota, Tenant, Vm, VmPlacement};

@@ -3,13 +3,11 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use wayleave_contracts::{AnyOrder, NameError, Policy, Quota};
+use wayleave_contracts::{AnyOrder, NameError, Policy, PolicyShort, Quota};
 use wayleave_protocol::agent::Measured;
 use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_units::WallTime;
 use wayleave_wire::Mac;
-
-use crate::policies::PolicyShort;
 
 /// What is asked. The driver checks who may ask it; the command says which tenant an object belongs to.
 #[derive(Clone, Debug)]

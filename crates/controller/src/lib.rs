@@ -73,7 +73,7 @@ pub use load_error::LoadError;
 pub use nodes::NodeState;
 pub use output::{Change, Kind, Output};
 pub use placed::{Placed, records};
-pub use policies::{PolicyShort, PolicyState};
+pub use policies::PolicyState;
 pub use policy_spec::{needs as policy_needs, spec as policy_spec};
 pub use question::{Prospect, Question};
 pub use setup::{Setup, Southbound, Timing};

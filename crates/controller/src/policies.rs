@@ -4,9 +4,8 @@
 //! the rate, and a policy where contracts have it (docs/decisions/078, 108).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
-use wayleave_contracts::{LinkMinima, LinkNeed, Policy};
+use wayleave_contracts::{LinkMinima, LinkNeed, Policy, PolicyShort};
 use wayleave_ledger::{Ledger, Share, ShareDenial};
 use wayleave_topology::{Class, Hop, LinkId, Network, Route, ShareId};
 use wayleave_units::Rate;
@@ -20,40 +19,6 @@ pub struct PolicyState {
     pub policy: Policy,
     /// Its revision.
     pub revision: u64,
-}
-
-/// Why a policy was refused: contracts have the rate.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PolicyShort {
-    /// The policy.
-    pub policy: String,
-    /// Its contention point, for people.
-    pub place: String,
-    /// All minima there, together.
-    pub asked: Rate,
-    /// The link that has too little left.
-    pub link: String,
-    /// What would be held there more than is.
-    pub more: Rate,
-    /// What is left of the guaranteed class there.
-    pub left: Rate,
-    /// The most that all minima at that point together could be, by this link; zero if nothing.
-    pub fits: Rate,
-}
-
-impl fmt::Display for PolicyShort {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { policy, place, asked, link, more, left, fits } = self;
-        write!(
-            f,
-            "policy {policy} guarantees {asked} at {place}: that takes {more} more of {link} than is held there for other policies, and beside contracts the \
-             guaranteed class has {left} left there; "
-        )?;
-        match *fits {
-            Rate::ZERO => write!(f, "no minimum would fit at that place"),
-            fits => write!(f, "minima of {fits} together would fit at that place"),
-        }
-    }
 }
 
 /// All policies, by name, with what is held for them.
@@ -156,7 +121,7 @@ fn share(ledger: &Ledger, link: LinkId, min: Rate) -> Share {
 
 /// Why a link has too little for a policy, if it has: also a link that is down, since it is to come back.
 fn short(ledger: &Ledger, policy: &Policy, need: &LinkNeed) -> Option<PolicyShort> {
-    let &LinkNeed { link, more, anyway, point, asked, links } = need;
+    let &LinkNeed { link, more, .. } = need;
     if more == Rate::ZERO {
         return None;
     }
@@ -164,17 +129,5 @@ fn short(ledger: &Ledger, policy: &Policy, need: &LinkNeed) -> Option<PolicyShor
         ShareDenial::Rate { left, .. } => left,
         ShareDenial::Closed(_) | ShareDenial::Delay { .. } => Rate::ZERO,
     };
-    let network = ledger.network();
-    let part = anyway.bits_per_second().saturating_add(left.bits_per_second());
-    // Where nothing more is left, what other levels need anyway would still do.
-    let fits = Rate::from_bits_per_second(part.saturating_mul(links)).min(asked);
-    Some(PolicyShort {
-        policy: policy.name().to_owned(),
-        place: point.describe(network),
-        asked,
-        link: network.link(link).name.clone(),
-        more,
-        left,
-        fits,
-    })
+    Some(PolicyShort::new(policy, need, left, ledger.network()))
 }

@@ -42,6 +42,7 @@ mod events;
 mod excerpt;
 mod fields;
 mod gml;
+mod goal;
 mod graph;
 mod graphml;
 mod hpcc;
@@ -78,6 +79,7 @@ pub use contracts::{
 };
 pub use document::{API_VERSION, Kind, kind_of, name_of};
 pub use events::{EventList, read_events};
+pub use goal::{read_goal, write_goal_binary, write_goal_text};
 pub use graph::{
     DelayUnit, GraphFormat, HostRule, ImportOptions, Imported, MAX_HOSTS_PER_NODE, RateUnit, Remark, read_network,
     write_graph,
@@ -88,8 +90,8 @@ pub use interfaces::read_interfaces;
 pub use location::Location;
 pub use policy::{PolicyFile, read_policy};
 pub use problem::{InputErrors, MAX_PROBLEMS, Problem, ProblemKind};
-pub use saihu::{PortNetworkFile, read_port_network};
-pub use scenario::{Run, ScenarioFile, beside, read_scenario, scenario_schema};
+pub use saihu::{PortNetworkFile, read_port_network, write_port_network};
+pub use scenario::{Grid, Run, ScenarioFile, beside, read_scenario, scenario_schema, with_grid};
 pub use sizes::read_flow_sizes;
 pub use source::{MAX_TEXT, Source};
 pub use tenants::{TenantList, read_tenants};

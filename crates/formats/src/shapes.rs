@@ -158,6 +158,7 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
         ("offer", &sc::OFFER),
         ("period", &sc::PERIOD),
         ("rpc", &sc::RPC),
+        ("job", &sc::JOB),
         ("uniform", &sc::UNIFORM),
         ("sharing", &sc::SHARING),
         ("scheme", sc::SCHEME.shape()),

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::goal::is_goal_binary;
 use crate::location::{Location, Span};
 use crate::messages::{did_you_mean, nearest};
 use crate::problem::{InputErrors, Problem, ProblemKind};
@@ -23,6 +24,8 @@ pub const MAX_TEXT: usize = 1 << 30;
 pub struct Source {
     name: Arc<str>,
     text: Arc<str>,
+    /// Of a file in a binary form that is read here; its text is empty.
+    bytes: Option<Arc<[u8]>>,
 }
 
 impl Source {
@@ -33,13 +36,13 @@ impl Source {
             Some(rest) => Arc::from(rest),
             None => text,
         };
-        Self { name: Arc::from(name), text }
+        Self { name: Arc::from(name), text, bytes: None }
     }
 
     /// The text of a file, or of the standard input if `path` is `-`.
     ///
     /// # Errors
-    /// If there is no such file, it cannot be read, is longer than [`MAX_TEXT`], or is no UTF-8 text.
+    /// If there is no such file, it cannot be read, is longer than [`MAX_TEXT`], or is neither UTF-8 text nor a GOAL schedule in its binary form.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, InputErrors> {
         let path = path.as_ref();
         if path.as_os_str() == "-" {
@@ -69,6 +72,9 @@ impl Source {
         if bytes.len() > most {
             return Err(refusal(name, ProblemKind::TooLarge, "is longer than 1 GiB, the most that is read"));
         }
+        if is_goal_binary(&bytes) {
+            return Ok(Self { bytes: Some(bytes.into()), ..Self::new(name, "") });
+        }
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Self::new(name, text)),
             Err(error) => Err(no_text(name, error.as_bytes(), error.utf8_error().valid_up_to())),
@@ -83,6 +89,11 @@ impl Source {
     /// The text, without a byte order mark.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The bytes of a file that is no text: a GOAL schedule in its binary form.
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
+        self.bytes.as_deref()
     }
 
     /// Something that was found out elsewhere about a place in this text: line and column are counted from 1, the column in

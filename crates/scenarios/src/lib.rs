@@ -10,6 +10,7 @@ mod after;
 mod altered;
 mod deadline;
 mod jitter;
+mod jobs;
 mod memory;
 mod ports;
 pub mod provision;
@@ -25,6 +26,10 @@ mod vms;
 pub use after::{After, Onward};
 pub use deadline::{Deadline, DeadlineError};
 pub use jitter::{Draw, Jitter, Order};
+pub use jobs::{
+    Action, Collective, CollectiveError, Dependency, Exchange, Graph, GraphError, Job, JobError, MAX_OPERATIONS,
+    MAX_RANKS, Moment, Operation, Progress, Step,
+};
 pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, PortEcn, Red, SharedService};
 pub use requests::{Rpc, Server};
 pub use schedule::{Period, Schedule, ScheduleError};
@@ -165,7 +170,7 @@ impl Scenario {
         let is_here = |traffic: &&Traffic| {
             let listed = match &traffic.workload {
                 Workload::Listed { flows, .. } => flows.iter().any(|flow| flow.queue == Some(queue)),
-                Workload::Packets { .. } | Workload::Flows(_) => false,
+                Workload::Packets { .. } | Workload::Flows(_) | Workload::Job(_) => false,
             };
             listed || traffic.queue.unwrap_or(lowest) == queue
         };

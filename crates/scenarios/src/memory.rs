@@ -9,6 +9,7 @@
 //! | packet sources and flows (below) | 1,024 each |
 //! | packets in flight | 64 each: 64 a flow, the burst of a token bucket, otherwise 16 a source |
 //! | listed flows | 48 each, and 64 for what became of it |
+//! | jobs | 96 an operation, and a flow for each pair that exchanges messages |
 //! | series, if recorded | 24,576 a link and a traffic: 1,024 intervals of 24 |
 //! | round trips over time, with series | 524,288 a traffic of flows: 1,024 intervals of 512 |
 //! | trace, if recorded | 32 an event |
@@ -32,6 +33,8 @@ const PACKET: u64 = 64;
 const PACKETS_PER_FLOW: u64 = 64;
 const PACKETS_PER_SOURCE: u64 = 16;
 const LISTED: u64 = 48 + 64;
+/// With its dependencies, and how far it is.
+const OPERATION: u64 = 96;
 const SERIES: u64 = 1024 * 24;
 /// A histogram with three octaves, sixteen counts of 8 B each, and 128 B around them.
 const ROUND_TRIPS: u64 = 1024 * 512;
@@ -79,6 +82,7 @@ impl Scenario {
                 ..
             })
             | Workload::Listed { .. } => 1,
+            Workload::Job(_) => pairs(&traffic.ends),
             Workload::Flows(reliable) => flows_together(reliable, &traffic.ends),
         });
         flows.fold(0, u64::saturating_add)
@@ -110,6 +114,10 @@ fn memory_of(traffic: &Traffic) -> u64 {
         }
         Workload::Flows(reliable) => {
             flows_together(reliable, &traffic.ends).saturating_mul(FLOW + PACKET * PACKETS_PER_FLOW)
+        }
+        Workload::Job(job) => {
+            let operations = job.graph().operations().len() as u64;
+            pairs(&traffic.ends).saturating_mul(FLOW + PACKET * PACKETS_PER_FLOW).saturating_add(OPERATION * operations)
         }
         Workload::Listed { flows, .. } => {
             let senders: HashSet<_> = flows.iter().map(|flow| flow.from).collect();

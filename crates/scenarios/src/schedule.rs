@@ -88,6 +88,8 @@ pub enum ScheduleError {
     },
     /// The traffic is a list of flows, each with its own time.
     Listed,
+    /// A job begins its iterations itself.
+    Job,
 }
 
 impl ScheduleError {
@@ -95,7 +97,7 @@ impl ScheduleError {
     pub fn index(&self) -> Option<usize> {
         match *self {
             Self::NeverOn { index } | Self::Order { index, .. } => Some(index),
-            Self::Empty | Self::Listed => None,
+            Self::Empty | Self::Listed | Self::Job => None,
         }
     }
 }
@@ -108,6 +110,10 @@ impl fmt::Display for ScheduleError {
             Self::Order { before, from, .. } => {
                 write!(f, "it begins at {from}, and the one above it at {before}: they stand in order of time")
             }
+            Self::Job => write!(
+                f,
+                "a job begins each iteration when the last one is over, not when a schedule says: say start and stop"
+            ),
             Self::Listed => write!(f, "flows of a list begin when the list says, not when a schedule does"),
         }
     }

@@ -4,7 +4,7 @@ use wayleave_schemes::transports::Congestion;
 use wayleave_topology::{NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::{After, Deadline, Endpoint, FlowSizes, Rpc, Schedule};
+use crate::{After, Deadline, Endpoint, FlowSizes, Job, Rpc, Schedule};
 
 /// One kind of traffic.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,6 +121,8 @@ pub enum Workload {
         /// How they are carried, if not as the scenario says.
         transport: Option<Transport>,
     },
+    /// Messages that depend on one another; the ends are [`Job::pairs`].
+    Job(Job),
 }
 
 /// When packets are sent that nobody acknowledges.

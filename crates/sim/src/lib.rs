@@ -27,7 +27,7 @@
 //!
 //! How it works: `engine` takes one event after the other and hands it to the part that it concerns. `fabric` moves packets
 //! over `link`s and through `port`s, and keeps the `events`; `flows`, `interfaces` and `transport` are the hosts, `edge` limits
-//! them where services share; `processes` begin things, with `sources`, `calls` and `chains`, `schedule` and `supply` switch them on and
+//! them where services share; `processes` begin things, with `sources`, `calls`, `chains` and `jobs`, `schedule` and `supply` switch them on and
 //! off and hand them data; `tally` counts. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
 
 mod calls;
@@ -43,6 +43,7 @@ mod events;
 mod fabric;
 mod flows;
 mod interfaces;
+mod jobs;
 mod link;
 mod outcome;
 mod packet;

@@ -28,6 +28,8 @@
 //! | measure figures again | [`reproduce()`] | [`Reproduced`] |
 //! | bound delays of a whole network | [`analyze::Subject`] | [`analyze::Report`] |
 //! | share bandwidth | [`policy::shares`] | [`policy::Shared`] |
+//! | prove it to others | [`Proof::of`] | [`Proof`]: the document that `tools/check_proof.py` checks |
+//! | compare two results | [`diff::diff`] | [`diff::Difference`] |
 //! | size a service | [`provision::Question::answer`] | [`provision::Answer`] |
 //! | compare with Silo | [`demo()`] | [`Demo`]: text, a picture, a page |
 //! | ask a controller | [`remote::Service`] | the objects of its interface |
@@ -40,6 +42,7 @@ pub mod analyze;
 pub mod bench;
 mod contracts;
 mod demo;
+pub mod diff;
 mod error;
 mod explain;
 mod findings;
@@ -50,6 +53,7 @@ mod network_text;
 mod plan;
 pub mod policy;
 mod progress;
+mod proof;
 pub mod provision;
 mod recheck;
 pub mod remote;
@@ -68,13 +72,14 @@ pub use demo::{
 pub use error::Error;
 pub use explain::{Explanation, Matter, explain, explain_in, explain_planned};
 pub use findings::Findings;
-pub use minima::{PolicyMinima, PolicyShort};
+pub use minima::PolicyMinima;
 pub use network::{BUILDERS, Builder, COMMON_KEYS, Named, Network, Origin};
 pub use plan::{
     Asked, Document, Entry, Hold, Outcome, Plan, PlanOptions, Released, RequestTable, SavedPlan, Sink, Stays, Summary,
-    Times, What, decide, plan, plan_watched,
+    Times, What, decide, plan, plan_in, plan_watched,
 };
 pub use progress::{Cancel, Progress, Silent, Step};
+pub use proof::Proof;
 pub use recheck::{recheck, recheck_shares, recheck_watched};
 pub use reproduce::{
     Measured, MeasuredBy, Missing, ReproduceOptions, Reproduced, Row, Tally, Totals, figures, png_hint, reproduce,

@@ -76,19 +76,25 @@ impl Session {
     pub fn open(network: &Network, model: Model, options: SchemeOptions) -> Result<Self, Error> {
         let scheme = options.scheme(&network.graph, model)?;
         let settings = options.settings()?;
+        Ok(Self { options, settings, ..Self::with_scheme(network, model, scheme) })
+    }
+
+    /// With a scheme that a program has made and that is in no list; documents give its name without settings.
+    pub fn with_scheme(network: &Network, model: Model, scheme: Scheme) -> Self {
         let Network { name, graph } = network.clone();
-        Ok(Self {
+        let settings = SettingsShape { name: scheme.name(), settings: Vec::new() };
+        Self {
             topology: name,
             network: graph,
             model,
             scheme,
-            options,
+            options: SchemeOptions::default(),
             settings,
             names: Vec::new(),
             share_names: Vec::new(),
             timeline: Some(Timeline::default()),
             now: Time::ZERO,
-        })
+        }
     }
 
     /// When the next decision is made: not before earlier ones. At the beginning, at 0.

@@ -7,15 +7,21 @@
 //! - *A pair that its receiver has not answered yet has its sure part only*: the minimum divided by all pairs of the member. EyeQ lets a new pair send
 //!   as fast as it can. Sure parts of all pairs together are no more than what was admitted, so nobody takes what others were promised where
 //!   agents do not hear one another; a member that sends to all others has its minimum then, one that sends to a few has their parts of it.
+//! - *A rack broker limits tenants* ([`Division::allow`]), and EyeQ's classes are contracts: a tenant's limit is divided among its contracts here by what
+//!   they move, and is never less than their minima together, whatever the broker says. Where a contract begins that was idle, it has its minimum
+//!   at once, so the tenant may have that much more for one interval.
 //! - *A root limiter is divided among the pairs of its class*, by what they send, where EyeQ has one bucket above theirs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 
+use wayleave_contracts::Direction;
 use wayleave_roles::{
     Arrivals, Bucket, ClassId, Demand, Host, HostAction, HostInput, Incoming, Limiter, Origin, Outgoing, PairSpec,
     PathIndex, Peer, Share,
 };
 use wayleave_schemes::eyeq::{Eyeq, Feedback, Line, MeterParams, Params, Timer};
+use wayleave_sharing::{Shares, Terms as Entitled, Tree};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -42,6 +48,8 @@ const MOST_BURST: Bytes = Bytes::new(64_000);
 pub struct Terms {
     /// The contract.
     pub serial: u64,
+    /// Whose it is.
+    pub tenant: String,
     /// Of what its member here sends.
     pub transmit: Share,
     /// Of what its member here receives.
@@ -56,6 +64,12 @@ pub struct Terms {
 
 /// A pair that leaves here or arrives here: contract and other host.
 pub type PairKey = (u64, NodeId);
+
+/// What the contracts of a tenant may send and receive together at a host; `None` is no limit.
+pub type Allowed = [Option<Rate>; 2];
+
+/// What the contracts of a tenant have sent to another host and received from it, in bytes since the division began.
+pub type Moved = BTreeMap<(String, NodeId), [u64; 2]>;
 
 /// What was counted of a pair that leaves here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,6 +102,9 @@ pub struct Division {
     counted: Option<Time>,
     /// When a host was heard last.
     heard: BTreeMap<NodeId, Time>,
+    /// By tenant.
+    allowed: BTreeMap<String, Allowed>,
+    moved: Moved,
 }
 
 /// A pair that leaves here.
@@ -111,6 +128,8 @@ struct Sending {
 struct Receiving {
     number: Incoming,
     bytes: Option<u64>,
+    /// What has arrived since counters were read last.
+    fresh: u64,
 }
 
 impl Division {
@@ -145,6 +164,8 @@ impl Division {
             outbox: BTreeMap::new(),
             counted: None,
             heard: BTreeMap::new(),
+            allowed: BTreeMap::new(),
+            moved: Moved::new(),
         })
     }
 
@@ -224,7 +245,7 @@ impl Division {
                 continue;
             }
             let number = Incoming(free(|number| self.incoming.contains_key(&Incoming(number))));
-            self.receiving.insert(key, Receiving { number, bytes: None });
+            self.receiving.insert(key, Receiving { number, bytes: None, fresh: 0 });
             self.incoming.insert(number, key);
             self.tell(now, HostInput::IncomingOpened { pair: number, spec: spec(host) });
         }
@@ -244,6 +265,9 @@ impl Division {
             let used = u128::from(bytes) * 8_000_000_000 / u128::from(elapsed.as_nanos());
             sending.used = u64::try_from(used).unwrap_or(u64::MAX);
             (sending.bytes, sending.is_held) = (found.bytes, found.is_held);
+            if let Some(terms) = self.terms.get(&key.0).filter(|_| bytes > 0) {
+                self.moved.entry((terms.tenant.clone(), key.1)).or_default()[0] += bytes;
+            }
             let is_active = bytes > 0 || found.is_held;
             if is_active {
                 sending.active = now;
@@ -262,6 +286,67 @@ impl Division {
                 self.tell(now, HostInput::Sent { pair: number, path: PathIndex(0), bytes });
             }
         }
+        self.keep_limits(now, elapsed);
+    }
+
+    /// From now on tenants may send and receive so much here, as a rack broker says; who is not named is not limited.
+    pub fn allow(&mut self, allowed: BTreeMap<String, Allowed>) {
+        self.allowed = allowed;
+    }
+
+    /// The tenants of contracts here.
+    pub fn tenants(&self) -> impl Iterator<Item = &str> {
+        self.terms.values().map(|terms| terms.tenant.as_str())
+    }
+
+    /// What tenants have sent and received, by the other host.
+    pub fn moved(&self) -> &Moved {
+        &self.moved
+    }
+
+    /// What tenants may is divided among their contracts, by what these moved in the last interval.
+    fn keep_limits(&mut self, now: Time, elapsed: Time) {
+        let mut wants: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
+        for ((serial, _), pair) in &self.sending {
+            let want = if pair.is_held { self.line.transmit.bits_per_second() } else { pair.used.saturating_mul(2) };
+            let sum = &mut wants.entry(*serial).or_default()[0];
+            *sum = sum.saturating_add(want);
+        }
+        for ((serial, _), pair) in &mut self.receiving {
+            let fresh = u128::from(std::mem::take(&mut pair.fresh)) * 16_000_000_000 / u128::from(elapsed.as_nanos());
+            let sum = &mut wants.entry(*serial).or_default()[1];
+            *sum = sum.saturating_add(u64::try_from(fresh).unwrap_or(u64::MAX));
+        }
+        let mut tenants: BTreeMap<&str, Vec<&Terms>> = BTreeMap::new();
+        for terms in self.terms.values() {
+            tenants.entry(&terms.tenant).or_default().push(terms);
+        }
+        let mut limits: Vec<(u64, Direction, Option<Rate>)> = Vec::new();
+        for (tenant, contracts) in tenants {
+            let allowed = self.allowed.get(tenant).copied().unwrap_or_default();
+            for (side, direction) in Direction::ALL.into_iter().enumerate() {
+                let own: Vec<(Share, u64)> = contracts
+                    .iter()
+                    .map(|terms| {
+                        let share = if side == 0 { terms.transmit } else { terms.receive };
+                        (share, wants.get(&terms.serial).map_or(0, |wants| wants[side]))
+                    })
+                    .collect();
+                let parts = allowed[side].map(|limit| parts(limit, &own));
+                limits.extend(
+                    contracts
+                        .iter()
+                        .enumerate()
+                        .map(|(place, terms)| (terms.serial, direction, parts.as_ref().map(|parts| parts[place]))),
+                );
+            }
+        }
+        for (serial, direction, limit) in limits {
+            let Some(&class) = self.classes.get(&serial) else { continue };
+            let mut deeds = Vec::new();
+            self.eyeq.set_capacity(class, direction, limit, &mut |action| deeds.extend(Deed::of(action)));
+            deeds.into_iter().for_each(|deed| self.carry_out(deed));
+        }
         self.fire(now);
     }
 
@@ -273,6 +358,10 @@ impl Division {
             // The first time nobody knows since when it counts.
             let new = receiving.bytes.map_or(0, |before| if bytes < before { bytes } else { bytes - before });
             receiving.bytes = Some(bytes);
+            receiving.fresh += new;
+            if let Some(terms) = self.terms.get(&serial).filter(|_| new > 0) {
+                self.moved.entry((terms.tenant.clone(), from)).or_default()[1] += new;
+            }
             let (pair, arrivals) = (receiving.number, Arrivals { bytes: Bytes::new(new), ..Arrivals::default() });
             // Who hears nothing new is answered all the same.
             self.outbox.entry(from).or_default();
@@ -333,17 +422,9 @@ impl Division {
 
     /// Something happens to the shaper; what it wants done is done.
     fn tell(&mut self, now: Time, input: HostInput<'_, Feedback, Timer>) {
-        let mut actions = Vec::new();
-        self.eyeq.on(now, input, &mut |action| match action {
-            HostAction::SetBucket { limiter, bucket } => actions.push(Deed::Limit(limiter, bucket.map(|one| one.rate))),
-            HostAction::Send { to: Peer::Sender(pair), message } => actions.push(Deed::Allow(pair, message.rate)),
-            HostAction::Arm { at, timer } => actions.push(Deed::Arm(at, timer)),
-            // Windows, paths and probes are of other schemes.
-            _ => {}
-        });
-        for action in actions {
-            self.carry_out(action);
-        }
+        let mut deeds = Vec::new();
+        self.eyeq.on(now, input, &mut |action| deeds.extend(Deed::of(action)));
+        deeds.into_iter().for_each(|deed| self.carry_out(deed));
     }
 
     fn carry_out(&mut self, deed: Deed) {
@@ -377,6 +458,43 @@ enum Deed {
     Limit(Limiter, Option<Rate>),
     Allow(Incoming, Rate),
     Arm(Time, Timer),
+}
+
+impl Deed {
+    fn of(action: HostAction<'_, Feedback, Timer>) -> Option<Self> {
+        match action {
+            HostAction::SetBucket { limiter, bucket } => Some(Self::Limit(limiter, bucket.map(|one| one.rate))),
+            HostAction::Send { to: Peer::Sender(pair), message } => Some(Self::Allow(pair, message.rate)),
+            HostAction::Arm { at, timer } => Some(Self::Arm(at, timer)),
+            // Windows, paths and probes are of other schemes.
+            _ => None,
+        }
+    }
+}
+
+/// A limit on contracts together, divided among them by their terms and wants; what is left is for whoever wants more next. None has less than its minimum.
+fn parts(limit: Rate, contracts: &[(Share, u64)]) -> Vec<Rate> {
+    let minima = contracts.iter().map(|(share, _)| share.min.bits_per_second()).fold(0, u64::saturating_add);
+    let limit = limit.bits_per_second().max(minima).min(Rate::MAX.bits_per_second());
+    let all = vec![Rate::from_bits_per_second(limit); contracts.len()];
+    let Ok(mut tree) = Tree::new(Entitled::default()) else { return all };
+    let root = Tree::ROOT;
+    let mut demands = vec![Rate::ZERO];
+    let mut leaves = Vec::new();
+    for (share, want) in contracts {
+        let weight = NonZeroU32::new(share.weight).unwrap_or(NonZeroU32::MIN);
+        let max = share.max.map(|max| max.max(share.min));
+        let Ok(leaf) = tree.add(root, Entitled { min: share.min, max, weight }) else { return all };
+        demands.push(Rate::from_bits_per_second(*want).min(Rate::MAX));
+        leaves.push(leaf);
+    }
+    let mut shares = Shares::default();
+    shares.compute(&tree, Rate::from_bits_per_second(limit), &demands);
+    let given: Vec<u64> = leaves.iter().map(|&leaf| shares.share(leaf).bits_per_second()).collect();
+    let spare = limit.saturating_sub(given.iter().sum()) / given.len().max(1) as u64;
+    // Who begins has its minimum at once; the others hear of it one interval later.
+    let part = |(rate, (share, _)): (u64, &(Share, u64))| Rate::from_bits_per_second(rate + spare).max(share.min);
+    given.into_iter().zip(contracts).map(part).collect()
 }
 
 /// The lowest number that nothing has: the shaper keeps lists by them.

@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use wayleave_broker::process::{LimitsLine, ReportLine, ServiceCounters};
 use wayleave_dataplane::host::HostRule;
 use wayleave_protocol::agent::{SharedRule, Shares, Traffic};
 use wayleave_roles::Bucket;
 use wayleave_schemes::eyeq::Line;
-use wayleave_topology::NodeId;
+use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
+use super::broker;
 use super::division::{Counted, Division, PairKey};
 use super::peers::{Exchange, Peers};
 use super::rules::{self, contract_of, rule_number};
@@ -52,6 +54,8 @@ pub struct HostShares {
     now: Time,
     /// Why the contracts cannot be divided.
     trouble: Option<String>,
+    /// What the rack broker has said last, and when.
+    limits: Option<(Time, LimitsLine)>,
 }
 
 /// The rule of a pair.
@@ -79,6 +83,7 @@ impl HostShares {
             settled: None,
             now: Time::ZERO,
             trouble: None,
+            limits: None,
         }
     }
 
@@ -124,7 +129,12 @@ impl HostShares {
             self.division = None;
         } else if self.division.is_none() {
             match Division::new(self.line) {
-                Ok(division) => self.division = Some(division),
+                Ok(mut division) => {
+                    if let Some((_, limits)) = &self.limits {
+                        division.allow(broker::allowed(limits));
+                    }
+                    self.division = Some(division);
+                }
                 Err(why) => self.trouble = Some(format!("contracts cannot share the links of this host: {why}")),
             }
         }
@@ -197,9 +207,46 @@ impl HostShares {
         self.settled = is_settled.then(|| scope.here.clone());
     }
 
+    /// The rack broker says what tenants may have.
+    pub fn limit(&mut self, now: Time, limits: LimitsLine) {
+        if let Some(division) = &mut self.division {
+            division.allow(broker::allowed(&limits));
+        }
+        self.limits = Some((now, limits));
+    }
+
+    /// What the rack broker is told: what tenants have sent and received since any time, and which limits are in force. `None`: nothing is divided here.
+    pub fn moved(&self, now: Time, network: &Network) -> Option<ReportLine> {
+        let division = self.division.as_ref()?;
+        let rack = rack(network, self.host);
+        let mut services: BTreeMap<String, ServiceCounters> = BTreeMap::new();
+        for terms in division.tenants() {
+            services.entry(terms.to_owned()).or_insert(ServiceCounters {
+                sent_outside: Some(0),
+                received_outside: Some(0),
+                ..ServiceCounters::default()
+            });
+        }
+        for ((tenant, other), &[sent, received]) in division.moved() {
+            let Some(sum) = services.get_mut(tenant) else { continue };
+            let is_outside = u64::from(rack.is_none() || self::rack(network, *other) != rack);
+            sum.sent += sent;
+            sum.received += received;
+            sum.sent_outside = sum.sent_outside.map(|outside| outside + sent * is_outside);
+            sum.received_outside = sum.received_outside.map(|outside| outside + received * is_outside);
+        }
+        let limits = self.limits.as_ref().map(|(_, line)| line.limits.clone()).unwrap_or_default();
+        Some(ReportLine { at_ns: Some(now.as_nanos()), services, limits: Some(limits) })
+    }
+
     /// An interval is over: counters are read, other agents told, and buckets set.
     pub fn divide<P: Plane>(&mut self, now: Time, plane: &mut P) {
         let Some(division) = &mut self.division else { return };
+        if self.limits.as_ref().is_some_and(|(at, _)| now.saturating_sub(*at) > broker::TIMEOUT) {
+            tracing::warn!("the rack broker is silent: its limits are lifted");
+            self.limits = None;
+            division.allow(BTreeMap::new());
+        }
         let Ok(traffic) = plane.traffic() else { return };
         let mut counted: BTreeMap<PairKey, Counted> = BTreeMap::new();
         for one in traffic {
@@ -263,6 +310,13 @@ impl HostShares {
             }
         }
     }
+}
+
+/// The switch that a host is joined to, if it is one.
+fn rack(network: &Network, host: NodeId) -> Option<NodeId> {
+    let mut switches = network.links_from(host).iter().map(|&link| network.link(link).to);
+    let first = switches.next()?;
+    switches.all(|other| other == first).then_some(first)
 }
 
 /// What was counted of rules, with those of the pairs of a contract together.

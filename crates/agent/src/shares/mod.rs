@@ -17,7 +17,9 @@
 //! | [`host`] | both over the data plane of a host |
 //! | [`said`] | what agents tell one another, as bytes |
 //! | [`peers`] | the socket, and who may be believed |
+//! | [`broker`] | the rack broker of this machine, which limits tenants |
 
+pub mod broker;
 pub mod division;
 pub mod host;
 pub mod peers;

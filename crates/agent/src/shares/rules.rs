@@ -54,7 +54,8 @@ pub fn terms(rule: &SharedRule, network: &Network, host: NodeId) -> Option<Terms
     };
     let pairs = rule.members.len().saturating_sub(1).max(1) as u64;
     let sure = Rate::from_bits_per_second(rule.min_bps / pairs).min(Rate::MAX);
-    Some(Terms { serial: rule.serial, transmit: share, receive: share, sure: Some(sure), to, from })
+    let tenant = rule.id.split(':').next().unwrap_or_default().to_owned();
+    Some(Terms { serial: rule.serial, tenant, transmit: share, receive: share, sure: Some(sure), to, from })
 }
 
 /// The rule of the pair from a host to the member at this place; `None` if it sends nothing there. `rate_bps` and `burst_bytes` are its bucket.

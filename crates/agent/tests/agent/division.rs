@@ -78,7 +78,15 @@ impl World {
 fn hose(serial: u64, members: &[u32], at: u32, share: Share) -> Terms {
     let others: BTreeSet<NodeId> = members.iter().filter(|&&one| one != at).map(|&one| NodeId(one)).collect();
     let sure = Rate::from_bits_per_second(share.min.bits_per_second() / others.len() as u64);
-    Terms { serial, transmit: share, receive: share, sure: Some(sure), to: others.clone(), from: others }
+    Terms {
+        serial,
+        tenant: format!("tenant{serial}"),
+        transmit: share,
+        receive: share,
+        sure: Some(sure),
+        to: others.clone(),
+        from: others,
+    }
 }
 
 fn share(min: u64, max: Option<u64>, weight: u32) -> Share {
@@ -195,4 +203,48 @@ fn a_contract_that_ends_leaves_nothing_and_one_that_stays_keeps_its_rates() {
     assert!(buckets.keys().all(|(serial, _)| *serial == 1), "{buckets:?}");
     assert!(near(buckets[&(1, NodeId(3))].rate.bits_per_second(), 5.5 / 3.0, 5.0), "{buckets:?}");
     assert!(near(world.run()[&(1, NodeId(3))], 9.0, 5.0));
+}
+
+#[test]
+fn a_rack_broker_limits_the_contracts_of_a_tenant_together_and_takes_no_minimum() {
+    let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
+    let contracts = [(1, share(1, None, 1)), (2, share(1, None, 3)), (3, share(2, None, 1))];
+    all_to_one(&mut world, &members, &contracts);
+    for &host in &members {
+        let tenant = |serial: u64| if serial == 3 { "web" } else { "acme" }.to_owned();
+        let terms = contracts.iter();
+        let terms =
+            terms.map(|&(serial, share)| Terms { tenant: tenant(serial), ..hose(serial, &members, host, share) });
+        world.hosts.get_mut(&NodeId(host)).unwrap().set(Time::ZERO, Line::both(LINE), terms.collect());
+    }
+    let allow = |world: &mut World, host: u32, limit: [Option<u64>; 2]| {
+        let limit = limit.map(|mbit| mbit.map(Rate::from_mbit));
+        world.hosts.get_mut(&NodeId(host)).unwrap().allow([("acme".to_owned(), limit)].into());
+    };
+    let of = |arrived: &BTreeMap<PairKey, u64>| [1, 2, 3].map(|serial| arrived[&(serial, NodeId(3))]);
+    let are_near = |seen: [u64; 3], mbit: [f64; 3]| seen.iter().zip(mbit).all(|(&seen, mbit)| near(seen, mbit, 6.0));
+
+    // Of the 2 Mbit/s above both minima the first has a quarter; the other tenant has the rest of nine tenths.
+    allow(&mut world, 3, [None, Some(4)]);
+    let seen = of(&world.run());
+    assert!(are_near(seen, [1.5, 2.5, 5.0]), "{seen:?}");
+    // What one does not want the other has.
+    let first: Vec<_> = (0..3).map(|from| (NodeId(from), (1, NodeId(3)))).collect();
+    world.quiet.extend(first.iter().copied());
+    let seen = of(&world.run());
+    assert!(are_near([4_000_000, seen[1], seen[2]], [4.0, 4.0, 5.0]), "{seen:?}");
+    world.quiet.retain(|pair| !first.contains(pair));
+    // Less than what was promised cannot be said.
+    allow(&mut world, 3, [None, Some(0)]);
+    let seen = of(&world.run());
+    assert!(are_near(seen, [1.0, 1.0, 7.0]), "{seen:?}");
+    // What all of a tenant's contracts send from one host.
+    allow(&mut world, 3, [None, None]);
+    world.quiet.extend((1..3).flat_map(|from| [1, 2, 3].map(|serial| (NodeId(from), (serial, NodeId(3))))));
+    allow(&mut world, 0, [Some(3), None]);
+    let seen = of(&world.run());
+    assert!(near(seen[0] + seen[1], 3.0, 6.0) && seen[0] >= 1_000_000 && seen[1] > seen[0], "{seen:?}");
+    let moved = world.hosts[&NodeId(3)].moved()[&("acme".to_owned(), NodeId(0))];
+    let sent = world.hosts[&NodeId(0)].moved()[&("acme".to_owned(), NodeId(3))];
+    assert!(moved[0] == 0 && moved[1] > 0 && sent[0] >= moved[1] && sent[1] == 0, "{moved:?} of {sent:?}");
 }

@@ -7,6 +7,7 @@ use wayleave_agent::Node;
 use wayleave_agent::environment::Environment;
 use wayleave_agent::machine::Driver;
 use wayleave_agent::shares::rules::{contract_of, rule_number};
+use wayleave_broker::process::{LimitsLine, ServiceLimit};
 use wayleave_protocol::agent::{Rule, SharedMember, SharedRule, Shares};
 use wayleave_protocol::contract::{Hop, Kind};
 use wayleave_topology::builders::{Cabling, build};
@@ -136,4 +137,37 @@ fn a_rule_that_the_kernel_refuses_is_told_and_tried_again() {
     let installs = fake.kernel().installs;
     host.refresh();
     assert_eq!(fake.kernel().installs, installs, "nothing has changed");
+}
+
+#[test]
+fn a_rack_broker_limits_a_tenant_until_it_falls_silent() {
+    let (fake, folder) = (up(), Folder::new());
+    let environment = Arc::new(Environment::new(network()));
+    let mut host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
+    assert!(host.moved(NOW).is_none(), "nothing is divided yet");
+    let contract =
+        SharedRule { id: "acme:db".to_owned(), max_bps: Some(9_000_000), ..hose(7, Kind::Objective, &["h1", "h2"]) };
+    host.set_shares(NOW, shares(vec![contract]));
+    let line = host.moved(NOW).unwrap();
+    assert_eq!(line.services.keys().collect::<Vec<_>>(), ["acme"]);
+    let number = rule_number(7, 1).unwrap();
+    let rate = || fake.kernel().rules[&number].1.demand.rate.bits_per_second();
+    let before = rate();
+    let says = |limit: u64| LimitsLine {
+        limits: [(
+            "acme".to_owned(),
+            ServiceLimit { transmit_bits_per_second: Some(limit), ..ServiceLimit::default() },
+        )]
+        .into(),
+        ..LimitsLine::default()
+    };
+    // Below what nobody has answered for yet; a minimum is never taken.
+    host.limit(NOW, says(1));
+    for round in 1..=10 {
+        host.divide(Time::from_millis(round * 100));
+    }
+    assert_eq!((before, rate()), (4_000_000, 4_000_000));
+    assert_eq!(host.moved(NOW).unwrap().limits.unwrap(), says(1).limits);
+    host.divide(Time::from_millis(5_001));
+    assert_eq!(host.moved(NOW).unwrap().limits.unwrap(), Default::default(), "after 5 s nothing is limited");
 }

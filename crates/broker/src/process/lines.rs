@@ -17,7 +17,7 @@ use wayleave_schemes::usage::{Limited, Metered, Usage, UsageReport};
 use wayleave_units::{Bytes, Rate, Time};
 
 /// What belongs to no service.
-const OTHER: &str = "other";
+pub(super) const OTHER: &str = "other";
 
 /// What a machine has sent and received.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,12 +97,20 @@ pub enum LineError {
 }
 
 impl ReportLine {
+    /// A line as it came.
+    ///
+    /// # Errors
+    /// [`LineError::Json`].
+    pub fn parse(line: &str) -> Result<Self, LineError> {
+        serde_json::from_str(line).map_err(|error| LineError::Json(error.to_string()))
+    }
+
     /// What the line says.
     ///
     /// # Errors
-    /// [`LineError`].
-    pub fn read(line: &str, services: &Services, now: Time) -> Result<UsageReport, LineError> {
-        let line: Self = serde_json::from_str(line).map_err(|error| LineError::Json(error.to_string()))?;
+    /// [`LineError::Service`].
+    pub fn read(&self, services: &Services, now: Time) -> Result<UsageReport, LineError> {
+        let line = self;
         let usage = line.services.iter().map(|(name, counters)| {
             let total = [counters.sent, counters.received].map(Bytes::new);
             let outside = [counters.sent_outside, counters.received_outside];

@@ -3,6 +3,7 @@
 //! Brokers of machines write datagrams (UDP) to one another, one message each. With the fabric broker they speak over TCP, where each
 //! message is as long as its first bytes say. With a key, every message is sealed. What comes from outside and means nothing is counted and never ends a broker.
 
+mod agent;
 mod fabric;
 mod lines;
 mod link;
@@ -25,6 +26,7 @@ use wayleave_units::{Time, WallTime};
 
 use crate::Setup;
 
+pub use agent::{Agent, Tenants};
 pub use fabric::{FabricOptions, run_fabric};
 pub use lines::{LimitsLine, LineError, ReportLine, ServiceCounters, ServiceLimit};
 pub use rack::{Peer, RackOptions, Uplinks, run_rack};

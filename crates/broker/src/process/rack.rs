@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
 use wayleave_schemes::brokers::Ignored;
 use wayleave_schemes::edges::{AnyBroker, AnyBrokerTimer, AnyMessage};
-use wayleave_schemes::usage::Limited;
+use wayleave_schemes::usage::{Limited, UsageReport};
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;
 
-use super::lines::{LimitsLine, ReportLine};
+use super::agent::Tenants;
+use super::lines::{LimitsLine, LineError, ReportLine};
 use super::seal::{Key, Seal};
 use super::timers::Timers;
 use super::{Clock, Stop, TURN, Thrown, begin, first_serial, link, no_address, today, warn_without_key, wrong};
@@ -48,6 +49,8 @@ pub struct RackOptions {
     pub key: Option<Key>,
     /// Who knows what the uplinks can carry, and how often to ask. Without it the network file says.
     pub uplinks: Option<(Uplinks, Duration)>,
+    /// If the lines are of an agent: they name tenants, and these are their services.
+    pub tenants: Option<Tenants>,
 }
 
 /// What the thread of the broker hears.
@@ -108,6 +111,7 @@ struct Rack<W> {
     broker: AnyBroker,
     timers: Timers,
     clock: Clock,
+    tenants: Option<Tenants>,
     socket: UdpSocket,
     seal: Option<Arc<Seal>>,
     /// Where the brokers of other machines listen.
@@ -144,6 +148,7 @@ impl<W: Write> Rack<W> {
             broker,
             timers,
             clock,
+            tenants: options.tenants.clone(),
             socket,
             addresses,
             fabric: None,
@@ -197,7 +202,8 @@ impl<W: Write> Rack<W> {
                     return Ok(());
                 }
             },
-            Event::Line(line) => match ReportLine::read(&line, self.setup.services(), self.clock.now()) {
+            Event::Line(line) if line.trim().is_empty() => return Ok(()),
+            Event::Line(line) => match self.read(&line) {
                 Ok(report) => {
                     let Some(message) = self.setup.scheme().from_report(report) else { return Ok(()) };
                     BrokerInput::Message { from: Member::Host(self.machine), message }
@@ -216,6 +222,12 @@ impl<W: Write> Rack<W> {
             Event::NoMoreLines => return Ok(()),
         };
         self.tell(input)
+    }
+
+    fn read(&self, line: &str) -> Result<UsageReport, LineError> {
+        let line = ReportLine::parse(line)?;
+        let line = self.tenants.as_ref().map(|tenants| tenants.report(&line)).unwrap_or(line);
+        line.read(self.setup.services(), self.clock.now())
     }
 
     fn datagram(&self, bytes: &[u8], from: IpAddr) -> Result<(BrokerId, AnyMessage), String> {
@@ -268,6 +280,10 @@ impl<W: Write> Rack<W> {
         let now = self.clock.now();
         let leader = self.broker.leader(now).map(|leader| self.setup.network().node(leader).name.clone());
         let line = LimitsLine::of(limits, self.setup.services(), self.broker.members(now).len(), leader);
+        let line = match &self.tenants {
+            Some(tenants) => tenants.limits(line),
+            None => line,
+        };
         let text = serde_json::to_string(&line).map_err(io::Error::other)?;
         writeln!(self.out, "{text}")?;
         self.out.flush()

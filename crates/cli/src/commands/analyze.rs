@@ -1,13 +1,14 @@
 //! `wayleave analyze`: bounds over a whole network, one analysis beside the other.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use wayleave::analyze::{Report, Subject};
 use wayleave::{Contracts, Step};
 use wayleave_calculus::network::{Multiplexing, Options, Packetizer, Shaping};
 use wayleave_explain::human::count;
-use wayleave_formats::Source;
+use wayleave_formats::{Source, write_port_network};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -56,6 +57,9 @@ pub(crate) struct AnalyzeArgs {
     /// Every flow, not only the first 40
     #[arg(long)]
     all: bool,
+    /// Write the network that is analysed in Saihu's JSON; FILE is replaced
+    #[arg(long, value_name = "FILE")]
+    export: Option<PathBuf>,
     /// Show progress even if the standard error is no terminal
     #[arg(long)]
     progress: bool,
@@ -117,6 +121,11 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
         None => args.admitted()?,
     };
     args.set(&mut subject.options);
+    if let Some(path) = &args.export {
+        let text = write_port_network(&subject.name, &subject.network, &subject.options);
+        let written = std::fs::write(path, text);
+        written.map_err(|error| Failure::Internal(format!("{} cannot be written: {error}", path.display())))?;
+    }
     let analyses: Vec<_> = args.analyses.iter().copied().map(Analysis::analysis).collect();
     let flows = subject.flows(&args.flows)?;
     let report = Report::watched(&subject, &analyses, &flows, args.all, &mut Progress::new(args.progress));

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use wayleave_broker::Setup;
-use wayleave_broker::process::{FabricOptions, Key, Peer, RackOptions, Stop, Uplinks, run_fabric, run_rack};
+use wayleave_broker::process::{
+    Agent, FabricOptions, Key, Peer, RackOptions, Stop, Tenants, Uplinks, run_fabric, run_rack,
+};
 use wayleave_contracts::{ContentionPoint, Direction, PolicyLevel};
 use wayleave_formats::{Source, read_policy};
 use wayleave_protocol::network::{Link, UpDown};
@@ -85,6 +87,10 @@ pub(crate) struct RackArgs {
     /// The address of the fabric broker; without it, nothing limits a service of all racks together
     #[arg(long, value_name = "ADDRESS")]
     fabric: Option<String>,
+    /// The socket of this machine's agent, such as /run/wayleave/h1/broker.sock: lines are exchanged there and not by standard input and output,
+    /// and the agent limits all contracts of a tenant to what the service may have that names the tenant, or is called so
+    #[arg(long, value_name = "SOCKET")]
+    agent: Option<PathBuf>,
     /// How often the controller is asked what the uplinks can carry, if --server or --context names one
     #[arg(long, value_name = "TIME", default_value = "10s")]
     uplinks_interval: Time,
@@ -179,13 +185,20 @@ fn rack(args: &RackArgs) -> Result<Exit, Failure> {
     }
     let listen = args.common.address()?;
     let uplinks = uplinks(args, &setup, machine)?;
-    let options = RackOptions { setup, machine, listen, peers, fabric, key: args.common.key()?, uplinks };
+    let tenants = args.agent.as_ref().map(|_| Tenants::of(setup.policies()));
+    let options = RackOptions { setup, machine, listen, peers, fabric, key: args.common.key()?, uplinks, tenants };
     args.common.log.begin()?;
     let stop = until_signal()?;
     let name = args.machine.clone();
     let ready = |listens: SocketAddr| tracing::info!(machine = name, %listens, "the rack broker runs");
-    let stdin = BufReader::new(std::io::stdin());
-    let thrown = run_rack(options, &stop, stdin, std::io::stdout().lock(), ready).map_err(failed)?;
+    let thrown = match &args.agent {
+        Some(path) => {
+            let agent = Agent::at(path.clone(), stop.clone());
+            run_rack(options, &stop, agent.lines(), agent, ready)
+        }
+        None => run_rack(options, &stop, BufReader::new(std::io::stdin()), std::io::stdout().lock(), ready),
+    };
+    let thrown = thrown.map_err(failed)?;
     tracing::info!(messages = thrown.messages, lines = thrown.lines, "the rack broker ends; so much was thrown away");
     Ok(Exit::Fine)
 }

@@ -20,7 +20,7 @@ Examples:
   wayleave demo --scenario 8 --seed 1 --out wayleave-demo
   wayleave demo --serve --count 500";
 
-/// Offer one list of requests to Wayleave and to Silo on a fat tree: text, a picture and a page, in seconds
+/// See four tenants get what they were promised on one network, and what Wayleave and Silo admit of one list: text, pictures and pages, in seconds
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct DemoArgs {

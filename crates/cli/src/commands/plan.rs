@@ -1,11 +1,12 @@
 //! `wayleave plan`: what would be admitted, where, with which bound; what would move.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use wayleave::{
-    Asked, Cancel, Contracts, Document, Findings, Hold, Outcome, PolicyMinima, RequestTable, Session, Sink, Stays,
-    Summary,
+    Asked, Cancel, Contracts, Document, Findings, Hold, Outcome, PolicyMinima, Proof, RequestTable, Session, Sink,
+    Stays, Summary,
 };
 use wayleave::{decide, read_event_file};
 use wayleave_formats::{Source, read_policy};
@@ -52,6 +53,9 @@ pub(crate) struct PlanArgs {
     /// Derive every promise again with an independent calculator
     #[arg(long)]
     recheck: bool,
+    /// Write what is promised to latency contracts with every queue's curves, for others to check (tools/check_proof.py); FILE is replaced
+    #[arg(long, value_name = "FILE")]
+    proof: Option<PathBuf>,
     /// Show progress even if the standard error is no terminal
     #[arg(long)]
     progress: bool,
@@ -95,6 +99,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
         }
     };
     print(&outcome.findings);
+    args.write_proof(&session)?;
     Ok(args.exit(&session, &outcome.summary, in_flight))
 }
 
@@ -150,14 +155,26 @@ impl PlanArgs {
 
     /// Nothing is decided before it is said that nothing could be checked afterwards.
     fn check_recheck(&self, session: &Session) -> Result<(), Failure> {
-        if !self.recheck || session.ledger().is_some() {
+        if session.ledger().is_some() {
             return Ok(());
         }
+        let what = match (self.recheck, &self.proof) {
+            (true, _) => "--recheck derives the bounds of queues again",
+            (false, Some(_)) => "--proof states the curves of queues",
+            (false, None) => return Ok(()),
+        };
         let name = session.scheme.name();
         Err(Failure::Usage(format!(
-            "--recheck derives the bounds of queues again, and --scheme {name} reserves none: `wayleave verify` puts its \
-             promises to the test, packet by packet"
+            "{what}, and --scheme {name} reserves none: `wayleave verify` puts its promises to the test, packet by packet"
         )))
+    }
+
+    /// The proof of what is admitted in the end, if it is wanted.
+    fn write_proof(&self, session: &Session) -> Result<(), Failure> {
+        let Some((path, proof)) = self.proof.as_ref().zip(Proof::of(&session.context())) else { return Ok(()) };
+        let text = serde_json::to_string_pretty(&proof).map_err(wayleave::Error::from)? + "\n";
+        std::fs::write(path, text)
+            .map_err(|error| Failure::Internal(format!("{} cannot be written: {error}", path.display())))
     }
 
     /// Minima of policies, before any contract.

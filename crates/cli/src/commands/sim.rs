@@ -104,6 +104,7 @@ impl SimArgs {
             trace: self.trace.clone(),
             pcap: self.pcap.clone(),
             command: self.command(),
+            keep_going: false,
         }
     }
 

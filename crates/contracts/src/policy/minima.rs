@@ -4,6 +4,7 @@
 //! about the same packets, so of levels the largest counts on a link, and policies of one level add up (Parley, 3.1: the most constrained decides).
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use wayleave_topology::{LinkId, Network};
 use wayleave_units::Rate;
@@ -47,6 +48,60 @@ pub struct LinkNeed {
     /// Over how many links these are divided.
     pub links: u64,
 }
+
+/// Why a policy was refused: contracts have the rate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyShort {
+    /// The policy.
+    pub policy: String,
+    /// Its contention point, for people.
+    pub place: String,
+    /// All minima there, together.
+    pub asked: Rate,
+    /// The link that has too little left.
+    pub link: String,
+    /// What would be held there more than is.
+    pub more: Rate,
+    /// What is left of the guaranteed class there.
+    pub left: Rate,
+    /// The most that all minima at that point together could be, by this link; zero if nothing.
+    pub fits: Rate,
+}
+
+impl PolicyShort {
+    /// `need` is refused, with `left` of the guaranteed class on its link.
+    pub fn new(policy: &Policy, need: &LinkNeed, left: Rate, network: &Network) -> Self {
+        let &LinkNeed { link, more, anyway, point, asked, links } = need;
+        let part = anyway.bits_per_second().saturating_add(left.bits_per_second());
+        Self {
+            policy: policy.name().to_owned(),
+            place: point.describe(network),
+            asked,
+            link: network.link(link).name.clone(),
+            more,
+            left,
+            // Where nothing more is left, what other levels need anyway would still do.
+            fits: Rate::from_bits_per_second(part.saturating_mul(links)).min(asked),
+        }
+    }
+}
+
+impl fmt::Display for PolicyShort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { policy, place, asked, link, more, left, fits } = self;
+        write!(
+            f,
+            "policy {policy} guarantees {asked} at {place}: that takes {more} more of {link} than is held there for other policies, and beside contracts the \
+             guaranteed class has {left} left there; "
+        )?;
+        match *fits {
+            Rate::ZERO => write!(f, "no minimum would fit at that place"),
+            fits => write!(f, "minima of {fits} together would fit at that place"),
+        }
+    }
+}
+
+impl std::error::Error for PolicyShort {}
 
 const fn level(level: PolicyLevel) -> usize {
     match level {

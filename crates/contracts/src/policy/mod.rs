@@ -24,7 +24,7 @@ use wayleave_units::{Rate, WallTime};
 use crate::Match;
 
 pub use membership::{Packet, guarantee_between};
-pub use minima::{LinkMinima, LinkNeed};
+pub use minima::{LinkMinima, LinkNeed, PolicyShort};
 pub use point::{ContentionPoint, Overcommitted, PointLeaf, PointTree, PolicyNeed};
 pub use tree::{Policy, PolicyError, PolicyFault};
 

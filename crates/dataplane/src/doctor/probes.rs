@@ -10,7 +10,7 @@ use super::throwaway::{NEAR, Pins, Throwaway};
 use super::{Check, Finding, Need};
 use crate::error::Error;
 use crate::host::{Host, LONGEST_WAIT, Settings};
-use crate::net::{Batch, NetError, PortQdisc, attach_ingress, attach_pass, pin_pass};
+use crate::net::{Batch, Capture, Injector, NetError, PortQdisc, attach_ingress, attach_pass, pin_pass};
 use crate::programs::SwitchProgram;
 use wayleave_units::{Bytes, Rate};
 
@@ -35,6 +35,8 @@ pub fn examine() -> Vec<Check> {
     checks.extend(KINDS.iter().map(|kind| kind.check(tc)));
     checks.push(port(tc));
     checks.push(waiting(pins.as_ref().zip(tc)));
+    checks.push(seen(place.as_ref()));
+    checks.push(sent(tc));
     checks.push(mounted());
     checks.push(realtime());
     checks
@@ -281,8 +283,8 @@ const KINDS: &[Kind] = &[
         name: "fq",
         need: Need::Useful,
         lines: &[("qdisc add", "root fq")],
-        purpose: "could delay packets that come too early, instead of dropping them (earliest departure time)",
-        remedy: "load the module sch_fq; without it the token bucket drops, as in Chameleon 4.2.3",
+        purpose: "could delay packets that come too early with less work than htb (earliest departure time)",
+        remedy: "load the module sch_fq; nothing depends on it",
     },
     Kind {
         name: "etf",
@@ -350,6 +352,32 @@ fn waiting(place: Option<(&Pins, &Throwaway)>) -> Check {
         purpose: "packets that exceed their contract wait, and super-frames are cut; without it both are dropped",
         remedy: "load the modules macvlan, sch_htb and sch_tbf, or a kernel with CONFIG_MACVLAN",
         finding: place.map_or(Finding::Untried("bpffs, veth and tc"), |place| found(hold(place))),
+    }
+}
+
+/// How an agent sees frames.
+fn seen(place: Option<&Throwaway>) -> Check {
+    Check {
+        name: "packet sockets",
+        need: Need::Useful,
+        purpose: "`wayleave capture` and `wayleave check` see frames where they pass",
+        remedy: "CONFIG_PACKET in the kernel; in a container give it CAP_NET_RAW",
+        finding: place.map_or(Finding::Untried("veth"), |place| found(Capture::open(&place.namespace).map(drop))),
+    }
+}
+
+/// How an agent sends the probes of `wayleave check`.
+fn sent(place: Option<&Throwaway>) -> Check {
+    let inject = |place: &Throwaway| -> Result<(), String> {
+        let done = place.namespace.run(|| Injector::into_ingress(NEAR).map(drop));
+        done.map_err(said)?.map_err(said)
+    };
+    Check {
+        name: "probes",
+        need: Need::Useful,
+        purpose: "`wayleave check` sends frames as if an endpoint had sent them",
+        remedy: "load the modules cls_u32 and act_mirred, and see packet sockets",
+        finding: place.map_or(Finding::Untried("veth and tc"), |place| found(inject(place))),
     }
 }
 

@@ -10,5 +10,7 @@
 
 mod network;
 mod units;
+mod write;
 
 pub use network::{PortNetworkFile, read_port_network};
+pub use write::write_port_network;

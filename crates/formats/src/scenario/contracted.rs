@@ -73,11 +73,12 @@ pub(super) fn apply(
             });
         }
     }
-    if let Workload::Flows(flows) = &mut traffic.workload
-        && flows.transport.is_none()
-    {
-        flows.transport = Some(of.transport.clone());
-    }
+    let transport = match &mut traffic.workload {
+        Workload::Flows(flows) => &mut flows.transport,
+        Workload::Job(job) => &mut job.transport,
+        Workload::Packets { .. } | Workload::Listed { .. } => return,
+    };
+    transport.get_or_insert_with(|| of.transport.clone());
 }
 
 /// A host that the contract is not for; of a pair, in that place.

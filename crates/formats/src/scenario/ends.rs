@@ -100,7 +100,7 @@ fn read_ends(node: &Node<'_>, names: &Names<'_>, problems: &mut Problems<'_>) ->
     right.then_some(ends)
 }
 
-fn read_some(node: &Node<'_>, names: &Names<'_>, problems: &mut Problems<'_>) -> Option<Vec<Endpoint>> {
+pub(super) fn read_some(node: &Node<'_>, names: &Names<'_>, problems: &mut Problems<'_>) -> Option<Vec<Endpoint>> {
     let text = node.expect_text(problems)?;
     if !names.knows(text) {
         if text == "all" {

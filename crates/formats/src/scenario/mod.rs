@@ -8,6 +8,7 @@ mod contracted;
 mod deadline;
 mod ends;
 mod files;
+mod job;
 mod network;
 mod outages;
 mod path;
@@ -21,6 +22,7 @@ mod sweep;
 mod tenants;
 mod traffic;
 mod transport;
+mod vary;
 mod vms;
 mod workload;
 
@@ -69,6 +71,7 @@ pub(crate) const SCENARIO_SPEC: Shape = Shape {
 pub(crate) use {
     active::PERIOD,
     deadline::{DEADLINE, EXPONENTIAL_DEADLINE},
+    job::JOB,
     network::TOPOLOGY,
     outages::{OUTAGE, RECORD},
     ports::{MARKING, PORTS, ROUTING, SERVICE, SHARED_BUFFER, WEIGHTED},
@@ -84,6 +87,7 @@ pub(crate) use {
 };
 
 pub use schema::scenario_schema;
+pub use vary::{Grid, with_grid};
 
 /// A scenario file: one run, or those of its sweep.
 #[derive(Clone, Debug)]

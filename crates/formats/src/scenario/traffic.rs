@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use wayleave_scenarios::{Ends, Tenants, Traffic, Transport, Vm};
+use wayleave_scenarios::{Ends, Tenants, Traffic, Transport, Vm, Workload};
 use wayleave_topology::{Hop, Network, Route};
 
 use super::active;
 use super::contracted;
 use super::ends::{self, Usual};
 use super::files::Files;
+use super::job;
 use super::network::Numbered;
 use super::scalars::queue;
 use super::vms::Names;
@@ -40,6 +41,7 @@ pub(crate) const TRAFFIC: Shape = Shape {
         "after",
         "rpc",
         "listed",
+        "job",
         "sizes",
         "deadline",
         "offer",
@@ -107,14 +109,21 @@ fn read_one(
 ) -> Option<Traffic> {
     let network: &Network = &numbered.network;
     let what = workload::what(fields, problems);
-    let workload = what.and_then(|what| workload::read(what, fields, numbered, transport, files, problems));
     let of = contracted::read(fields, tenants, problems);
+    let workload = what.and_then(|what| match what {
+        What::Job => job::read(fields, names, of.as_ref(), transport, files, problems).map(Workload::Job),
+        _ => workload::read(what, fields, numbered, transport, files, problems),
+    });
     let says_ends = ["from", "to", "pairs"].iter().any(|key| fields.get(key).is_some());
     let usual = match what? {
         What::Load | What::PerSecond | What::Periodic | What::After => Usual::Random,
         _ => Usual::AllToAll,
     };
     let ends = match (what?, &of) {
+        (What::Job, _) => match &workload {
+            Some(Workload::Job(job)) => Some(Ends::Pairs(job.pairs())),
+            _ => None,
+        },
         (What::Listed, _) => Some(Ends::Pairs(Vec::new())),
         (_, Some(of)) if !says_ends => Some(contracted::ends(of, usual == Usual::Random)),
         _ => ends::read(fields, usual, names, problems),

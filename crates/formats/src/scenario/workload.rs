@@ -45,9 +45,10 @@ pub(super) enum What {
     After,
     Rpc,
     Listed,
+    Job,
 }
 
-const KEYS: [(&str, What); 12] = [
+const KEYS: [(&str, What); 13] = [
     ("tokenBucket", What::TokenBucket),
     ("constantRate", What::ConstantRate),
     ("onOff", What::OnOff),
@@ -60,6 +61,7 @@ const KEYS: [(&str, What); 12] = [
     ("after", What::After),
     ("rpc", What::Rpc),
     ("listed", What::Listed),
+    ("job", What::Job),
 ];
 
 /// Finds out what a traffic is.
@@ -108,7 +110,11 @@ pub(super) fn read(
 }
 
 /// `Some(None)` where a traffic says nothing.
-fn own_transport(fields: &Fields<'_, '_>, usual: &Transport, problems: &mut Problems<'_>) -> Option<Option<Transport>> {
+pub(super) fn own_transport(
+    fields: &Fields<'_, '_>,
+    usual: &Transport,
+    problems: &mut Problems<'_>,
+) -> Option<Option<Transport>> {
     let own = fields.get("transport").map(|node| transport::read(node, usual, problems));
     own.map_or(Some(None), |own| own.map(Some))
 }

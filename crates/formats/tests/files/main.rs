@@ -11,6 +11,7 @@ mod errors_syntax;
 mod errors_topology;
 mod events;
 mod fuzz_parsers;
+mod goal;
 mod graphs;
 mod imports;
 mod kinds;

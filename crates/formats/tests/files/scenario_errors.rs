@@ -410,7 +410,7 @@ fn hints_say_what_to_write() {
         (
             "sizes: 1MB",
             "from: all",
-            "one of tokenBucket, constantRate, onOff, poisson, load, perSecond, every, uniform, periodic, after, rpc, listed; sizes alone are one \
+            "one of tokenBucket, constantRate, onOff, poisson, load, perSecond, every, uniform, periodic, after, rpc, listed, job; sizes alone are one \
              flow for each pair",
         ),
         (

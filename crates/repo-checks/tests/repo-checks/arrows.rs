@@ -87,7 +87,21 @@ const ARROWS: &[(&str, Allowed)] = &[
     // Carries out on Linux what the controller decides; never a scheme, nor what depends on schemes: the simulator, the server, the
     // reader of files.
     // The shares of contracts are divided by the same scheme as in the simulator; agents sign as brokers do.
-    ("agent", Only(&["units", "topology", "contracts", "protocol", "wire", "dataplane", "roles", "schemes", "broker"])),
+    (
+        "agent",
+        Only(&[
+            "units",
+            "topology",
+            "contracts",
+            "protocol",
+            "wire",
+            "dataplane",
+            "roles",
+            "schemes",
+            "sharing",
+            "broker",
+        ]),
+    ),
     // What the command does, as a library: everything but the processes of agents, brokers and servers.
     (
         "wayleave",

@@ -211,6 +211,8 @@ pub enum TrafficError {
     Twice(String),
     /// Nobody to send, or nobody to send to.
     NoPair,
+    /// All ranks of a job that exchange messages are at one host.
+    NoMessage,
     /// No path leads from one host to another.
     Unreachable {
         /// The sender.
@@ -432,6 +434,7 @@ impl TrafficError {
             Self::Frame { key, .. } | Self::Sizes { key, .. } | Self::Arrivals { key, .. } => key,
             Self::Service { key, .. } => key,
             Self::Twice(_) | Self::NoPair => "from",
+            Self::NoMessage => "job",
             Self::Unreachable { .. } => "to",
             Self::NoQueue { .. } => "queue",
             Self::StartsLate { key, .. } => key,
@@ -491,6 +494,7 @@ impl fmt::Display for TrafficError {
                 write!(f, "{from} and {to} are at one host, and what is sent within a host is not simulated")
             }
             Self::Twice(host) => write!(f, "{host} stands here twice"),
+            Self::NoMessage => write!(f, "no message of this job goes from one host to another: its ranks are expected at several hosts"),
             Self::NoPair => write!(f, "there is no pair of two hosts here"),
             Self::Unreachable { from, to } => write!(f, "no path leads from {from} to {to}"),
             Self::Service { service, known: None, .. } => {

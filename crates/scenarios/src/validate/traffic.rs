@@ -34,12 +34,20 @@ pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reach<'_
         if matches!(traffic.workload, Workload::Listed { .. }) {
             return Err(TrafficError::Active(ScheduleError::Listed));
         }
+        if matches!(traffic.workload, Workload::Job(_)) {
+            return Err(TrafficError::Active(ScheduleError::Job));
+        }
     }
     check_service("service", traffic.service.as_deref(), scenario)?;
     check_service("toService", traffic.to_service.as_deref(), scenario)?;
+    if matches!(&traffic.workload, Workload::Job(job) if job.pairs().is_empty()) {
+        return Err(TrafficError::NoMessage);
+    }
     match &traffic.workload {
         Workload::Listed { flows, .. } => check_list(flows, scenario, reach)?,
-        Workload::Packets { .. } | Workload::Flows(_) => check_ends(&traffic.ends, scenario, reach)?,
+        Workload::Packets { .. } | Workload::Flows(_) | Workload::Job(_) => {
+            check_ends(&traffic.ends, scenario, reach)?;
+        }
     }
     check_route(traffic, scenario)?;
     match &traffic.workload {
@@ -61,6 +69,7 @@ pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reach<'_
             check_segments(reliable.transport.as_ref(), traffic, scenario)
         }
         Workload::Listed { transport, .. } => check_segments(transport.as_ref(), traffic, scenario),
+        Workload::Job(job) => check_segments(job.transport.as_ref(), traffic, scenario),
     }
 }
 

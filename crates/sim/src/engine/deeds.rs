@@ -11,7 +11,7 @@ use crate::edge::NO_PAIR;
 use crate::fabric::Health;
 use crate::flows::{FlowSlot, FlowState, Purpose, RpcStep, Start};
 use crate::packet::{Kind, Packet};
-use crate::processes::{Deed, Emission, Opening, Wakes};
+use crate::processes::{Deed, Emission, JobDeed, Opening, Wakes};
 use crate::trace::Event;
 
 impl Engine {
@@ -39,6 +39,10 @@ impl Engine {
                         self.tally.requested(traffic);
                         self.step(traffic, index, now);
                     }
+                }
+                Deed::Job(traffic, what) => {
+                    self.processes.job_due(traffic, what, now);
+                    self.go_on(traffic, now);
                 }
                 Deed::Change(outage) => return self.change(outage, now),
                 Deed::WarmedUp => {
@@ -164,9 +168,41 @@ impl Engine {
                 }
                 None
             }
+            RpcStep::Message => {
+                self.processes.message_delivered(&purpose, ideal);
+                return self.go_on(purpose.traffic, now);
+            }
         };
         if let Some(next) = next {
             self.open(next, now);
+        }
+    }
+
+    /// All of a flow is acknowledged: if it is a message of a job, its send is over.
+    #[inline]
+    pub(super) fn acknowledged(&mut self, slot: FlowSlot, now: Instant) {
+        let flow = &self.flows[slot];
+        if flow.purpose.step == RpcStep::Message {
+            let (purpose, ideal) = (flow.purpose, flow.ideal(&self.fabric));
+            self.processes.message_ended(&purpose, ideal);
+            self.go_on(purpose.traffic, now);
+        }
+    }
+
+    /// A job does what it can.
+    #[cold]
+    fn go_on(&mut self, traffic: u32, now: Instant) {
+        while let Some(deed) = self.processes.job_deed(traffic, &mut self.fabric, now) {
+            match deed {
+                JobDeed::Begins => self.tally.requested(traffic),
+                JobDeed::Open(opening) => self.open(opening, now),
+                JobDeed::Ends { iteration, ideal, first } => {
+                    self.tally.completed(&iteration, now - iteration.began, ideal);
+                    if let Some(first) = first {
+                        self.tally.chained(&Purpose { began: first, ..iteration }, now - first);
+                    }
+                }
+            }
         }
     }
 

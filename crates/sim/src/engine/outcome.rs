@@ -44,9 +44,17 @@ impl Engine {
         for flow in self.flows.iter().filter(|flow| flow.is_open()) {
             let is_complete = flow.sender.segments() == Some(flow.receiver.expected());
             let purpose = &flow.purpose;
+            if purpose.step == RpcStep::Message {
+                continue;
+            }
             let is_counted = !is_complete && purpose.bytes != u64::MAX && self.tally.counts(purpose.began);
             if is_counted && (purpose.step == RpcStep::None || requests.insert((purpose.traffic, purpose.pair))) {
                 self.tally.unfinished(purpose, self.now);
+            }
+        }
+        for iteration in self.processes.open_iterations() {
+            if self.tally.counts(iteration.began) {
+                self.tally.unfinished(&iteration, self.now);
             }
         }
         for (traffic, flow) in self.processes.waiting() {

@@ -18,8 +18,9 @@ impl Engine {
         let flow = &mut self.flows[slot];
         if flow.sender.is_done() {
             // Who stands in a list leaves it when it is his turn; who is gone, since its last acknowledgement let its pair go on first, does not go twice.
-            if !matches!(flow.state, FlowState::Ready | FlowState::Held | FlowState::Gone) {
+            if !matches!(flow.state, FlowState::Ready | FlowState::Held | FlowState::Gone | FlowState::Done) {
                 flow.state = FlowState::Done;
+                self.acknowledged(slot, now);
             }
             self.leave_if_over(slot);
             return;
@@ -180,6 +181,7 @@ impl Engine {
         flow.state = FlowState::Waiting;
         if flow.sender.is_done() {
             flow.state = FlowState::Done;
+            self.acknowledged(slot, now);
             self.leave_if_over(slot);
         } else {
             self.flows.set_alarm(slot, &mut self.fabric, now);

@@ -21,7 +21,7 @@ pub(crate) struct Purpose {
     pub(crate) bytes: u64,
     /// From then on; [`NEVER`] without one.
     pub(crate) deadline: Instant,
-    /// Index of its pair, of its closed loop, or of its task.
+    /// Index of its pair, of its closed loop, of its task, or of its operation.
     pub(crate) pair: u32,
     /// Who answers, if it is part of a closed loop.
     pub(crate) server: Endpoint,
@@ -62,4 +62,6 @@ pub(crate) enum RpcStep {
     Answer,
     /// None; it is part of a task that follows a flow.
     Task,
+    /// None; it is a message of a job.
+    Message,
 }

@@ -12,6 +12,7 @@ use wayleave_schemes::services::Services;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Time};
 
+use super::jobs::BEGINNING;
 use super::table::{Process, Processes};
 use super::traffic::{Counting, TrafficSpec};
 use crate::calls::Calls;
@@ -22,6 +23,7 @@ use crate::copies::{Copies, CopyWay};
 use crate::edge::Edges;
 use crate::ends::Pairs;
 use crate::fabric::{Direction, Fabric, Step};
+use crate::jobs::JobRun;
 use crate::packet::Kind;
 use crate::random;
 use crate::schedule::Schedule;
@@ -34,6 +36,14 @@ const MAX_COUNTED_PAIRS: usize = 4096;
 
 /// The purposes of the random numbers of deadlines; those of traffic are below, with those of the edges between them.
 const DEADLINES: u64 = 1 << 41;
+
+/// Each pair for itself, if they are known and not too many.
+fn counting(pairs: &Pairs) -> Counting {
+    match pairs {
+        Pairs::Fixed(pairs) if pairs.len() <= MAX_COUNTED_PAIRS => Counting::PerPair(HashMap::new()),
+        _ => Counting::Together(None),
+    }
+}
 
 /// Makes the processes of a scenario, and tells the other parts of a run what they have to know of them.
 pub(crate) struct Builder<'a> {
@@ -104,6 +114,7 @@ impl<'a> Builder<'a> {
             calls: None,
             chains: None,
             followers: Vec::new(),
+            job: None,
             loops: Vec::new(),
             connections: None,
             queue: traffic.queue.unwrap_or(lowest),
@@ -133,6 +144,13 @@ impl<'a> Builder<'a> {
             Workload::Listed { flows, transport } => {
                 spec.transport = transport.clone().unwrap_or(spec.transport);
                 self.processes.all.push(Process::Listed { traffic: index, flows: flows.clone(), next: 0 });
+            }
+            Workload::Job(job) => {
+                spec.transport = job.transport.clone().unwrap_or(spec.transport);
+                spec.job = Some(JobRun::new(job, self.processes.all.len()));
+                spec.counting = counting(&spec.pairs);
+                let due = BinaryHeap::from([std::cmp::Reverse((start, BEGINNING))]);
+                self.processes.all.push(Process::Job { traffic: index, due, wakes_at: NEVER });
             }
         }
         self.processes.traffic.push(spec);
@@ -254,9 +272,8 @@ impl<'a> Builder<'a> {
         spec.sizes = reliable.sizes.clone();
         spec.deadline = reliable.deadline.clone();
         spec.transport = reliable.transport.clone().unwrap_or_else(|| spec.transport.clone());
-        let is_countable = matches!(&spec.pairs, Pairs::Fixed(pairs) if pairs.len() <= MAX_COUNTED_PAIRS);
-        if is_countable && !matches!(reliable.arrivals, Arrivals::Load(_) | Arrivals::PerSecond(_)) {
-            spec.counting = Counting::PerPair(HashMap::new());
+        if !matches!(reliable.arrivals, Arrivals::Load(_) | Arrivals::PerSecond(_)) {
+            spec.counting = counting(&spec.pairs);
         }
         let poisson = |per_second: f64, rng: &mut ChaCha8Rng| {
             let mean_gap = 1e12 / per_second;

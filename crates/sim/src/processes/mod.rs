@@ -6,13 +6,16 @@
 //! |---|---|
 //! | `table` | all processes, and what is due |
 //! | `begin` | flows and requests begin, and what follows when they are complete |
+//! | `jobs` | messages that depend on one another |
 //! | `traffic` | one kind of traffic |
 //! | `build` | from a scenario's traffic to sources and arrivals of flows |
 
 mod begin;
 mod build;
+mod jobs;
 mod table;
 mod traffic;
 
 pub(crate) use build::Builder;
+pub(crate) use jobs::JobDeed;
 pub(crate) use table::{Deed, Emission, Opening, Processes, Wakes};

@@ -33,6 +33,8 @@ pub(super) enum Process {
     Periodic { traffic: u32, due: BinaryHeap<Reverse<(Instant, u32)>>, period: Instant },
     /// Flows from a list, in order.
     Listed { traffic: u32, flows: Vec<FlowSpec>, next: usize },
+    /// A job: when it begins, and operations that compute until then.
+    Job { traffic: u32, due: BinaryHeap<Reverse<(Instant, u32)>>, wakes_at: Instant },
     /// Something fails or works again.
     Outage(Outage),
     /// The warm-up is over.
@@ -78,6 +80,8 @@ pub(crate) enum Deed {
     Round(u32, Vec<(Endpoint, Endpoint)>),
     /// A request of this traffic and loop begins: [`Processes::request`].
     Request(u32, u32),
+    /// The job of this traffic begins, or an operation of it has computed: [`Processes::job_due`].
+    Job(u32, u32),
     /// Something fails or works again. Nothing follows.
     Change(Outage),
     /// The warm-up is over. Nothing follows.
@@ -144,6 +148,7 @@ impl Processes {
                 due.peek().map(|Reverse((at, _))| spec.real(*at)).filter(|&next| next < spec.stop)
             }
             Process::Listed { flows, next, .. } => flows.get(*next).map(|flow| clock::from_time(flow.start)),
+            Process::Job { due, .. } => due.peek().map(|Reverse((at, _))| *at),
             Process::Outage(outage) => Some(clock::from_time(outage.at)),
             Process::WarmedUp(at) => Some(*at),
             Process::Guarantees { next, .. } => Some(*next),
@@ -154,7 +159,7 @@ impl Processes {
     /// Puts the next event of a process.
     pub(super) fn put(&mut self, number: usize, at: Instant, fabric: &mut Fabric, now: Instant) {
         let at = at.min(now + HORIZON / 2);
-        if let Process::Loops { wakes_at, .. } = &mut self.all[number] {
+        if let Process::Loops { wakes_at, .. } | Process::Job { wakes_at, .. } = &mut self.all[number] {
             if at >= *wakes_at {
                 return;
             }
@@ -169,8 +174,8 @@ impl Processes {
         match &mut self.all[number] {
             Process::Guarantees { .. } => Wakes::Looks,
             Process::Edges => Wakes::Edges,
-            Process::Loops { wakes_at, .. } if *wakes_at != now => Wakes::Sleeps,
-            Process::Loops { wakes_at, .. } => {
+            Process::Loops { wakes_at, .. } | Process::Job { wakes_at, .. } if *wakes_at != now => Wakes::Sleeps,
+            Process::Loops { wakes_at, .. } | Process::Job { wakes_at, .. } => {
                 *wakes_at = NEVER;
                 Wakes::Acts
             }
@@ -212,6 +217,10 @@ impl Processes {
             }
             Process::Loops { traffic, due, .. } => match due.pop() {
                 Some(Reverse((_, index))) => Deed::Request(*traffic, index),
+                None => Deed::Nothing,
+            },
+            Process::Job { traffic, due, .. } => match due.pop() {
+                Some(Reverse((_, what))) => Deed::Job(*traffic, what),
                 None => Deed::Nothing,
             },
             Process::Uniform { traffic, due, mean } => {

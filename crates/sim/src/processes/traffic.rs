@@ -15,6 +15,7 @@ use crate::connections::Connections;
 use crate::ends::Pairs;
 use crate::fabric::Step;
 use crate::flows::Purpose;
+use crate::jobs::JobRun;
 use crate::packet::HEADERS;
 use crate::random;
 use crate::schedule::Schedule;
@@ -32,6 +33,8 @@ pub(super) struct TrafficSpec {
     pub(super) chains: Option<Chains>,
     /// The numbers of those that follow it.
     pub(super) followers: Vec<u32>,
+    /// Where it is in its graph, if it is a job.
+    pub(super) job: Option<JobRun>,
     /// Pairs with arrivals of their own, by number.
     pub(super) loops: Vec<(Endpoint, Endpoint)>,
     /// How many flows of a pair go on at once, if that is limited.

@@ -295,7 +295,7 @@ impl Maker {
                     }
                 }
                 Workload::Flows(reliable) => self.vary_flows(reliable, time),
-                Workload::Listed { .. } => {}
+                Workload::Listed { .. } | Workload::Job(_) => {}
             }
         }
     }

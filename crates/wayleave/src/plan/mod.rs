@@ -11,15 +11,19 @@ mod stays;
 mod summary;
 mod table;
 
+use std::io::Write;
+
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 use wayleave_contracts::{AnyContract, Contract};
+use wayleave_explain::table::Layout;
 use wayleave_explain::{
     Decided, DecidedShare, EventKind, GivenAway, RequestShape, ShareShape, sentences, shapes, share_refusal,
 };
 use wayleave_ledger::Model;
 use wayleave_roles::{Decision, Refusal, ShareDecision, ShareRefusal};
+use wayleave_scenarios::Tenants;
 use wayleave_units::Time;
 
 use crate::contracts::Contracts;
@@ -28,7 +32,7 @@ use crate::network::Network;
 use crate::progress::{Cancel, Progress, Silent};
 use crate::schemes::SchemeOptions;
 use crate::session::Session;
-use crate::verify::{History, Promises};
+use crate::verify::{History, Kinds, Promises};
 use sink::Watch;
 
 pub use json::Document;
@@ -85,7 +89,19 @@ pub fn plan_watched(
     progress: &mut dyn Progress,
     cancel: &Cancel,
 ) -> Result<Plan, Error> {
-    let mut session = Session::open(network, options.model, options.scheme.clone())?;
+    plan_in(Session::open(network, options.model, options.scheme.clone())?, asked, progress, cancel)
+}
+
+/// The same in a session that may hold contracts already, or whose scheme is not in the list ([`Session::with_scheme`]).
+///
+/// # Errors
+/// If an event cannot happen at its place.
+pub fn plan_in(
+    mut session: Session,
+    asked: Asked<'_>,
+    progress: &mut dyn Progress,
+    cancel: &Cancel,
+) -> Result<Plan, Error> {
     let mut entries = Entries::default();
     let outcome = decide(&mut session, asked, &mut entries, progress, cancel)?;
     Ok(Plan { session, entries: entries.entries, outcome, history: entries.history })
@@ -208,6 +224,51 @@ impl Plan {
     /// Everything that is promised when the plan ends, for [`crate::verify()`].
     pub fn promises(&self) -> Promises {
         self.history.promises(&self.session)
+    }
+
+    /// Writes every request with what became of it, as `wayleave plan --all` prints it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+        let has_events = self
+            .entries
+            .iter()
+            .any(|entry| matches!(entry.what, What::Released { .. } | What::Decided { event: Some(_), .. }));
+        let mut table = RequestTable::new(layout, true, has_events);
+        for Entry { name, what, .. } in &self.entries {
+            match what {
+                What::Decided { contract, decision, event, .. } => {
+                    let decided = Decided { contract, decision, starts: None, event: *event, keeps_old_terms: false };
+                    table.decided(&self.session, &decided)?;
+                }
+                What::DecidedShare { contract, decision, .. } => {
+                    table.decided_share(&self.session, &DecidedShare { contract, decision, event: None })?;
+                }
+                What::Released { at, held_until } => {
+                    table.released(&Released { name, at: *at, held_until: *held_until })?;
+                }
+            }
+        }
+        table.write(out, &self.session, &self.outcome.summary)
+    }
+
+    /// Everybody who was admitted, for [`crate::verify_kinds`]; `None` if all contracts are about latency.
+    ///
+    /// # Errors
+    /// If the network has no classes.
+    pub fn tenants(&self) -> Result<Option<Tenants>, Error> {
+        let mut kinds = Kinds::default();
+        for entry in &self.entries {
+            match &entry.what {
+                What::Decided { contract, decision: Ok(decision), .. } => kinds.add_latency(contract, decision),
+                What::DecidedShare { contract, decision: Ok(decision), .. } => {
+                    kinds.add_share(contract, decision.as_ref());
+                }
+                _ => {}
+            }
+        }
+        kinds.tenants(&self.session)
     }
 
     /// Derives every promise again with an independent calculator; `None` for schemes that reserve no queues.

@@ -13,6 +13,7 @@
 //! | [`fat_tree`] | where the nodes and lanes of a fat tree are drawn |
 //! | [`network_figure`], [`queue_figure`], [`verified_figure`] | the pictures |
 //! | [`plot`] | lines and points over two axes, bars: for the reports of `wayleave sim` and the figures of `reproduce` |
+//! | `pictures` | networks, plans, runs and sweeps, each in a file of its own |
 //! | [`tables`], [`page`] | `report.html` |
 
 pub(crate) mod fat_tree;
@@ -22,6 +23,7 @@ pub(crate) mod network_figure;
 pub(crate) mod numbers;
 pub(crate) mod page;
 pub(crate) mod palette;
+mod pictures;
 pub(crate) mod plot;
 pub(crate) mod queue_figure;
 pub(crate) mod scale;

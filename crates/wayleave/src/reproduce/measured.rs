@@ -59,7 +59,7 @@ impl MeasuredBy {
 
 impl Measured {
     /// A short name for what was measured with what: FNV-1a over the figure's name, settings and seeds, and the effort.
-    pub(crate) fn input_hash(&self) -> String {
+    pub fn input_hash(&self) -> String {
         let Figure { settings, seeds, .. } = &self.figure;
         let text = format!("{} {} {settings:?} {seeds:?}", self.entry.id, self.effort);
         format!("{:016x}", wayleave_sim::trace::fnv1a(text.as_bytes()))

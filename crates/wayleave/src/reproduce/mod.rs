@@ -45,6 +45,8 @@ use crate::sim::store::write_whole;
 use checkpoints::Folder;
 use markdown::Kept;
 
+pub(crate) use picture::draw as drawn;
+
 pub use measured::{Measured, MeasuredBy, Reproduced};
 pub use totals::{Missing, Row, Tally, Totals};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_formats::{Run, ScenarioFile, Source, beside, read_scenario};
+use wayleave_formats::{InputErrors, Run, ScenarioFile, Source, beside, read_scenario};
 use wayleave_scenarios::Scenario;
 use wayleave_sim::trace::fnv1a;
 
@@ -60,7 +60,20 @@ impl Batch {
     /// # Errors
     /// If the text or a file that it names is wrong, or a choice leaves no run.
     pub fn parse(source: &Source, file: &str, choice: &Choice) -> Result<Self, Error> {
-        let ScenarioFile { name, runs, sources } = read_scenario(source, &|name| beside(source, name))?;
+        Self::parse_with(source, file, choice, &|name| beside(source, name))
+    }
+
+    /// The same where the caller opens the files that the text names.
+    ///
+    /// # Errors
+    /// If the text or a file that it names is wrong, or a choice leaves no run.
+    pub fn parse_with(
+        source: &Source,
+        file: &str,
+        choice: &Choice,
+        open: &dyn Fn(&str) -> Result<Source, InputErrors>,
+    ) -> Result<Self, Error> {
+        let ScenarioFile { name, runs, sources } = read_scenario(source, open)?;
         let runs = chosen(runs, choice)?;
         let planned = |run: Run| {
             let parameters = parameters(&run);

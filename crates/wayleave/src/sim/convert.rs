@@ -124,7 +124,7 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, index: usize) -> TrafficResul
     let TrafficOutcome { name, begun, completions, chains, throughput, round_trips } = &outcome.traffic[index];
     let kind = match scenario.traffic[index].workload {
         Workload::Packets { .. } => TrafficKind::Packets,
-        Workload::Flows(_) | Workload::Listed { .. } => TrafficKind::Flows,
+        Workload::Flows(_) | Workload::Listed { .. } | Workload::Job(_) => TrafficKind::Flows,
     };
     let flows: Vec<&FlowOutcome> = outcome.flows.iter().filter(|flow| flow.traffic == index).collect();
     let sum = |of: fn(&FlowOutcome) -> u64| flows.iter().map(|flow| of(flow)).sum::<u64>();

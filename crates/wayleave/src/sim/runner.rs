@@ -53,7 +53,8 @@ pub(crate) struct Ended {
     pub(crate) recording: Option<Recording>,
 }
 
-/// Runs those runs of a batch whose indices are given, and hands each to `ended` as soon as it has ended, in any order.
+/// Runs those runs of a batch whose indices are given, and hands each to `ended` as soon as it has ended, or why it could not be
+/// simulated, in any order.
 /// When somebody stops them, runs under way end early, and others do not begin. An error of `ended` stops them too.
 pub(super) fn run_all(
     batch: &Batch,
@@ -61,7 +62,7 @@ pub(super) fn run_all(
     threads: usize,
     progress: &mut dyn Progress,
     cancel: &Cancel,
-    mut ended: impl FnMut(Ended) -> Result<(), Error>,
+    mut ended: impl FnMut(Result<Ended, (usize, Error)>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let clocks = Clocks::new(indices.iter().map(|&index| batch.runs[index].scenario.duration.as_nanos()));
     let has_failed = AtomicBool::new(false);
@@ -77,7 +78,8 @@ pub(super) fn run_all(
             scope.spawn_fifo(move |_| {
                 if !is_stopped() {
                     // Nobody listens any more after a panic in the thread that does, which ends all of this.
-                    let _ = sender.send(run_one(batch, index, is_stopped, |now_ns| clocks.set(at, now_ns)));
+                    let run = run_one(batch, index, is_stopped, |now_ns| clocks.set(at, now_ns));
+                    let _ = sender.send(run.map_err(|error| (index, error)));
                 }
             });
         }
@@ -87,7 +89,7 @@ pub(super) fn run_all(
             match receiver.recv_timeout(LOOK) {
                 Ok(result) => {
                     finished += 1;
-                    if let Err(error) = result.and_then(&mut ended) {
+                    if let Err(error) = ended(result) {
                         has_failed.store(true, Ordering::Relaxed);
                         failure.get_or_insert(error);
                     }
@@ -102,6 +104,20 @@ pub(super) fn run_all(
     })
 }
 
+impl Batch {
+    /// Does one run, here and now; the results of all of them make a [`Sweep`](super::Sweep), wherever they were done.
+    ///
+    /// # Errors
+    /// If there is no run of that index, or it cannot be simulated.
+    pub fn run(&self, index: usize, cancel: &Cancel) -> Result<RunResult, Error> {
+        let runs = self.runs.len();
+        let none = || Error::Usage(format!("there is no run {index}: they are numbered from 0, and there are {runs}"));
+        self.runs.get(index).ok_or_else(none)?;
+        Ok(run_one(self, index, &|| cancel.is_cancelled(), |_| ())?.result)
+    }
+}
+
+/// One run, on this thread.
 fn run_one(batch: &Batch, index: usize, is_stopped: &impl Fn() -> bool, clock: impl Fn(u64)) -> Result<Ended, Error> {
     let planned = &batch.runs[index];
     let go_on = |now: wayleave_units::Time| {

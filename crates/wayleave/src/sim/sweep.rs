@@ -36,6 +36,8 @@ pub struct SweepOptions {
     pub pcap: Option<PathBuf>,
     /// The command that does the same, for the report.
     pub command: String,
+    /// Whether the other runs go on if one cannot be simulated; it stands in [`Sweep::failed`] then.
+    pub keep_going: bool,
 }
 
 /// What came of a batch.
@@ -46,6 +48,8 @@ pub struct Sweep {
     /// Run by run, in the order of the batch; `None` for those that were not begun. Those of a batch of several runs hold
     /// their main figures only: their files and the document have the rest.
     pub runs: Vec<Option<RunResult>>,
+    /// Runs that could not be simulated, by their indices, each with the reason.
+    pub failed: Vec<(usize, String)>,
     /// Packet-hops of the runs that were done now.
     pub hops: u64,
     /// How long these took.
@@ -87,24 +91,23 @@ pub fn sweep(
 ) -> Result<Sweep, Error> {
     let mut batch = batch;
     prepare_traces(&mut batch, options)?;
+    // Events that nobody wants are not recorded, and take no memory.
     let threads = memory::threads(&batch, options.threads, progress)?;
-    let store = Store::new(options.folder.as_deref(), batch.runs.len())?;
-    let runs = batch.runs.iter().map(|_| None).collect();
-    let mut sweep = Sweep { batch, runs, hops: 0, elapsed: Duration::ZERO, report: None, store };
-    let todo: Vec<usize> = (0..sweep.runs.len()).filter(|&index| !sweep.resume(index, options, progress)).collect();
-    if options.resume {
-        let runs = sweep.runs.len();
-        progress.step(Step::Resumed { there: runs - todo.len(), runs });
-    }
+    let mut sweep = Sweep::prepared(batch, options, progress)?;
+    let todo = sweep.missing();
     let started = Instant::now();
     // The batch is read by the threads while results are added.
     let batch = sweep.batch.clone();
-    run_all(&batch, &todo, threads, progress, cancel, |ended| sweep.add(ended, options))?;
+    run_all(&batch, &todo, threads, progress, cancel, |run| match run {
+        Ok(ended) => sweep.add(ended, options),
+        Err((index, error)) if options.keep_going => {
+            sweep.failed.push((index, error.to_string()));
+            Ok(())
+        }
+        Err((_, error)) => Err(error),
+    })?;
     sweep.elapsed = started.elapsed();
-    sweep.report = match &options.folder {
-        Some(_) => sweep.store.write("report.html", &sweep.page(&options.command))?,
-        None => None,
-    };
+    sweep.write_report(&options.command)?;
     Ok(sweep)
 }
 
@@ -137,6 +140,87 @@ fn check_place(path: &Path) -> Result<(), Error> {
 }
 
 impl Sweep {
+    /// With the runs that are in the folder already, if that is wanted, for somebody who does the [missing](Self::missing) ones elsewhere
+    /// and [adds](Self::keep) what comes back.
+    ///
+    /// # Errors
+    /// If the folder cannot be made, or a file of a trace cannot be written.
+    ///
+    /// ```
+    /// use wayleave::{Batch, Cancel, Choice, Silent, Source, Sweep, SweepOptions};
+    /// let text = "
+    /// apiVersion: wayleave/v1
+    /// kind: Scenario
+    /// spec:
+    ///   topology: star:hosts=4
+    ///   duration: 1ms
+    ///   traffic: [{ name: web, load: 0.3, sizes: web-search }]
+    ///   sweep: { seeds: [1, 2] }
+    /// ";
+    /// let batch = Batch::parse(&Source::new("two.yaml", text), "two.yaml", &Choice::default())?;
+    /// let mut sweep = Sweep::begin(batch, &SweepOptions::default(), &mut Silent)?;
+    /// for index in sweep.missing() {
+    ///     let result = sweep.batch.run(index, &Cancel::default())?;
+    ///     sweep.keep(index, result)?;
+    /// }
+    /// assert!(!sweep.is_partial());
+    /// # Ok::<(), wayleave::Error>(())
+    /// ```
+    pub fn begin(batch: Batch, options: &SweepOptions, progress: &mut dyn Progress) -> Result<Self, Error> {
+        let mut batch = batch;
+        prepare_traces(&mut batch, options)?;
+        Self::prepared(batch, options, progress)
+    }
+
+    fn prepared(batch: Batch, options: &SweepOptions, progress: &mut dyn Progress) -> Result<Self, Error> {
+        let store = Store::new(options.folder.as_deref(), batch.runs.len())?;
+        let runs = batch.runs.iter().map(|_| None).collect();
+        let mut sweep = Self { batch, runs, failed: Vec::new(), hops: 0, elapsed: Duration::ZERO, report: None, store };
+        let runs = sweep.runs.len();
+        let there = (0..runs).filter(|&index| sweep.resume(index, options, progress)).count();
+        if options.resume {
+            progress.step(Step::Resumed { there, runs });
+        }
+        Ok(sweep)
+    }
+
+    /// The indices of runs of which there is no result.
+    pub fn missing(&self) -> Vec<usize> {
+        (0..self.runs.len()).filter(|&index| self.runs[index].is_none()).collect()
+    }
+
+    /// Adds a result, at once on the disk if there is a folder. Its command is that of this batch: whoever did the run may call the file
+    /// something else.
+    ///
+    /// # Errors
+    /// If it is not that of this run, by this version and from the same input; or it cannot be written.
+    pub fn keep(&mut self, index: usize, result: RunResult) -> Result<(), Error> {
+        let planned = self.batch.runs.get(index).filter(|planned| self.batch.has_result(planned, &result));
+        let Some(planned) = planned else {
+            let (version, seed) = (&result.wayleave, result.seed);
+            return Err(Error::Usage(format!(
+                "this is not the result of run {index} of \"{}\": it is by wayleave {version}, with seed {seed}, from input {}\n  \
+                 hint: all machines need the same version, {}",
+                self.batch.name,
+                result.input_hash,
+                env!("CARGO_PKG_VERSION")
+            )));
+        };
+        let result = RunResult { replay: planned.replay.clone(), ..result };
+        self.add(Ended { index, result, recording: None }, &SweepOptions::default())
+    }
+
+    /// Writes the report into the folder, if there is one; `command` is what does the same again.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_report(&mut self, command: &str) -> Result<(), Error> {
+        if self.folder().is_some() {
+            self.report = self.store.write("report.html", &self.page(command))?;
+        }
+        Ok(())
+    }
+
     /// Takes a run that is complete already, if that is wanted. A run whose trace is wanted has to be done.
     fn resume(&mut self, index: usize, options: &SweepOptions, progress: &mut dyn Progress) -> bool {
         if !options.resume || options.trace.is_some() || options.pcap.is_some() {

@@ -3,10 +3,11 @@
 use std::io::Write;
 
 use serde::Serialize;
-use wayleave_contracts::Contract;
+use wayleave_contracts::{AnyContract, Contract};
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::{Layout, plain_table, write_table};
 use wayleave_explain::{Decided, DecidedShare};
+use wayleave_roles::{Decision, ShareDecision};
 use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Network, NodeId};
@@ -28,15 +29,15 @@ pub struct Kinds {
 
 impl Sink for Kinds {
     fn decided(&mut self, _: &Session, decided: &Decided<'_>) -> Result<(), Error> {
-        let flow = decided.decision.as_ref().ok().map(|decision| decision.flow);
-        self.latency.extend(flow.map(|flow| (decided.contract.clone(), flow)));
+        if let Ok(decision) = decided.decision {
+            self.add_latency(decided.contract, decision);
+        }
         Ok(())
     }
 
     fn decided_share(&mut self, _: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
         if let Ok(decision) = decided.decision {
-            let within = decision.as_ref().and_then(|decision| decision.within);
-            self.sharing.push(SharingTenant { contract: decided.contract.clone(), within });
+            self.add_share(decided.contract, decision.as_ref());
         }
         Ok(())
     }
@@ -47,6 +48,15 @@ impl Sink for Kinds {
 }
 
 impl Kinds {
+    pub(crate) fn add_latency(&mut self, contract: &Contract, decision: &Decision) {
+        self.latency.push((contract.clone(), decision.flow));
+    }
+
+    pub(crate) fn add_share(&mut self, contract: &AnyContract, decision: Option<&ShareDecision>) {
+        let within = decision.and_then(|decision| decision.within);
+        self.sharing.push(SharingTenant { contract: contract.clone(), within });
+    }
+
     /// Everybody, as they are on the network in the end; `None` if all contracts are about latency.
     ///
     /// # Errors
@@ -153,7 +163,8 @@ impl VerifiedKinds {
         self.report.reports().map(|report| report.runs).sum()
     }
 
-    fn promises(&self) -> usize {
+    /// How many promises were looked at.
+    pub fn promises(&self) -> usize {
         self.report.reports().map(|report| report.promises).sum()
     }
 

@@ -1,6 +1,7 @@
 //! One script on both drivers of brokers: in virtual time, and as real processes on loopback. Limits are the same at the end of each
 //! phase, also when brokers are killed and begin again.
 
+mod agent;
 mod document;
 mod processes;
 
@@ -94,7 +95,7 @@ fn the_script_means_something_for_a_line_of_json() {
     // What the world calls a report is what a data plane writes.
     let setup = setup();
     let line = r#"{"at_ns": 5, "services": {"a": {"sent": 10, "sent_outside": 4, "metered": 9, "held": 8}}, "limits": {"b": {"transmit_bits_per_second": 7}}}"#;
-    let report = process::ReportLine::read(line, setup.services(), Time::ZERO).unwrap();
+    let report = process::ReportLine::parse(line).unwrap().read(setup.services(), Time::ZERO).unwrap();
     assert_eq!(
         (report.at, report.services[0].total[0].get(), report.services[0].uplink[0].get()),
         (Time::from_nanos(5), 10, 4)
@@ -108,7 +109,10 @@ fn the_script_means_something_for_a_line_of_json() {
         (r#"{"services": {"a": {"sent": -1}}}"#, "invalid value"),
         (r#"{"services": {"a": {"send": 1}}}"#, "unknown field `send`"),
     ] {
-        let error = process::ReportLine::read(line, setup.services(), Time::ZERO).unwrap_err().to_string();
+        let error = process::ReportLine::parse(line)
+            .and_then(|line| line.read(setup.services(), Time::ZERO))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(why), "{line}: {error}");
     }
 }

@@ -31,6 +31,28 @@ fn bounds_are_exact_in_json_and_the_tightest_is_named() {
     assert_eq!(json["servers"].as_array().map(Vec::len), Some(3));
 }
 
+/// What is exported is read again, and gives the same bounds; of contracts no smaller ones.
+#[test]
+fn what_is_exported_gives_the_same_bounds() {
+    let bounds = |run: serde_json::Value| {
+        let flows = run["flows"].as_array().unwrap().clone();
+        flows.into_iter().map(|flow| flow["bounds"]["tfa"]["ns"].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    let path = file("exported.json", "");
+    let first = wayleave(&format!("analyze {EXAMPLE} -o json --analysis tfa --export {path}")).ends_with(0).json();
+    let again = wayleave(&format!("analyze {path} -o json --analysis tfa")).ends_with(0).json();
+    assert_eq!(bounds(first), bounds(again));
+    let path = file("contracts.json", "");
+    let (network, contracts) = (examples("network.yaml"), examples("contracts.yaml"));
+    let options = format!("-t {network} -f {contracts} --shaping off -o json --analysis tfa --export {path}");
+    let admitted = bounds(wayleave(&format!("analyze {options}")).ends_with(0).json());
+    let exported = bounds(wayleave(&format!("analyze {path} -o json --analysis tfa")).ends_with(0).json());
+    assert_eq!(admitted.len(), exported.len());
+    for (admitted, exported) in admitted.iter().zip(&exported) {
+        assert!(exported >= admitted && *exported < admitted + 10.0, "{admitted} {exported}");
+    }
+}
+
 #[test]
 fn what_has_no_bound_has_a_reason() {
     let text = std::fs::read_to_string(EXAMPLE).unwrap().replace("\"rates\": [20]", "\"rates\": [99]");

@@ -12,6 +12,7 @@ mod graphs;
 mod plan;
 mod planned;
 mod policy;
+mod proof;
 mod protection;
 mod provision;
 mod recheck;

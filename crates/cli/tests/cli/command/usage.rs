@@ -34,6 +34,26 @@ fn completions_and_schemas_are_written_for_every_shell_and_kind() {
     }
 }
 
+/// Every command that `--help` shows has a page, under the name by which pages of others point to it.
+#[test]
+fn manual_pages_are_written_for_every_command() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("man");
+    wayleave(&format!("man --out {}", folder.display())).ends_with(0);
+    let whole = std::fs::read_to_string(folder.join("wayleave.1")).unwrap();
+    let named: Vec<&str> =
+        whole.lines().filter_map(|line| line.strip_prefix("wayleave\\-")?.strip_suffix("(1)")).collect();
+    assert!(named.len() > 40, "{named:?}");
+    for name in named {
+        let page = folder.join(format!("wayleave-{}.1", name.replace("\\-", "-")));
+        assert!(page.exists(), "{}", page.display());
+    }
+    let page = wayleave("man lab run").ends_with(0).stdout;
+    let written = std::fs::read_to_string(folder.join("wayleave-lab-run.1")).unwrap();
+    assert!(page == written && page.contains("adversary"), "{page}");
+    let run = wayleave("man lab rum").ends_with(2);
+    assert!(run.stderr.contains("wayleave lab has no command rum; it has up, run,"), "{}", run.stderr);
+}
+
 #[test]
 fn every_command_has_help_with_an_example() {
     for command in [
@@ -48,6 +68,7 @@ fn every_command_has_help_with_an_example() {
         "bench admission",
         "schema",
         "completions",
+        "man",
     ] {
         let help = wayleave(&format!("{command} --help")).ends_with(0).stdout;
         assert!(help.contains("Example"), "{command}: {help}");

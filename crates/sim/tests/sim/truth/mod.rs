@@ -11,6 +11,7 @@ mod congestion;
 mod copies;
 mod corrected;
 mod jitter;
+mod jobs;
 mod latency;
 mod limiters;
 mod lossless;

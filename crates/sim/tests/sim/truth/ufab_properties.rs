@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wayleave_roles::{Probe, ProbeKind};
 use wayleave_scenarios::{Buffering, Change, EdgeScheme, Element, Outage, Scenario, Schedule, Sharing};
 use wayleave_schemes::ufab::{Settings, Unused};
-use wayleave_topology::NodeId;
+use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::networks::{Cables, FRAME, endless, fixed_window, run, star};
@@ -241,10 +241,13 @@ fn plant(tree: &Tree, ends: &[(usize, usize)]) -> (std::sync::Arc<wayleave_topol
 }
 
 /// Catches: bursts when pairs move. Pairs of two leaves that begin together or not on two paths, one of which fails, told or silently, and comes back; all minima fit on the path
-/// that is left. No queue holds more than 2 CT: 3 CT in flight (3.4), one of them on its way.
+/// that is left. All pairs of a link together have 3 CT in flight at most (3.4), and of each pair less than a frame more, since windows hold on average over their rounds.
+///
+/// Of a thousand seeds one has 2.20 CT of that in a queue: who begins together has one CT on its way when the queue is longest (`bound`), who comes from
+/// another path need not.
 #[test]
-fn queues_stay_bounded_when_paths_fail_and_pairs_move() {
-    let mut worst: f64 = 0.0;
+fn what_is_in_flight_stays_bounded_when_paths_fail_and_pairs_move() {
+    let (mut most, mut longest): (f64, f64) = (0.0, 0.0);
     for seed in cases(12) {
         let mut random = SplitMix(seed ^ 0x5eed);
         let pairs = 2 + random.below(14);
@@ -261,14 +264,19 @@ fn queues_stay_bounded_when_paths_fail_and_pairs_move() {
             Outage { at: Time::from_micros(3_000 + random.below(500)), what, change: fails },
             Outage { at: Time::from_micros(5_000 + random.below(500)), what, change: Change::Works },
         ];
+        scenario.record.promises = true;
         let outcome = run(&scenario, seed);
-        let longest = diamond.to_spine.iter().chain(&diamond.down).map(|&link| peak(&outcome, link)).max().unwrap();
-        let ratio = longest as f64 / CROSSED_PRODUCT as f64;
-        worst = worst.max(ratio);
-        let bound = bound(pairs, CROSSED_PRODUCT);
-        assert!(ratio < bound, "seed {seed}: {pairs} pairs with {all} Mbit/s, {ratio:.2} of {bound:.2} CT in a queue");
+        let links: Vec<LinkId> = diamond.to_spine.iter().chain(&diamond.down).copied().collect();
+        let in_flight = &outcome.sharing.as_ref().unwrap().in_flight;
+        let together = in_flight.iter().filter(|(link, _)| links.contains(link)).map(|(_, bytes)| bytes.get()).max();
+        let ratio = together.unwrap() as f64 / CROSSED_PRODUCT as f64;
+        let bound = 1.0 + bound(pairs, CROSSED_PRODUCT);
+        assert!(ratio < bound, "seed {seed}: {pairs} pairs with {all} Mbit/s, {ratio:.2} of {bound:.2} CT in flight");
+        let queue = links.iter().map(|&link| peak(&outcome, link)).max().unwrap() as f64 / CROSSED_PRODUCT as f64;
+        (most, longest) = (most.max(ratio), longest.max(queue));
     }
-    println!("the longest queue while pairs move: {worst:.2} CT");
+    println!("while pairs move: {most:.2} CT in flight, {longest:.2} CT in a queue");
+    assert!(most > 1.0 && longest < most, "something is in flight, and more than waits: {most}, {longest}");
 }
 
 /// Catches: tokens of a hose that are given twice. A host sends to four others for a tenant of 4 Gbit/s; one of the pairs is silent for 2 ms in every four. What all probes together

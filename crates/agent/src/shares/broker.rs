@@ -1,0 +1,143 @@
+//! The rack broker of this machine: a socket at which it hears what tenants move here, and says what they may (Parley, 2014, 5.2).
+//!
+//! Lines are those between a broker and any data plane ([`wayleave_broker::process`]), with the names of tenants in the place of services. A broker that
+//! reads nothing, or writes no end of a line, is left; one that comes takes the place of the one before.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wayleave_broker::process::{LimitsLine, ReportLine};
+use wayleave_units::{Rate, Time};
+
+use super::division::Allowed;
+
+/// The longest line that is read.
+const LONGEST: u64 = 1 << 20;
+/// So many lines that were not heeded yet, at most.
+const MOST_UNREAD: usize = 16;
+
+/// How long limits hold after they were said: Parley's time-out of rack brokers (Table 1).
+pub const TIMEOUT: Time = Time::from_millis(5_000);
+
+/// The broker that is connected, if one is.
+#[derive(Debug, Default)]
+pub struct Connection(Mutex<Option<UnixStream>>);
+
+impl Connection {
+    fn stream(&self) -> std::sync::MutexGuard<'_, Option<UnixStream>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says what tenants have moved, without ever waiting for the broker.
+    pub fn tell(&self, line: &ReportLine) {
+        let mut stream = self.stream();
+        let Some(open) = stream.as_mut() else { return };
+        let Ok(mut text) = serde_json::to_vec(line) else { return };
+        text.push(b'\n');
+        // A line that is cut would spoil the next one.
+        if let Err(error) = open.write_all(&text) {
+            // Who is gone was told of.
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                tracing::warn!("the rack broker does not read: its connection is closed");
+            }
+            let _ = open.shutdown(Shutdown::Both);
+            *stream = None;
+        }
+    }
+
+    /// Whether a broker is there.
+    pub fn is_open(&self) -> bool {
+        self.stream().is_some()
+    }
+}
+
+/// Limits that were not heeded yet count as long as this is there.
+#[derive(Debug)]
+pub struct Unread(Arc<AtomicUsize>);
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A socket that only the owner of the agent reaches.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn open(path: &Path) -> io::Result<UnixListener> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+/// Hands on what brokers say, until nobody wants it any more.
+pub fn listen(
+    listener: &UnixListener,
+    connection: &Arc<Connection>,
+    hand_on: impl FnMut(LimitsLine, Unread) -> bool + Send + Clone + 'static,
+) {
+    let count = Arc::<AtomicUsize>::default();
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else { continue };
+        let Ok(said) = stream.try_clone() else { continue };
+        // One line a second is far below what a socket holds.
+        if stream.set_write_timeout(Some(std::time::Duration::from_millis(1))).is_err() {
+            continue;
+        }
+        if let Some(before) = connection.stream().replace(stream) {
+            let _ = before.shutdown(Shutdown::Both);
+        }
+        tracing::info!("a rack broker is connected");
+        let (count, mut hand_on) = (count.clone(), hand_on.clone());
+        std::thread::spawn(move || read(said, &count, &mut hand_on));
+    }
+}
+
+fn read(stream: UnixStream, count: &Arc<AtomicUsize>, hand_on: &mut impl FnMut(LimitsLine, Unread) -> bool) {
+    let mut lines = BufReader::new(stream);
+    let mut thrown = 0_u64;
+    loop {
+        let mut line = Vec::new();
+        match lines.by_ref().take(LONGEST).read_until(b'\n', &mut line) {
+            Ok(1..) if line.ends_with(b"\n") => {}
+            _ => break,
+        }
+        match serde_json::from_slice::<LimitsLine>(&line) {
+            Ok(limits) => {
+                let before = count.fetch_add(1, Ordering::Relaxed);
+                let unread = Unread(count.clone());
+                if before < MOST_UNREAD && !hand_on(limits, unread) {
+                    break;
+                }
+            }
+            Err(error) => {
+                if thrown.is_multiple_of(1000) {
+                    tracing::warn!("what the rack broker says is no line of limits: {error}");
+                }
+                thrown += 1;
+            }
+        }
+    }
+    let _ = lines.get_ref().shutdown(Shutdown::Both);
+    tracing::info!("the rack broker is gone");
+}
+
+/// What a line allows.
+pub fn allowed(line: &LimitsLine) -> BTreeMap<String, Allowed> {
+    let rate = |bps: Option<u64>| bps.map(|bps| Rate::from_bits_per_second(bps).min(Rate::MAX));
+    let of = |limit: &wayleave_broker::process::ServiceLimit| {
+        [rate(limit.transmit_bits_per_second), rate(limit.receive_bits_per_second)]
+    };
+    line.limits.iter().map(|(tenant, limit)| (tenant.clone(), of(limit))).collect()
+}

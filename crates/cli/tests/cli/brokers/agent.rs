@@ -1,0 +1,134 @@
+//! A rack broker with an agent's socket as its data plane: the real socket of both, and a broker in a thread.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use wayleave_agent::shares::broker::{self, Connection};
+use wayleave_broker::Setup;
+use wayleave_broker::process::{Agent, LimitsLine, RackOptions, ReportLine, ServiceCounters, Stop, Tenants, run_rack};
+use wayleave_formats::{Source, parse_builder, read_policy};
+use wayleave_schemes::edges::EdgeScheme;
+use wayleave_schemes::parley::Settings;
+use wayleave_topology::NodeId;
+use wayleave_units::Time;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+/// One rack; acme's contracts are the service of databases, and web is called as its tenant.
+const POLICY: &str = "apiVersion: wayleave/v1\nkind: Policy\nmetadata: { name: rack }\nspec:\n  level: rack\n  services:\n    \
+    - { name: databases, tenant: acme, match: { protocol: tcp, destinationPort: 1 }, max: 300Mbit }\n    - { name: web, match: { protocol: tcp, destinationPort: 2 }, max: 200Mbit }\n";
+
+/// A socket as an agent has it, and what brokers say there.
+struct Side {
+    connection: Arc<Connection>,
+    said: Receiver<LimitsLine>,
+    path: PathBuf,
+}
+
+impl Side {
+    fn open(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("wayleave-{name}-{}.sock", std::process::id()));
+        let listener = broker::open(&path).unwrap();
+        let connection = Arc::<Connection>::default();
+        let (say, said) = channel();
+        let told = connection.clone();
+        std::thread::spawn(move || broker::listen(&listener, &told, move |limits, _| say.send(limits).is_ok()));
+        Self { connection, said, path }
+    }
+
+    /// Tells what tenants have sent until the broker says what is wanted. Every line is of one interval more.
+    fn until(&self, at: &mut u64, mbit: [u64; 3], wanted: impl Fn(&LimitsLine) -> bool) -> LimitsLine {
+        let began = std::time::Instant::now();
+        let mut last = None;
+        while began.elapsed() < PATIENCE {
+            *at += 1;
+            let counters = |mbit: u64| {
+                let bytes = mbit * 125_000 * *at / 20;
+                ServiceCounters { sent: bytes, sent_outside: Some(bytes), ..ServiceCounters::default() }
+            };
+            let tenants = ["acme", "nobody", "web"].into_iter().zip(mbit.map(counters));
+            let services = tenants.map(|(name, counters)| (name.to_owned(), counters)).collect();
+            self.connection.tell(&ReportLine { at_ns: Some(*at * 50_000_000), services, limits: None });
+            // As long as an interval of the broker.
+            if let Ok(limits) = self.said.recv_timeout(Duration::from_millis(50)) {
+                if wanted(&limits) {
+                    return limits;
+                }
+                last = Some(limits);
+            }
+        }
+        panic!("the broker has not said what was wanted; last: {last:?}");
+    }
+}
+
+impl Drop for Side {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.path).ok();
+    }
+}
+
+fn broker(path: PathBuf) -> (Stop, JoinHandle<()>) {
+    let network = parse_builder("testbed:parley-testbed").unwrap().network;
+    let policy = read_policy(&Source::new("policy", POLICY), &network).unwrap().policy;
+    let settings = Settings { rack_interval: Time::from_millis(50), ..Settings::default() };
+    let setup = Arc::new(Setup::new(network, vec![policy], EdgeScheme::Parley(settings), 1).unwrap());
+    let machine: NodeId = setup.network().hosts().next().unwrap();
+    let tenants = Some(Tenants::of(setup.policies()));
+    let listen = "127.0.0.1:0".parse().unwrap();
+    let options =
+        RackOptions { setup, machine, listen, peers: Vec::new(), fabric: None, key: None, uplinks: None, tenants };
+    let stop = Stop::default();
+    let (agent, ends) = (Agent::at(path, stop.clone()), stop.clone());
+    (
+        stop,
+        std::thread::spawn(move || {
+            run_rack(options, &ends, agent.lines(), agent, |_| {}).unwrap();
+        }),
+    )
+}
+
+fn limit(line: &LimitsLine, tenant: &str) -> Option<u64> {
+    line.limits.get(tenant)?.transmit_bits_per_second
+}
+
+#[test]
+fn an_agent_is_told_the_limits_of_tenants_also_by_the_next_connection() {
+    let side = Side::open("tenants");
+    let (stop, thread) = broker(side.path.clone());
+    let mut at = 0;
+    // The service of acme has another name; nobody belongs to none.
+    let said = side.until(&mut at, [900, 50, 100], |said| limit(said, "acme").is_some());
+    assert_eq!(limit(&said, "acme"), Some(300_000_000), "{said:?}");
+    assert!(!said.limits.contains_key("databases") || limit(&said, "databases") == limit(&said, "acme"));
+    assert!(!said.limits.contains_key("nobody") && !said.limits.contains_key("other"), "{said:?}");
+    // Somebody else connects and reads nothing: the broker comes back, and whoever does not read is left.
+    let rude = UnixStream::connect(&side.path).unwrap();
+    let said = side.until(&mut at, [900, 50, 900], |said| limit(said, "web").is_some());
+    assert_eq!(limit(&said, "web"), Some(200_000_000), "{said:?}");
+    let mut rest = String::new();
+    let mut rude = BufReader::new(rude);
+    while rude.read_line(&mut rest).unwrap() > 0 {}
+    stop.stop();
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_broker_that_does_not_read_does_not_stop_an_agent() {
+    let side = Side::open("rude");
+    let rude = UnixStream::connect(&side.path).unwrap();
+    while !side.connection.is_open() {
+        std::thread::yield_now();
+    }
+    let services = (0..1_000).map(|number| (format!("tenant{number}"), ServiceCounters::default())).collect();
+    let line = ReportLine { services, ..ReportLine::default() };
+    let told = (0..1_000).take_while(|_| {
+        side.connection.tell(&line);
+        side.connection.is_open()
+    });
+    assert!(told.count() < 1_000, "what nobody reads is not kept");
+    drop(rude);
+}

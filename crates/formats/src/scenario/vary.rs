@@ -1,0 +1,131 @@
+//! A scenario with another sweep: what a program varies, put in place of what the file varies.
+
+use serde_json::{Value as Json, json};
+
+use crate::document::{self, API_VERSION, Kind};
+use crate::problem::{InputErrors, Problems};
+use crate::source::Source;
+use crate::tree::{Node, Value};
+
+/// What a program varies of a scenario.
+#[derive(Clone, Debug, Default)]
+pub struct Grid {
+    /// Paths into `spec`, each with its values, as in `sweep.vary`; the first changes slowest. Empty: what the file varies stays.
+    pub vary: Vec<(String, Vec<Json>)>,
+    /// The seeds of all runs; empty: those of the file stay.
+    pub seeds: Vec<u64>,
+}
+
+/// The text of a scenario with what a program varies, as JSON. Its name says so, and leaves it in the folder of the source, so that files
+/// beside that are found. What is wrong with the rest of the file is told when it is read.
+///
+/// # Errors
+/// If the text is no scenario.
+pub fn with_grid(source: &Source, grid: &Grid) -> Result<Source, InputErrors> {
+    let mut problems = Problems::new(source);
+    let document = document::read(source.text(), Kind::Scenario, &mut problems, |_, _| {});
+    let document = problems.finish(document)?;
+    let spec = members(&document.spec);
+    let sweep = spec.iter().find(|(key, _)| *key == "sweep").map_or_else(Vec::new, |(_, node)| members(node));
+    let of_file = |key: &str| sweep.iter().find(|(known, _)| *known == key).map(|(_, node)| text(node));
+    let vary = match grid.vary.as_slice() {
+        [] => of_file("vary"),
+        vary => Some(object(vary.iter().map(|(path, values)| (path.as_str(), Json::from(values.clone()).to_string())))),
+    };
+    let seeds = match grid.seeds.as_slice() {
+        [] => of_file("seeds"),
+        seeds => Some(json!(seeds).to_string()),
+    };
+    let is_replaced = |key: &str| key == "sweep" || key == "seed" && !grid.seeds.is_empty();
+    let sweep = object([("vary", vary), ("seeds", seeds)].into_iter().filter_map(|(key, value)| Some((key, value?))));
+    let kept = spec.iter().filter(|(key, _)| !is_replaced(key)).map(|(key, node)| (*key, text(node)));
+    let spec = object(kept.chain([("sweep", sweep)]));
+    let text = object(
+        [
+            ("apiVersion", json!(API_VERSION).to_string()),
+            ("kind", json!(Kind::Scenario.name()).to_string()),
+            ("metadata", json!({ "name": document.name }).to_string()),
+            ("spec", spec),
+        ]
+        .into_iter(),
+    );
+    Ok(Source::new(&format!("{} with a grid", source.name()), text))
+}
+
+/// Keys and values of a mapping, in its order.
+fn members<'n>(node: &'n Node<'_>) -> Vec<(&'n str, &'n Node<'n>)> {
+    let Value::Mapping(entries) = &node.value else { return Vec::new() };
+    entries.iter().filter_map(|entry| Some((entry.key.text()?, &entry.value))).collect()
+}
+
+/// A tree as JSON. Every scalar is a text: whoever reads it decides what it is, as in YAML.
+fn text(node: &Node<'_>) -> String {
+    match &node.value {
+        Value::Null | Value::Streamed => "null".to_owned(),
+        Value::Scalar(text) => json!(text).to_string(),
+        Value::Sequence(items) => format!("[{}]", items.iter().map(text).collect::<Vec<_>>().join(",")),
+        Value::Mapping(_) => object(members(node).into_iter().map(|(key, value)| (key, text(value)))),
+    }
+}
+
+/// An object of JSON from keys and texts of JSON, in their order: the order of what is varied is that of the runs.
+fn object<'k>(members: impl Iterator<Item = (&'k str, String)>) -> String {
+    let members: Vec<String> = members.map(|(key, value)| format!("{}:{value}", json!(key))).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read_scenario;
+
+    const TEXT: &str = "
+apiVersion: wayleave/v1
+kind: Scenario
+metadata: { name: loads }
+spec:
+  topology: star:hosts=4
+  duration: 2ms
+  seed: 9
+  traffic: [{ name: \"web\", load: 0.3, sizes: web-search }]
+  sweep: { vary: { traffic.web.load: [0.2, 0.4] } }
+";
+
+    fn runs(text: &Source) -> Vec<(Vec<(String, String)>, u64)> {
+        let nothing = |name: &str| Source::read(format!("no-such-folder/{name}"));
+        let read = read_scenario(text, &nothing).unwrap();
+        read.runs.into_iter().map(|run| (run.labels, run.seed)).collect()
+    }
+
+    #[test]
+    fn a_grid_leads_to_the_runs_that_the_same_sweep_in_a_file_has() {
+        let grid = Grid {
+            vary: vec![
+                ("traffic.web.load".into(), vec![json!(0.2), json!("0.8")]),
+                ("duration".into(), vec![json!("2ms"), json!("1ms")]),
+            ],
+            seeds: vec![1, 2],
+        };
+        let varied = with_grid(&Source::new("loads.yaml", TEXT), &grid).unwrap();
+        let in_a_file = TEXT.replace("  seed: 9\n", "").replace(
+            "{ vary: { traffic.web.load: [0.2, 0.4] } }",
+            "{ seeds: 1..2, vary: { traffic.web.load: [0.2, 0.8], duration: [2ms, 1ms] } }",
+        );
+        assert_eq!(runs(&varied), runs(&Source::new("loads.yaml", in_a_file)));
+        assert_eq!(varied.name(), "loads.yaml with a grid");
+    }
+
+    #[test]
+    fn what_a_grid_does_not_say_stays_as_the_file_has_it() {
+        let source = Source::new("loads.yaml", TEXT);
+        assert_eq!(runs(&with_grid(&source, &Grid::default()).unwrap()), runs(&source));
+        let seeds = with_grid(&source, &Grid { seeds: vec![5], ..Grid::default() }).unwrap();
+        assert_eq!(runs(&seeds).iter().map(|run| run.1).collect::<Vec<_>>(), [5, 5]);
+    }
+
+    #[test]
+    fn what_is_no_scenario_is_refused_with_its_place() {
+        let errors = with_grid(&Source::new("x.yaml", "kind: Contracts"), &Grid::default()).unwrap_err();
+        assert!(errors.to_string().starts_with("x.yaml:1:"), "{errors}");
+    }
+}

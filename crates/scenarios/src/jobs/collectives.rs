@@ -1,0 +1,242 @@
+//! Collective operations as graphs of messages.
+//!
+//! Ring and recursive halving and doubling follow Thakur, Rabenseifner and Gropp, Optimization of Collective Communication Operations in MPICH,
+//! IJHPCA 2005, sections 4.1 to 4.5; trees and rings of training are those of NCCL.
+
+use wayleave_units::{Bytes, Time};
+
+use super::{Action, Dependency, Graph, GraphError, MAX_OPERATIONS, Moment, Operation};
+
+/// What the ranks of a job do together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collective {
+    /// Everybody has the sum of all data: parts go once around a ring to be added, and once more to be known. Each rank sends 2(N-1)/N of the data.
+    RingAllReduce,
+    /// The same along a binary tree: sums go up to rank 0, the result comes down.
+    TreeAllReduce,
+    /// The same between partners that differ in one bit of their number: halves, quarters and so on are exchanged and added, then collected again.
+    /// The number of ranks is a power of two.
+    HalvingDoublingAllReduce,
+    /// Everybody has the sum of one part: the first half of a ring all-reduce.
+    RingReduceScatter,
+    /// Everybody has the parts of all: the second half.
+    RingAllGather,
+    /// Everybody sends a different part to everybody else, all at once.
+    AllToAll,
+}
+
+/// What a collective operation moves, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// Which.
+    pub collective: Collective,
+    /// What each rank has in the end, or sends in an all-to-all with what stays at home.
+    pub data: Bytes,
+    /// The data goes in so many equal pieces, each for itself: the hops of a tree or ring work at the same time. At least 1.
+    pub pieces: u32,
+    /// Each rank computes for so long before it sends.
+    pub compute: Time,
+}
+
+/// Why a collective operation cannot be.
+#[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CollectiveError {
+    /// Nobody to talk to.
+    #[error("a collective operation of {0} ranks: at least 2 are expected")]
+    TooFewRanks(u32),
+    /// Partners that differ in one bit need all numbers of so many bits.
+    #[error("halving and doubling among {0} ranks: a power of two is expected (ring-all-reduce works with any number)")]
+    NoPowerOfTwo(u32),
+    /// No data.
+    #[error("the data is 0B: a size above zero is expected")]
+    NoData,
+    /// No pieces.
+    #[error("0 pieces: at least 1 is expected")]
+    NoPieces,
+    /// The graph cannot be.
+    #[error("{0}")]
+    Graph(GraphError),
+}
+
+impl Collective {
+    /// All, with the names that files give them.
+    pub const ALL: [(&'static str, Self); 6] = [
+        ("ring-all-reduce", Self::RingAllReduce),
+        ("tree-all-reduce", Self::TreeAllReduce),
+        ("halving-doubling-all-reduce", Self::HalvingDoublingAllReduce),
+        ("ring-reduce-scatter", Self::RingReduceScatter),
+        ("ring-all-gather", Self::RingAllGather),
+        ("all-to-all", Self::AllToAll),
+    ];
+
+    /// How many messages there are for one piece.
+    fn messages(self, ranks: u32) -> u64 {
+        let ranks = u64::from(ranks);
+        match self {
+            Self::RingAllReduce => 2 * ranks * (ranks - 1),
+            Self::TreeAllReduce => 2 * (ranks - 1),
+            Self::HalvingDoublingAllReduce => 2 * ranks * u64::from(ranks.ilog2()),
+            Self::RingReduceScatter | Self::RingAllGather | Self::AllToAll => ranks * (ranks - 1),
+        }
+    }
+}
+
+impl Exchange {
+    /// The messages among so many ranks. Parts that do not divide the data evenly differ by one byte.
+    ///
+    /// ```
+    /// use wayleave_scenarios::{Collective, Exchange};
+    /// use wayleave_units::{Bytes, Time};
+    /// let ring = Exchange { collective: Collective::RingAllReduce, data: Bytes::new(4000), pieces: 1, compute: Time::ZERO };
+    /// // Four ranks, each of which sends six parts of 1000 B.
+    /// assert_eq!(ring.graph(4)?.payload(), 24_000);
+    /// # Ok::<(), wayleave_scenarios::CollectiveError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Fewer than two ranks, no data or pieces, a number of ranks that the algorithm does not have, more than [`MAX_OPERATIONS`].
+    pub fn graph(&self, ranks: u32) -> Result<Graph, CollectiveError> {
+        if ranks < 2 {
+            return Err(CollectiveError::TooFewRanks(ranks));
+        }
+        if self.collective == Collective::HalvingDoublingAllReduce && !ranks.is_power_of_two() {
+            return Err(CollectiveError::NoPowerOfTwo(ranks));
+        }
+        if self.data == Bytes::ZERO {
+            return Err(CollectiveError::NoData);
+        }
+        if self.pieces == 0 {
+            return Err(CollectiveError::NoPieces);
+        }
+        let operations =
+            self.collective.messages(ranks).saturating_mul(2 * u64::from(self.pieces)).saturating_add(u64::from(ranks));
+        if operations > MAX_OPERATIONS as u64 {
+            let operations = usize::try_from(operations).unwrap_or(usize::MAX);
+            return Err(CollectiveError::Graph(GraphError::TooLarge { operations }));
+        }
+        let mut messages = Messages { ranks, compute: self.compute, operations: Vec::new(), dependencies: Vec::new() };
+        if self.compute > Time::ZERO {
+            for rank in 0..ranks {
+                messages.add(rank, Action::Compute(self.compute));
+            }
+        }
+        for piece in 0..self.pieces {
+            let data = part(self.data.get(), u64::from(self.pieces), u64::from(piece));
+            match self.collective {
+                Collective::RingAllReduce => messages.ring(piece, data, 2 * (ranks - 1)),
+                Collective::RingReduceScatter | Collective::RingAllGather => messages.ring(piece, data, ranks - 1),
+                Collective::TreeAllReduce => messages.tree(piece, data),
+                Collective::HalvingDoublingAllReduce => messages.halving_doubling(piece, data),
+                Collective::AllToAll => messages.all_to_all(piece, data),
+            }
+        }
+        Graph::new(ranks, messages.operations, &messages.dependencies).map_err(CollectiveError::Graph)
+    }
+}
+
+/// How much of `whole` the part with this number has, of so many.
+fn part(whole: u64, parts: u64, number: u64) -> u64 {
+    whole / parts + u64::from(number < whole % parts)
+}
+
+/// Collects the messages of a collective operation.
+struct Messages {
+    ranks: u32,
+    compute: Time,
+    operations: Vec<Operation>,
+    dependencies: Vec<Dependency>,
+}
+
+impl Messages {
+    fn add(&mut self, rank: u32, action: Action) -> u32 {
+        self.operations.push(Operation { rank, action, cpu: 0, nic: 0 });
+        (self.operations.len() - 1) as u32
+    }
+
+    /// A message; it leaves when the sender's operations of a list are over. Its receive.
+    fn message(&mut self, (from, to): (u32, u32), size: u64, tag: u32, after: &[u32]) -> u32 {
+        let size = Bytes::new(size);
+        let send = self.add(from, Action::Send { to, size, tag });
+        // The first operation of each rank is what it computes, if it computes.
+        let computed = (self.compute > Time::ZERO).then_some(from);
+        let needed = computed.iter().chain(after);
+        let needs = needed.map(|&on| Dependency { operation: send, on, until: Moment::Over });
+        self.dependencies.extend(needs);
+        self.add(to, Action::Receive { from: Some(from), size, tag: Some(tag) })
+    }
+
+    /// In each step everybody passes a part on: in the first its own, then the one that came.
+    fn ring(&mut self, piece: u32, data: u64, steps: u32) {
+        let ranks = self.ranks;
+        let mut came: Vec<Option<u32>> = vec![None; ranks as usize];
+        for step in 0..steps {
+            let before = came.clone();
+            for rank in 0..ranks {
+                // Step by step the part before, so that each has gone around when the first half is over.
+                let number = (rank + 2 * ranks - step) % ranks;
+                let size = part(data, u64::from(ranks), u64::from(number));
+                let to = (rank + 1) % ranks;
+                let after: Vec<u32> = before[rank as usize].into_iter().collect();
+                came[to as usize] = Some(self.message((rank, to), size, piece * steps + step, &after));
+            }
+        }
+    }
+
+    /// Up and down a binary tree in which the parent of rank r is (r - 1) / 2.
+    fn tree(&mut self, piece: u32, data: u64) {
+        let mut from_children: Vec<Vec<u32>> = vec![Vec::new(); self.ranks as usize];
+        for rank in (1..self.ranks).rev() {
+            let parent = (rank - 1) / 2;
+            let after = std::mem::take(&mut from_children[rank as usize]);
+            let received = self.message((rank, parent), data, 2 * piece, &after);
+            from_children[parent as usize].push(received);
+        }
+        let mut known = vec![Vec::new(); self.ranks as usize];
+        known[0] = std::mem::take(&mut from_children[0]);
+        for rank in 1..self.ranks {
+            let parent = (rank - 1) / 2;
+            let after = known[parent as usize].clone();
+            known[rank as usize] = vec![self.message((parent, rank), data, 2 * piece + 1, &after)];
+        }
+    }
+
+    /// Half of the data to the partner that differs in the highest bit, a quarter to the next, and all of it back the other way.
+    fn halving_doubling(&mut self, piece: u32, data: u64) {
+        let bits = self.ranks.ilog2();
+        let mut came: Vec<Option<u32>> = vec![None; self.ranks as usize];
+        // Of the data that each rank is still to add up: where it begins and ends.
+        let mut own = vec![(0, data); self.ranks as usize];
+        for step in 0..2 * bits {
+            let is_halving = step < bits;
+            let bit = if is_halving { bits - 1 - step } else { step - bits };
+            let (before, owned) = (came.clone(), own.clone());
+            for rank in 0..self.ranks {
+                let partner = rank ^ (1 << bit);
+                let (low, high) = owned[rank as usize];
+                let size = if is_halving {
+                    let middle = low + (high - low) / 2;
+                    let is_upper = rank & (1 << bit) != 0;
+                    own[rank as usize] = if is_upper { (middle, high) } else { (low, middle) };
+                    if is_upper { middle - low } else { high - middle }
+                } else {
+                    let (other_low, other_high) = owned[partner as usize];
+                    own[rank as usize] = (low.min(other_low), high.max(other_high));
+                    high - low
+                };
+                let after: Vec<u32> = before[rank as usize].into_iter().collect();
+                let received = self.message((rank, partner), size, piece * 2 * bits + step, &after);
+                came[partner as usize] = Some(received);
+            }
+        }
+    }
+
+    fn all_to_all(&mut self, piece: u32, data: u64) {
+        for distance in 1..self.ranks {
+            for rank in 0..self.ranks {
+                let to = (rank + distance) % self.ranks;
+                let size = part(data, u64::from(self.ranks), u64::from(to));
+                self.message((rank, to), size, piece, &[]);
+            }
+        }
+    }
+}

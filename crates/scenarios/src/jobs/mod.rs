@@ -1,0 +1,101 @@
+//! Jobs: ranks that compute, and messages that depend on one another, again and again.
+
+mod collectives;
+mod graph;
+mod progress;
+
+pub use collectives::{Collective, CollectiveError, Exchange};
+pub use graph::{Action, Dependency, Graph, GraphError, MAX_OPERATIONS, MAX_RANKS, Moment, Operation};
+pub use progress::{Progress, Step};
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::{Endpoint, Ends, Traffic, Transport, Workload};
+
+/// A job, such as the training of a model: the same graph of operations again and again, each time when all of it is over.
+///
+/// ```
+/// use std::sync::Arc;
+/// use wayleave_scenarios::{Collective, Endpoint, Exchange, Job, JobError};
+/// use wayleave_topology::NodeId;
+/// use wayleave_units::{Bytes, Time};
+/// let data = Bytes::new(4_000_000);
+/// let ring = Exchange { collective: Collective::RingAllReduce, data, pieces: 1, compute: Time::ZERO };
+/// let graph = Arc::new(ring.graph(4)?);
+/// let three: Vec<Endpoint> = (0..3).map(|host| NodeId(host).into()).collect();
+/// assert_eq!(Job::new(three, graph, 1), Err(JobError::Ranks { endpoints: 3, ranks: 4 }));
+/// # Ok::<(), wayleave_scenarios::CollectiveError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    ranks: Vec<Endpoint>,
+    graph: Arc<Graph>,
+    iterations: u32,
+    /// How its messages are carried, if not as the scenario says. Each is a flow of its own.
+    pub transport: Option<Transport>,
+}
+
+/// Why a job cannot be.
+#[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobError {
+    /// Not one endpoint for each rank.
+    #[error("{endpoints} endpoints for {ranks} ranks: one for each is expected")]
+    Ranks {
+        /// How many there are.
+        endpoints: usize,
+        /// How many are needed.
+        ranks: u32,
+    },
+    /// It does nothing.
+    #[error("0 iterations: at least 1 is expected")]
+    NoIterations,
+}
+
+impl Job {
+    /// A job of the endpoints of all ranks, in order. Several ranks may be at one host: what they send to one another is there at once.
+    ///
+    /// # Errors
+    /// If there is not one endpoint for each rank, or nothing to do.
+    pub fn new(ranks: Vec<Endpoint>, graph: Arc<Graph>, iterations: u32) -> Result<Self, JobError> {
+        if ranks.len() != graph.ranks() as usize {
+            return Err(JobError::Ranks { endpoints: ranks.len(), ranks: graph.ranks() });
+        }
+        if iterations == 0 {
+            return Err(JobError::NoIterations);
+        }
+        Ok(Self { ranks, graph, iterations, transport: None })
+    }
+
+    /// Where each rank is.
+    pub fn ranks(&self) -> &[Endpoint] {
+        &self.ranks
+    }
+
+    /// What they do.
+    pub fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+
+    /// How often, one after the other; at least 1.
+    pub fn iterations(&self) -> u32 {
+        self.iterations
+    }
+
+    /// Between whom messages go over the network: every pair once, in the order of their first message.
+    pub fn pairs(&self) -> Vec<(Endpoint, Endpoint)> {
+        let mut seen = HashSet::new();
+        let pairs = self.graph.operations().iter().filter_map(|operation| match operation.action {
+            Action::Send { to, .. } => Some((self.ranks[operation.rank as usize], self.ranks[to as usize])),
+            Action::Receive { .. } | Action::Compute(_) => None,
+        });
+        pairs.filter(|pair| pair.0.host != pair.1.host && seen.insert(*pair)).collect()
+    }
+}
+
+impl Traffic {
+    /// A job, from the start on.
+    pub fn job(name: &str, job: Job) -> Self {
+        Self::new(name, Ends::Pairs(job.pairs()), Workload::Job(job))
+    }
+}

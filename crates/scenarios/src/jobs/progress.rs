@@ -1,0 +1,190 @@
+//! How far a job is: which operations have begun and are over.
+//!
+//! A pure state machine. Its drivers carry out what [`Progress::next`] returns and say when it is done: the simulator with packets and time,
+//! [`Graph::new`](super::Graph::new) without either.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::{Action, Graph, Moment};
+
+/// What a driver carries out. Numbers are places in the list of operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// This message leaves.
+    Send(u32),
+    /// This computation begins.
+    Compute(u32),
+}
+
+/// The state of all operations of a graph.
+///
+/// Beside what happens it knows how long everything would have taken if nothing had waited for anything but its dependencies: the longest chain
+/// of operations, each as fast as its driver says that it could be. The unit is the driver's.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// How many others each operation still waits for.
+    missing: Vec<u32>,
+    /// When each could have begun at the earliest.
+    earliest: Vec<u64>,
+    is_over: Vec<bool>,
+    /// Those that begin now.
+    ready: VecDeque<u32>,
+    mailboxes: Vec<Mailbox>,
+    /// Processors that compute, with what waits for them.
+    busy: HashMap<(u32, u8), VecDeque<u32>>,
+    /// Computations whose turn it is.
+    resumed: VecDeque<u32>,
+    left: usize,
+    longest: u64,
+}
+
+/// What came to a rank, and what it waits for.
+#[derive(Clone, Debug, Default)]
+struct Mailbox {
+    /// Receives that have begun, in order.
+    posted: VecDeque<u32>,
+    /// Messages that nobody has received, in order, with when they could have been there.
+    arrived: VecDeque<(u32, u64)>,
+}
+
+impl Progress {
+    /// Nothing has begun.
+    pub fn new(graph: &Graph) -> Self {
+        let missing = graph.waits_for().to_vec();
+        let ready = (0..).zip(&missing).filter(|(_, missing)| **missing == 0).map(|(place, _)| place).collect();
+        let count = missing.len();
+        Self {
+            missing,
+            earliest: vec![0; count],
+            is_over: vec![false; count],
+            ready,
+            mailboxes: vec![Mailbox::default(); graph.ranks() as usize],
+            busy: HashMap::new(),
+            resumed: VecDeque::new(),
+            left: count,
+            longest: 0,
+        }
+    }
+
+    /// What begins now, until there is nothing more. Receives need nobody.
+    #[allow(clippy::should_implement_trait, reason = "it needs the graph, which it does not own")]
+    pub fn next(&mut self, graph: &Graph) -> Option<Step> {
+        if let Some(place) = self.resumed.pop_front() {
+            self.release(graph, place, Moment::Begun, self.earliest[place as usize]);
+            return Some(Step::Compute(place));
+        }
+        loop {
+            let place = self.ready.pop_front()?;
+            let operation = graph.operations()[place as usize];
+            if let Action::Compute(_) = operation.action
+                && let Some(waiting) = self.busy.get_mut(&(operation.rank, operation.cpu))
+            {
+                waiting.push_back(place);
+                continue;
+            }
+            self.release(graph, place, Moment::Begun, self.earliest[place as usize]);
+            match operation.action {
+                Action::Send { .. } => return Some(Step::Send(place)),
+                Action::Compute(_) => {
+                    self.busy.insert((operation.rank, operation.cpu), VecDeque::new());
+                    return Some(Step::Compute(place));
+                }
+                Action::Receive { .. } => self.receive(graph, place),
+            }
+        }
+    }
+
+    /// All of a message is at its receiver; alone it would have taken `ideal`.
+    pub fn delivered(&mut self, graph: &Graph, message: u32, ideal: u64) {
+        let Action::Send { to, .. } = graph.operations()[message as usize].action else { return };
+        let at = self.earliest[message as usize].saturating_add(ideal);
+        let mailbox = &mut self.mailboxes[to as usize];
+        match mailbox.posted.iter().position(|&receive| matches(graph, receive, message)) {
+            None => mailbox.arrived.push_back((message, at)),
+            Some(index) => {
+                if let Some(receive) = mailbox.posted.remove(index) {
+                    self.finish(graph, receive, at);
+                }
+            }
+        }
+    }
+
+    /// A message is acknowledged, or a computation is over, which took `ideal` for itself.
+    pub fn ended(&mut self, graph: &Graph, place: u32, ideal: u64) {
+        let operation = graph.operations()[place as usize];
+        let at = self.earliest[place as usize].saturating_add(ideal);
+        if let Action::Compute(_) = operation.action {
+            let key = (operation.rank, operation.cpu);
+            match self.busy.get_mut(&key).and_then(VecDeque::pop_front) {
+                None => drop(self.busy.remove(&key)),
+                Some(next) => {
+                    self.earliest[next as usize] = self.earliest[next as usize].max(at);
+                    self.resumed.push_back(next);
+                }
+            }
+        }
+        self.finish(graph, place, at);
+    }
+
+    /// Whether all operations are over.
+    pub fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
+    /// How long the longest chain of what is over takes at the least.
+    pub fn longest(&self) -> u64 {
+        self.longest
+    }
+
+    /// The first operation that is not over.
+    pub(super) fn first_open(&self) -> Option<u32> {
+        (0..).zip(&self.is_over).find(|(_, is_over)| !**is_over).map(|(place, _)| place)
+    }
+
+    /// The first message that came and that nobody has received.
+    pub(super) fn first_left(&self) -> Option<u32> {
+        self.mailboxes.iter().flat_map(|mailbox| &mailbox.arrived).map(|(message, _)| *message).min()
+    }
+
+    fn receive(&mut self, graph: &Graph, receive: u32) {
+        let rank = graph.operations()[receive as usize].rank;
+        let mailbox = &mut self.mailboxes[rank as usize];
+        match mailbox.arrived.iter().position(|&(message, _)| matches(graph, receive, message)) {
+            None => mailbox.posted.push_back(receive),
+            Some(index) => {
+                if let Some((_, at)) = mailbox.arrived.remove(index) {
+                    self.finish(graph, receive, at);
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self, graph: &Graph, place: u32, at: u64) {
+        let at = at.max(self.earliest[place as usize]);
+        self.is_over[place as usize] = true;
+        self.left -= 1;
+        self.longest = self.longest.max(at);
+        self.release(graph, place, Moment::Over, at);
+    }
+
+    /// An operation has begun or is over, at the earliest `at`: what waited for that alone is ready.
+    fn release(&mut self, graph: &Graph, place: u32, moment: Moment, at: u64) {
+        for &(other, _) in graph.waiting_for(place).iter().filter(|(_, until)| *until == moment) {
+            let other = other as usize;
+            self.earliest[other] = self.earliest[other].max(at);
+            self.missing[other] -= 1;
+            if self.missing[other] == 0 {
+                self.ready.push_back(other as u32);
+            }
+        }
+    }
+}
+
+/// Whether a receive takes a message.
+fn matches(graph: &Graph, receive: u32, message: u32) -> bool {
+    let [receive, message] = [receive, message].map(|place| graph.operations()[place as usize]);
+    let (Action::Receive { from, tag, .. }, Action::Send { tag: sent, .. }) = (receive.action, message.action) else {
+        return false;
+    };
+    from.is_none_or(|from| from == message.rank) && tag.is_none_or(|tag| tag == sent)
+}

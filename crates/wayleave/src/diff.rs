@@ -1,0 +1,366 @@
+//! What differs between two plans, two runs or two sweeps, as `-o json` prints them.
+//!
+//! Documents are compared member by member. Items of lists are matched by what they are (contracts by name, queues by link and number, runs by
+//! parameters and seed), so that an item that is added changes nothing else. What says how a document was made, not what it found, is left out.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use wayleave_explain::human::count;
+use wayleave_explain::table::{Layout, plain_table};
+use wayleave_formats::Source;
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::error::Error;
+
+/// How a document was made.
+const HOW: [&str; 5] = ["wayleave", "replay", "input_hash", "file", "planned_runs"];
+
+/// What items of lists are known by, the first that they have; the members of one stand together.
+const KNOWN_BY: [&[&str]; 8] = [
+    &["name"],
+    &["parameters", "seed"],
+    &["traffic", "from", "to"],
+    &["link", "queue"],
+    &["link"],
+    &["node"],
+    &["tier"],
+    &["from", "to"],
+];
+
+/// A plan, a run or a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compared {
+    /// Of `wayleave plan -o json`.
+    Plan,
+    /// One run of `wayleave sim`.
+    Run,
+    /// All runs of `wayleave sim -o json`.
+    Sweep,
+}
+
+/// Two documents of one kind, and what differs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// What both are.
+    pub compared: Compared,
+    /// Contracts that the first refuses or does not have, and the second admits; of plans.
+    pub newly_admitted: Vec<String>,
+    /// The other way round.
+    pub no_longer_admitted: Vec<String>,
+    /// Everything that differs, in the order of the documents.
+    pub changes: Vec<Change>,
+}
+
+/// A value that differs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// What it is of, such as `requests backup` or `runs seed=1, traffic web`; empty for the document itself.
+    pub of: String,
+    /// The value's name.
+    pub what: String,
+    /// In the first document; absent if it does not have it.
+    pub before: Option<Value>,
+    /// In the second one.
+    pub after: Option<Value>,
+}
+
+/// Compares two documents.
+///
+/// # Errors
+/// If one of them is no plan, run or sweep in JSON, or they are not of one kind.
+pub fn diff(first: &Source, second: &Source) -> Result<Difference, Error> {
+    diff_values(read(first)?, read(second)?)
+}
+
+/// The same of results that are read already: a run, or a list of runs (the files of a folder).
+///
+/// # Errors
+/// As [`diff`].
+pub fn diff_values(first: (Compared, Value), second: (Compared, Value)) -> Result<Difference, Error> {
+    let [(compared, first), (other, second)] = [first, second];
+    if compared != other {
+        let [this, that] = [compared, other].map(Compared::noun);
+        return Err(Error::Usage(format!("the first is {this} and the second {that}: two of one kind are compared")));
+    }
+    let mut changes = Vec::new();
+    compare("", "", &first, &second, &mut changes);
+    let [before, after] = [&first, &second].map(admitted);
+    let new = |of: &BTreeMap<String, bool>, than: &BTreeMap<String, bool>| {
+        let is_new = |name: &&String| of[*name] && !than.get(*name).copied().unwrap_or(false);
+        of.keys().filter(is_new).cloned().collect()
+    };
+    let (newly_admitted, no_longer_admitted) = (new(&after, &before), new(&before, &after));
+    Ok(Difference { compared, newly_admitted, no_longer_admitted, changes })
+}
+
+/// Reads a document, and finds out what it is.
+///
+/// # Errors
+/// If it is no JSON, or none of the three.
+pub fn read(source: &Source) -> Result<(Compared, Value), Error> {
+    let value: Value =
+        serde_json::from_str(source.text()).map_err(|error| Error::Located(format!("{}: {error}", source.name())))?;
+    let has = |key: &str| value.get(key).is_some_and(Value::is_array);
+    let compared = match (has("requests"), has("runs"), has("traffic")) {
+        (true, _, _) => Compared::Plan,
+        (_, true, _) => Compared::Sweep,
+        (_, _, true) => Compared::Run,
+        _ => {
+            let what = "neither a plan nor results of a simulation: what `wayleave plan -o json` or `wayleave sim -o json` prints is expected";
+            return Err(Error::Located(format!("{}: {what}", source.name())));
+        }
+    };
+    Ok((compared, value))
+}
+
+impl Compared {
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Plan => "a plan",
+            Self::Run => "a run",
+            Self::Sweep => "a sweep",
+        }
+    }
+}
+
+/// Whether each contract of a plan is admitted in the end: what is decided last counts.
+fn admitted(document: &Value) -> BTreeMap<String, bool> {
+    let requests = document.get("requests").and_then(Value::as_array).into_iter().flatten();
+    let last = requests.filter_map(|request| {
+        let name = request.get("name")?.as_str()?;
+        Some((name.to_owned(), request.get("decision").is_some_and(|decision| decision == "admitted")))
+    });
+    last.collect()
+}
+
+fn compare(of: &str, what: &str, first: &Value, second: &Value, changes: &mut Vec<Change>) {
+    match (first, second) {
+        (Value::Object(first), Value::Object(second)) => compare_objects(of, what, first, second, changes),
+        (Value::Array(first), Value::Array(second)) if is_keyed(first) && is_keyed(second) => {
+            compare_lists(of, what, first, second, changes);
+        }
+        _ if first == second => {}
+        _ => changes.push(change(of, what, Some(first), Some(second))),
+    }
+}
+
+fn compare_objects(
+    of: &str,
+    what: &str,
+    first: &Map<String, Value>,
+    second: &Map<String, Value>,
+    changes: &mut Vec<Change>,
+) {
+    let added = second.keys().filter(|key| !first.contains_key(*key));
+    for key in first.keys().chain(added).filter(|key| !HOW.contains(&key.as_str())) {
+        let name = if what.is_empty() { key.clone() } else { format!("{what}.{key}") };
+        match (first.get(key), second.get(key)) {
+            (Some(first), Some(second)) => compare(of, &name, first, second, changes),
+            (first, second) => changes.push(change(of, &name, first, second)),
+        }
+    }
+}
+
+fn compare_lists(of: &str, what: &str, first: &[Value], second: &[Value], changes: &mut Vec<Change>) {
+    let [first, second] = [first, second].map(named);
+    let place: BTreeMap<&str, &Value> = second.iter().map(|(name, item)| (name.as_str(), *item)).collect();
+    let known: BTreeMap<&str, &Value> = first.iter().map(|(name, item)| (name.as_str(), *item)).collect();
+    let of = |name: &str| if of.is_empty() { format!("{what} {name}") } else { format!("{of}, {what} {name}") };
+    for (name, item) in &first {
+        match place.get(name.as_str()) {
+            Some(other) => compare(&of(name), "", item, other, changes),
+            None => changes.push(change(&of(name), "", Some(item), None)),
+        }
+    }
+    for (name, item) in second.iter().filter(|(name, _)| !known.contains_key(name.as_str())) {
+        changes.push(change(&of(name), "", None, Some(item)));
+    }
+}
+
+fn change(of: &str, what: &str, before: Option<&Value>, after: Option<&Value>) -> Change {
+    Change { of: of.to_owned(), what: what.to_owned(), before: before.cloned(), after: after.cloned() }
+}
+
+/// Whether all items of a list say what they are.
+fn is_keyed(items: &[Value]) -> bool {
+    items.iter().all(|item| key_of(item).is_some())
+}
+
+/// Items with their names; those of one name (a contract that comes, changes and goes) are numbered.
+fn named(items: &[Value]) -> Vec<(String, &Value)> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let name = |item| {
+        let key = key_of(item).unwrap_or_default();
+        let number = seen.entry(key.clone()).and_modify(|number| *number += 1).or_insert(1);
+        let name = if *number == 1 { key } else { format!("{key} ({number})") };
+        (name, item)
+    };
+    items.iter().map(name).collect()
+}
+
+fn key_of(item: &Value) -> Option<String> {
+    let item = item.as_object()?;
+    let keys = KNOWN_BY.iter().find(|keys| keys.iter().all(|key| item.contains_key(*key)))?;
+    let text = |key: &&str| match &item[*key] {
+        Value::String(text) => text.clone(),
+        Value::Array(parameters) => {
+            let pair = |parameter: &Value| {
+                Some(format!("{}={}", parameter.get("path")?.as_str()?, parameter.get("value")?.as_str()?))
+            };
+            parameters.iter().filter_map(pair).collect::<Vec<_>>().join(" ")
+        }
+        value => format!("{key}={value}"),
+    };
+    let parts: Vec<String> = keys.iter().map(text).filter(|part| !part.is_empty()).collect();
+    Some(parts.join(" "))
+}
+
+impl Difference {
+    /// Whether nothing differs.
+    pub fn is_none(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// Writes what differs: of plans who is admitted first, then values, at most so many.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_text(&self, out: &mut impl Write, layout: Layout, most: usize) -> Result<(), Error> {
+        if self.is_none() {
+            return Ok(writeln!(out, "nothing differs")?);
+        }
+        for (what, names) in [("admitted now", &self.newly_admitted), ("no longer admitted", &self.no_longer_admitted)]
+        {
+            if !names.is_empty() {
+                writeln!(out, "{what}: {}", names.join(", "))?;
+            }
+        }
+        let mut table = plain_table(&["of", "what", "first", "second"], layout);
+        // What was asked for and what came of it first; curves are for programs.
+        let is_curve = |change: &Change| {
+            matches!(change.what.rsplit('.').next(), Some("arrival" | "service")) || change.of.contains(", inputs ")
+        };
+        let mut figures: Vec<&Change> = self.changes.iter().filter(|change| !is_curve(change)).collect();
+        figures.sort_by_key(|change| !(change.of.starts_with("requests") || change.of.contains("traffic ")));
+        for change in figures.iter().take(most) {
+            let [before, after] = [&change.before, &change.after].map(|value| shown(&change.what, value.as_ref()));
+            table.add_row([&change.of, &change.what, &before, &after]);
+        }
+        writeln!(out, "{table}")?;
+        let curves = match self.changes.len() - figures.len() {
+            0 => String::new(),
+            curves => format!("; {curves} of curves stand in the JSON only"),
+        };
+        let more = match figures.len().saturating_sub(most) {
+            0 => String::new(),
+            more => format!("; --all shows {more} more"),
+        };
+        Ok(writeln!(out, "\n{}{curves}{more}", count(self.changes.len(), "difference"))?)
+    }
+}
+
+/// A value with the unit that ends its name.
+fn shown(what: &str, value: Option<&Value>) -> String {
+    let Some(value) = value else { return "-".to_owned() };
+    // Distributions in ps have members: `delay_ps.mean`, `delay_ps.count`.
+    let is_time = what.split_once("_ps.").map_or(what.ends_with("_ps"), |(_, member)| member != "count");
+    if let Some(ps) = value.as_f64().filter(|_| is_time) {
+        return Time::from_nanos((ps / 1e3).round() as u64).to_string();
+    }
+    let number = value.as_u64();
+    match (number, what.rsplit('_').next()) {
+        (Some(number), Some("ns")) => Time::from_nanos(number).to_string(),
+        (Some(number), Some("bps")) => Rate::from_bits_per_second(number).to_string(),
+        (Some(number), Some("bytes")) => Bytes::new(number).to_string(),
+        _ => match value {
+            Value::String(text) => text.clone(),
+            Value::Object(_) => "there".to_owned(),
+            value => {
+                let text = value.to_string();
+                if text.chars().count() > 60 {
+                    format!("{}...", text.chars().take(57).collect::<String>())
+                } else {
+                    text
+                }
+            }
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn plan(requests: Value) -> (Compared, Value) {
+        (
+            Compared::Plan,
+            json!({ "wayleave": "0.1.0", "requests": requests, "queues": [{ "link": "a->b", "queue": 0, "delay_ns": 5 }] }),
+        )
+    }
+
+    fn text(difference: &Difference) -> String {
+        let mut text = Vec::new();
+        difference.write_text(&mut text, Layout { width: None, bold: false }, 40).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn a_document_does_not_differ_from_itself_nor_by_how_it_was_made() {
+        let one = plan(json!([{ "name": "a", "decision": "admitted", "bound_ns": 1000 }]));
+        let mut other = one.clone();
+        other.1["wayleave"] = json!("0.2.0");
+        let difference = diff_values(one, other).unwrap();
+        assert!(difference.is_none());
+        assert_eq!(text(&difference), "nothing differs\n");
+    }
+
+    #[test]
+    fn contracts_are_matched_by_name_and_values_have_units() {
+        let before = plan(
+            json!([{ "name": "a", "decision": "admitted", "bound_ns": 1000 }, { "name": "b", "decision": "admitted" }]),
+        );
+        let after = plan(json!([
+            { "name": "c", "decision": "admitted" },
+            { "name": "b", "decision": "refused", "reason": "no" },
+            { "name": "a", "decision": "admitted", "bound_ns": 2000 },
+        ]));
+        let difference = diff_values(before, after).unwrap();
+        assert_eq!(
+            (&difference.newly_admitted[..], &difference.no_longer_admitted[..]),
+            (&["c".to_owned()][..], &["b".to_owned()][..])
+        );
+        let changes: Vec<(&str, &str)> =
+            difference.changes.iter().map(|change| (change.of.as_str(), change.what.as_str())).collect();
+        assert_eq!(
+            changes,
+            [("requests a", "bound_ns"), ("requests b", "decision"), ("requests b", "reason"), ("requests c", "")]
+        );
+        let text = text(&difference);
+        assert!(text.contains("1us") && text.contains("2us") && text.ends_with("4 differences\n"), "{text}");
+    }
+
+    #[test]
+    fn runs_are_matched_by_parameters_and_seed() {
+        let run = |load: &str, seed: u64, events: u64| json!({ "parameters": [{ "path": "load", "value": load }], "seed": seed, "events": events });
+        let sweep = |runs: Value| (Compared::Sweep, json!({ "runs": runs }));
+        let before = sweep(json!([run("0.2", 1, 10), run("0.2", 2, 20), run("0.8", 1, 30)]));
+        let after = sweep(json!([run("0.8", 1, 31), run("0.2", 2, 20)]));
+        let difference = diff_values(before, after).unwrap();
+        let changes: Vec<String> =
+            difference.changes.iter().map(|change| format!("{} {}", change.of, change.what)).collect();
+        assert_eq!(changes, ["runs load=0.2 seed=1 ", "runs load=0.8 seed=1 events"]);
+    }
+
+    #[test]
+    fn a_plan_and_a_run_are_not_compared() {
+        let run = (Compared::Run, json!({ "traffic": [] }));
+        let error = diff_values(plan(json!([])), run).unwrap_err();
+        assert_eq!(error.to_string(), "the first is a plan and the second a run: two of one kind are compared");
+    }
+}

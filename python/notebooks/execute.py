@@ -1,0 +1,51 @@
+"""Executes the notebooks beside this file, and keeps them with their outputs in the folder that is named.
+
+In the repository they have no outputs: `python execute.py --strip` takes them away.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+HERE = Path(__file__).resolve().parent
+
+
+def strip(notebook: Any) -> Any:
+    """The notebook without what a run leaves in it."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+        cell.metadata = {}
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    return notebook
+
+
+def main(arguments: list[str]) -> None:
+    files = sorted(HERE.glob("*.ipynb"))
+    if arguments == ["--strip"]:
+        for file in files:
+            nbformat.write(strip(nbformat.read(file, 4)), file)
+        return
+    (folder,) = map(Path, arguments)
+    folder.mkdir(parents=True, exist_ok=True)
+    import nbclient
+
+    for file in files:
+        print(file.name, flush=True)
+        notebook = nbformat.read(file, 4)
+        # Its warnings are about networks, and the kernel listens on this machine only.
+        quiet = ["--IPKernelApp.log_level=40"]
+        resources = {"metadata": {"path": str(HERE)}}
+        nbclient.NotebookClient(notebook, timeout=600, extra_arguments=quiet, resources=resources).execute()
+        nbformat.write(notebook, folder / file.name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

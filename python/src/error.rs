@@ -1,0 +1,80 @@
+//! Errors of the library as exceptions of Python.
+
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
+use wayleave_formats::Problem;
+
+/// An error of the library on its way to Python.
+pub(crate) struct Failure(wayleave::Error);
+
+impl From<wayleave::Error> for Failure {
+    fn from(error: wayleave::Error) -> Self {
+        Self(error)
+    }
+}
+
+impl From<wayleave_formats::InputErrors> for Failure {
+    fn from(errors: wayleave_formats::InputErrors) -> Self {
+        Self(errors.into())
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(Failure(error): Failure) -> Self {
+        Python::attach(|py| raised(py, &error).unwrap_or_else(|instead| instead))
+    }
+}
+
+/// What a caller has asked for makes no sense; the message says what does.
+pub(crate) fn usage(message: impl Into<String>) -> PyErr {
+    Failure(wayleave::Error::Usage(message.into())).into()
+}
+
+/// Something that should work did not.
+pub(crate) fn internal(message: impl Into<String>) -> PyErr {
+    Failure(wayleave::Error::Internal(message.into())).into()
+}
+
+fn raised(py: Python<'_>, error: &wayleave::Error) -> PyResult<PyErr> {
+    static INPUT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static OPERATION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    if matches!(error, wayleave::Error::Stopped) {
+        return Ok(PyKeyboardInterrupt::new_err(()));
+    }
+    let class = |lock: &'static PyOnceLock<Py<PyAny>>, name: &str| {
+        let found = lock.get_or_try_init(py, || Ok::<_, PyErr>(py.import("wayleave._errors")?.getattr(name)?.unbind()));
+        found.map(|class| class.bind(py).clone())
+    };
+    let problems: Vec<_> = error.problems().iter().map(|found| problem(py, found)).collect::<PyResult<_>>()?;
+    let class = if error.is_input() { class(&INPUT, "InputError")? } else { class(&OPERATION, "OperationError")? };
+    Ok(PyErr::from_value(class.call1((in_python(&error.to_string()), PyTuple::new(py, problems)?))?))
+}
+
+/// One thing that is wrong with a file, as a `Problem` of the package.
+pub(crate) fn problem<'py>(py: Python<'py>, found: &Problem) -> PyResult<Bound<'py, PyAny>> {
+    let place = found.location().map(|place| (place.line, place.column));
+    let (line, column) = (place.map(|place| place.0), place.map(|place| place.1));
+    let (message, hint) = (in_python(found.message()), found.hint().map(in_python));
+    let class = py.import("wayleave._errors")?.getattr("Problem")?;
+    class.call1((message, found.source_text().name(), line, column, hint, found.context()))
+}
+
+/// What messages call the command's options for files of other tools, and what the arguments are called here.
+const OPTIONS: [(&str, &str); 9] = [
+    ("--default-rate 10Gbit", "default_rate=\"10Gbit\""),
+    ("--default-rate", "default_rate="),
+    ("--default-delay", "default_delay="),
+    ("--delay-from-places", "delay_from_places=True"),
+    ("--rate-unit", "rate_unit="),
+    ("--delay-unit", "delay_unit="),
+    ("--hosts-per-node 1", "hosts=1"),
+    ("`wayleave topology list` names them", "wayleave.Network has a method for each kind"),
+    ("wayleave reproduce list prints the names of all figures", "wayleave.figures() names them all"),
+];
+
+/// A message of the command in the words of the package.
+fn in_python(message: &str) -> String {
+    OPTIONS.iter().fold(message.to_owned(), |text, (option, argument)| text.replace(option, argument))
+}

@@ -1,0 +1,49 @@
+//! Wayleave for Python: the crate `wayleave` as an extension module. The package around it (`wayleave/*.py`) turns what Python offers into texts
+//! and texts into what Python expects; everything that is decided, simulated and measured is the library's.
+//!
+//! | module | what |
+//! |---|---|
+//! | `network` | networks and contracts |
+//! | `plan` | plans, explanations, verifications |
+//! | `simulate` | scenarios, runs, sweeps |
+//! | `measure` | figures measured again, bounds of whole networks |
+//! | `admission`, `transport` | schemes that are objects of Python |
+//! | `table`, `html` | Arrow tables, pages of notebooks |
+//! | `watch` | work without the interpreter's lock, stopped by Ctrl-C |
+//! | `error` | errors as exceptions |
+
+use pyo3::prelude::*;
+
+mod admission;
+mod error;
+mod html;
+mod measure;
+mod network;
+mod plan;
+mod simulate;
+mod table;
+mod transport;
+mod watch;
+
+#[pymodule]
+mod _wayleave {
+    #[pymodule_export]
+    use super::admission::{PyAdmit, PyRefuse, PyRequest};
+    #[pymodule_export]
+    use super::measure::{_analyze, _reproduce, PyAnalysis, PyFigure, figures_known};
+    #[pymodule_export]
+    use super::network::{_network_of, PyContracts, PyNetwork};
+    #[pymodule_export]
+    use super::plan::{_explain, _plan, PyExplanation, PyPlan, PyVerified};
+    #[pymodule_export]
+    use super::simulate::{_begin, _simulate, _sweep, PyBatch, PyRun, PySweep};
+    #[pymodule_export]
+    use super::table::Table;
+    #[pymodule_export]
+    use super::transport::{PyAck, PyLoss, PyStart};
+
+    /// The version, as results carry it.
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "the name in Python")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,249 @@
+//! Figures of publications measured again, and bounds of whole networks.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use serde_json::{Value, json};
+use wayleave::analyze::{Analysis, Report, Subject};
+use wayleave::{FigureEffort, Measured, ReproduceOptions, Source, figures, reproduce};
+use wayleave_experiments::{CATALOGUE, X};
+
+use crate::error::{Failure, internal, usage};
+use crate::html::page;
+use crate::network::{hash, loaded, parsed, provenance, rows};
+use crate::plan::PyPlan;
+use crate::table::{Column, Kind, Provenance, Table, columns};
+use crate::watch::run;
+
+/// A figure of a publication, measured again.
+#[pyclass(name = "Figure", module = "wayleave", frozen)]
+pub(crate) struct PyFigure {
+    measured: Measured,
+}
+
+/// All figures that can be measured: one row each.
+#[pyfunction]
+pub(crate) fn figures_known() -> PyResult<Table> {
+    let row = |entry: &wayleave_experiments::Entry| json!({ "figure": entry.id, "paper": entry.paper.name, "place": entry.place, "title": entry.title });
+    let rows: Vec<Value> = CATALOGUE.iter().map(row).collect();
+    Table::of(&rows, &columns(Kind::Text, &["figure", "paper", "place", "title"]), &provenance([]))
+}
+
+/// Measures one figure.
+#[pyfunction]
+#[pyo3(signature = (figure, *, full=false, seeds=None, threads=None, folder=None, resume=None, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
+pub(crate) fn _reproduce(
+    py: Python<'_>,
+    figure: String,
+    full: bool,
+    seeds: Option<NonZeroUsize>,
+    threads: Option<NonZeroUsize>,
+    folder: Option<PathBuf>,
+    resume: Option<PathBuf>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyFigure> {
+    let chosen = figures(&[figure]).map_err(Failure::from)?;
+    if chosen.len() != 1 {
+        return Err(usage("one figure at a time: wayleave.figures() names them all"));
+    }
+    let done = run(py, progress, move |progress, cancel| {
+        let mut options = ReproduceOptions { seeds, folder, resume, ..ReproduceOptions::default() };
+        options.effort = if full { FigureEffort::Full } else { FigureEffort::Quick };
+        options.threads = threads.unwrap_or(options.threads);
+        reproduce(&chosen, options, progress.clone(), cancel)
+    })?;
+    if let Some((entry, why)) = done.failed.first().or(done.left_out.first()) {
+        return Err(internal(format!("{} could not be measured: {why}", entry.id)));
+    }
+    let measured = done.figures.into_iter().next().ok_or_else(|| internal("nothing was measured"))?;
+    Ok(PyFigure { measured })
+}
+
+impl PyFigure {
+    fn provenance(&self) -> Provenance {
+        let Measured { entry, figure, effort, command, .. } = &self.measured;
+        let seeds: Vec<String> = figure.seeds.iter().map(u64::to_string).collect();
+        provenance([
+            ("figure", entry.id.to_owned()),
+            ("input_hash", self.measured.input_hash()),
+            ("seed", seeds.join(" ")),
+            ("effort", effort.clone()),
+            ("command", command.clone()),
+        ])
+    }
+}
+
+#[pymethods]
+impl PyFigure {
+    /// One row for each point of each series: mean, confidence interval, percentiles.
+    #[getter]
+    fn table(&self) -> PyResult<Table> {
+        let mut rows = Vec::new();
+        for panel in &self.measured.figure.panels {
+            for series in &panel.series {
+                for point in &series.points {
+                    let mut row = json!({ "panel": panel.name, "series": series.name, "summary": point.summary });
+                    match &point.x {
+                        X::Number(number) => row["x"] = json!(number),
+                        X::Name(name) => row["x_name"] = json!(name),
+                    }
+                    let ci95 = point.summary.ci95;
+                    row["ci95_low"] = json!(ci95.map(|[low, _]| low));
+                    row["ci95_high"] = json!(ci95.map(|[_, high]| high));
+                    rows.push(row);
+                }
+            }
+        }
+        let mut all = columns(Kind::Text, &["panel", "series"]);
+        all.extend(columns(Kind::Real, &["x"]));
+        all.extend(columns(Kind::Text, &["x_name"]));
+        all.push(Column::new("summary.samples", Kind::Whole).called("samples"));
+        all.push(Column::new("summary.mean", Kind::Real).called("mean"));
+        all.extend(columns(Kind::Real, &["ci95_low", "ci95_high"]));
+        for part in ["median", "p1", "p10", "p90", "p99", "min", "max"] {
+            all.push(Column::new(&format!("summary.{part}"), Kind::Real).called(part));
+        }
+        Table::of(&rows, &all, &self.provenance())
+    }
+
+    /// What the publication's text says, beside what was measured.
+    #[getter]
+    fn statements(&self) -> PyResult<Table> {
+        let row = |statement: &wayleave_experiments::Statement| json!({ "says": statement.says, "measured": statement.measured, "verdict": statement.verdict.name() });
+        let rows: Vec<Value> = self.measured.figure.statements.iter().map(row).collect();
+        Table::of(&rows, &columns(Kind::Text, &["says", "measured", "verdict"]), &self.provenance())
+    }
+
+    /// What it is called, in words.
+    #[getter]
+    fn title(&self) -> &'static str {
+        self.measured.entry.title
+    }
+
+    /// The figure with its panels, tables and settings, as the text of an SVG file.
+    fn picture(&self) -> String {
+        self.measured.picture()
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        self.table()?.stream(py)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Figure {}: {}>", self.measured.entry.id, self.measured.entry.title)
+    }
+
+    fn _repr_html_(&self) -> PyResult<String> {
+        let picture = self.measured.picture();
+        Ok(page(self.measured.entry.title, [picture.as_str()], &self.statements()?.html()))
+    }
+}
+
+/// Bounds of flows and servers, one analysis beside the other.
+#[pyclass(name = "Analysis", module = "wayleave", frozen)]
+pub(crate) struct PyAnalysis {
+    text: String,
+    provenance: Provenance,
+    analyses: Vec<&'static str>,
+    #[pyo3(get)]
+    notes: Vec<String>,
+}
+
+/// What is analysed: a network of output ports from a text, or what a plan has admitted.
+#[derive(FromPyObject)]
+pub(crate) enum SubjectOfPython<'py> {
+    Plan(PyRef<'py, PyPlan>),
+    Text(String, String),
+}
+
+/// Bounds by the analyses that are named.
+#[pyfunction]
+#[pyo3(signature = (subject, *, analyses, flows=Vec::new(), all=true, progress=None))]
+pub(crate) fn _analyze(
+    py: Python<'_>,
+    subject: SubjectOfPython<'_>,
+    analyses: Vec<String>,
+    flows: Vec<String>,
+    all: bool,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyAnalysis> {
+    let analysis = |name: &String| {
+        let known = Analysis::ALL.into_iter().find(|known| known.name() == name);
+        known.ok_or_else(|| usage(format!("analyses: \"{name}\" is none of tfa, sfa, pmoo, lp")))
+    };
+    let analyses = analyses.iter().map(analysis).collect::<PyResult<Vec<_>>>()?;
+    let (subject, provenance) = match subject {
+        SubjectOfPython::Plan(plan) => (Subject::admitted(&plan.plan.session), plan.provenance.clone()),
+        SubjectOfPython::Text(text, name) => {
+            let from = provenance([("input_hash", hash([text.as_str()]))]);
+            (Subject::parse(&Source::new(&name, text.as_str()), &name), from)
+        }
+    };
+    let subject = subject.map_err(Failure::from)?;
+    let flows = subject.flows(&flows).map_err(Failure::from)?;
+    let names = analyses.iter().map(|analysis| analysis.name()).collect();
+    let (text, notes) = run(py, progress, move |progress, _| {
+        let report = Report::watched(&subject, &analyses, &flows, all, progress);
+        let mut out = Vec::new();
+        subject.write_json(&report, &mut out)?;
+        Ok((String::from_utf8_lossy(&out).into_owned(), report.notes))
+    })?;
+    Ok(PyAnalysis { text, provenance, analyses: names, notes })
+}
+
+#[pymethods]
+impl PyAnalysis {
+    /// One row for each flow and path: the bound of each analysis in ns, rounded up, and which of them is tightest.
+    #[getter]
+    fn table(&self) -> PyResult<Table> {
+        let mut all = columns(Kind::Text, &["name", "path"]);
+        for analysis in &self.analyses {
+            all.push(Column::new(&format!("bounds.{analysis}.ns"), Kind::Whole).called(&format!("{analysis}_ns")));
+        }
+        all.extend(columns(Kind::Text, &["tightest"]));
+        all.push(Column::new("budgets.ns", Kind::Whole).called("budgets_ns"));
+        Table::of(&rows(&mut parsed(&self.text)?, "flows"), &all, &self.provenance)
+    }
+
+    /// One row for each server: delay and backlog by total flow analysis.
+    #[getter]
+    fn servers(&self) -> PyResult<Table> {
+        let mut all = columns(Kind::Text, &["name"]);
+        all.push(Column::new("delay.ns", Kind::Whole).called("delay_ns"));
+        all.push(Column::new("backlog.bytes", Kind::Whole).called("backlog_bytes"));
+        all.push(Column::new("none", Kind::Text).called("no_bound"));
+        Table::of(&rows(&mut parsed(&self.text)?, "servers"), &all, &self.provenance)
+    }
+
+    /// What `wayleave analyze -o json` prints, with every bound exactly, as a dictionary.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        loaded(py, &self.text)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        self.table()?.stream(py)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Analysis by {}>", self.analyses.join(", "))
+    }
+
+    fn _repr_html_(&self) -> PyResult<String> {
+        Ok(page(&format!("Bounds by {}", self.analyses.join(", ")), [], &self.table()?.html()))
+    }
+}

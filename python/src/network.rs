@@ -1,0 +1,438 @@
+//! Networks and contracts: what a plan is made of.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::Value;
+use wayleave::{Contracts, ImportOptions, Network, Source};
+use wayleave_explain::sentences::nearest;
+use wayleave_formats::{DelayUnit, HostRule, RateUnit, write_topology};
+use wayleave_sim::trace::fnv1a;
+use wayleave_topology::{HopDistances, LinkId};
+
+use crate::error::{Failure, internal, usage};
+use crate::html::page;
+use crate::table::{Column, Kind, Provenance, Table, columns};
+
+/// The hash of texts, as results carry it: FNV-1a over each with its length, so that no text can pass into the next.
+pub(crate) fn hash<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
+    let mut bytes = Vec::new();
+    for text in texts {
+        bytes.extend((text.len() as u64).to_le_bytes());
+        bytes.extend(text.as_bytes());
+    }
+    format!("{:016x}", fnv1a(&bytes))
+}
+
+/// The version, and what else a table says of itself.
+pub(crate) fn provenance(more: impl IntoIterator<Item = (&'static str, String)>) -> Provenance {
+    std::iter::once(("wayleave", env!("CARGO_PKG_VERSION").to_owned())).chain(more).collect()
+}
+
+/// A document of JSON as values of Python.
+pub(crate) fn loaded<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("json")?.call_method1("loads", (text,))
+}
+
+/// A document that the library has written.
+pub(crate) fn parsed(text: &str) -> PyResult<Value> {
+    serde_json::from_str(text).map_err(|error| internal(format!("a document cannot be read again: {error}")))
+}
+
+/// Rows of a document, under a key.
+pub(crate) fn rows(document: &mut Value, key: &str) -> Vec<Value> {
+    match document.get_mut(key).map(Value::take) {
+        Some(Value::Array(rows)) => rows,
+        _ => Vec::new(),
+    }
+}
+
+/// A rate or a time with its unit; the message names the argument.
+pub(crate) fn quantity<T: FromStr<Err: std::fmt::Display>>(name: &str, text: &str) -> PyResult<T> {
+    text.parse().map_err(|error| usage(format!("{name}: {error}")))
+}
+
+/// A network: hosts, switches, and links with rates, delays and queues.
+#[pyclass(name = "Network", module = "wayleave", frozen)]
+pub(crate) struct PyNetwork {
+    pub(crate) network: Network,
+    /// What was assumed for a file of another tool.
+    remarks: Vec<String>,
+}
+
+impl PyNetwork {
+    fn of(network: Network) -> Self {
+        Self { network, remarks: Vec::new() }
+    }
+
+    /// As a file of Wayleave has it.
+    pub(crate) fn text(&self) -> String {
+        write_topology(&self.network.graph, &self.network.name)
+    }
+}
+
+#[pymethods]
+impl PyNetwork {
+    /// What a file describes, or a builder makes (`fat-tree:k=4,queues=8`).
+    #[new]
+    fn new(text: PathBuf) -> Result<Self, Failure> {
+        Ok(Self::of(Network::open(&text.to_string_lossy())?))
+    }
+
+    /// A file, with what files of other tools do not say (`default_rate`, `hosts`, ...: see the stub).
+    #[staticmethod]
+    #[pyo3(signature = (file, **options))]
+    fn read(file: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        imported(&Source::read(&file).map_err(Failure::from)?, options)
+    }
+
+    /// The same of a text; `name` stands in messages.
+    #[staticmethod]
+    #[pyo3(signature = (text, *, name="network", **options))]
+    fn parse(text: &str, name: &str, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        imported(&Source::new(name, text), options)
+    }
+
+    /// A graph of NetworkX. Nodes say what they are by `kind` (host or switch), edges have `bandwidth` and `delay`, as texts with units or as
+    /// numbers with `rate_unit` and `delay_unit`.
+    #[staticmethod]
+    #[pyo3(signature = (graph, **options))]
+    fn from_networkx(graph: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let written = graph.py().import("wayleave._networkx")?.call_method1("node_link", (graph,))?;
+        let (text, name): (String, String) = written.extract()?;
+        imported(&Source::new(&name, text), options)
+    }
+
+    /// k pods of edge and aggregation switches, and (k/2)^2 cores.
+    #[staticmethod]
+    #[pyo3(signature = (k=4, **keys))]
+    fn fat_tree(k: u32, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        built("fat-tree", &[("k", k)], keys)
+    }
+
+    /// Every leaf joined to every spine.
+    #[staticmethod]
+    #[pyo3(signature = (leaves=4, spines=2, hosts=4, **keys))]
+    fn leaf_spine(leaves: u32, spines: u32, hosts: u32, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        built("leaf-spine", &[("leaves", leaves), ("spines", spines), ("hosts", hosts)], keys)
+    }
+
+    /// Switches in a line.
+    #[staticmethod]
+    #[pyo3(signature = (switches=4, hosts=1, **keys))]
+    fn line(switches: u32, hosts: u32, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        built("line", &[("switches", switches), ("hosts", hosts)], keys)
+    }
+
+    /// Switches in a ring.
+    #[staticmethod]
+    #[pyo3(signature = (switches=4, hosts=1, **keys))]
+    fn ring(switches: u32, hosts: u32, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        built("ring", &[("switches", switches), ("hosts", hosts)], keys)
+    }
+
+    /// Hosts around one switch.
+    #[staticmethod]
+    #[pyo3(signature = (hosts, **keys))]
+    fn star(hosts: u32, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        built("star", &[("hosts", hosts)], keys)
+    }
+
+    /// What it is called.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.network.name
+    }
+
+    /// What was assumed for a file of another tool, or left out of it.
+    #[getter]
+    fn remarks(&self) -> Vec<String> {
+        self.remarks.clone()
+    }
+
+    /// Names of hosts.
+    #[getter]
+    fn hosts(&self) -> Vec<String> {
+        let graph = &self.network.graph;
+        graph.hosts().map(|host| graph.node(host).name.clone()).collect()
+    }
+
+    /// Names of switches.
+    #[getter]
+    fn switches(&self) -> Vec<String> {
+        let graph = &self.network.graph;
+        graph.switches().map(|switch| graph.node(switch).name.clone()).collect()
+    }
+
+    /// Shortest paths from a host to another, at most so many, each as names of links: what a scheme of your own chooses from.
+    #[pyo3(signature = (source, destination, *, most=16))]
+    fn shortest_paths(&self, source: &str, destination: &str, most: usize) -> PyResult<Vec<Vec<String>>> {
+        let graph = &self.network.graph;
+        let node = |name: &str| {
+            graph.find_node(name).ok_or_else(|| {
+                let near = nearest(name, graph.nodes().map(|(_, node)| node.name.as_str()));
+                let near = near.map_or_else(String::new, |near| format!(", did you mean \"{near}\"?"));
+                usage(format!("there is no node \"{name}\" in {}{near}", self.network.name))
+            })
+        };
+        let (from, to) = (node(source)?, node(destination)?);
+        let distances = HopDistances::to(graph, to);
+        let mut paths = Vec::new();
+        let mut open = vec![(from, Vec::new())];
+        while let Some((at, path)) = open.pop() {
+            if paths.len() >= most {
+                break;
+            }
+            if at == to {
+                paths.push(path.iter().map(|&link: &LinkId| graph.link(link).name.clone()).collect());
+                continue;
+            }
+            let Some(left) = distances.from(at) else { continue };
+            for &link in graph.links_from(at).iter().rev() {
+                if distances.from(graph.link(link).to).is_some_and(|next| next + 1 == left) {
+                    open.push((graph.link(link).to, [path.as_slice(), &[link]].concat()));
+                }
+            }
+        }
+        Ok(paths)
+    }
+
+    /// The hash of everything that it says, as in the provenance of tables.
+    #[getter]
+    fn input_hash(&self) -> String {
+        hash([self.text().as_str()])
+    }
+
+    /// Links, one row for each direction: rate, propagation, queues.
+    #[getter]
+    fn links(&self) -> PyResult<Table> {
+        let mut document = parsed(&self.json()?)?;
+        let mut links = rows(&mut document, "links");
+        for link in &mut links {
+            let queues = link.get("queues").and_then(Value::as_array).map_or(0, Vec::len);
+            link["queues"] = queues.into();
+        }
+        let mut all = columns(Kind::Text, &["name", "from", "to"]);
+        all.extend(columns(Kind::Whole, &["rate_bps", "propagation_ns", "mtu_bytes", "queues"]));
+        Table::of(&links, &all, &provenance([("input_hash", self.input_hash())]))
+    }
+
+    /// Everything that it knows, as a dictionary.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        loaded(py, &self.json()?)
+    }
+
+    /// A file of Wayleave with this network.
+    fn to_yaml(&self) -> String {
+        self.text()
+    }
+
+    /// A picture, as the text of an SVG file; `None` for more than 300 nodes.
+    fn picture(&self) -> Option<String> {
+        self.network.picture()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Network {}>", self.network.summary())
+    }
+
+    fn _repr_html_(&self) -> String {
+        page(&self.network.summary(), self.network.picture().as_deref(), "")
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String, String))> {
+        let rebuild = py.import("wayleave._wayleave")?.getattr("_network_of")?;
+        Ok((rebuild, (self.text(), format!("{}.yaml", self.network.name))))
+    }
+}
+
+impl PyNetwork {
+    fn json(&self) -> PyResult<String> {
+        let mut out = Vec::new();
+        self.network.write_json(&mut out).map_err(Failure::from)?;
+        Ok(String::from_utf8_lossy(&out).into_owned())
+    }
+}
+
+/// What a builder makes. Keys are those of `wayleave topology list`, in the spelling of Python (`host_queues`).
+fn built(kind: &str, own: &[(&str, u32)], keys: Option<&Bound<'_, PyDict>>) -> PyResult<PyNetwork> {
+    let mut text: Vec<String> = own.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    for (key, value) in keys.into_iter().flatten() {
+        text.push(format!("{}={}", camel(&key.extract::<String>()?), value.str()?));
+    }
+    let network = Network::build(&format!("{kind}:{}", text.join(",")));
+    Ok(PyNetwork::of(network.map_err(Failure::from)?))
+}
+
+/// `host_queues` as `hostQueues`.
+fn camel(key: &str) -> String {
+    let mut words = key.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |name, word| {
+        let mut letters = word.chars();
+        name + &letters.next().map_or_else(String::new, |letter| letter.to_uppercase().collect()) + letters.as_str()
+    })
+}
+
+/// A network with what files of other tools do not say.
+fn imported(source: &Source, given: Option<&Bound<'_, PyDict>>) -> PyResult<PyNetwork> {
+    let mut options = ImportOptions::default();
+    for (key, value) in given.into_iter().flatten() {
+        let key: String = key.extract()?;
+        let text = value.str()?.to_string();
+        match key.as_str() {
+            "default_rate" => options.default_rate = Some(quantity(&key, &text)?),
+            "default_delay" => options.default_delay = Some(quantity(&key, &text)?),
+            "delay_from_places" => options.delay_from_places = value.is_truthy()?,
+            "rate_unit" => options.rate_unit = Some(rate_unit_of(&text)?),
+            "delay_unit" => options.delay_unit = Some(delay_unit_of(&text)?),
+            "hosts" => options.hosts = host_rule(&text)?,
+            "host_rate" => options.host_rate = Some(quantity(&key, &text)?),
+            other => {
+                let all = "default_rate, default_delay, delay_from_places, rate_unit, delay_unit, hosts, host_rate";
+                return Err(PyTypeError::new_err(format!("there is no argument {other}: they are {all}")));
+            }
+        }
+    }
+    let (network, origin) = Network::import(source, &options).map_err(Failure::from)?;
+    Ok(PyNetwork { network, remarks: origin.remarks.iter().map(ToString::to_string).collect() })
+}
+
+/// What was pickled.
+#[pyfunction]
+pub(crate) fn _network_of(text: &str, name: &str) -> Result<PyNetwork, Failure> {
+    Ok(PyNetwork::of(Network::parse(&Source::new(name, text))?))
+}
+
+fn rate_unit_of(text: &str) -> PyResult<RateUnit> {
+    Ok(match text {
+        "bit" => RateUnit::Bit,
+        "kbit" => RateUnit::Kbit,
+        "Mbit" => RateUnit::Mbit,
+        "Gbit" => RateUnit::Gbit,
+        "Tbit" => RateUnit::Tbit,
+        other => return Err(usage(format!("rate_unit: \"{other}\" is none of bit, kbit, Mbit, Gbit, Tbit"))),
+    })
+}
+
+fn delay_unit_of(text: &str) -> PyResult<DelayUnit> {
+    Ok(match text {
+        "ns" => DelayUnit::Ns,
+        "us" => DelayUnit::Us,
+        "ms" => DelayUnit::Ms,
+        "s" => DelayUnit::S,
+        other => return Err(usage(format!("delay_unit: \"{other}\" is none of ns, us, ms, s"))),
+    })
+}
+
+/// `auto`, `leaves`, `none`, or how many are attached to every switch.
+fn host_rule(text: &str) -> PyResult<HostRule> {
+    match text {
+        "auto" => Ok(HostRule::Auto),
+        "leaves" => Ok(HostRule::Leaves),
+        "none" => Ok(HostRule::None),
+        number => {
+            let wrong = || usage(format!("hosts: \"{number}\" is none of auto, leaves, none, and no number"));
+            number.parse().map(HostRule::Attach).map_err(|_| wrong())
+        }
+    }
+}
+
+/// What is asked for: contracts from files, texts, rows or a published mix.
+#[pyclass(name = "Contracts", module = "wayleave", frozen)]
+pub(crate) struct PyContracts {
+    pub(crate) contracts: Arc<Contracts>,
+    sources: Vec<Source>,
+    /// The network whose hosts they name, as a file has it.
+    network: String,
+    /// Of the random numbers of contracts that were drawn.
+    seed: Option<u64>,
+}
+
+impl PyContracts {
+    fn read_for(network: &PyNetwork, sources: Vec<Source>) -> Result<Self, Failure> {
+        let contracts = Contracts::parse_all_kinds(&sources, &network.network)?;
+        Ok(Self { contracts: Arc::new(contracts), sources, network: network.text(), seed: None })
+    }
+
+    /// Their hosts are indices into the network that they were read for: another one would give them other hosts, or none.
+    pub(crate) fn check_network(&self, network: &PyNetwork) -> PyResult<()> {
+        if self.network == network.text() {
+            return Ok(());
+        }
+        Err(usage(format!(
+            "these contracts were read for another network than {}\n  hint: read them for this one, with wayleave.contracts(..., network)",
+            network.network.name
+        )))
+    }
+
+    /// The hash of the network and of what is asked of it.
+    pub(crate) fn hash(&self) -> String {
+        hash(std::iter::once(self.network.as_str()).chain(self.sources.iter().map(Source::text)))
+    }
+
+    /// The seed of contracts that were drawn, for tables.
+    pub(crate) fn seed(&self) -> Option<(&'static str, String)> {
+        self.seed.map(|seed| ("seed", seed.to_string()))
+    }
+}
+
+#[pymethods]
+impl PyContracts {
+    /// Texts as files have them, each with its name (`.csv` is CSV).
+    #[staticmethod]
+    fn _parse(texts: Vec<(String, String)>, network: &PyNetwork) -> Result<Self, Failure> {
+        Self::read_for(network, texts.into_iter().map(|(name, text)| Source::new(&name, text)).collect())
+    }
+
+    /// Files in YAML, JSON or CSV.
+    #[staticmethod]
+    fn _read(files: Vec<String>, network: &PyNetwork) -> Result<Self, Failure> {
+        Self::read_for(network, files.iter().map(Source::read).collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// Random contracts in a mix of Chameleon's evaluation (CoNEXT 2020, Table 2).
+    #[staticmethod]
+    #[pyo3(signature = (network, *, scenario=8, seed=1, count=40))]
+    fn drawn(network: &PyNetwork, scenario: usize, seed: u64, count: usize) -> Result<Self, Failure> {
+        let contracts = Contracts::drawn(&network.network, scenario, seed, count)?;
+        // The same arguments lead to the same contracts on the same network.
+        let sources = vec![Source::new("scenario", format!("scenario {scenario} seed {seed} count {count}"))];
+        Ok(Self { contracts: Arc::new(contracts), sources, network: network.text(), seed: Some(seed) })
+    }
+
+    /// Names, in their order.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.contracts.all().map(|(_, contract)| contract.name().to_owned()).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.contracts.len()
+    }
+
+    fn __repr__(&self) -> String {
+        let count = self.contracts.len();
+        match self.seed {
+            Some(_) => {
+                format!("<Contracts: {count} drawn, {}>", self.sources.iter().map(Source::text).collect::<String>())
+            }
+            None => {
+                let sources: Vec<&str> = self.sources.iter().map(Source::name).collect();
+                format!("<Contracts: {count} from {}>", sources.join(", "))
+            }
+        }
+    }
+}
+
+/// Columns of one request in a plan.
+pub(crate) fn request_columns() -> Vec<Column> {
+    let mut all = columns(Kind::Text, &["name", "tenant", "from", "to", "members", "class", "decision", "reason"]);
+    all.extend(columns(Kind::Whole, &["rate_bps", "burst_bytes", "min_bps", "deadline_ns", "bound_ns"]));
+    all.extend(columns(Kind::Text, &["route", "message"]));
+    all
+}

@@ -1,0 +1,467 @@
+//! Decisions: plans, explanations, verifications.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use serde_json::Value;
+use wayleave::{
+    Asked, Explanation, Model, Network, Plan, SchemeOptions, Session, Verified, VerifyOptions, What, explain_in,
+    plan_in, verify_kinds, verify_watched,
+};
+use wayleave_explain::table::Layout;
+use wayleave_schemes::registry::Defaults;
+use wayleave_verify::Effort;
+
+use crate::admission::{Raised, raised, scheme_of};
+use crate::error::{Failure, internal, problem, usage};
+use crate::html::{listing, page};
+use crate::network::{PyContracts, PyNetwork, loaded, parsed, provenance, request_columns, rows};
+use crate::table::{Column, Kind, Provenance, Table, columns};
+use crate::watch::run;
+
+/// What admits contracts of every kind, where nobody says which scheme decides.
+const ALL_KINDS: &str = "fabric";
+
+/// Who decides, with what.
+pub(crate) enum Chosen {
+    /// A scheme of the list.
+    Listed(Box<SchemeOptions>),
+    /// An object of Python, with the name of its class, and where its exceptions wait.
+    Own(Py<PyAny>, String, Raised),
+}
+
+impl Chosen {
+    fn session(&self, network: &Network, model: Model) -> Result<Session, wayleave::Error> {
+        match self {
+            Self::Listed(options) => Session::open(network, model, (**options).clone()),
+            Self::Own(object, _, raised) => {
+                Ok(Session::with_scheme(network, model, scheme_of(object, raised, network)))
+            }
+        }
+    }
+
+    /// What tables call it.
+    fn name(&self) -> String {
+        match self {
+            Self::Listed(options) => options.descriptor().name.to_owned(),
+            Self::Own(_, class, _) => format!("python:{class}"),
+        }
+    }
+
+    /// Where exceptions of an object wait.
+    fn raised(&self) -> Raised {
+        if let Self::Own(_, _, raised) = self { raised.clone() } else { Raised::default() }
+    }
+}
+
+/// The model of a name, with the defaults of schemes that belong to it.
+fn model_of(name: &str) -> PyResult<(Model, Defaults)> {
+    match name {
+        "default" => Ok((Model::default(), Defaults::Recommended)),
+        "published" => Ok((Model::PUBLISHED, Defaults::Published)),
+        other => Err(usage(format!("model: \"{other}\" is none of default, published"))),
+    }
+}
+
+/// The network for contracts; with the usual classes where some are of another kind than latency, as the command has it.
+fn divided(network: &PyNetwork, contracts: &PyContracts) -> PyResult<Network> {
+    contracts.check_network(network)?;
+    if contracts.contracts.has_other_kinds() {
+        return Ok(network.network.with_classes().map_err(Failure::from)?);
+    }
+    Ok(network.network.clone())
+}
+
+/// Who decides: a name, an object with a method `admit`, or what admits most on this network.
+fn chosen(
+    network: &Network,
+    scheme: Option<&Bound<'_, PyAny>>,
+    settings: Vec<(String, String)>,
+    defaults: Defaults,
+) -> PyResult<Chosen> {
+    let options = match scheme {
+        None if network.graph.classes().is_some() => SchemeOptions::named(ALL_KINDS).map_err(Failure::from)?,
+        None => SchemeOptions::default(),
+        Some(given) => match given.extract::<String>() {
+            Ok(name) => SchemeOptions::named(&name).map_err(Failure::from)?,
+            Err(_) if given.hasattr("admit")? => {
+                if let Some((key, _)) = settings.first() {
+                    return Err(usage(format!("{key}: settings of a scheme of your own belong into its object")));
+                }
+                let class = given.get_type().name()?.to_string();
+                return Ok(Chosen::Own(given.clone().unbind(), class, Raised::default()));
+            }
+            Err(_) => return Err(usage("scheme: a name or an object with a method `admit(request)` is expected")),
+        },
+    };
+    let options =
+        settings.iter().try_fold(options.defaults(defaults), |options, (key, value)| options.with(key, value));
+    Ok(Chosen::Listed(Box::new(options.map_err(Failure::from)?)))
+}
+
+/// Decisions about contracts, one after another, with bounds, routes and reasons.
+#[pyclass(name = "Plan", module = "wayleave", frozen)]
+pub(crate) struct PyPlan {
+    pub(crate) plan: Arc<Plan>,
+    scheme: String,
+    pub(crate) provenance: Provenance,
+    /// What its scheme has to say before it decides.
+    #[pyo3(get)]
+    warnings: Vec<String>,
+    /// What happened, as `wayleave plan -o json` prints it.
+    text: String,
+}
+
+/// Decides contracts in their order. `settings` are parameters of the scheme.
+#[pyfunction]
+#[pyo3(signature = (network, contracts, *, scheme=None, settings=Vec::new(), model="default", progress=None))]
+pub(crate) fn _plan(
+    py: Python<'_>,
+    network: &PyNetwork,
+    contracts: &PyContracts,
+    scheme: Option<&Bound<'_, PyAny>>,
+    settings: Vec<(String, String)>,
+    model: &str,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyPlan> {
+    let (model, defaults) = model_of(model)?;
+    let on = divided(network, contracts)?;
+    let chosen = chosen(&on, scheme, settings, defaults)?;
+    let (scheme, exceptions) = (chosen.name(), chosen.raised());
+    let asked = contracts.contracts.clone();
+    let (plan, text, warnings) = run(py, progress, move |progress, cancel| {
+        let session = chosen.session(&on, model)?;
+        let warnings = session.warnings();
+        let plan = plan_in(session, Asked::Contracts(&asked), progress, cancel)?;
+        let text = serde_json::to_string(&plan)?;
+        Ok((plan, text, warnings))
+    })?;
+    raised(&exceptions)?;
+    let from = [("input_hash", contracts.hash()), ("scheme", scheme.clone())].into_iter().chain(contracts.seed());
+    Ok(PyPlan { scheme, plan: Arc::new(plan), provenance: provenance(from), text, warnings })
+}
+
+#[pymethods]
+impl PyPlan {
+    /// One row for each request: decision, bound, route or reason.
+    #[getter]
+    fn table(&self) -> PyResult<Table> {
+        Table::of(&rows(&mut parsed(&self.text)?, "requests"), &request_columns(), &self.provenance)
+    }
+
+    /// One row for each queue of each link: what is reserved there, the delay and the backlog that it can reach.
+    #[getter]
+    fn queues(&self) -> PyResult<Table> {
+        let queues = rows(&mut parsed(&self.text)?, "queues");
+        let columns = columns_of(&queues);
+        Table::of(&queues, &columns, &self.provenance)
+    }
+
+    /// Names of the contracts that are admitted, in their order.
+    #[getter]
+    fn admitted(&self) -> Vec<String> {
+        let is_admitted = |what: &What| match what {
+            What::Decided { decision, .. } => decision.is_ok(),
+            What::DecidedShare { decision, .. } => decision.is_ok(),
+            What::Released { .. } => false,
+        };
+        let admitted = self.plan.entries.iter().filter(|entry| is_admitted(&entry.what));
+        admitted.map(|entry| entry.name.clone()).collect()
+    }
+
+    /// What can be said against requests whatever else is admitted, each with its place.
+    #[getter]
+    fn findings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.plan.outcome.findings.problems().iter().map(|finding| problem(py, finding)).collect()
+    }
+
+    /// What is refused, with the reason of each as a sentence.
+    #[getter]
+    fn refused(&self) -> std::collections::BTreeMap<String, String> {
+        self.plan.refused().map(|(name, why)| (name.to_owned(), why.to_owned())).collect()
+    }
+
+    /// The scheme that decided.
+    #[getter]
+    fn scheme(&self) -> &str {
+        &self.scheme
+    }
+
+    /// What `wayleave plan -o json` prints, as a dictionary.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        loaded(py, &self.text)
+    }
+
+    /// The same as a text: `wayleave verify --plan` reads it.
+    fn to_json(&self) -> &str {
+        &self.text
+    }
+
+    /// Derives every promise again with the independent calculator: what is not as it was said; `None` for schemes without queues.
+    fn recheck(&self, py: Python<'_>) -> PyResult<Option<Vec<String>>> {
+        let plan = self.plan.clone();
+        run(py, None, move |_, _| {
+            let Some(checked) = plan.recheck() else { return Ok(None) };
+            let shares = wayleave::recheck_shares(&plan.session.context());
+            let broken = checked.violations.iter().map(ToString::to_string);
+            Ok(Some(broken.chain(shares.iter().map(ToString::to_string)).collect()))
+        })
+    }
+
+    /// Puts every promise to the test, packet by packet.
+    #[pyo3(signature = (*, effort="usual", seed=1, flow=None, progress=None))]
+    fn verify(
+        &self,
+        py: Python<'_>,
+        effort: &str,
+        seed: u64,
+        flow: Option<String>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyVerified> {
+        let effort = Effort { seed, ..effort_of(effort)? };
+        let options = VerifyOptions { effort, flow, ..VerifyOptions::default() };
+        let plan = self.plan.clone();
+        let (verified, text) = run(py, progress, move |progress, cancel| {
+            let mut verified = verify_watched(&plan.promises(), &options, progress, cancel)?;
+            if options.flow.is_none() && !cancel.is_cancelled() {
+                verified.kinds = plan.tenants()?.map(|tenants| verify_kinds(&tenants, &effort, None)).transpose()?;
+            }
+            let mut text = Vec::new();
+            verified.write_json(&mut text, &plan.session.topology)?;
+            Ok((verified, String::from_utf8_lossy(&text).into_owned()))
+        })?;
+        let seed = Some(("seed", effort.seed.to_string()));
+        let kept = self.provenance.iter().filter(|(key, _)| *key != "seed").cloned();
+        Ok(PyVerified { verified, provenance: kept.chain(seed).collect(), text })
+    }
+
+    /// The bound of every contract over its deadline, as the text of an SVG file.
+    fn picture(&self) -> Option<String> {
+        self.plan.picture()
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        self.table()?.stream(py)
+    }
+
+    fn __len__(&self) -> usize {
+        self.plan.entries.len()
+    }
+
+    fn __str__(&self) -> PyResult<String> {
+        let mut out = Vec::new();
+        self.plan.write_text(&mut out, Layout::default()).map_err(Failure::from)?;
+        String::from_utf8(out).map_err(|error| internal(error.to_string()))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Plan {}>", self.summary())
+    }
+
+    fn _repr_html_(&self) -> PyResult<String> {
+        let table = self.table()?.html();
+        Ok(page(&self.summary(), self.plan.picture().as_deref(), &table))
+    }
+}
+
+impl PyPlan {
+    fn summary(&self) -> String {
+        let summary = &self.plan.outcome.summary;
+        format!("by {}: {} admitted, {} refused", self.scheme, summary.admitted, summary.refused)
+    }
+}
+
+/// Columns of flat rows whose keys are known only now: in the order of their first appearance.
+fn columns_of(rows: &[Value]) -> Vec<Column> {
+    let mut all: Vec<Column> = Vec::new();
+    let Some(Value::Object(first)) = rows.first() else { return all };
+    for (key, value) in first {
+        let kind = match value {
+            Value::Number(number) if number.is_u64() => Kind::Whole,
+            Value::Number(_) => Kind::Real,
+            Value::Bool(_) => Kind::Flag,
+            Value::Null => {
+                rows.iter().filter_map(|row| row.get(key)).find(|value| !value.is_null()).map_or(Kind::Text, |value| {
+                    match value {
+                        Value::Number(number) if number.is_u64() => Kind::Whole,
+                        Value::Number(_) => Kind::Real,
+                        _ => Kind::Text,
+                    }
+                })
+            }
+            _ => Kind::Text,
+        };
+        all.extend(columns(kind, &[key]));
+    }
+    all
+}
+
+fn effort_of(name: &str) -> PyResult<Effort> {
+    match name {
+        "quick" => Ok(Effort::QUICK),
+        "usual" => Ok(Effort::USUAL),
+        "long" => Ok(Effort::LONG),
+        other => Err(usage(format!("effort: \"{other}\" is none of quick, usual, long"))),
+    }
+}
+
+/// Why one contract is admitted, term by term, or refused, with what would fit.
+#[pyclass(name = "Explanation", module = "wayleave", frozen)]
+pub(crate) struct PyExplanation {
+    #[pyo3(get)]
+    is_admitted: bool,
+    /// What can be said against it whatever else is admitted, at its place in the file.
+    #[pyo3(get)]
+    finding: Option<String>,
+    text: String,
+    json: String,
+}
+
+/// Decides the contracts before `name`, and then that one, and says why.
+#[pyfunction]
+#[pyo3(signature = (network, contracts, name, *, scheme=None, settings=Vec::new(), model="default", progress=None))]
+#[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
+pub(crate) fn _explain(
+    py: Python<'_>,
+    network: &PyNetwork,
+    contracts: &PyContracts,
+    name: String,
+    scheme: Option<&Bound<'_, PyAny>>,
+    settings: Vec<(String, String)>,
+    model: &str,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyExplanation> {
+    let (model, defaults) = model_of(model)?;
+    let on = divided(network, contracts)?;
+    let chosen = chosen(&on, scheme, settings, defaults)?;
+    let (exceptions, asked) = (chosen.raised(), contracts.contracts.clone());
+    let explained = run(py, progress, move |progress, _| {
+        let explanation: Explanation = explain_in(chosen.session(&on, model)?, &asked, &name, progress)?;
+        let json = serde_json::to_string(&explanation)?;
+        let finding = explanation.finding.as_ref().map(ToString::to_string);
+        Ok(PyExplanation { is_admitted: explanation.is_admitted(), finding, text: explanation.text()?, json })
+    })?;
+    raised(&exceptions)?;
+    Ok(explained)
+}
+
+#[pymethods]
+impl PyExplanation {
+    /// What `wayleave explain -o json` prints, as a dictionary.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        loaded(py, &self.json)
+    }
+
+    fn __str__(&self) -> &str {
+        &self.text
+    }
+
+    fn __repr__(&self) -> &str {
+        &self.text
+    }
+
+    fn _repr_html_(&self) -> String {
+        listing(&self.text)
+    }
+}
+
+/// The worst that packets met of every promise.
+#[pyclass(name = "Verified", module = "wayleave", frozen)]
+pub(crate) struct PyVerified {
+    verified: Verified,
+    provenance: Provenance,
+    text: String,
+}
+
+#[pymethods]
+impl PyVerified {
+    /// One row for each promise about latency: its bound, the slowest packet, what is left of the bound.
+    #[getter]
+    fn table(&self) -> PyResult<Table> {
+        let mut all = columns(Kind::Text, &["name"]);
+        all.extend(columns(Kind::Whole, &["bound_ns", "today_ns", "worst_ps"]));
+        all.extend(columns(Kind::Real, &["margin_percent"]));
+        all.extend(columns(Kind::Whole, &["packets", "drops"]));
+        all.extend(columns(Kind::Text, &["attack"]));
+        Table::of(&rows(&mut parsed(&self.text)?, "contracts"), &all, &self.provenance)
+    }
+
+    /// Whether every promise held, of latency and of the other kinds.
+    #[getter]
+    fn is_sound(&self) -> bool {
+        self.verified.is_sound() && self.verified.kinds.as_ref().is_none_or(|kinds| kinds.is_sound())
+    }
+
+    /// What did not hold, each in a sentence.
+    #[getter]
+    fn violations(&self) -> Vec<String> {
+        let Verified { claim, report, kinds, .. } = &self.verified;
+        let broken = report.violations.iter().map(|violation| {
+            format!("{}: {} ({})", claim.promises[violation.promise].name, violation.breach, violation.attack)
+        });
+        let stated = self.verified.discrepancies().iter().map(ToString::to_string);
+        let kinds = kinds.iter().flat_map(|kinds| kinds.breaches());
+        stated.chain(broken).chain(kinds).collect()
+    }
+
+    /// What `wayleave verify -o json` prints, as a dictionary.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        loaded(py, &self.text)
+    }
+
+    /// The slowest packet of every contract over its bound, as the text of an SVG file.
+    fn picture(&self) -> Option<String> {
+        self.verified.picture()
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        self.table()?.stream(py)
+    }
+
+    fn __str__(&self) -> PyResult<String> {
+        let mut out = Vec::new();
+        self.verified.write_text(&mut out, Layout::default(), false).map_err(Failure::from)?;
+        String::from_utf8(out).map_err(|error| internal(error.to_string()))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Verified {}>", self.summary())
+    }
+
+    fn _repr_html_(&self) -> PyResult<String> {
+        Ok(page(&self.summary(), self.verified.picture().as_deref(), &self.table()?.html()))
+    }
+}
+
+impl PyVerified {
+    fn summary(&self) -> String {
+        let Verified { claim, report, .. } = &self.verified;
+        let verdict = if self.is_sound() {
+            "every promise held".to_owned()
+        } else {
+            format!("{} broken", self.violations().len())
+        };
+        let (promises, runs) = (claim.promises.len(), report.runs);
+        let latency = format!("{promises} promises in {runs} simulations with {} packet hops", report.packet_hops);
+        let others = self.verified.kinds.as_ref().map(|kinds| format!("{} promises of other kinds", kinds.promises()));
+        let looked_at = match others {
+            Some(others) if promises == 0 => others,
+            Some(others) => format!("{latency}, {others}"),
+            None => latency,
+        };
+        format!("{looked_at}: {verdict}")
+    }
+}

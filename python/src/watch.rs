@@ -1,0 +1,86 @@
+//! Long work without the interpreter's lock: a thread does it, and the caller's thread looks after signals and progress meanwhile.
+
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use wayleave::{Cancel, Error, Progress, Step};
+
+use crate::error::{Failure, internal};
+
+/// How often signals are looked at: Ctrl-C is felt at once, and it costs nothing.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long work that was asked to stop may take to return; after that it ends on its own, and nobody waits for its result.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// So much of so much, in a unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Come {
+    done: f64,
+    total: f64,
+    what: &'static str,
+}
+
+/// Keeps the last step for the thread that shows it.
+#[derive(Clone, Default)]
+pub(crate) struct Last(Arc<Mutex<Option<Come>>>);
+
+impl Progress for Last {
+    fn step(&mut self, step: Step<'_>) {
+        let come = match step {
+            Step::Items { done, total } => Come { done: done as f64, total: total as f64, what: "items" },
+            Step::Runs { simulated_ns, total_ns, .. } => {
+                Come { done: simulated_ns as f64 / 1e9, total: total_ns as f64 / 1e9, what: "simulated seconds" }
+            }
+            Step::Figure { done, total, .. } => Come { done: done as f64, total: total as f64, what: "runs" },
+            _ => return,
+        };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(come);
+    }
+}
+
+/// Does work on another thread. `progress`, a callable, is told `(done, total, unit)` on the caller's thread. A signal (Ctrl-C) or an exception
+/// of `progress` stops the work and is raised.
+pub(crate) fn run<T: Send + 'static>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&mut Last, &Cancel) -> Result<T, Error> + Send + 'static,
+) -> PyResult<T> {
+    let (cancel, last) = (Cancel::default(), Last::default());
+    let (sender, receiver) = mpsc::channel();
+    let (stop, mut tell) = (cancel.clone(), last.clone());
+    let thread = std::thread::Builder::new().name("wayleave".to_owned());
+    let spawned = thread.spawn(move || {
+        // Nobody listens any more if the caller has lost patience.
+        let _ = sender.send(work(&mut tell, &stop));
+    });
+    spawned.map_err(|error| internal(format!("a thread cannot be started: {error}")))?;
+    // A receiver is for one thread at a time, and the lock is given back on this one.
+    let receiver = Mutex::new(receiver);
+    let wait =
+        |py: Python<'_>, time| py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(time));
+    let mut told = None;
+    loop {
+        match wait(py, LOOK) {
+            Ok(result) => return result.map_err(|error| Failure::from(error).into()),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(internal("a calculation ended in a panic: please report it, with what stands above"));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        let come = *last.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = match (progress, come) {
+            (Some(progress), Some(Come { done, total, what })) if come != told => {
+                progress.call1((done, total, what)).map(drop)
+            }
+            _ => Ok(()),
+        };
+        told = come;
+        if let Err(raised) = py.check_signals().and(shown) {
+            cancel.cancel();
+            let _ = wait(py, PATIENCE);
+            return Err(raised);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+"""Long work: the interpreter's lock is free meanwhile, progress is told, and Ctrl-C stops it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import wayleave as wl
+
+# Nothing here takes longer than this unless it does not end at all.
+WATCHDOG = 120
+
+# Hours of work, told of in lines.
+BEGIN = """
+import sys
+import wayleave as wl
+def tell(done, total, unit):
+    print("progress", done, total, unit, flush=True)
+scenario = {"topology": "star:hosts=4,rate=1Gbit", "duration": "100000s", "traffic": [{"name": "web", "load": 0.5, "sizes": "20kB"}]}
+network = wl.Network.fat_tree(k=8)
+contracts = wl.Contracts.drawn(network, count=5000)
+"""
+
+LONG = {
+    "simulate": "wl.simulate(scenario, progress=tell)",
+    "sweep": "wl.sweep(scenario, {'traffic.web.load': [0.2, 0.4]}, seeds=range(4), progress=tell)",
+    "plan": "wl.plan(network, contracts, progress=tell); wl.plan(network, contracts, scheme='chameleon', reroute='on', progress=tell)",
+    "verify": "wl.plan(network, wl.Contracts.drawn(network, count=800)).verify(effort='long', progress=tell)",
+    "reproduce": "wl.reproduce('chameleon-fig8a', full=True, progress=tell)",
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("work", ["simulate", "sweep", "verify", "reproduce"])
+def test_ctrl_c_stops_what_would_take_hours(work: str) -> None:
+    with subprocess.Popen([sys.executable, "-c", BEGIN + LONG[work]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None and process.stderr is not None
+            assert process.stdout.readline().startswith("progress"), process.stderr.read()
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=WATCHDOG)
+        finally:
+            process.kill()
+    assert process.returncode == -signal.SIGINT, said
+    assert said.rstrip().endswith("KeyboardInterrupt"), said
+
+
+def test_other_threads_run_meanwhile() -> None:
+    # The other thread interrupts the main one when that is inside the call and in no function of Python: only then is the lock free for it.
+    program = BEGIN + (
+        "import _thread, threading\n"
+        "inside, main = threading.Event(), threading.get_ident()\n"
+        "def other():\n"
+        "    inside.wait()\n"
+        "    while sys._current_frames()[main].f_code.co_name != 'simulate':\n"
+        "        pass\n"
+        "    _thread.interrupt_main()\n"
+        "threading.Thread(target=other, daemon=True).start()\n"
+        "try:\n"
+        "    wl.simulate(scenario, progress=lambda *_: inside.set())\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=WATCHDOG, check=False)
+    assert done.stdout == "interrupted\n", done.stderr
+
+
+def test_progress_is_told_in_the_thread_of_the_caller_and_its_exception_stops_the_work(scenario: dict[str, Any]) -> None:
+    told: list[tuple[float, float, str]] = []
+
+    def tell(done: float, total: float, unit: str) -> None:
+        told.append((done, total, unit))
+        if len(told) == 3:
+            raise StopIteration("enough")
+
+    with pytest.raises(StopIteration, match="enough"):
+        wl.simulate({**scenario, "duration": "100000s"}, progress=tell)
+    assert [total for _, total, _ in told] == [100_000.0] * 3
+    assert 0 <= told[0][0] < told[1][0] < told[2][0]
+    assert {unit for _, _, unit in told} == {"simulated seconds"}
+
+
+def test_operations_in_several_threads_do_not_disturb_one_another(scenario: dict[str, Any]) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(4) as pool:
+        runs = list(pool.map(lambda seed: wl.simulate(scenario, seed=seed).table.to_dict(), [1, 2, 1, 2]))
+    assert runs[0] == runs[2] != runs[1] == runs[3]
+
+
+def test_nothing_is_printed_by_itself(scenario: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
+    wl.sweep(scenario, seeds=[1, 2])
+    wl.plan("star:hosts=4", wl.Contracts.drawn(wl.Network("star:hosts=4"), count=5)).verify(effort="quick")
+    assert capfd.readouterr() == ("", "")
+    wl.sweep(scenario, seeds=[1, 2], progress=True)
+    out, err = capfd.readouterr()
+    assert out == "" and (err == "" or err.endswith("\n")) and os.linesep * 2 not in err

@@ -1,0 +1,21 @@
+"""Graphs of NetworkX as node-link JSON. NetworkX itself is not needed: the graph brings everything."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def node_link(graph: Any) -> tuple[str, str]:
+    """The text that NetworkX's ``node_link_data`` would give, and what the graph is called."""
+    nodes = [{**data, "id": str(node)} for node, data in graph.nodes(data=True)]
+    edges = [{**data, "source": str(source), "target": str(target)} for source, target, data in graph.edges(data=True)]
+    document = {
+        "directed": graph.is_directed(),
+        "multigraph": graph.is_multigraph(),
+        "graph": dict(graph.graph),
+        "nodes": nodes,
+        "edges": edges,
+    }
+    name = str(graph.graph.get("name") or "graph")
+    return json.dumps(document, default=str), f"{name}.json"

@@ -1,0 +1,213 @@
+"""What the command ``wayleave`` does, as functions: plan, explain, verify, simulate, reproduce, analyze."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from wayleave import _wayleave
+from wayleave._contracts import contracts as _contracts
+from wayleave._errors import InputError, Problem
+from wayleave._wayleave import Analysis, Explanation, Figure, Network, Plan, Run, Table, Verified, _Batch
+
+Progress: TypeAlias = Callable[[float, float, str], object]
+"""Is told how much of how much is done, and in which unit."""
+
+
+def plan(
+    network: Network | str | os.PathLike[str],
+    contracts: Any,
+    *,
+    scheme: Any = None,
+    model: Literal["default", "published"] = "default",
+    progress: Progress | None = None,
+    **settings: object,
+) -> Plan:
+    """Decides contracts one after another: who is admitted, over which route and with which bound, and who is refused, and why.
+
+    ``scheme`` is a name (``wayleave schemes`` of the command lists them) or an object of your own with a method ``admit(request)`` that returns
+    :class:`Admit` or :class:`Refuse`; without it, what admits most on this network. ``settings`` are parameters of a scheme that is named.
+    """
+    network = _network(network)
+    planned = _wayleave._plan(
+        network,
+        _contracts(contracts, network),
+        scheme=scheme,
+        settings=_settings(settings),
+        model=model,
+        progress=progress,
+    )
+    for text in planned.warnings:
+        warnings.warn(text, stacklevel=2)
+    return planned
+
+
+def explain(
+    network: Network | str | os.PathLike[str],
+    contracts: Any,
+    name: str,
+    *,
+    scheme: Any = None,
+    model: Literal["default", "published"] = "default",
+    progress: Progress | None = None,
+    **settings: object,
+) -> Explanation:
+    """Says why the contract of a name is admitted, term by term, or refused, and what would fit. Those before it are decided first."""
+    network = _network(network)
+    return _wayleave._explain(
+        network,
+        _contracts(contracts, network),
+        name,
+        scheme=scheme,
+        settings=_settings(settings),
+        model=model,
+        progress=progress,
+    )
+
+
+def verify(
+    network: Network | str | os.PathLike[str],
+    contracts: Any,
+    *,
+    effort: Literal["quick", "usual", "long"] = "usual",
+    seed: int = 1,
+    flow: str | None = None,
+    scheme: Any = None,
+    model: Literal["default", "published"] = "default",
+    progress: Progress | None = None,
+    **settings: object,
+) -> Verified:
+    """Admits contracts, and puts every promise to the test: the worst traffic that the contracts allow, packet by packet."""
+    planned = plan(network, contracts, scheme=scheme, model=model, progress=progress, **settings)
+    return planned.verify(effort=effort, seed=seed, flow=flow, progress=progress)
+
+
+def simulate(
+    scenario: Any,
+    *,
+    seed: int | None = None,
+    transport: Any = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Simulates a scenario with one run, packet by packet.
+
+    ``scenario`` is a file, or a dictionary with what stands below ``spec`` in such a file; ``topology`` may be a :class:`Network` there.
+    ``transport`` is an object of your own with a method ``begin(start)``: the congestion control of all flows, for small runs.
+    """
+    seed = None if seed is None else whole("seed", seed)
+    return _wayleave._simulate(batch(scenario), seed=seed, transport=transport, progress=progress)
+
+
+def reproduce(
+    figure: str,
+    *,
+    full: bool = False,
+    seeds: int | None = None,
+    threads: int | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Figure:
+    """Measures a figure of a publication again: with a tenth of the runs on smaller networks, or as in the paper with ``full``.
+
+    :func:`figures` lists them. ``folder`` gets data files, pictures and a page; ``resume`` keeps runs that have ended, so that an
+    interrupted measurement goes on.
+    """
+    seeds = None if seeds is None else whole("seeds", seeds, least=1)
+    threads = None if threads is None else whole("threads", threads, least=1)
+    return _wayleave._reproduce(figure, full=full, seeds=seeds, threads=threads, folder=folder, resume=resume, progress=progress)
+
+
+def figures() -> Table:
+    """The figures that :func:`reproduce` measures: one row each."""
+    return _wayleave.figures_known()
+
+
+def analyze(
+    subject: Plan | str | os.PathLike[str],
+    *,
+    analyses: Sequence[Literal["tfa", "sfa", "pmoo", "lp"]] = ("tfa", "sfa"),
+    flows: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Analysis:
+    """Bounds delays by total flow analysis, separate flow analysis, PMOO or linear programs.
+
+    ``subject`` is a plan, whose admitted contracts are analysed, or a file with a network of output ports in Saihu's JSON. ``flows`` are names;
+    without them, all.
+    """
+    if isinstance(subject, Plan):
+        return _wayleave._analyze(subject, analyses=list(analyses), flows=list(flows), progress=progress)
+    file = os.fspath(subject)
+    return _wayleave._analyze((_text(file), file), analyses=list(analyses), flows=list(flows), progress=progress)
+
+
+def batch(scenario: Any, *, grid: Mapping[str, Iterable[Any]] | None = None, seeds: Iterable[int] = ()) -> _Batch:
+    """The runs of a scenario, with what ``grid`` varies."""
+    vary = [(path, json.dumps(_values(path, values), default=str)) for path, values in (grid or {}).items()]
+    chosen = [whole(f"seeds[{index}]", seed) for index, seed in enumerate(seeds)]
+    if isinstance(scenario, Mapping):
+        spec, texts = _of_networks(scenario)
+        name = str(spec.pop("name", "scenario"))
+        document = {"apiVersion": "wayleave/v1", "kind": "Scenario", "metadata": {"name": name}, "spec": spec}
+        return _Batch(json.dumps(document, indent=1, default=str), name, texts, vary, chosen, is_file=False)
+    if isinstance(scenario, (str, os.PathLike)):
+        file = os.fspath(scenario)
+        return _Batch(_text(file), file, {}, vary, chosen)
+    raise InputError(f"a scenario is a file or a dictionary with its spec: this is a {type(scenario).__name__}")
+
+
+def _of_networks(scenario: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """A spec in which networks are files, and the texts of these."""
+    spec, texts = dict(scenario), {}
+    topology = spec.get("topology")
+    if isinstance(topology, Network):
+        file = f"{topology.name}.yaml"
+        spec["topology"], texts[file] = {"file": file}, topology.to_yaml()
+    return spec, texts
+
+
+def _values(path: str, values: Any) -> list[Any]:
+    """The values of a path of a grid, those of NumPy as Python's."""
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise InputError(f'grid: a list of values is expected for "{path}", such as [{values!r}]: this is a {type(values).__name__}')
+    return [value.item() if hasattr(value, "item") else value for value in values]
+
+
+def whole(name: str, value: Any, least: int = 0) -> int:
+    """A whole number in 64 bits, which may be NumPy's."""
+    number = value.item() if hasattr(value, "item") else value
+    if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**64:
+        raise InputError(f"{name}: a whole number from {least} is expected: this is {value!r}")
+    return number
+
+
+def _network(network: Network | str | os.PathLike[str]) -> Network:
+    if isinstance(network, Network):
+        return network
+    if isinstance(network, (str, os.PathLike)):
+        return Network(network)
+    given = type(network).__name__
+    raise InputError(f"network: a wayleave.Network, a file, or a builder such as fat-tree:k=4 is expected: this is a {given}")
+
+
+def _settings(settings: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Parameters as the command has them: `max_rounds=3` is `--max-rounds 3`."""
+
+    def text(value: object) -> str:
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    return [(key.replace("_", "-"), text(value)) for key, value in settings.items()]
+
+
+def _text(file: str) -> str:
+    try:
+        with open(file, encoding="utf-8") as opened:
+            return opened.read()
+    except OSError as error:
+        message = "there is no such file" if isinstance(error, FileNotFoundError) else f"it cannot be read: {error.strerror or error}"
+        raise InputError(f"{file}: {message}", (Problem(message, file, None, None, None, None),)) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: this is no UTF-8 text ({error.reason} at byte {error.start})") from error
