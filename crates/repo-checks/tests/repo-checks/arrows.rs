@@ -79,7 +79,6 @@ const ARROWS: &[(&str, Allowed)] = &[
     // Linux: eBPF programs, their maps, interfaces and queueing disciplines. It knows no controller.
     ("dataplane", Only(&["units", "topology", "wire"])),
     // A protocol as bytes; knows nothing of networks.
-    ("openflow", Only(&[])),
     // Configurations of switches without an agent: pure texts, with the queues that `dataplane` describes.
     ("render", Only(&["units", "topology", "dataplane"])),
     // A network in namespaces: never a scheme, never the server's insides.
