@@ -11,9 +11,14 @@ function digits(value: number, round: (value: number) => number): string {
 }
 
 /** A time in ns, rounded up. */
-export function time(ns: number): string {
+export function time(ns: number, round: (value: number) => number = Math.ceil): string {
   const [size, unit] = UNITS.find(([size]) => ns >= size) ?? [1, 'ns'];
-  return `${digits(ns / size, Math.ceil)} ${unit}`;
+  return `${digits(ns / size, round)} ${unit}`;
+}
+
+/** A time that something may take, or has to spare, in ns: rounded down. */
+export function allowed(ns: number): string {
+  return time(ns, Math.floor);
 }
 
 /** A rate in bit/s. */

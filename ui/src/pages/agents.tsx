@@ -14,7 +14,7 @@ export function Agents({ address }: { address: Address }) {
   return (
     <>
       <h1>Agents</h1>
-      {status.value && <p>{many(status.value.agents, 'session')} open, {silent > 0 ? <Badge of="silent">{many(silent, 'agent')} silent</Badge> : 'none silent'}. {status.value.configured > 0 && `${status.value.effective.toLocaleString('en')} of ${status.value.configured.toLocaleString('en')} rules are confirmed.`}</p>}
+      {status.value && <p>{many(status.value.agents, 'session')} open, {silent > 0 ? <Badge of="silent">{many(silent, 'agent')} silent</Badge> : 'none silent'}. {status.value.agents > 0 && status.value.configured > 0 && `${status.value.effective.toLocaleString('en')} of ${status.value.configured.toLocaleString('en')} rules are confirmed.`}</p>}
       <p><label><input type="checkbox" checked={problems} onChange={(event) => { location.replace(to(['agents'], { problems: event.currentTarget.checked ? 'true' : undefined })); }} /> Only those with problems</label></p>
       {trouble && <Failed trouble={trouble} />}
       {!items && !trouble && <Loading what="agents" />}

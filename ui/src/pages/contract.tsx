@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { path, text } from '../api';
-import { bytes, count, many, percent, quantity, rate, time, when } from '../format';
+import { allowed, bytes, count, many, percent, quantity, rate, time, when } from '../format';
 import { Badge, Bar, Empty, Facts, LinkLink, Shown, Table } from '../parts';
 import { readsAll, to, useRead, useWorld } from '../state';
 import type { Contract, CurveQueue, Explanation, Hop, Term, Traffic } from '../types';
@@ -83,7 +83,7 @@ function Latency({ contract, explanation, seen }: { contract: Contract; explanat
     <section>
       <h2>Where the time goes</h2>
       {boundNs !== undefined && deadlineNs !== undefined && (
-        <p>No packet takes longer than <strong>{time(boundNs)}</strong> by proof. Its deadline is {time(deadlineNs)}, so {time(deadlineNs - boundNs)} ({percent(((deadlineNs - boundNs) / deadlineNs) * 1e6)}) are to spare.{seen !== undefined && <> The slowest packet that was seen took <strong>{time(seen)}</strong>.</>}</p>
+        <p>No packet takes longer than <strong>{time(boundNs)}</strong> by proof. Its deadline is {allowed(deadlineNs)}, so {allowed(deadlineNs - boundNs)} ({percent(((deadlineNs - boundNs) / deadlineNs) * 1e6)}) are to spare.{seen !== undefined && <> The slowest packet that was seen took <strong>{time(seen)}</strong>.</>}</p>
       )}
       {parts.length > 0 && boundNs !== undefined && deadlineNs !== undefined && <Fall parts={parts} bound={boundNs} deadline={deadlineNs} seen={seen} />}
       {parts.length === 0 && status.routes.map((route, at) => (
@@ -137,7 +137,7 @@ function Fall({ parts, bound, deadline, seen }: { parts: Part[]; bound: number; 
         <span><i class="swatch part" /> propagation, processing</span>
         <span><i class="swatch bound-line" /> bound {time(bound)}</span>
         {seen !== undefined && <span><i class="swatch seen" /> slowest packet seen {time(seen)}</span>}
-        <span><i class="swatch deadline-line" /> deadline {time(deadline)}{deadline > all && ', further to the right'}</span>
+        <span><i class="swatch deadline-line" /> deadline {allowed(deadline)}{deadline > all && ', further to the right'}</span>
       </p>
     </>
   );

@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { path } from '../api';
 import { Badge, ContractLink, Empty, Failed, Field, Loading, More, Table } from '../parts';
-import { quantity, time } from '../format';
+import { allowed, quantity, time } from '../format';
 import { to, usePages, type Address } from '../state';
 import type { Contract, Kind, State } from '../types';
 
@@ -15,7 +15,7 @@ export function terms(contract: Contract): string {
   if (bandwidth) return `at least ${quantity(bandwidth.min)}${bandwidth.max ? `, at most ${quantity(bandwidth.max)}` : ''}`;
   if (objective) return `${objective.deadline ? `deadline ${quantity(objective.deadline)}` : objective.aim ?? ''}, weight ${quantity(objective.min)}`;
   if (bestEffort) return 'no promise';
-  return `${quantity(contract.rate)}, within ${time(status.deadlineNs ?? 0)}`;
+  return `${quantity(contract.rate)}, within ${allowed(status.deadlineNs ?? 0)}`;
 }
 
 export function ends(contract: Contract): string {

@@ -1,7 +1,7 @@
 // The first page: is a promise broken or near it, which, why; and what is wrong in the network.
 
 import { Badge, Bar, ContractLink, Empty, LinkLink, Loading, More, Shown, Table, WhatIf } from '../parts';
-import { many, quantity, time, when } from '../format';
+import { allowed, many, quantity, time, when } from '../format';
 import { readsAll, to, usePages, useRead, useWorld, type Address } from '../state';
 import { path } from '../api';
 import type { Level, Risk, Risks as Document, Status, Tiers } from '../types';
@@ -17,7 +17,7 @@ const LEVELS: { level: Level; title: string; means: string }[] = [
 /** What a contract promises, in a few words. */
 export function promise(risk: Risk): string {
   const between = risk.members === 2 && risk.kind !== 'objective' ? `${risk.hosts[0]} → ${risk.hosts[1]}` : `${risk.members} hosts`;
-  if (risk.kind === 'latency') return `${between} within ${time(risk.deadlineNs ?? 0)}`;
+  if (risk.kind === 'latency') return `${between} within ${allowed(risk.deadlineNs ?? 0)}`;
   return `${quantity(risk.min)} ${risk.kind === 'bandwidth' ? 'at least' : 'weight'}, ${between}`;
 }
 
@@ -27,7 +27,7 @@ export function Budget({ risk }: { risk: Pick<Risk, 'boundNs' | 'deadlineNs' | '
   if (boundNs === undefined || !deadlineNs) return <span class="dim">no deadline</span>;
   const all = Math.max(deadlineNs, worstNs ?? 0);
   const place = (ns: number) => (100 * ns) / all;
-  const said = `${time(boundNs)} of ${time(deadlineNs)}${worstNs === undefined ? '' : `, seen ${time(worstNs)}`}`;
+  const said = `${time(boundNs)} of ${allowed(deadlineNs)}${worstNs === undefined ? '' : `, seen ${time(worstNs)}`}`;
   return (
     <span class="bar-line">
       <svg class="bar budget" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label={`Bound ${said}`}>
@@ -49,11 +49,13 @@ function why(risk: Risk): string {
   return '';
 }
 
-function Verdict({ levels }: { levels: Record<Level, number> }) {
+function Verdict({ levels, isEnforced }: { levels: Record<Level, number>; isEnforced: boolean | undefined }) {
   const all = LEVELS.reduce((sum, { level }) => sum + levels[level], 0);
   if (all === 0) return <h1>No promises yet</h1>;
   if (levels.broken > 0) return <h1 class="bad"><span aria-hidden="true">✕ </span>{many(levels.broken, 'promise')} of {all.toLocaleString('en')} {levels.broken === 1 ? 'is' : 'are'} broken</h1>;
   if (levels.near > 0) return <h1 class="warn"><span aria-hidden="true">▲ </span>All promises are kept, {levels.near.toLocaleString('en')} only just</h1>;
+  // Before it is known whether anybody enforces them, nothing is said of that.
+  if (!isEnforced) return <h1>{levels.kept === all ? `All ${many(all, 'promise')} can be kept` : 'No promise is broken'}{isEnforced === false && `, and no agent enforces ${all === 1 ? 'it' : 'them'}`}</h1>;
   if (levels.kept === all) return <h1 class="good"><span aria-hidden="true">✓ </span>All {many(all, 'promise')} {all === 1 ? 'is' : 'are'} kept</h1>;
   return <h1 class="good"><span aria-hidden="true">✓ </span>No promise is broken</h1>;
 }
@@ -67,12 +69,13 @@ export function Risks({ address }: { address: Address }) {
   // The verdict first: the rest is asked for behind it.
   const tiers = useRead<Tiers>(isForAll && summary.value ? path(['tiers']) : null);
   const status = useRead<Status>(path(['status']));
+  const isUnenforced = status.value && status.value.agents === 0 && status.value.contracts.admitted > 0 && status.value.contracts.enforced === 0;
   const items = level ? chosen.items : summary.value?.items;
   return (
     <Shown of={summary} what="promises">
       {(risks) => (
         <>
-          <Verdict levels={risks.levels} />
+          <Verdict levels={risks.levels} isEnforced={isUnenforced === undefined ? undefined : !isUnenforced} />
           <ul class="levels" aria-label="Promises by how sure they are">
             {LEVELS.map(({ level: one, title, means }) => (
               <li>
@@ -84,8 +87,8 @@ export function Risks({ address }: { address: Address }) {
               </li>
             ))}
           </ul>
-          {status.value && status.value.agents === 0 && status.value.contracts.admitted > 0 && status.value.contracts.enforced === 0 && (
-            <p class="notice">No agent is there, so nobody enforces contracts: they are kept as long as hosts keep to them by themselves.{isForAll && <> <a href={to(['agents'])}>Agents</a></>}</p>
+          {isUnenforced && (
+            <p class="notice">No agent is there: contracts are kept as long as hosts keep to them by themselves.{isForAll && <> <a href={to(['agents'])}>Agents</a></>}</p>
           )}
           {isForAll && status.value && tiers.value && <Wrong status={status.value} tiers={tiers.value} />}
           <h2>{level ? LEVELS.find((one) => one.level === level)?.title ?? level : 'At risk first'}</h2>

@@ -89,8 +89,11 @@ pub fn sweep(
     progress: &mut dyn Progress,
     cancel: &Cancel,
 ) -> Result<Sweep, Error> {
+    let mut batch = batch;
+    prepare_traces(&mut batch, options)?;
+    // Events that nobody wants are not recorded, and take no memory.
     let threads = memory::threads(&batch, options.threads, progress)?;
-    let mut sweep = Sweep::begin(batch, options, progress)?;
+    let mut sweep = Sweep::prepared(batch, options, progress)?;
     let todo = sweep.missing();
     let started = Instant::now();
     // The batch is read by the threads while results are added.
@@ -166,6 +169,10 @@ impl Sweep {
     pub fn begin(batch: Batch, options: &SweepOptions, progress: &mut dyn Progress) -> Result<Self, Error> {
         let mut batch = batch;
         prepare_traces(&mut batch, options)?;
+        Self::prepared(batch, options, progress)
+    }
+
+    fn prepared(batch: Batch, options: &SweepOptions, progress: &mut dyn Progress) -> Result<Self, Error> {
         let store = Store::new(options.folder.as_deref(), batch.runs.len())?;
         let runs = batch.runs.iter().map(|_| None).collect();
         let mut sweep = Self { batch, runs, failed: Vec::new(), hops: 0, elapsed: Duration::ZERO, report: None, store };
