@@ -50,6 +50,24 @@ def test_ctrl_c_stops_what_would_take_hours(work: str) -> None:
     assert said.rstrip().endswith("KeyboardInterrupt"), said
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_is_heard_where_nobody_asks_for_progress() -> None:
+    # Nothing of Python runs in the main thread meanwhile, so no function of Python hears the signal.
+    program = BEGIN + (
+        "import signal, threading\n"
+        "main = threading.get_ident()\n"
+        "def other():\n"
+        "    while sys._current_frames()[main].f_code.co_name != 'simulate':\n"
+        "        pass\n"
+        "    signal.pthread_kill(main, signal.SIGINT)\n"
+        "threading.Thread(target=other, daemon=True).start()\n"
+        "wl.simulate(scenario)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=WATCHDOG, check=False)
+    assert done.returncode == -signal.SIGINT, done.stderr
+    assert done.stderr.rstrip().endswith("KeyboardInterrupt")
+
+
 def test_other_threads_run_meanwhile() -> None:
     # The other thread interrupts the main one when that is inside the call and in no function of Python: only then is the lock free for it.
     program = BEGIN + (
