@@ -4,12 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agent, analyze, apply, audit, backup, bench, benchmark, broker, capture, check, completions, config, delete, demo,
-<<<<<<< HEAD
-    describe, doctor, element, events, explain, get, lab, ledger, login, plan, policy, provision, render, reproduce,
-=======
-    describe, diff, doctor, element, events, explain, get, lab, ledger, login, man, plan, policy, provision, reproduce,
->>>>>>> main
-    requests, schema, schemes, serve, sim, status, token, top, topology, trace, tune, verify, what_if,
+    describe, diff, doctor, element, events, explain, get, lab, ledger, login, man, plan, policy, provision, render,
+    reproduce, requests, schema, schemes, serve, sim, status, token, top, topology, trace, tune, verify, what_if,
 };
 use crate::exit;
 
