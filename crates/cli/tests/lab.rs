@@ -161,6 +161,7 @@ fn outlive_an_adversary_and_a_cut(lab: &Lab) -> Vec<String> {
                 camera["shaped"].as_u64() > camera["received"].as_u64(),
                 "most of what is sent too much was to be dropped",
             ),
+            (camera["waitsNs"].as_u64() > Some(100_000_000), "how long what is sent too much waits is not said"),
             // Its packets go over two routes that share no cable between switches.
             (sensor["lost"] == 0 && sensor["duplicates"] == 0, "a contract with two routes lost packets in a cut"),
         ],
