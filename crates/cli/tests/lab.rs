@@ -161,6 +161,7 @@ fn outlive_an_adversary_and_a_cut(lab: &Lab) -> Vec<String> {
                 camera["shaped"].as_u64() > camera["received"].as_u64(),
                 "most of what is sent too much was to be dropped",
             ),
+            (camera["waitsNs"].as_u64() > Some(100_000_000), "how long what is sent too much waits is not said"),
             // Its packets go over two routes that share no cable between switches.
             (sensor["lost"] == 0 && sensor["duplicates"] == 0, "a contract with two routes lost packets in a cut"),
         ],
@@ -242,8 +243,9 @@ fn two_tenants_share_a_port_by_what_they_were_promised() {
     let flows = vec![flow("acme", 1), flow("beta", 1), flow("beta", 2), flow("beta", 3)];
     let traffic = Traffic::start(flows).unwrap();
     let arrived = traffic.arrived();
-    // Without contracts everybody has its part by how many packets it sends.
-    let without = next(&arrived, 1_000, 1_000);
+    // Without contracts everybody has its part by how many packets it sends, and by whose come when the queue has room: constant rates stay in
+    // step for seconds.
+    let without = next(&arrived, 1_000, 2_000);
     let server = format!("--server {} --token-file {}", found.server().unwrap(), found.token_file().display());
     let applied = wayleave(&format!("apply -f {} {server}", contracts.display()));
     assert!(applied.status.success(), "{}", text(&applied.stdout));
@@ -255,10 +257,10 @@ fn two_tenants_share_a_port_by_what_they_were_promised() {
     let forged = flood.stop();
     let _ = traffic.stop();
     assert!(forged > 1_000 && first[0] > 0, "{forged} forged datagrams");
-    assert!(without[0] < without[1], "without contracts: {without:?} packets");
     // 4 + 1 Mbit/s are minima, and of 9 that are shared out the other 4 are halved: 6 and 3.
-    let [acme, beta] = with;
-    assert!(10 * acme > 16 * beta && 10 * acme < 26 * beta, "{acme} packets of acme, and {beta} of beta");
+    let is_as_promised = |[acme, beta]: [u64; 2]| 10 * acme > 16 * beta && 10 * acme < 26 * beta;
+    assert!(!is_as_promised(without), "without contracts as with them: {without:?} packets");
+    assert!(is_as_promised(with), "packets of acme and beta: {with:?}, without contracts {without:?}");
 }
 
 /// Where the agents of hosts hear one another.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_contracts::{ContractKind, Demand, WireOverhead};
+use wayleave_contracts::{ContractKind, Demand, LONGEST_WAIT, Waiting, WireOverhead};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::operator::Shown;
@@ -82,6 +82,8 @@ pub(super) struct Flows {
     pub(super) contracts: Vec<Option<Shown>>,
     /// Contracts whose bucket is too small for a packet that says when it was sent.
     pub(super) silent: Vec<String>,
+    /// The contract whose sender ignores its bucket, and the longest that its packets wait for tokens on their host.
+    waits: Option<(String, Time)>,
 }
 
 impl Flows {
@@ -92,7 +94,7 @@ impl Flows {
         options: &RunOptions,
     ) -> Result<Self, LabError> {
         let shown: BTreeMap<&str, &Shown> = shown.iter().map(|one| (one.id.as_str(), one)).collect();
-        let mut flows = Self { specs: Vec::new(), contracts: Vec::new(), silent: Vec::new() };
+        let mut flows = Self { specs: Vec::new(), contracts: Vec::new(), silent: Vec::new(), waits: None };
         for one in promised {
             // What was refused sends nothing.
             let Some(&contract) = shown.get(one.id.as_str()) else { continue };
@@ -101,7 +103,11 @@ impl Flows {
                 continue;
             };
             let load = match &options.adversary {
-                Some((name, rate)) if *name == one.id => Load::Constant { rate: *rate },
+                Some((name, rate)) if *name == one.id => {
+                    let longest = Waiting::of(one.demand.rate, largest(&one.demand), LONGEST_WAIT).longest;
+                    flows.waits = Some((name.clone(), longest));
+                    Load::Constant { rate: *rate }
+                }
                 _ => flows.load(one, options.period)?,
             };
             flows.specs.push(FlowSpec {
@@ -113,7 +119,7 @@ impl Flows {
                 payload,
                 overhead: OVERHEAD.per_frame().get(),
                 load,
-                bound: Some(contract.bound),
+                bound: Some(contract.bound + flows.wait(&one.id)),
             });
             flows.contracts.push(Some(contract.clone()));
         }
@@ -124,6 +130,11 @@ impl Flows {
         }
         flows.flood(plan, options.flood);
         Ok(flows)
+    }
+
+    /// The longest that packets of a contract wait for tokens on their host: its bound counts from then. Nothing where the sender conforms.
+    pub(super) fn wait(&self, contract: &str) -> Time {
+        self.waits.as_ref().filter(|(id, _)| id == contract).map_or(Time::ZERO, |&(_, longest)| longest)
     }
 
     /// What the sender of a contract does.
@@ -168,10 +179,15 @@ impl Flows {
 /// Bytes behind the header of UDP, so that whole packets fill the bucket; `None` if not even the smallest packet fits.
 fn payload(demand: &Demand) -> Option<usize> {
     let around = HEADERS + OVERHEAD.per_frame().get();
-    let largest = demand.max_frame.unwrap_or(Bytes::new(1_500 + 14 + OVERHEAD.per_frame().get()));
+    let largest = largest(demand);
     let packets = demand.burst.get().div_ceil(largest.get()).max(1);
     let payload = (demand.burst.get() / packets).checked_sub(around)?;
     usize::try_from(payload).ok().filter(|&payload| payload >= PAYLOAD)
+}
+
+/// Its largest frame, in bytes of the wire.
+fn largest(demand: &Demand) -> Bytes {
+    demand.max_frame.unwrap_or(Bytes::new(1_500 + 14 + OVERHEAD.per_frame().get()))
 }
 
 fn endpoint(plan: &LabPlan, contract: &str, id: &str) -> Result<EndpointPlan, LabError> {

@@ -95,6 +95,9 @@ pub struct ContractReport {
     pub state: String,
     /// How often it was moved.
     pub moved: usize,
+    /// The longest that its packets wait for tokens on their host, if its sender ignores its bucket. What is promised counts from then, and
+    /// delays from the sender: bounds of its packets have this on top.
+    pub waits: Time,
     /// Its packets.
     pub flow: FlowReport,
     /// Those that did not arrive.
@@ -168,7 +171,7 @@ pub(super) fn of(
         let shaped = shaped.get(&contract.serial).copied().unwrap_or(0).min(flow.lost());
         if let Some(bounds) = &mut flow.bounds {
             for (action, promised) in actions.iter().filter_map(|one| Some((one, one.promised(&contract.id)?))) {
-                bounds.change(action.began(), action.ended, promised);
+                bounds.change(action.began(), action.ended, promised + flows.wait(&contract.id));
             }
         }
         let (excused, others) = flow.late_by_stalls(stalls);
@@ -178,6 +181,7 @@ pub(super) fn of(
         contracts.push(ContractReport {
             state: state.to_owned(),
             moved: actions.iter().filter(|action| action.promised(&contract.id).is_some()).count(),
+            waits: flows.wait(&contract.id),
             losses: Losses { shaped, network: flow.lost() - shaped },
             excused: excused.len() as u64,
             unpromised: unpromised.len() as u64,

@@ -95,6 +95,13 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
             item.error.as_ref().map_or("no reason given", |error| &error.detail)
         )?;
     }
+    for one in seen.contracts.iter().filter(|one| one.waits > Time::ZERO) {
+        writeln!(
+            out,
+            "{} ignores its bucket: its packets wait for tokens on their host, {} at most, which its bound here includes",
+            one.contract.id, one.waits
+        )?;
+    }
     for name in &seen.silent {
         writeln!(out, "not sent: {name}, whose bucket is smaller than a packet with its time (114 B)")?;
     }
@@ -175,6 +182,7 @@ pub(super) fn json(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure>
             "serial": one.contract.serial,
             "state": one.state,
             "boundNs": one.bound().as_nanos(),
+            "waitsNs": one.waits.as_nanos(),
             "worstNs": nanos(one.flow.worst()),
             "p10Ns": nanos(one.flow.per_mille(100)),
             "p50Ns": nanos(one.flow.per_mille(500)),
