@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agent, analyze, apply, audit, backup, bench, benchmark, broker, capture, check, completions, config, delete, demo,
-    describe, diff, doctor, element, events, explain, get, lab, ledger, login, man, plan, policy, provision, reproduce,
-    requests, schema, schemes, serve, sim, status, token, top, topology, trace, tune, verify, what_if,
+    describe, diff, doctor, element, events, explain, get, lab, ledger, login, man, plan, policy, provision, render,
+    reproduce, requests, schema, schemes, serve, sim, status, token, top, topology, trace, tune, verify, what_if,
 };
 use crate::exit;
 
@@ -46,6 +46,7 @@ pub(crate) enum Command {
     Top(Box<top::TopArgs>),
     #[command(subcommand)]
     Token(Box<token::TokenCommand>),
+    Render(Box<render::RenderArgs>),
     Verify(Box<verify::VerifyArgs>),
     Analyze(Box<analyze::AnalyzeArgs>),
     #[command(subcommand)]

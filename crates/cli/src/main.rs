@@ -77,6 +77,7 @@ fn run() -> Result<Exit, Failure> {
         Command::Requests(args) => commands::requests::run(args),
         Command::Tune(args) => commands::tune::run(args),
         Command::Benchmark(args) => commands::benchmark::run(args),
+        Command::Render(args) => commands::render::run(args),
         Command::Verify(args) => commands::verify::run(args),
         Command::Bench(command) => commands::bench::run(command),
         Command::Doctor(args) => commands::doctor::run(args),

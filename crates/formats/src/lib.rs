@@ -47,6 +47,7 @@ mod graph;
 mod graphml;
 mod hpcc;
 mod htsim;
+mod interfaces;
 mod location;
 mod messages;
 mod names;
@@ -85,6 +86,7 @@ pub use graph::{
 };
 pub use hpcc::{read_hpcc_flows, read_hpcc_topology};
 pub use htsim::{read_htsim_flows, read_htsim_topology};
+pub use interfaces::read_interfaces;
 pub use location::Location;
 pub use policy::{PolicyFile, read_policy};
 pub use problem::{InputErrors, MAX_PROBLEMS, Problem, ProblemKind};

@@ -30,6 +30,7 @@ pub(crate) mod man;
 pub(crate) mod plan;
 pub(crate) mod policy;
 pub(crate) mod provision;
+pub(crate) mod render;
 pub(crate) mod reproduce;
 pub(crate) mod requests;
 pub(crate) mod schema;

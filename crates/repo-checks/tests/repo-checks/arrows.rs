@@ -78,6 +78,9 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("wire", Only(&["units"])),
     // Linux: eBPF programs, their maps, interfaces and queueing disciplines. It knows no controller.
     ("dataplane", Only(&["units", "topology", "wire"])),
+    // A protocol as bytes; knows nothing of networks.
+    // Configurations of switches without an agent: pure texts, with the queues that `dataplane` describes.
+    ("render", Only(&["units", "topology", "dataplane"])),
     // A network in namespaces: never a scheme, never the server's insides.
     ("lab", Only(&["units", "topology", "contracts", "formats", "wire", "dataplane"])),
     // Carries out on Linux what the controller decides; never a scheme, nor what depends on schemes: the simulator, the server, the

@@ -16,6 +16,7 @@ mod proof;
 mod protection;
 mod provision;
 mod recheck;
+mod render;
 mod replay;
 mod schemes;
 mod serve;

@@ -60,6 +60,7 @@ fn every_command_has_help_with_an_example() {
         "plan",
         "explain",
         "verify",
+        "render",
         "topology",
         "topology show",
         "topology validate",

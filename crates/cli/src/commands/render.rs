@@ -1,0 +1,295 @@
+//! `wayleave render`: configurations of switches that are configured once, from what a plan has admitted.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use wayleave::{Asked, Contracts, Session};
+use wayleave_explain::Decided;
+use wayleave_explain::table::write_table;
+use wayleave_formats::{Source, read_interfaces};
+use wayleave_render::{Codepoints, Interfaces, Placed, Rendered, Settings, Target, changes, render};
+use wayleave_topology::NodeKind;
+use wayleave_units::Bytes;
+
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::inputs::check_stdin;
+use crate::output::{out, plain_table, tell};
+use crate::progress::waiting;
+use crate::session::SessionArgs;
+
+const EXAMPLE: &str = "\
+Examples:
+  wayleave render --for sonic -t network.yaml -f contracts.yaml
+  wayleave render --for sonic -t network.yaml -f contracts.yaml --switch leaf1 --interfaces interfaces.txt
+  wayleave render --for sonic -t network.yaml -f contracts.yaml --switch leaf1 --diff config_db.json
+  wayleave render --for tc -t network.yaml -f contracts.yaml --out configurations
+
+For switches without an agent: they choose queues by the codepoint of a packet (DSCP), so every route gets a number that means its queue at each switch. Without --switch and --out
+the numbers are shown, and what the plan assumes of the devices. --out writes a file for each switch, and contracts.csv. Nothing is sent to a device.";
+
+/// Write configurations for switches that are configured once (tc scripts, SONiC), from the queues, classes and routes of a plan
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct RenderArgs {
+    /// What the switches are
+    #[arg(long = "for", value_enum, value_name = "SYSTEM")]
+    target: TargetName,
+    /// Contracts in YAML, JSON or CSV; several files are read in order, - is stdin
+    #[arg(short = 'f', long = "file", value_name = "CONTRACTS", required = true)]
+    files: Vec<String>,
+    /// Print the configuration of this switch
+    #[arg(long, value_name = "SWITCH", conflicts_with = "out")]
+    switch: Option<String>,
+    /// Write the configuration of every switch into this folder
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Say what would change instead: against a folder that --out wrote, or with --switch against one file, which may be the config_db.json of the
+    /// device; entries of others are left alone
+    #[arg(long, value_name = "OLD", conflicts_with = "out")]
+    diff: Option<PathBuf>,
+    /// What interfaces are called: lines of LINK INTERFACE, as leaf1->spine1 Ethernet48 [default: eth1, eth2 or Ethernet0, Ethernet4, in the order of
+    /// the topology's links]
+    #[arg(long, value_name = "FILE")]
+    interfaces: Option<String>,
+    /// Mark packets in the queues of classes that share from so many bytes on (ECN; SONiC only) [default: never]
+    #[arg(long, value_name = "SIZE")]
+    ecn: Option<Bytes>,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum TargetName {
+    /// A script of tc for a Linux machine that forwards
+    Tc,
+    /// Tables of SONiC's config_db.json
+    Sonic,
+}
+
+impl From<TargetName> for Target {
+    fn from(name: TargetName) -> Self {
+        match name {
+            TargetName::Tc => Self::Tc,
+            TargetName::Sonic => Self::Sonic,
+        }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &RenderArgs) -> Result<Exit, Failure> {
+    let inputs = args.files.iter().chain(&args.interfaces).chain([&args.session.network.topology]);
+    check_stdin(inputs.map(String::as_str))?;
+    args.session.check_options()?;
+    if args.ecn.is_some() && matches!(args.target, TargetName::Tc) {
+        let why = "--ecn is for SONiC: the queues of a tc script are FIFOs, which do not mark";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    let network = args.session.network.read()?;
+    let contracts = waiting(false, "reading contracts", || Contracts::read_all_kinds(&args.files, &network))?;
+    let mut session = args.session.open_for(&network, &contracts)?;
+    if session.ledger().is_none() {
+        let why = format!("--scheme {} reserves no queues, so there is nothing to configure", session.scheme.name());
+        return Err(Failure::Usage(why));
+    }
+    let refused = decide(&mut session, &contracts)?;
+    let graph = &session.network;
+    let interfaces = match &args.interfaces {
+        None => Interfaces::new(),
+        Some(file) => read_interfaces(&Source::read(file)?, graph)?,
+    };
+    let settings = Settings { interfaces, marks_from: args.ecn };
+    let placed = placed(&session);
+    let codepoints = match Codepoints::assign(graph, &placed) {
+        Ok(codepoints) => codepoints,
+        Err(none) => {
+            tell!("{none}");
+            return Ok(Exit::Refused);
+        }
+    };
+    let target = Target::from(args.target);
+    let rendered = render(graph, &codepoints, target, &settings).map_err(|error| Failure::Usage(error.to_string()))?;
+    let plan = Planned { session: &session, placed, codepoints };
+    match (&args.switch, &args.out, &args.diff) {
+        (Some(name), _, diff) => {
+            let one = find(&rendered, name)?;
+            match diff {
+                None => out().write_all(one.text.as_bytes())?,
+                Some(old) => compare(target, &[(one, old.clone())])?,
+            }
+        }
+        (None, Some(folder), _) => plan.write(folder, target, &rendered)?,
+        (None, None, Some(folder)) => {
+            let pairs: Result<Vec<_>, Failure> =
+                rendered.iter().map(|one| Ok((one, folder.join(file_name(one, target)?)))).collect();
+            compare(target, &pairs?)?;
+        }
+        (None, None, None) => plan.show(target, &rendered)?,
+    }
+    if refused > 0 {
+        let contracts = if refused == 1 { "contract was" } else { "contracts were" };
+        tell!("{refused} {contracts} refused and left out: `wayleave plan` with the same options says why");
+        return Ok(Exit::Refused);
+    }
+    Ok(Exit::Fine)
+}
+
+/// Decides everything, and says how many were refused.
+fn decide(session: &mut Session, contracts: &Contracts) -> Result<u64, Failure> {
+    let (mut silent, cancel) = (wayleave::Silent, wayleave::Cancel::default());
+    let outcome = wayleave::decide(session, Asked::Contracts(contracts), &mut Ignore, &mut silent, &cancel)?;
+    Ok(outcome.summary.refused)
+}
+
+/// The session keeps what is asked for here.
+struct Ignore;
+
+impl wayleave::Sink for Ignore {
+    fn decided(&mut self, _: &Session, _: &Decided<'_>) -> Result<(), wayleave::Error> {
+        Ok(())
+    }
+
+    fn released(&mut self, _: &wayleave::Released<'_>) -> Result<(), wayleave::Error> {
+        Ok(())
+    }
+}
+
+/// The routes that are reserved, in the order in which they were placed.
+fn placed(session: &Session) -> Vec<Placed> {
+    let Some(ledger) = session.ledger() else { return Vec::new() };
+    let flows = session.admitted().flatten();
+    flows
+        .filter_map(|flow| Some(Placed { name: session.route_name(flow), route: ledger.flow(flow)?.route.clone() }))
+        .collect()
+}
+
+fn find<'r>(rendered: &'r [Rendered], name: &str) -> Result<&'r Rendered, Failure> {
+    rendered.iter().find(|one| one.switch == name).ok_or_else(|| {
+        let names: Vec<&str> = rendered.iter().take(8).map(|one| one.switch.as_str()).collect();
+        Failure::Usage(format!(
+            "there is no switch {name:?}; the topology has {} switches: {} ...",
+            rendered.len(),
+            names.join(", ")
+        ))
+    })
+}
+
+fn file_name(one: &Rendered, target: Target) -> Result<String, Failure> {
+    let is_plain = |one: char| one.is_alphanumeric() || "._-".contains(one);
+    if !one.switch.chars().all(is_plain) || one.switch.starts_with('.') {
+        let why = format!("{:?} is no name for a file: print it with --switch, or rename the switch", one.switch);
+        return Err(Failure::Usage(why));
+    }
+    Ok(format!("{}.{}", one.switch, target.extension()))
+}
+
+/// What would change, switch by switch.
+fn compare(target: Target, pairs: &[(&Rendered, PathBuf)]) -> Result<(), Failure> {
+    let (mut out, mut changed) = (out(), 0);
+    for (one, old) in pairs {
+        let is_new = pairs.len() > 1 && !old.exists();
+        let before = if is_new { String::new() } else { Source::read(old)?.text().to_owned() };
+        let found = if is_new {
+            writeln!(out, "{}: {} is not there: all of it is new", one.switch, old.display())?;
+            changed += 1;
+            continue;
+        } else {
+            changes(target, &before, &one.text)
+        };
+        let found = found.map_err(|why| Failure::Located(format!("{}: {why}", old.display())))?;
+        if found.is_empty() {
+            continue;
+        }
+        changed += 1;
+        writeln!(out, "{}: {} changes", one.switch, found.len())?;
+        for change in found {
+            writeln!(out, "  {change}")?;
+        }
+    }
+    writeln!(out, "{changed} of {} switches would change; nothing was sent", pairs.len())?;
+    Ok(out.flush()?)
+}
+
+struct Planned<'s> {
+    session: &'s Session,
+    placed: Vec<Placed>,
+    codepoints: Codepoints,
+}
+
+impl Planned<'_> {
+    /// Numbers, queues and assumptions, for a person.
+    fn show(&self, target: Target, rendered: &[Rendered]) -> Result<(), Failure> {
+        let mut out = out();
+        let mut table = plain_table(&["CONTRACT", "DSCP", "QUEUES AT SWITCHES"]);
+        for (placed, dscp) in self.placed.iter().zip(self.codepoints.routes()) {
+            table.add_row([placed.name.clone(), dscp.to_string(), self.queues(placed)]);
+        }
+        for (class, dscp) in self.codepoints.classes() {
+            table.add_row([format!("(class: {})", class.name()), dscp.to_string(), "that of the class".to_owned()]);
+        }
+        write_table(&mut out, &mut table)?;
+        writeln!(
+            out,
+            "\n{} routes with {} codepoints, {} switches; DSCP 0 and all others are best effort",
+            self.placed.len(),
+            self.codepoints.count(),
+            rendered.len()
+        )?;
+        notes(&mut out, target)?;
+        writeln!(out, "\n--switch NAME prints a configuration, --out FOLDER writes all of them")?;
+        Ok(out.flush()?)
+    }
+
+    /// Where a route is in which queue: `leaf1->spine1 0, spine1->leaf2 2`.
+    fn queues(&self, placed: &Placed) -> String {
+        let network = &self.session.network;
+        let at_switch =
+            |hop: &&wayleave_topology::Hop| network.node(network.link(hop.link).from).kind == NodeKind::Switch;
+        let hops = placed.route.hops.iter().filter(at_switch);
+        let words: Vec<String> = hops.map(|hop| format!("{} {}", network.link(hop.link).name, hop.queue)).collect();
+        words.join(", ")
+    }
+
+    fn write(&self, folder: &Path, target: Target, rendered: &[Rendered]) -> Result<(), Failure> {
+        let failed = |path: &Path, error: &std::io::Error| Failure::Internal(format!("{}: {error}", path.display()));
+        let files: Result<Vec<_>, Failure> =
+            rendered.iter().map(|one| Ok((folder.join(file_name(one, target)?), one.text.clone()))).collect();
+        let mut files = files?;
+        files.push((folder.join("contracts.csv"), self.contracts()));
+        let mut text = Vec::new();
+        notes(&mut text, target)?;
+        files.push((folder.join("NOTES.txt"), String::from_utf8_lossy(&text).trim_start().to_owned()));
+        fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+        for (path, text) in &files {
+            fs::write(path, text).map_err(|error| failed(path, &error))?;
+        }
+        let mut out = out();
+        writeln!(out, "{} files in {}; read NOTES.txt before you load them", files.len(), folder.display())?;
+        Ok(out.flush()?)
+    }
+
+    /// What hosts and routes have to do: a line for each route.
+    fn contracts(&self) -> String {
+        let network = &self.session.network;
+        let mut text = "contract,dscp,links\n".to_owned();
+        for (placed, dscp) in self.placed.iter().zip(self.codepoints.routes()) {
+            let links: Vec<&str> = placed.route.hops.iter().map(|hop| network.link(hop.link).name.as_str()).collect();
+            let quoted = |field: &str| format!("\"{}\"", field.replace('"', "\"\""));
+            text.push_str(&format!("{},{dscp},{}\n", quoted(&placed.name), quoted(&links.join(" "))));
+        }
+        for (class, dscp) in self.codepoints.classes() {
+            text.push_str(&format!("\"(class: {})\",{dscp},\n", class.name()));
+        }
+        text
+    }
+}
+
+fn notes(out: &mut impl Write, target: Target) -> std::io::Result<()> {
+    writeln!(out, "\nThe plan assumes of every device, and this configuration cannot make it so:")?;
+    for line in target.assumptions() {
+        writeln!(out, "- {line}")?;
+    }
+    writeln!(out, "{}", target.checked())
+}

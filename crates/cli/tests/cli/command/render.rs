@@ -1,0 +1,67 @@
+//! `render`: configurations of switches without an agent.
+
+use crate::command::{file, wayleave};
+
+const FABRIC: &str = "-t ../../docs/examples/network-fabric.yaml -f ../../docs/examples/contracts-fabric.yaml";
+const PLANT: &str = "-t ../../docs/examples/network.yaml -f ../../docs/examples/contracts.yaml";
+
+#[test]
+fn a_folder_has_every_switch_and_differs_from_nothing() {
+    let folder = std::path::PathBuf::from(file("render-out", "")).with_extension("d");
+    let folder = folder.to_str().unwrap();
+    wayleave(&format!("render --for sonic {FABRIC} --out {folder}")).ends_with(0);
+    for name in ["leaf1.json", "leaf2.json", "spine1.json", "spine2.json", "contracts.csv", "NOTES.txt"] {
+        assert!(std::path::Path::new(folder).join(name).exists(), "{name}");
+    }
+    let contracts = std::fs::read_to_string(std::path::Path::new(folder).join("contracts.csv")).unwrap();
+    assert!(contracts.contains("\"robot\",3,\"h1->leaf1 leaf1->spine1 spine1->leaf2 leaf2->h8\""), "{contracts}");
+    let same = wayleave(&format!("render --for sonic {FABRIC} --diff {folder}")).ends_with(0).stdout;
+    assert_eq!(same, "0 of 4 switches would change; nothing was sent\n");
+    std::fs::remove_file(std::path::Path::new(folder).join("spine2.json")).unwrap();
+    let marks = wayleave(&format!("render --for sonic {FABRIC} --ecn 65kB --diff {folder}")).ends_with(0).stdout;
+    assert!(marks.contains("leaf1: 23 changes\n"), "{marks}");
+    assert!(marks.contains("spine2.json is not there: all of it is new\n"), "{marks}");
+    assert!(marks.ends_with("4 of 4 switches would change; nothing was sent\n"), "{marks}");
+}
+
+#[test]
+fn refused_contracts_are_left_out_and_the_exit_code_says_so() {
+    let run = wayleave(&format!("render --for tc {PLANT} --switch leaf1")).ends_with(3);
+    assert!(run.stdout.starts_with("#!/bin/sh\n"), "{}", run.stdout);
+    assert!(run.stderr.contains("1 contract was refused and left out"), "{}", run.stderr);
+}
+
+#[test]
+fn what_cannot_be_rendered_says_what_to_do() {
+    let wrong = |options: &str| wayleave(&format!("render {FABRIC} {options}")).ends_with(2).stderr;
+    let unknown = wrong("--for sonic --switch leaf9");
+    assert!(unknown.contains("no switch \"leaf9\"") && unknown.contains("leaf1"), "{unknown}");
+    let marks = wrong("--for tc --ecn 10kB");
+    assert!(marks.contains("--ecn is for SONiC"), "{marks}");
+    let none = wayleave(&format!("render --for tc {PLANT} --scheme qjump")).ends_with(2).stderr;
+    assert!(none.contains("reserves no queues"), "{none}");
+    let old = file("render-old.json", "{");
+    let old = wrong(&format!("--for sonic --switch leaf1 --diff {old}"));
+    assert!(old.contains("render-old.json: is no JSON"), "{old}");
+}
+
+#[test]
+fn names_of_interfaces_go_into_scripts_only_if_they_are_names() {
+    let names = file("render-names.txt", "# ours\nleaf1->spine1 Ethernet48\n");
+    let text =
+        wayleave(&format!("render --for sonic {FABRIC} --switch leaf1 --interfaces {names}")).ends_with(0).stdout;
+    assert!(text.contains("\"Ethernet48|7\""), "{text}");
+    let wrong = file(
+        "render-wrong.txt",
+        "leaf1->spine1 eth0;reboot\nleaf1->spin2 eth1\nleaf1->spine1 eth2\nleaf1->spine2 eth2\nleaf1->h1\n",
+    );
+    let said = wayleave(&format!("render --for tc {FABRIC} --interfaces {wrong}")).ends_with(2).stderr;
+    for expected in [
+        "render-wrong.txt:1:15: \"eth0;reboot\" is no name of an interface",
+        "render-wrong.txt:2:1: there is no link \"leaf1->spin2\", did you mean \"leaf1->spine2\"?",
+        "render-wrong.txt:4:15: \"eth2\" is the interface of another link of the same switch",
+        "render-wrong.txt:5:1: 1 words: LINK INTERFACE is expected",
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+}

@@ -1,0 +1,47 @@
+//! A Linux machine that forwards by itself: a script of `tc` that gives its ports their queues, and filters that choose them by codepoint.
+
+use std::fmt::Write;
+
+use wayleave_dataplane::class;
+use wayleave_dataplane::net::PortQdisc;
+
+use crate::{RenderError, Switch, Target};
+
+/// The script of one switch. It can be run again: what waits in the queues is dropped then.
+pub(crate) fn script(switch: &Switch) -> Result<String, RenderError> {
+    let mut text =
+        format!("#!/bin/sh\n# Queues of {}, by `wayleave render --for tc`. Run it as root.\n", switch.plan.name);
+    for line in Target::Tc.assumptions() {
+        let _ = writeln!(text, "# Assumed: {line}");
+    }
+    text.push_str("set -eu\n");
+    for port in &switch.plan.ports {
+        let Some(egress) = &port.egress else { continue };
+        let interface = &port.interface;
+        // No tags here, whatever is behind the link.
+        let egress = PortQdisc { overhead: PortQdisc::overhead(false), ..egress.clone() };
+        let lines = egress.rebuild(interface).map_err(|why| RenderError::Queues {
+            switch: switch.plan.name.clone(),
+            interface: interface.clone(),
+            why: why.to_string(),
+        })?;
+        let _ = writeln!(text, "\n# {interface}: {} in {} queues", egress.rate, egress.queues.len());
+        for line in lines {
+            let _ = writeln!(text, "tc {line}");
+        }
+        let lowest = egress.queues.len().saturating_sub(1);
+        // What has no filter is in the lowest queue.
+        for (dscp, queue) in switch.queues.iter().filter(|&(_, &queue)| usize::from(queue) < lowest) {
+            let (major, minor) = (class::MAJOR, queue + 1);
+            // The upper six bits of the field; the lower two are ECN (RFC 3168).
+            let field = dscp << 2;
+            for (protocol, order, selector) in [("ip", 1, "ip dsfield"), ("ipv6", 2, "ip6 priority")] {
+                let _ = writeln!(
+                    text,
+                    "tc filter add dev {interface} parent {major}: protocol {protocol} prio {order} u32 match {selector} {field:#04x} 0xfc flowid {major}:{minor}"
+                );
+            }
+        }
+    }
+    Ok(text)
+}

@@ -1,0 +1,225 @@
+//! Configurations against golden files, codepoints against routes, and the script of `tc` with packets in this kernel.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
+
+use std::collections::BTreeMap;
+use std::net::UdpSocket;
+use std::path::Path;
+use std::process::Command;
+
+use nix::sys::socket::{setsockopt, sockopt};
+use proptest::prelude::*;
+use wayleave_dataplane::apart::Apart;
+use wayleave_dataplane::net::{Namespace, queue_counters};
+use wayleave_render::{Change, Codepoints, Placed, Settings, Target, changes, render};
+use wayleave_topology::builders::{Cabling, LeafSpine, build};
+use wayleave_topology::{Classes, Hop, Network, NodeKind, PortSpec, Route};
+use wayleave_units::{Bytes, Rate};
+
+/// Two racks with two hosts each and one spine, eight queues in every switch, and classes.
+fn two_racks() -> Network {
+    let cabling = Cabling {
+        rate: Rate::from_mbit(1000),
+        switch_port: PortSpec::uniform(8, Bytes::new(97_000)),
+        ..Cabling::default()
+    };
+    let network =
+        build::leaf_spine(&LeafSpine { leaves: 2, spines: 1, hosts_per_leaf: 2, cabling, ..LeafSpine::default() })
+            .unwrap();
+    network.with_classes(Classes::default()).unwrap()
+}
+
+fn route(network: &Network, name: &str, hops: &[(&str, u8)]) -> Placed {
+    let hops = hops.iter().map(|&(link, queue)| Hop { link: network.find_link(link).unwrap(), queue });
+    Placed { name: name.to_owned(), route: Route { hops: hops.collect() } }
+}
+
+/// `robot` and `camera` need different queues at both leaves, `lamp` none that contradicts `robot`.
+fn placed(network: &Network) -> Vec<Placed> {
+    vec![
+        route(network, "robot", &[("h1->leaf1", 0), ("leaf1->spine1", 0), ("spine1->leaf2", 1), ("leaf2->h3", 0)]),
+        route(network, "camera", &[("h2->leaf1", 0), ("leaf1->spine1", 2), ("spine1->leaf2", 1), ("leaf2->h3", 3)]),
+        route(network, "lamp", &[("h1->leaf1", 1), ("leaf1->h2", 0)]),
+    ]
+}
+
+fn text_of(network: &Network, target: Target, settings: &Settings, switch: &str) -> String {
+    let codepoints = Codepoints::assign(network, &placed(network)).unwrap();
+    let rendered = render(network, &codepoints, target, settings).unwrap();
+    rendered.into_iter().find(|one| one.switch == switch).unwrap().text
+}
+
+/// Compares with a file of `tests/golden`; `WAYLEAVE_GOLDEN=write` writes it instead.
+fn is_golden(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("WAYLEAVE_GOLDEN").is_some_and(|value| value == "write") {
+        std::fs::write(&path, text).unwrap();
+    }
+    let golden = std::fs::read_to_string(&path).unwrap();
+    let first = golden.lines().zip(text.lines()).position(|(one, other)| one != other);
+    assert!(
+        golden == text,
+        "{name} differs, first in line {:?}; WAYLEAVE_GOLDEN=write writes it anew",
+        first.map(|line| line + 1)
+    );
+}
+
+#[test]
+fn a_leaf_for_sonic_is_as_in_the_golden_file() {
+    let network = two_racks();
+    let settings = Settings { marks_from: Some(Bytes::new(65_000)), ..Settings::default() };
+    is_golden("leaf1.json", &text_of(&network, Target::Sonic, &settings, "leaf1"));
+}
+
+#[test]
+fn a_leaf_for_tc_is_as_in_the_golden_file() {
+    is_golden("leaf1.sh", &text_of(&two_racks(), Target::Tc, &Settings::default(), "leaf1"));
+}
+
+#[test]
+fn routes_share_a_codepoint_if_they_agree_wherever_they_meet() {
+    let network = two_racks();
+    let codepoints = Codepoints::assign(&network, &placed(&network)).unwrap();
+    assert_eq!(codepoints.routes(), [3, 4, 3]);
+}
+
+#[test]
+fn sonics_last_queue_is_the_highest_and_the_strict_one() {
+    let network = two_racks();
+    let text = text_of(&network, Target::Sonic, &Settings::default(), "leaf2");
+    let tables: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let class = |dscp: &str| tables["DSCP_TO_TC_MAP"]["wayleave"][dscp].as_str().unwrap().to_owned();
+    // robot in queue 0, camera in queue 3 of 8; best effort, and what nobody has given out, in the lowest.
+    assert_eq!([class("3"), class("4"), class("0"), class("63")], ["7", "4", "0", "0"]);
+    for port in ["Ethernet0", "Ethernet4", "Ethernet8"] {
+        let scheduler =
+            |queue: usize| tables["QUEUE"][format!("{port}|{queue}")]["scheduler"].as_str().unwrap().to_owned();
+        assert_eq!(scheduler(7), "wayleave-strict", "{port}");
+        assert_eq!(scheduler(3), "wayleave-strict", "{port}");
+        assert_eq!(scheduler(2), "wayleave-guaranteed", "{port}");
+        assert_eq!(scheduler(0), "wayleave-best-effort", "{port}");
+        let map = tables["PORT_QOS_MAP"][port]["tc_to_queue_map"].as_str().unwrap();
+        assert_eq!(tables["TC_TO_QUEUE_MAP"][map]["7"], "7");
+    }
+    assert_eq!(tables["SCHEDULER"]["wayleave-guaranteed"]["weight"], "6");
+}
+
+#[test]
+fn what_the_pool_holds_is_what_all_queues_reserve() {
+    let text = text_of(&two_racks(), Target::Sonic, &Settings::default(), "spine1");
+    let tables: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(tables["BUFFER_POOL"]["wayleave-pool"]["size"], (2 * 8 * 97_000).to_string());
+}
+
+#[test]
+fn a_device_keeps_what_is_not_ours() {
+    let text = text_of(&two_racks(), Target::Sonic, &Settings::default(), "leaf1");
+    let mut device: serde_json::Value = serde_json::from_str(&text).unwrap();
+    device["PORT"] = serde_json::json!({ "Ethernet0": { "speed": "1000" } });
+    device["SCHEDULER"]["other"] = serde_json::json!({ "type": "DWRR", "weight": "9" });
+    assert_eq!(changes(Target::Sonic, &device.to_string(), &text).unwrap(), []);
+    device["SCHEDULER"]["wayleave-guaranteed"]["weight"] = "5".into();
+    device["SCHEDULER"]["wayleave-old"] = serde_json::json!({ "type": "STRICT" });
+    device["QUEUE"].as_object_mut().unwrap().remove("Ethernet0|7");
+    let found = changes(Target::Sonic, &device.to_string(), &text).unwrap();
+    assert_eq!(
+        found,
+        [
+            Change::Removed("SCHEDULER|wayleave-old type = STRICT".to_owned()),
+            Change::Added("QUEUE|Ethernet0|7 scheduler = wayleave-strict".to_owned()),
+            Change::Changed {
+                key: "SCHEDULER|wayleave-guaranteed weight".to_owned(),
+                from: "5".to_owned(),
+                to: "6".to_owned()
+            },
+        ]
+    );
+    assert!(changes(Target::Sonic, "[]", &text).unwrap_err().contains("no object of tables"));
+}
+
+#[test]
+fn a_contract_without_a_codepoint_is_refused_by_name() {
+    let network = two_racks();
+    // Of five queues at three switches there are 125 combinations, and 59 codepoints.
+    let mut placed = Vec::new();
+    for (at, (first, second, third)) in
+        (0..5).flat_map(|a| (0..5).flat_map(move |b| (0..5).map(move |c| (a, b, c)))).enumerate()
+    {
+        let hops = [("h1->leaf1", 0), ("leaf1->spine1", first), ("spine1->leaf2", second), ("leaf2->h3", third)];
+        placed.push(route(&network, &format!("c{at}"), &hops));
+    }
+    let none = Codepoints::assign(&network, &placed).unwrap_err();
+    assert_eq!((none.name.as_str(), none.switch.as_str(), none.before, none.most), ("c59", "leaf1", 59, 59));
+    assert!(none.to_string().starts_with("refused (TABLE): no codepoint is left for c59, the 60th route"), "{none}");
+}
+
+proptest! {
+    /// Whatever the routes: at every switch of its way a route's codepoint is its queue there.
+    #[test]
+    fn a_codepoint_means_the_queue_of_its_route_at_every_switch(queues in prop::collection::vec(prop::array::uniform3(0_u8..5), 1..60), ends in any::<u8>()) {
+        let network = two_racks();
+        let placed: Vec<Placed> = queues.iter().enumerate().map(|(at, &[a, b, c])| {
+            let to = if (ends >> (at % 8)) & 1 == 0 { "leaf2->h3" } else { "leaf2->h4" };
+            route(&network, &at.to_string(), &[("h1->leaf1", 0), ("leaf1->spine1", a), ("spine1->leaf2", b), (to, c)])
+        }).collect();
+        let Ok(codepoints) = Codepoints::assign(&network, &placed) else { return Ok(()) };
+        let rendered = render(&network, &codepoints, Target::Sonic, &Settings::default()).unwrap();
+        let tables: BTreeMap<&str, serde_json::Value> =
+            rendered.iter().map(|one| (one.switch.as_str(), serde_json::from_str(&one.text).unwrap())).collect();
+        for (placed, dscp) in placed.iter().zip(codepoints.routes()) {
+            for hop in &placed.route.hops {
+                let from = network.node(network.link(hop.link).from);
+                if from.kind == NodeKind::Switch {
+                    let class = tables[from.name.as_str()]["DSCP_TO_TC_MAP"]["wayleave"][dscp.to_string()].as_str().unwrap();
+                    prop_assert_eq!(class, (7 - hop.queue).to_string());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_script_puts_packets_into_the_queue_of_their_codepoint() {
+    let apart = match Apart::enter(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("bpf-render")) {
+        Ok(apart) => apart,
+        Err(error) => {
+            return wayleave_repo_checks::left_out("root", format_args!("it needs a network namespace: {error}"));
+        }
+    };
+    // leaf1 has three ports: to its two hosts and to the spine.
+    for port in 1..=3 {
+        apart.veth(&format!("eth{port}"), 100 * port).unwrap();
+    }
+    let network = two_racks();
+    let script = text_of(&network, Target::Tc, &Settings::default(), "leaf1");
+    let links = {
+        let mut links = network.links_from(network.find_node("leaf1").unwrap()).to_vec();
+        links.sort();
+        links
+    };
+    let to_spine = 1 + links.iter().position(|&link| network.link(link).name == "leaf1->spine1").unwrap();
+    let shell = |text: &str| {
+        let output = Command::new("sh").args(["-c", text]).output().unwrap();
+        assert!(output.status.success(), "{text}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    shell(&script);
+    // It can be run again.
+    shell(&script);
+    shell(&format!(
+        "ip addr add 10.9.0.1/24 dev eth{to_spine} && ip neigh replace 10.9.0.2 lladdr 02:00:00:00:00:09 nud permanent dev eth{to_spine}"
+    ));
+    let socket = UdpSocket::bind("10.9.0.1:0").unwrap();
+    // robot 3 in queue 0, camera 4 in queue 2; guaranteed 1 in queue 5, objective 2 in queue 6; best effort and a stranger in queue 7.
+    for (dscp, packets) in [(3, 1), (4, 2), (1, 3), (2, 4), (0, 5), (40, 6)] {
+        setsockopt(&socket, sockopt::Ipv4Tos, &(dscp << 2)).unwrap();
+        for _ in 0..packets {
+            socket.send_to(b"x", "10.9.0.2:9").unwrap();
+        }
+    }
+    let counters = queue_counters(&Namespace::here()).unwrap();
+    let (_, queues) = counters.into_iter().find(|(name, _)| *name == format!("eth{to_spine}")).unwrap();
+    let waiting = |queue: usize| queues[queue].packets;
+    assert_eq!((0..7).map(waiting).collect::<Vec<_>>(), [1, 0, 2, 0, 0, 3, 4]);
+    // The kernel's own packets (multicast) are best effort as well.
+    assert!(waiting(7) >= 11, "{}", waiting(7));
+}
