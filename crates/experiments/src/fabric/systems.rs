@@ -89,9 +89,16 @@ pub(super) struct Case {
     pub(super) duration: Time,
     /// Whether a core switch dies.
     pub(super) fails: bool,
+    /// Whether hoses turn to all-to-one and back; otherwise they stay in their permutation.
+    pub(super) flips: bool,
 }
 
 impl Case {
+    /// One fabric, with nothing that dies.
+    pub(super) const fn one_fabric(size: Size, duration: Time) -> Self {
+        Self { system: System::OneFabric, size, duration, fails: false, flips: true }
+    }
+
     /// When the switch dies: in the middle of a permutation, in which all that hoses send passes the cores. All-to-one is held up at its receivers, and would not
     /// miss a core. Runs last a multiple of four patterns.
     pub(super) fn dies_at(&self) -> Time {
@@ -197,8 +204,13 @@ fn tenants(stage: &Stage, case: Case, seed: u64, all: &mut Vec<Traffic>) {
     for (number, name) in HOSES.iter().enumerate() {
         let to = hosts[number * hosts.len() / HOSES.len()];
         let everybody = hosts.iter().filter(|&&host| host != to).map(|&host| (host, to)).collect();
-        for (what, pairs, from) in [("spread", permutation(), Time::ZERO), ("flips", everybody, PATTERN)] {
-            let mut traffic = add(&format!("{name} {what}"), name, Class::Guaranteed, pairs, None);
+        let spread = add(&format!("{name} spread"), name, Class::Guaranteed, permutation(), None);
+        if !case.flips {
+            all.push(spread);
+            continue;
+        }
+        let to_one = add(&format!("{name} flips"), name, Class::Guaranteed, everybody, None);
+        for (mut traffic, from) in [(spread, Time::ZERO), (to_one, PATTERN)] {
             traffic.active = Some(Schedule { periods: vec![Period { from, on: PATTERN, off: Some(PATTERN) }] });
             all.push(traffic);
         }
