@@ -1,0 +1,373 @@
+//! Asking a switch, over any stream of bytes: who it is, which ports and rules it has, and to change them.
+
+use std::io::{self, Read, Write};
+
+use crate::{Action, Changes, Command, ErrorMessage, Features, FlowEntry, FlowMod, Frames, Message, Port};
+
+/// How much is read at once.
+const CHUNK: usize = 16 * 1024;
+/// What a switch may send before an answer is complete: no list of ports or rules is as long, and what never ends is an error.
+const MOST_MESSAGES: usize = 100_000;
+/// `OFPET_FLOW_MOD_FAILED` with `OFPFMFC_TABLE_FULL` (section 7.4.4).
+const TABLE_FULL: (u16, u16) = (5, 1);
+
+/// Why a switch could not be asked.
+#[derive(thiserror::Error, Debug)]
+pub enum ClientError {
+    /// The stream.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The switch has ended the connection.
+    #[error("the switch has closed the connection")]
+    Closed,
+    /// What came is no OpenFlow 1.3.
+    #[error("{0}; OpenFlow 1.3 has to be on (`ovs-vsctl set bridge NAME protocols=OpenFlow13`)")]
+    Decode(#[from] crate::DecodeError),
+    /// A message would be too long.
+    #[error("{0}")]
+    TooLong(#[from] crate::TooLong),
+    /// There is no room for a rule.
+    #[error("TABLE: the flow table is full at rule {at} of {of}: rules of others have to go, or its limit has to grow")]
+    TableFull {
+        /// Which one of those that were to be added, from 1 on.
+        at: usize,
+        /// How many these were.
+        of: usize,
+    },
+    /// The switch refused something else.
+    #[error("the switch refused {what}: error {} with code {} (OpenFlow 1.3.5, section 7.4.4)", .error.kind, .error.code)]
+    Refused {
+        /// What it was asked for.
+        what: String,
+        /// What it said.
+        error: ErrorMessage,
+    },
+    /// More messages than an answer has.
+    #[error("the switch sends messages without end, and no answer")]
+    Endless,
+}
+
+/// A connection to a switch.
+#[derive(Debug)]
+pub struct Client<S> {
+    stream: S,
+    frames: Frames,
+    number: u32,
+}
+
+impl<S: Read + Write> Client<S> {
+    /// Greets a switch, and asks who it is. How long to wait for it is up to the stream.
+    ///
+    /// # Errors
+    /// If it does not answer, or speaks another version.
+    pub fn greet(stream: S) -> Result<(Self, Features), ClientError> {
+        let mut client = Self { stream, frames: Frames::default(), number: 0 };
+        client.send(&Message::Hello)?;
+        let features = client.ask("to say who it is", &Message::FeaturesRequest, |message| match message {
+            Message::FeaturesReply(features) => Some(features),
+            _ => None,
+        })?;
+        Ok((client, features))
+    }
+
+    /// Its ports.
+    ///
+    /// # Errors
+    /// If it does not answer.
+    pub fn ports(&mut self) -> Result<Vec<Port>, ClientError> {
+        let mut all = Vec::new();
+        self.ask("its ports", &Message::PortsRequest, |message| match message {
+            Message::PortsReply(ports, more) => {
+                all.extend(ports);
+                (!more).then_some(())
+            }
+            _ => None,
+        })?;
+        Ok(all)
+    }
+
+    /// All its rules.
+    ///
+    /// # Errors
+    /// If it does not answer.
+    pub fn rules(&mut self) -> Result<Vec<FlowEntry>, ClientError> {
+        let mut all = Vec::new();
+        self.ask("its rules", &Message::flows_of(0, 0), |message| match message {
+            Message::FlowsReply(flows, more) => {
+                all.extend(flows);
+                (!more).then_some(())
+            }
+            _ => None,
+        })?;
+        Ok(all)
+    }
+
+    /// Changes its rules, and waits until that is done.
+    ///
+    /// # Errors
+    /// The first change that it refuses. Those before it are made, and those after it may be.
+    pub fn change(&mut self, changes: &[FlowMod]) -> Result<(), ClientError> {
+        let first = self.number.wrapping_add(1);
+        for change in changes {
+            self.send(&Message::FlowMod(change.clone()))?;
+        }
+        let refused = self.barrier(first)?;
+        let Some((number, error)) = refused else { return Ok(()) };
+        let at = number.wrapping_sub(first) as usize + 1;
+        let added = |changes: &[FlowMod]| changes.iter().filter(|change| change.command == Command::Add).count();
+        Err(if (error.kind, error.code) == TABLE_FULL {
+            ClientError::TableFull { at: added(changes.get(..at).unwrap_or(changes)), of: added(changes) }
+        } else {
+            ClientError::Refused { what: format!("change {at} of {} of its rules", changes.len()), error }
+        })
+    }
+
+    /// Makes changes: what is wanted comes first, so that no packet finds neither the old rules nor the new ones; only where the table has no room, what is not
+    /// wanted goes before it.
+    ///
+    /// # Errors
+    /// As [`Self::change`].
+    pub fn make(&mut self, Changes { additions, removals }: &Changes) -> Result<(), ClientError> {
+        match self.change(additions) {
+            Err(ClientError::TableFull { .. }) if !removals.is_empty() => {
+                self.change(removals)?;
+                self.change(additions)
+            }
+            Ok(()) => self.change(removals),
+            error => error,
+        }
+    }
+
+    /// Sends packets as if it had done so, out of a port, and waits until it has taken them.
+    ///
+    /// # Errors
+    /// If it refuses one.
+    pub fn put(&mut self, port: u32, packets: impl IntoIterator<Item = Vec<u8>>) -> Result<(), ClientError> {
+        let first = self.number.wrapping_add(1);
+        for packet in packets {
+            self.send(&Message::PacketOut(crate::LOCAL, vec![Action::Output(port)], packet))?;
+        }
+        match self.barrier(first)? {
+            None => Ok(()),
+            Some((_, error)) => Err(ClientError::Refused { what: "to send a packet".to_owned(), error }),
+        }
+    }
+
+    /// Waits until everything is done that was asked before; the first error since the message of this number.
+    fn barrier(&mut self, since: u32) -> Result<Option<(u32, ErrorMessage)>, ClientError> {
+        let mut refused = None;
+        self.send(&Message::BarrierRequest)?;
+        let last = self.number;
+        for _ in 0..MOST_MESSAGES {
+            match self.receive()? {
+                (number, Message::BarrierReply) if number == last => return Ok(refused),
+                (number, Message::Error(error)) if number.wrapping_sub(since) <= last.wrapping_sub(since) => {
+                    refused.get_or_insert((number, error));
+                }
+                _ => {}
+            }
+        }
+        Err(ClientError::Endless)
+    }
+
+    fn ask<T>(
+        &mut self,
+        what: &str,
+        question: &Message,
+        mut answer: impl FnMut(Message) -> Option<T>,
+    ) -> Result<T, ClientError> {
+        self.send(question)?;
+        let asked = self.number;
+        for _ in 0..MOST_MESSAGES {
+            match self.receive()? {
+                (number, Message::Error(error)) if number == asked => {
+                    return Err(ClientError::Refused { what: what.to_owned(), error });
+                }
+                (number, message) if number == asked => {
+                    if let Some(answer) = answer(message) {
+                        return Ok(answer);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Err(ClientError::Endless)
+    }
+
+    fn send(&mut self, message: &Message) -> Result<(), ClientError> {
+        self.number = self.number.wrapping_add(1);
+        Ok(self.stream.write_all(&message.encode(self.number)?)?)
+    }
+
+    /// The next message that is not about the connection itself.
+    fn receive(&mut self) -> Result<(u32, Message), ClientError> {
+        loop {
+            while let Some(frame) = self.frames.next_frame()? {
+                match Message::decode(frame)? {
+                    (number, Message::EchoRequest(bytes)) => {
+                        self.stream.write_all(&Message::EchoReply(bytes).encode(number)?)?;
+                    }
+                    other => return Ok(other),
+                }
+            }
+            let mut chunk = [0; CHUNK];
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return Err(ClientError::Closed),
+                Ok(count) => self.frames.push(&chunk[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Match;
+
+    /// A switch that has said all that it will say; what it hears is kept.
+    struct Said {
+        bytes: io::Cursor<Vec<u8>>,
+        heard: Vec<u8>,
+    }
+
+    impl Read for Said {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            // Piece by piece, as a stream may come.
+            let most = into.len().min(7);
+            self.bytes.read(&mut into[..most])
+        }
+    }
+
+    impl Write for Said {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.heard.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn features() -> Message {
+        Message::FeaturesReply(Features { datapath: 9, buffers: 0, tables: 254, auxiliary: 0, capabilities: 0 })
+    }
+
+    /// A client that has greeted, which takes numbers 1 and 2, and will hear this.
+    fn client(said: &[(u32, Message)]) -> Client<Said> {
+        let begin = [(7, Message::Hello), (2, features())];
+        let bytes = begin.iter().chain(said).flat_map(|(number, message)| message.encode(*number).unwrap()).collect();
+        Client::greet(Said { bytes: io::Cursor::new(bytes), heard: Vec::new() }).unwrap().0
+    }
+
+    fn heard(client: &Client<Said>) -> Vec<Message> {
+        let mut frames = Frames::default();
+        frames.push(&client.stream.heard);
+        let mut all = Vec::new();
+        while let Some(frame) = frames.next_frame().unwrap() {
+            all.push(Message::decode(frame).unwrap().1);
+        }
+        all
+    }
+
+    fn error(kind: u16, code: u16) -> Message {
+        Message::Error(ErrorMessage { kind, code, data: Vec::new() })
+    }
+
+    fn delete() -> FlowMod {
+        FlowMod { command: Command::Delete, ..FlowMod::default() }
+    }
+
+    fn rules() -> [FlowMod; 2] {
+        [1, 2].map(|vlan| FlowMod { fields: Match { vlan: Some(vlan), ..Match::default() }, ..FlowMod::default() })
+    }
+
+    #[test]
+    fn a_switch_that_asks_meanwhile_is_answered_and_lists_come_in_parts() {
+        let port = |number| Port {
+            number,
+            mac: [2; 6],
+            name: format!("p{number}"),
+            config: 0,
+            state: 0,
+            features: [0; 4],
+            speeds_kbit: [0; 2],
+        };
+        let mut client = client(&[
+            (3, Message::PortsReply(vec![port(1)], true)),
+            (99, Message::EchoRequest(b"there?".to_vec())),
+            (98, Message::PortsReply(vec![port(7)], false)),
+            (3, Message::PortsReply(vec![port(2)], false)),
+        ]);
+        let names: Vec<u32> = client.ports().unwrap().iter().map(|port| port.number).collect();
+        assert_eq!(names, [1, 2], "an answer to another question is none to this");
+        assert_eq!(heard(&client).last(), Some(&Message::EchoReply(b"there?".to_vec())));
+    }
+
+    #[test]
+    fn changes_are_made_when_the_barrier_is_answered_and_not_before() {
+        client(&[(5, Message::BarrierReply)]).change(&rules()).unwrap();
+        let early = client(&[(4, Message::BarrierReply)]).change(&rules()).unwrap_err();
+        assert!(matches!(early, ClientError::Closed), "{early}");
+    }
+
+    #[test]
+    fn a_full_table_is_told_with_the_rule_that_found_no_room() {
+        let said = [(4, error(5, 1)), (5, Message::BarrierReply)];
+        let full = client(&said).change(&rules()).unwrap_err().to_string();
+        assert!(full.starts_with("TABLE: the flow table is full at rule 2 of 2"), "{full}");
+        let said = [(4, error(5, 1)), (6, Message::BarrierReply)];
+        let [one, two] = rules();
+        let full = client(&said).change(&[delete(), one, two]).unwrap_err().to_string();
+        assert!(
+            full.starts_with("TABLE: the flow table is full at rule 1 of 2"),
+            "what is removed needs no room: {full}"
+        );
+        let said = [(3, error(4, 6)), (4, error(5, 1)), (5, Message::BarrierReply)];
+        let other = client(&said).change(&rules()).unwrap_err().to_string();
+        assert!(other.contains("refused change 1 of 2 of its rules: error 4 with code 6"), "{other}");
+    }
+
+    #[test]
+    fn what_is_not_wanted_goes_first_only_where_there_is_no_room() {
+        let changes = Changes { additions: vec![rules()[0].clone()], removals: vec![delete()] };
+        let commands = |said: &[(u32, Message)]| {
+            let mut client = client(said);
+            client.make(&changes).unwrap();
+            let heard = heard(&client).into_iter();
+            heard
+                .filter_map(|message| if let Message::FlowMod(change) = message { Some(change.command) } else { None })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            commands(&[(4, Message::BarrierReply), (6, Message::BarrierReply)]),
+            [Command::Add, Command::Delete]
+        );
+        let full =
+            [(3, error(5, 1)), (4, Message::BarrierReply), (6, Message::BarrierReply), (8, Message::BarrierReply)];
+        assert_eq!(commands(&full), [Command::Add, Command::Delete, Command::Add]);
+    }
+
+    #[test]
+    fn an_error_of_something_else_is_not_one_of_these_changes() {
+        client(&[(2, error(5, 1)), (5, Message::BarrierReply)]).change(&rules()).unwrap();
+    }
+
+    #[test]
+    fn a_switch_of_another_version_is_refused() {
+        let mut old = Message::Hello.encode(1).unwrap();
+        old[0] = 1;
+        let said = Said { bytes: io::Cursor::new(old), heard: Vec::new() };
+        let error = Client::greet(said).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("OpenFlow 1.3 has to be on"), "{error}");
+    }
+
+    #[test]
+    fn a_switch_that_never_comes_to_an_end_is_left() {
+        let said = vec![(77, Message::EchoReply(Vec::new())); MOST_MESSAGES];
+        let error = client(&said).ports().unwrap_err();
+        assert!(matches!(error, ClientError::Endless), "{error}");
+    }
+}

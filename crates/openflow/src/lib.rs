@@ -1,0 +1,74 @@
+//! OpenFlow 1.3 as bytes (OpenFlow Switch Specification 1.3.5, section 7): the messages that a controller and a switch need for tables, meters,
+//! queues and the state of ports: [`Message::encode`], [`Message::decode`], and [`Frames`] to cut a stream. A [`Client`] asks a switch over any
+//! stream, and [`Changes`] says what has to change in its rules. No sockets.
+//!
+//! ```
+//! use wayleave_openflow::{Action, FlowMod, Instruction, Match, Message};
+//! let rule = FlowMod {
+//!     priority: 100,
+//!     fields: Match { vlan: Some(10), ..Match::default() },
+//!     instructions: vec![Instruction::Apply(vec![Action::PopVlan, Action::SetQueue(2), Action::Output(7)])],
+//!     ..FlowMod::default()
+//! };
+//! let bytes = Message::FlowMod(rule.clone()).encode(1)?;
+//! assert_eq!(Message::decode(&bytes)?, (1, Message::FlowMod(rule)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What this crate does not know (other actions, instructions, fields, messages) is kept as bytes, so that rules of others can be read and are never
+//! confused with own ones.
+
+mod client;
+mod flow;
+mod frames;
+mod message;
+mod read;
+mod rules;
+
+pub use client::{Client, ClientError};
+pub use flow::{Action, Command, FlowEntry, FlowMod, Instruction, Match, Oxm};
+pub use frames::Frames;
+pub use message::{ErrorMessage, Features, Message, Meter, MeterCommand, Port, PortReason, QueueCounts};
+pub use rules::Changes;
+
+/// The version in every header.
+pub const VERSION: u8 = 4;
+/// Bytes of a header.
+pub const HEADER: usize = 8;
+/// Any port, group or buffer; none.
+pub const ANY: u32 = 0xffff_ffff;
+/// All tables, in a deletion and in a question.
+pub const ALL_TABLES: u8 = 0xff;
+/// The switch itself, as a port (`OFPP_LOCAL`).
+pub const LOCAL: u32 = 0xffff_fffe;
+
+/// Bytes that are no message.
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
+pub enum DecodeError {
+    /// Another protocol, or another version of it.
+    #[error("version {0} in a header: OpenFlow 1.3 has {VERSION}")]
+    Version(u8),
+    /// A length that cannot be.
+    #[error("a {what} of {length} bytes, where {expected} are expected")]
+    Length {
+        /// Of what.
+        what: &'static str,
+        /// What is said, or there.
+        length: usize,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// A value that the specification does not have.
+    #[error("{value} is no {what}")]
+    Value {
+        /// Of what.
+        what: &'static str,
+        /// The value.
+        value: u32,
+    },
+}
+
+/// A message that does not fit into its length of 16 bits.
+#[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
+#[error("a message, or a part of one, of {0} bytes: OpenFlow has room for 65535")]
+pub struct TooLong(pub usize);

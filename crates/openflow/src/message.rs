@@ -1,0 +1,459 @@
+//! Messages: a header, and what follows it.
+
+use crate::flow::{Action, FlowEntry, FlowMod, Match};
+use crate::read::{Reader, put_u16, put_u32, put_u64, set_length, zeros};
+use crate::{ALL_TABLES, ANY, DecodeError, HEADER, TooLong, VERSION};
+
+/// Numbers of multipart messages.
+const FLOWS: u16 = 1;
+const QUEUES: u16 = 5;
+const PORTS: u16 = 13;
+/// More of the same answer follows.
+const MORE: u16 = 1;
+/// Bytes of a port's name.
+const NAME: usize = 16;
+
+/// A message, without its number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// The first of each side; what it lists of versions is not read.
+    Hello,
+    /// What was asked for could not be done.
+    Error(ErrorMessage),
+    /// Are you there?
+    EchoRequest(Vec<u8>),
+    /// The same bytes back.
+    EchoReply(Vec<u8>),
+    /// Who are you?
+    FeaturesRequest,
+    /// Who a switch is.
+    FeaturesReply(Features),
+    /// A port has come, gone or changed.
+    PortStatus(PortReason, Port),
+    /// A packet of the controller: the port at which it counts as arrived ([`crate::LOCAL`] is one), what is done with it, and its bytes.
+    PacketOut(u32, Vec<Action>, Vec<u8>),
+    /// A table changes.
+    FlowMod(FlowMod),
+    /// A meter changes.
+    MeterMod(Meter),
+    /// Which rules there are: in a table or in [`ALL_TABLES`], with these bits of the cookie.
+    FlowsRequest {
+        /// The table.
+        table: u8,
+        /// Of rules whose cookies agree with this one ...
+        cookie: u64,
+        /// ... in these bits.
+        cookie_mask: u64,
+    },
+    /// Rules; `true` if more follow.
+    FlowsReply(Vec<FlowEntry>, bool),
+    /// Which ports there are.
+    PortsRequest,
+    /// Ports; `true` if more follow.
+    PortsReply(Vec<Port>, bool),
+    /// What queues have sent: of a port or of [`ANY`], one or [`ANY`].
+    QueuesRequest(u32, u32),
+    /// What queues have sent; `true` if more follow.
+    QueuesReply(Vec<QueueCounts>, bool),
+    /// Answer when everything before is done.
+    BarrierRequest,
+    /// Everything before is done.
+    BarrierReply,
+    /// Any other: its type, and what follows the header.
+    Other(u8, Vec<u8>),
+}
+
+/// Why something could not be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorMessage {
+    /// `OFPET_*`.
+    pub kind: u16,
+    /// What it means with that type.
+    pub code: u16,
+    /// What was asked for, from its header on, or a part of it.
+    pub data: Vec<u8>,
+}
+
+/// Who a switch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Features {
+    /// Its number.
+    pub datapath: u64,
+    /// Packets that it can hold for a controller.
+    pub buffers: u32,
+    /// How many tables it has.
+    pub tables: u8,
+    /// Which connection this is; 0 is the main one.
+    pub auxiliary: u8,
+    /// `OFPC_*`.
+    pub capabilities: u32,
+}
+
+/// A port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Its number.
+    pub number: u32,
+    /// Its address.
+    pub mac: [u8; 6],
+    /// Its name, up to 15 bytes are written.
+    pub name: String,
+    /// `OFPPC_*`.
+    pub config: u32,
+    /// `OFPPS_*`.
+    pub state: u32,
+    /// Features that it has now, says, can have, and hears of its peer.
+    pub features: [u32; 4],
+    /// Its speed now, and at most, in kbit/s.
+    pub speeds_kbit: [u32; 2],
+}
+
+/// What has happened to a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortReason {
+    /// It has come.
+    Added,
+    /// It has gone.
+    Deleted,
+    /// It has changed.
+    Modified,
+}
+
+/// What happens to a meter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MeterCommand {
+    /// A new one.
+    Add,
+    /// Another rate.
+    Modify,
+    /// Removed.
+    Delete,
+}
+
+/// A meter that drops what is above a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meter {
+    /// What happens.
+    pub command: MeterCommand,
+    /// Its number.
+    pub id: u32,
+    /// Rate in kbit/s and burst in kbit; without it there is no band, as for a deletion.
+    pub drop_above: Option<(u32, u32)>,
+}
+
+/// What a queue has sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueCounts {
+    /// The port.
+    pub port: u32,
+    /// The queue.
+    pub queue: u32,
+    /// Bytes.
+    pub bytes: u64,
+    /// Packets.
+    pub packets: u64,
+    /// Packets that found no room.
+    pub errors: u64,
+    /// How long it is there, in seconds and nanoseconds.
+    pub age: (u32, u32),
+}
+
+impl ErrorMessage {
+    /// Whether a table had no room for a rule (`OFPET_FLOW_MOD_FAILED`, `OFPFMFC_TABLE_FULL`).
+    pub const fn is_table_full(&self) -> bool {
+        self.kind == 5 && self.code == 1
+    }
+}
+
+impl Port {
+    /// Whether packets can leave by it: it is not set down (`OFPPC_PORT_DOWN`), and there is a link (`OFPPS_LINK_DOWN`).
+    pub const fn is_up(&self) -> bool {
+        self.config & 1 == 0 && self.state & 1 == 0
+    }
+
+    fn put(&self, bytes: &mut Vec<u8>) {
+        put_u32(bytes, self.number);
+        zeros(bytes, 4);
+        bytes.extend(self.mac);
+        zeros(bytes, 2);
+        let name = self.name.as_bytes();
+        let written = name.len().min(NAME - 1);
+        bytes.extend_from_slice(&name[..written]);
+        zeros(bytes, NAME - written);
+        for value in [self.config, self.state].into_iter().chain(self.features).chain(self.speeds_kbit) {
+            put_u32(bytes, value);
+        }
+    }
+
+    fn read(body: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let number = body.u32()?;
+        body.take(4)?;
+        let mac = body.mac()?;
+        body.take(2)?;
+        let name = body.take(NAME)?;
+        let end = name.iter().position(|&byte| byte == 0).unwrap_or(NAME);
+        // What is no text takes more bytes as text: no more is kept than can be written.
+        let mut name = String::from_utf8_lossy(&name[..end]).into_owned();
+        name.truncate(name.floor_char_boundary(NAME - 1));
+        let (config, state) = (body.u32()?, body.u32()?);
+        let features = [body.u32()?, body.u32()?, body.u32()?, body.u32()?];
+        let speeds_kbit = [body.u32()?, body.u32()?];
+        Ok(Self { number, mac, name, config, state, features, speeds_kbit })
+    }
+}
+
+impl Meter {
+    /// `OFPMF_KBPS` and `OFPMF_BURST`.
+    const FLAGS: u16 = 1 | 4;
+
+    fn put(&self, bytes: &mut Vec<u8>) {
+        put_u16(bytes, self.command as u16);
+        put_u16(bytes, if self.drop_above.is_some() { Self::FLAGS } else { 0 });
+        put_u32(bytes, self.id);
+        if let Some((rate, burst)) = self.drop_above {
+            put_u16(bytes, 1);
+            put_u16(bytes, 16);
+            put_u32(bytes, rate);
+            put_u32(bytes, burst);
+            zeros(bytes, 4);
+        }
+    }
+
+    /// `None` where it is a meter with other flags or bands.
+    fn read(mut body: Reader<'_>) -> Result<Option<Self>, DecodeError> {
+        let (command, flags, id) = (body.u16()?, body.u16()?, body.u32()?);
+        let command = match command {
+            0 => MeterCommand::Add,
+            1 => MeterCommand::Modify,
+            2 => MeterCommand::Delete,
+            value => return Err(DecodeError::Value { what: "command for a meter", value: u32::from(value) }),
+        };
+        let drop_above = match (flags, body.rest()) {
+            (0, []) => None,
+            (Self::FLAGS, rest) if rest.len() == 16 && rest[..4] == [0, 1, 0, 16] => {
+                body.take(4)?;
+                Some((body.u32()?, body.u32()?))
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Self { command, id, drop_above }))
+    }
+}
+
+impl Message {
+    /// The type in its header.
+    const fn kind(&self) -> u8 {
+        match self {
+            Self::Hello => 0,
+            Self::Error(_) => 1,
+            Self::EchoRequest(_) => 2,
+            Self::EchoReply(_) => 3,
+            Self::FeaturesRequest => 5,
+            Self::FeaturesReply(_) => 6,
+            Self::PortStatus(..) => 12,
+            Self::PacketOut(..) => 13,
+            Self::FlowMod(_) => 14,
+            Self::FlowsRequest { .. } | Self::PortsRequest | Self::QueuesRequest(..) => 18,
+            Self::FlowsReply(..) | Self::PortsReply(..) | Self::QueuesReply(..) => 19,
+            Self::BarrierRequest => 20,
+            Self::BarrierReply => 21,
+            Self::MeterMod(_) => 29,
+            Self::Other(kind, _) => *kind,
+        }
+    }
+
+    /// Its bytes, with this number (`xid`).
+    ///
+    /// # Errors
+    /// If it is longer than 65,535 bytes, or a part of it longer than its length says.
+    pub fn encode(&self, number: u32) -> Result<Vec<u8>, TooLong> {
+        let mut bytes = vec![VERSION, self.kind(), 0, 0];
+        put_u32(&mut bytes, number);
+        let multipart = |bytes: &mut Vec<u8>, kind: u16, more: bool| {
+            put_u16(bytes, kind);
+            put_u16(bytes, if more { MORE } else { 0 });
+            zeros(bytes, 4);
+        };
+        match self {
+            Self::Hello | Self::FeaturesRequest | Self::BarrierRequest | Self::BarrierReply => {}
+            Self::Error(ErrorMessage { kind, code, data }) => {
+                put_u16(&mut bytes, *kind);
+                put_u16(&mut bytes, *code);
+                bytes.extend_from_slice(data);
+            }
+            Self::EchoRequest(body) | Self::EchoReply(body) | Self::Other(_, body) => bytes.extend_from_slice(body),
+            Self::FeaturesReply(features) => {
+                put_u64(&mut bytes, features.datapath);
+                put_u32(&mut bytes, features.buffers);
+                bytes.extend([features.tables, features.auxiliary, 0, 0]);
+                put_u32(&mut bytes, features.capabilities);
+                put_u32(&mut bytes, 0);
+            }
+            Self::PortStatus(reason, port) => {
+                bytes.push(*reason as u8);
+                zeros(&mut bytes, 7);
+                port.put(&mut bytes);
+            }
+            Self::PacketOut(port, actions, frame) => {
+                put_u32(&mut bytes, ANY);
+                put_u32(&mut bytes, *port);
+                let at = bytes.len();
+                zeros(&mut bytes, 8);
+                Action::put_all(actions, &mut bytes)?;
+                let length = bytes.len() - at - 8;
+                let length = u16::try_from(length).map_err(|_| TooLong(length))?;
+                bytes[at..at + 2].copy_from_slice(&length.to_be_bytes());
+                bytes.extend_from_slice(frame);
+            }
+            Self::FlowMod(change) => change.put(&mut bytes)?,
+            Self::MeterMod(meter) => meter.put(&mut bytes),
+            Self::FlowsRequest { table, cookie, cookie_mask } => {
+                multipart(&mut bytes, FLOWS, false);
+                bytes.extend([*table, 0, 0, 0]);
+                put_u32(&mut bytes, ANY);
+                put_u32(&mut bytes, ANY);
+                zeros(&mut bytes, 4);
+                put_u64(&mut bytes, *cookie);
+                put_u64(&mut bytes, *cookie_mask);
+                Match::default().put(&mut bytes)?;
+            }
+            Self::FlowsReply(flows, more) => {
+                multipart(&mut bytes, FLOWS, *more);
+                flows.iter().try_for_each(|flow| flow.put(&mut bytes))?;
+            }
+            Self::PortsRequest => multipart(&mut bytes, PORTS, false),
+            Self::PortsReply(ports, more) => {
+                multipart(&mut bytes, PORTS, *more);
+                ports.iter().for_each(|port| port.put(&mut bytes));
+            }
+            Self::QueuesRequest(port, queue) => {
+                multipart(&mut bytes, QUEUES, false);
+                put_u32(&mut bytes, *port);
+                put_u32(&mut bytes, *queue);
+            }
+            Self::QueuesReply(queues, more) => {
+                multipart(&mut bytes, QUEUES, *more);
+                for one in queues {
+                    put_u32(&mut bytes, one.port);
+                    put_u32(&mut bytes, one.queue);
+                    for value in [one.bytes, one.packets, one.errors] {
+                        put_u64(&mut bytes, value);
+                    }
+                    put_u32(&mut bytes, one.age.0);
+                    put_u32(&mut bytes, one.age.1);
+                }
+            }
+        }
+        set_length(&mut bytes, 0, 2)?;
+        Ok(bytes)
+    }
+
+    /// A message with its number (`xid`), from its header to its end.
+    ///
+    /// # Errors
+    /// If these are not the bytes of one message. Types, actions, instructions and fields that are not known here are no errors.
+    pub fn decode(bytes: &[u8]) -> Result<(u32, Self), DecodeError> {
+        let mut body = Reader::new(bytes, "message");
+        let (version, kind, length, number) = (body.u8()?, body.u8()?, body.u16()?, body.u32()?);
+        // A greeting of a newer version begins the same way (section 6.3.1).
+        if version != VERSION && !(kind == 0 && version > VERSION) {
+            return Err(DecodeError::Version(version));
+        }
+        if usize::from(length) != bytes.len() {
+            let expected = "as many as its header says";
+            return Err(DecodeError::Length { what: "message", length: bytes.len(), expected });
+        }
+        let whole = &bytes[HEADER..];
+        let message = match kind {
+            0 => Self::Hello,
+            1 => Self::Error(ErrorMessage { kind: body.u16()?, code: body.u16()?, data: body.rest().to_vec() }),
+            2 => Self::EchoRequest(whole.to_vec()),
+            3 => Self::EchoReply(whole.to_vec()),
+            5 => Self::FeaturesRequest,
+            6 => {
+                let (datapath, buffers, tables, auxiliary) = (body.u64()?, body.u32()?, body.u8()?, body.u8()?);
+                body.take(2)?;
+                Self::FeaturesReply(Features { datapath, buffers, tables, auxiliary, capabilities: body.u32()? })
+            }
+            12 => {
+                let reason = match body.u8()? {
+                    0 => PortReason::Added,
+                    1 => PortReason::Deleted,
+                    2 => PortReason::Modified,
+                    value => return Err(DecodeError::Value { what: "reason of a port", value: u32::from(value) }),
+                };
+                body.take(7)?;
+                Self::PortStatus(reason, Port::read(&mut body)?)
+            }
+            13 => {
+                let (buffer, port, length) = (body.u32()?, body.u32()?, body.u16()?);
+                body.take(6)?;
+                let actions = Action::read_all(Reader::new(body.take(usize::from(length))?, "list of actions"))?;
+                if buffer == ANY {
+                    Self::PacketOut(port, actions, body.rest().to_vec())
+                } else {
+                    Self::Other(kind, whole.to_vec())
+                }
+            }
+            14 => Self::FlowMod(FlowMod::read(body)?),
+            18 => Self::question(whole, body)?,
+            19 => Self::answer(whole, body)?,
+            20 => Self::BarrierRequest,
+            21 => Self::BarrierReply,
+            29 => Meter::read(body)?.map_or_else(|| Self::Other(kind, whole.to_vec()), Self::MeterMod),
+            _ => Self::Other(kind, whole.to_vec()),
+        };
+        Ok((number, message))
+    }
+
+    fn question(whole: &[u8], mut body: Reader<'_>) -> Result<Self, DecodeError> {
+        let kind = body.u16()?;
+        body.take(6)?;
+        Ok(match kind {
+            FLOWS => {
+                let table = body.u8()?;
+                body.take(15)?;
+                let (cookie, cookie_mask) = (body.u64()?, body.u64()?);
+                match Match::read(&mut body)? {
+                    fields if fields == Match::default() => Self::FlowsRequest { table, cookie, cookie_mask },
+                    _ => Self::Other(18, whole.to_vec()),
+                }
+            }
+            PORTS => Self::PortsRequest,
+            QUEUES => Self::QueuesRequest(body.u32()?, body.u32()?),
+            _ => Self::Other(18, whole.to_vec()),
+        })
+    }
+
+    fn answer(whole: &[u8], mut body: Reader<'_>) -> Result<Self, DecodeError> {
+        let (kind, flags) = (body.u16()?, body.u16()?);
+        body.take(4)?;
+        let more = flags & MORE != 0;
+        Ok(match kind {
+            FLOWS => Self::FlowsReply(FlowEntry::read_all(&mut body)?, more),
+            PORTS => {
+                let mut ports = Vec::new();
+                while !body.is_empty() {
+                    ports.push(Port::read(&mut body)?);
+                }
+                Self::PortsReply(ports, more)
+            }
+            QUEUES => {
+                let mut queues = Vec::new();
+                while !body.is_empty() {
+                    let (port, queue) = (body.u32()?, body.u32()?);
+                    let (bytes, packets, errors) = (body.u64()?, body.u64()?, body.u64()?);
+                    let age = (body.u32()?, body.u32()?);
+                    queues.push(QueueCounts { port, queue, bytes, packets, errors, age });
+                }
+                Self::QueuesReply(queues, more)
+            }
+            _ => Self::Other(19, whole.to_vec()),
+        })
+    }
+
+    /// The question for every rule whose cookie agrees with this one in the bits of the mask.
+    pub const fn flows_of(cookie: u64, cookie_mask: u64) -> Self {
+        Self::FlowsRequest { table: ALL_TABLES, cookie, cookie_mask }
+    }
+}

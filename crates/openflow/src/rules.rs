@@ -1,0 +1,92 @@
+//! What has to change so that a switch has some rules and no others.
+
+use crate::{Command, FlowEntry, FlowMod};
+
+/// The changes that make rules those that are wanted, and what was not as wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Wanted rules that are not there, or do something else. An addition takes the place of a rule with the same match and priority (section 6.4).
+    pub additions: Vec<FlowMod>,
+    /// Removals of rules that are not wanted.
+    pub removals: Vec<FlowMod>,
+}
+
+impl Changes {
+    /// Compares rules that are wanted, each with a match and a priority of its own, with those of a switch. Rules that are as wanted are not touched.
+    pub fn between(wanted: &[FlowMod], there: &[FlowEntry]) -> Self {
+        let is_about = |rule: &FlowMod, entry: &FlowEntry| {
+            (rule.table, rule.priority, &rule.fields) == (entry.table, entry.priority, &entry.fields)
+        };
+        let is_as = |rule: &FlowMod, entry: &FlowEntry| {
+            let timeouts = (rule.idle_s, rule.hard_s);
+            is_about(rule, entry)
+                && (rule.cookie, timeouts) == (entry.cookie, entry.timeouts_s)
+                && rule.instructions == entry.instructions
+        };
+        let delete = |entry: &FlowEntry| FlowMod {
+            table: entry.table,
+            command: Command::DeleteStrict,
+            priority: entry.priority,
+            fields: entry.fields.clone(),
+            ..FlowMod::default()
+        };
+        let unwanted = there.iter().filter(|entry| !wanted.iter().any(|rule| is_about(rule, entry)));
+        let missing = wanted.iter().filter(|rule| !there.iter().any(|entry| is_as(rule, entry)));
+        Self { additions: missing.cloned().collect(), removals: unwanted.map(delete).collect() }
+    }
+
+    /// Whether everything is as wanted.
+    pub fn is_empty(&self) -> bool {
+        self.additions.is_empty() && self.removals.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Action, Instruction, Match};
+
+    fn rule(vlan: u16, port: u32) -> FlowMod {
+        FlowMod {
+            cookie: 7,
+            priority: 100,
+            fields: Match { vlan: Some(vlan), ..Match::default() },
+            instructions: vec![Instruction::Apply(vec![Action::Output(port)])],
+            ..FlowMod::default()
+        }
+    }
+
+    fn entry(rule: &FlowMod) -> FlowEntry {
+        FlowEntry {
+            table: rule.table,
+            priority: rule.priority,
+            flags: 0,
+            timeouts_s: (rule.idle_s, rule.hard_s),
+            age: (5, 6),
+            cookie: rule.cookie,
+            counts: (7, 8),
+            fields: rule.fields.clone(),
+            instructions: rule.instructions.clone(),
+        }
+    }
+
+    #[test]
+    fn what_is_as_wanted_is_left_alone_and_everything_else_becomes_so() {
+        let wanted = [rule(1, 10), rule(2, 20), rule(3, 30)];
+        assert_eq!(Changes::between(&wanted, &wanted.clone().map(|rule| entry(&rule))), Changes::default());
+        // The first is there, the second does something else, the third is gone, a fourth is somebody's.
+        let there = [entry(&rule(1, 10)), entry(&rule(2, 21)), entry(&rule(4, 40))];
+        let Changes { additions, removals } = Changes::between(&wanted, &there);
+        assert_eq!((removals.len(), removals[0].command), (1, Command::DeleteStrict));
+        assert_eq!(removals[0].fields, rule(4, 40).fields);
+        assert_eq!(additions, wanted[1..]);
+    }
+
+    #[test]
+    fn a_rule_that_ends_by_itself_or_has_another_cookie_is_not_as_wanted() {
+        let wanted = [rule(1, 10)];
+        for other in [FlowMod { hard_s: 1, ..rule(1, 10) }, FlowMod { cookie: 8, ..rule(1, 10) }] {
+            assert_eq!(Changes::between(&wanted, &[entry(&other)]).additions, wanted);
+        }
+    }
+}
