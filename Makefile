@@ -246,7 +246,8 @@ components: toolchain
 	@$(CARGO) clippy --version >/dev/null 2>&1 || $(call install,clippy)
 
 # Programs that tests with real packets or with a browser call. Without them these tests are left out, and `make test` says so at its end.
-PROGRAMS = $(if $(shell command -v ethtool),,ethtool iproute2) $(if $(shell command -v chromium chromium-browser google-chrome),,$(if $(shell command -v node),chromium))
+# Open vSwitch comes only where no systemd would start it.
+PROGRAMS = $(if $(shell command -v ovs-vswitchd)$(wildcard /run/systemd/system),,openvswitch-switch) $(if $(shell command -v ethtool),,ethtool iproute2) $(if $(shell command -v chromium chromium-browser google-chrome),,$(if $(shell command -v node),chromium))
 
 tools:
 	@[ "$$(id -u)" != 0 ] || [ -z "$(strip $(PROGRAMS))" ] || ! command -v apt-get >/dev/null 2>&1 || { \

@@ -77,6 +77,12 @@ fn take_away(owned: &Owned) -> Result<(), String> {
     for interface in options.interfaces.values() {
         drop_queues(options, interface)?;
     }
+    if let Some(bridge) = &options.ovs
+        && let Err(error) = bridge.clear()
+    {
+        // A bridge that is gone has no rules.
+        tracing::warn!("rules of bridge {} were not removed: {error}", bridge.name);
+    }
     remove(&options.pins)?;
     remove(&options.state)
 }
@@ -88,7 +94,9 @@ fn name(index: u32) -> Option<String> {
 /// Detaches the program of an interface, and the place of programs if no other program is there. There may be none.
 fn detach(interface: &str) {
     let tc = |arguments: &[&str]| output(&Namespace::here(), "tc", arguments);
-    let _ = tc(&["filter", "del", "dev", interface, "ingress", "pref", "1", "handle", "1", "bpf"]);
+    for hook in ["ingress", "egress"] {
+        let _ = tc(&["filter", "del", "dev", interface, hook, "pref", "1", "handle", "1", "bpf"]);
+    }
     let is_empty =
         |hook: &str| tc(&["filter", "show", "dev", interface, hook]).is_ok_and(|text| text.trim().is_empty());
     if is_empty("ingress") && is_empty("egress") {

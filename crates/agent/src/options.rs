@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use wayleave_dataplane::host::Settings;
+use wayleave_dataplane::switch::OvsBridge;
 use wayleave_protocol::client::{Address, encode};
 use wayleave_topology::Network;
 
@@ -36,6 +37,8 @@ pub struct NodeOptions {
     pub address: Address,
     /// Its network namespace, if it is not that of the process.
     pub netns: Option<String>,
+    /// The bridge of Open vSwitch that forwards for it, if it is a switch and this kernel does not.
+    pub ovs: Option<OvsBridge>,
     /// Interfaces by the names of links.
     pub interfaces: BTreeMap<String, String>,
     /// Interfaces by the names of endpoints.
@@ -67,6 +70,7 @@ impl NodeOptions {
             name: name.to_owned(),
             address: Address::default(),
             netns: None,
+            ovs: None,
             interfaces: BTreeMap::new(),
             endpoints: BTreeMap::new(),
             listen: None,

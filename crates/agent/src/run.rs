@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use wayleave_dataplane::host::{Host, Settings};
 use wayleave_dataplane::net::{LinkWatch, Namespace, with_carrier};
-use wayleave_dataplane::switch::LinuxSwitch;
+use wayleave_dataplane::switch::{LinuxSwitch, OvsSwitch, SwitchDriver};
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
 use crate::endpoints::Declared;
@@ -268,11 +268,30 @@ fn serve(
             Ok(Worker::new(driver, network, cables, poller, notifier).telling(told.1.clone()).run(heard))
         }
         NodeKind::Switch => {
-            let driver = LinuxSwitch::open(Namespace::here(), &options.pins).map_err(|error| error.to_string())?;
             let file = options.state.join("switch");
-            let driver =
-                Switch::open(driver, environment, node, interfaces, Box::new(index), file).following(options.follow);
-            Ok(Worker::new(driver, network, cables, poller, notifier).run(heard))
+            fn open<S: SwitchDriver>(
+                driver: S,
+                environment: &Environment,
+                of: (NodeId, BTreeMap<LinkId, String>, PathBuf),
+                follow: u32,
+            ) -> Switch<S> {
+                let (node, interfaces, file) = of;
+                Switch::open(driver, environment, node, interfaces, Box::new(index), file).following(follow)
+            }
+            let of = (node, interfaces, file);
+            match &options.ovs {
+                None => {
+                    let driver =
+                        LinuxSwitch::open(Namespace::here(), &options.pins).map_err(|error| error.to_string())?;
+                    let driver = open(driver, environment, of, options.follow);
+                    Ok(Worker::new(driver, network, cables, poller, notifier).run(heard))
+                }
+                Some(bridge) => {
+                    let driver = OvsSwitch::open(bridge.clone(), Namespace::here(), &options.pins);
+                    let driver = open(driver.map_err(|error| error.to_string())?, environment, of, options.follow);
+                    Ok(Worker::new(driver, network, cables, poller, notifier).run(heard))
+                }
+            }
         }
     }
 }

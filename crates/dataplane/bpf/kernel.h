@@ -51,6 +51,7 @@ static long (*unlock)(struct bpf_spin_lock *lock) = (void *)BPF_FUNC_spin_unlock
 /* include/uapi/linux/pkt_cls.h */
 #define ACT_OK 0
 #define ACT_SHOT 2
+#define ACT_STOLEN 4
 
 /* Numbers in the order of the wire; the machines that this is for are little-endian. */
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__

@@ -15,6 +15,7 @@ use wayleave_wire::Tag;
 
 use crate::error::Error;
 use crate::layout;
+use crate::net::Hook;
 use crate::samples::{self, Sample};
 
 /// The host's programs, compiled.
@@ -29,7 +30,7 @@ pub(crate) static UFAB: &[u8] = aya::include_bytes_aligned!("../bpf/objects/ufab
 const SOURCES: &str = include_str!("../bpf/objects/sources.sha256");
 
 /// The names of all programs; whatever else is pinned is a map.
-pub(crate) const PROGRAMS: [&str; 7] = ["endpoint", "uplink", "held", "port", "ufab", "again", "nothing"];
+pub(crate) const PROGRAMS: [&str; 8] = ["endpoint", "uplink", "held", "port", "leave", "ufab", "again", "nothing"];
 
 /// How often a program is loaded again when the kernel was disturbed.
 const MORE_ATTEMPTS: usize = 9;
@@ -246,17 +247,25 @@ impl SwitchProgram {
         Ok(Self { pins, folder: folder.to_owned(), tags, counters, watch, seen })
     }
 
-    /// Where the program is pinned: attach it at the ingress of every port (`tc filter add ... bpf da object-pinned ...`).
-    pub fn pinned(&self) -> PathBuf {
-        self.pins.path("port")
+    /// Where the program of a hook is pinned: attach it there at every port (`tc filter add ... bpf da object-pinned ...`). At the ingress it forwards; at the
+    /// egress it only chooses the queue, for ports to which something else forwards.
+    pub fn pinned(&self, hook: Hook) -> PathBuf {
+        self.pins.path(Self::name(hook))
     }
 
-    /// The program, to run it on frames.
+    /// The program of a hook, to run it on frames.
     ///
     /// # Errors
     /// If it is not pinned any more.
-    pub fn program(&self) -> Result<SchedClassifier, Error> {
-        self.pins.program("port")
+    pub fn program(&self, hook: Hook) -> Result<SchedClassifier, Error> {
+        self.pins.program(Self::name(hook))
+    }
+
+    const fn name(hook: Hook) -> &'static str {
+        match hook {
+            Hook::Ingress => "port",
+            Hook::Egress => "leave",
+        }
     }
 
     /// Pins again what somebody has removed, and says how much that was.

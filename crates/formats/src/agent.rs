@@ -35,8 +35,9 @@ pub(crate) const AGENT_SPEC: Shape = Shape {
 };
 pub(crate) const AGENT_NODE: Shape = Shape {
     what: "a node",
-    keys: &["node", "tokenFile", "cert", "certKey", "netns", "listen", "interfaces", "endpoints"],
+    keys: &["node", "tokenFile", "cert", "certKey", "netns", "listen", "ovs", "interfaces", "endpoints"],
 };
+pub(crate) const AGENT_BRIDGE: Shape = Shape { what: "a bridge of Open vSwitch", keys: &["bridge", "run"] };
 pub(crate) const ENDPOINT: Shape = Shape { what: "an endpoint", keys: &["vm", "host", "interface", "vlan"] };
 
 /// What becomes of packets that belong to no contract.
@@ -109,10 +110,21 @@ pub struct AgentNode {
     pub netns: Option<String>,
     /// Where it hears agents of other hosts, if that was said.
     pub listen: Option<SocketAddr>,
+    /// The bridge of Open vSwitch that forwards for it, if it is a switch and the kernel does not.
+    pub ovs: Option<AgentBridge>,
     /// Interfaces by the names of links that leave it; where none leaves by an interface, of the one that enters by it.
     pub interfaces: BTreeMap<String, String>,
     /// Interfaces of VMs (`tenant:name`) and of the host itself (`host:name`).
     pub endpoints: BTreeMap<String, AgentEndpoint>,
+}
+
+/// A bridge of Open vSwitch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentBridge {
+    /// Its name.
+    pub bridge: String,
+    /// The folder with the sockets of Open vSwitch.
+    pub run: PathBuf,
 }
 
 /// Where an endpoint is attached.
@@ -274,10 +286,18 @@ fn node(entry: &Node<'_>, before: &[AgentNode], problems: &mut Problems<'_>) -> 
         credential: credential(&fields, problems),
         netns: fields.text("netns", problems).map(str::to_owned),
         listen: listen(&fields, problems),
+        ovs: fields.get("ovs").and_then(|node| bridge(node, problems)),
         node: name,
         interfaces,
         endpoints,
     })
+}
+
+fn bridge(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<AgentBridge> {
+    let fields = Fields::read(node, &AGENT_BRIDGE, problems)?;
+    fields.require_all(["bridge"], problems);
+    let run = fields.text("run", problems).unwrap_or("/run/openvswitch").into();
+    Some(AgentBridge { bridge: fields.text("bridge", problems)?.to_owned(), run })
 }
 
 /// An address and a port.

@@ -70,7 +70,9 @@ mod tree;
 mod tree_tests;
 mod write;
 
-pub use agent::{AgentCredential, AgentEndpoint, AgentFile, AgentNode, ExcessPackets, UnmatchedPackets, read_agent};
+pub use agent::{
+    AgentBridge, AgentCredential, AgentEndpoint, AgentFile, AgentNode, ExcessPackets, UnmatchedPackets, read_agent,
+};
 pub use benchmark::{parse_device_scenario, read_benchmark, write_benchmark};
 pub use contracts::{
     Addressed, AnyOrderList, ContractField, ContractList, Listed, MixedList, OrderList, Places, Written, WrittenBody,

@@ -74,6 +74,7 @@ fn the_schema_of_agents_has_the_keys_that_are_read() {
     assert_same_keys(&agent, "/properties/spec", &ag::AGENT_SPEC);
     assert_same_keys(&agent, "/$defs/node", &ag::AGENT_NODE);
     assert_same_keys(&agent, "/$defs/endpoint", &ag::ENDPOINT);
+    assert_same_keys(&agent, "/$defs/ovs", &ag::AGENT_BRIDGE);
 }
 
 #[test]

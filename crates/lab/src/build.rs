@@ -5,12 +5,16 @@ use std::path::Path;
 
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use wayleave_dataplane::net::{Batch, Namespace, NetError, VethEnd, attach_pass, create_veth, pin_pass, plain_packets};
+use wayleave_dataplane::net::{
+    Batch, Namespace, NetError, VethEnd, attach_pass, create_veth, output, pin_pass, plain_packets,
+};
 use wayleave_dataplane::switch::{LinuxSwitch, SwitchDriver};
 use wayleave_topology::NodeKind;
 
+use crate::bridges;
 use crate::error::LabError;
 use crate::plan::LabPlan;
+use crate::state::Folder;
 use crate::stop::Stop;
 
 /// How many namespaces are configured at once.
@@ -22,10 +26,13 @@ struct Inside<'a> {
     interfaces: Vec<&'a str>,
     ip: Vec<String>,
     tc: Vec<String>,
+    /// Whether packets have whole checksums when they leave: the kernel leaves them open on virtual links, and Open vSwitch would hand that on.
+    sums: bool,
 }
 
 /// Makes namespaces and links, gives every port its queues, and starts the switches.
-pub(crate) fn build(plan: &LabPlan, pins: &Path, stop: &Stop) -> Result<(), LabError> {
+pub(crate) fn build(plan: &LabPlan, folder: &Folder, stop: &Stop) -> Result<(), LabError> {
+    let pins = &folder.pins();
     stop.check()?;
     Namespace::create(plan.namespaces())?;
     let mut links = Batch::ip();
@@ -39,6 +46,10 @@ pub(crate) fn build(plan: &LabPlan, pins: &Path, stop: &Stop) -> Result<(), LabE
     each(&insides(plan, &pass)?, Inside::configure)?;
     for switch in plan.switches() {
         stop.check()?;
+        if switch.is_ovs {
+            bridges::begin(folder, switch, pins, stop)?;
+            continue;
+        }
         LinuxSwitch::open(Namespace::open(&switch.namespace)?, &pins.join(switch.file_name()))?
             .configure(&switch.ports)?;
     }
@@ -48,7 +59,8 @@ pub(crate) fn build(plan: &LabPlan, pins: &Path, stop: &Stop) -> Result<(), LabE
 fn insides<'a>(plan: &'a LabPlan, pass: &Path) -> Result<Vec<Inside<'a>>, NetError> {
     let mut insides = Vec::with_capacity(plan.nodes.len() + plan.endpoints.len());
     for node in &plan.nodes {
-        let mut inside = Inside { namespace: &node.namespace, interfaces: Vec::new(), ip: Vec::new(), tc: Vec::new() };
+        let mut inside =
+            Inside { namespace: &node.namespace, interfaces: Vec::new(), ip: Vec::new(), tc: Vec::new(), sums: false };
         for port in &node.ports.ports {
             inside.interfaces.push(&port.interface);
             // A switch gets its queues with its program.
@@ -62,7 +74,8 @@ fn insides<'a>(plan: &'a LabPlan, pass: &Path) -> Result<Vec<Inside<'a>>, NetErr
     for endpoint in &plan.endpoints {
         let VethEnd { namespace, interface, .. } = &endpoint.inside;
         let ip = vec![format!("addr add {}/8 dev {interface}", endpoint.address)];
-        insides.push(Inside { namespace, interfaces: vec![interface], ip, tc: Vec::new() });
+        let sums = plan.switches().any(|switch| switch.is_ovs);
+        insides.push(Inside { namespace, interfaces: vec![interface], ip, tc: Vec::new(), sums });
     }
     for inside in &mut insides {
         let attach = |interface: &&str| attach_pass(interface, pass);
@@ -87,6 +100,9 @@ impl Inside<'_> {
         Batch::ip().extend(self.ip.iter().cloned()).run(&namespace)?;
         for interface in &self.interfaces {
             plain_packets(&namespace, interface)?;
+            if self.sums {
+                output(&namespace, "ethtool", &["-K", interface, "tx", "off"])?;
+            }
         }
         Batch::tc().extend(self.tc.iter().cloned()).run(&namespace)
     }

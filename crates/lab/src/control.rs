@@ -11,11 +11,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use wayleave_dataplane::switch::OvsBridge;
 use wayleave_topology::NodeKind;
 
 use crate::error::LabError;
 use crate::plan::{HOST_TENANT, NodePlan};
-use crate::processes::{Process, Program, is_alive};
+use crate::processes::{Process, Program, is_alive, last_lines};
 use crate::up::Lab;
 
 /// How long the controller may take until it serves.
@@ -24,8 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const SERVES: &str = "wayleave serves on ";
 /// How long agents are watched: one that cannot work as it was told ends at once.
 const SETTLING: Duration = Duration::from_millis(300);
-/// How much of a program's log an error shows.
-const LAST_LINES: usize = 5;
 /// The controller, among the programs of the lab.
 const CONTROLLER: &str = "controller";
 
@@ -159,10 +158,7 @@ impl Lab {
 
     /// A program that ended too early, with the last that it said: its log goes with the lab.
     fn ended(&self, program: &str) -> LabError {
-        let said = fs::read_to_string(self.log(program)).unwrap_or_default();
-        let lines: Vec<&str> = said.lines().collect();
-        let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n");
-        LabError::Ended { program: program.to_owned(), said: last }
+        LabError::Ended { program: program.to_owned(), said: last_lines(&self.log(program)) }
     }
 
     fn start_agent(&self, wayleave: &Path, server: &str, name: &str, nodes: &[&NodePlan]) -> Result<Process, LabError> {
@@ -219,6 +215,9 @@ impl Lab {
         let mut driven = json!({ "node": node.ports.name, "netns": node.namespace, "interfaces": interfaces });
         if node.kind == NodeKind::Host {
             driven["endpoints"] = Value::from(endpoints);
+        }
+        if let Some(OvsBridge { name, run }) = self.bridge(node) {
+            driven["ovs"] = json!({ "bridge": name, "run": run });
         }
         driven
     }

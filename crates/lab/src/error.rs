@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use wayleave_dataplane::net::NetError;
-use wayleave_dataplane::switch::{LinuxSwitchError, PlanError};
+use wayleave_dataplane::switch::{LinuxSwitchError, OvsError, PlanError};
 
 /// Why a lab could not be made, found or taken away.
 #[derive(Debug)]
@@ -55,6 +55,10 @@ pub enum LabError {
     },
     /// Linux cannot have such a switch or host.
     Plan(PlanError),
+    /// Open vSwitch should forward for something that is no switch of the topology.
+    NoSwitch(String),
+    /// A bridge of Open vSwitch.
+    Bridge(Box<OvsError>),
     /// An interface of a switch is not as its plan needs it.
     Switch(LinuxSwitchError),
     /// Namespaces, links or queues.
@@ -124,6 +128,10 @@ impl fmt::Display for LabError {
             }
             Self::Endpoint { endpoint, why } => write!(f, "endpoint {endpoint:?}: {why}"),
             Self::TooLarge { what, given, most } => write!(f, "{given} {what} are too many for a lab: at most {most}"),
+            Self::NoSwitch(name) => {
+                write!(f, "Open vSwitch should forward for {name}, and the topology has no switch of this name")
+            }
+            Self::Bridge(error) => error.fmt(f),
             Self::Plan(error) => error.fmt(f),
             Self::Net(error) => error.fmt(f),
             Self::Program(error) => error.fmt(f),
@@ -161,6 +169,15 @@ impl From<PlanError> for LabError {
 impl From<wayleave_dataplane::Error> for LabError {
     fn from(error: wayleave_dataplane::Error) -> Self {
         Self::Program(error)
+    }
+}
+
+impl From<OvsError> for LabError {
+    fn from(error: OvsError) -> Self {
+        match error {
+            OvsError::Linux(error) => error.into(),
+            other => Self::Bridge(Box::new(other)),
+        }
     }
 }
 

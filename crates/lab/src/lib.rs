@@ -6,6 +6,7 @@
 //! - [`run`] lets contracts send all that they may, moves them meanwhile, and says what became of every packet.
 //! - [`traffic`] sends real packets from endpoint to endpoint and measures them; [`Sentinel`] tells what the machine did to them.
 
+mod bridges;
 mod build;
 mod capture;
 mod check;

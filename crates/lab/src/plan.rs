@@ -1,6 +1,6 @@
 //! What a lab consists of: names, indices and addresses, from the topology. Pure, and the same at every start.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::Ipv4Addr;
 
 use wayleave_dataplane::net::{VLAN_ROOM, VethEnd};
@@ -39,6 +39,8 @@ pub struct NodePlan {
     pub namespace: String,
     /// Its ports: `p1` ... at a switch, `up1` ... at a host.
     pub ports: SwitchPlan,
+    /// Whether Open vSwitch forwards for it, and not the kernel.
+    pub is_ovs: bool,
 }
 
 /// Something that sends and receives: a VM, or a host by itself.
@@ -116,7 +118,7 @@ impl LabPlan {
         let node = |(id, node): (NodeId, &wayleave_topology::Node)| {
             let named = |link: LinkId| interfaces.get(&(id, link)).cloned().unwrap_or_default();
             let ports = SwitchPlan::of(network, id, named)?;
-            Ok(NodePlan { node: id, kind: node.kind, namespace: spaces[id.index()].clone(), ports })
+            Ok(NodePlan { node: id, kind: node.kind, namespace: spaces[id.index()].clone(), ports, is_ovs: false })
         };
         let nodes = network.nodes().map(node).collect::<Result<_, LabError>>()?;
         let mut plan = Self { name, nodes, cables, endpoints: Vec::new() };
@@ -182,6 +184,19 @@ impl LabPlan {
             }
         }
         Ok(())
+    }
+
+    /// The same, with Open vSwitch in place of the kernel for these switches.
+    ///
+    /// # Errors
+    /// If one is no switch of the topology.
+    pub fn forwarded_by_ovs(mut self, switches: &BTreeSet<String>) -> Result<Self, LabError> {
+        for name in switches {
+            let is_it = |node: &&mut NodePlan| node.kind == NodeKind::Switch && node.ports.name == *name;
+            let switch = self.nodes.iter_mut().find(is_it).ok_or_else(|| LabError::NoSwitch(name.clone()))?;
+            switch.is_ovs = true;
+        }
+        Ok(self)
     }
 
     /// The endpoint of this name.

@@ -20,6 +20,8 @@ use crate::state::Folder;
 const LAB: &str = "WAYLEAVE_LAB_FOLDER";
 /// The variable with the name of the program in the lab.
 const PROGRAM: &str = "WAYLEAVE_LAB_PROGRAM";
+/// How much of a program's log an error shows.
+const LAST_LINES: usize = 5;
 /// How long programs may take to end before they are killed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -81,6 +83,13 @@ pub(crate) fn running(folder: &Folder) -> Vec<Process> {
     let mut processes: Vec<Process> = pids.filter_map(of_lab).collect();
     processes.sort_by(|a, b| (&a.name, a.pid).cmp(&(&b.name, b.pid)));
     processes
+}
+
+/// The last that a program has said.
+pub(crate) fn last_lines(log: &Path) -> String {
+    let said = fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = said.lines().collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
 /// Whether a process runs; one that has ended and is not waited for yet does not.

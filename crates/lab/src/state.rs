@@ -40,6 +40,9 @@ pub(crate) struct State {
     /// What the topology was called.
     pub(crate) topology: String,
     pub(crate) endpoints: Vec<EndpointSpec>,
+    /// Switches that Open vSwitch forwards for.
+    #[serde(default)]
+    pub(crate) ovs: BTreeSet<String>,
     /// Every namespace that there is or was to be.
     pub(crate) namespaces: Vec<String>,
     /// The process that makes it, as long as it is not up.

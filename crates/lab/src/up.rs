@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::unistd::geteuid;
 use wayleave_dataplane::net::Namespace;
+use wayleave_dataplane::switch::OvsBridge;
 use wayleave_formats::{Source, read_topology, write_topology};
 use wayleave_topology::Network;
 
+use crate::bridges;
 use crate::build::build;
 use crate::error::LabError;
 use crate::names::LabName;
-use crate::plan::{EndpointSpec, LabPlan};
+use crate::plan::{EndpointSpec, LabPlan, NodePlan};
 use crate::processes::{Process, Program, start, stop};
 use crate::state::{Folder, Stage, State, is_mounted};
 use crate::stop::Stop;
@@ -39,6 +41,8 @@ pub struct UpOptions<'a> {
     pub network: &'a Network,
     /// Its VMs. Every host has an endpoint by itself, too.
     pub endpoints: &'a [EndpointSpec],
+    /// Switches that Open vSwitch forwards for, and not the kernel.
+    pub ovs: BTreeSet<String>,
 }
 
 /// A lab that is up.
@@ -90,14 +94,14 @@ impl Labs {
     /// # Errors
     /// If root is missing, a lab of this name is there, or the machine lacks something.
     pub fn up(&self, options: &UpOptions<'_>) -> Result<Lab, LabError> {
-        let UpOptions { name, topology, network, endpoints } = options;
-        let plan = LabPlan::new(name.clone(), network, endpoints, address)?;
+        let UpOptions { name, network, endpoints, ovs, .. } = options;
+        let plan = LabPlan::new(name.clone(), network, endpoints, address)?.forwarded_by_ovs(ovs)?;
         if !geteuid().is_root() {
             return Err(LabError::NotRoot);
         }
         let folder = Folder::new(&self.base, name);
         folder.create(name)?;
-        let made = self.make(&folder, &plan, topology, network, endpoints);
+        let made = self.make(&folder, &plan, options);
         if made.is_err() {
             // The first error says more than what may go wrong here.
             let _ = self.down(name);
@@ -108,22 +112,17 @@ impl Labs {
         Ok(Lab { plan, network: (*network).clone(), folder, stop: self.stop.clone() })
     }
 
-    fn make(
-        &self,
-        folder: &Folder,
-        plan: &LabPlan,
-        topology: &str,
-        network: &Network,
-        endpoints: &[EndpointSpec],
-    ) -> Result<(), LabError> {
+    fn make(&self, folder: &Folder, plan: &LabPlan, options: &UpOptions<'_>) -> Result<(), LabError> {
+        let UpOptions { topology, network, endpoints, ovs, .. } = options;
         let lock = folder.lock(&plan.name)?;
         let mut state = State {
             stage: Stage::Building,
-            topology: topology.to_owned(),
+            topology: (*topology).to_owned(),
             endpoints: endpoints.to_vec(),
+            ovs: ovs.clone(),
             namespaces: plan.namespaces().map(str::to_owned).collect(),
             maker: std::process::id() as i32,
-            programs: BTreeSet::new(),
+            programs: plan.switches().filter(|switch| switch.is_ovs).flat_map(bridges::names).collect(),
             cut: None,
         };
         folder.write(&state)?;
@@ -132,7 +131,7 @@ impl Labs {
             .map_err(|error| LabError::io(format!("{} cannot be written", file.display()), error))?;
         mount_pins(&folder.pins())?;
         lock.share(true)?;
-        build(plan, &folder.pins(), &self.stop)?;
+        build(plan, folder, &self.stop)?;
         lock.share(false)?;
         state.stage = Stage::Up;
         folder.write(&state)
@@ -152,7 +151,7 @@ impl Labs {
         let wrong = |why: String| LabError::State { file: file.clone(), why };
         let source = Source::read(&file).map_err(|error| wrong(error.to_string()))?;
         let network = read_topology(&source).map_err(|error| wrong(error.to_string()))?.network;
-        let plan = LabPlan::new(name.clone(), &network, &state.endpoints, address)?;
+        let plan = LabPlan::new(name.clone(), &network, &state.endpoints, address)?.forwarded_by_ovs(&state.ovs)?;
         Ok(Lab { plan, network, folder, stop: self.stop.clone() })
     }
 
@@ -211,6 +210,11 @@ impl Lab {
     /// A folder in which eBPF programs and maps can be pinned.
     pub fn pins(&self) -> PathBuf {
         self.folder.pins()
+    }
+
+    /// The bridge that forwards for a switch, if Open vSwitch does.
+    pub fn bridge(&self, switch: &NodePlan) -> Option<OvsBridge> {
+        switch.is_ovs.then(|| bridges::bridge(&self.folder, switch))
     }
 
     /// The file with what a program of the lab has said.

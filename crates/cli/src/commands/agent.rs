@@ -10,6 +10,7 @@ use wayleave_agent::run::Agents;
 use wayleave_agent::samples::FOLLOW;
 use wayleave_agent::{NodeOptions, Options, delays, down, endpoints};
 use wayleave_dataplane::host::{LONGEST_WAIT, Settings, Unmatched};
+use wayleave_dataplane::switch::OvsBridge;
 use wayleave_formats::{
     AgentCredential, AgentEndpoint, AgentFile, AgentNode, ExcessPackets, Source, UnmatchedPackets, read_agent,
     read_topology,
@@ -155,6 +156,7 @@ pub(crate) fn options(file: &AgentFile) -> Options {
     let node = |node: &AgentNode| NodeOptions {
         netns: node.netns.clone(),
         listen: node.listen,
+        ovs: node.ovs.as_ref().map(|ovs| OvsBridge { name: ovs.bridge.clone(), run: ovs.run.clone() }),
         follow: file.follow.unwrap_or(FOLLOW),
         interfaces: node.interfaces.clone(),
         endpoints: node.endpoints.iter().map(|(name, at)| (name.clone(), attachment(at))).collect(),

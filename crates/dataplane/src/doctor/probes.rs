@@ -10,7 +10,7 @@ use super::throwaway::{NEAR, Pins, Throwaway};
 use super::{Check, Finding, Need};
 use crate::error::Error;
 use crate::host::{Host, LONGEST_WAIT, Settings};
-use crate::net::{Batch, Capture, Injector, NetError, PortQdisc, attach_ingress, attach_pass, pin_pass};
+use crate::net::{Batch, Capture, Hook, Injector, NetError, PortQdisc, attach_ingress, attach_pass, pin_pass};
 use crate::programs::SwitchProgram;
 use wayleave_units::{Bytes, Rate};
 
@@ -200,7 +200,7 @@ fn programs(pins: Option<&Pins>) -> Check {
 fn attached(place: Option<(&Pins, &Throwaway)>) -> Check {
     let attach = |(pins, place): (&Pins, &Throwaway)| -> Result<(), String> {
         let program = SwitchProgram::open(&pins.path().join("switch")).map_err(|error| error.to_string())?;
-        place.try_tc(&attach_ingress(NEAR, &program.pinned())).map_err(said)
+        place.try_tc(&attach_ingress(NEAR, &program.pinned(Hook::Ingress))).map_err(said)
     };
     Check {
         name: "attached programs",

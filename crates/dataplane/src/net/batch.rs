@@ -115,7 +115,12 @@ pub fn output(namespace: &Namespace, tool: &'static str, arguments: &[&str]) -> 
 
 fn unstarted(tool: &'static str, error: io::Error) -> NetError {
     if error.kind() == io::ErrorKind::NotFound {
-        return NetError::Missing { tool, package: if tool == "ethtool" { "ethtool" } else { "iproute2" } };
+        let package = match tool {
+            "ethtool" => "ethtool",
+            ovs if ovs.starts_with("ovs") => "openvswitch-switch",
+            _ => "iproute2",
+        };
+        return NetError::Missing { tool, package };
     }
     NetError::io(format!("`{tool}` cannot be started"), error)
 }

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::{PortCounters, PortPlan, SwitchCounters, SwitchDriver, SwitchPlan};
+use super::{Forward, PortCounters, PortPlan, SwitchCounters, SwitchDriver, SwitchPlan};
 use crate::error::Error;
 use crate::net::{
-    Attached, Batch, Hook, Namespace, NetError, PortQdisc, VLAN_ROOM, attach_ingress, plain_packets, queue_counters,
+    Attached, Batch, Hook, Namespace, NetError, PortQdisc, VLAN_ROOM, attach_egress, attach_ingress, plain_packets,
+    queue_counters,
 };
 use crate::programs::{self, Port, SwitchProgram};
 use crate::samples::Sample;
@@ -15,6 +16,8 @@ use crate::samples::Sample;
 pub struct LinuxSwitch {
     namespace: Namespace,
     program: SwitchProgram,
+    /// Where ports see packets: as they come, to be forwarded, or as they leave, where something else has forwarded them.
+    hook: Hook,
     /// The indices of the ports, as they were configured.
     ports: Vec<u32>,
     /// How packets are chosen that are noted; `None` before the first are.
@@ -84,9 +87,23 @@ impl LinuxSwitch {
     /// # Errors
     /// If the kernel refuses the program.
     pub fn open(namespace: Namespace, pins: &Path) -> Result<Self, LinuxSwitchError> {
+        Self::at(Hook::Ingress, namespace, pins)
+    }
+
+    /// The same for ports to which something else forwards: each chooses the queue of what leaves, takes the tag off, and lets nothing pass whose tag names
+    /// another port.
+    ///
+    /// # Errors
+    /// If the kernel refuses the program.
+    pub(super) fn of_ports(namespace: Namespace, pins: &Path) -> Result<Self, LinuxSwitchError> {
+        Self::at(Hook::Egress, namespace, pins)
+    }
+
+    fn at(hook: Hook, namespace: Namespace, pins: &Path) -> Result<Self, LinuxSwitchError> {
         Ok(Self {
             namespace,
             program: SwitchProgram::open(pins)?,
+            hook,
             ports: Vec::new(),
             level: None,
             beside: Vec::new(),
@@ -94,9 +111,21 @@ impl LinuxSwitch {
         })
     }
 
+    fn table(&self, plan: &SwitchPlan) -> Vec<Forward> {
+        match self.hook {
+            Hook::Ingress => plan.table(),
+            Hook::Egress => plan.leaving(),
+        }
+    }
+
+    /// Forgets a port: what leaves or comes by it is dropped.
+    pub(super) fn forget(&mut self, ifindex: u32) -> Result<(), LinuxSwitchError> {
+        Ok(self.program.forget(ifindex)?)
+    }
+
     fn look(&self, plan: &SwitchPlan) -> Result<Attached, LinuxSwitchError> {
         let names: Vec<&str> = plan.ports.iter().map(|port| port.interface.as_str()).collect();
-        let places: Vec<(&str, Hook)> = names.iter().map(|&name| (name, Hook::Ingress)).collect();
+        let places: Vec<(&str, Hook)> = names.iter().map(|&name| (name, self.hook)).collect();
         Ok(Attached::of(&self.namespace, &places, &names)?)
     }
 
@@ -148,7 +177,7 @@ impl LinuxSwitch {
     }
 
     fn troubles_of(&self, plan: &SwitchPlan, there: &Attached) -> Result<Vec<String>, LinuxSwitchError> {
-        let id = programs::id(&self.program.program()?)?;
+        let id = programs::id(&self.program.program(self.hook)?)?;
         let mut troubles = Vec::new();
         for (port, program) in plan.ports.iter().zip(&there.programs) {
             if *program != Some(id) {
@@ -161,7 +190,8 @@ impl LinuxSwitch {
         }
         let set: BTreeSet<_> =
             self.program.table()?.into_iter().map(|(at, tci, port)| (at, tci, port.ifindex, port.priority)).collect();
-        let wanted = plan.table().into_iter().map(|line| (line.ingress, line.tag.tci(), line.egress, line.priority));
+        let wanted =
+            self.table(plan).into_iter().map(|line| (line.ingress, line.tag.tci(), line.egress, line.priority));
         let wanted: BTreeSet<_> = wanted.collect();
         let missing = wanted.difference(&set).count();
         if missing > 0 {
@@ -179,8 +209,8 @@ impl LinuxSwitch {
     /// Makes the table that of the plan. Entries that are there already are not touched, so packets find their way all the time.
     fn fill(&mut self, plan: &SwitchPlan) -> Result<(), Error> {
         let ports: BTreeSet<u32> = plan.ports.iter().map(|port| port.ifindex).collect();
-        let wanted: BTreeMap<(u32, u16), Port> = plan
-            .table()
+        let wanted: BTreeMap<(u32, u16), Port> = self
+            .table(plan)
             .into_iter()
             .map(|line| ((line.ingress, line.tag.tci()), Port { ifindex: line.egress, priority: line.priority }))
             .collect();
@@ -192,7 +222,7 @@ impl LinuxSwitch {
         for &ingress in &stale {
             self.program.forget(ingress)?;
         }
-        for line in plan.table() {
+        for line in self.table(plan) {
             let (key, port) = ((line.ingress, line.tag.tci()), Port { ifindex: line.egress, priority: line.priority });
             if stale.contains(&line.ingress) || there.get(&key) != Some(&port) {
                 self.program.set(line.ingress, line.tag, port)?;
@@ -206,7 +236,7 @@ impl SwitchDriver for LinuxSwitch {
     type Error = LinuxSwitchError;
 
     fn configure(&mut self, plan: &SwitchPlan) -> Result<(), LinuxSwitchError> {
-        let (mut lines, pinned) = (Vec::new(), self.program.pinned());
+        let (mut lines, pinned) = (Vec::new(), self.program.pinned(self.hook));
         let there = self.look(plan)?;
         for PortPlan { interface, mtu, .. } in &plan.ports {
             let (needed, interface) = (mtu.get(), interface.clone());
@@ -221,7 +251,10 @@ impl SwitchDriver for LinuxSwitch {
             if let Some(egress) = port.egress.as_ref().filter(is_new) {
                 lines.extend(egress.rebuild(&port.interface)?);
             }
-            lines.extend(attach_ingress(&port.interface, &pinned));
+            lines.extend(match self.hook {
+                Hook::Ingress => attach_ingress(&port.interface, &pinned),
+                Hook::Egress => attach_egress(&port.interface, &pinned),
+            });
         }
         // The table first: what comes before it is complete would be dropped.
         self.fill(plan)?;

@@ -4,12 +4,16 @@
 //! tag says by which port and queue it leaves. So a switch keeps no state of contracts, and admission never touches it.
 
 mod linux;
+mod order;
+mod ovs;
 mod plan;
 mod registers;
 
 use std::fmt;
 
 pub use linux::{LinuxSwitch, LinuxSwitchError};
+pub use order::Disorder;
+pub use ovs::{OvsBridge, OvsError, OvsSwitch};
 pub use plan::{Forward, PlanError, PortPlan, SwitchPlan, port_of, queue_of};
 pub use registers::{ProbeFor, RegisterSettings, Registers, Said, Told};
 

@@ -108,19 +108,29 @@ impl SwitchPlan {
 
     /// The whole table: from every port to every queue of every other port.
     pub fn table(&self) -> Vec<Forward> {
+        let leaving = self.leaving();
+        let from = |port: &PortPlan| {
+            let ingress = port.ifindex;
+            let others = leaving.iter().filter(move |line| line.egress != ingress);
+            others.map(move |line| Forward { ingress, ..*line }).collect::<Vec<_>>()
+        };
+        self.ports.iter().flat_map(from).collect()
+    }
+
+    /// The table where something else forwards: which tags may leave by each port, and in which queue. Packets are seen as they leave, so that
+    /// port stands in place of the one where they came in.
+    pub fn leaving(&self) -> Vec<Forward> {
         let mut table = Vec::new();
-        for from in &self.ports {
-            for (port, to) in (0..).zip(&self.ports).filter(|(_, to)| to.ifindex != from.ifindex) {
-                let queues = to.egress.as_ref().map_or(0, |egress| egress.queues.len());
-                // `of` has made sure that each has a tag.
-                let tags = (0..queues as u8).filter_map(|queue| Tag::new(port, queue).ok());
-                table.extend(tags.map(|tag| Forward {
-                    ingress: from.ifindex,
-                    tag,
-                    egress: to.ifindex,
-                    priority: class::priority(tag.queue()),
-                }));
-            }
+        for (port, to) in (0..).zip(&self.ports) {
+            let queues = to.egress.as_ref().map_or(0, |egress| egress.queues.len());
+            // `of` has made sure that each has a tag.
+            let tags = (0..queues as u8).filter_map(|queue| Tag::new(port, queue).ok());
+            table.extend(tags.map(|tag| Forward {
+                ingress: to.ifindex,
+                tag,
+                egress: to.ifindex,
+                priority: class::priority(tag.queue()),
+            }));
         }
         table
     }

@@ -16,7 +16,7 @@ use std::time::Instant;
 use crate::world::{World, mac};
 use wayleave_dataplane::class::priority;
 use wayleave_dataplane::host::{Host, HostPath, HostProgram, HostRule, Reason, Sender, Settings};
-use wayleave_dataplane::net::attach_ingress;
+use wayleave_dataplane::net::{Hook, attach_ingress};
 use wayleave_dataplane::programs::{Port, SwitchCounts, SwitchProgram};
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::{Demand, Selector, Tag, wire_bytes};
@@ -78,7 +78,7 @@ fn network(world: &World, host: &Host, switch: &mut SwitchProgram) {
         world.veth(name, ifindex);
         let (at, program) = match ifindex {
             TAP => (name.to_owned(), host.pinned(HostProgram::Endpoint)),
-            _ => (format!("{name}p"), switch.pinned()),
+            _ => (format!("{name}p"), switch.pinned(Hook::Ingress)),
         };
         attach_ingress(&at, &program).iter().for_each(|line| tool("tc", line));
     }

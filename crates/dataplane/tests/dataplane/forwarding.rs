@@ -7,6 +7,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_dataplane::class::priority;
 use wayleave_dataplane::host::{Host, HostProgram, Settings};
+use wayleave_dataplane::net::Hook;
 use wayleave_dataplane::programs::{Port, SwitchCounts, SwitchProgram};
 use wayleave_dataplane::test_run::{DROPPED, Input, REDIRECTED, run};
 use wayleave_wire::{Stack, Tag};
@@ -34,7 +35,7 @@ fn frames_follow_their_outer_tag_and_lose_it() {
     set.sort_by_key(|&(ingress, tci, _)| (ingress, tci));
     assert_eq!(set, table.iter().map(|(&(ingress, tci), &port)| (ingress, tci, port)).collect::<Vec<_>>());
 
-    let program = switch.program().unwrap();
+    let program = switch.program(Hook::Ingress).unwrap();
     let mut counts: BTreeMap<u32, SwitchCounts> = BTreeMap::new();
     for packet in 0..6_000 {
         let (ingress, frame) = (PORTS[rng.random_range(0..3)], tagged(&mut rng));
@@ -114,7 +115,7 @@ fn a_switch_notes_the_packets_that_hosts_note_whatever_tags_they_have() {
     let uplink = host.program(HostProgram::Uplink).unwrap();
     let mut switch = SwitchProgram::open(&world.pins).unwrap();
     switch.sample(Some(1)).unwrap();
-    let program = switch.program().unwrap();
+    let program = switch.program(Hook::Ingress).unwrap();
     let stacks = [vec![(4, 0)], vec![(4, 0), (0, 3), (11, 7)]];
     for number in 0..100_u16 {
         let mut frame = udp(1, 2, (7, 9), 60 + usize::from(number));

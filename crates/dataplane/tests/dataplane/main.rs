@@ -12,6 +12,7 @@ mod model;
 mod names;
 mod neighbours;
 mod objects;
+mod ovs;
 mod priorities;
 mod registers;
 mod switch;

@@ -5,7 +5,8 @@ use wayleave_formats::ProblemKind::{
     BadValue, DuplicateKey, DuplicateName, Impossible, MissingKey, UnknownKey, WrongType,
 };
 use wayleave_formats::{
-    AgentCredential, AgentEndpoint, AgentFile, InputErrors, Kind, Source, UnmatchedPackets, kind_of, read_agent,
+    AgentBridge, AgentCredential, AgentEndpoint, AgentFile, InputErrors, Kind, Source, UnmatchedPackets, kind_of,
+    read_agent,
 };
 
 /// A document with this spec, which begins on line 4.
@@ -40,6 +41,16 @@ fn what_is_not_said_is_as_documented() {
     assert_eq!(agent.nodes[0].netns.as_deref(), Some("x"));
     let vm = "  server: http://h\n  nodes: [ { node: h1, interfaces: {}, endpoints: [ { vm: web, interface: t } ] } ]";
     assert!(read(vm).unwrap().nodes[0].endpoints.contains_key("default:web"));
+}
+
+#[test]
+fn a_switch_may_be_a_bridge_of_open_vswitch() {
+    let of =
+        |ovs: &str| read(&format!("  server: http://h\n  nodes: [ {{ node: s1, interfaces: {{}}, ovs: {ovs} }} ]"));
+    let bridge = |run: &str| AgentBridge { bridge: "br0".to_owned(), run: run.into() };
+    assert_eq!(of("{ bridge: br0 }").unwrap().nodes[0].ovs, Some(bridge("/run/openvswitch")));
+    assert_eq!(of("{ bridge: br0, run: /tmp/ovs }").unwrap().nodes[0].ovs, Some(bridge("/tmp/ovs")));
+    assert_problems(of("{ run: /tmp/ovs }"), &[(MissingKey, "5:45", "\"bridge\"")]);
 }
 
 #[test]

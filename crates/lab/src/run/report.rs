@@ -48,9 +48,13 @@ pub struct Action {
 impl Action {
     /// Whether nothing was promised to a contract when a packet was sent: it had no route that was whole, or had to stop.
     fn breaks(&self, contract: &str, sent: u64) -> bool {
-        let is_within = (self.began()..=self.ended).contains(&sent);
+        (self.began()..=self.ended).contains(&sent) && self.interrupts(contract)
+    }
+
+    /// Whether nothing was promised to a contract for some time.
+    fn interrupts(&self, contract: &str) -> bool {
         let is_cut = self.deed == Deed::Cut && self.promised(contract).is_some();
-        is_within && (is_cut || self.stopped.contains(contract))
+        is_cut || self.stopped.contains(contract)
     }
 
     /// In nanoseconds of the calendar's clock.
@@ -141,6 +145,14 @@ impl RunReport {
     /// Packets of contracts that came later than promised, those apart for which the machine accounts.
     pub fn violations(&self) -> u64 {
         self.contracts.iter().map(|one| one.violations).sum()
+    }
+
+    /// Packets of contracts that were lost behind their shapers, of contracts that were promised something all the time: the proof knows of no
+    /// queue that is full.
+    pub fn lost(&self) -> u64 {
+        let is_interrupted =
+            |one: &&ContractReport| self.actions.iter().any(|action| action.interrupts(&one.contract.id));
+        self.contracts.iter().filter(|one| !is_interrupted(one)).map(|one| one.losses.network).sum()
     }
 
     /// How many pairs of members got less than their minimum.

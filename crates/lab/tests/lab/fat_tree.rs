@@ -20,7 +20,9 @@ fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_floods() {
     let network = scaled(&build::fat_tree(&FatTree::default()).unwrap(), Rate::from_mbit(10)).unwrap();
     let name = name();
     let _down = Down(name.clone());
-    let lab = labs().up(&UpOptions { name, topology: "fat-tree", network: &network, endpoints: &[] }).unwrap();
+    let lab = labs()
+        .up(&UpOptions { name, topology: "fat-tree", network: &network, endpoints: &[], ovs: Default::default() })
+        .unwrap();
     let mut hosts = Hosts::start(&lab);
     let mut specs = Vec::new();
     for host in 1..=16 {

@@ -1,21 +1,28 @@
 //! Real packets through a lab: forwarded by their tags, measured, and late without shaping.
 
+use std::collections::BTreeSet;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::common::{Down, alone, in_time, is_able, labs, name};
 use crate::hosts::{CONTRACT_PORT, Hosts};
+use wayleave_dataplane::net::Namespace;
 use wayleave_lab::traffic::{FlowReport, FlowSpec, HEADERS, Load, Traffic};
 use wayleave_lab::{Lab, Sentinel, UpOptions, scaled};
-use wayleave_repo_checks::unless;
+use wayleave_repo_checks::{left_out, unless};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::{Bytes, Rate, Time};
 
 fn star(hosts: u64) -> (Lab, Down) {
+    star_of(hosts, BTreeSet::new())
+}
+
+/// Open vSwitch forwards for these switches.
+fn star_of(hosts: u64, ovs: BTreeSet<String>) -> (Lab, Down) {
     let network = scaled(&build::star(hosts, Cabling::default()).unwrap(), Rate::from_mbit(10)).unwrap();
     let name = name();
     let down = Down(name.clone());
-    (labs().up(&UpOptions { name, topology: "star", network: &network, endpoints: &[] }).unwrap(), down)
+    (labs().up(&UpOptions { name, topology: "star", network: &network, endpoints: &[], ovs }).unwrap(), down)
 }
 
 fn flow(lab: &Lab, [from, to]: [&str; 2], port: u16, load: Load) -> FlowSpec {
@@ -51,11 +58,29 @@ fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_its_queue() {
     }
     let _alone = alone();
     let (lab, _down) = star(3);
-    let mut hosts = Hosts::start(&lab);
+    assert_keeps_its_bound(&lab);
+}
+
+#[test]
+fn a_contract_keeps_its_bound_where_open_vswitch_forwards() {
+    if !is_able() {
+        return;
+    }
+    if wayleave_dataplane::net::output(&Namespace::here(), "ovs-vsctl", &["--version"]).is_err() {
+        left_out("ovs", "it needs Open vSwitch (openvswitch-switch)");
+        return;
+    }
+    let _alone = alone();
+    let (lab, _down) = star_of(3, ["s1".to_owned()].into());
+    assert_keeps_its_bound(&lab);
+}
+
+fn assert_keeps_its_bound(lab: &Lab) {
+    let mut hosts = Hosts::start(lab);
     let flood = Load::Constant { rate: Rate::from_mbit(15) };
     let specs = vec![
-        flow(&lab, ["host:h1", "host:h3"], CONTRACT_PORT, CONTRACT),
-        flow(&lab, ["host:h2", "host:h3"], 9000, flood),
+        flow(lab, ["host:h1", "host:h3"], CONTRACT_PORT, CONTRACT),
+        flow(lab, ["host:h2", "host:h3"], 9000, flood),
     ];
     let without = &run(specs.clone(), 300)[0];
     assert!(
@@ -65,7 +90,7 @@ fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_its_queue() {
     );
 
     let (rate, burst) = (Rate::from_mbit(2), Bytes::new(3 * (1000 + HEADERS + 28)));
-    hosts.promise(&lab, ["host:h1", "host:h3"], 1, rate, burst, Time::from_millis(25));
+    hosts.promise(lab, ["host:h1", "host:h3"], 1, rate, burst, Time::from_millis(25));
     let from = lab.plan().endpoint("host:h1").unwrap();
     in_time(|| {
         let before = hosts.of(from.host).counters().unwrap().contracts[&1];

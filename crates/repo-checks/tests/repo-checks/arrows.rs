@@ -77,7 +77,8 @@ const ARROWS: &[(&str, Allowed)] = &[
     // Pure models of what is on the wire.
     ("wire", Only(&["units"])),
     // Linux: eBPF programs, their maps, interfaces and queueing disciplines. It knows no controller.
-    ("dataplane", Only(&["units", "topology", "wire"])),
+    ("openflow", Only(&[])),
+    ("dataplane", Only(&["units", "topology", "wire", "openflow"])),
     // A protocol as bytes; knows nothing of networks.
     // Configurations of switches without an agent: pure texts, with the queues that `dataplane` describes.
     ("render", Only(&["units", "topology", "dataplane"])),

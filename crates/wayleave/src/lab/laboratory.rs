@@ -37,7 +37,13 @@ impl Laboratory for Namespaces {
         // Two people may measure the same figure.
         let name = LabName::new(&format!("{name}n{}", std::process::id())).map_err(Failed::broken)?;
         let labs = Labs::default();
-        let lab = labs.up(&UpOptions { name: name.clone(), topology: name.as_str(), network, endpoints: &[] });
+        let lab = labs.up(&UpOptions {
+            name: name.clone(),
+            topology: name.as_str(),
+            network,
+            endpoints: &[],
+            ovs: Default::default(),
+        });
         let lab = lab.map_err(Failed::broken)?;
         // From here on it is taken away whatever happens.
         let guard = Guard { labs, name, warn: self.warn.clone() };

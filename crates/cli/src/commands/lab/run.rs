@@ -147,7 +147,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         OutputFormat::Json => print::json(&seen, &refused)?,
         OutputFormat::Table => print::table(&seen, &refused)?,
     }
-    let is_kept = seen.violations() == 0 && seen.short() == 0;
+    let is_kept = seen.violations() == 0 && seen.lost() == 0 && seen.short() == 0;
     Ok(match (is_kept, seen.is_whole, refused.len()) {
         (_, false, _) if seen.violations() == 0 => Exit::Stopped,
         (false, ..) => Exit::Unsound,

@@ -43,6 +43,9 @@ pub(crate) struct UpArgs {
     /// A VM, and the host that it is on; every host has an endpoint host:NAME by itself, too
     #[arg(long = "endpoint", value_name = "TENANT:VM=HOST", value_parser = parse_endpoint)]
     endpoints: Vec<EndpointSpec>,
+    /// A switch that Open vSwitch forwards for, and not the kernel (its packages have to be installed)
+    #[arg(long, value_name = "SWITCH")]
+    ovs: Vec<String>,
     /// Neither a controller nor agents: switches forward by tags, hosts do nothing
     #[arg(long)]
     no_controller: bool,
@@ -61,8 +64,13 @@ pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
     let network = scaled(&graph, args.scale_rate).map_err(|error| Failure::Usage(error.to_string()))?;
     let cancel = interrupt::listen()?;
     let (labs, start) = (Labs::default().stopping(Stop::of(cancel.flag())), Instant::now());
-    let options =
-        UpOptions { name: args.name.clone(), topology: &topology, network: &network, endpoints: &args.endpoints };
+    let options = UpOptions {
+        name: args.name.clone(),
+        topology: &topology,
+        network: &network,
+        endpoints: &args.endpoints,
+        ovs: args.ovs.iter().cloned().collect(),
+    };
     let lab = labs.up(&options)?;
     let made = start.elapsed();
     let server = if args.no_controller {

@@ -115,9 +115,10 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
     let excused: u64 = seen.contracts.iter().map(|one| one.excused).sum();
     let unpromised: u64 = seen.contracts.iter().map(|one| one.unpromised).sum();
     let lost: u64 = seen.contracts.iter().map(|one| one.losses.network).sum();
-    let verdict = match (seen.violations(), excused) {
-        (0, 0) => "every bound kept",
-        (0, _) => "every bound kept, stalls of the machine aside",
+    let verdict = match (seen.violations(), seen.lost(), excused) {
+        (0, 0, 0) => "every bound kept",
+        (0, 0, _) => "every bound kept, stalls of the machine aside",
+        (0, ..) => "NOT every packet arrived",
         _ => "NOT every bound kept",
     };
     writeln!(

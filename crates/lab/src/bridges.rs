@@ -1,0 +1,77 @@
+//! Open vSwitch in a lab: for each switch that it forwards for, a database and a daemon in the switch's namespace, with one bridge.
+
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use wayleave_dataplane::net::{Namespace, output};
+use wayleave_dataplane::switch::{OvsBridge, OvsSwitch, SwitchDriver};
+
+use crate::error::LabError;
+use crate::plan::NodePlan;
+use crate::processes::{Program, is_alive, last_lines, start};
+use crate::state::Folder;
+use crate::stop::Stop;
+
+/// The bridge of every switch: each has an Open vSwitch of its own.
+const BRIDGE: &str = "br0";
+/// How long a daemon may take to begin.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The bridge of a switch.
+pub(crate) fn bridge(folder: &Folder, switch: &NodePlan) -> OvsBridge {
+    OvsBridge { name: BRIDGE.to_owned(), run: folder.path().join("ovs").join(switch.file_name()) }
+}
+
+/// The programs of a switch, as the lab calls them.
+pub(crate) fn names(switch: &NodePlan) -> [String; 2] {
+    ["ovsdb-server", "ovs-vswitchd"].map(|program| format!("{program}-{}", switch.file_name()))
+}
+
+/// Starts Open vSwitch in the namespace of a switch, and makes its bridge forward for it.
+pub(crate) fn begin(folder: &Folder, switch: &NodePlan, pins: &Path, stop: &Stop) -> Result<(), LabError> {
+    let (namespace, bridge) = (Namespace::open(&switch.namespace)?, bridge(folder, switch));
+    std::fs::create_dir_all(&bridge.run)
+        .map_err(|error| LabError::io(format!("{} cannot be made", bridge.run.display()), error))?;
+    let at = |file: &str| bridge.run.join(file).to_string_lossy().into_owned();
+    let (database, socket) = (at("conf.db"), at("db.sock"));
+    output(&namespace, "ovsdb-tool", &["create", &database])?;
+    let [server, daemon] = names(switch);
+    let run = |name: &str, program: &str, arguments: &[&str], file: &str| {
+        let inside = ["netns", "exec", &switch.namespace, program];
+        let folders = ["OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"];
+        let program = Program {
+            name: name.to_owned(),
+            file: PathBuf::from("ip"),
+            arguments: inside.iter().chain(arguments).map(|&argument| argument.to_owned()).collect(),
+            environment: folders.map(|name| (name.to_owned(), bridge.run.to_string_lossy().into_owned())).to_vec(),
+        };
+        let process = start(folder, &program)?;
+        let begin = Instant::now();
+        while !bridge.run.join(file).exists() {
+            if !is_alive(process.pid) || begin.elapsed() > PATIENCE {
+                let said = last_lines(&folder.log(&process.name));
+                return Err(LabError::Ended { program: process.name, said });
+            }
+            stop.check()?;
+            sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    };
+    run(&server, "ovsdb-server", &[&database, &format!("--remote=punix:{socket}")], "db.sock")?;
+    let server = format!("unix:{socket}");
+    let database = format!("--db={server}");
+    let tell = |what: &[&str]| {
+        output(&namespace, "ovs-vsctl", &[&[database.as_str(), "--timeout=20"], what].concat()).map(drop)
+    };
+    tell(&["--no-wait", "init"])?;
+    run(&daemon, "ovs-vswitchd", &[&server, &format!("--unixctl={}", at("switch.ctl"))], "switch.ctl")?;
+    // The kernel's datapath needs a module; the other one is in the daemon.
+    let kind = ["--", "set", "bridge", BRIDGE, "datapath_type=netdev", "protocols=OpenFlow13", "fail_mode=secure"];
+    tell(&[&["add-br", BRIDGE][..], &kind].concat())?;
+    for port in &switch.ports.ports {
+        tell(&["add-port", BRIDGE, &port.interface])?;
+    }
+    OvsSwitch::open(bridge, namespace, &pins.join(switch.file_name()))?.configure(&switch.ports)?;
+    Ok(())
+}
