@@ -3,6 +3,7 @@
 //! Switches are configured once, when they start (Chameleon, section 3.4): a packet carries one VLAN tag for each switch on its way, and the
 //! tag says by which port and queue it leaves. So a switch keeps no state of contracts, and admission never touches it.
 
+mod bridge;
 mod linux;
 mod order;
 mod ovs;
@@ -11,9 +12,9 @@ mod registers;
 
 use std::fmt;
 
+pub use bridge::{Disorder, OvsBridge, OvsError};
 pub use linux::{LinuxSwitch, LinuxSwitchError};
-pub use order::Disorder;
-pub use ovs::{OvsBridge, OvsError, OvsSwitch};
+pub use ovs::OvsSwitch;
 pub use plan::{Forward, PlanError, PortPlan, SwitchPlan, port_of, queue_of};
 pub use registers::{ProbeFor, RegisterSettings, Registers, Said, Told};
 

@@ -4,7 +4,6 @@
 //! A port is made for it, with two queues and a slow rate, and taken away again. Twenty long packets of the low queue are sent and one of the high queue behind them: if order is
 //! kept, that one is among the first to arrive.
 
-use std::fmt;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -14,8 +13,8 @@ use wayleave_openflow::Client;
 use wayleave_units::{Bytes, Rate};
 use wayleave_wire::{TAG_TYPE, Tag};
 
+use super::bridge::{Disorder, LOW, OvsBridge, OvsError};
 use super::linux::LinuxSwitch;
-use super::ovs::{OvsBridge, OvsError};
 use super::{PortPlan, SwitchDriver, SwitchPlan};
 use crate::net::{Batch, Capture, Namespace, NetError, PortQdisc, VLAN_ROOM, disable_ipv6, output};
 
@@ -24,8 +23,6 @@ const NEAR: &str = "wl-order";
 const FAR: &str = "wl-order-end";
 /// At this rate a long packet takes 5.7 ms: long beside what a bridge needs to forward all of them.
 const RATE: Rate = Rate::from_mbit(2);
-/// Packets of the low queue.
-const LOW: usize = 20;
 /// Bytes of a packet behind its Ethernet header.
 const LENGTH: usize = 1_400;
 /// The highest place of the packet of the high queue. Two are on their way when it comes; where nothing is ordered it is the last of 21.
@@ -38,39 +35,6 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const TIMEOUT: &str = "--timeout=5";
 /// `EtherType` for experiments (IEEE 802, local experimental 1).
 const EXPERIMENT: u16 = 0x88B5;
-
-/// What was seen where packets are not ordered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Disorder {
-    /// Not all of the packets arrived.
-    Lost {
-        /// How many did.
-        arrived: usize,
-    },
-    /// The packet of the high queue came too late.
-    Late {
-        /// Its place among all that arrived, from 1 on.
-        place: usize,
-    },
-}
-
-impl fmt::Display for Disorder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Lost { arrived } => {
-                write!(
-                    f,
-                    "loses packets: {arrived} of {} arrived without their tag from a port made to try it",
-                    LOW + 1
-                )
-            }
-            Self::Late { place } => write!(
-                f,
-                "keeps no order by priority: a packet of the highest priority behind {LOW} others arrived as number {place}, so its datapath does not send by the queues of Linux"
-            ),
-        }
-    }
-}
 
 /// Fails unless a bridge sends by the queues of its ports, in the order of their priority.
 pub(super) fn check(

@@ -9,123 +9,23 @@
 //! to be set.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use wayleave_openflow::{Action, Changes, Client, ClientError, FlowMod, Instruction, Match};
 use wayleave_wire::Tag;
 
-use super::linux::{LinuxSwitch, LinuxSwitchError};
-use super::order::{Disorder, check};
+use super::bridge::{COOKIE, OvsBridge, OvsError};
+use super::linux::LinuxSwitch;
+use super::order::check;
 use super::{SwitchCounters, SwitchDriver, SwitchPlan};
-use crate::net::{Namespace, NetError};
+use crate::net::Namespace;
 use crate::samples::Sample;
 
-/// The cookie of our rules: "wayleave" in ASCII.
-const COOKIE: u64 = u64::from_be_bytes(*b"wayleave");
 /// The priority that Open vSwitch gives rules of which nothing is said.
 const PRIORITY: u16 = 0x8000;
-/// How long Open vSwitch may take for an answer, and to take what is sent.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// The bits of a tag that are the VLAN identifier.
 const IDENTIFIER: u16 = 0x0fff;
-
-/// A bridge of Open vSwitch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OvsBridge {
-    /// Its name.
-    pub name: String,
-    /// The folder with the sockets of Open vSwitch.
-    pub run: PathBuf,
-}
-
-/// Why a bridge could not be driven.
-#[derive(thiserror::Error, Debug)]
-pub enum OvsError {
-    /// Nobody listens.
-    #[error("bridge {bridge} of Open vSwitch cannot be reached at {}: {error}; is ovs-vswitchd running, and is there such a bridge (`ovs-vsctl list-br`)?", .socket.display())]
-    Unreachable {
-        /// The bridge.
-        bridge: String,
-        /// Its management socket.
-        socket: PathBuf,
-        /// What was said.
-        error: io::Error,
-    },
-    /// A conversation that came to no end.
-    #[error("bridge {bridge} of Open vSwitch: {error}")]
-    Client {
-        /// The bridge.
-        bridge: String,
-        /// What went wrong.
-        error: ClientError,
-    },
-    /// An interface of the plan does not belong to the bridge.
-    #[error("{interface} is no port of bridge {bridge}: `ovs-vsctl add-port {bridge} {interface}` makes it one")]
-    NotAPort {
-        /// The bridge.
-        bridge: String,
-        /// The interface.
-        interface: String,
-    },
-    /// Packets would not be ordered.
-    #[error("bridge {bridge} of Open vSwitch {why}: no contract can rely on it")]
-    Disorder {
-        /// The bridge.
-        bridge: String,
-        /// What was seen.
-        why: Disorder,
-    },
-    /// Queues, programs and interfaces.
-    #[error("{0}")]
-    Linux(#[from] LinuxSwitchError),
-}
-
-impl From<NetError> for OvsError {
-    fn from(error: NetError) -> Self {
-        Self::Linux(error.into())
-    }
-}
-
-impl OvsBridge {
-    /// Where it can be asked and told.
-    pub fn socket(&self) -> PathBuf {
-        self.run.join(format!("{}.mgmt", self.name))
-    }
-
-    /// Where the database of Open vSwitch listens.
-    pub(super) fn database(&self) -> String {
-        format!("--db=unix:{}", self.run.join("db.sock").display())
-    }
-
-    fn connect(&self) -> Result<Client<UnixStream>, OvsError> {
-        let stream = UnixStream::connect(self.socket()).and_then(|stream| {
-            stream.set_read_timeout(Some(PATIENCE))?;
-            stream.set_write_timeout(Some(PATIENCE))?;
-            Ok(stream)
-        });
-        let stream = stream.map_err(|error| {
-            let (bridge, socket) = (self.name.clone(), self.socket());
-            OvsError::Unreachable { bridge, socket, error }
-        })?;
-        Ok(Client::greet(stream).map_err(|error| self.failed(error))?.0)
-    }
-
-    pub(super) fn failed(&self, error: ClientError) -> OvsError {
-        OvsError::Client { bridge: self.name.clone(), error }
-    }
-
-    /// Removes all rules that are Wayleave's.
-    ///
-    /// # Errors
-    /// If it cannot be reached.
-    pub fn clear(&self) -> Result<(), OvsError> {
-        let deletion = FlowMod::delete_all(COOKIE, u64::MAX);
-        self.connect()?.change(&[deletion]).map_err(|error| self.failed(error))
-    }
-}
 
 /// A bridge of Open vSwitch that forwards by tags. Its rules, queues and programs stay, so it forwards whether its driver runs or not.
 pub struct OvsSwitch {

@@ -1,0 +1,147 @@
+//! A bridge of Open vSwitch: where it is, and what can go wrong with it.
+
+use std::fmt;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use wayleave_openflow::{Client, ClientError, FlowMod};
+
+use super::linux::LinuxSwitchError;
+use crate::net::NetError;
+
+/// The cookie of our rules: "wayleave" in ASCII.
+pub(super) const COOKIE: u64 = u64::from_be_bytes(*b"wayleave");
+/// How long Open vSwitch may take for an answer, and to take what is sent.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Packets of the low queue that are sent to see whether a packet of the high one overtakes them.
+pub(super) const LOW: usize = 20;
+
+/// A bridge of Open vSwitch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OvsBridge {
+    /// Its name.
+    pub name: String,
+    /// The folder with the sockets of Open vSwitch.
+    pub run: PathBuf,
+}
+
+/// Why a bridge could not be driven.
+#[derive(thiserror::Error, Debug)]
+pub enum OvsError {
+    /// Nobody listens.
+    #[error("bridge {bridge} of Open vSwitch cannot be reached at {}: {error}; is ovs-vswitchd running, and is there such a bridge (`ovs-vsctl list-br`)?", .socket.display())]
+    Unreachable {
+        /// The bridge.
+        bridge: String,
+        /// Its management socket.
+        socket: PathBuf,
+        /// What was said.
+        error: io::Error,
+    },
+    /// A conversation that came to no end.
+    #[error("bridge {bridge} of Open vSwitch: {error}")]
+    Client {
+        /// The bridge.
+        bridge: String,
+        /// What went wrong.
+        error: ClientError,
+    },
+    /// An interface of the plan does not belong to the bridge.
+    #[error("{interface} is no port of bridge {bridge}: `ovs-vsctl add-port {bridge} {interface}` makes it one")]
+    NotAPort {
+        /// The bridge.
+        bridge: String,
+        /// The interface.
+        interface: String,
+    },
+    /// Packets would not be ordered.
+    #[error("bridge {bridge} of Open vSwitch {why}: no contract can rely on it")]
+    Disorder {
+        /// The bridge.
+        bridge: String,
+        /// What was seen.
+        why: Disorder,
+    },
+    /// Queues, programs and interfaces.
+    #[error("{0}")]
+    Linux(#[from] LinuxSwitchError),
+}
+
+impl From<NetError> for OvsError {
+    fn from(error: NetError) -> Self {
+        Self::Linux(error.into())
+    }
+}
+
+impl OvsBridge {
+    /// Where it can be asked and told.
+    pub fn socket(&self) -> PathBuf {
+        self.run.join(format!("{}.mgmt", self.name))
+    }
+
+    /// Where the database of Open vSwitch listens.
+    pub(super) fn database(&self) -> String {
+        format!("--db=unix:{}", self.run.join("db.sock").display())
+    }
+
+    pub(super) fn connect(&self) -> Result<Client<UnixStream>, OvsError> {
+        let stream = UnixStream::connect(self.socket()).and_then(|stream| {
+            stream.set_read_timeout(Some(PATIENCE))?;
+            stream.set_write_timeout(Some(PATIENCE))?;
+            Ok(stream)
+        });
+        let stream = stream.map_err(|error| {
+            let (bridge, socket) = (self.name.clone(), self.socket());
+            OvsError::Unreachable { bridge, socket, error }
+        })?;
+        Ok(Client::greet(stream).map_err(|error| self.failed(error))?.0)
+    }
+
+    pub(super) fn failed(&self, error: ClientError) -> OvsError {
+        OvsError::Client { bridge: self.name.clone(), error }
+    }
+
+    /// Removes all rules that are Wayleave's.
+    ///
+    /// # Errors
+    /// If it cannot be reached.
+    pub fn clear(&self) -> Result<(), OvsError> {
+        let deletion = FlowMod::delete_all(COOKIE, u64::MAX);
+        self.connect()?.change(&[deletion]).map_err(|error| self.failed(error))
+    }
+}
+
+/// What was seen where packets are not ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disorder {
+    /// Not all of the packets arrived.
+    Lost {
+        /// How many did.
+        arrived: usize,
+    },
+    /// The packet of the high queue came too late.
+    Late {
+        /// Its place among all that arrived, from 1 on.
+        place: usize,
+    },
+}
+
+impl fmt::Display for Disorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lost { arrived } => {
+                write!(
+                    f,
+                    "loses packets: {arrived} of {} arrived without their tag from a port made to try it",
+                    LOW + 1
+                )
+            }
+            Self::Late { place } => write!(
+                f,
+                "keeps no order by priority: a packet of the highest priority behind {LOW} others arrived as number {place}, so its datapath does not send by the queues of Linux"
+            ),
+        }
+    }
+}
