@@ -6,27 +6,16 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use roxmltree::{Document, Node, ParsingOptions};
+use roxmltree::Node;
 
 use crate::graph::{Attribute, Graph, GraphEdge, GraphEnd, GraphNode, ImportOptions, Remark};
-use crate::location::{Span, boundary};
+use crate::location::Span;
 use crate::messages::quoted;
-use crate::problem::{Message, ProblemKind, Problems};
-
-/// How many elements, texts and comments a file may have, as for YAML.
-const MAX_NODES: u32 = 10_000_000;
+use crate::problem::{ProblemKind, Problems};
+use crate::xml::{self, head};
 
 pub(crate) fn read<'t>(text: &'t str, _: &ImportOptions, problems: &mut Problems<'_>) -> Option<Graph<'t>> {
-    let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
-    let document = match Document::parse_with_options(text, options) {
-        Ok(document) => document,
-        Err(error) => {
-            let (kind, message) = explain(&error);
-            let at = offset(text, error.pos());
-            problems.report(kind, Span::new(at..at + text[at..].chars().next().map_or(0, char::len_utf8)), || message);
-            return None;
-        }
-    };
+    let document = xml::parse(text, problems)?;
     let root = document.root_element();
     if root.tag_name().name() != "graphml" {
         let message = || format!("the first element is {}, and graphml is expected", quoted(root.tag_name().name()));
@@ -93,14 +82,6 @@ fn required(node: Node<'_, '_>, name: &str, problems: &mut Problems<'_>) -> Opti
     Some(GraphEnd { id: Cow::Owned(attribute.value().to_owned()), at: Span::new(attribute.range_value()) })
 }
 
-/// The tag that an element begins with.
-fn head(node: Node<'_, '_>) -> Span {
-    let range = node.range();
-    let text = &node.document().input_text()[range.clone()];
-    let first = node.first_child().map_or(text.len(), |child| child.range().start - range.start);
-    Span::new(range.start..range.start + text[..first.min(text.len())].find('>').map_or(first, |end| end + 1))
-}
-
 /// The declared attributes.
 struct Keys<'d, 'i> {
     by_id: HashMap<&'d str, &'d str>,
@@ -156,29 +137,4 @@ fn attribute(name: &str, element: Node<'_, '_>) -> Attribute<'static> {
     });
     let at = first.map_or_else(|| head(element), |text| Span::new(text.range()));
     Attribute { key: Cow::Owned(name.to_owned()), value, at }
-}
-
-fn explain(error: &roxmltree::Error) -> (ProblemKind, Message) {
-    match error {
-        roxmltree::Error::DtdDetected => {
-            (ProblemKind::Syntax, ("a document type is not read", "remove the <!DOCTYPE ...> line").into())
-        }
-        roxmltree::Error::NodesLimitReached => (
-            ProblemKind::TooLarge,
-            format!("more than {MAX_NODES} elements and texts: that is more than is read").into(),
-        ),
-        error => {
-            let said = error.to_string();
-            let said = said.split(" at ").next().unwrap_or_default().to_owned();
-            (ProblemKind::Syntax, format!("this is no valid XML: {said}").into())
-        }
-    }
-}
-
-/// The byte at which a line and a column in characters point.
-fn offset(text: &str, at: roxmltree::TextPos) -> usize {
-    let start: usize = text.split_inclusive('\n').take((at.row as usize).saturating_sub(1)).map(str::len).sum();
-    let line = &text[start..];
-    let column = line.char_indices().nth((at.col as usize).saturating_sub(1)).map_or(line.len(), |(at, _)| at);
-    boundary(text, start + column)
 }

@@ -69,6 +69,7 @@ mod tree;
 #[cfg(test)]
 mod tree_tests;
 mod write;
+mod xml;
 
 pub use agent::{
     AgentBridge, AgentCredential, AgentEndpoint, AgentFile, AgentNode, ExcessPackets, UnmatchedPackets, read_agent,
@@ -92,7 +93,7 @@ pub use interfaces::read_interfaces;
 pub use location::Location;
 pub use policy::{PolicyFile, read_policy};
 pub use problem::{InputErrors, MAX_PROBLEMS, Problem, ProblemKind};
-pub use saihu::{PortNetworkFile, read_port_network, write_port_network};
+pub use saihu::{PhysicalNetwork, PortNetworkFile, read_port_network, write_physical_network, write_port_network};
 pub use scenario::{Grid, Run, ScenarioFile, beside, read_scenario, scenario_schema, with_grid};
 pub use sizes::read_flow_sizes;
 pub use source::{MAX_TEXT, Source};

@@ -8,7 +8,7 @@ use wayleave::analyze::{Report, Subject};
 use wayleave::{Contracts, Step};
 use wayleave_calculus::network::{Multiplexing, Options, Packetizer, Shaping};
 use wayleave_explain::human::count;
-use wayleave_formats::{Source, write_port_network};
+use wayleave_formats::{PhysicalNetwork, Source, write_physical_network, write_port_network};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -25,7 +25,7 @@ Examples:
   wayleave analyze -t fat-tree:k=4 -f contracts.yaml --flow ptp-7
 
 NETWORK is an output-port network in Saihu's JSON: servers with service curves, and flows with arrival
-curves and paths. With -t and -f instead, contracts are admitted as `wayleave plan` does, and every queue
+curves and paths; or a physical network in its XML. With -t and -f instead, contracts are admitted as `wayleave plan` does, and every queue
 that holds flows is a server with what the queues above it leave.";
 
 /// Bound the delays of a whole network: total flow, separate flow, PMOO and linear programs side by side
@@ -33,7 +33,7 @@ that holds flows is a server with what the queues above it leave.";
 #[command(after_help = exit::after(EXAMPLE))]
 #[command(mut_arg("topology", |topology| topology.required(false).default_value("").hide_default_value(true)))]
 pub(crate) struct AnalyzeArgs {
-    /// An output-port network in Saihu's JSON; - is stdin
+    /// An output-port network in Saihu's JSON, or a physical one in its XML; - is stdin
     #[arg(value_name = "NETWORK", required_unless_present = "files", conflicts_with_all = ["files", "topology"])]
     file: Option<String>,
     /// Contracts instead: those that are admitted on --topology are analysed; several files are read in order
@@ -57,7 +57,7 @@ pub(crate) struct AnalyzeArgs {
     /// Every flow, not only the first 40
     #[arg(long)]
     all: bool,
-    /// Write the network that is analysed in Saihu's JSON; FILE is replaced
+    /// Write the network that is analysed in Saihu's JSON, or in its XML if FILE ends with .xml; FILE is replaced
     #[arg(long, value_name = "FILE")]
     export: Option<PathBuf>,
     /// Show progress even if the standard error is no terminal
@@ -122,7 +122,19 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     };
     args.set(&mut subject.options);
     if let Some(path) = &args.export {
-        let text = write_port_network(&subject.name, &subject.network, &subject.options);
+        let is_xml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml"));
+        let text = if is_xml {
+            let PhysicalNetwork { text, loosened } =
+                write_physical_network(&subject.name, &subject.network, &subject.options);
+            if loosened > 0 {
+                crate::output::tell!(
+                    "XML has one piece for a curve and one path for a flow; written with less: {loosened}, so bounds of the file can be larger"
+                );
+            }
+            text
+        } else {
+            write_port_network(&subject.name, &subject.network, &subject.options)
+        };
         let written = std::fs::write(path, text);
         written.map_err(|error| Failure::Internal(format!("{} cannot be written: {error}", path.display())))?;
     }

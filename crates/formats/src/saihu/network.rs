@@ -1,16 +1,15 @@
 //! Servers and flows of an output-port network.
 
-use std::collections::HashMap;
-
 use num_traits::{Signed, Zero};
-use wayleave_calculus::network::{Flow, Multiplexing, NetworkError, Options, Packetizer, PortNetwork, Server, Shaping};
+use wayleave_calculus::network::{Flow, Multiplexing, Options, Packetizer, Server, Shaping};
 use wayleave_calculus::{ArrivalCurve, RateLatency, Rational, ServiceCurve, TokenBucket};
 
+use super::parts::{Parts, PortNetworkFile};
 use super::units::{Measure, Units};
 use crate::fields::{Fields, Shape};
 use crate::location::Span;
 use crate::messages::{MAX_NAMES, did_you_mean, did_you_mean_one_of, nearest, quoted};
-use crate::problem::{InputErrors, ProblemKind, Problems};
+use crate::problem::{ProblemKind, Problems};
 use crate::source::Source;
 use crate::tree::{Fault, Loader, Node};
 
@@ -49,41 +48,7 @@ const FLOW: Shape = Shape {
 const SERVICE: Shape = Shape { what: "a service curve", keys: &["latencies", "rates"] };
 const ARRIVAL: Shape = Shape { what: "an arrival curve", keys: &["bursts", "rates"] };
 
-/// A network, and what its file says about how to analyse it.
-#[derive(Clone, Debug)]
-pub struct PortNetworkFile {
-    /// `network.name`, or the name of the file.
-    pub name: String,
-    /// Servers and flows.
-    pub network: PortNetwork,
-    /// `packetizer` and `multiplexing`; shaping is on unless `analysis_option` is given without `IS`.
-    pub options: Options,
-}
-
-/// Reads an output-port network of Saihu.
-///
-/// ```
-/// use wayleave_formats::{Source, read_port_network};
-/// let text = r#"{
-///   "network": { "name": "one port", "time_unit": "us", "data_unit": "B", "rate_unit": "Mbps" },
-///   "servers": [ { "name": "p", "service_curve": { "latencies": [10], "rates": [100] }, "capacity": 100 } ],
-///   "flows": [ { "name": "f", "path": ["p"], "arrival_curve": { "bursts": [1500], "rates": [1] } } ]
-/// }"#;
-/// let file = read_port_network(&Source::new("network.json", text))?;
-/// assert_eq!(file.network.servers()[0].service.to_string(), "100Mbit [t - 10us]+");
-/// assert_eq!(file.network.flows()[0].arrival.to_string(), "1.5kB + 1Mbit t");
-/// # Ok::<(), wayleave_formats::InputErrors>(())
-/// ```
-///
-/// # Errors
-/// Everything that is wrong with the file, in order of place.
-pub fn read_port_network(source: &Source) -> Result<PortNetworkFile, InputErrors> {
-    let mut problems = Problems::new(source);
-    let file = read(source, &mut problems);
-    problems.finish(file)
-}
-
-fn read(source: &Source, problems: &mut Problems<'_>) -> Option<PortNetworkFile> {
+pub(super) fn read(source: &Source, problems: &mut Problems<'_>) -> Option<PortNetworkFile> {
     let root = match Loader::new(source.text(), ["", ""], &mut |_| {}).load() {
         Ok(Some(root)) => root,
         Ok(None) => {
@@ -146,14 +111,6 @@ fn read_options(head: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Options {
     let shaped = listed.is_none_or(|options| options.iter().any(|option| option.text() == Some("IS")));
     let shaping = if shaped { Shaping::On } else { Shaping::Off };
     Options { shaping, packetizer, multiplexing }
-}
-
-/// Servers and flows with their places.
-#[derive(Default)]
-struct Parts {
-    servers: Vec<(Server, Span)>,
-    index: HashMap<String, usize>,
-    flows: Vec<(Flow, Span)>,
 }
 
 impl Parts {
@@ -244,30 +201,6 @@ impl Parts {
             }
         }
         path
-    }
-
-    /// The network; what is wrong with its parts together stands at one of them.
-    fn build(self, problems: &mut Problems<'_>) -> Option<PortNetwork> {
-        let servers = self.servers.iter().map(|(server, _)| server.clone()).collect();
-        let flows = self.flows.iter().map(|(flow, _)| flow.clone()).collect();
-        let error = match PortNetwork::new(servers, flows) {
-            Ok(network) => return Some(network),
-            Err(error) => error,
-        };
-        let of_server = |name: &String| self.servers.iter().rfind(|(server, _)| server.name == *name).map(|of| of.1);
-        let of_flow = |name: &String| self.flows.iter().rfind(|(flow, _)| flow.name == *name).map(|of| of.1);
-        let span = match &error {
-            NetworkError::DuplicateServer { server } | NetworkError::NoService { server } => of_server(server),
-            NetworkError::DuplicateFlow { flow }
-            | NetworkError::NoPath { flow }
-            | NetworkError::EmptyPath { flow, .. }
-            | NetworkError::UnknownServer { flow, .. }
-            | NetworkError::RepeatedServer { flow, .. }
-            | NetworkError::RepeatedPath { flow, .. }
-            | NetworkError::NoTree { flow, .. } => of_flow(flow),
-        };
-        problems.report(ProblemKind::Impossible, span.unwrap_or_default(), || error.to_string());
-        None
     }
 }
 

@@ -61,7 +61,7 @@ impl Measure {
         }
     }
 
-    fn examples(self) -> &'static str {
+    pub(super) fn examples(self) -> &'static str {
         match self {
             Self::Time => "10us or 1.5ms",
             Self::Data => "1500B or 12kb",
@@ -147,6 +147,12 @@ impl Units {
             });
         }
         value
+    }
+
+    /// The same of a text, where what is wrong with it is told by the caller.
+    pub(super) fn number(&self, measure: Measure, text: &str) -> Option<Rational> {
+        let unit = split(text).map_or("", |(_, unit)| unit);
+        if measure.ambiguous(unit).is_some() { None } else { self.value(measure, text) }
     }
 
     fn value(&self, measure: Measure, text: &str) -> Option<Rational> {

@@ -1,8 +1,10 @@
-//! Output-port networks in Saihu's JSON: what is read, and what is said about files that are wrong.
+//! Networks in Saihu's JSON and XML: what is read, and what is said about files that are wrong.
 
 use wayleave_calculus::network::{Multiplexing, Packetizer, Shaping};
 use wayleave_calculus::rational::{ratio, whole};
-use wayleave_formats::{InputErrors, PortNetworkFile, ProblemKind, Source, read_port_network};
+use wayleave_formats::{
+    InputErrors, PortNetworkFile, ProblemKind, Source, read_port_network, write_physical_network, write_port_network,
+};
 
 fn read(text: &str) -> Result<PortNetworkFile, InputErrors> {
     read_port_network(&Source::new("n.json", text))
@@ -179,4 +181,123 @@ fn a_curve_that_is_wrong_is_not_said_to_serve_nothing() {
         ProblemKind::Impossible,
         &["serves nothing"],
     );
+}
+
+/// A physical network with these elements beside two stations, a switch `s` and what connects them.
+fn physical(elements: &str) -> Result<PortNetworkFile, InputErrors> {
+    read(&format!(
+        "<elements>\n<station name=\"a\"/><station name=\"b\"/><switch name=\"s\" service-latency=\"1us\" service-rate=\"1Gbps\"/>\n\
+         <link from=\"a\" to=\"s\"/><link from=\"s\" to=\"b\"/>\n{elements}\n</elements>"
+    ))
+}
+
+const FLOW: &str = "<flow name=\"f\" lb-burst=\"1kB\" lb-rate=\"1Mbps\" source=\"a\"><target><path node=\"s\"/><path node=\"b\"/></target></flow>";
+
+#[test]
+fn every_output_port_with_a_service_is_a_server() {
+    let path = format!("{}/../../docs/examples/physical-network.xml", env!("CARGO_MANIFEST_DIR"));
+    let file = read_port_network(&Source::read(path).unwrap()).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(
+        (file.name.as_str(), file.options.shaping, file.options.packetizer),
+        ("plant", Shaping::On, Packetizer::Off)
+    );
+    let same = read(
+        r#"{ "network": { "name": "plant", "max_packet_length": "1500B" },
+             "servers": [
+               { "name": "cell-o0", "service_curve": { "latencies": ["12us"], "rates": ["100Mbps"] }, "capacity": "100Mbps" },
+               { "name": "hall-o0", "service_curve": { "latencies": ["12us"], "rates": ["900Mbps"] }, "capacity": "1Gbps" } ],
+             "flows": [
+               { "name": "pictures", "path": ["cell-o0", "hall-o0"], "arrival_curve": { "bursts": ["15kB"], "rates": ["20Mbps"] } },
+               { "name": "torque", "path": ["cell-o0", "hall-o0"], "arrival_curve": { "bursts": ["200B"], "rates": ["1.6Mbps"] },
+                 "max_packet_length": "200B" } ] }"#,
+    );
+    let same = same.unwrap();
+    assert_eq!(file.network.servers(), same.network.servers());
+    assert_eq!(file.network.flows(), same.network.flows());
+}
+
+#[test]
+fn a_flow_with_several_targets_is_several_flows() {
+    let two = FLOW.replace(
+        "</target></flow>",
+        "</target><target name=\"near\"><path node=\"s\"/><path node=\"b\"/></target></flow>",
+    );
+    let names: Vec<String> = physical(&two).unwrap().network.flows().iter().map(|flow| flow.name.clone()).collect();
+    assert_eq!(names, ["f_p0", "f_near"]);
+}
+
+#[test]
+fn what_is_written_as_xml_is_read_again() {
+    let path = format!("{}/../../docs/examples/port-network.json", env!("CARGO_MANIFEST_DIR"));
+    for options in [("FIFO", "true", "[]"), ("ARBITRARY", "false", "[\"IS\"]")] {
+        let (multiplexing, packetizer, analysis) = options;
+        let text = std::fs::read_to_string(&path).unwrap();
+        let first = read(&text).unwrap();
+        let again = write_port_network(&first.name, &first.network, &first.options);
+        let mut value: serde_json::Value = serde_json::from_str(&again).unwrap();
+        value["network"]["multiplexing"] = multiplexing.into();
+        value["network"]["packetizer"] = (packetizer == "true").into();
+        value["network"]["analysis_option"] = serde_json::from_str(analysis).unwrap();
+        let first = read(&value.to_string()).unwrap();
+        let written = write_physical_network("a <plant> & \"more\"", &first.network, &first.options);
+        let read = read(&written.text).unwrap_or_else(|errors| panic!("{errors}\n{}", written.text));
+        assert_eq!(
+            (read.name.as_str(), format!("{:?}", read.options)),
+            ("a <plant> & \"more\"", format!("{:?}", first.options))
+        );
+        let single =
+            |flow: &&wayleave_calculus::network::Flow| flow.paths.len() == 1 && flow.arrival.pieces().len() == 1;
+        let of = |file: &PortNetworkFile, name: &str| {
+            file.network.flows().iter().find(|flow| flow.name == name).unwrap().clone()
+        };
+        let mut compared = 0;
+        for flow in first.network.flows().iter().filter(single) {
+            let other = of(&read, &flow.name);
+            let names = |file: &PortNetworkFile, path: &[usize]| {
+                path.iter().map(|&at| file.network.servers()[at].name.clone()).collect::<Vec<_>>()
+            };
+            let expected: Vec<String> = names(&first, &flow.paths[0]).iter().map(|name| format!("{name}-o0")).collect();
+            assert_eq!(
+                (&other.arrival, &other.max_packet, names(&read, &other.paths[0])),
+                (&flow.arrival, &flow.max_packet, expected)
+            );
+            compared += 1;
+        }
+        assert!(compared > 0, "a flow with one path and one token bucket");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_physical_network_is_said_at_its_place() {
+    for (elements, kind, parts) in [
+        ("<flw/>", ProblemKind::UnknownKey, ["n.json:4:1", "unknown element \"flw\""]),
+        ("<link from=\"a\" to=\"c\"/>", ProblemKind::UnknownName, ["4:20", "no station or switch \"c\""]),
+        ("<station name=\"a\"/>", ProblemKind::DuplicateName, ["4:1", "first on line 2"]),
+        ("<station/>", ProblemKind::MissingKey, ["4:1", "this station has no \"name\""]),
+        ("<network technology=\"FIFO+SI\"/>", ProblemKind::BadValue, ["4:22", "unknown technology \"SI\""]),
+    ] {
+        assert_said(physical(elements), kind, &parts);
+    }
+    for (from, to, kind, part) in [
+        ("1kB", "1000", ProblemKind::BadValue, "write B for bytes or b for bits"),
+        ("1Mbps", "1mbps", ProblemKind::BadValue, "\"1mbps\" is not accepted"),
+        ("lb-rate=\"1Mbps\"", "", ProblemKind::MissingKey, "this flow has no \"lb-rate\""),
+        (
+            "name=\"f\"",
+            "name=\"f\" arrival-curve=\"periodic\"",
+            ProblemKind::BadValue,
+            "the arrival curve \"periodic\" is not read",
+        ),
+        ("<path node=\"s\"/>", "", ProblemKind::Impossible, "there is no link from \"a\" to \"b\""),
+        ("source=\"a\"", "source=\"x\"", ProblemKind::UnknownName, "no station or switch \"x\""),
+        ("</flow>", "", ProblemKind::Syntax, "no valid XML"),
+    ] {
+        assert_said(physical(&FLOW.replacen(from, to, 1)), kind, &[part]);
+    }
+    assert_said(
+        read("<graphml/>"),
+        ProblemKind::WrongKind,
+        &["the first element is \"graphml\", and elements is expected"],
+    );
+    assert!(physical(FLOW).is_ok());
 }

@@ -31,7 +31,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// An output-port network in Saihu's JSON.
+    /// An output-port network in Saihu's JSON, or a physical one in its XML.
     ///
     /// # Errors
     /// If something is wrong with the text, or there are no flows in it. `file` begins the message about the latter.

@@ -41,7 +41,12 @@ fn what_is_exported_gives_the_same_bounds() {
     let path = file("exported.json", "");
     let first = wayleave(&format!("analyze {EXAMPLE} -o json --analysis tfa --export {path}")).ends_with(0).json();
     let again = wayleave(&format!("analyze {path} -o json --analysis tfa")).ends_with(0).json();
-    assert_eq!(bounds(first), bounds(again));
+    assert_eq!(bounds(first.clone()), bounds(again));
+    let path = file("exported.xml", "");
+    let run = wayleave(&format!("analyze {EXAMPLE} -o json --analysis tfa --export {path}")).ends_with(0);
+    assert!(run.stderr.contains("written with less: 1, so bounds"), "a flow has two paths: {}", run.stderr);
+    let again = bounds(wayleave(&format!("analyze {path} -o json --analysis tfa")).ends_with(0).json());
+    assert!(bounds(first.clone()).iter().zip(&again).all(|(first, again)| first <= again), "{first} {again:?}");
     let path = file("contracts.json", "");
     let (network, contracts) = (examples("network.yaml"), examples("contracts.yaml"));
     let options = format!("-t {network} -f {contracts} --shaping off -o json --analysis tfa --export {path}");

@@ -1,0 +1,63 @@
+//! What both formats are read into.
+
+use std::collections::HashMap;
+
+use wayleave_calculus::network::{Flow, NetworkError, Options, PortNetwork, Server};
+
+use crate::location::Span;
+use crate::problem::{ProblemKind, Problems};
+
+/// A network, and what its file says about how to analyse it.
+#[derive(Clone, Debug)]
+pub struct PortNetworkFile {
+    /// `network.name`, or the name of the file.
+    pub name: String,
+    /// Servers and flows.
+    pub network: PortNetwork,
+    /// `packetizer` and `multiplexing`; shaping is on unless `analysis_option` is given without `IS`.
+    pub options: Options,
+}
+
+/// Servers and flows with their places.
+#[derive(Default)]
+pub(super) struct Parts {
+    pub(super) servers: Vec<(Server, Span)>,
+    pub(super) index: HashMap<String, usize>,
+    pub(super) flows: Vec<(Flow, Span)>,
+}
+
+impl Parts {
+    /// A server, and its place.
+    pub(super) fn add_server(&mut self, server: Server, at: Span) -> usize {
+        self.servers.push((server, at));
+        self.servers.len() - 1
+    }
+
+    pub(super) fn add_flow(&mut self, flow: Flow, at: Span) {
+        self.flows.push((flow, at));
+    }
+
+    /// The network; what is wrong with its parts together stands at one of them.
+    pub(super) fn build(self, problems: &mut Problems<'_>) -> Option<PortNetwork> {
+        let servers = self.servers.iter().map(|(server, _)| server.clone()).collect();
+        let flows = self.flows.iter().map(|(flow, _)| flow.clone()).collect();
+        let error = match PortNetwork::new(servers, flows) {
+            Ok(network) => return Some(network),
+            Err(error) => error,
+        };
+        let of_server = |name: &String| self.servers.iter().rfind(|(server, _)| server.name == *name).map(|of| of.1);
+        let of_flow = |name: &String| self.flows.iter().rfind(|(flow, _)| flow.name == *name).map(|of| of.1);
+        let span = match &error {
+            NetworkError::DuplicateServer { server } | NetworkError::NoService { server } => of_server(server),
+            NetworkError::DuplicateFlow { flow }
+            | NetworkError::NoPath { flow }
+            | NetworkError::EmptyPath { flow, .. }
+            | NetworkError::UnknownServer { flow, .. }
+            | NetworkError::RepeatedServer { flow, .. }
+            | NetworkError::RepeatedPath { flow, .. }
+            | NetworkError::NoTree { flow, .. } => of_flow(flow),
+        };
+        problems.report(ProblemKind::Impossible, span.unwrap_or_default(), || error.to_string());
+        None
+    }
+}
