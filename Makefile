@@ -169,7 +169,7 @@ $(NS3)/ready:
 	@touch $@
 
 python: toolchain components $(PYTHON_VENV)/ready ## the Python package: wheel, lints, types, tests, notebooks (Python 3.11, its packages; minutes; PYTHON, PYTHON_PROFILE)
-	@CARGO='$(CARGO)' PROFILE='$(PYTHON_PROFILE)' python/check '$(PYTHON_VENV)'
+	@NS3_PYTHON='$(abspath $(NS3))/bin/python' CARGO='$(CARGO)' PROFILE='$(PYTHON_PROFILE)' python/check '$(PYTHON_VENV)'
 
 $(PYTHON_VENV)/ready: python/requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

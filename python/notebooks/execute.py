@@ -5,6 +5,7 @@ In the repository they have no outputs: `python execute.py --strip` takes them a
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,11 @@ def strip(notebook: Any) -> Any:
     return notebook
 
 
+def ns3() -> bool:
+    """Whether there is a Python with ns-3."""
+    return Path(os.environ.get("NS3_PYTHON", HERE.parent.parent / "target/ns3/bin/python")).exists()
+
+
 def main(arguments: list[str]) -> None:
     files = sorted(HERE.glob("*.ipynb"))
     if arguments == ["--strip"]:
@@ -38,6 +44,9 @@ def main(arguments: list[str]) -> None:
     import nbclient
 
     for file in files:
+        if file.name == "ns3.ipynb" and not ns3():
+            print(f"{file.name} is left out: there is no Python with ns-3 (`make ns3` makes one)", flush=True)
+            continue
         print(file.name, flush=True)
         notebook = nbformat.read(file, 4)
         # Its warnings are about networks, and the kernel listens on this machine only.

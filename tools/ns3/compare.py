@@ -47,7 +47,11 @@ def run_wayleave(command, case):
         json.dump(scenario(case), file)
         file.flush()
         out = subprocess.run([command, "sim", file.name, "-o", "json"], check=True, capture_output=True, text=True).stdout
-    run = json.loads(out)["runs"][0]
+    return measured(json.loads(out)["runs"][0])
+
+
+def measured(run):
+    """What of a run of Wayleave is compared."""
     seconds = run["counted_ns"] / 1e9
     port = next(queue for queue in run["queues"] if queue["link"] == "left->right")
     link = next(link for link in run["links"] if link["link"] == "left->right")
@@ -62,8 +66,9 @@ def run_wayleave(command, case):
     )
 
 
-def run_ns3(case):
-    out = subprocess.run([sys.executable, "dumbbell.py", case["name"]], check=True, capture_output=True, text=True, cwd=HERE).stdout
+def run_ns3(case, python=sys.executable):
+    """The same of ns-3, in a Python that has its wheel."""
+    out = subprocess.run([python, "dumbbell.py", case["name"]], check=True, capture_output=True, text=True, cwd=HERE).stdout
     found = json.loads(out.strip().splitlines()[-1])
     done = sorted(time for time in found["times"] if time is not None)
     found["times"] = None
@@ -106,4 +111,5 @@ def main():
             print(f"{case['name']}: sent again {ours['again']}, time-outs {ours['timeouts']}", file=sys.stderr)
 
 
-main()
+if __name__ == "__main__":
+    main()
