@@ -1,6 +1,6 @@
 //! Crates depend only downwards: every `Cargo.toml` is held against one table.
 
-use crate::repository::files;
+use crate::repository::{files, root};
 
 /// Who may depend on whom (ARCHITECTURE.md, "The crates"). `Any` is for those that assemble everything.
 const ARROWS: &[(&str, Allowed)] = &[
@@ -215,18 +215,47 @@ fn list(names: &[&str]) -> String {
     if names.is_empty() { "no other crate".to_owned() } else { names.join(", ") }
 }
 
-#[test]
-fn crates_depend_only_downwards() {
-    let manifests = files().unwrap();
-    let manifests = manifests.iter().filter(|file| {
+/// The manifests of all crates.
+fn manifests() -> Vec<Manifest> {
+    let files = files().unwrap();
+    let manifests = files.iter().filter(|file| {
         let parts: Vec<&str> = file.path.split('/').collect();
         matches!(parts[..], ["crates", _, "Cargo.toml"])
     });
-    let manifests: Vec<Manifest> = manifests
-        .map(|file| Manifest::parse(&file.text).unwrap_or_else(|error| panic!("{} {error}", file.path)))
-        .collect();
-    let faults = faults(&manifests, ARROWS);
+    manifests.map(|file| Manifest::parse(&file.text).unwrap_or_else(|error| panic!("{} {error}", file.path))).collect()
+}
+
+/// Arrows between crates that a lock does not have: whoever builds with `--locked` is refused.
+fn lock_faults(lock: &str, manifests: &[Manifest]) -> Vec<String> {
+    let lock: toml::Table = lock.parse().unwrap_or_else(|error| panic!("the lock is no TOML: {error}"));
+    let packages = lock.get("package").and_then(toml::Value::as_array).map_or(&[][..], Vec::as_slice);
+    let mut faults = Vec::new();
+    for package in packages {
+        let name = package.get("name").and_then(toml::Value::as_str).and_then(short);
+        let Some(manifest) = manifests.iter().find(|manifest| Some(manifest.name.as_str()) == name) else { continue };
+        let locked = package.get("dependencies").and_then(toml::Value::as_array).into_iter().flatten();
+        let locked: Vec<&str> = locked.filter_map(toml::Value::as_str).filter_map(short).collect();
+        let missing = manifest.dependencies.iter().filter(|other| !locked.contains(&other.as_str()));
+        faults.extend(missing.map(|other| format!("{} -> {other}", manifest.name)));
+    }
+    faults
+}
+
+#[test]
+fn crates_depend_only_downwards() {
+    let faults = faults(&manifests(), ARROWS);
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+#[test]
+fn the_lock_of_the_python_package_knows_the_crates() {
+    let lock = std::fs::read_to_string(root().join("python/Cargo.lock")).unwrap();
+    let faults = lock_faults(&lock, &manifests());
+    let remedy = "`cargo update --workspace --manifest-path python/Cargo.toml`";
+    assert!(faults.is_empty(), "python/Cargo.lock lacks what {remedy} adds:\n{}\n", faults.join("\n"));
+    let old = "[[package]]\nname = 'wayleave-high'\ndependencies = ['serde']";
+    let high = Manifest::parse(&format!("{HIGH}\ndependencies.wayleave-low.workspace = true")).unwrap();
+    assert_eq!(lock_faults(old, &[high]), ["high -> low"]);
 }
 
 #[test]
