@@ -35,7 +35,7 @@ def test_the_example_of_the_package_runs() -> None:
 
 
 def test_notebooks_have_no_outputs_in_the_repository() -> None:
-    assert [notebook.name for notebook in NOTEBOOKS] == ["figure.ipynb", "first-plan.ipynb", "own-scheme.ipynb"]
+    assert [notebook.name for notebook in NOTEBOOKS] == ["figure.ipynb", "first-plan.ipynb", "ns3.ipynb", "own-scheme.ipynb"]
     for notebook in NOTEBOOKS:
         document = json.loads(notebook.read_text(encoding="utf-8"))
         left = [cell for cell in document["cells"] if cell.get("outputs") or cell.get("execution_count")]

@@ -263,6 +263,80 @@ fn two_tenants_share_a_port_by_what_they_were_promised() {
     assert!(is_as_promised(with), "packets of acme and beta: {with:?}, without contracts {without:?}");
 }
 
+/// Two tenants with the same contract from one rack to another. A rack broker says that one of them has exceeded what its policy allows, and the agent limits that one; the
+/// other has what is left. Once the broker is silent, they are equal again.
+#[test]
+fn a_rack_broker_limits_a_tenant_for_as_long_as_it_speaks() {
+    if !is_able() {
+        return;
+    }
+    let _alone = alone();
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, format!("apiVersion: wayleave/v1\nkind: {text}")).unwrap();
+        path.display().to_string()
+    };
+    let racks = "Topology\nmetadata: { name: rack }\nspec: { builder: { kind: leaf-spine, leaves: 2, spines: 1, hosts: 1, rate: 10Mbit, queues: 8 }, classes: {} }\n";
+    let policy = "Policy\nmetadata: { name: rack }\nspec: { level: rack, services: [ { name: databases, tenant: acme, match: { protocol: tcp, destinationPort: 1 }, max: 2Mbit } ] }\n";
+    let pair = |tenant: &str| {
+        format!("    - {{ name: pair, tenant: {tenant}, bandwidth: {{ from: v1, to: v2, min: 1Mbit, weight: 1 }} }}\n")
+    };
+    let network = write("lab-rack.yaml", racks);
+    let contracts = format!("Contracts\nspec:\n  contracts:\n{}{}", pair("acme"), pair("beta"));
+    let (contracts, policy) = (write("lab-rack-contracts.yaml", &contracts), write("lab-rack-policy.yaml", policy));
+    let vms = ["acme", "beta"].map(|tenant| format!("--endpoint {tenant}:v1=h1 --endpoint {tenant}:v2=h2"));
+    let lab = Lab::up(&format!("{network} {}", vms.join(" ")));
+    let found = Labs::default().open(&LabName::new(&lab.0).unwrap()).unwrap();
+    let server = format!("--server {} --token-file {}", found.server().unwrap(), found.token_file().display());
+    let applied = wayleave(&format!("apply -f {contracts} {server}"));
+    assert!(applied.status.success(), "{}{}", text(&applied.stdout), text(&applied.stderr));
+    let flow = |tenant: &str, port| FlowSpec {
+        name: tenant.to_owned(),
+        from: found.plan().endpoint(&format!("{tenant}:v1")).unwrap().clone(),
+        to: found.plan().endpoint(&format!("{tenant}:v2")).unwrap().clone(),
+        port,
+        source_port: None,
+        payload: 1_458,
+        overhead: 24,
+        load: Load::Constant { rate: wayleave_units::Rate::from_mbit(10) },
+        bound: None,
+    };
+    let traffic = Traffic::start(vec![flow("acme", 30_000), flow("beta", 30_001)]).unwrap();
+    let arrived = traffic.arrived();
+    // Judged by packets, however long they take: a broker and agents need some seconds for what they do.
+    let until = |what: &str, is_so: fn([u64; 2]) -> bool| {
+        let mut seen = [0; 2];
+        for _ in 0..40 {
+            seen = next(&arrived, 100, 600);
+            if is_so(seen) {
+                return;
+            }
+        }
+        panic!("{what}: packets of acme and beta: {seen:?}");
+    };
+    let is_equal = |[acme, beta]: [u64; 2]| 10 * acme > 8 * beta && 10 * beta > 8 * acme;
+    until("the same contract", is_equal);
+    let socket = found.folder().join("agents/h1/broker.sock");
+    let mut broker = Command::new(env!("CARGO_BIN_EXE_wayleave"));
+    broker.args(["broker", "rack", "--machine", "h1", "--listen", "127.0.0.1:0", "-f", &policy]);
+    broker.arg("-t").arg(found.topology_file()).arg("--agent").arg(&socket);
+    let broker = broker.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null()).spawn().unwrap();
+    struct Ends(std::process::Child);
+    impl Drop for Ends {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+    let broker = Ends(broker);
+    // 2 Mbit/s of some 9.5.
+    until("a limit of 2 Mbit/s for acme", |[acme, beta]| beta > 3 * acme && beta < 6 * acme);
+    drop(broker);
+    until("a broker that is silent", is_equal);
+    let _ = traffic.stop();
+}
+
 /// Where the agents of hosts hear one another.
 fn addresses_of_agents(lab: &wayleave_lab::Lab) -> Vec<SocketAddr> {
     let token = std::fs::read_to_string(lab.token_file()).unwrap();
