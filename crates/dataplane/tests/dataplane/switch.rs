@@ -77,6 +77,21 @@ fn plan(network: &Network) -> SwitchPlan {
     SwitchPlan::of(network, switch, |link| (format!("p{}", port(link)), 100 + port(link))).unwrap()
 }
 
+/// What is larger than an interface takes would be lost there, whatever was promised: the switch is not set up, and nothing of it is.
+#[test]
+fn a_port_that_takes_no_packet_of_its_link_is_refused() {
+    if !is_able() {
+        return;
+    }
+    let place = Site::new();
+    Batch::ip().line("link set dev p1 mtu 1499").run(&place.namespace()).unwrap();
+    let error = place.switch().configure(&plan(&star(Rate::from_mbit(10)))).unwrap_err().to_string();
+    assert!(error.contains("the MTU of p1 is 1499 B") && error.contains("`ip link set dev p1 mtu 1528`"), "{error}");
+    assert_eq!((place.table().len(), place.qdiscs().matches("bfifo").count()), (0, 0));
+    Batch::ip().line("link set dev p1 mtu 1500").run(&place.namespace()).unwrap();
+    place.switch().configure(&plan(&star(Rate::from_mbit(10)))).unwrap();
+}
+
 #[test]
 fn a_switch_that_is_configured_again_keeps_its_queues_and_takes_what_is_new() {
     if !is_able() {
