@@ -24,6 +24,11 @@ pub trait Node: Driver {
     /// Compares what enforces with what was installed, makes it so again, and says what was wrong.
     fn repair(&mut self) -> Vec<String>;
 
+    /// Whether the kernel tells of everything that somebody can change here.
+    fn is_watched(&self) -> bool {
+        true
+    }
+
     /// VMs moved, or something failed or was repaired.
     fn set_environment(&mut self, environment: Arc<Environment>);
 

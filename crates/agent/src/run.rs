@@ -1,6 +1,6 @@
 //! The agents of a process: threads, locks, ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use wayleave_dataplane::host::{Host, Settings};
 use wayleave_dataplane::net::{LinkWatch, Namespace, with_carrier};
-use wayleave_dataplane::switch::{LinuxSwitch, OvsSwitch, SwitchDriver};
+use wayleave_dataplane::switch::{LinuxSwitch, OvsBridge, OvsSwitch, SwitchDriver};
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
 use crate::endpoints::Declared;
@@ -259,7 +259,7 @@ fn serve(
     let interfaces = links(&network, node, &options.interfaces)?;
     let cables = Cables {
         interfaces: interfaces.iter().map(|(&link, to)| (network.link(link).name.clone(), to.clone())).collect(),
-        with_carrier: Box::new(|| with_carrier().ok()),
+        with_carrier: carriers(options.ovs.clone()),
     };
     let (poller, notifier) = (poller.clone(), notifier.clone());
     match network.node(node).kind {
@@ -294,6 +294,14 @@ fn serve(
             }
         }
     }
+}
+
+/// The interfaces that have a carrier. Behind a bridge that does not answer there is nobody who forwards: none has, as if the switch had no power.
+fn carriers(ovs: Option<OvsBridge>) -> Box<dyn FnMut() -> Option<BTreeSet<String>> + Send> {
+    Box::new(move || match &ovs {
+        Some(bridge) if !bridge.answers() => Some(BTreeSet::new()),
+        _ => with_carrier().ok(),
+    })
 }
 
 fn open_host(

@@ -170,6 +170,10 @@ impl<S: SwitchDriver> Node for Switch<S> {
         })
     }
 
+    fn is_watched(&self) -> bool {
+        self.driver.is_watched()
+    }
+
     fn troubles(&mut self, _now: Time) -> Vec<String> {
         self.driver.troubles()
     }

@@ -38,6 +38,8 @@ const CHECK_REPORT_EVERY: Duration = Duration::from_millis(200);
 /// How often what enforces is compared with what was installed, if the kernel says nothing; and how long after it has said that something
 /// was changed.
 const REPAIR_EVERY: Duration = Duration::from_secs(5);
+/// The same where the kernel cannot say it.
+const REPAIR_UNWATCHED: Duration = Duration::from_secs(1);
 const REPAIR_AFTER: Duration = Duration::from_millis(500);
 /// How often the links of a host are divided among contracts.
 const DIVIDE_EVERY: Duration = Duration::from_nanos(INTERVAL.as_nanos());
@@ -221,7 +223,8 @@ impl<N: Node> Worker<N> {
                 self.repairs.push(what);
             }
             // What the repair itself has changed is heard of, too, and looked at once more.
-            self.repair_at = Instant::now() + REPAIR_EVERY;
+            let is_watched = self.agent.driver_mut().is_watched();
+            self.repair_at = Instant::now() + if is_watched { REPAIR_EVERY } else { REPAIR_UNWATCHED };
         }
         if self.divide_at.is_some_and(|at| now >= at) {
             let time = self.now();

@@ -337,6 +337,71 @@ fn a_rack_broker_limits_a_tenant_for_as_long_as_it_speaks() {
     let _ = traffic.stop();
 }
 
+/// Open vSwitch forwards. Somebody removes its rules, and they are back; it is killed, and nobody says that contracts are enforced.
+#[test]
+fn a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_nothing() {
+    if !is_able() {
+        return;
+    }
+    if Command::new("ovs-vsctl").arg("--version").output().is_err() {
+        left_out("ovs", "it needs Open vSwitch (openvswitch-switch)");
+        return;
+    }
+    let _alone = alone();
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-ovs-contracts.yaml");
+    let contract = "{ name: control, from: h1, to: h2, rate: 500kbit, burst: 1600B, deadline: 80ms }";
+    std::fs::write(&path, format!("apiVersion: wayleave/v1\nkind: Contracts\nspec:\n  contracts:\n    - {contract}\n"))
+        .unwrap();
+    let lab = Lab::up("star:hosts=2 --ovs s1");
+    let found = Labs::default().open(&LabName::new(&lab.0).unwrap()).unwrap();
+    let server = format!("--server {} --token-file {}", found.server().unwrap(), found.token_file().display());
+    let applied = wayleave(&format!("apply -f {} {server}", path.display()));
+    assert!(applied.status.success(), "{}{}", text(&applied.stdout), text(&applied.stderr));
+    let until = |what: &str, is_so: &dyn Fn() -> Result<(), String>| {
+        let begin = Instant::now();
+        while let Err(seen) = is_so() {
+            assert!(begin.elapsed() < Duration::from_secs(40), "{what}: {seen}");
+            sleep(Duration::from_millis(100));
+        }
+    };
+    let state = |wanted: &'static str| {
+        let server = server.clone();
+        move || {
+            let seen = text(&wayleave(&format!("get contracts {server}")).stdout);
+            if seen.contains(wanted) { Ok(()) } else { Err(seen) }
+        }
+    };
+    until("admitted and installed", &state(" enforced "));
+    let bridge = found.bridge(found.plan().node("s1").unwrap()).unwrap();
+    let ofctl = |command: &str, rest: &[&str]| {
+        let socket = format!("unix:{}", bridge.socket().display());
+        text(
+            &Command::new("ovs-ofctl").args(["-O", "OpenFlow13", command, &socket]).args(rest).output().unwrap().stdout,
+        )
+    };
+    ofctl("del-flows", &[]);
+    ofctl("add-flow", &["actions=NORMAL"]);
+    until("its own rules, and no others", &|| {
+        let rules = ofctl("dump-flows", &[]);
+        let is_so = rules.matches("actions=output").count() == 2 && !rules.contains("NORMAL");
+        if is_so { Ok(()) } else { Err(rules) }
+    });
+    let checked = wayleave(&format!("lab check --name {} h1 h2", lab.0));
+    assert!(checked.status.success(), "{}", text(&checked.stdout));
+    let said = text(&wayleave(&format!("events {server}")).stdout);
+    assert!(said.contains("rules of bridge br0 were gone or others: 2"), "{said}");
+
+    let daemons = Labs::default().status(&LabName::new(&lab.0).unwrap()).unwrap().programs;
+    let daemon = daemons.iter().find(|program| program.name == "ovs-vswitchd-s1").unwrap();
+    assert!(Command::new("kill").args(["-KILL", &daemon.pid.to_string()]).status().unwrap().success());
+    until("a switch that is dead", &|| match state(" enforced ")() {
+        Ok(()) => Err("it is said to be enforced".to_owned()),
+        Err(_) => Ok(()),
+    });
+    let seen = text(&wayleave(&format!("get contracts {server}")).stdout);
+    assert!(seen.contains("control"), "{seen}");
+}
+
 /// Where the agents of hosts hear one another.
 fn addresses_of_agents(lab: &wayleave_lab::Lab) -> Vec<SocketAddr> {
     let token = std::fs::read_to_string(lab.token_file()).unwrap();

@@ -15,6 +15,8 @@ use crate::net::NetError;
 pub(super) const COOKIE: u64 = u64::from_be_bytes(*b"wayleave");
 /// How long Open vSwitch may take for an answer, and to take what is sent.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long one that is asked twice a second whether it is there.
+const GLANCE: Duration = Duration::from_secs(1);
 /// Packets of the low queue that are sent to see whether a packet of the high one overtakes them.
 pub(super) const LOW: usize = 20;
 
@@ -86,10 +88,19 @@ impl OvsBridge {
         format!("--db=unix:{}", self.run.join("db.sock").display())
     }
 
+    /// Whether Open vSwitch answers for it. One that does not answer does not forward: its userspace datapath is the same program.
+    pub fn answers(&self) -> bool {
+        self.connect_within(GLANCE).is_ok()
+    }
+
     pub(super) fn connect(&self) -> Result<Client<UnixStream>, OvsError> {
+        self.connect_within(PATIENCE)
+    }
+
+    fn connect_within(&self, patience: Duration) -> Result<Client<UnixStream>, OvsError> {
         let stream = UnixStream::connect(self.socket()).and_then(|stream| {
-            stream.set_read_timeout(Some(PATIENCE))?;
-            stream.set_write_timeout(Some(PATIENCE))?;
+            stream.set_read_timeout(Some(patience))?;
+            stream.set_write_timeout(Some(patience))?;
             Ok(stream)
         });
         let stream = stream.map_err(|error| {

@@ -60,6 +60,11 @@ pub trait SwitchDriver {
         Ok(Vec::new())
     }
 
+    /// Whether the kernel tells of everything that somebody can change. Where it does not, the switch has to be looked at more often.
+    fn is_watched(&self) -> bool {
+        true
+    }
+
     /// What is wrong now and not for this driver to mend, one sentence each.
     fn troubles(&self) -> Vec<String> {
         Vec::new()
