@@ -247,6 +247,15 @@ fn an_agent_is_made_ready_in_one_step() {
     let credential = wayleave_formats::AgentCredential::Certificate { chain, key };
     assert_eq!(wayleave_formats::read_agent(&source).unwrap().credential, Some(credential));
     assert!(!folder.join("certified/h1.token").exists());
+    // A switch for which Open vSwitch forwards.
+    let bridge = done(&format!(
+        "agent init --node s1 --server https://c.example:7480 --token-file {place}/token --interface s1->h1=eth1 --ovs br0 \
+         --directory {place}/ovs --no-unit --no-mount"
+    ));
+    assert!(bridge.status.success(), "{bridge:?}");
+    let source = wayleave_formats::Source::read(folder.join("ovs/agent.yaml")).unwrap();
+    let agent = wayleave_formats::read_agent(&source).unwrap();
+    assert_eq!(agent.nodes[0].ovs.as_ref().map(|ovs| ovs.bridge.as_str()), Some("br0"));
     let again = init("");
     let said = String::from_utf8_lossy(&again.stderr).into_owned();
     assert!(again.status.code() == Some(2) && said.contains("--force replaces it"), "{again:?}");

@@ -58,6 +58,9 @@ pub(crate) struct InitArgs {
     /// A link that leaves the node, and the interface by which it does
     #[arg(long = "interface", value_name = "LINK=INTERFACE", value_parser = pair, required = true)]
     interfaces: Vec<(String, String)>,
+    /// The bridge of Open vSwitch that forwards for the node, if it is a switch and the kernel does not
+    #[arg(long, value_name = "BRIDGE", conflicts_with = "endpoints")]
+    ovs: Option<String>,
     /// A VM, or host:NODE for the host itself, and the host's end of its interface; behind a comma its VLAN
     #[arg(long = "endpoint", value_name = "TENANT:VM=INTERFACE[,VLAN]", value_parser = pair)]
     endpoints: Vec<(String, String)>,
@@ -134,6 +137,9 @@ fn document(args: &InitArgs, token: &Path) -> Result<String, Failure> {
     let mut node = json!({ "node": args.node, "interfaces": interfaces });
     if !endpoints.is_empty() {
         node["endpoints"] = Value::from(endpoints);
+    }
+    if let Some(bridge) = &args.ovs {
+        node["ovs"] = json!({ "bridge": bridge });
     }
     let quoted = |value: &Value| value.to_string();
     let credential = match (&args.cert, &args.cert_key) {
