@@ -268,31 +268,35 @@ fn serve(
             Ok(Worker::new(driver, network, cables, poller, notifier).telling(told.1.clone()).run(heard))
         }
         NodeKind::Switch => {
-            let file = options.state.join("switch");
-            fn open<S: SwitchDriver>(
-                driver: S,
-                environment: &Environment,
-                of: (NodeId, BTreeMap<LinkId, String>, PathBuf),
-                follow: u32,
-            ) -> Switch<S> {
-                let (node, interfaces, file) = of;
-                Switch::open(driver, environment, node, interfaces, Box::new(index), file).following(follow)
-            }
-            let of = (node, interfaces, file);
+            let (open, pins) = (OpenSwitch { options, environment, node, interfaces }, &options.pins);
             match &options.ovs {
                 None => {
-                    let driver =
-                        LinuxSwitch::open(Namespace::here(), &options.pins).map_err(|error| error.to_string())?;
-                    let driver = open(driver, environment, of, options.follow);
-                    Ok(Worker::new(driver, network, cables, poller, notifier).run(heard))
+                    let driver = LinuxSwitch::open(Namespace::here(), pins).map_err(|error| error.to_string())?;
+                    Ok(Worker::new(open.over(driver), network, cables, poller, notifier).run(heard))
                 }
                 Some(bridge) => {
-                    let driver = OvsSwitch::open(bridge.clone(), Namespace::here(), &options.pins);
-                    let driver = open(driver.map_err(|error| error.to_string())?, environment, of, options.follow);
-                    Ok(Worker::new(driver, network, cables, poller, notifier).run(heard))
+                    let driver =
+                        OvsSwitch::open(bridge.clone(), Namespace::here(), pins).map_err(|error| error.to_string())?;
+                    Ok(Worker::new(open.over(driver), network, cables, poller, notifier).run(heard))
                 }
             }
         }
+    }
+}
+
+/// What a switch is besides what drives it.
+struct OpenSwitch<'a> {
+    options: &'a NodeOptions,
+    environment: &'a Environment,
+    node: NodeId,
+    interfaces: BTreeMap<LinkId, String>,
+}
+
+impl OpenSwitch<'_> {
+    fn over<S: SwitchDriver>(self, driver: S) -> Switch<S> {
+        let Self { options, environment, node, interfaces } = self;
+        let file = options.state.join("switch");
+        Switch::open(driver, environment, node, interfaces, Box::new(index), file).following(options.follow)
     }
 }
 
