@@ -112,6 +112,12 @@ impl std::str::FromStr for MaxFrame {
 }
 
 impl ModelArgs {
+    /// The same; if nothing else is said, jitter keeps the order of packets, as that of timers does, which are late for a port and not for a packet.
+    pub(crate) fn keeping_order(mut self) -> Self {
+        self.jitter.get_or_insert(JitterArg::Ordered);
+        self
+    }
+
     /// The model that they describe.
     pub(crate) fn model(&self) -> Result<Model, Failure> {
         let mut model = match self.model {

@@ -201,6 +201,11 @@ fn value(parameter: &Parameter, id: &str, matches: &ArgMatches) -> Option<Value>
 }
 
 impl SchemeArgs {
+    /// Whether a scheme was named, or an option of one.
+    pub(crate) const fn is_chosen(&self) -> bool {
+        self.is_chosen
+    }
+
     /// The same for contracts of several kinds, or a network whose queues are divided for them: unless another scheme is chosen, the
     /// one that admits them all decides, and options may be its own.
     pub(crate) fn for_all_kinds(&self) -> Self {

@@ -30,7 +30,8 @@ pub(crate) static UFAB: &[u8] = aya::include_bytes_aligned!("../bpf/objects/ufab
 const SOURCES: &str = include_str!("../bpf/objects/sources.sha256");
 
 /// The names of all programs; whatever else is pinned is a map.
-pub(crate) const PROGRAMS: [&str; 8] = ["endpoint", "uplink", "held", "port", "leave", "ufab", "again", "nothing"];
+pub(crate) const PROGRAMS: [&str; 10] =
+    ["endpoint", "uplink", "held", "port", "leave", "enter", "serve", "ufab", "again", "nothing"];
 
 /// How often a program is loaded again when the kernel was disturbed.
 const MORE_ATTEMPTS: usize = 9;

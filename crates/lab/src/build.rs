@@ -6,14 +6,14 @@ use std::path::Path;
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use wayleave_dataplane::net::{
-    Batch, Namespace, NetError, VethEnd, attach_pass, create_veth, output, pin_pass, plain_packets,
+    Batch, Namespace, NetError, ServicePort, VethEnd, attach_pass, create_veth, output, pin_pass, plain_packets,
 };
 use wayleave_dataplane::switch::{LinuxSwitch, SwitchDriver};
 use wayleave_topology::NodeKind;
 
 use crate::bridges;
 use crate::error::LabError;
-use crate::plan::LabPlan;
+use crate::plan::{LabPlan, ServicePlan};
 use crate::state::Folder;
 use crate::stop::Stop;
 
@@ -37,13 +37,19 @@ pub(crate) fn build(plan: &LabPlan, folder: &Folder, stop: &Stop) -> Result<(), 
     Namespace::create(plan.namespaces())?;
     let mut links = Batch::ip();
     let endpoints = plan.endpoints.iter().map(|endpoint| [&endpoint.inside, &endpoint.outside]);
-    for [a, b] in plan.cables.iter().map(|[a, b]| [a, b]).chain(endpoints) {
+    for [a, b] in plan.links().iter().map(|[a, b]| [a, b]).chain(endpoints) {
         links.line(create_veth(a, b)?);
     }
     links.run(&Namespace::here())?;
     let pass = pin_pass(pins)?;
     stop.check()?;
     each(&insides(plan, &pass)?, Inside::configure)?;
+    for ServicePlan { namespace, service, ports } in &plan.services {
+        let mtu = ports.iter().map(|port| port.front.mtu).max().unwrap_or_default();
+        let names = ports.iter().map(|port| ServicePort { front: &port.front.interface, back: &port.back.interface });
+        let names: Vec<ServicePort<'_>> = names.collect();
+        service.begin(&Namespace::open(namespace)?, &names, mtu, &pins.join("service"))?;
+    }
     for switch in plan.switches() {
         stop.check()?;
         if switch.is_ovs {
@@ -70,6 +76,10 @@ fn insides<'a>(plan: &'a LabPlan, pass: &Path) -> Result<Vec<Inside<'a>>, NetErr
         }
         inside.interfaces.extend(plan.on_host(node.node).map(|endpoint| endpoint.outside.interface.as_str()));
         insides.push(inside);
+    }
+    for ServicePlan { namespace, ports, .. } in &plan.services {
+        let interfaces = ports.iter().flat_map(|port| [&*port.front.interface, &*port.back.interface]).collect();
+        insides.push(Inside { namespace, interfaces, ip: Vec::new(), tc: Vec::new(), sums: false });
     }
     for endpoint in &plan.endpoints {
         let VethEnd { namespace, interface, .. } = &endpoint.inside;

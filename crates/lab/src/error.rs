@@ -55,7 +55,9 @@ pub enum LabError {
     },
     /// Linux cannot have such a switch or host.
     Plan(PlanError),
-    /// Open vSwitch should forward for something that is no switch of the topology.
+    /// A switch cannot be measured.
+    Calibrate(String),
+    /// Something that is no switch of the topology.
     NoSwitch(String),
     /// A bridge of Open vSwitch.
     Bridge(Box<OvsError>),
@@ -128,9 +130,8 @@ impl fmt::Display for LabError {
             }
             Self::Endpoint { endpoint, why } => write!(f, "endpoint {endpoint:?}: {why}"),
             Self::TooLarge { what, given, most } => write!(f, "{given} {what} are too many for a lab: at most {most}"),
-            Self::NoSwitch(name) => {
-                write!(f, "Open vSwitch should forward for {name}, and the topology has no switch of this name")
-            }
+            Self::Calibrate(why) => f.write_str(why),
+            Self::NoSwitch(name) => write!(f, "the topology has no switch {name}"),
             Self::Bridge(error) => error.fmt(f),
             Self::Plan(error) => error.fmt(f),
             Self::Net(error) => error.fmt(f),

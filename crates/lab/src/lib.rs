@@ -8,11 +8,13 @@
 
 mod bridges;
 mod build;
+mod calibrate;
 mod capture;
 mod check;
 mod clock;
 mod control;
 mod error;
+mod hosts;
 mod names;
 mod plan;
 mod processes;
@@ -25,12 +27,14 @@ mod stop;
 pub mod traffic;
 mod up;
 
+pub use calibrate::{Calibrated, calibrate};
 pub use capture::Place;
 pub use check::{Checked, Probe, Sighting, check};
 pub use control::Control;
 pub use error::LabError;
+pub use hosts::{Hosts, host_path, shortest};
 pub use names::LabName;
-pub use plan::{EndpointPlan, EndpointSpec, HOST_TENANT, LabPlan, NodePlan};
+pub use plan::{EndpointPlan, EndpointSpec, HOST_TENANT, LabPlan, NodePlan, ServedPort, ServicePlan};
 pub use processes::{Process, Program};
 pub use scale::{FRAMES, HOST_FRAMES, ScaleError, scaled};
 pub use sentinel::{Sentinel, Stall, Stalls};

@@ -1,9 +1,9 @@
 //! What a lab consists of: names, indices and addresses, from the topology. Pure, and the same at every start.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::Ipv4Addr;
 
-use wayleave_dataplane::net::{VLAN_ROOM, VethEnd};
+use wayleave_dataplane::net::{Service, VLAN_ROOM, VethEnd};
 use wayleave_dataplane::switch::{PortPlan, SwitchPlan, port_of};
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
@@ -60,6 +60,28 @@ pub struct EndpointPlan {
     pub mac: [u8; 6],
 }
 
+/// A service that all ports of a switch share, in front of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServicePlan {
+    /// The name of its namespace.
+    pub namespace: String,
+    /// What it does.
+    pub service: Service,
+    /// For each port of the switch: the end of its cable, and what leads on to the switch.
+    pub ports: Vec<ServedPort>,
+}
+
+/// A port behind a shared service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServedPort {
+    /// The interface of the switch.
+    pub port: u32,
+    /// Where its cable ends.
+    pub front: VethEnd,
+    /// What leads on to the switch.
+    pub back: VethEnd,
+}
+
 /// Everything that a lab consists of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabPlan {
@@ -71,6 +93,8 @@ pub struct LabPlan {
     pub cables: Vec<[VethEnd; 2]>,
     /// First those of the hosts by themselves, then the VMs.
     pub endpoints: Vec<EndpointPlan>,
+    /// Of switches whose ports share one.
+    pub services: Vec<ServicePlan>,
 }
 
 impl NodePlan {
@@ -121,7 +145,7 @@ impl LabPlan {
             Ok(NodePlan { node: id, kind: node.kind, namespace: spaces[id.index()].clone(), ports, is_ovs: false })
         };
         let nodes = network.nodes().map(node).collect::<Result<_, LabError>>()?;
-        let mut plan = Self { name, nodes, cables, endpoints: Vec::new() };
+        let mut plan = Self { name, nodes, cables, endpoints: Vec::new(), services: Vec::new() };
         let hosts = network.hosts().map(|host| {
             let host = network.node(host).name.clone();
             EndpointSpec { id: format!("{HOST_TENANT}:{host}"), host }
@@ -199,6 +223,54 @@ impl LabPlan {
         Ok(self)
     }
 
+    /// The same, with a service that all ports share in front of these switches.
+    ///
+    /// # Errors
+    /// If one is no switch of the topology.
+    pub fn with_services(mut self, services: &BTreeMap<String, Service>) -> Result<Self, LabError> {
+        let ends =
+            self.cables.iter().flatten().chain(self.endpoints.iter().flat_map(|one| [&one.inside, &one.outside]));
+        let mut indices = ends.map(|end| end.ifindex).max().map_or(FIRST_INDEX, |last| last + 1)..;
+        for (name, &service) in services {
+            let is_it = |node: &&NodePlan| node.kind == NodeKind::Switch && node.ports.name == *name;
+            let switch = self.nodes.iter().find(is_it).ok_or_else(|| LabError::NoSwitch(name.clone()))?;
+            // After a dot come numbers of namesakes, so no node is called so.
+            let namespace = format!("{}.service", switch.namespace);
+            let mut ports = Vec::new();
+            for end in self.cables.iter().flatten().filter(|end| end.namespace == switch.namespace) {
+                let at = |side: &str, ifindex| VethEnd {
+                    namespace: namespace.clone(),
+                    interface: format!("{side}{}", ports.len() + 1),
+                    ifindex,
+                    mac: None,
+                    mtu: end.mtu,
+                };
+                let (front, back) = (at("front", next(&mut indices)), at("back", next(&mut indices)));
+                ports.push(ServedPort { port: end.ifindex, front, back });
+            }
+            self.services.push(ServicePlan { namespace, service, ports });
+        }
+        Ok(self)
+    }
+
+    /// Both ends of every virtual link between nodes and services.
+    pub fn links(&self) -> Vec<[VethEnd; 2]> {
+        let served = self.services.iter().flat_map(|service| &service.ports);
+        let served: HashMap<u32, &ServedPort> = served.map(|port| (port.port, port)).collect();
+        let mut links = Vec::new();
+        for cable in &self.cables {
+            let ends = cable.each_ref().map(|end| match served.get(&end.ifindex) {
+                Some(ServedPort { front, back, .. }) => {
+                    links.push([back.clone(), end.clone()]);
+                    front.clone()
+                }
+                None => end.clone(),
+            });
+            links.push(ends);
+        }
+        links
+    }
+
     /// The endpoint of this name.
     pub fn endpoint(&self, id: &str) -> Option<&EndpointPlan> {
         self.endpoints.iter().find(|endpoint| endpoint.id == id)
@@ -227,7 +299,8 @@ impl LabPlan {
     /// The names of all namespaces.
     pub fn namespaces(&self) -> impl Iterator<Item = &str> {
         let nodes = self.nodes.iter().map(|node| node.namespace.as_str());
-        nodes.chain(self.endpoints.iter().map(|endpoint| endpoint.inside.namespace.as_str()))
+        let services = self.services.iter().map(|service| service.namespace.as_str());
+        nodes.chain(services).chain(self.endpoints.iter().map(|endpoint| endpoint.inside.namespace.as_str()))
     }
 
     /// The interface of a link: the port plan where it leaves.

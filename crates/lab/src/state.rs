@@ -1,7 +1,7 @@
 //! What a lab remembers of itself: a folder with a file that is written before anything is made, so that whatever a crash leaves can be
 //! found and taken away.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
@@ -43,6 +43,9 @@ pub(crate) struct State {
     /// Switches that Open vSwitch forwards for.
     #[serde(default)]
     pub(crate) ovs: BTreeSet<String>,
+    /// Switches whose ports share a service: its rate in bit/s, and its buffer in bytes.
+    #[serde(default)]
+    pub(crate) services: BTreeMap<String, (u64, u64)>,
     /// Every namespace that there is or was to be.
     pub(crate) namespaces: Vec<String>,
     /// The process that makes it, as long as it is not up.

@@ -1,15 +1,16 @@
 //! Making a lab, finding it again, and taking it away.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::unistd::geteuid;
-use wayleave_dataplane::net::Namespace;
+use wayleave_dataplane::net::{Namespace, Service};
 use wayleave_dataplane::switch::OvsBridge;
 use wayleave_formats::{Source, read_topology, write_topology};
 use wayleave_topology::Network;
+use wayleave_units::{Bytes, Rate};
 
 use crate::bridges;
 use crate::build::build;
@@ -43,6 +44,8 @@ pub struct UpOptions<'a> {
     pub endpoints: &'a [EndpointSpec],
     /// Switches that Open vSwitch forwards for, and not the kernel.
     pub ovs: BTreeSet<String>,
+    /// Switches whose ports share a service, and what it does.
+    pub services: BTreeMap<String, Service>,
 }
 
 /// A lab that is up.
@@ -94,8 +97,9 @@ impl Labs {
     /// # Errors
     /// If root is missing, a lab of this name is there, or the machine lacks something.
     pub fn up(&self, options: &UpOptions<'_>) -> Result<Lab, LabError> {
-        let UpOptions { name, network, endpoints, ovs, .. } = options;
-        let plan = LabPlan::new(name.clone(), network, endpoints, address)?.forwarded_by_ovs(ovs)?;
+        let UpOptions { name, network, endpoints, ovs, services, .. } = options;
+        let plan = LabPlan::new(name.clone(), network, endpoints, address)?;
+        let plan = plan.forwarded_by_ovs(ovs)?.with_services(services)?;
         if !geteuid().is_root() {
             return Err(LabError::NotRoot);
         }
@@ -113,13 +117,17 @@ impl Labs {
     }
 
     fn make(&self, folder: &Folder, plan: &LabPlan, options: &UpOptions<'_>) -> Result<(), LabError> {
-        let UpOptions { topology, network, endpoints, ovs, .. } = options;
+        let UpOptions { topology, network, endpoints, ovs, services, .. } = options;
         let lock = folder.lock(&plan.name)?;
         let mut state = State {
             stage: Stage::Building,
             topology: (*topology).to_owned(),
             endpoints: endpoints.to_vec(),
             ovs: ovs.clone(),
+            services: services
+                .iter()
+                .map(|(name, one)| (name.clone(), (one.rate.bits_per_second(), one.buffer.get())))
+                .collect(),
             namespaces: plan.namespaces().map(str::to_owned).collect(),
             maker: std::process::id() as i32,
             programs: plan.switches().filter(|switch| switch.is_ovs).flat_map(bridges::names).collect(),
@@ -152,6 +160,9 @@ impl Labs {
         let source = Source::read(&file).map_err(|error| wrong(error.to_string()))?;
         let network = read_topology(&source).map_err(|error| wrong(error.to_string()))?.network;
         let plan = LabPlan::new(name.clone(), &network, &state.endpoints, address)?.forwarded_by_ovs(&state.ovs)?;
+        let service = |(rate, buffer)| Service { rate: Rate::from_bits_per_second(rate), buffer: Bytes::new(buffer) };
+        let services = state.services.into_iter().map(|(name, one)| (name, service(one))).collect();
+        let plan = plan.with_services(&services)?;
         Ok(Lab { plan, network, folder, stop: self.stop.clone() })
     }
 

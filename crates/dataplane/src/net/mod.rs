@@ -21,6 +21,7 @@ mod namespace;
 mod netlink;
 mod pass;
 mod qdisc;
+mod service;
 
 pub(crate) use attached::interfaces;
 pub use attached::{Attached, Hook};
@@ -39,3 +40,4 @@ pub use link::{
 pub use namespace::Namespace;
 pub use pass::pin_pass;
 pub use qdisc::{MAX_CLASSES, PortQdisc};
+pub use service::{Service, ServicePort};

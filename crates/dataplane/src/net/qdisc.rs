@@ -115,7 +115,12 @@ impl PortQdisc {
 
     /// Bytes that may leave at once.
     const fn burst(&self) -> u64 {
-        FRAME + self.rate.bits_per_second() / 8 / LATENESS_PER_SECOND
+        Self::burst_at(self.rate)
+    }
+
+    /// The same at this rate: a frame, and what a timer that fires late would lose.
+    pub(super) const fn burst_at(rate: Rate) -> u64 {
+        FRAME + rate.bits_per_second() / 8 / LATENESS_PER_SECOND
     }
 
     /// Whether an interface has these queues, and nothing else.

@@ -4,6 +4,7 @@
 //! tag says by which port and queue it leaves. So a switch keeps no state of contracts, and admission never touches it.
 
 mod bridge;
+mod cases;
 mod linux;
 mod order;
 mod ovs;
@@ -13,6 +14,7 @@ mod registers;
 use std::fmt;
 
 pub use bridge::{Disorder, OvsBridge, OvsError};
+pub use cases::{CaseFlow, MOST_ENTRIES};
 pub use linux::{LinuxSwitch, LinuxSwitchError};
 pub use ovs::OvsSwitch;
 pub use plan::{Forward, PlanError, PortPlan, SwitchPlan, port_of, queue_of};

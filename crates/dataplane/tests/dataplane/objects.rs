@@ -8,7 +8,7 @@ use std::process::Command;
 use sha2::{Digest, Sha256};
 
 /// In the order of `bpf/compile`.
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     "kernel.h",
     "maps.h",
     "parse.h",
@@ -20,10 +20,11 @@ const SOURCES: [&str; 13] = [
     "host.c",
     "switch.c",
     "pass.c",
+    "service.c",
     "bench.c",
     "ufab.c",
 ];
-const OBJECTS: [&str; 5] = ["host.o", "switch.o", "pass.o", "bench.o", "ufab.o"];
+const OBJECTS: [&str; 6] = ["host.o", "switch.o", "pass.o", "service.o", "bench.o", "ufab.o"];
 /// Status of `bpf/compile` where clang, llvm-strip or the headers of the kernel are missing.
 const MISSING: i32 = 127;
 

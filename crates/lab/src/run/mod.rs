@@ -6,6 +6,7 @@ mod flows;
 mod operator;
 mod options;
 mod orders;
+mod planned;
 mod report;
 mod script;
 mod shares;
@@ -26,6 +27,7 @@ pub use flows::{Promised, Sends};
 pub use operator::{DEFAULT_TENANT, Operator, Shown};
 pub use options::{Cut, RunOptions};
 pub use orders::{FIRST_PORT, matched};
+pub use planned::{Planned, PlannedContract};
 pub use report::{Action, ContractReport, Deed, Losses, RunReport};
 pub use shares::{PairReport, ShareReport, SharedPromise};
 

@@ -8,6 +8,7 @@
 
 mod flow;
 mod packet;
+mod probe;
 mod receiver;
 mod report;
 mod sender;
@@ -24,6 +25,7 @@ use crate::clock;
 use crate::error::LabError;
 
 pub use flow::{FlowSpec, HEADERS, Load};
+pub use probe::{Probed, Prober, SMALLEST_PROBE};
 pub use report::{Arrival, Bounds, FlowReport};
 
 use flow::Counts;

@@ -146,7 +146,7 @@ pub(super) fn receive(mut inboxes: Vec<Inbox>, counts: &[Counts], end: &AtomicBo
 }
 
 /// The next packet of a socket: its length, and when the kernel received it.
-fn take(socket: &UdpSocket, buffer: &mut [u8], control: &mut [u8]) -> Option<(usize, u64)> {
+pub(super) fn take(socket: &UdpSocket, buffer: &mut [u8], control: &mut [u8]) -> Option<(usize, u64)> {
     let mut parts = [IoSliceMut::new(buffer)];
     let message = recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(control), MsgFlags::MSG_DONTWAIT).ok()?;
     let stamped = message.cmsgs().ok()?.find_map(|message| match message {

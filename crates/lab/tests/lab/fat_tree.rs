@@ -4,9 +4,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::common::{Down, alone, in_time, is_able, labs, name};
-use crate::hosts::{CONTRACT_PORT, Hosts};
+use crate::hosts::{CONTRACT_PORT, promise, shaped};
 use wayleave_lab::traffic::{FlowSpec, HEADERS, Load, Traffic};
-use wayleave_lab::{Sentinel, UpOptions, scaled};
+use wayleave_lab::{Hosts, Sentinel, UpOptions, scaled};
 use wayleave_repo_checks::unless;
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_units::{Bytes, Rate, Time};
@@ -21,9 +21,16 @@ fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_floods() {
     let name = name();
     let _down = Down(name.clone());
     let lab = labs()
-        .up(&UpOptions { name, topology: "fat-tree", network: &network, endpoints: &[], ovs: Default::default() })
+        .up(&UpOptions {
+            name,
+            topology: "fat-tree",
+            network: &network,
+            endpoints: &[],
+            ovs: Default::default(),
+            services: Default::default(),
+        })
         .unwrap();
-    let mut hosts = Hosts::start(&lab);
+    let mut hosts = Hosts::start(&lab).unwrap();
     let mut specs = Vec::new();
     for host in 1..=16 {
         let ends = [format!("host:h{host}"), format!("host:h{}", (host + 7) % 16 + 1)];
@@ -32,7 +39,7 @@ fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_floods() {
         let overhead = 24 + 4 * 6;
         let (rate, burst) = (Rate::from_bits_per_second(800_000), Bytes::new(2 * (1000 + HEADERS + overhead)));
         let bound = Time::from_millis(60);
-        hosts.promise(&lab, [&ends[0], &ends[1]], host, rate, burst, bound);
+        promise(&mut hosts, &lab, [&ends[0], &ends[1]], host, (rate, burst, bound));
         let load = Load::Bursts { rate, burst, period: Time::from_millis(100) };
         let flow = |name: String, port, load, bound| FlowSpec {
             name,
@@ -52,9 +59,8 @@ fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_floods() {
         }
     }
     in_time(|| {
-        let dropped =
-            |hosts: &mut Hosts| (1..=16).map(|host| hosts.shaped(&lab, &format!("host:h{host}"), host)).collect();
-        let before: Vec<u64> = dropped(&mut hosts);
+        let dropped = || (1..=16).map(|serial| shaped(&hosts, serial)).collect();
+        let before: Vec<u64> = dropped();
         let sentinel = Sentinel::start().unwrap();
         let traffic = Traffic::start(specs.clone()).unwrap();
         let start = Instant::now();
@@ -64,7 +70,7 @@ fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_floods() {
         }
         let reports = traffic.stop();
         let stalls = sentinel.stop();
-        let after: Vec<u64> = dropped(&mut hosts);
+        let after: Vec<u64> = dropped();
         let contracts = reports.iter().filter(|report| report.bounds.is_some());
         let wrong = contracts.zip(before.iter().zip(after)).flat_map(|(report, (before, after))| {
             let (name, shaped) = (&report.name, after - before);

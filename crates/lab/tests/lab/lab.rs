@@ -23,7 +23,14 @@ fn fat_tree() -> Network {
 
 fn up(name: &LabName, network: &Network) -> Result<Lab, LabError> {
     let vm = EndpointSpec { id: "acme:web".to_owned(), host: "h2".to_owned() };
-    labs().up(&UpOptions { name: name.clone(), topology: "test", network, endpoints: &[vm], ovs: BTreeSet::new() })
+    labs().up(&UpOptions {
+        name: name.clone(),
+        topology: "test",
+        network,
+        endpoints: &[vm],
+        ovs: BTreeSet::new(),
+        services: Default::default(),
+    })
 }
 
 /// The namespaces of a lab that are there.

@@ -5,10 +5,10 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::common::{Down, alone, in_time, is_able, labs, name};
-use crate::hosts::{CONTRACT_PORT, Hosts};
+use crate::hosts::{CONTRACT_PORT, promise};
 use wayleave_dataplane::net::Namespace;
 use wayleave_lab::traffic::{FlowReport, FlowSpec, HEADERS, Load, Traffic};
-use wayleave_lab::{Lab, Sentinel, UpOptions, scaled};
+use wayleave_lab::{Hosts, Lab, Sentinel, UpOptions, scaled};
 use wayleave_repo_checks::{left_out, unless};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::{Bytes, Rate, Time};
@@ -22,7 +22,19 @@ fn star_of(hosts: u64, ovs: BTreeSet<String>) -> (Lab, Down) {
     let network = scaled(&build::star(hosts, Cabling::default()).unwrap(), Rate::from_mbit(10)).unwrap();
     let name = name();
     let down = Down(name.clone());
-    (labs().up(&UpOptions { name, topology: "star", network: &network, endpoints: &[], ovs }).unwrap(), down)
+    (
+        labs()
+            .up(&UpOptions {
+                name,
+                topology: "star",
+                network: &network,
+                endpoints: &[],
+                ovs,
+                services: Default::default(),
+            })
+            .unwrap(),
+        down,
+    )
 }
 
 fn flow(lab: &Lab, [from, to]: [&str; 2], port: u16, load: Load) -> FlowSpec {
@@ -76,7 +88,7 @@ fn a_contract_keeps_its_bound_where_open_vswitch_forwards() {
 }
 
 fn assert_keeps_its_bound(lab: &Lab) {
-    let mut hosts = Hosts::start(lab);
+    let mut hosts = Hosts::start(lab).unwrap();
     let flood = Load::Constant { rate: Rate::from_mbit(15) };
     let specs = vec![
         flow(lab, ["host:h1", "host:h3"], CONTRACT_PORT, CONTRACT),
@@ -90,14 +102,14 @@ fn assert_keeps_its_bound(lab: &Lab) {
     );
 
     let (rate, burst) = (Rate::from_mbit(2), Bytes::new(3 * (1000 + HEADERS + 28)));
-    hosts.promise(lab, ["host:h1", "host:h3"], 1, rate, burst, Time::from_millis(25));
+    promise(&mut hosts, lab, ["host:h1", "host:h3"], 1, (rate, burst, Time::from_millis(25)));
     let from = lab.plan().endpoint("host:h1").unwrap();
     in_time(|| {
-        let before = hosts.of(from.host).counters().unwrap().contracts[&1];
+        let before = hosts.counters(from.host).unwrap().contracts[&1];
         let sentinel = Sentinel::start().unwrap();
         let reports = run(specs.clone(), 300);
         let stalls = sentinel.stop();
-        let after = hosts.of(from.host).counters().unwrap().contracts[&1];
+        let after = hosts.counters(from.host).unwrap().contracts[&1];
         let (packets, shaped) = (after.packets - before.packets, after.shaped - before.shaped);
         let with = &reports[0];
         assert_eq!(packets + shaped, with.sent, "every packet passes its shaper or is dropped there");
@@ -122,7 +134,7 @@ fn every_message_of_an_exchange_is_answered_by_its_number() {
     }
     let _alone = alone();
     let (lab, _down) = star(2);
-    let _hosts = Hosts::start(&lab);
+    let _hosts = Hosts::start(&lab).unwrap();
     let asked = Load::Requests { every: Time::from_millis(10) };
     let specs = vec![
         flow(&lab, ["host:h1", "host:h2"], 9000, asked),

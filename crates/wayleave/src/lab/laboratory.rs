@@ -43,6 +43,7 @@ impl Laboratory for Namespaces {
             network,
             endpoints: &[],
             ovs: Default::default(),
+            services: Default::default(),
         });
         let lab = lab.map_err(Failed::broken)?;
         // From here on it is taken away whatever happens.

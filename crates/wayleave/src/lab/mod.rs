@@ -2,6 +2,7 @@
 
 mod controller;
 mod laboratory;
+mod planned;
 
 use std::path::Path;
 
@@ -11,6 +12,7 @@ use crate::error::Error;
 
 pub use controller::LabController;
 pub use laboratory::Namespaces;
+pub use planned::plan_lab;
 
 /// Starts the controller, with these options beside the lab's own, and the agents of a lab; answers where the controller is. `program` is
 /// the command wayleave.
@@ -34,6 +36,8 @@ impl From<LabError> for Error {
             | LabError::Exists { .. }
             | LabError::Unknown { .. }
             | LabError::NoHost { .. }
+            | LabError::NoSwitch(_)
+            | LabError::Calibrate(_)
             | LabError::Endpoint { .. }
             | LabError::Controller(_)
             | LabError::TooLarge { .. }

@@ -1,5 +1,6 @@
 //! `wayleave lab`: a whole network on this machine.
 
+mod calibrate;
 mod capture;
 mod check;
 mod down;
@@ -37,6 +38,7 @@ pub(crate) enum LabCommand {
     Status(status::StatusArgs),
     Exec(exec::ExecArgs),
     Capture(capture::CaptureArgs),
+    Calibrate(calibrate::CalibrateArgs),
     Check(check::CheckArgs),
     Down(down::DownArgs),
 }
@@ -49,6 +51,7 @@ pub(crate) fn run(command: &LabCommand) -> Result<Exit, Failure> {
         LabCommand::Status(args) => status::run(args),
         LabCommand::Exec(args) => exec::run(args),
         LabCommand::Capture(args) => capture::run(args),
+        LabCommand::Calibrate(args) => calibrate::run(args),
         LabCommand::Check(args) => check::run(args),
         LabCommand::Down(args) => down::run(args),
     }

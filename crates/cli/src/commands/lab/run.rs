@@ -6,13 +6,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use wayleave::lab::LabController;
-use wayleave_contracts::{AnyOrder, Order};
+use wayleave::lab::{LabController, plan_lab};
+use wayleave_contracts::{AnyOrder, Order, SharedOrder};
 use wayleave_formats::{Addressed, Places, Source, read_orders_of_all_kinds};
 use wayleave_lab::run::{
-    Action, Cut, DEFAULT_TENANT, FIRST_PORT, Promised, RunOptions, SharedPromise, matched, run as run_contracts,
+    Action, Cut, DEFAULT_TENANT, FIRST_PORT, Operator, Promised, RunOptions, SharedPromise, matched,
+    run as run_contracts,
 };
-use wayleave_lab::{LabName, LabPlan, Labs, Stop};
+use wayleave_lab::{Lab, LabName, LabPlan, Labs, Stop};
+use wayleave_protocol::decision::Applied;
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
@@ -20,7 +22,9 @@ use super::name::{USUAL, parse_name};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::model_args::ModelArgs;
 use crate::output::OutputFormat;
+use crate::scheme_args::SchemeArgs;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -30,7 +34,8 @@ Examples:
 
 Contracts without a match get one by a port of UDP, so that each is told apart from the others between its ends.
 Of contracts of bandwidth, objectives and best effort every member sends as much as it can to the next one, in full frames; what arrives in the
-second half of the run is compared with the minimum.";
+second half of the run is compared with the minimum.
+In a lab without a controller the scheme of the options decides latency contracts, before the run, and hosts keep to that.";
 
 /// Admit contracts in a lab, send all that they allow, and measure every packet
 ///
@@ -73,6 +78,10 @@ pub(crate) struct RunArgs {
     /// How to print what was seen
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
+    #[command(flatten)]
+    scheme: SchemeArgs,
+    #[command(flatten)]
+    model: ModelArgs,
 }
 
 fn parse_adversary(text: &str) -> Result<(String, Rate), String> {
@@ -113,16 +122,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     }
     let orders = latency.into_iter().zip(FIRST_PORT..).map(|(order, port)| matched(order, port));
     let orders = orders.collect::<Result<Vec<Order>, _>>()?;
-    let mut controller = LabController::of(&lab)?;
-    controller.wait_for_agents()?;
-    let mut refused = Vec::new();
-    if !args.without_contracts {
-        refused = controller.offer(&orders)?;
-        if !shared.is_empty() {
-            refused.extend(controller.offer_shared(&shared)?);
-        }
-    }
     let promised: Vec<Promised> = orders.iter().filter_map(|order| Promised::of(lab.plan(), order)).collect();
+    let (mut operator, refused) = args.admit(&lab, (&orders, &shared), &promised)?;
     let options = RunOptions {
         lasts: Duration::from_nanos(args.lasts.as_nanos()),
         period: args.period,
@@ -139,7 +140,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             crate::output::tell!("{}", print::action(action));
         }
     };
-    let seen = run_contracts(&lab, &mut controller, &promised, &options, &mut on_action)?;
+    let seen = run_contracts(&lab, &mut *operator, &promised, &options, &mut on_action)?;
     if let Some(file) = &args.samples {
         print::samples(file, &seen)?;
     }
@@ -155,4 +156,45 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         (true, true, 1..) => Exit::Refused,
         (true, true, 0) => Exit::Fine,
     })
+}
+
+impl RunArgs {
+    /// Who knows the contracts of the run, and those that were refused: the lab's controller, or in a lab without one the scheme of the options.
+    fn admit(
+        &self,
+        lab: &Lab,
+        (orders, shared): (&[Order], &[SharedOrder]),
+        promised: &[Promised],
+    ) -> Result<(Box<dyn Operator>, Vec<Applied>), Failure> {
+        if lab.server().is_none() {
+            let needs = [
+                (self.reroutes > 0, "--reroutes"),
+                (self.cut.is_some(), "--cut"),
+                (!shared.is_empty(), "a contract of another kind than latency"),
+            ];
+            if let Some((_, what)) = needs.into_iter().find(|(is_asked, _)| *is_asked) {
+                return Err(Failure::Usage(format!(
+                    "{what} needs a controller, and this lab was set up with --no-controller"
+                )));
+            }
+            let orders = if self.without_contracts { &[] } else { orders };
+            let (model, scheme) = (self.model.clone().keeping_order().model()?, self.scheme.options(self.model.model)?);
+            let (planned, refused) = plan_lab(lab, (orders, promised), model, scheme)?;
+            return Ok((Box::new(planned), refused));
+        }
+        if self.scheme.is_chosen() {
+            let why = "the lab's controller decides: `lab up --no-controller` makes a lab in which `lab run` does";
+            return Err(Failure::Usage(format!("options of a scheme do nothing here, since {why}")));
+        }
+        let controller = LabController::of(lab)?;
+        controller.wait_for_agents()?;
+        let mut refused = Vec::new();
+        if !self.without_contracts {
+            refused = controller.offer(orders)?;
+            if !shared.is_empty() {
+                refused.extend(controller.offer_shared(shared)?);
+            }
+        }
+        Ok((Box::new(controller), refused))
+    }
 }

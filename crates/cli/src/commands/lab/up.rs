@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use wayleave::lab::{LabController, begin_control};
 use wayleave::{Error, Network};
+use wayleave_dataplane::net::Service;
 use wayleave_explain::human::count;
 use wayleave_lab::{EndpointSpec, Lab, LabName, Labs, Stop, UpOptions, scaled};
-use wayleave_units::Rate;
+use wayleave_units::{Bytes, Rate};
 
 use super::name::{USUAL, parse_name};
 use crate::exit::{self, Exit};
@@ -26,6 +27,10 @@ Examples:
 
 Rates are divided until the slowest link has that of the lab; budgets are counted in frames, so they grow as rates shrink.
 `wayleave lab down` takes it away.";
+
+/// A shared service holds a full frame with its tags at least, and what a discipline of the kernel counts at most.
+const LEAST_BUFFER: Bytes = Bytes::new(1600);
+const MOST_BUFFER: Bytes = Bytes::new(1 << 30);
 
 /// Set up a topology as network namespaces, with a controller and agents
 #[derive(Args, Clone, Debug)]
@@ -46,6 +51,9 @@ pub(crate) struct UpArgs {
     /// A switch that Open vSwitch forwards for, and not the kernel (its packages have to be installed)
     #[arg(long, value_name = "SWITCH")]
     ovs: Vec<String>,
+    /// A switch whose ports share one service of this rate and buffer, as low-cost switches do
+    #[arg(long = "service", value_name = "SWITCH=RATE,BUFFER", value_parser = parse_service)]
+    services: Vec<(String, Service)>,
     /// Neither a controller nor agents: switches forward by tags, hosts do nothing
     #[arg(long)]
     no_controller: bool,
@@ -56,6 +64,18 @@ pub(crate) struct UpArgs {
 fn parse_endpoint(text: &str) -> Result<EndpointSpec, String> {
     let (id, host) = text.split_once('=').ok_or("a VM and its host are expected, such as acme:web=h1")?;
     Ok(EndpointSpec { id: id.to_owned(), host: host.to_owned() })
+}
+
+fn parse_service(text: &str) -> Result<(String, Service), String> {
+    let expected = || "a switch, a rate and a buffer are expected, such as s1=12Mbit,16kB".to_owned();
+    let (switch, what) = text.split_once('=').ok_or_else(expected)?;
+    let (rate, buffer) = what.split_once(',').ok_or_else(expected)?;
+    let rate = rate.parse::<Rate>().map_err(|error| error.to_string())?;
+    let buffer = buffer.parse::<Bytes>().map_err(|error| error.to_string())?;
+    if rate == Rate::ZERO || !(LEAST_BUFFER..=MOST_BUFFER).contains(&buffer) {
+        return Err(format!("a rate above zero and a buffer of {LEAST_BUFFER} to {MOST_BUFFER} are expected"));
+    }
+    Ok((switch.to_owned(), Service { rate, buffer }))
 }
 
 /// Runs the command.
@@ -70,6 +90,7 @@ pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
         network: &network,
         endpoints: &args.endpoints,
         ovs: args.ovs.iter().cloned().collect(),
+        services: args.services.iter().cloned().collect(),
     };
     let lab = labs.up(&options)?;
     let made = start.elapsed();
