@@ -27,6 +27,9 @@ BREAKING ?= 40
 # Lives of the server in `make break-server`, and servers that get 500 requests each.
 CYCLES ?= 10000
 SERVERS ?= 500
+# Seeded worlds and fail-overs of real processes in `make cluster`.
+WORLDS ?= 10000
+FAIL_OVERS ?= 100
 # Times as long as usual in `make attack-server`.
 ATTACK ?= 20
 # The folder of `make try-topologies`, and what its files do not say.
@@ -56,7 +59,7 @@ SCHEMES = $(wildcard crates/schemes/src/*/mod.rs)
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build release try-release test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long ufab-long scc-long ns3 python break-ledger break-server attack-server quiet-lab \
+.PHONY: help demo build release try-release test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long cluster ufab-long scc-long ns3 python break-ledger break-server attack-server quiet-lab \
 	tcp try-topologies bpf ui ui-packages ui-test toolchain components tools
 
 help: ## list these targets
@@ -205,6 +208,11 @@ quiet-lab: toolchain ## claims about times, with real packets; on a machine that
 	@WAYLEAVE_QUIET=1 $(CARGO) test --locked --package wayleave-lab --test lab -- --test-threads 1
 	@WAYLEAVE_QUIET=1 $(CARGO) test --locked --package wayleave-cli --test lab
 
+cluster: toolchain ## fail-overs of three controllers on etcd, and seeded worlds of them, at length (FAIL_OVERS, WORLDS)
+	$(call say,$(WORLDS) worlds$(comma) then $(FAIL_OVERS) fail-overs)
+	@WAYLEAVE_WORLDS=$(WORLDS) $(CARGO) test --locked --release --package wayleave-replica -- --nocapture
+	@WAYLEAVE_CYCLES=$(FAIL_OVERS) $(CARGO) test --locked --package wayleave-cli --test cluster -- --nocapture
+
 tcp: toolchain ## TCP inside a contract of 300 Mbit/s; on a machine that does nothing else (root)
 	$(call say,TCP in contracts)
 	@WAYLEAVE_QUIET=1 $(CARGO) test --locked --package wayleave-dataplane --test dataplane holding::tcp -- --test-threads 1 --nocapture
@@ -246,8 +254,8 @@ components: toolchain
 	@$(CARGO) clippy --version >/dev/null 2>&1 || $(call install,clippy)
 
 # Programs that tests with real packets or with a browser call. Without them these tests are left out, and `make test` says so at its end.
-# Open vSwitch comes only where no systemd would start it.
-PROGRAMS = $(if $(shell command -v ovs-vswitchd)$(wildcard /run/systemd/system),,openvswitch-switch) $(if $(shell command -v ethtool),,ethtool iproute2) $(if $(shell command -v chromium chromium-browser google-chrome),,$(if $(shell command -v node),chromium))
+# Open vSwitch and etcd come only where no systemd would start them.
+PROGRAMS = $(if $(shell command -v ovs-vswitchd)$(wildcard /run/systemd/system),,openvswitch-switch) $(if $(shell command -v etcd)$(wildcard /run/systemd/system),,etcd-server) $(if $(shell command -v ethtool),,ethtool iproute2) $(if $(shell command -v chromium chromium-browser google-chrome),,$(if $(shell command -v node),chromium))
 
 tools:
 	@[ "$$(id -u)" != 0 ] || [ -z "$(strip $(PROGRAMS))" ] || ! command -v apt-get >/dev/null 2>&1 || { \

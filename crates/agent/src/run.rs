@@ -131,7 +131,7 @@ fn begin(owned: Owned, read_topology: ReadTopology) -> Result<(Sender<Event>, Jo
     spawn("tells", Box::new(tell))?;
     let (exchange, told) = (Arc::<Exchange>::default(), events.clone());
     let (opened, listen) = (exchange.clone(), owned.options.listen);
-    let controller = owned.options.address.url.clone();
+    let controller = owned.options.address.current().to_owned();
     spawn("hears", Box::new(move || hear(&opened, listen, &controller, &told)))?;
     let (broker, told) = (Arc::<broker::Connection>::default(), events.clone());
     let (connection, socket) = (broker.clone(), owned.options.broker_socket());

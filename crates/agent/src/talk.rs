@@ -171,7 +171,10 @@ impl Talk {
             None => request,
         };
         let request = request.body(()).map_err(|error| self.address.no_address(&error))?;
-        let answer = self.agent().run(request).map_err(|error| connection(&self.address.url, &error, HINT))?;
+        let answer = match self.agent().run(request) {
+            Err(error) => return self.read(Err(error)).map(|_: Told<T>| None),
+            Ok(answer) => answer,
+        };
         if answer.status().as_u16() == 304 {
             return Ok(None);
         }
@@ -197,7 +200,12 @@ impl Talk {
             let body = answer.body_mut().with_config().limit(LARGEST).read_to_vec()?;
             Ok((answer.status().as_u16(), body))
         });
-        let (status, body) = read.map_err(|error| connection(&self.address.url, &error, HINT))?;
+        // Of several controllers the next one may answer.
+        let (status, body) = read.map_err(|error| {
+            let said = connection(self.address.current(), &error, HINT);
+            self.address.move_on(None);
+            said
+        })?;
         if status < 300 {
             let body = if body.is_empty() { b"null".as_slice() } else { &body };
             return serde_json::from_slice(body).map(Told::Done).map_err(|error| self.unreadable(&error.to_string()));
@@ -215,7 +223,12 @@ impl Talk {
                 };
                 Err(Error::Usage(format!("{}\n  {text}", problem.detail)))
             }
-            Ok(problem) => Err(Error::Failed(problem.detail)),
+            Ok(problem) => {
+                if matches!(problem.code, Code::NotLeader | Code::Unavailable) {
+                    self.address.move_on(problem.leader.as_deref());
+                }
+                Err(Error::Failed(problem.detail))
+            }
             Err(_) => Err(self.unreadable(&format!("status {status}"))),
         }
     }

@@ -1,4 +1,4 @@
-//! Makes the writes and syncs of any program fail, for tests: a small C library that is preloaded into it.
+//! Makes the writes and syncs of any program fail, for tests: a small C library that is preloaded into it. And [`linearizable`] says whether what clients saw meanwhile can have happened.
 //!
 //! [`Shim::build`] compiles it with `cc`; [`Shim::preload`] arms a command. Paths are matched by a text that they contain.
 //! Counted are `write`, `pwrite`, `fsync`, `fdatasync`, `ftruncate`, `unlink`, `rename` and the creation of files.
@@ -14,6 +14,7 @@
 //! # Ok::<(), String>(())
 //! ```
 
+pub mod linearizable;
 mod trace;
 
 use std::ffi::OsStr;

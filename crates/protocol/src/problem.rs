@@ -32,6 +32,9 @@ pub struct Problem {
     /// The revision of the object as it is, where another one was expected.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub revision: Option<u64>,
+    /// Where the controller answers that leads, if there is one and this one does not.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub leader: Option<String>,
     /// The last session of the node, for an agent that speaks for another one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub epoch: Option<u64>,
@@ -115,6 +118,8 @@ codes! {
     MethodNotAllowed "METHOD_NOT_ALLOWED" 405 "The method is not allowed here",
     /// None of the media types that were asked for is offered.
     NotAcceptable "NOT_ACCEPTABLE" 406 "The media type is not offered",
+    /// The controller follows another one, which has to be asked.
+    NotLeader "NOT_LEADER" 421 "Another controller leads",
     /// The client took too long.
     TimedOut "TIMED_OUT" 408 "The request took too long",
     /// More than is accepted.
@@ -157,6 +162,7 @@ impl Problem {
             decision: None,
             revision: None,
             epoch: None,
+            leader: None,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wayleave_controller as controller;
+use wayleave_replica::Lease;
 use wayleave_store::{Change, MemoryStore, Options, Record, SqliteStore, Store, StoreError};
 
 /// A store with what is in it.
@@ -16,6 +17,27 @@ pub struct Opened {
     pub sequence: u64,
 }
 
+/// Who may write to a place that several controllers share.
+pub enum Turn {
+    /// This one: the place can be opened.
+    Own,
+    /// Another one, if there is one.
+    Others {
+        /// Where that one answers.
+        leader: Option<String>,
+        /// Everything that is there, if it has changed since the last time.
+        news: Option<News>,
+    },
+}
+
+/// What another controller has written.
+pub struct News {
+    /// Everything that is there.
+    pub records: Vec<Record>,
+    /// The number of the last commit.
+    pub sequence: u64,
+}
+
 /// A place that can be opened.
 pub trait Disk: Send {
     /// Opens it; what was open before has been dropped.
@@ -23,6 +45,22 @@ pub trait Disk: Send {
     /// # Errors
     /// If it cannot be read or written, or cannot be trusted.
     fn open(&mut self) -> Result<Opened, StoreError>;
+
+    /// Whose turn it is to write; a place of one's own is always one's own.
+    ///
+    /// # Errors
+    /// If that cannot be known now.
+    fn turn(&mut self) -> Result<Turn, StoreError> {
+        Ok(Turn::Own)
+    }
+
+    /// What says at any time whether what is read is what everybody has written; `None` for a place of one's own.
+    fn lease(&self) -> Option<Lease> {
+        None
+    }
+
+    /// Lets others write at once: this process ends.
+    fn resign(&mut self) {}
 
     /// Where it is, for people.
     fn name(&self) -> String;

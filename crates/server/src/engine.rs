@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 use wayleave_controller::{Change, Controller, Kind, Now, Output, Setup};
-use wayleave_protocol::problem::Code;
+use wayleave_protocol::problem::{Code, Problem};
 use wayleave_store::{Record, Store};
 use wayleave_units::Time;
 
 use crate::account::Account;
 use crate::answer::{Answer, problem};
 use crate::audit::{Note, Waiting};
-use crate::disk::{Disk, stored};
+use crate::disk::{Disk, News, Turn, stored};
 use crate::history::History;
 use crate::metrics::{Kept, Metrics};
 use crate::queue::{Message, Next, Queue};
@@ -45,6 +45,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const QUIET: Duration = Duration::from_millis(500);
 /// How often what was refused is written down.
 const REFUSALS_EVERY: Duration = Duration::from_secs(1);
+/// How often a controller that follows looks what others have written.
+const FOLLOW_EVERY: Duration = Duration::from_millis(100);
+/// After it has read that it answers for so many times as long, at least.
+const FOLLOW_PART: u32 = 5;
 /// How often a ledger that cannot be written is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
@@ -97,6 +101,29 @@ pub(crate) struct Engine {
     pub(crate) history_bytes: u64,
 }
 
+/// What records make.
+struct Loaded {
+    controller: Controller,
+    stage: Stage,
+    history: History,
+    /// Histories that are too long.
+    forgotten: Vec<Change>,
+    past: Vec<Edit>,
+}
+
+/// What a controller knows while another one leads.
+#[derive(Default)]
+struct Following {
+    /// What reads are answered by, since when.
+    reading: Option<(Controller, Instant)>,
+    /// What has come since.
+    news: Option<News>,
+    /// When that is read.
+    next: Option<Instant>,
+    /// Who leads, as far as anything is known of that.
+    leader: Option<Option<String>>,
+}
+
 /// Whoever waits is told when the thread ends, also if it panics.
 struct Closing(Arc<Queue>);
 
@@ -136,47 +163,126 @@ impl Engine {
     /// Opens the ledger for the first time.
     pub(crate) fn run(mut self, opened: oneshot::Sender<Result<(), String>>) {
         let _closing = Closing(self.jobs.clone());
-        let mut running = match self.load() {
-            Ok(running) => running,
-            Err(error) => {
-                let _ = opened.send(Err(error));
-                return;
-            }
-        };
-        let _ = opened.send(Ok(()));
-        loop {
+        let mut opened = Some(opened);
+        while let Some(running) = self.begin(&mut opened) {
             match self.serve(running) {
                 None => break,
                 Some(error) => {
                     tracing::error!(error, "the ledger cannot be written: it is opened again");
                 }
             }
-            running = match self.reopen() {
-                Some(running) => running,
-                None => break,
-            };
-            tracing::info!("the ledger is open again");
         }
+        self.disk.resign();
         self.view.set_health(Health::Ending);
+    }
+
+    /// Opens the ledger as soon as this controller may write; until then what others write is shown. `opened` is told whether the first attempt succeeded: then nobody
+    /// begins to serve if not. Later it is tried again, and meanwhile every request is answered with 503.
+    fn begin(&mut self, opened: &mut Option<oneshot::Sender<Result<(), String>>>) -> Option<Running> {
+        let is_first = opened.is_some();
+        let mut following = Following::default();
+        let mut next = Instant::now();
+        loop {
+            self.beat();
+            match self.jobs.next(next.saturating_duration_since(Instant::now())) {
+                Next::Job(account, job) => self.answer_as_follower(&mut following, &account, job),
+                Next::Message(Message::Look(done)) => drop(done.send(())),
+                Next::Message(_) => {}
+                Next::End => return None,
+                Next::Nothing => {
+                    let turn = self.disk.turn().map_err(|error| error.to_string());
+                    let tried = turn.and_then(|turn| match turn {
+                        Turn::Own => self.load().map(Some),
+                        Turn::Others { leader, news } => self.follow(&mut following, leader, news).map(|()| None),
+                    });
+                    next = Instant::now() + if following.reading.is_some() { FOLLOW_EVERY } else { TRY_AGAIN };
+                    match tried {
+                        Ok(running) => {
+                            if let Some(opened) = opened.take() {
+                                let _ = opened.send(Ok(()));
+                            }
+                            if let Some(running) = running {
+                                if !is_first || following.reading.is_some() {
+                                    tracing::info!("the ledger is open again");
+                                }
+                                return Some(running);
+                            }
+                        }
+                        Err(error) => {
+                            if let Some(opened) = opened.take() {
+                                let _ = opened.send(Err(error));
+                                return None;
+                            }
+                            tracing::warn!(error, "the ledger cannot be opened yet");
+                            let is_shared = self.disk.lease().is_some();
+                            self.view.set_health(if is_shared { Health::Apart(error) } else { Health::Broken(error) });
+                            next = Instant::now() + TRY_AGAIN;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Shows what another controller has written.
+    fn follow(&mut self, following: &mut Following, leader: Option<String>, news: Option<News>) -> Result<(), String> {
+        if let Some(news) = news {
+            following.news = Some(news);
+        }
+        // To read everything takes the longer the more there is; most of the time is for answers.
+        let is_time = following.next.is_none_or(|next| Instant::now() >= next);
+        if let Some(News { records, sequence }) = following.news.take_if(|_| is_time) {
+            let began = Instant::now();
+            let Loaded { controller, past, mut stage, .. } = self.read(&records)?;
+            let mut edits = stage.begin(&controller, records);
+            edits.extend(past);
+            // To load a controller counts as a generation, and this one does not write it.
+            let numbers = (sequence, controller.revision(), controller.generation().saturating_sub(1));
+            self.view.replace(edits, numbers, Health::Following(leader.clone()));
+            following.next = Some(Instant::now() + began.elapsed() * FOLLOW_PART);
+            following.reading = Some((controller, began));
+        }
+        let is_new = following.leader != Some(leader.clone());
+        if is_new {
+            tracing::info!(
+                leader = leader.as_deref().unwrap_or("nobody"),
+                "another controller leads: this one follows"
+            );
+        }
+        following.leader = Some(leader.clone());
+        self.view.set_health(Health::Following(leader));
+        Ok(())
+    }
+
+    /// What is read is answered by what is known; for all else the leader has to be asked.
+    fn answer_as_follower(&self, following: &mut Following, account: &Account, job: Job) {
+        let Following { reading: Some((controller, began)), leader, .. } = following else {
+            let _ = job.reply.send(unavailable());
+            return;
+        };
+        if !job.is_read {
+            let _ = job.reply.send(not_leader(leader.as_ref().and_then(Option::as_deref)).into());
+            return;
+        }
+        let steady = Time::from_nanos(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        let (start, now) = (Instant::now(), Now { steady, wall: wall() });
+        let mut executor = Executor { controller, now, metrics: &self.metrics };
+        let mut keys = HashSet::new();
+        let Job { work, repeat, reply, is_begun, .. } = job;
+        let performed = catch_unwind(AssertUnwindSafe(|| perform(&mut executor, &mut keys, work, repeat, is_begun)));
+        let answer = match performed {
+            Ok(Performed::Done(answer) | Performed::Known(answer)) => answer,
+            Ok(Performed::More(..)) => unavailable(),
+            Err(_) => problem(Code::Internal, "this request has found a mistake in the server").into(),
+        };
+        let _ = reply.send(answer);
+        self.jobs.charge(account, true, start.elapsed());
     }
 
     fn load(&mut self) -> Result<Running, String> {
         let opened = self.disk.open().map_err(|error| error.to_string())?;
-        let began = Instant::now();
-        let mut records = Vec::with_capacity(opened.records.len());
-        for Record { kind, key, body } in &opened.records {
-            let Some(kind) = Kind::of(kind) else {
-                return Err(format!("the ledger has a {kind} record, which this version does not know"));
-            };
-            records.push((kind, key.as_str(), &**body));
-        }
-        let count = records.len();
-        let chunks = records.iter().filter(|(kind, ..)| *kind == Kind::History).map(|&(_, key, body)| (key, body));
-        let chunks: Vec<(&str, &str)> = chunks.collect();
-        let controller = Controller::load(&self.setup, wall(), records).map_err(|error| error.to_string())?;
-        let stage = Stage::new(&controller);
-        let last_event = controller.last_event();
-        let (history, forgotten, past) = History::load(self.history_bytes, wall(), last_event, chunks.into_iter())?;
+        let (began, count) = (Instant::now(), opened.records.len());
+        let Loaded { controller, stage, history, forgotten, past } = self.read(&opened.records)?;
         let (store, sequence) = (opened.store, opened.sequence);
         let (keys, refused, is_clock_doubted) = (HashSet::new(), began, false);
         let mut running = Running {
@@ -202,30 +308,27 @@ impl Engine {
         edits.extend(running.stage.edits(&running.controller, &output));
         edits.extend(past.into_iter().chain(told));
         let (revision, generation) = (running.controller.revision(), running.controller.generation());
-        self.view.replace(edits, running.sequence, revision, generation);
+        self.view.replace(edits, (running.sequence, revision, generation), Health::Ready);
         tracing::info!(records = count, generation, seconds = began.elapsed().as_secs_f64(), "the ledger is open");
         Ok(running)
     }
 
-    /// Tries until the ledger can be written again; meanwhile every request is answered with 503.
-    fn reopen(&mut self) -> Option<Running> {
-        let mut next = Instant::now();
-        loop {
-            self.beat();
-            match self.jobs.next(next.saturating_duration_since(Instant::now())) {
-                Next::Job(_, job) => drop(job.reply.send(unavailable())),
-                Next::Message(_) => {}
-                Next::End => return None,
-                Next::Nothing => match self.load() {
-                    Ok(running) => return Some(running),
-                    Err(error) => {
-                        tracing::warn!(error, "the ledger cannot be opened yet");
-                        self.view.set_health(Health::Broken(error));
-                        next = Instant::now() + TRY_AGAIN;
-                    }
-                },
-            }
+    /// Makes a controller of records.
+    fn read(&self, all: &[Record]) -> Result<Loaded, String> {
+        let mut records = Vec::with_capacity(all.len());
+        for Record { kind, key, body } in all {
+            let Some(kind) = Kind::of(kind) else {
+                return Err(format!("the ledger has a {kind} record, which this version does not know"));
+            };
+            records.push((kind, key.as_str(), &**body));
         }
+        let chunks = records.iter().filter(|(kind, ..)| *kind == Kind::History).map(|&(_, key, body)| (key, body));
+        let chunks: Vec<(&str, &str)> = chunks.collect();
+        let controller = Controller::load(&self.setup, wall(), records).map_err(|error| error.to_string())?;
+        let stage = Stage::new(&controller);
+        let last_event = controller.last_event();
+        let (history, forgotten, past) = History::load(self.history_bytes, wall(), last_event, chunks.into_iter())?;
+        Ok(Loaded { controller, stage, history, forgotten, past })
     }
 
     fn beat(&self) {
@@ -409,6 +512,17 @@ impl Engine {
 struct Batch {
     replies: Vec<(oneshot::Sender<Answer>, Answer)>,
     is_panicked: bool,
+}
+
+/// What is said by a controller that does not lead.
+pub(crate) fn not_leader(leader: Option<&str>) -> Box<Problem> {
+    let detail = match leader {
+        Some(leader) => format!("this controller follows: ask the one that leads, {leader}"),
+        None => "this controller follows, and none leads now: ask again".to_owned(),
+    };
+    let mut problem = problem(Code::NotLeader, detail);
+    problem.leader = leader.map(str::to_owned);
+    problem
 }
 
 pub(crate) fn unavailable() -> Answer {

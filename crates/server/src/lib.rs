@@ -20,6 +20,7 @@ mod account;
 mod answer;
 mod audit;
 mod checks;
+pub mod cluster;
 pub mod disk;
 mod engine;
 mod explain;

@@ -155,7 +155,7 @@ pub(crate) async fn open(
 ) -> Result<(Arc<Shared>, JoinHandle<()>), String> {
     let (view, metrics) = (Arc::new(View::new()), Metrics::new());
     let (jobs, beats) = (Arc::new(Queue::default()), Arc::new(AtomicU64::new(0)));
-    let ledger = options.disk.name();
+    let (ledger, lease) = (options.disk.name(), options.disk.lease());
     let refusals = Waiting::default();
     let agents_secret = Secret::new().map_err(|error| format!("a secret for agents cannot be made: {error}"))?;
     let engine = Engine {
@@ -178,6 +178,7 @@ pub(crate) async fn open(
         name: options.name,
         document: options.document,
         ledger,
+        lease,
         scheme: options.scheme,
         view,
         metrics,

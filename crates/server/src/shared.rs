@@ -7,13 +7,15 @@ use bytes::Bytes;
 use tokio::sync::{Semaphore, oneshot, watch};
 use wayleave_controller::{Controller, Id, Setup};
 use wayleave_protocol::problem::{Code, Problem};
+use wayleave_replica::Lease;
 use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::account::{Account, OpenBytes};
 use crate::answer::{Answer, Outcome, not_found, problem};
 use crate::audit::Waiting;
 use crate::checks::Checks;
-use crate::engine::unavailable;
+use crate::cluster::clock;
+use crate::engine::{not_leader, unavailable};
 use crate::http::call::Call;
 use crate::layers::Layers;
 use crate::limits::Limits;
@@ -37,6 +39,8 @@ pub(crate) struct Shared {
     pub(crate) document: String,
     /// Where the ledger is.
     pub(crate) ledger: String,
+    /// Of the leader, where several controllers share a ledger.
+    pub(crate) lease: Option<Lease>,
     pub(crate) scheme: String,
     pub(crate) view: Arc<View>,
     pub(crate) metrics: Arc<Metrics>,
@@ -201,12 +205,40 @@ impl Shared {
         }
     }
 
-    /// Whether anything can be answered.
-    pub(crate) fn check_health(&self) -> Result<(), Box<Problem>> {
+    /// Whether this can be answered. A controller that follows another one answers reads of what people look at; agents and changes need the one that leads.
+    pub(crate) fn check_health(&self, is_reading: bool) -> Result<(), Box<Problem>> {
         match &self.view.read().health {
-            Health::Ready => Ok(()),
+            Health::Ready if self.is_current() => Ok(()),
+            // It was paused, or etcd is silent: others may have written, and it may not know.
+            Health::Ready if is_reading => Ok(()),
+            Health::Ready => Err(not_leader(None)),
+            Health::Following(_) | Health::Apart(_) if is_reading => Ok(()),
+            Health::Following(leader) => Err(not_leader(leader.as_deref())),
             other => Err(problem(Code::Unavailable, unready(other))),
         }
+    }
+
+    /// A controller that follows may not know a token yet, or no more: the one that leads says whether it is good.
+    pub(crate) fn as_known<T>(&self, known: Result<T, Box<Problem>>) -> Result<T, Box<Problem>> {
+        known.map_err(|problem| match &self.view.read().health {
+            Health::Following(leader) if problem.code == Code::Unauthorized => not_leader(leader.as_deref()),
+            _ => problem,
+        })
+    }
+
+    /// Whether nobody else can have written what this controller does not know.
+    pub(crate) fn is_current(&self) -> bool {
+        self.lease.as_ref().is_none_or(|lease| lease.is_good(clock()))
+    }
+
+    /// What this controller is in a cluster; `None` for one by itself.
+    pub(crate) fn standing(&self) -> Option<&'static str> {
+        let is_current = self.lease.as_ref()?.is_good(clock());
+        Some(match &self.view.read().health {
+            Health::Ready if is_current => "leads",
+            Health::Following(_) => "follows",
+            _ => "unknown",
+        })
     }
 
     pub(crate) fn node(&self, name: &str) -> Result<NodeId, Box<Problem>> {
@@ -222,6 +254,11 @@ impl Shared {
 pub(crate) fn unready(health: &Health) -> String {
     match health {
         Health::Ready => "it can answer".to_owned(),
+        Health::Following(Some(leader)) => format!("another controller leads: {leader}"),
+        Health::Following(None) => "no controller leads now".to_owned(),
+        Health::Apart(why) => {
+            format!("nobody knows who leads, what is enforced stays so, and nothing is admitted: {why}")
+        }
         Health::Starting => "the ledger is being read".to_owned(),
         Health::Broken(why) => format!("the ledger cannot be written, and is tried again every second: {why}"),
         Health::Ending => "the server is ending".to_owned(),

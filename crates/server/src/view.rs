@@ -100,6 +100,10 @@ pub(crate) enum Health {
     Starting,
     /// It can.
     Ready,
+    /// Another one writes, at this address if there is one; what it has written can be read.
+    Following(Option<String>),
+    /// Nobody can say who writes, and why that is so; what was written before can be read.
+    Apart(String),
     /// It cannot write, and says why; it tries again.
     Broken(String),
     /// It ends.
@@ -394,10 +398,9 @@ impl View {
     }
 
     /// Replaces everything: the controller was loaded. Watchers that knew an earlier event go on if they missed none.
-    pub(crate) fn replace(&self, edits: Vec<Edit>, sequence: u64, revision: u64, generation: u64) {
-        let mut tables = Tables { sequence, revision, generation, ..Tables::empty() };
+    pub(crate) fn replace(&self, edits: Vec<Edit>, (sequence, revision, generation): (u64, u64, u64), health: Health) {
+        let mut tables = Tables { sequence, revision, generation, health, ..Tables::empty() };
         edits.into_iter().for_each(|edit| tables.put(edit));
-        tables.health = Health::Ready;
         let last = tables.events.newest(None);
         *self.write() = tables;
         self.told.send_replace(last);

@@ -178,6 +178,13 @@ pub enum StoreError {
         /// The database.
         path: PathBuf,
     },
+    /// A ledger that is not on this machine, in its own words.
+    Elsewhere {
+        /// Where it is.
+        place: String,
+        /// What is wrong.
+        message: String,
+    },
 }
 
 impl StoreError {
@@ -201,6 +208,7 @@ impl StoreError {
             DatabaseMissing { .. } => true,
             Locked { .. } | Missing { .. } | DirectoryMissing { .. } | Permission { .. } | Exposed { .. } => false,
             ReadOnly { .. } | NoSpace { .. } | Io { .. } | NotALedger { .. } | Future { .. } | Broken { .. } => false,
+            Elsewhere { .. } => false,
         }
     }
 }
@@ -220,6 +228,7 @@ impl fmt::Display for StoreError {
             | Self::NoSpace { .. }
             | Self::Io { .. }
             | Self::Broken { .. } => self.say_access(f),
+            Self::Elsewhere { place, message } => write!(f, "{place}: {message}"),
             Self::NotALedger { .. } | Self::Future { .. } => self.say_foreign(f),
             Self::Structure { .. }
             | Self::State { .. }

@@ -113,7 +113,7 @@ impl ServerArgs {
         };
         let ca = ca.or_else(|| chosen.as_ref().and_then(|chosen| chosen.ca.clone()));
         let certificate = given.or_else(|| chosen.as_ref().and_then(Context::certificate));
-        Ok((Address { url, token, ca, certificate }, chosen))
+        Ok((Address { url, token, ca, certificate, ..Address::default() }, chosen))
     }
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn url(text: &str) -> Result<String, Failure> {
 pub(crate) fn of_context(context: &Context) -> Result<Service, Failure> {
     let certificate = context.certificate();
     let Context { url, token, tenant, ca, .. } = context.clone();
-    of_address(Address { url, token, ca, certificate }, tenant)
+    of_address(Address { url, token, ca, certificate, ..Address::default() }, tenant)
 }
 
 /// A server that nobody had to name; whose names are meant, if that is known.

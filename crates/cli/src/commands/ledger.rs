@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use wayleave_controller::{Southbound, Timing};
 use wayleave_explain::human::count;
+use wayleave_server::cluster;
 use wayleave_store::{Absent, Inspection, Options, SqliteStore, StoreError};
 use wayleave_units::WallTime;
 
+use super::serve::{parse_cluster, parse_member};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::inputs::NetworkArgs;
@@ -27,6 +29,8 @@ pub(crate) enum LedgerCommand {
     Check(Box<CheckArgs>),
     Reseal(ResealArgs),
     Backup(BackupArgs),
+    Join(JoinArgs),
+    Leave(LeaveArgs),
 }
 
 const CHECK_EXAMPLE: &str = "\
@@ -69,6 +73,44 @@ pub(crate) struct ResealArgs {
     ledger: PathBuf,
 }
 
+const JOIN_EXAMPLE: &str = "\
+Example:
+  wayleave ledger join wayleave.db --etcd http://10.0.0.1:2379,http://10.0.0.2:2379,http://10.0.0.3:2379
+  wayleave serve -t network.yaml --ledger wayleave.db --etcd http://10.0.0.1:2379,http://10.0.0.2:2379,http://10.0.0.3:2379
+
+The other controllers of the cluster begin with a path at which there is no file yet.";
+
+/// Make the ledger of a controller by itself the beginning of a cluster that has none
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(JOIN_EXAMPLE))]
+pub(crate) struct JoinArgs {
+    /// The ledger
+    #[arg(value_name = "LEDGER")]
+    ledger: PathBuf,
+    /// The members of the etcd, separated by commas
+    #[arg(long, value_name = "URL,URL", value_delimiter = ',', required = true, value_parser = parse_member)]
+    etcd: Vec<String>,
+    /// What its controllers call the cluster
+    #[arg(long, value_name = "NAME", default_value = "wayleave", value_parser = parse_cluster)]
+    cluster: String,
+}
+
+const LEAVE_EXAMPLE: &str = "\
+Example:
+  wayleave ledger leave wayleave.db
+  wayleave serve -t network.yaml --ledger wayleave.db
+
+Use it when all controllers of the cluster have ended, with the copy that is the furthest: `wayleave ledger check` says how far each is.";
+
+/// Make the copy of a cluster's ledger that of a controller by itself
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(LEAVE_EXAMPLE))]
+pub(crate) struct LeaveArgs {
+    /// The copy
+    #[arg(value_name = "LEDGER")]
+    ledger: PathBuf,
+}
+
 const BACKUP_EXAMPLE: &str = "\
 Example:
   wayleave ledger backup wayleave.db wayleave-2026-11-21.db";
@@ -91,7 +133,22 @@ pub(crate) fn run(command: &LedgerCommand) -> Result<Exit, Failure> {
         LedgerCommand::Check(args) => check(args),
         LedgerCommand::Reseal(args) => reseal(args),
         LedgerCommand::Backup(args) => backup(args),
+        LedgerCommand::Join(args) => join(args),
+        LedgerCommand::Leave(args) => leave(args),
     }
+}
+
+fn join(args: &JoinArgs) -> Result<Exit, Failure> {
+    let count = cluster::join(args.etcd.clone(), &args.cluster, &args.ledger).map_err(Failure::Usage)?;
+    let records = wayleave_explain::human::count(count, "record");
+    writeln!(out(), "cluster {} begins with {records}, and {} is the first copy", args.cluster, args.ledger.display())?;
+    Ok(Exit::Fine)
+}
+
+fn leave(args: &LeaveArgs) -> Result<Exit, Failure> {
+    cluster::leave(&args.ledger).map_err(Failure::Usage)?;
+    writeln!(out(), "{} is the ledger of a controller by itself now", args.ledger.display())?;
+    Ok(Exit::Fine)
 }
 
 fn check(args: &CheckArgs) -> Result<Exit, Failure> {

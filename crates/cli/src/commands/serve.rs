@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use wayleave_controller::{Southbound, Timing};
-use wayleave_server::disk::File;
+use wayleave_server::cluster::{Cluster, Settings};
+use wayleave_server::disk::{Disk, File};
 use wayleave_server::{Limits, LogFormat, Options, TlsFiles};
 use wayleave_units::{Bytes, Time};
 
@@ -18,6 +19,7 @@ use crate::setup::setup;
 const EXAMPLE: &str = "\
 Examples:
   wayleave serve -t fat-tree:k=4 --ledger wayleave.db
+  wayleave serve -t fat-tree:k=4 --ledger copy.db --listen 10.0.0.1:7480 --etcd http://10.0.0.1:2379,http://10.0.0.2:2379,http://10.0.0.3:2379
   WAYLEAVE_TOPOLOGY=network.yaml wayleave serve --config wayleave.toml
 
 Every option can also stand in a file (`--config FILE`, else ./wayleave.toml, else /etc/wayleave/wayleave.toml), as `option = value`, or in the
@@ -48,6 +50,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_enum, value_name = "WHO", default_value_t)]
     southbound: SouthboundName,
     #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
     security: SecurityArgs,
     #[command(flatten)]
     limits: LimitArgs,
@@ -57,6 +61,69 @@ pub(crate) struct ServeArgs {
     log: LogArgs,
     #[command(flatten)]
     session: SessionArgs,
+}
+
+/// Several controllers with one ledger.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Cluster")]
+struct ClusterArgs {
+    /// The members of an etcd (3.4 or later) that keeps the ledger of several controllers; the file of --ledger is this one's copy. Several are separated by commas
+    #[arg(long, value_name = "URL,URL", value_delimiter = ',', value_parser = parse_member)]
+    etcd: Vec<String>,
+    /// What its controllers call the cluster
+    #[arg(long, value_name = "NAME", default_value = "wayleave", value_parser = parse_cluster)]
+    cluster: String,
+    /// Where this controller answers, for clients that have asked another one [default: the address of --listen]
+    #[arg(long, value_name = "URL", requires = "etcd")]
+    advertise: Option<String>,
+    /// How long others wait for a leader that says nothing
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_lease)]
+    lease: Time,
+}
+
+pub(super) fn parse_member(text: &str) -> Result<String, String> {
+    wayleave_protocol::client::url(text).map_err(|error| error.to_string())
+}
+
+pub(super) fn parse_cluster(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_name = !text.is_empty() && text.len() <= 64 && text.chars().all(is_plain);
+    if is_name { Ok(text.to_owned()) } else { Err("1 to 64 letters, digits, -, _ and . are expected".to_owned()) }
+}
+
+fn parse_lease(text: &str) -> Result<Time, String> {
+    let time: Time = text.parse().map_err(|error: wayleave_units::ParseUnitError| error.to_string())?;
+    let is_whole = time.as_nanos().is_multiple_of(1_000_000_000);
+    let seconds = time.as_nanos() / 1_000_000_000;
+    if is_whole && (2..=60).contains(&seconds) {
+        Ok(time)
+    } else {
+        Err("whole seconds, 2s to 60s, are expected".to_owned())
+    }
+}
+
+impl ServeArgs {
+    /// Where the records are.
+    fn disk(&self) -> Result<Box<dyn Disk>, Failure> {
+        if self.cluster.etcd.is_empty() {
+            return Ok(Box::new(File(self.ledger.clone())));
+        }
+        let ClusterArgs { etcd, cluster, advertise, lease } = &self.cluster;
+        let scheme = if self.security.tls_cert.is_some() { "https" } else { "http" };
+        if advertise.is_none() && (self.listen.port() == 0 || self.listen.ip().is_unspecified()) {
+            let why = "clients cannot ask that: --advertise says where this controller answers";
+            return Err(Failure::Usage(format!("--listen {}: {why}", self.listen)));
+        }
+        let address = advertise.clone().unwrap_or_else(|| format!("{scheme}://{}", self.listen));
+        let random = wayleave_protocol::client::key()?;
+        let settings = Settings {
+            cluster: cluster.clone(),
+            id: format!("{address} {random}"),
+            address,
+            lease_s: u32::try_from(lease.as_nanos() / 1_000_000_000).unwrap_or(3),
+        };
+        Ok(Box::new(Cluster::new(etcd.clone(), settings, self.ledger.clone())))
+    }
 }
 
 /// What is logged.
@@ -218,7 +285,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         scheme: (setup.scheme)().name().to_owned(),
         setup,
         name,
-        disk: Box::new(File(args.ledger.clone())),
+        disk: args.disk()?,
         operator_file: operator_file.clone(),
         operator_file_counts: args.operator_token_file.is_some(),
         limits: args.limits.limits(),

@@ -1,6 +1,8 @@
 //! Where a server is, and a connection to it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use ureq::Agent;
@@ -17,7 +19,7 @@ pub const CONNECT: Duration = Duration::from_secs(10);
 /// Where a server is and how it is spoken to.
 #[derive(Clone, Default)]
 pub struct Address {
-    /// With scheme, without a slash at the end; see [`url`].
+    /// With scheme, without a slash at the end; several controllers of one cluster are separated by commas. See [`url`].
     pub url: String,
     /// The secret of a token, if there is one.
     pub token: Option<String>,
@@ -25,6 +27,8 @@ pub struct Address {
     pub ca: Option<PathBuf>,
     /// What is shown to a server that asks for a certificate.
     pub certificate: Option<OwnCertificate>,
+    /// Which of the controllers is asked; copies ask the same one.
+    pub at: Arc<AtomicUsize>,
 }
 
 /// The client's own certificate, which can act in place of a token.
@@ -69,9 +73,27 @@ impl Address {
         }))
     }
 
+    /// The controller that is asked.
+    pub fn current(&self) -> &str {
+        let count = self.count().max(1);
+        self.url.split(',').nth(self.at.load(Ordering::Relaxed) % count).unwrap_or_default()
+    }
+
+    /// How many controllers can be asked.
+    pub fn count(&self) -> usize {
+        self.url.split(',').count()
+    }
+
+    /// From now on another controller is asked: the one that is said to lead, if that is one of those that may be asked, or else the next one. A token goes nowhere else.
+    pub fn move_on(&self, leader: Option<&str>) {
+        let leads = leader.and_then(|leader| self.url.split(',').position(|url| url == leader.trim_end_matches('/')));
+        let next = leads.unwrap_or_else(|| (self.at.load(Ordering::Relaxed) + 1) % self.count().max(1));
+        self.at.store(next, Ordering::Relaxed);
+    }
+
     /// A request with the token; `path` with its query.
     pub fn request(&self, method: &str, path: &str) -> http::request::Builder {
-        let request = http::Request::builder().method(method).uri(format!("{}{path}", self.url));
+        let request = http::Request::builder().method(method).uri(format!("{}{path}", self.current()));
         match &self.token {
             Some(token) => request.header("authorization", format!("Bearer {token}")),
             None => request,
@@ -114,11 +136,16 @@ fn key_in(path: &Path) -> Result<PrivateKey<'static>, Error> {
     key.map_err(|_| Error::Usage(format!("there is no private key in {}: PEM is expected", path.display())))
 }
 
-/// An address without what would be doubled when paths are put behind it.
+/// Addresses without what would be doubled when paths are put behind them: one, or those of all controllers of a cluster, separated by commas.
 ///
 /// # Errors
-/// If it has no scheme or host, or hides a secret.
+/// If one has no scheme or host, or hides a secret.
 pub fn url(text: &str) -> Result<String, Error> {
+    let urls = text.split(',').map(one_url).collect::<Result<Vec<_>, _>>()?;
+    Ok(urls.join(","))
+}
+
+fn one_url(text: &str) -> Result<String, Error> {
     let url = text.trim().trim_end_matches('/');
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
     match rest {
@@ -141,6 +168,22 @@ mod tests {
         for wrong in ["127.0.0.1:7480", "ftp://h", "http://", "http://user:secret@h", "https://h?x"] {
             assert!(url(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_client_asks_the_controllers_that_it_was_given_and_no_others() {
+        let address = Address { url: url("http://a, http://b/,http://c").unwrap(), ..Address::default() };
+        let copy = address.clone();
+        let asked = |leader: Option<&str>| {
+            address.move_on(leader);
+            copy.current().to_owned()
+        };
+        assert_eq!(copy.current(), "http://a");
+        assert_eq!(asked(None), "http://b");
+        assert_eq!(asked(Some("http://a/")), "http://a");
+        assert_eq!(asked(Some("http://thief")), "http://b");
+        assert_eq!((asked(None), asked(None)), ("http://c".to_owned(), "http://a".to_owned()));
+        assert!(url("http://a,b").is_err());
     }
 
     #[test]

@@ -43,6 +43,9 @@ use crate::trial::wall;
 use crate::ui;
 use crate::view::Holder;
 
+/// What a controller of a cluster is: `leads`, `follows` or `unknown`; and the number of the last commit that it shows.
+const STANDING: HeaderName = HeaderName::from_static("x-wayleave-standing");
+const COMMIT: HeaderName = HeaderName::from_static("x-wayleave-commit");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// A request with a body counts as so much at least: it has buffers besides.
@@ -168,7 +171,13 @@ async fn serve(
     if let Reply::Whole(answer) = &reply {
         asker.refused(&shared, row, answer, &id);
     }
-    finish(&shared, row.path, row.verb.name(), role, &id, began, respond(reply, &id))
+    let mut response = respond(reply, &id);
+    if let Some(standing) = shared.standing() {
+        let headers = response.headers_mut();
+        put(headers, STANDING, standing);
+        put(headers, COMMIT, &shared.view.read().sequence.to_string());
+    }
+    finish(&shared, row.path, row.verb.name(), role, &id, began, response)
 }
 
 /// Who asks, as far as that is known.
@@ -235,7 +244,8 @@ async fn admit(
     let path = path.map_err(|error| invalid("path", error.to_string()));
     let path = path.map(|path| path.iter().map(|(_, value)| value.to_owned()).collect::<Vec<_>>());
     asker.object = path.iter().flatten().next().cloned().unwrap_or_default();
-    let (who, certificate) = if row.access == Access::Open { (None, None) } else { credentials(shared, &parts)? };
+    let (who, certificate) =
+        if row.access == Access::Open { (None, None) } else { shared.as_known(credentials(shared, &parts))? };
     asker.who.clone_from(&who);
     let seat = parts.extensions.get::<Arc<InHand>>().cloned();
     let is_watched = WATCHING.contains(&row.path);
@@ -252,7 +262,7 @@ async fn admit(
         }
         shared.limits.take(who).inspect_err(|_| shared.metrics.limited(Limit::Requests))?;
         if !is_watched {
-            shared.check_health()?;
+            shared.check_health(row.verb == Verb::Get && row.access != Access::Agent)?;
         }
     }
     let path = path?;

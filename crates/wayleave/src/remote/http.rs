@@ -2,11 +2,12 @@
 
 use std::cell::Cell;
 use std::io::{BufRead, BufReader, ErrorKind};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ureq::{Agent, http};
 use wayleave_protocol::client::Address;
 use wayleave_protocol::event::Event;
+use wayleave_protocol::problem::Problem;
 
 use super::trouble;
 use super::wire::{Ask, Method, OnEvent, Told, Wire};
@@ -22,6 +23,8 @@ const TRIES: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// A server that asks for more patience is not waited for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// How long the controllers of a cluster are asked in turn: another one leads after some seconds.
+const FAIL_OVER: Duration = Duration::from_secs(20);
 /// The largest answer that is read.
 const LARGEST: u64 = 1 << 30;
 
@@ -64,6 +67,21 @@ impl Http {
             Ok(Told { status: response.status().as_u16(), body, retry_after })
         });
         Ok(read)
+    }
+
+    /// Turns to another controller of the cluster, if that one may answer, after this pause.
+    fn elsewhere(&self, ask: &Ask, told: &Result<Told, ureq::Error>) -> Option<Duration> {
+        let leader = match told {
+            Ok(told) if told.status == 421 => serde_json::from_slice::<Problem>(&told.body).ok()?.leader,
+            Ok(told) if told.status == 503 && may_repeat(ask) => None,
+            // Nothing was asked, or it may be asked twice.
+            Err(error) if trouble::is_unreached(error) || may_repeat(ask) => None,
+            _ => return None,
+        };
+        (self.address.count() > 1).then(|| {
+            self.address.move_on(leader.as_deref());
+            if leader.is_some() { Duration::ZERO } else { FIRST_PAUSE }
+        })
     }
 
     /// Reads one stream; `Ok(true)` if it broke off and can be taken up again after `last`. Only the first has to begin.
@@ -136,8 +154,15 @@ fn patience(told: &Result<Told, ureq::Error>, pause: Duration) -> Option<Duratio
 impl Wire for Http {
     fn ask(&self, ask: &Ask) -> Result<Told, Error> {
         let (mut pause, mut tries) = (FIRST_PAUSE, if may_repeat(ask) { TRIES } else { 1 });
+        let began = Instant::now();
         loop {
             let told = self.once(ask)?;
+            if began.elapsed() < FAIL_OVER
+                && let Some(wait) = self.elsewhere(ask, &told)
+            {
+                std::thread::sleep(wait);
+                continue;
+            }
             tries -= 1;
             match patience(&told, pause).filter(|wait| tries > 0 && *wait <= LONGEST_PAUSE) {
                 Some(wait) => std::thread::sleep(wait),
@@ -156,6 +181,8 @@ impl Wire for Http {
                 return Ok(());
             }
             is_first = false;
+            // The controller may be gone; of several another one has the same events.
+            self.address.move_on(None);
             // A stream that has told something was a good one.
             pause = if last.get() == before { (pause * 2).min(LONGEST_PAUSE) } else { FIRST_PAUSE };
             std::thread::sleep(pause);

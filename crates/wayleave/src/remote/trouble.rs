@@ -105,3 +105,13 @@ pub(super) fn in_file(problem: &Problem, source: &Source) -> Option<String> {
     }
     Some(text)
 }
+
+/// Whether the server was not reached, so that it was asked nothing.
+pub(super) fn is_unreached(error: &ureq::Error) -> bool {
+    match error {
+        ureq::Error::Io(io) => io.kind() == std::io::ErrorKind::ConnectionRefused,
+        ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => true,
+        ureq::Error::ConnectionFailed | ureq::Error::HostNotFound => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,267 @@
+//! Members of etcd and controllers as processes. They end with the test, also when that is killed.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::{sleep, spawn};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::clients::get;
+use super::until;
+
+/// A process that is gone with this.
+struct Process(Child);
+
+impl Process {
+    fn start(log: &Path, arguments: &[String]) -> Self {
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(log).unwrap();
+        let child = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL"])
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        Self(child)
+    }
+
+    fn signal(&self, signal: Signal) {
+        let _ = kill(Pid::from_raw(self.0.id() as i32), signal);
+    }
+
+    fn wait(&mut self) {
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        self.wait();
+    }
+}
+
+/// A way to an address that can be cut.
+struct Way {
+    address: SocketAddr,
+    is_cut: Arc<AtomicBool>,
+}
+
+impl Way {
+    fn to(there: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (address, is_cut) = (listener.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
+        let cut = is_cut.clone();
+        spawn(move || {
+            for here in listener.incoming().flatten() {
+                let Ok(there) = TcpStream::connect(there) else { continue };
+                for (from, to) in [(&here, &there), (&there, &here)] {
+                    let (from, to, cut) = (from.try_clone().unwrap(), to.try_clone().unwrap(), cut.clone());
+                    spawn(move || carry(from, to, &cut));
+                }
+            }
+        });
+        Self { address, is_cut }
+    }
+}
+
+/// Bytes that come while it is cut are held back, as by a network that drops them: nobody is told.
+fn carry(mut from: TcpStream, mut to: TcpStream, cut: &AtomicBool) {
+    let mut bytes = vec![0; 1 << 16];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        while cut.load(Relaxed) {
+            sleep(Duration::from_millis(5));
+        }
+        if to.write_all(&bytes[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(std::net::Shutdown::Both);
+    let _ = from.shutdown(std::net::Shutdown::Both);
+}
+
+/// Ports that nobody listens at.
+fn free<const N: usize>() -> [u16; N] {
+    let held = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    held.map(|listener| listener.local_addr().unwrap().port())
+}
+
+pub(crate) struct Controllers {
+    folder: PathBuf,
+    _members: Vec<Process>,
+    /// Of each controller, to each member.
+    ways: Vec<Vec<Way>>,
+    ports: [u16; 3],
+    running: Vec<Option<Process>>,
+    /// What takes up the space of a disk.
+    ballast: Vec<Option<PathBuf>>,
+}
+
+impl Controllers {
+    pub(crate) fn start() -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cluster-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let (clients, peers): ([u16; 3], [u16; 3]) = (free(), free());
+        let url = |port: u16| format!("http://127.0.0.1:{port}");
+        let all: Vec<String> = (0..3).map(|at| format!("m{at}={}", url(peers[at]))).collect();
+        let member = |at: usize| {
+            let options = [
+                ("name", format!("m{at}")),
+                ("data-dir", folder.join(format!("m{at}")).display().to_string()),
+                ("listen-client-urls", url(clients[at])),
+                ("advertise-client-urls", url(clients[at])),
+                ("listen-peer-urls", url(peers[at])),
+                ("initial-advertise-peer-urls", url(peers[at])),
+                ("initial-cluster", all.join(",")),
+                ("log-level", "error".to_owned()),
+            ];
+            let options = options.into_iter().flat_map(|(name, value)| [format!("--{name}"), value]);
+            Process::start(
+                &folder.join("etcd.log"),
+                &std::iter::once("etcd".to_owned()).chain(options).collect::<Vec<_>>(),
+            )
+        };
+        let members: Vec<Process> = (0..3).map(member).collect();
+        let way = |port: &u16| Way::to(SocketAddr::from(([127, 0, 0, 1], *port)));
+        let ways: Vec<Vec<Way>> = (0..3).map(|_| clients.iter().map(way).collect()).collect();
+        for port in clients {
+            until("etcd answers", || {
+                let health = ureq::get(format!("{}/health", url(port))).call();
+                health.is_ok().then_some(())
+            });
+        }
+        let mut controllers = Self {
+            folder,
+            _members: members,
+            ways,
+            ports: free(),
+            running: Vec::new(),
+            ballast: vec![None, None, None],
+        };
+        for at in 0..3 {
+            controllers.make_disk(at);
+            controllers.running.push(None);
+            controllers.restart(at);
+        }
+        controllers
+    }
+
+    fn disk(&self, at: usize) -> PathBuf {
+        self.folder.join(format!("disk{at}"))
+    }
+
+    /// A disk of its own if that is allowed, so that it can be full.
+    fn make_disk(&self, at: usize) {
+        let disk = self.disk(at);
+        std::fs::create_dir_all(&disk).unwrap();
+        if nix::unistd::geteuid().is_root() {
+            let _ = Command::new("mount").args(["-t", "tmpfs", "-o", "size=32m", "tmpfs"]).arg(&disk).status();
+        }
+    }
+
+    pub(crate) fn url(&self, at: usize) -> String {
+        format!("http://127.0.0.1:{}", self.ports[at])
+    }
+
+    pub(crate) fn urls(&self) -> Vec<String> {
+        (0..3).map(|at| self.url(at)).collect()
+    }
+
+    pub(crate) fn token(&self) -> String {
+        std::fs::read_to_string(self.folder.join("token")).unwrap_or_default().trim().to_owned()
+    }
+
+    pub(crate) fn standing(&self, at: usize) -> Option<String> {
+        get(&self.url(at), "/v1/status", &self.token()).map(|(standing, _)| standing)
+    }
+
+    pub(crate) fn leader(&self) -> Option<usize> {
+        (0..3).find(|&at| self.standing(at).as_deref() == Some("leads"))
+    }
+
+    pub(crate) fn restart(&mut self, at: usize) {
+        let etcd: Vec<String> = self.ways[at].iter().map(|way| format!("http://{}", way.address)).collect();
+        let arguments = [
+            env!("CARGO_BIN_EXE_wayleave").to_owned(),
+            "serve".to_owned(),
+            "-t".to_owned(),
+            "fat-tree:k=4".to_owned(),
+            format!("--ledger={}", self.disk(at).join("copy.db").display()),
+            format!("--listen=127.0.0.1:{}", self.ports[at]),
+            format!("--etcd={}", etcd.join(",")),
+            format!("--operator-token-file={}", self.folder.join("token").display()),
+            "--log-level=warn".to_owned(),
+        ];
+        self.running[at] = Some(Process::start(&self.folder.join(format!("controller{at}.log")), &arguments));
+    }
+
+    pub(crate) fn kill(&mut self, at: usize) {
+        self.running[at] = None;
+    }
+
+    pub(crate) fn pause(&self, at: usize) {
+        self.signal(at, Signal::SIGSTOP);
+    }
+
+    pub(crate) fn wake(&self, at: usize) {
+        self.signal(at, Signal::SIGCONT);
+    }
+
+    pub(crate) fn end(&mut self, at: usize) {
+        self.signal(at, Signal::SIGTERM);
+        if let Some(mut process) = self.running[at].take() {
+            process.wait();
+        }
+    }
+
+    pub(crate) fn cut(&self, at: usize, is_cut: bool) {
+        for way in &self.ways[at] {
+            way.is_cut.store(is_cut, Relaxed);
+        }
+    }
+
+    /// Takes all space of its disk; without a disk of its own it is killed.
+    pub(crate) fn fill(&mut self, at: usize) {
+        let file = self.disk(at).join("ballast");
+        let is_own = std::fs::read_to_string("/proc/mounts").unwrap().contains(&*self.disk(at).to_string_lossy());
+        if !is_own {
+            return self.kill(at);
+        }
+        let mut ballast = std::fs::File::create(&file).unwrap();
+        while ballast.write_all(&[7; 4096]).is_ok() {}
+        self.ballast[at] = Some(file);
+    }
+
+    /// There is space again.
+    pub(crate) fn empty(&mut self, at: usize) {
+        match self.ballast[at].take() {
+            Some(file) => std::fs::remove_file(file).unwrap(),
+            None => self.restart(at),
+        }
+    }
+
+    fn signal(&self, at: usize, signal: Signal) {
+        if let Some(process) = &self.running[at] {
+            process.signal(signal);
+        }
+    }
+}
+
+impl Drop for Controllers {
+    fn drop(&mut self) {
+        self.running.clear();
+        for at in 0..3 {
+            let _ = Command::new("umount").arg("-q").arg(self.disk(at)).stderr(Stdio::null()).status();
+        }
+        if !std::thread::panicking() {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}

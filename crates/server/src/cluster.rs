@@ -1,0 +1,279 @@
+//! A ledger that several controllers share: the log is in etcd, and each has a copy on its own disk.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+pub use wayleave_replica::Settings;
+use wayleave_replica::{Gateway, Lease, LogError, Member, Standing, State, records};
+use wayleave_store::{Change, Options, Record, SqliteStore, Store, StoreError};
+
+use crate::disk::{Disk, News, Opened, Turn};
+
+/// The record that says how far the copy is.
+const POSITION: &str = "replica";
+const POSITION_KEY: &str = "position";
+
+/// The time by which leases are judged, in nanoseconds. It goes on while the process is paused.
+pub(crate) fn clock() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
+}
+
+/// A ledger in etcd.
+pub struct Cluster {
+    members: Vec<String>,
+    settings: Settings,
+    copy: PathBuf,
+    shared: Option<Arc<Mutex<Both>>>,
+    lease: Lease,
+    keeper: Option<(Arc<std::sync::atomic::AtomicBool>, JoinHandle<()>)>,
+    /// The number of the last batch that was told.
+    told: Option<u64>,
+}
+
+/// The log, and the copy of it.
+struct Both {
+    member: Member<Gateway>,
+    copy: SqliteStore,
+    /// Whether a batch is in the log that the copy has not taken: then it has to be opened again.
+    is_copy_broken: bool,
+}
+
+/// What a leader writes to.
+struct Shared(Arc<Mutex<Both>>);
+
+impl Cluster {
+    /// With the members of an etcd, and the file for the copy; nothing is opened yet.
+    pub fn new(members: Vec<String>, settings: Settings, copy: PathBuf) -> Self {
+        Self { members, settings, copy, shared: None, lease: Lease::default(), keeper: None, told: None }
+    }
+
+    /// Opens the copy. One that has records and is no copy of this cluster is what a new cluster begins with.
+    fn shared(&mut self) -> Result<Arc<Mutex<Both>>, StoreError> {
+        if let Some(shared) = self.shared.as_ref().filter(|shared| !lock(shared).is_copy_broken) {
+            return Ok(shared.clone());
+        }
+        // Its file is locked as long as it is open.
+        self.shared = None;
+        let (copy, found) = SqliteStore::open(&self.copy, &Options::default())?;
+        let position = found.iter().find(|record| record.kind == POSITION);
+        let position = position.map(|record| self.position(&record.body)).transpose()?;
+        if position.is_none() && !found.is_empty() {
+            return Err(self.trouble(format!(
+                "{} is the ledger of a controller by itself: `wayleave ledger join` makes it the beginning of a cluster, and a path without a file makes this controller one of a cluster that is there",
+                self.copy.display()
+            )));
+        }
+        let state: State = found
+            .into_iter()
+            .filter(|record| record.kind != POSITION)
+            .map(|Record { kind, key, body }| ((kind.into_owned(), key), body))
+            .collect();
+        let gateway = Gateway::new(self.members.clone());
+        let member = Member::new(gateway, self.settings.clone(), self.lease.clone(), (state, position.unwrap_or(0)));
+        self.keep();
+        let shared = Arc::new(Mutex::new(Both { member, copy, is_copy_broken: false }));
+        self.shared = Some(shared.clone());
+        Ok(shared)
+    }
+
+    fn position(&self, text: &str) -> Result<u64, StoreError> {
+        let (cluster, number) = text.rsplit_once(' ').unwrap_or(("", text));
+        if cluster != self.settings.cluster {
+            let file = self.copy.display();
+            return Err(
+                self.trouble(format!("{file} is a copy of the ledger of cluster {cluster}: another path is needed"))
+            );
+        }
+        number.parse().map_err(|_| self.trouble(format!("{} does not say how far it is", self.copy.display())))
+    }
+
+    fn trouble(&self, message: String) -> StoreError {
+        StoreError::Elsewhere { place: self.name(), message }
+    }
+
+    /// Prolongs the lease from a thread of its own, whatever the engine does.
+    fn keep(&mut self) {
+        self.end_keeper();
+        let (lease, seconds) = (self.lease.clone(), self.settings.lease_s);
+        let mut etcd = Gateway::new(self.members.clone());
+        let end = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let ended = end.clone();
+        let every = Duration::from_millis(u64::from(seconds) * 250);
+        let keep = move || {
+            while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+                if let Err(error) = lease.keep(&mut etcd, seconds, clock()) {
+                    tracing::warn!(%error, "the lease of the leader could not be prolonged");
+                }
+                std::thread::park_timeout(every);
+            }
+        };
+        if let Ok(thread) = std::thread::Builder::new().name("lease".to_owned()).spawn(keep) {
+            self.keeper = Some((end, thread));
+        }
+    }
+
+    fn end_keeper(&mut self) {
+        if let Some((end, thread)) = self.keeper.take() {
+            end.store(true, std::sync::atomic::Ordering::Relaxed);
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
+fn lock(both: &Mutex<Both>) -> MutexGuard<'_, Both> {
+    both.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Both {
+    fn keep_copy(copy: &mut SqliteStore, cluster: &str, number: u64, changes: &[Change]) -> Result<(), StoreError> {
+        let position = Record::new(POSITION, POSITION_KEY, format!("{cluster} {number}"));
+        let all: Vec<Change> = changes.iter().cloned().chain([Change::Put(position)]).collect();
+        copy.commit(&all).map(drop)
+    }
+}
+
+impl Disk for Cluster {
+    fn open(&mut self) -> Result<Opened, StoreError> {
+        let shared = self.shared()?;
+        let both = lock(&shared);
+        let (records, sequence) = (records(both.member.state()), both.member.number());
+        drop(both);
+        self.told = None;
+        Ok(Opened { store: Box::new(Shared(shared)), records, sequence })
+    }
+
+    fn turn(&mut self) -> Result<Turn, StoreError> {
+        let shared = self.shared()?;
+        let mut both = lock(&shared);
+        let Both { member, copy, is_copy_broken } = &mut *both;
+        let cluster = self.settings.cluster.clone();
+        let mut broken = None;
+        let mut on_batch = |number: u64, changes: &[Change]| {
+            Both::keep_copy(copy, &cluster, number, changes).map_err(|error| {
+                let why = LogError::Stranger(error.to_string());
+                broken = Some(error);
+                why
+            })
+        };
+        let standing = member.follow(clock(), &mut on_batch);
+        if let Some(error) = broken {
+            *is_copy_broken = true;
+            return Err(error);
+        }
+        let standing = standing.map_err(|error| self.trouble(error.to_string()))?;
+        match standing {
+            Standing::Leads => Ok(Turn::Own),
+            Standing::Follows(leader) => {
+                let number = member.number();
+                let news =
+                    (self.told != Some(number)).then(|| News { records: records(member.state()), sequence: number });
+                self.told = Some(number);
+                Ok(Turn::Others { leader: leader.map(|leader| leader.address), news })
+            }
+        }
+    }
+
+    fn lease(&self) -> Option<Lease> {
+        Some(self.lease.clone())
+    }
+
+    fn resign(&mut self) {
+        self.end_keeper();
+        if let Some(shared) = &self.shared
+            && let Err(error) = lock(shared).member.resign()
+        {
+            tracing::warn!(%error, "others wait until the lease of this controller has ended");
+        }
+    }
+
+    fn name(&self) -> String {
+        format!(
+            "cluster {} in {}, with a copy in {}",
+            self.settings.cluster,
+            self.members.join(", "),
+            self.copy.display()
+        )
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.end_keeper();
+    }
+}
+
+impl Store for Shared {
+    fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError> {
+        let mut both = lock(&self.0);
+        let Both { member, copy, is_copy_broken } = &mut *both;
+        if changes.is_empty() {
+            return Ok(member.number());
+        }
+        let failed = |error: LogError, place: &str| StoreError::Elsewhere {
+            place: place.to_owned(),
+            message: error.to_string(),
+        };
+        let cluster = member.settings().cluster.clone();
+        let number = member.commit(changes).map_err(|error| failed(error, &cluster))?;
+        if let Err(error) = Both::keep_copy(copy, &cluster, number, changes) {
+            // It is in the log. Others may lead whose disks are not full.
+            *is_copy_broken = true;
+            let _ = member.resign();
+            return Err(error);
+        }
+        member.tidy(false).map_err(|error| failed(error, &cluster))?;
+        Ok(number)
+    }
+
+    fn begin_backup(&mut self) -> Result<Option<wayleave_store::Backup>, StoreError> {
+        lock(&self.0).copy.begin_backup()
+    }
+
+    fn idle(&mut self) -> Result<(), StoreError> {
+        lock(&self.0).copy.idle()
+    }
+}
+
+/// Makes the ledger of a controller by itself the beginning of a cluster, as long as that has none.
+///
+/// # Errors
+/// If the cluster has begun, etcd does not answer, or the ledger cannot be read.
+pub fn join(members: Vec<String>, cluster: &str, ledger: &std::path::Path) -> Result<usize, String> {
+    let (mut store, found) = SqliteStore::open(ledger, &Options::default()).map_err(|error| error.to_string())?;
+    if found.iter().any(|record| record.kind == POSITION) {
+        return Err(format!("{} is a copy of a cluster's ledger already", ledger.display()));
+    }
+    let count = found.len();
+    let changes: Vec<Change> = found.into_iter().map(Change::Put).collect();
+    let settings = Settings {
+        cluster: cluster.to_owned(),
+        id: format!("join-{}", std::process::id()),
+        address: String::new(),
+        lease_s: 10,
+    };
+    let mut member = Member::new(Gateway::new(members), settings, Lease::default(), (State::new(), 0));
+    let standing = member.follow(clock(), &mut |_, _| Ok(())).map_err(|error| error.to_string())?;
+    if standing != Standing::Leads || member.number() > 0 {
+        return Err(format!("cluster {cluster} has a ledger already: it was not touched"));
+    }
+    let number = member.commit(&changes).map_err(|error| error.to_string())?;
+    Both::keep_copy(&mut store, cluster, number, &[]).map_err(|error| error.to_string())?;
+    member.resign().map_err(|error| error.to_string())?;
+    Ok(count)
+}
+
+/// Makes a copy of a cluster's ledger that of a controller by itself.
+///
+/// # Errors
+/// If it is none, or cannot be written.
+pub fn leave(ledger: &std::path::Path) -> Result<(), String> {
+    let (mut store, found) = SqliteStore::open(ledger, &Options::default()).map_err(|error| error.to_string())?;
+    if !found.iter().any(|record| record.kind == POSITION) {
+        return Err(format!("{} is no copy of a cluster's ledger", ledger.display()));
+    }
+    store.commit(&[Change::delete(POSITION, POSITION_KEY)]).map(drop).map_err(|error| error.to_string())
+}
