@@ -34,6 +34,17 @@ pub(crate) fn get(url: &str, path: &str, token: &str) -> Option<(String, Value)>
     Some((standing, serde_json::from_slice(&answer.body_mut().read_to_vec().ok()?).ok()?))
 }
 
+/// Asks for a contract; the status of the answer.
+pub(crate) fn put(url: &str, name: &str, token: &str) -> u16 {
+    let spec = json!({ "from": "h1", "to": "h9", "rate": "1Mbit", "burst": "300B", "deadline": "100ms" });
+    let sent = agent()
+        .put(format!("{url}/v1/contracts/default:{name}"))
+        .header("authorization", format!("Bearer {token}"))
+        .header("content-type", "application/json")
+        .send(spec.to_string());
+    sent.unwrap().status().as_u16()
+}
+
 pub(crate) struct Clients {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,

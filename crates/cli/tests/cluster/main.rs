@@ -6,8 +6,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
 mod clients;
+mod moving;
 mod processes;
 
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -43,14 +46,26 @@ fn until<T>(what: &str, mut holds: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+fn is_able() -> bool {
+    let missing = ["etcd", "setpriv"].into_iter().find(|tool| Command::new(tool).arg("--version").output().is_err());
+    if let Some(tool) = missing {
+        left_out("etcd", format_args!("it needs {tool} (etcd-server, util-linux)"));
+    }
+    missing.is_none()
+}
+
+/// One cluster at a time: leases are times.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn no_acknowledged_contract_is_lost_whatever_happens_to_leaders() {
-    for tool in ["etcd", "setpriv"] {
-        if std::process::Command::new(tool).arg("--version").output().is_err() {
-            left_out("etcd", format_args!("it needs {tool} (etcd-server, util-linux)"));
-            return;
-        }
+    if !is_able() {
+        return;
     }
+    let _alone = alone();
     let cycles: usize = std::env::var("WAYLEAVE_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(5);
     let mut controllers = Controllers::start();
     let first = until("a first leader", || controllers.leader());

@@ -16,10 +16,10 @@ use super::clients::get;
 use super::until;
 
 /// A process that is gone with this.
-struct Process(Child);
+pub(crate) struct Process(Child);
 
 impl Process {
-    fn start(log: &Path, arguments: &[String]) -> Self {
+    pub(crate) fn start(log: &Path, arguments: &[String]) -> Self {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(log).unwrap();
         let child = Command::new("setpriv")
             .args(["--pdeathsig", "KILL"])
@@ -31,11 +31,11 @@ impl Process {
         Self(child)
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         let _ = kill(Pid::from_raw(self.0.id() as i32), signal);
     }
 
-    fn wait(&mut self) {
+    pub(crate) fn wait(&mut self) {
         let _ = self.0.wait();
     }
 }
@@ -87,30 +87,22 @@ fn carry(mut from: TcpStream, mut to: TcpStream, cut: &AtomicBool) {
 }
 
 /// Ports that nobody listens at.
-fn free<const N: usize>() -> [u16; N] {
+pub(crate) fn free<const N: usize>() -> [u16; N] {
     let held = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     held.map(|listener| listener.local_addr().unwrap().port())
 }
 
-pub(crate) struct Controllers {
-    folder: PathBuf,
+/// Members that speak to one another.
+pub(crate) struct Etcd {
     _members: Vec<Process>,
-    /// Of each controller, to each member.
-    ways: Vec<Vec<Way>>,
-    ports: [u16; 3],
-    running: Vec<Option<Process>>,
-    /// What takes up the space of a disk.
-    ballast: Vec<Option<PathBuf>>,
+    pub(crate) ports: Vec<u16>,
 }
 
-impl Controllers {
-    pub(crate) fn start() -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cluster-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
+impl Etcd {
+    pub(crate) fn start(folder: &Path, count: usize) -> Self {
         let (clients, peers): ([u16; 3], [u16; 3]) = (free(), free());
         let url = |port: u16| format!("http://127.0.0.1:{port}");
-        let all: Vec<String> = (0..3).map(|at| format!("m{at}={}", url(peers[at]))).collect();
+        let all: Vec<String> = (0..count).map(|at| format!("m{at}={}", url(peers[at]))).collect();
         let member = |at: usize| {
             let options = [
                 ("name", format!("m{at}")),
@@ -123,28 +115,48 @@ impl Controllers {
                 ("log-level", "error".to_owned()),
             ];
             let options = options.into_iter().flat_map(|(name, value)| [format!("--{name}"), value]);
-            Process::start(
-                &folder.join("etcd.log"),
-                &std::iter::once("etcd".to_owned()).chain(options).collect::<Vec<_>>(),
-            )
+            let arguments: Vec<String> = std::iter::once("etcd".to_owned()).chain(options).collect();
+            Process::start(&folder.join("etcd.log"), &arguments)
         };
-        let members: Vec<Process> = (0..3).map(member).collect();
-        let way = |port: &u16| Way::to(SocketAddr::from(([127, 0, 0, 1], *port)));
-        let ways: Vec<Vec<Way>> = (0..3).map(|_| clients.iter().map(way).collect()).collect();
-        for port in clients {
-            until("etcd answers", || {
-                let health = ureq::get(format!("{}/health", url(port))).call();
-                health.is_ok().then_some(())
-            });
+        let etcd = Self { _members: (0..count).map(member).collect(), ports: clients[..count].to_vec() };
+        for port in &etcd.ports {
+            until("etcd answers", || ureq::get(format!("{}/health", url(*port))).call().is_ok().then_some(()));
         }
-        let mut controllers = Self {
-            folder,
-            _members: members,
-            ways,
-            ports: free(),
-            running: Vec::new(),
-            ballast: vec![None, None, None],
-        };
+        etcd
+    }
+
+    pub(crate) fn urls(&self) -> String {
+        self.ports.iter().map(|port| format!("http://127.0.0.1:{port}")).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// A folder for one test.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cluster-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+pub(crate) struct Controllers {
+    folder: PathBuf,
+    _etcd: Etcd,
+    /// Of each controller, to each member.
+    ways: Vec<Vec<Way>>,
+    ports: [u16; 3],
+    running: Vec<Option<Process>>,
+    /// What takes up the space of a disk.
+    ballast: Vec<Option<PathBuf>>,
+}
+
+impl Controllers {
+    pub(crate) fn start() -> Self {
+        let folder = folder("controllers");
+        let etcd = Etcd::start(&folder, 3);
+        let way = |port: &u16| Way::to(SocketAddr::from(([127, 0, 0, 1], *port)));
+        let ways: Vec<Vec<Way>> = (0..3).map(|_| etcd.ports.iter().map(way).collect()).collect();
+        let mut controllers =
+            Self { folder, _etcd: etcd, ways, ports: free(), running: Vec::new(), ballast: vec![None, None, None] };
         for at in 0..3 {
             controllers.make_disk(at);
             controllers.running.push(None);

@@ -6,12 +6,14 @@ use std::io::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::etcd::Etcd;
 use super::network::contract;
 use super::server::{Client, Server};
 use crate::bench::Metric;
 
 /// As many as ask at once.
 const CLIENTS: usize = 64;
+const CLIENTS_OF_ETCD: usize = 256;
 
 /// Contracts that are asked for, and those before the clock starts.
 const CONTRACTS: usize = 40_000;
@@ -22,13 +24,23 @@ const READS: usize = 200_000;
 
 /// Starts a server, asks, and ends it.
 pub(super) fn run(program: &Path, directory: &Path) -> Result<Vec<Metric>, String> {
-    let server = Server::start(program, directory)?;
+    measure(&Server::start(program, directory)?, CLIENTS)
+}
+
+/// The same with the ledger in an etcd of three members on this machine, and more clients: a batch takes longer, and more wait for it.
+pub(super) fn run_on_etcd(program: &Path, directory: &Path) -> Result<Vec<Metric>, String> {
+    let etcd = Etcd::start(directory)?;
+    let server = Server::start_with(program, directory, &["--etcd".to_owned(), etcd.addresses()])?;
+    measure(&server, CLIENTS_OF_ETCD)
+}
+
+fn measure(server: &Server, clients: usize) -> Result<Vec<Metric>, String> {
     let runtime = super::server::runtime()?;
     let measured = runtime.block_on(async {
         server.ready().await?;
-        drive(&server, 0..WARM_UP, put).await?;
-        let admitted = drive(&server, WARM_UP..WARM_UP + CONTRACTS, put).await?;
-        let read = drive(&server, 0..READS, get).await?;
+        drive(server, clients, 0..WARM_UP, put).await?;
+        let admitted = drive(server, clients, WARM_UP..WARM_UP + CONTRACTS, put).await?;
+        let read = drive(server, clients, 0..READS, get).await?;
         Ok::<_, Error>((admitted, read))
     });
     let (admitted, read) = measured.map_err(|error| format!("{error}{}", server.last_words()))?;
@@ -66,9 +78,9 @@ struct Driven {
 }
 
 /// Asks all of these, as many at once as there are clients.
-async fn drive(server: &Server, numbers: std::ops::Range<usize>, ask: Ask) -> std::io::Result<Driven> {
-    let mut clients = Vec::with_capacity(CLIENTS);
-    for _ in 0..CLIENTS {
+async fn drive(server: &Server, count: usize, numbers: std::ops::Range<usize>, ask: Ask) -> std::io::Result<Driven> {
+    let mut clients = Vec::with_capacity(count);
+    for _ in 0..count {
         clients.push(Client::connect(server).await?);
     }
     let started = Instant::now();
@@ -77,7 +89,7 @@ async fn drive(server: &Server, numbers: std::ops::Range<usize>, ask: Ask) -> st
         .into_iter()
         .enumerate()
         .map(|(at, mut client)| {
-            let mine = numbers.clone().skip(at).step_by(CLIENTS);
+            let mine = numbers.clone().skip(at).step_by(count);
             tasks.spawn_local(async move {
                 let (mut good, mut latencies) = (0, Vec::with_capacity(mine.len()));
                 for number in mine {

@@ -31,6 +31,11 @@ pub(super) struct Server {
 impl Server {
     /// Over the ledger of a directory.
     pub(super) fn start(program: &Path, directory: &Path) -> Result<Self, String> {
+        Self::start_with(program, directory, &[])
+    }
+
+    /// The same with other options besides.
+    pub(super) fn start_with(program: &Path, directory: &Path, options: &[String]) -> Result<Self, String> {
         let wrong = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
         // Free a moment ago, and hardly taken meanwhile.
         let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|socket| socket.local_addr());
@@ -47,6 +52,7 @@ impl Server {
             .arg(directory.join("ledger.db"))
             .arg("--operator-token-file")
             .arg(&token_file)
+            .args(options)
             .stdout(Stdio::null())
             .stderr(stderr)
             .spawn();

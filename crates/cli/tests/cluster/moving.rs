@@ -1,0 +1,154 @@
+//! From one controller to a cluster and back; and what the log in a real etcd does with what is large or old.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use nix::sys::signal::Signal;
+use wayleave_replica::{Gateway, Lease, LogError, Member, Settings, Standing, State};
+use wayleave_store::{Change, Record};
+
+use super::clients::{get, put};
+use super::processes::{Etcd, Process, folder, free};
+use super::{alone, is_able, until};
+
+fn wayleave(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wayleave")).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A controller that answers, and where.
+fn serve(folder: &Path, ledger: &Path, etcd: Option<&str>) -> (Process, String) {
+    let [port] = free();
+    let mut arguments = vec![
+        env!("CARGO_BIN_EXE_wayleave").to_owned(),
+        "serve".to_owned(),
+        "-t".to_owned(),
+        "fat-tree:k=4".to_owned(),
+        format!("--ledger={}", ledger.display()),
+        format!("--listen=127.0.0.1:{port}"),
+        format!("--operator-token-file={}", folder.join("token").display()),
+    ];
+    arguments.extend(etcd.map(|etcd| format!("--etcd={etcd}")));
+    let process = Process::start(&folder.join("log"), &arguments);
+    let url = format!("http://127.0.0.1:{port}");
+    until("a controller answers", || ureq::get(format!("{url}/healthz")).call().ok());
+    (process, url)
+}
+
+fn end((mut process, _): (Process, String)) {
+    process.signal(Signal::SIGTERM);
+    process.wait();
+}
+
+#[test]
+fn a_ledger_becomes_that_of_a_cluster_and_that_of_one_again() {
+    if !is_able() {
+        return;
+    }
+    let _alone = alone();
+    let folder = folder("moving");
+    let etcd = Etcd::start(&folder, 1);
+    let (first, second) = (folder.join("first.db"), folder.join("second.db"));
+    let (one, two) = (first.to_str().unwrap(), second.to_str().unwrap());
+    let token = || std::fs::read_to_string(folder.join("token")).unwrap().trim().to_owned();
+
+    let alone = serve(&folder, &first, None);
+    assert_eq!(put(&alone.1, "before", &token()), 201);
+    end(alone);
+    let stranger =
+        wayleave(&["serve", "-t", "fat-tree:k=4", "--ledger", one, "--listen", "127.0.0.1:1", "--etcd", &etcd.urls()]);
+    assert!(!stranger.status.success(), "a ledger of its own is not mixed with that of a cluster");
+    let joined = wayleave(&["ledger", "join", one, "--etcd", &etcd.urls()]);
+    assert!(joined.status.success() && text(&joined.stdout).contains("begins with"), "{}", text(&joined.stderr));
+    let again = wayleave(&["ledger", "join", one, "--etcd", &etcd.urls()]);
+    assert!(text(&again.stderr).contains("is a copy of a cluster's ledger already"), "{}", text(&again.stderr));
+
+    let leader = serve(&folder, &first, Some(&etcd.urls()));
+    let follower = serve(&folder, &second, Some(&etcd.urls()));
+    until("a leader", || (get(&leader.1, "/v1/status", &token())?.0 == "leads").then_some(()));
+    assert_eq!(put(&leader.1, "within", &token()), 201);
+    assert_eq!(put(&follower.1, "elsewhere", &token()), 421);
+    let has = |url: &str, name: &str| {
+        let (standing, found) = get(url, &format!("/v1/contracts/default:{name}"), &token())?;
+        (found["id"] == format!("default:{name}")).then_some(standing)
+    };
+    for name in ["before", "within"] {
+        assert_eq!(until("the follower has it", || has(&follower.1, name)), "follows");
+    }
+    // A client that knows both addresses finds the one that leads.
+    let both = format!("{},{}", follower.1, leader.1);
+    let told = Command::new(env!("CARGO_BIN_EXE_wayleave"))
+        .args(["delete", "contract", "default:within", "--server", &both])
+        .env("WAYLEAVE_TOKEN_FILE", folder.join("token"))
+        .output()
+        .unwrap();
+    assert!(told.status.success(), "{}", text(&told.stderr));
+    until("the follower has heard of it", || has(&follower.1, "within").is_none().then_some(()));
+    end(leader);
+    end(follower);
+
+    let left = wayleave(&["ledger", "leave", two]);
+    assert!(left.status.success(), "{}", text(&left.stderr));
+    let not = wayleave(&["ledger", "leave", two]);
+    assert!(text(&not.stderr).contains("is no copy of a cluster's ledger"), "{}", text(&not.stderr));
+    let alone = serve(&folder, &second, None);
+    assert_eq!(
+        get(&alone.1, "/v1/contracts/default:before", &token()),
+        None,
+        "one by itself says nothing of its standing"
+    );
+    assert_eq!(put(&alone.1, "after", &token()), 201);
+    end(alone);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn batches_of_any_size_and_snapshots_come_back_as_they_were() {
+    if !is_able() {
+        return;
+    }
+    let _alone = alone();
+    let folder = folder("log");
+    let etcd = Etcd::start(&folder, 1);
+    let member = |id: &str| {
+        let settings =
+            Settings { cluster: "log".to_owned(), id: id.to_owned(), address: format!("http://{id}"), lease_s: 60 };
+        Member::new(Gateway::new(vec![etcd.urls()]), settings, Lease::default(), (State::new(), 0))
+    };
+    let quiet = &mut |_: u64, _: &[Change]| Ok(());
+    let (mut leader, mut early) = (member("a"), member("b"));
+    assert_eq!(leader.follow(0, quiet).unwrap(), Standing::Leads);
+    assert!(matches!(early.follow(0, quiet).unwrap(), Standing::Follows(Some(found)) if found.address == "http://a"));
+    assert_eq!(early.commit(&[]).unwrap_err(), LogError::Deposed);
+    let record =
+        |key: usize, size: usize| Change::Put(Record::new("contract", format!("k{key}"), "x\u{1F600}\n".repeat(size)));
+    // Of more than three parts; then many small ones, more than are read at once.
+    let large: Vec<Change> = (0..40).map(|key| record(key, 20_000)).collect();
+    leader.commit(&large).unwrap();
+    for key in 0..70 {
+        leader.commit(&[record(key % 50, 3), Change::delete("contract", format!("k{}", (key + 25) % 50))]).unwrap();
+    }
+    early.follow(0, quiet).unwrap();
+    assert_eq!((early.state(), early.number()), (leader.state(), 71));
+    leader.tidy(true).unwrap();
+    leader.commit(&[record(99, 1)]).unwrap();
+    // Who begins now, and who was there before, find the snapshot and what is behind it.
+    let mut late = member("c");
+    late.follow(0, quiet).unwrap();
+    early.follow(0, quiet).unwrap();
+    assert_eq!((late.state(), late.number(), early.state()), (leader.state(), 72, leader.state()));
+    leader.resign().unwrap();
+    assert_eq!(early.follow(0, quiet).unwrap(), Standing::Leads);
+    assert_eq!(leader.commit(&[record(1, 1)]).unwrap_err(), LogError::Deposed);
+    assert_eq!(early.commit(&[record(1, 1)]).unwrap(), 73);
+    // An etcd that has lost what a controller has seen.
+    let settings = Settings { cluster: "other".to_owned(), id: "d".to_owned(), address: String::new(), lease_s: 60 };
+    let mut ahead = Member::new(Gateway::new(vec![etcd.urls()]), settings, Lease::default(), (State::new(), 5));
+    let why = ahead.follow(0, quiet).unwrap_err().to_string();
+    assert!(why.contains("this controller has seen batch 5"), "{why}");
+    drop(etcd);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
