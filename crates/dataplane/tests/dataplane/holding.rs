@@ -11,6 +11,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SetSockOpt, recvmsg, setsockopt, sockopt};
 use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, Reason, Sender, Settings, Waiting};
 use wayleave_dataplane::net::attach_ingress;
@@ -93,8 +94,11 @@ fn arrivals(socket: &UdpSocket, quiet: Duration) -> Vec<Arrival> {
     loop {
         let mut control = nix::cmsg_space!(nix::sys::time::TimeSpec);
         let mut into = [IoSliceMut::new(&mut frame)];
-        let Ok(message) = recvmsg::<()>(socket.as_raw_fd(), &mut into, Some(&mut control), MsgFlags::empty()) else {
-            return all;
+        let message = match recvmsg::<()>(socket.as_raw_fd(), &mut into, Some(&mut control), MsgFlags::empty()) {
+            Ok(message) => message,
+            // A process that was stopped and goes on.
+            Err(Errno::EINTR) => continue,
+            Err(_) => return all,
         };
         let stamp = message.cmsgs().unwrap().find_map(|one| match one {
             ControlMessageOwned::ScmTimestampns(time) => Some(time),

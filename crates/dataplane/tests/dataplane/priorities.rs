@@ -2,6 +2,7 @@
 //!
 //! Judged by the order of arrivals and by counters. How long packets take is a claim for a quiet machine (`make quiet-lab`).
 
+use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -126,7 +127,13 @@ impl Bottleneck {
             // Of the packets of the first queue: how many others had been sent before.
             let mut before = Vec::new();
             // Until nothing has come for as long as the receiver waits: nobody sends any more.
-            while let Ok(length) = receiver.recv(&mut packet) {
+            loop {
+                let length = match receiver.recv(&mut packet) {
+                    Ok(length) => length,
+                    // A process that was stopped and goes on.
+                    Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                    Err(_) => break,
+                };
                 let number = |at: usize| u64::from_be_bytes(packet[at..at + 8].try_into().unwrap());
                 if length == SIZE {
                     seen.delays.push(start.elapsed().saturating_sub(Duration::from_nanos(number(8))));
