@@ -49,6 +49,15 @@ fn is_able() -> bool {
     doctor["canRun"] == true
 }
 
+/// Whether Open vSwitch is installed; says what was left out if not.
+fn has_ovs() -> bool {
+    let is_there = Command::new("ovs-vsctl").arg("--version").output().is_ok();
+    if !is_there {
+        left_out("ovs", "it needs Open vSwitch (openvswitch-switch)");
+    }
+    is_there
+}
+
 /// A lab that is gone in the end, also by a panic.
 struct Lab(String);
 

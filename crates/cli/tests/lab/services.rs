@@ -100,11 +100,7 @@ fn loko_keeps_on_a_measured_switch_what_silo_breaks() {
 /// The bridge has a table of 17 entries meanwhile, of which the last matches, and its own rules afterwards.
 #[test]
 fn a_bridge_is_measured_with_the_table_of_each_case() {
-    if !is_able() {
-        return;
-    }
-    if Command::new("ovs-vsctl").arg("--version").output().is_err() {
-        left_out("ovs", "it needs Open vSwitch (openvswitch-switch)");
+    if !is_able() || !has_ovs() {
         return;
     }
     let _alone = alone();

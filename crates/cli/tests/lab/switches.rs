@@ -5,11 +5,7 @@ use super::*;
 /// Open vSwitch forwards. Somebody removes its rules, and they are back; it is killed, and nobody says that contracts are enforced.
 #[test]
 fn a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_nothing() {
-    if !is_able() {
-        return;
-    }
-    if Command::new("ovs-vsctl").arg("--version").output().is_err() {
-        left_out("ovs", "it needs Open vSwitch (openvswitch-switch)");
+    if !is_able() || !has_ovs() {
         return;
     }
     let _alone = alone();
