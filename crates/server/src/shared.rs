@@ -232,13 +232,15 @@ impl Shared {
     }
 
     /// What this controller is in a cluster; `None` for one by itself.
-    pub(crate) fn standing(&self) -> Option<&'static str> {
+    pub(crate) fn standing(&self) -> Option<ClusterStanding> {
         let is_current = self.lease.as_ref()?.is_good(clock());
-        Some(match &self.view.read().health {
+        let tables = self.view.read();
+        let name = match &tables.health {
             Health::Ready if is_current => "leads",
             Health::Following(_) => "follows",
             _ => "unknown",
-        })
+        };
+        Some(ClusterStanding { name, generation: tables.generation, commit: tables.sequence })
     }
 
     pub(crate) fn node(&self, name: &str) -> Result<NodeId, Box<Problem>> {
@@ -247,6 +249,24 @@ impl Shared {
 
     pub(crate) fn link(&self, name: &str) -> Result<LinkId, Box<Problem>> {
         self.network().find_link(name).ok_or_else(|| not_found("link", name))
+    }
+}
+
+/// What a controller of a cluster is at a moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClusterStanding {
+    /// `leads`, `follows`, or `unknown`.
+    pub(crate) name: &'static str,
+    /// Each leader has another one.
+    generation: u64,
+    /// The last commit that it shows: what is answered may know more.
+    pub(crate) commit: u64,
+}
+
+impl ClusterStanding {
+    /// Whether nobody else can have led between this and a later one.
+    pub(crate) fn lasts_until(&self, later: &Self) -> bool {
+        (self.name, self.generation) == (later.name, later.generation)
     }
 }
 

@@ -161,6 +161,7 @@ async fn serve(
     // In hand until it is answered.
     let seat = request.extensions().get::<Arc<InHand>>().cloned();
     let mut asker = Asker { from: seat.as_ref().map(|seat| seat.address), ..Asker::default() };
+    let before = shared.standing();
     let reply = match admit(&shared, row, path, request, &id, &mut asker).await {
         // Its bytes are counted until it is answered.
         Ok((call, _held)) => (row.handler)(shared.clone(), call).await,
@@ -172,10 +173,13 @@ async fn serve(
         asker.refused(&shared, row, answer, &id);
     }
     let mut response = respond(reply, &id);
-    if let Some(standing) = shared.standing() {
+    if let Some(before) = before {
+        // What was read before this controller came to lead is that of a follower.
+        let lasts = shared.standing().is_some_and(|now| before.lasts_until(&now));
+        let standing = if lasts { before.name } else { "unknown" };
         let headers = response.headers_mut();
         put(headers, STANDING, standing);
-        put(headers, COMMIT, &shared.view.read().sequence.to_string());
+        put(headers, COMMIT, &before.commit.to_string());
     }
     finish(&shared, row.path, row.verb.name(), role, &id, began, response)
 }
