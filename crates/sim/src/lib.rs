@@ -42,6 +42,7 @@ mod engine;
 mod events;
 mod fabric;
 mod flows;
+mod frame;
 mod interfaces;
 mod jobs;
 mod link;

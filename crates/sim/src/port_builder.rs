@@ -82,7 +82,7 @@ impl<'a> PortsBuilder<'a> {
         if is_plain {
             let mut plain = Link::new(speed, latency, target, Port::Fifo, limits[0]);
             if let Some(threshold) = ecn.or(core.as_ref()).and_then(Ecn::threshold_only) {
-                plain.mark_above = limit(Some(threshold));
+                plain = plain.marking_above(limit(Some(threshold)));
             }
             let roles = if tells { self.roles(id, behaviour, custom) } else { Roles::default() };
             if roles.stamps(0) {
@@ -93,6 +93,13 @@ impl<'a> PortsBuilder<'a> {
         }
         let roles = self.roles(id, behaviour, custom);
         let port = self.port(id, behaviour, &limits, roles);
+        // The turns of flows are events of a host's port. What is in a shared buffer, what a port tells of itself and the order of a
+        // trace are seen by others when the port chooses. Without any latency it would have to choose before all has come.
+        self.ports[port as usize].is_late = from.kind == NodeKind::Switch
+            && roles.stamps == 0
+            && !matches!(behaviour.buffering, Buffering::Shared { .. })
+            && latency > 0
+            && self.scenario.record.trace.is_none();
         Link::new(speed, latency, target, Port::Queued(port), NO_LIMIT)
     }
 

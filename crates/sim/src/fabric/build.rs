@@ -9,6 +9,7 @@ use super::{Fabric, NO_STAMPER};
 use crate::clock::{self, LineSpeed};
 use crate::custom::Custom;
 use crate::events::{Actor, EventQueue};
+use crate::frame::Rings;
 use crate::link::{Link, NO_LIMIT, Port, Target, limit};
 use crate::packet::Arena;
 use crate::port_builder::{PortsBuilder, holds_each, largest};
@@ -62,6 +63,7 @@ impl Fabric {
             stamper_of,
             pools: builder.pools,
             arena: Arena::new(),
+            rings: Rings::default(),
             events: EventQueue::default(),
             routes: Vec::new(),
             samples: Vec::new(),

@@ -20,8 +20,20 @@ pub(crate) struct Stamper {
     role: usize,
     /// What it had sent when the warm-up ended; what is counted of the link begins there.
     before: u64,
-    /// The packets that ask and wait: when each leaves, and what had come before it since the warm-up.
-    waiting: VecDeque<(Instant, PacketId, u64)>,
+    /// Those that wait.
+    waiting: VecDeque<Asking>,
+}
+
+/// A packet that asks for telemetry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asking {
+    /// When its first bit leaves.
+    pub(super) leaves: Instant,
+    pub(super) id: PacketId,
+    /// Bytes on the wire.
+    pub(super) size: u32,
+    /// What had come to the port before it, since the warm-up.
+    pub(super) taken: u64,
 }
 
 impl Stamper {
@@ -37,23 +49,23 @@ impl Stamper {
     /// What is counted of the link begins now, where `sent` was counted.
     pub(super) fn forget(&mut self, sent: u64) {
         self.before += sent;
-        self.waiting.iter_mut().for_each(|(_, _, taken)| *taken = taken.saturating_sub(sent));
+        self.waiting.iter_mut().for_each(|asking| asking.taken = asking.taken.saturating_sub(sent));
     }
 }
 
 impl Fabric {
-    /// A packet that asks for telemetry has come to a port, and leaves at this time; before it `taken` had come.
+    /// A packet that asks for telemetry has come to a port.
     #[cold]
-    pub(super) fn ask(&mut self, link: u32, (leaves, id, taken): (Instant, PacketId, u64), now: Instant) {
+    pub(super) fn ask(&mut self, link: u32, asking: Asking, now: Instant) {
         let Some(stamper) = self.stampers.get_mut(self.stamper_of[link as usize] as usize) else { return };
-        if leaves <= now {
-            self.write(link, id, taken, now);
+        if asking.leaves <= now {
+            self.write(link, asking, now);
             return;
         }
-        stamper.waiting.push_back((leaves, id, taken));
+        stamper.waiting.push_back(asking);
         if stamper.waiting.len() == 1 {
             let actor = self.service_actor(link);
-            self.events.put(leaves, actor);
+            self.events.put(asking.leaves, actor);
         }
     }
 
@@ -62,12 +74,12 @@ impl Fabric {
         let place = self.stamper_of[link as usize] as usize;
         let Some(stamper) = self.stampers.get_mut(place) else { return };
         // After a failure nothing waits any more, or what came since.
-        if let Some(&(leaves, id, taken)) = stamper.waiting.front()
-            && leaves == now
+        if let Some(&asking) = stamper.waiting.front()
+            && asking.leaves == now
         {
             stamper.waiting.pop_front();
-            let next = stamper.waiting.front().map(|next| next.0);
-            self.write(link, id, taken, now);
+            let next = stamper.waiting.front().map(|next| next.leaves);
+            self.write(link, asking, now);
             if let Some(at) = next {
                 let actor = self.service_actor(link);
                 self.events.put(at, actor);
@@ -75,11 +87,11 @@ impl Fabric {
         }
     }
 
-    /// A port writes its state into a packet that begins to leave it, before which `taken` had come.
-    fn write(&mut self, link: u32, id: PacketId, taken: u64, now: Instant) {
+    /// A port writes its state into a packet that begins to leave it.
+    fn write(&mut self, link: u32, Asking { id, size, taken, .. }: Asking, now: Instant) {
         let stamper = &self.stampers[self.stamper_of[link as usize] as usize];
         let (role, sent) = (stamper.role, stamper.before + taken);
-        let behind = self.links[link as usize].taken() - taken - u64::from(self.arena.get(id).size);
+        let behind = self.links[link as usize].taken() - taken - u64::from(size);
         self.stamp((link, role), (behind, sent, None), id, now);
     }
 

@@ -221,7 +221,6 @@ impl Flow {
         }
         Packet {
             sent: now,
-            due: now,
             flow: slot,
             size: segment.bytes + HEADERS + FRAMING,
             sequence: segment.sequence,
