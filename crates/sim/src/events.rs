@@ -2,11 +2,20 @@
 //!
 //! Every actor (a link with packets on it, a port that will be free, a source, a timer) stands in the queue at most a
 //! few times, so the queue stays as small as the network is, however many packets there are. Keys are one word: time
-//! above, actor below. So ties are broken by the actor's number, and a run is the same on every machine. The heap has
-//! four children a node, which halves its depth; an event that is taken leaves a hole at the root, which the next
-//! event that is put fills: most events put one other.
+//! above, actor below. So ties are broken by the actor's number, and a run is the same on every machine.
+//!
+//! Arrivals at the ends of links are nearly all events, and a link has one at a time. In a small network they are in a tournament, where a
+//! link has a place of its own, and all others in a heap. In a large one all are in a calendar: there it costs less, and a
+//! bucket is what the network can look ahead to ([`EventQueue::batch`]). The order is the same.
+
+mod calendar;
+mod heap;
+mod tournament;
 
 use crate::clock::Instant;
+use calendar::Calendar;
+use heap::Heap;
+use tournament::Tournament;
 
 /// Bits of an actor's number.
 const ACTOR_BITS: u32 = 22;
@@ -23,116 +32,125 @@ pub(crate) type Actor = u32;
 /// Actors by time.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
-    keys: Vec<u64>,
     /// The time that keys count from; at most [`HORIZON`] before the present.
     base: Instant,
-    root: Root,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Root {
-    /// The first event.
-    #[default]
-    Filled,
-    /// It was taken; its place is free.
-    Hole,
+    /// Actors below this number have one event at a time. 0 if there is a calendar.
+    links: Actor,
+    /// Their events.
+    arrivals: Tournament,
+    /// All others; where there is a calendar, those that lie beyond it.
+    heap: Heap,
+    calendar: Option<Box<Calendar>>,
 }
 
 impl EventQueue {
+    /// For a small network. Actors below `links` have one event at a time: another one replaces it.
+    pub(crate) fn small(links: Actor) -> Self {
+        Self { links, arrivals: Tournament::new(links as usize), ..Self::default() }
+    }
+
+    /// For a large one.
+    pub(crate) fn large() -> Self {
+        Self { calendar: Some(Box::default()), ..Self::default() }
+    }
+
     /// Puts an event; `at` must be at most [`HORIZON`] after the last event that was taken.
     #[inline]
     pub(crate) fn put(&mut self, at: Instant, actor: Actor) {
         debug_assert!(at >= self.base && at - self.base < 2 * HORIZON, "an event is too far away");
         let key = (at - self.base) << ACTOR_BITS | u64::from(actor);
-        if self.root == Root::Hole {
-            self.root = Root::Filled;
-            self.sink(key);
-        } else {
-            self.keys.push(key);
-            self.rise(self.keys.len() - 1);
+        if actor < self.links {
+            return self.arrivals.put(actor, key);
+        }
+        match &mut self.calendar {
+            None => self.heap.put(key),
+            Some(calendar) => calendar.put(key, &mut self.heap),
         }
     }
 
     /// Takes the first event.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<(Instant, Actor)> {
-        self.fill();
-        let key = *self.keys.first()?;
-        self.root = Root::Hole;
+        let key = match &mut self.calendar {
+            None => self.take_small()?,
+            Some(calendar) => calendar.take(&mut self.heap)?,
+        };
         let at = self.base + (key >> ACTOR_BITS);
         if key >> ACTOR_BITS >= HORIZON {
             self.rebase(at);
         }
-        Some((at, (key & (MAX_ACTORS as u64 - 1)) as Actor))
+        Some((at, actor_of(key)))
     }
 
-    /// Closes the hole with the last key.
+    /// Of a small network.
     #[inline]
-    fn fill(&mut self) {
-        if self.root == Root::Hole {
-            self.root = Root::Filled;
-            if let Some(last) = self.keys.pop()
-                && !self.keys.is_empty()
-            {
-                self.sink(last);
+    fn take_small(&mut self) -> Option<u64> {
+        let (arrival, other) = (self.arrivals.first(), self.heap.first());
+        if other.is_none_or(|other| arrival < other) {
+            if arrival == u64::MAX {
+                return None;
             }
+            self.arrivals.take(actor_of(arrival));
+            return Some(arrival);
         }
+        self.heap.take()
     }
 
+    /// Keys count from a time closer to the present, or the present itself.
     #[cold]
-    fn rebase(&mut self, to: Instant) {
-        let passed = (to - self.base) << ACTOR_BITS;
-        // The hole's key is the smallest: it stays at or above zero like all others.
-        self.keys.iter_mut().for_each(|key| *key -= passed.min(*key));
-        self.base = to;
+    fn rebase(&mut self, now: Instant) {
+        let mut by = now - self.base;
+        if let Some(calendar) = &mut self.calendar {
+            by = calendar.rebase(by);
+        }
+        self.heap.rebase(by << ACTOR_BITS);
+        self.arrivals.rebase(by << ACTOR_BITS);
+        self.base += by;
     }
 
-    #[inline]
-    fn rise(&mut self, mut at: usize) {
-        let keys = self.keys.as_mut_slice();
-        let key = keys[at];
-        while at > 0 {
-            let parent = (at - 1) / 4;
-            if keys[parent] <= key {
-                break;
-            }
-            keys[at] = keys[parent];
-            at = parent;
-        }
-        keys[at] = key;
+    /// Whether it is made for a large network.
+    pub(crate) fn is_large(&self) -> bool {
+        self.calendar.is_some()
     }
 
-    /// Puts a key at the root and lets it sink to its place.
-    #[inline]
-    fn sink(&mut self, key: u64) {
-        let keys = self.keys.as_mut_slice();
-        let mut at = 0;
-        loop {
-            let first = 4 * at + 1;
-            let (child, least) = match keys.get(first..first + 4) {
-                Some(&[a, b, c, d]) => {
-                    let left = if b < a { (first + 1, b) } else { (first, a) };
-                    let right = if d < c { (first + 3, d) } else { (first + 2, c) };
-                    if right.1 < left.1 { right } else { left }
-                }
-                _ => match (first..keys.len()).map(|child| (child, keys[child])).min_by_key(|&(_, key)| key) {
-                    Some(least) => least,
-                    None => break,
-                },
-            };
-            if key <= least {
-                break;
-            }
-            keys[at] = least;
-            at = child;
+    /// The same events as in a large network.
+    #[cfg(test)]
+    pub(crate) fn become_large(&mut self) {
+        let mut large = Self { base: self.base, ..Self::large() };
+        while let Some((at, actor)) = self.take() {
+            large.put(at, actor);
         }
-        keys[at] = key;
+        *self = large;
+    }
+
+    /// Whether the next event is the first of a new batch.
+    #[inline]
+    pub(crate) fn is_batch_over(&self) -> bool {
+        self.calendar.as_ref().is_some_and(|calendar| calendar.batch().is_empty())
+    }
+
+    /// The next batch begins, after the one before it is over.
+    pub(crate) fn turn(&mut self) {
+        if let Some(calendar) = &mut self.calendar {
+            calendar.turn(&mut self.heap);
+        }
+    }
+
+    /// The actors of the batch, in no order that matters.
+    pub(crate) fn batch(&self) -> impl Iterator<Item = Actor> {
+        let batch = self.calendar.as_ref().map_or(&[][..], |calendar| calendar.batch());
+        batch.iter().map(|&key| actor_of(key))
     }
 
     /// Bytes of memory.
     pub(crate) fn memory(&self) -> usize {
-        self.keys.capacity() * size_of::<u64>()
+        self.heap.memory() + self.arrivals.memory() + self.calendar.as_ref().map_or(0, |calendar| calendar.memory())
     }
+}
+
+#[inline]
+fn actor_of(key: u64) -> Actor {
+    (key & (MAX_ACTORS as u64 - 1)) as Actor
 }
 
 #[cfg(test)]
@@ -142,34 +160,55 @@ mod tests {
 
     #[test]
     fn events_come_in_order_of_time_and_then_of_actor() {
-        let mut queue = EventQueue::default();
-        for (at, actor) in [(7, 1), (5, 9), (7, 0), (5, 3)] {
-            queue.put(at, actor);
+        for mut queue in [EventQueue::small(2), EventQueue::small(0), EventQueue::large()] {
+            for (at, actor) in [(7, 1), (5, 9), (7, 0), (5, 3)] {
+                queue.put(at, actor);
+            }
+            let order: Vec<_> = std::iter::from_fn(|| queue.take()).collect();
+            assert_eq!(order, [(5, 3), (5, 9), (7, 0), (7, 1)]);
         }
-        let order: Vec<_> = std::iter::from_fn(|| queue.take()).collect();
-        assert_eq!(order, [(5, 3), (5, 9), (7, 0), (7, 1)]);
     }
 
     #[test]
     fn a_long_history_equals_a_sorted_set() {
+        compare(EventQueue::small(0), 0);
+        compare(EventQueue::small(450), 450);
+    }
+
+    #[test]
+    fn a_calendar_equals_a_sorted_set_however_wide_its_buckets_are() {
+        let widths = compare(EventQueue::large(), 0);
+        assert!(widths.len() > 10, "{widths:?}");
+    }
+
+    /// Against a set; actors below `links` have one event at a time. The widths that buckets had.
+    fn compare(mut queue: EventQueue, links: Actor) -> BTreeSet<u32> {
         // A multiplicative generator is enough here, and needs no seed to be printed.
         let mut state = 1_u64;
         let mut random = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 11) % below
         };
-        let (mut queue, mut model) = (EventQueue::default(), BTreeSet::new());
-        let mut now = 0;
-        for step in 0..20_000 {
-            if random(2) > 0 || model.is_empty() {
-                let event = (now + random(HORIZON / 4), (step % 977) as Actor);
-                if model.insert(event) {
-                    queue.put(event.0, event.1);
+        let mut model = BTreeSet::new();
+        let (mut now, mut widths) = (0, BTreeSet::new());
+        // Traffic that becomes dense and sparse again, so that buckets become narrow and wide, with events of a distant future in it.
+        for spread in [HORIZON / 4, 1_000_000, 2_000, 40, 5_000_000_000, 300_000, HORIZON / 4] {
+            for step in 0..40_000 {
+                if random(2) > 0 && model.len() < 3_000 || model.is_empty() {
+                    let within = if random(50) == 0 { HORIZON } else { spread };
+                    let event = (now + random(within), (step % 977) as Actor);
+                    if event.1 < links {
+                        model.retain(|&(_, actor)| actor != event.1);
+                    }
+                    if model.insert(event) {
+                        queue.put(event.0, event.1);
+                    }
+                } else {
+                    let taken = queue.take();
+                    assert_eq!(taken, model.pop_first(), "at step {step} of {spread}");
+                    now = taken.unwrap().0;
                 }
-            } else {
-                let taken = queue.take();
-                assert_eq!(taken, model.pop_first(), "at step {step}");
-                now = taken.unwrap().0;
+                widths.extend(queue.calendar.as_ref().map(|calendar| calendar.width()));
             }
         }
         while let Some(event) = model.pop_first() {
@@ -177,5 +216,6 @@ mod tests {
         }
         assert!(now > 10 * HORIZON, "the clock was set again many times");
         assert_eq!(queue.take(), None);
+        widths
     }
 }

@@ -42,7 +42,6 @@ mod engine;
 mod events;
 mod fabric;
 mod flows;
-mod frame;
 mod interfaces;
 mod jobs;
 mod link;

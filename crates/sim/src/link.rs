@@ -8,7 +8,7 @@
 use wayleave_units::Bytes;
 
 use crate::clock::{Instant, LineSpeed};
-use crate::frame::{Frame, Ring, Rings};
+use crate::packet::{Arena, NO_PACKET, PacketId};
 
 /// What a link leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Target {
         match self {
             Self::Host => TARGET_HOST,
             Self::Switch => TARGET_SWITCH,
-            Self::Service(link) => TARGET_SERVICE | link,
+            Self::Service(link) => link,
             Self::Jitter(stage) => TARGET_JITTER | stage,
         }
     }
@@ -61,31 +61,30 @@ pub(crate) struct Link {
     pub(crate) latency: Instant,
     /// Sent, in bytes on the wire; first come, first served, with what has come and not left.
     sent_bytes: u64,
-    /// What has not arrived.
-    on_the_way: Ring,
-    /// First come, first served: the number of the first frame whose last bit has not left, if any is held.
-    leaving: u32,
+    /// The first packet that has not arrived.
+    head: PacketId,
+    tail: PacketId,
+    /// First come, first served: the first packet whose last bit has not left.
+    leaving: PacketId,
     /// First come, first served: bytes that have not left, whole packets.
     held: u32,
     /// What can be held; 0 while the link is down.
     pub(crate) limit: u32,
-    /// First come, first served: packets that find more than this get a mark. Of another port: its number.
-    mark_above_or_port: u32,
+    /// Packets that find more than this get a mark.
+    pub(crate) mark_above: u32,
     /// ps per byte, or 0 if that is not whole.
     ps_per_byte: u32,
     /// Packets that found the port idle.
     pub(crate) immediate: u32,
-    /// What it leads to, and whether its port is a queued one.
     target: u32,
+    port: u32,
 }
 
-/// The kind of a target; below it, and below [`PORT_QUEUED`], its number: there are at most 2^21 links and nodes.
-const TARGET_KIND: u32 = 3 << 30;
-const TARGET_HOST: u32 = 0;
-const TARGET_SWITCH: u32 = 1 << 30;
-const TARGET_SERVICE: u32 = 2 << 30;
-const TARGET_JITTER: u32 = 3 << 30;
-const PORT_QUEUED: u32 = 1 << 29;
+const TARGET_HOST: u32 = u32::MAX;
+const TARGET_SWITCH: u32 = u32::MAX - 1;
+/// There are at most 2^21 links and nodes.
+const TARGET_JITTER: u32 = 1 << 30;
+const PORT_FIFO: u32 = u32::MAX;
 
 /// How a packet found a first-come-first-served port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,42 +103,37 @@ impl Link {
             free_at: 0,
             latency,
             sent_bytes: 0,
-            on_the_way: Ring::default(),
-            leaving: 0,
+            head: NO_PACKET,
+            tail: NO_PACKET,
+            leaving: NO_PACKET,
             held: 0,
             limit,
-            mark_above_or_port: if let Port::Queued(port) = port { port } else { NO_LIMIT },
+            mark_above: NO_LIMIT,
             ps_per_byte: if let LineSpeed::PerByte(ps) = speed { ps } else { 0 },
             immediate: 0,
-            target: target.bits() | if let Port::Queued(_) = port { PORT_QUEUED } else { 0 },
+            target: target.bits(),
+            port: if let Port::Queued(port) = port { port } else { PORT_FIFO },
         }
-    }
-
-    /// First come, first served: packets that find more than this get a mark.
-    pub(crate) fn marking_above(self, bytes: u32) -> Self {
-        debug_assert_eq!(self.port(), Port::Fifo, "other ports have roles that mark");
-        Self { mark_above_or_port: bytes, ..self }
     }
 
     /// The same, leading elsewhere.
     pub(crate) fn leading_to(self, target: Target) -> Self {
-        Self { target: target.bits() | self.target & PORT_QUEUED, ..self }
+        Self { target: target.bits(), ..self }
     }
 
     #[inline]
     pub(crate) fn target(&self) -> Target {
-        let number = self.target & (PORT_QUEUED - 1);
-        match self.target & TARGET_KIND {
+        match self.target {
             TARGET_HOST => Target::Host,
             TARGET_SWITCH => Target::Switch,
-            TARGET_JITTER => Target::Jitter(number),
-            _ => Target::Service(number),
+            stage if stage >= TARGET_JITTER => Target::Jitter(stage - TARGET_JITTER),
+            link => Target::Service(link),
         }
     }
 
     #[inline]
     pub(crate) fn port(&self) -> Port {
-        if self.target & PORT_QUEUED == 0 { Port::Fifo } else { Port::Queued(self.mark_above_or_port) }
+        if self.port == PORT_FIFO { Port::Fifo } else { Port::Queued(self.port) }
     }
 
     /// How long a packet is being sent; `slow` is asked where a byte does not take whole ps.
@@ -154,9 +148,9 @@ impl Link {
     /// How a packet of this size finds the port. `largest` is the size of the largest packet that there is: what is
     /// held exactly matters only where one packet more or less decides, and only there it is looked up.
     #[inline]
-    pub(crate) fn look(&mut self, bytes: u32, largest: u32, now: Instant, rings: &Rings) -> Found {
-        let mark_above = self.mark_above_or_port;
+    pub(crate) fn look(&mut self, bytes: u32, largest: u32, now: Instant, arena: &Arena) -> Found {
         let Some(wait) = self.free_at.checked_sub(now).filter(|&wait| wait > 0) else {
+            self.leaving = NO_PACKET;
             self.held = 0;
             return if bytes <= self.limit { Found::Idle } else { Found::Full };
         };
@@ -164,75 +158,94 @@ impl Link {
         // The bytes that have not left take `wait`; the packet that is being sent is held as a whole.
         let most = wait + in_time(largest);
         if self.ps_per_byte > 0 && most + in_time(bytes) <= in_time(self.limit) {
-            if most <= in_time(mark_above) {
+            if most <= in_time(self.mark_above) {
                 return Found::Busy { wait, is_above: false };
             }
-            if wait > in_time(mark_above) {
+            if wait > in_time(self.mark_above) {
                 return Found::Busy { wait, is_above: true };
             }
         }
-        self.count_held(now, rings);
+        self.count_held(now, arena);
         match self.limit.checked_sub(self.held) {
-            Some(room) if bytes <= room => Found::Busy { wait, is_above: self.held > mark_above },
+            Some(room) if bytes <= room => Found::Busy { wait, is_above: self.held > self.mark_above },
             _ => Found::Full,
         }
     }
 
     /// Lets go of the packets that have left.
-    fn count_held(&mut self, now: Instant, rings: &Rings) {
+    fn count_held(&mut self, now: Instant, arena: &Arena) {
         if self.free_at <= now {
-            self.held = 0;
+            (self.leaving, self.held) = (NO_PACKET, 0);
         }
-        while self.held > 0 {
-            let frame = rings.get(&self.on_the_way, self.leaving);
-            if frame.due() - self.latency > now {
+        while self.leaving != NO_PACKET {
+            let packet = arena.get(self.leaving);
+            if packet.due - self.latency > now {
                 break;
             }
-            self.held -= frame.size();
-            self.leaving = self.leaving.wrapping_add(1);
+            self.held -= packet.size;
+            self.leaving = packet.next;
         }
     }
 
-    /// Puts a packet behind the others, which takes the port so long. When it arrives, if it is the only one on the link.
+    /// Puts a packet behind the others, which takes the port so long; whether it is the only one on the link.
     #[inline]
-    pub(crate) fn append(
-        &mut self,
-        frame: Frame,
-        transmission: Instant,
-        now: Instant,
-        rings: &mut Rings,
-    ) -> Option<Instant> {
+    pub(crate) fn append(&mut self, id: PacketId, transmission: Instant, now: Instant, arena: &mut Arena) -> bool {
         self.free_at = self.free_at.max(now) + transmission;
-        let due = self.free_at + self.latency;
-        self.sent_bytes += u64::from(frame.size());
-        let was_empty = self.on_the_way.is_empty();
-        rings.push(&mut self.on_the_way, frame.at(due));
-        was_empty.then_some(due)
+        let packet = arena.get_mut(id);
+        packet.due = self.free_at + self.latency;
+        packet.next = NO_PACKET;
+        self.sent_bytes += u64::from(packet.size);
+        let was_empty = self.head == NO_PACKET;
+        if was_empty {
+            self.head = id;
+        } else {
+            let due = self.free_at + self.latency;
+            let last = arena.get_mut(self.tail);
+            last.next = id;
+            last.next_gap = u32::try_from(due - last.due).unwrap_or(u32::MAX);
+        }
+        self.tail = id;
+        was_empty
     }
 
     /// After [`Self::append`] at a first-come-first-served port: the packet is held until it has left.
     #[inline]
-    pub(crate) fn hold(&mut self, bytes: u32) {
-        if self.held == 0 {
-            self.leaving = self.on_the_way.end.wrapping_sub(1);
+    pub(crate) fn hold(&mut self, id: PacketId, bytes: u32) {
+        if self.leaving == NO_PACKET {
+            self.leaving = id;
         }
         self.held += bytes;
     }
 
+    /// The first and the last packet that have not arrived, or [`NO_PACKET`] and any.
+    #[inline]
+    pub(crate) fn ends(&self) -> (PacketId, PacketId) {
+        (self.head, self.tail)
+    }
+
     /// Takes the packet that arrives now, with the time of the next one; `None` if the event is out of date.
     #[inline]
-    pub(crate) fn arrive(&mut self, now: Instant, rings: &Rings) -> Option<(Frame, Option<Instant>)> {
-        let frame = *rings.first(&self.on_the_way)?;
-        if frame.due() != now {
+    pub(crate) fn arrive(&mut self, now: Instant, arena: &Arena) -> Option<(PacketId, Option<Instant>)> {
+        let id = self.head;
+        if id == NO_PACKET {
             return None;
         }
-        let number = self.on_the_way.first;
-        if self.held > 0 && self.leaving == number {
-            self.held -= frame.size();
-            self.leaving = number.wrapping_add(1);
+        let packet = arena.get(id);
+        if packet.due != now {
+            return None;
         }
-        self.on_the_way.first = number.wrapping_add(1);
-        Some((frame, rings.first(&self.on_the_way).map(Frame::due)))
+        if self.leaving == id {
+            self.held -= packet.size;
+            self.leaving = packet.next;
+        }
+        self.head = packet.next;
+        let next = match (self.head, packet.next_gap) {
+            (NO_PACKET, _) => None,
+            // The next packet itself is not needed yet, and most likely in no cache.
+            (head, u32::MAX) => Some(arena.get(head).due),
+            (_, gap) => Some(now + u64::from(gap)),
+        };
+        Some((id, next))
     }
 
     /// What has come to the port, in bytes on the wire: at a first-come-first-served one also what has not left.
@@ -242,25 +255,28 @@ impl Link {
     }
 
     /// What has left, in bytes on the wire.
-    pub(crate) fn sent(&mut self, now: Instant, rings: &Rings) -> u64 {
-        self.count_held(now, rings);
+    pub(crate) fn sent(&mut self, now: Instant, arena: &Arena) -> u64 {
+        self.count_held(now, arena);
         self.sent_bytes - u64::from(self.held)
     }
 
     /// Counts from here on. Returns what was counted so far.
-    pub(crate) fn forget_sent(&mut self, now: Instant, rings: &Rings) -> u64 {
-        let sent = self.sent(now, rings);
+    pub(crate) fn forget_sent(&mut self, now: Instant, arena: &Arena) -> u64 {
+        let sent = self.sent(now, arena);
         self.sent_bytes -= sent;
         sent
     }
 
     /// Everything on the link and in its first-come-first-served port is lost.
-    pub(crate) fn clear(&mut self, now: Instant, rings: &Rings, mut lost: impl FnMut(Frame)) {
-        self.sent_bytes = self.sent(now, rings);
-        while let Some(frame) = rings.pop(&mut self.on_the_way) {
-            lost(frame);
+    pub(crate) fn clear(&mut self, now: Instant, arena: &Arena, mut lost: impl FnMut(PacketId)) {
+        self.sent_bytes = self.sent(now, arena);
+        let mut id = std::mem::replace(&mut self.head, NO_PACKET);
+        while id != NO_PACKET {
+            let next = arena.get(id).next;
+            lost(id);
+            id = next;
         }
-        self.held = 0;
+        (self.tail, self.leaving, self.held) = (NO_PACKET, NO_PACKET, 0);
         self.free_at = self.free_at.min(now);
     }
 }
@@ -279,14 +295,14 @@ mod tests {
     /// 1,000 bytes take 800 ns at 10 Gbit/s.
     #[test]
     fn a_buffer_holds_whole_packets_until_their_last_bit_has_left() {
-        let mut rings = Rings::default();
+        let mut arena = Arena::new();
         let mut link = Link::new(LineSpeed::new(Rate::from_gbit(10)), 0, Target::Host, Port::Fifo, 2_000);
         let mut offer = |link: &mut Link, now: Instant| {
-            let found = link.look(1_000, 1_000, now, &rings);
+            let found = link.look(1_000, 1_000, now, &arena);
             if found != Found::Full {
-                let frame = Frame::of(0, &Packet { size: 1_000, ..Packet::default() });
-                link.append(frame, 800_000, now, &mut rings);
-                link.hold(1_000);
+                let id = arena.insert(Packet { size: 1_000, ..Packet::default() });
+                link.append(id, 800_000, now, &mut arena);
+                link.hold(id, 1_000);
             }
             found
         };
@@ -305,9 +321,9 @@ mod tests {
         use wayleave_units::Time;
         let mut rng = crate::random::generator(1, 0);
         let (limit, threshold, largest) = (12_000, 6_000, 1_538);
-        let mut rings = Rings::default();
-        let link = Link::new(LineSpeed::new(Rate::from_gbit(10)), 5_000, Target::Host, Port::Fifo, limit);
-        let mut link = link.marking_above(threshold);
+        let mut arena = Arena::new();
+        let mut link = Link::new(LineSpeed::new(Rate::from_gbit(10)), 5_000, Target::Host, Port::Fifo, limit);
+        link.mark_above = threshold;
         let mut scheme = Threshold(Bytes::new(u64::from(threshold)));
         // When each packet leaves, and its size.
         let mut held: Vec<(Instant, u32)> = Vec::new();
@@ -317,7 +333,7 @@ mod tests {
             let size = 64 + crate::random::below(&mut rng, largest - 63);
             held.retain(|&(leaves, _)| leaves > now);
             let bytes: u32 = held.iter().map(|packet| packet.1).sum();
-            let found = link.look(size, largest, now, &rings);
+            let found = link.look(size, largest, now, &arena);
             assert_eq!(found == Found::Full, bytes + size > limit, "step {step}: {bytes} B held");
             if found == Found::Full {
                 counts[2] += 1;
@@ -328,9 +344,9 @@ mod tests {
             let is_above = matches!(found, Found::Busy { is_above: true, .. });
             assert_eq!(is_above, is_marked, "step {step}: {bytes} B held");
             counts[usize::from(is_above)] += 1;
-            let frame = Frame::of(0, &Packet { size, ..Packet::default() });
-            link.append(frame, u64::from(size) * 800, now, &mut rings);
-            link.hold(size);
+            let id = arena.insert(Packet { size, ..Packet::default() });
+            link.append(id, u64::from(size) * 800, now, &mut arena);
+            link.hold(id, size);
             held.push((link.free_at, size));
         }
         assert!(counts.iter().all(|&count| count > 1_000), "{counts:?}");

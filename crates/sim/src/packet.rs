@@ -1,4 +1,4 @@
-//! Packets: 48 bytes each, in one arena. Links and ports hold [frames](crate::frame) of them.
+//! Packets: one cache line each, in one arena, linked into lists by their indices.
 
 use crate::clock::Instant;
 
@@ -14,7 +14,7 @@ pub(crate) const ACKNOWLEDGEMENT: u32 = 84;
 /// A packet, or [`NO_PACKET`].
 pub(crate) type PacketId = u32;
 
-/// No packet.
+/// The end of a list.
 pub(crate) const NO_PACKET: PacketId = u32::MAX;
 
 /// What a packet is.
@@ -59,18 +59,6 @@ impl Flags {
     /// On an acknowledgement: what it answers had come before (D-SACK, RFC 2883).
     pub(crate) const DUPLICATE: Self = Self(128);
 
-    /// In the lower eight bits.
-    #[inline]
-    pub(crate) const fn bits(self) -> u32 {
-        self.0 as u32
-    }
-
-    /// From the lower eight bits.
-    #[inline]
-    pub(crate) const fn from_bits(bits: u32) -> Self {
-        Self(bits as u8)
-    }
-
     #[inline]
     pub(crate) const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -87,13 +75,17 @@ impl Flags {
     }
 }
 
-/// A packet. While it is in the network its [frame](crate::frame::Frame) knows its size, its flags and where it is; the packet learns
-/// them when it arrives, is lost, or is written into a trace.
+/// A packet on its way.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
 pub(crate) struct Packet {
     /// When the sender released it; on an acknowledgement: when the packet that it answers was sent.
     pub(crate) sent: Instant,
-    /// Whose it is. In a place that is free: the next one that is.
+    /// On a link: when its last bit arrives. In a port: since when it waits.
+    pub(crate) due: Instant,
+    /// The next of the list that it is in.
+    pub(crate) next: PacketId,
+    /// Whose it is.
     pub(crate) flow: u32,
     /// Bytes on the wire.
     pub(crate) size: u32,
@@ -103,7 +95,9 @@ pub(crate) struct Packet {
     pub(crate) route: u32,
     /// The last hop, taken where the route ends.
     pub(crate) last_hop: u32,
-    /// Links between switches behind it, counted from -1: the first switch makes it zero.
+    /// On a link: how long after it the next one arrives, in ps; `u32::MAX` if that is longer, or not known.
+    pub(crate) next_gap: u32,
+    /// Hops behind it.
     pub(crate) hop: u8,
     /// What it is.
     pub(crate) kind: Kind,
@@ -212,7 +206,7 @@ impl Arena {
         }
         let id = self.free;
         let slot = &mut self.packets[id as usize];
-        self.free = slot.flow;
+        self.free = slot.next;
         *slot = packet;
         id
     }
@@ -221,7 +215,7 @@ impl Arena {
     #[inline]
     pub(crate) fn remove(&mut self, id: PacketId) {
         self.alive -= 1;
-        self.packets[id as usize].flow = self.free;
+        self.packets[id as usize].next = self.free;
         self.free = id;
     }
 
@@ -251,8 +245,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_takes_48_bytes() {
-        assert_eq!(size_of::<Packet>(), 48);
+    fn a_packet_fills_one_cache_line() {
+        assert_eq!(size_of::<Packet>(), 64);
     }
 
     #[test]

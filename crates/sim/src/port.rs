@@ -8,8 +8,7 @@ use std::num::NonZeroU32;
 use wayleave_roles::ClassHop;
 use wayleave_units::{Bytes, Rate};
 
-use crate::frame::{Frame, Ring, Rings};
-use crate::packet::Arena;
+use crate::packet::{Arena, NO_PACKET, PacketId};
 
 mod remaining;
 pub(crate) use remaining::Remaining;
@@ -17,12 +16,29 @@ pub(crate) use remaining::Remaining;
 /// The most queues of a port.
 pub(crate) const MAX_QUEUES: usize = wayleave_topology::MAX_QUEUES;
 
-/// One queue.
-#[derive(Clone, Copy, Debug, Default)]
+/// One queue: a list of packets.
+#[derive(Clone, Copy, Debug)]
 struct Queue {
-    waiting: Ring,
+    head: PacketId,
+    tail: PacketId,
     bytes: u32,
     limit: u32,
+    /// Sent from it since the run began, in bytes on the wire; telemetry says so, and the warm-up does not reset it.
+    sent: u64,
+}
+
+const NO_QUEUE: Queue = Queue { head: NO_PACKET, tail: NO_PACKET, bytes: 0, limit: 0, sent: 0 };
+
+/// When a port chooses what it sends next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// When its line is free: an event stands there.
+    AtOnce,
+    /// When somebody asks what it has sent; what comes at the very instant at which the line is free can still be chosen. Packets
+    /// arrive at switches before ports choose.
+    AfterArrivals,
+    /// The same, but what comes at that instant is too late. Sources send after ports have chosen.
+    BeforeSources,
 }
 
 /// Which queue is next.
@@ -62,22 +78,22 @@ impl Deficit {
     }
 
     /// What the port says of a queue beside what is its own; nothing of one that goes before all weights, or where none does.
-    fn class(&self, queue: u8, sent: &[u64]) -> Option<ClassHop> {
+    fn class(&self, queue: u8, queues: &[Queue]) -> Option<ClassHop> {
         let first = self.strict.trailing_ones() as usize;
         let at = usize::from(queue);
         if first == 0 || at < first {
             return None;
         }
-        let sum = |sent: &[u64]| sent.iter().sum::<u64>();
-        let all = self.quantum[first..sent.len()].iter().sum::<u32>();
+        let sum = |queues: &[Queue]| queues.iter().map(|queue| queue.sent).sum::<u64>();
+        let all = self.quantum[first..queues.len()].iter().sum::<u32>();
         let own = self.quantum[at];
         let residual = u128::from(self.residual.bits_per_second()) * u128::from(own) / u128::from(all.max(1));
         Some(ClassHop {
             guaranteed: Rate::from_bits_per_second(u64::try_from(residual).unwrap_or(0)),
             available: Rate::ZERO,
             weights: (own, all),
-            above: Bytes::new(sum(&sent[..first])),
-            beside: Bytes::new(sum(&sent[first..]) - sent[at]),
+            above: Bytes::new(sum(&queues[..first])),
+            beside: Bytes::new(sum(&queues[first..]) - queues[at].sent),
         })
     }
 }
@@ -159,20 +175,18 @@ pub(crate) struct QueuedPort {
     waiting: u8,
     /// Whether an event stands at the time when the port is free.
     pub(crate) is_scheduled: bool,
-    /// Whether it chooses when somebody asks what it has sent, instead of when its line is free: no event stands there then.
-    pub(crate) is_late: bool,
+    /// When it chooses.
+    pub(crate) choice: Choice,
     /// Whether it works.
     pub(crate) is_up: bool,
     count: u8,
     queues: [Queue; MAX_QUEUES],
-    /// By queue, sent since the run began, in bytes on the wire; telemetry says so, and the warm-up does not reset it.
-    sent: [u64; MAX_QUEUES],
 }
 
 impl QueuedPort {
     /// With a limit for each of its queues.
     pub(crate) fn new(limits: &[u32], order: Order, pool: Option<PoolId>, roles: Roles) -> Self {
-        let mut queues = [Queue::default(); MAX_QUEUES];
+        let mut queues = [NO_QUEUE; MAX_QUEUES];
         for (queue, &limit) in queues.iter_mut().zip(limits) {
             queue.limit = limit;
         }
@@ -185,11 +199,10 @@ impl QueuedPort {
             sending_from: 0,
             waiting: 0,
             is_scheduled: false,
-            is_late: false,
+            choice: Choice::AtOnce,
             is_up: true,
             count,
             queues,
-            sent: [0; MAX_QUEUES],
         }
     }
 
@@ -244,7 +257,7 @@ impl QueuedPort {
     #[inline]
     pub(crate) fn send(&mut self, queue: u8, bytes: u32) {
         (self.sending_from, self.sending_bytes) = (queue, bytes);
-        self.sent[usize::from(queue)] += u64::from(bytes);
+        self.queues[usize::from(queue)].sent += u64::from(bytes);
     }
 
     /// Nothing is being sent any more.
@@ -254,13 +267,13 @@ impl QueuedPort {
 
     /// Sent from a queue since the run began, in bytes on the wire.
     pub(crate) fn sent(&self, queue: u8) -> u64 {
-        self.sent[usize::from(queue)]
+        self.queues[usize::from(queue)].sent
     }
 
     /// What it says of a queue's class to packets that ask.
     pub(crate) fn class(&self, queue: u8) -> Option<ClassHop> {
         match &self.order {
-            Order::Deficit(deficit) => deficit.class(queue, &self.sent[..usize::from(self.count)]),
+            Order::Deficit(deficit) => deficit.class(queue, &self.queues[..usize::from(self.count)]),
             Order::Strict | Order::SmallestRemaining(_) => None,
         }
     }
@@ -272,70 +285,77 @@ impl QueuedPort {
 
     /// Puts a packet at the end of a queue.
     #[inline]
-    pub(crate) fn push(&mut self, queue: u8, frame: Frame, rings: &mut Rings, arena: &Arena) {
+    pub(crate) fn push(&mut self, queue: u8, id: PacketId, bytes: u32, arena: &mut Arena) {
         let list = &mut self.queues[usize::from(queue)];
         if let Order::SmallestRemaining(waiting) = &mut self.order {
-            waiting.push(frame, arena.get(frame.id));
+            waiting.push(id, arena.get(id));
+        } else if list.head == NO_PACKET {
+            list.head = id;
         } else {
-            rings.push(&mut list.waiting, frame);
+            arena.get_mut(list.tail).next = id;
         }
-        list.bytes += frame.size();
+        list.tail = id;
+        list.bytes += bytes;
         self.waiting |= 1 << queue;
     }
 
     /// Takes the packet that is next, with its queue.
     #[inline]
-    pub(crate) fn pop(&mut self, rings: &Rings) -> Option<(u8, Frame)> {
+    pub(crate) fn pop(&mut self, arena: &Arena) -> Option<(u8, PacketId)> {
         if self.waiting == 0 {
             return None;
         }
         let queue = match &mut self.order {
             Order::Strict => self.waiting.trailing_zeros() as u8,
             Order::Deficit(deficit) => match self.waiting & deficit.strict {
-                0 => deficit.choose(&self.queues[..usize::from(self.count)], rings),
+                0 => deficit.choose(&self.queues[..usize::from(self.count)], arena),
                 strict => strict.trailing_zeros() as u8,
             },
             Order::SmallestRemaining(waiting) => {
-                let frame = waiting.pop()?;
-                self.queues[0].bytes -= frame.size();
+                let id = waiting.pop()?;
+                self.queues[0].bytes -= arena.get(id).size;
                 self.waiting = u8::from(!waiting.is_empty());
-                return Some((0, frame));
+                return Some((0, id));
             }
         };
         let list = &mut self.queues[usize::from(queue)];
-        let frame = rings.pop(&mut list.waiting)?;
-        list.bytes -= frame.size();
-        if list.waiting.is_empty() {
+        let id = list.head;
+        let packet = arena.get(id);
+        list.head = packet.next;
+        list.bytes -= packet.size;
+        if list.head == NO_PACKET {
             self.waiting &= !(1 << queue);
         }
-        Some((queue, frame))
+        Some((queue, id))
     }
 
     /// By remaining size: takes the packet whose flow has the most left, if that is more than `urgency` and no less than `bytes`
     /// become free; it makes room for another.
-    pub(crate) fn make_room(&mut self, urgency: u32, bytes: u32) -> Option<Frame> {
+    pub(crate) fn make_room(&mut self, urgency: u32, bytes: u32, arena: &Arena) -> Option<PacketId> {
         let Order::SmallestRemaining(waiting) = &mut self.order else { return None };
-        let (worst, frame) = waiting.least_urgent()?;
-        if worst <= urgency || frame.size() < bytes {
+        let (worst, id) = waiting.least_urgent()?;
+        let freed = arena.get(id).size;
+        if worst <= urgency || freed < bytes {
             return None;
         }
         waiting.pop_least_urgent();
-        self.queues[0].bytes -= frame.size();
+        self.queues[0].bytes -= freed;
         self.waiting = u8::from(!waiting.is_empty());
-        Some(frame)
+        Some(id)
     }
 }
 
 impl Deficit {
     /// The queue whose first packet is next; at least one must hold a packet, and none that goes before all weights.
-    fn choose(&mut self, queues: &[Queue], rings: &Rings) -> u8 {
+    fn choose(&mut self, queues: &[Queue], arena: &Arena) -> u8 {
         loop {
             let turn = self.turn;
-            match rings.first(&queues[turn].waiting) {
+            match queues[turn].head {
                 // Credit is not saved up while there is nothing to send.
-                None => self.credit[turn] = 0,
-                Some(head) => {
-                    if let Some(left) = self.credit[turn].checked_sub(head.size()) {
+                NO_PACKET => self.credit[turn] = 0,
+                head => {
+                    let size = arena.get(head).size;
+                    if let Some(left) = self.credit[turn].checked_sub(size) {
                         self.credit[turn] = left;
                         return turn as u8;
                     }

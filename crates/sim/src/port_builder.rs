@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wayleave_scenarios::{Buffering, Discipline, Ecn, Jitter, PortBehaviour, Scenario};
+use wayleave_scenarios::{Buffering, Discipline, Ecn, Jitter, PortBehaviour, Scenario, Traffic, Workload};
 use wayleave_schemes::switches::AnySwitch;
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 use wayleave_units::{Bytes, Time};
@@ -11,7 +11,7 @@ use crate::clock::{self, LineSpeed};
 use crate::custom::Custom;
 use crate::fabric::{NO_STAMPER, Stamper};
 use crate::link::{Link, NO_LIMIT, Port, Target, limit};
-use crate::port::{Deficit, Order, Pool, PoolId, QueuedPort, Roles};
+use crate::port::{Choice, Deficit, Order, Pool, PoolId, QueuedPort, Roles};
 
 /// A frame's overhead beside its layer-3 packet: Ethernet, preamble, gap (38 B), and six tags.
 const FRAME_OVERHEAD: u64 = 38 + 24;
@@ -82,7 +82,7 @@ impl<'a> PortsBuilder<'a> {
         if is_plain {
             let mut plain = Link::new(speed, latency, target, Port::Fifo, limits[0]);
             if let Some(threshold) = ecn.or(core.as_ref()).and_then(Ecn::threshold_only) {
-                plain = plain.marking_above(limit(Some(threshold)));
+                plain.mark_above = limit(Some(threshold));
             }
             let roles = if tells { self.roles(id, behaviour, custom) } else { Roles::default() };
             if roles.stamps(0) {
@@ -93,13 +93,9 @@ impl<'a> PortsBuilder<'a> {
         }
         let roles = self.roles(id, behaviour, custom);
         let port = self.port(id, behaviour, &limits, roles);
-        // The turns of flows are events of a host's port. What is in a shared buffer, what a port tells of itself and the order of a
-        // trace are seen by others when the port chooses. Without any latency it would have to choose before all has come.
-        self.ports[port as usize].is_late = from.kind == NodeKind::Switch
-            && roles.stamps == 0
-            && !matches!(behaviour.buffering, Buffering::Shared { .. })
-            && latency > 0
-            && self.scenario.record.trace.is_none();
+        if latency > 0 {
+            self.ports[port as usize].choice = self.choice(link.from, behaviour, roles);
+        }
         Link::new(speed, latency, target, Port::Queued(port), NO_LIMIT)
     }
 
@@ -159,6 +155,22 @@ impl<'a> PortsBuilder<'a> {
         };
         self.ports.push(QueuedPort::new(limits, order, pool, roles));
         (self.ports.len() - 1) as u32
+    }
+
+    /// When a port chooses, if its link has some latency; without any it would have to choose before all has come.
+    fn choice(&self, from: NodeId, behaviour: &PortBehaviour, roles: Roles) -> Choice {
+        // What is in a shared buffer, what a port tells of itself, and the order of a trace are seen by others when the port chooses.
+        let is_shared = matches!(behaviour.buffering, Buffering::Shared { .. });
+        if roles.stamps != 0 || is_shared || self.scenario.record.trace.is_some() {
+            return Choice::AtOnce;
+        }
+        if self.scenario.network.node(from).kind == NodeKind::Switch {
+            return Choice::AfterArrivals;
+        }
+        // The turns of flows are events of their host's port.
+        let is_packets = |traffic: &Traffic| matches!(traffic.workload, Workload::Packets { .. });
+        let is_plain = self.scenario.sharing.is_none() && self.scenario.jitter == Jitter::Whole;
+        if is_plain && self.scenario.traffic.iter().all(is_packets) { Choice::BeforeSources } else { Choice::AtOnce }
     }
 
     /// The jitter of a node that all packets take.

@@ -109,6 +109,7 @@ impl Edges {
         let route = fabric.start(paths, spread % fabric.path_count(paths).max(1));
         let packet = Packet {
             sent: now,
+            due: now,
             flow: number,
             size: bytes,
             route: route.unwrap_or(u32::MAX),

@@ -155,6 +155,7 @@ impl Edges {
         let sent = fabric.telemetry().sent(packet.extra.telemetry())?;
         let mut answer = Packet {
             sent: now,
+            due: now,
             flow: slot,
             sequence: epoch,
             size: ACKNOWLEDGEMENT,
@@ -189,7 +190,7 @@ fn packet(path: PathIndex, stack: u32) -> Packet {
 
 /// A probe leaves its host. What was dropped for it.
 fn leave(packet: Packet, forth: Direction, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
-    let id = fabric.insert(Packet { sent: now, last_hop: forth.last_hop.bits(), ..packet });
+    let id = fabric.insert(Packet { sent: now, due: now, last_hop: forth.last_hop.bits(), ..packet });
     fabric.enter(forth.first, id, now)
 }
 

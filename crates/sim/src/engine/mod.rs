@@ -44,6 +44,7 @@ use crate::fabric::{Arrival, Fabric};
 use crate::flows::Flows;
 use crate::interfaces::Interfaces;
 use crate::outcome::Ending;
+use crate::packet::PacketId;
 use crate::processes::{Builder, Processes};
 use crate::tally::Tally;
 
@@ -67,6 +68,8 @@ pub(crate) struct Engine {
     has_too_many_flows: bool,
     end: Instant,
     now: Instant,
+    /// Packets that are about to reach their hosts; kept for its memory.
+    at_hosts: Vec<PacketId>,
 }
 
 impl Engine {
@@ -94,6 +97,7 @@ impl Engine {
             has_too_many_flows: false,
             end: clock::from_time(scenario.duration),
             now: 0,
+            at_hosts: Vec::new(),
         };
         if let Some(edges) = &mut engine.edges {
             edges.start(&mut engine.fabric);
@@ -105,9 +109,17 @@ impl Engine {
 
     /// Runs to the end, or until `go_on`, which is told the time in ps now and then, says no.
     pub(crate) fn run(&mut self, go_on: &mut dyn FnMut(Instant) -> bool) -> Ending {
+        if self.fabric.is_large() { self.run_network::<true>(go_on) } else { self.run_network::<false>(go_on) }
+    }
+
+    /// The same for a network that is large or not.
+    fn run_network<const IS_LARGE: bool>(&mut self, go_on: &mut dyn FnMut(Instant) -> bool) -> Ending {
         let (links, services, processes) = (self.fabric.links(), self.fabric.actors(), self.processes.next_actor());
         loop {
             for _ in 0..EVENTS_PER_LOOK {
+                if IS_LARGE && self.fabric.is_to_look_ahead() {
+                    self.look_ahead();
+                }
                 let Some((now, actor)) = self.fabric.next_event().filter(|&(at, _)| at <= self.end) else {
                     self.now = self.end;
                     return Ending::Complete;
@@ -138,6 +150,17 @@ impl Engine {
                 return Ending::Stopped;
             }
         }
+    }
+
+    /// Looks at what the packets meet that arrive next, as far as it is known.
+    fn look_ahead(&mut self) {
+        let mut at_hosts = std::mem::take(&mut self.at_hosts);
+        self.fabric.look_ahead(&mut at_hosts);
+        let flows = || at_hosts.iter().filter_map(|&id| self.fabric.flow_ahead(id));
+        self.flows.look_at(flows());
+        self.tally.look_at(flows().map(|slot| self.flows[slot].stat));
+        at_hosts.clear();
+        self.at_hosts = at_hosts;
     }
 
     #[cfg(test)]

@@ -9,7 +9,6 @@ use super::{Fabric, NO_STAMPER};
 use crate::clock::{self, LineSpeed};
 use crate::custom::Custom;
 use crate::events::{Actor, EventQueue};
-use crate::frame::Rings;
 use crate::link::{Link, NO_LIMIT, Port, Target, limit};
 use crate::packet::Arena;
 use crate::port_builder::{PortsBuilder, holds_each, largest};
@@ -38,6 +37,7 @@ impl Fabric {
             speeds.push(speed);
             rates.push(service.rate);
         }
+        let first_stage = links.len() as Actor;
         let jitter = stages(scenario, seed, &mut links, &mut speeds, &mut rates);
         let stride = builder.stride;
         let mut stamper_of = builder.stamper_of;
@@ -63,8 +63,11 @@ impl Fabric {
             stamper_of,
             pools: builder.pools,
             arena: Arena::new(),
-            rings: Rings::default(),
-            events: EventQueue::default(),
+            events: match links.len() {
+                super::ahead::LARGE.. => EventQueue::large(),
+                // Stages have an event for each of their packets.
+                _ => EventQueue::small(first_stage),
+            },
             routes: Vec::new(),
             samples: Vec::new(),
             telemetry: TelemetryArena::default(),

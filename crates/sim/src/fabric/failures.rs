@@ -2,9 +2,10 @@
 
 use super::Fabric;
 use super::health::{DropCause, Dropped, Health};
+use super::queued::Asking;
 use crate::clock::Instant;
-use crate::frame::Frame;
 use crate::link::Port;
+use crate::packet::PacketId;
 use crate::recorder;
 use crate::trace::Event;
 
@@ -18,11 +19,11 @@ impl Fabric {
         }
         let is_silent = health.state == Health::SilentlyDown;
         if let Port::Queued(port) = self.links[link as usize].port() {
-            self.catch_up(link, port, now + 1);
+            self.catch_up(link, port, now, Asking::Everything);
         }
         let state = &mut self.links[link as usize];
         let mut gone = Vec::new();
-        state.clear(now, &self.rings, |frame| gone.push(frame));
+        state.clear(now, &self.arena, |id| gone.push(id));
         match state.port() {
             Port::Fifo => {
                 state.limit = 0;
@@ -35,9 +36,9 @@ impl Fabric {
                 port.is_up = false;
                 let sending = port.last_sent();
                 let mut freed = if port.is_scheduled { u64::from(sending) } else { 0 };
-                while let Some((_, frame)) = port.pop(&self.rings) {
-                    freed += u64::from(frame.size());
-                    gone.push(frame);
+                while let Some((_, id)) = port.pop(&self.arena) {
+                    freed += u64::from(self.arena.get(id).size);
+                    gone.push(id);
                 }
                 port.finish_sending();
                 if let Some(pool) = port.pool {
@@ -46,15 +47,14 @@ impl Fabric {
                 }
             }
         }
-        for frame in &gone {
-            self.land(frame);
-            self.note(Event::Lost, (link, 0), frame.id, now);
+        for &id in &gone {
+            self.note(Event::Lost, (link, 0), id, now);
         }
         let cause = if is_silent { DropCause::Silent } else { DropCause::LostOnLink };
         if is_silent {
             self.health[link as usize].lost_silently += gone.len() as u64;
         }
-        gone.into_iter().map(|frame| Dropped { id: frame.id, cause }).collect()
+        gone.into_iter().map(|id| Dropped { id, cause }).collect()
     }
 
     /// A link works again. Returns whether that is news: nobody knew of a silent failure.
@@ -70,9 +70,7 @@ impl Fabric {
 
     /// A port does not take a packet: it is full, or its link is down.
     #[cold]
-    pub(super) fn refuse(&mut self, link: u32, queue: u8, frame: &Frame, now: Instant) -> Dropped {
-        let id = frame.id;
-        self.land(frame);
+    pub(super) fn refuse(&mut self, link: u32, queue: u8, id: PacketId, now: Instant) -> Dropped {
         let health = &mut self.health[link as usize];
         let cause = match health.state {
             Health::Up => DropCause::QueueFull,

@@ -6,6 +6,7 @@
 //! | file | what |
 //! |---|---|
 //! | `mod` | arrivals, first-come-first-served ports, what is counted |
+//! | `ahead` | what arrives next is looked at before |
 //! | `queued` | ports that hold their packets |
 //! | `stamps` | telemetry of first-come-first-served ports |
 //! | `jitter` | nodes whose packets each take a time of their own: for how long, in which order |
@@ -18,6 +19,7 @@
 //! | `build` | the fabric of a scenario |
 //! | `outcome` | what was counted, at the end |
 
+mod ahead;
 mod build;
 mod failures;
 mod health;
@@ -40,7 +42,6 @@ use wayleave_units::Rate;
 
 use crate::clock::{self, Instant, LineSpeed};
 use crate::events::EventQueue;
-use crate::frame::{Frame, Rings};
 use crate::link::{Found, Link, Port, Target};
 use crate::packet::{Arena, Flags, PacketId};
 use crate::port::{Pool, QueuedPort};
@@ -52,7 +53,6 @@ use crate::trace::Event;
 
 pub(crate) use health::{DropCause, Dropped, Health};
 pub(crate) use paths::Direction;
-use stamps::Asking;
 pub(crate) use stamps::Stamper;
 pub(crate) use step::Step;
 
@@ -115,8 +115,6 @@ pub(crate) struct Fabric {
     health: Vec<health::LinkHealth>,
     pools: Vec<Pool>,
     arena: Arena,
-    /// What is on links and in ports.
-    rings: Rings,
     events: EventQueue,
     /// Steps of all routes, one after the other.
     routes: Vec<Step>,
@@ -177,74 +175,59 @@ impl Fabric {
     #[inline]
     pub(crate) fn arrive(&mut self, link: u32, now: Instant) -> Arrival {
         if let Port::Queued(port) = self.links[link as usize].port() {
-            self.catch_up(link, port, now);
+            self.catch_up(link, port, now, queued::Asking::Arriving);
         }
         let state = &mut self.links[link as usize];
-        let Some((mut frame, next)) = state.arrive(now, &self.rings) else { return self.release(link, now) };
+        let Some((id, next)) = state.arrive(now, &self.arena) else { return self.release(link, now) };
         let target = state.target();
         if let Some(next) = next {
             self.events.put(next, link);
         }
         let step = match target {
-            Target::Host => {
-                self.land(&frame);
-                return Arrival::AtHost(frame.id);
-            }
-            Target::Switch => self.next_step(&mut frame),
+            Target::Host => return Arrival::AtHost(id),
+            Target::Switch => self.next_step(id),
             Target::Service(service) => Step::new(service, 0),
             Target::Jitter(stage) => {
-                let step = self.next_step(&mut frame);
-                self.land(&frame);
-                self.hold(stage, step, frame.id, now);
+                let step = self.next_step(id);
+                self.hold(stage, step, id, now);
                 return Arrival::OnItsWay;
             }
         };
-        self.pass(step, frame, now).map_or(Arrival::OnItsWay, Arrival::Dropped)
-    }
-
-    /// A packet learns what became of it on its way.
-    #[inline]
-    fn land(&mut self, frame: &Frame) {
-        frame.land(self.arena.get_mut(frame.id));
+        self.enter(step, id, now).map_or(Arrival::OnItsWay, Arrival::Dropped)
     }
 
     /// The step that a packet takes next; a switch takes a tag off.
     #[inline]
-    fn next_step(&self, frame: &mut Frame) -> Step {
+    fn next_step(&mut self, id: PacketId) -> Step {
+        let packet = self.arena.get_mut(id);
+        packet.hop = packet.hop.wrapping_add(1);
         // What the tag leaves is padded again; what is smaller was counted without padding from the start.
-        if frame.flags().has(Flags::TAGGED) && frame.size() > SMALLEST_FRAME {
-            frame.set_size((frame.size() - TAG).max(SMALLEST_FRAME));
+        if packet.flags.has(Flags::TAGGED) && packet.size > SMALLEST_FRAME {
+            packet.size = (packet.size - TAG).max(SMALLEST_FRAME);
         }
-        let step = self.routes[frame.next as usize];
-        frame.next += 1;
-        match step {
-            Step::END => Step::from_bits(self.arena.get(frame.id).last_hop),
+        match self.routes[packet.route as usize + usize::from(packet.hop)] {
+            Step::END => Step::from_bits(packet.last_hop),
             step => step,
         }
     }
 
-    /// A packet comes to a port from its host. Returns the packet that was dropped, this one or another, if one was.
+    /// A packet comes to a port. Returns the packet that was dropped, this one or another, if one was.
     #[inline]
     pub(crate) fn enter(&mut self, step: Step, id: PacketId, now: Instant) -> Option<Dropped> {
-        self.pass(step, Frame::of(id, self.arena.get(id)), now)
-    }
-
-    /// A packet comes to a port.
-    #[inline]
-    fn pass(&mut self, step: Step, frame: Frame, now: Instant) -> Option<Dropped> {
         let link = step.link();
         match self.links[link as usize].port() {
-            Port::Fifo => self.enter_fifo(link, frame, now),
-            Port::Queued(port) => self.enter_queued(link, port, step.queue(), frame, now),
+            Port::Fifo => self.enter_fifo(link, id, now),
+            Port::Queued(port) => self.enter_queued(link, port, step.queue(), id, now),
         }
     }
 
     #[inline]
-    fn enter_fifo(&mut self, link: u32, mut frame: Frame, now: Instant) -> Option<Dropped> {
+    fn enter_fifo(&mut self, link: u32, id: PacketId, now: Instant) -> Option<Dropped> {
         let state = &mut self.links[link as usize];
-        let size = frame.size();
+        let packet = self.arena.get(id);
+        let (size, asks) = (packet.size, packet.flags.has(Flags::TELEMETRY));
         let (leaves, taken) = (state.free_at.max(now), state.taken());
-        match state.look(size, self.largest, now, &self.rings) {
+        match state.look(size, self.largest, now, &self.arena) {
             Found::Idle => {
                 state.immediate += 1;
                 if state.immediate == u32::MAX {
@@ -256,29 +239,33 @@ impl Fabric {
                 let speeds = &self.speeds;
                 let own = state.transmission(size, || speeds[link as usize]);
                 self.count(Sample { record: record as u32, kind: SampleKind::Wait { own }, value: wait });
-                if is_above && frame.flags().has(Flags::ECN_CAPABLE) {
-                    frame.mark();
-                    self.records[record].marks += 1;
-                    self.note_frame(Event::Marked, (link, 0), &frame, now);
+                if is_above {
+                    let packet = self.arena.get_mut(id);
+                    if packet.flags.has(Flags::ECN_CAPABLE) {
+                        packet.flags = packet.flags.with(Flags::MARKED);
+                        self.records[record].marks += 1;
+                        self.note(Event::Marked, (link, 0), id, now);
+                    }
                 }
             }
-            Found::Full => return Some(self.refuse(link, 0, &frame, now)),
+            Found::Full => return Some(self.refuse(link, 0, id, now)),
         }
-        self.note_frame(Event::Enqueued, (link, 0), &frame, now);
+        self.note(Event::Enqueued, (link, 0), id, now);
         self.level(link, size, now);
         let state = &mut self.links[link as usize];
         let speeds = &self.speeds;
         let transmission = state.transmission(size, || speeds[link as usize]);
-        let due = state.append(frame, transmission, now, &mut self.rings);
-        state.hold(size);
+        let was_empty = state.append(id, transmission, now, &mut self.arena);
+        state.hold(id, size);
         let departs = state.free_at;
         self.hops += 1;
-        self.note_frame(Event::Departed, (link, 0), &frame, departs);
-        if let Some(due) = due {
+        self.note(Event::Departed, (link, 0), id, departs);
+        if was_empty {
+            let due = self.arena.get(id).due;
             self.events.put(due, link);
         }
-        if frame.flags().has(Flags::TELEMETRY) {
-            self.ask(link, Asking { leaves, id: frame.id, size, taken }, now);
+        if asks {
+            self.ask(link, (leaves, id, taken), now);
         }
         None
     }
@@ -340,15 +327,6 @@ impl Fabric {
         }
     }
 
-    /// For the trace, if there is one: of a packet in the network.
-    #[inline]
-    fn note_frame(&mut self, event: Event, place: (u32, u8), frame: &Frame, at: Instant) {
-        if self.recorder.is_some() {
-            self.land(frame);
-            self.record(event, place, frame.id, at);
-        }
-    }
-
     /// For the trace, if there is one.
     #[inline]
     pub(crate) fn note(&mut self, event: Event, place: (u32, u8), id: PacketId, at: Instant) {
@@ -378,7 +356,7 @@ impl Fabric {
         self.records.iter_mut().for_each(|record| *record = QueueRecord::default());
         for (link, &stamper) in self.links.iter_mut().zip(&self.stamper_of) {
             link.immediate = 0;
-            let sent = link.forget_sent(now, &self.rings);
+            let sent = link.forget_sent(now, &self.arena);
             if let Some(stamper) = self.stampers.get_mut(stamper as usize) {
                 stamper.forget(sent);
             }

@@ -22,13 +22,13 @@ impl Fabric {
 
     /// Bytes of memory of what grows with traffic.
     pub(crate) fn memory(&self) -> u64 {
-        (self.arena.memory() + self.rings.memory() + self.events.memory()) as u64
+        (self.arena.memory() + self.events.memory()) as u64
     }
 
     /// All links, after all queues. `counted` is how long it was counted what they sent.
     pub(crate) fn link_outcomes(&mut self, counted: Time, end: Instant) -> Vec<LinkOutcome> {
         let mut levels = self.levels.take().map(Vec::into_iter);
-        let (links, rings) = (&mut self.links, &self.rings);
+        let (links, arena) = (&mut self.links, &self.arena);
         let link = |(id, link): (LinkId, &Link)| {
             let state = &mut links[id.index()];
             let mut backlog = levels.as_mut().and_then(Iterator::next);
@@ -39,7 +39,7 @@ impl Fabric {
             if let Some(backlog) = backlog.as_mut().filter(|_| is_empty && state.free_at <= end) {
                 backlog.set(state.free_at, 0);
             }
-            let sent = state.sent(end, rings);
+            let sent = state.sent(end, arena);
             let utilisation = share(sent, link.rate, counted);
             let lost_silently = self.health[id.index()].lost_silently;
             LinkOutcome { link: id, sent: Bytes::new(sent), utilisation, lost_silently, backlog }

@@ -64,12 +64,6 @@ impl Fabric {
         self.telemetry.set_sent(stack, sent);
     }
 
-    /// The next event, with its time.
-    #[inline]
-    pub(crate) fn next_event(&mut self) -> Option<(Instant, Actor)> {
-        self.events.take()
-    }
-
     /// Puts an event of an actor that is not of the fabric.
     #[inline]
     pub(crate) fn schedule(&mut self, at: Instant, actor: Actor) {

@@ -9,10 +9,21 @@ use wayleave_units::Bytes;
 
 use super::{DropCause, Dropped, Fabric, Sample, SampleKind};
 use crate::clock::{self, Instant};
-use crate::frame::Frame;
 use crate::link::Port;
-use crate::packet::Flags;
+use crate::packet::{Flags, NO_PACKET, PacketId};
+use crate::port::Choice;
 use crate::trace::{DropReason, Event};
+
+/// Who asks what a port has sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asking {
+    /// A packet comes to the port.
+    Entering,
+    /// A packet arrives at the other end of the link.
+    Arriving,
+    /// Somebody who comes when all ports have chosen.
+    Everything,
+}
 
 impl Fabric {
     pub(super) fn enter_queued(
@@ -20,59 +31,61 @@ impl Fabric {
         link: u32,
         number: u32,
         asked: u8,
-        frame: Frame,
+        id: PacketId,
         now: Instant,
     ) -> Option<Dropped> {
-        self.catch_up(link, number, now);
+        self.catch_up(link, number, now, Asking::Entering);
         let state = &self.links[link as usize];
         let is_sending = state.free_at > now;
         let port = &mut self.ports[number as usize];
         let queue = port.queue(asked);
-        let size = frame.size();
+        let size = self.arena.get(id).size;
         let mut held = port.held(queue, is_sending);
         let pool = port.pool.map(|pool| &self.pools[pool.place()]);
         let mut evicted = None;
         if !port.has_room(queue, size, held, pool) {
-            let urgency = self.arena.get(frame.id).urgency();
+            let urgency = self.arena.get(id).urgency();
             if port.is_up
-                && let Some(worst) = port.make_room(urgency, size)
+                && let Some(worst) = port.make_room(urgency, size, &self.arena)
             {
-                let freed = worst.size();
+                let freed = self.arena.get(worst).size;
                 held -= freed;
                 if let Some(pool) = port.pool {
                     let pool = &mut self.pools[pool.place()];
                     pool.used = pool.used.saturating_sub(u64::from(freed));
                 }
-                self.land(&worst);
-                evicted = Some(Dropped { id: worst.id, cause: DropCause::PushedOut });
+                evicted = Some(Dropped { id: worst, cause: DropCause::PushedOut });
                 self.records[link as usize * self.stride + usize::from(queue)].drops += 1;
-                self.note(Event::Dropped(DropReason::PushedOut), (link, queue), worst.id, now);
+                self.note(Event::Dropped(DropReason::PushedOut), (link, queue), worst, now);
             } else {
-                return Some(self.refuse(link, queue, &frame, now));
+                return Some(self.refuse(link, queue, id, now));
             }
         }
-        self.accept(link, number, queue, frame, held, now);
+        self.accept(link, number, queue, id, held, now);
         evicted
     }
 
     /// A packet for which there is room.
-    fn accept(&mut self, link: u32, port: u32, queue: u8, mut frame: Frame, held: u32, now: Instant) {
+    fn accept(&mut self, link: u32, port: u32, queue: u8, id: PacketId, held: u32, now: Instant) {
         let free_at = self.links[link as usize].free_at;
         let is_sending = free_at > now;
         let record = link as usize * self.stride + usize::from(queue);
-        let size = frame.size();
-        let is_capable = frame.flags().has(Flags::ECN_CAPABLE);
+        let packet = self.arena.get_mut(id);
+        let size = packet.size;
+        packet.due = now;
+        packet.next = NO_PACKET;
+        let is_capable = packet.flags.has(Flags::ECN_CAPABLE);
         let roles = self.ports[port as usize].roles;
         if is_capable || roles.sees_all(queue) {
             let idle_since = (!is_sending && held == 0).then(|| clock::to_time(free_at));
             let found = QueueState { queued: Bytes::new(u64::from(held)), idle_since };
             let mark = self.switches[roles.place(queue)].on_arrival(clock::to_time(now), found, size);
             if is_capable && mark == Mark::Congestion {
-                frame.mark();
+                packet.flags = packet.flags.with(Flags::MARKED);
                 self.records[record].marks += 1;
             }
         }
-        self.note_frame(Event::Enqueued, (link, queue), &frame, now);
+        self.note(Event::Enqueued, (link, queue), id, now);
         self.level(link, size, now);
         let state = &mut self.ports[port as usize];
         if let Some(pool) = state.pool {
@@ -80,10 +93,10 @@ impl Fabric {
         }
         if !is_sending && state.is_empty() && !state.is_scheduled {
             self.records[record].immediate += 1;
-            self.send(link, port, queue, frame, now);
+            self.send(link, port, queue, id, now);
             return;
         }
-        state.push(queue, frame.at(now), &mut self.rings, &self.arena);
+        state.push(queue, id, size, &mut self.arena);
         self.records[record].peak = self.records[record].peak.max(held + size);
         self.count(Sample { record: record as u32, kind: SampleKind::Found, value: u64::from(held) });
         self.schedule_service(link, now);
@@ -96,19 +109,22 @@ impl Fabric {
         let state = &self.links[link as usize];
         let Port::Queued(port) = state.port() else { return };
         let port = &mut self.ports[port as usize];
-        if !port.is_scheduled && !port.is_late {
+        if !port.is_scheduled && port.choice == Choice::AtOnce {
             port.is_scheduled = true;
             self.events.put(state.free_at.max(now), actor);
         }
     }
 
-    /// A port that chooses late makes the choices that were due before a time. All that has come to it before is there.
+    /// A port that chooses late makes the choices that were due. All that has come to it before is there.
     #[inline]
-    pub(super) fn catch_up(&mut self, link: u32, number: u32, until: Instant) {
-        if self.ports[number as usize].is_late {
-            while !self.ports[number as usize].is_empty() && self.links[link as usize].free_at < until {
-                self.send_next(link, number, self.links[link as usize].free_at);
-            }
+    pub(super) fn catch_up(&mut self, link: u32, number: u32, now: Instant, who: Asking) {
+        let until = match (self.ports[number as usize].choice, who) {
+            (Choice::AtOnce, _) => return,
+            (Choice::AfterArrivals, Asking::Entering) | (_, Asking::Arriving) => now,
+            (Choice::BeforeSources, Asking::Entering) | (_, Asking::Everything) => now + 1,
+        };
+        while !self.ports[number as usize].is_empty() && self.links[link as usize].free_at < until {
+            self.send_next(link, number, self.links[link as usize].free_at);
         }
     }
 
@@ -116,7 +132,7 @@ impl Fabric {
     pub(crate) fn catch_up_all(&mut self, now: Instant) {
         for link in 0..self.links() {
             if let Port::Queued(number) = self.links[link as usize].port() {
-                self.catch_up(link, number, now + 1);
+                self.catch_up(link, number, now, Asking::Everything);
             }
         }
     }
@@ -137,33 +153,35 @@ impl Fabric {
     /// A port whose line is free sends the next packet, if one waits.
     #[inline]
     fn send_next(&mut self, link: u32, number: u32, now: Instant) {
-        if let Some((queue, frame)) = self.ports[number as usize].pop(&self.rings) {
-            let waited = now - frame.due();
+        if let Some((queue, id)) = self.ports[number as usize].pop(&self.arena) {
+            let waited = now - self.arena.get(id).due;
             let record = (link as usize * self.stride + usize::from(queue)) as u32;
             self.count(Sample { record, kind: SampleKind::Wait { own: 0 }, value: waited });
-            self.send(link, number, queue, frame, now);
+            self.send(link, number, queue, id, now);
         }
     }
 
     /// An idle port sends a packet.
-    fn send(&mut self, link: u32, number: u32, queue: u8, frame: Frame, now: Instant) {
-        let size = frame.size();
+    fn send(&mut self, link: u32, number: u32, queue: u8, id: PacketId, now: Instant) {
+        let packet = self.arena.get(id);
+        let (size, asks) = (packet.size, packet.flags.has(Flags::TELEMETRY));
         let port = &mut self.ports[number as usize];
         let has_more = !port.is_empty() || port.pool.is_some();
-        if frame.flags().has(Flags::TELEMETRY) && port.roles.stamps(queue) {
+        if asks && port.roles.stamps(queue) {
             let said = (u64::from(port.held(queue, false)), port.sent(queue), port.class(queue));
             let role = port.roles.place(queue);
-            self.stamp((link, role), said, frame.id, now);
+            self.stamp((link, role), said, id, now);
         }
         self.ports[number as usize].send(queue, size);
         let state = &mut self.links[link as usize];
         let speeds = &self.speeds;
         let transmission = state.transmission(size, || speeds[link as usize]);
-        let due = state.append(frame, transmission, now, &mut self.rings);
+        let was_empty = state.append(id, transmission, now, &mut self.arena);
         let departs = state.free_at;
         self.hops += 1;
-        self.note_frame(Event::Departed, (link, queue), &frame, departs);
-        if let Some(due) = due {
+        self.note(Event::Departed, (link, queue), id, departs);
+        if was_empty {
+            let due = self.arena.get(id).due;
             self.events.put(due, link);
         }
         if has_more {

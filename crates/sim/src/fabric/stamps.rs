@@ -20,20 +20,8 @@ pub(crate) struct Stamper {
     role: usize,
     /// What it had sent when the warm-up ended; what is counted of the link begins there.
     before: u64,
-    /// Those that wait.
-    waiting: VecDeque<Asking>,
-}
-
-/// A packet that asks for telemetry.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Asking {
-    /// When its first bit leaves.
-    pub(super) leaves: Instant,
-    pub(super) id: PacketId,
-    /// Bytes on the wire.
-    pub(super) size: u32,
-    /// What had come to the port before it, since the warm-up.
-    pub(super) taken: u64,
+    /// The packets that ask and wait: when each leaves, and what had come before it since the warm-up.
+    waiting: VecDeque<(Instant, PacketId, u64)>,
 }
 
 impl Stamper {
@@ -49,23 +37,23 @@ impl Stamper {
     /// What is counted of the link begins now, where `sent` was counted.
     pub(super) fn forget(&mut self, sent: u64) {
         self.before += sent;
-        self.waiting.iter_mut().for_each(|asking| asking.taken = asking.taken.saturating_sub(sent));
+        self.waiting.iter_mut().for_each(|(_, _, taken)| *taken = taken.saturating_sub(sent));
     }
 }
 
 impl Fabric {
-    /// A packet that asks for telemetry has come to a port.
+    /// A packet that asks for telemetry has come to a port, and leaves at this time; before it `taken` had come.
     #[cold]
-    pub(super) fn ask(&mut self, link: u32, asking: Asking, now: Instant) {
+    pub(super) fn ask(&mut self, link: u32, (leaves, id, taken): (Instant, PacketId, u64), now: Instant) {
         let Some(stamper) = self.stampers.get_mut(self.stamper_of[link as usize] as usize) else { return };
-        if asking.leaves <= now {
-            self.write(link, asking, now);
+        if leaves <= now {
+            self.write(link, id, taken, now);
             return;
         }
-        stamper.waiting.push_back(asking);
+        stamper.waiting.push_back((leaves, id, taken));
         if stamper.waiting.len() == 1 {
             let actor = self.service_actor(link);
-            self.events.put(asking.leaves, actor);
+            self.events.put(leaves, actor);
         }
     }
 
@@ -74,12 +62,12 @@ impl Fabric {
         let place = self.stamper_of[link as usize] as usize;
         let Some(stamper) = self.stampers.get_mut(place) else { return };
         // After a failure nothing waits any more, or what came since.
-        if let Some(&asking) = stamper.waiting.front()
-            && asking.leaves == now
+        if let Some(&(leaves, id, taken)) = stamper.waiting.front()
+            && leaves == now
         {
             stamper.waiting.pop_front();
-            let next = stamper.waiting.front().map(|next| next.leaves);
-            self.write(link, asking, now);
+            let next = stamper.waiting.front().map(|next| next.0);
+            self.write(link, id, taken, now);
             if let Some(at) = next {
                 let actor = self.service_actor(link);
                 self.events.put(at, actor);
@@ -87,11 +75,11 @@ impl Fabric {
         }
     }
 
-    /// A port writes its state into a packet that begins to leave it.
-    fn write(&mut self, link: u32, Asking { id, size, taken, .. }: Asking, now: Instant) {
+    /// A port writes its state into a packet that begins to leave it, before which `taken` had come.
+    fn write(&mut self, link: u32, id: PacketId, taken: u64, now: Instant) {
         let stamper = &self.stampers[self.stamper_of[link as usize] as usize];
         let (role, sent) = (stamper.role, stamper.before + taken);
-        let behind = self.links[link as usize].taken() - taken - u64::from(size);
+        let behind = self.links[link as usize].taken() - taken - u64::from(self.arena.get(id).size);
         self.stamp((link, role), (behind, sent, None), id, now);
     }
 

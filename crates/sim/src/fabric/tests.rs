@@ -4,8 +4,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use wayleave_roles::{IntHop, Mark, ProbeAt, QueueState, Switch};
-use wayleave_scenarios::{Arrivals, Buffering, Congestion, Discipline, Ends, FlowSizes, Scenario, Traffic};
-use wayleave_topology::builders::{Cabling, build};
+use wayleave_scenarios::{
+    Arrivals, Buffering, Change, Congestion, Discipline, Element, Ends, FlowSizes, Outage, PacketKind, Scenario,
+    Traffic, Workload,
+};
+use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{LinkId, Network, NodeId, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -118,6 +121,43 @@ fn a_role_from_outside_changes_no_time_of_a_fifo_port() {
     let delays = |outcome: &crate::Outcome| outcome.flows.iter().map(|flow| flow.delay.clone()).collect::<Vec<_>>();
     assert_eq!(delays(&with), delays(&without));
     assert!(counters.lock().unwrap()[0].waiting.len() > 1_000, "it sees every packet");
+}
+
+/// Looking ahead, and another event queue, change no result: flows and sources, ports of every order, a failure.
+#[test]
+fn a_large_network_does_the_same_as_a_small_one() {
+    for discipline in [Discipline::Fifo, Discipline::StrictPriority, Discipline::SmallestRemainingFirst] {
+        let port = PortSpec::uniform(2, Bytes::new(60_000));
+        let cabling = Cabling { switch_port: port.clone(), host_port: port, ..Cabling::default() };
+        let network = Arc::new(build::fat_tree(&FatTree { k: 4, cabling, ..FatTree::default() }).unwrap());
+        let hosts: Vec<NodeId> = network.hosts().collect();
+        let mut scenario = Scenario::new("large", network.clone(), Time::from_millis(3));
+        scenario.warmup = Time::from_millis(1);
+        scenario.switches.discipline = discipline.clone();
+        let ends = Ends::Permutation(hosts.clone());
+        let (every, size) = (Arrivals::Every(Time::from_micros(70)), FlowSizes::Fixed(Bytes::new(150_000)));
+        scenario.traffic.push(Traffic::flows("flows", ends, every, size));
+        let rate = Rate::from_mbit(700);
+        let kind = PacketKind::Poisson { rate };
+        let packets = Workload::Packets { kind, frame: Bytes::new(500) };
+        scenario.traffic.push(Traffic { name: "packets".to_owned(), workload: packets, ..scenario.traffic[0].clone() });
+        let link = network.find_link("pod1-edge1->pod1-agg1").unwrap();
+        for (at, change) in [(1_200, Change::Fails), (1_900, Change::Works)] {
+            scenario.outages.push(Outage { at: Time::from_micros(at), what: Element::Link(link), change });
+        }
+        scenario.validate().unwrap();
+        let outcome = |is_large: bool| {
+            let mut engine = Engine::new(&scenario, 7, &Custom::default());
+            if is_large {
+                engine.fabric().events.become_large();
+            }
+            let ending = engine.run(&mut |_| true);
+            let outcome = engine.outcome("large", 7, ending);
+            assert!(outcome.hops > 40_000, "{}", outcome.hops);
+            format!("{:?}", crate::Outcome { packet_memory: 0, ..outcome })
+        };
+        assert!(outcome(false) == outcome(true), "{discipline:?}");
+    }
 }
 
 /// What becomes of a packet of 1,000 B that comes to the port of the first host.

@@ -221,6 +221,7 @@ impl Flow {
         }
         Packet {
             sent: now,
+            due: now,
             flow: slot,
             size: segment.bytes + HEADERS + FRAMING,
             sequence: segment.sequence,

@@ -2,46 +2,45 @@
 
 use std::collections::BTreeMap;
 
-use crate::frame::Frame;
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketId};
 
 /// Packets by urgency and by flow, so that neither choice looks at all of them: a full port has hundreds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Remaining {
     /// Packets that came, ever: the number of the next.
     arrivals: u64,
-    /// By what their flows had left, and in order of arrival where that is equal: the flow.
-    by_urgency: BTreeMap<(u32, u64), u32>,
+    /// By what their flows had left, and in order of arrival where that is equal.
+    by_urgency: BTreeMap<(u32, u64), (u32, PacketId)>,
     /// Of each flow in order of arrival, with what it had left.
-    by_flow: BTreeMap<(u32, u64), (u32, Frame)>,
+    by_flow: BTreeMap<(u32, u64), (u32, PacketId)>,
 }
 
 impl Remaining {
-    pub(super) fn push(&mut self, frame: Frame, packet: &Packet) {
+    pub(super) fn push(&mut self, id: PacketId, packet: &Packet) {
         let (arrival, urgency) = (self.arrivals, packet.urgency());
         self.arrivals += 1;
-        self.by_urgency.insert((urgency, arrival), packet.flow);
-        self.by_flow.insert((packet.flow, arrival), (urgency, frame));
+        self.by_urgency.insert((urgency, arrival), (packet.flow, id));
+        self.by_flow.insert((packet.flow, arrival), (urgency, id));
     }
 
     /// Takes the earliest packet of the flow with the least left: a flow is not reordered.
-    pub(super) fn pop(&mut self) -> Option<Frame> {
-        let &flow = self.by_urgency.first_key_value()?.1;
-        let (&(_, arrival), &(urgency, frame)) = self.by_flow.range((flow, 0)..).next()?;
+    pub(super) fn pop(&mut self) -> Option<PacketId> {
+        let &(flow, _) = self.by_urgency.first_key_value()?.1;
+        let (&(_, arrival), &(urgency, id)) = self.by_flow.range((flow, 0)..).next()?;
         self.by_urgency.remove(&(urgency, arrival));
         self.by_flow.remove(&(flow, arrival));
-        Some(frame)
+        Some(id)
     }
 
     /// The packet whose flow has the most left, the latest of those: it makes room for another.
-    pub(super) fn least_urgent(&self) -> Option<(u32, Frame)> {
-        let (&(urgency, arrival), &flow) = self.by_urgency.last_key_value()?;
-        Some((urgency, self.by_flow.get(&(flow, arrival))?.1))
+    pub(super) fn least_urgent(&self) -> Option<(u32, PacketId)> {
+        let (&(urgency, _), &(_, id)) = self.by_urgency.last_key_value()?;
+        Some((urgency, id))
     }
 
     /// Takes that packet.
     pub(super) fn pop_least_urgent(&mut self) {
-        if let Some(((_, arrival), flow)) = self.by_urgency.pop_last() {
+        if let Some(((_, arrival), (flow, _))) = self.by_urgency.pop_last() {
             self.by_flow.remove(&(flow, arrival));
         }
     }
@@ -54,7 +53,7 @@ impl Remaining {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Extra, Kind, PacketId};
+    use crate::packet::{Arena, Extra, Kind};
 
     /// The choices as pFabric states them, by looking at every packet that waits.
     #[derive(Default)]
@@ -81,8 +80,9 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % below
         };
+        let mut arena = Arena::new();
         let (mut queue, mut stated) = (Remaining::default(), Stated::default());
-        for id in 0..20_000 {
+        for _ in 0..20_000 {
             match random(5) {
                 0 | 1 => {
                     let (flow, left) = (random(6) as u32, random(8));
@@ -94,14 +94,15 @@ mod tests {
                         ..Packet::default()
                     };
                     let urgency = packet.urgency();
-                    queue.push(Frame::of(id, &packet), &packet);
+                    let id = arena.insert(packet);
+                    queue.push(id, arena.get(id));
                     stated.0.push((urgency, flow, id));
                 }
-                2 => assert_eq!(queue.pop().map(|frame| frame.id), stated.pop()),
+                2 => assert_eq!(queue.pop(), stated.pop()),
                 _ if random(3) == 0 => {
                     let worst = queue.least_urgent();
                     queue.pop_least_urgent();
-                    assert_eq!(worst.map(|(_, frame)| frame.id), stated.pop_least_urgent());
+                    assert_eq!(worst.map(|(_, id)| id), stated.pop_least_urgent());
                 }
                 _ => assert_eq!(queue.is_empty(), stated.0.is_empty()),
             }

@@ -11,7 +11,7 @@ use crate::connections::Arrived;
 use crate::events::{Actor, HORIZON};
 use crate::fabric::{Fabric, Step};
 use crate::flows::Purpose;
-use crate::packet::{Flags, Kind, Packet};
+use crate::packet::{Flags, Kind, NO_PACKET, Packet};
 use crate::random;
 use crate::sources::Source;
 use crate::transport::NEVER;
@@ -265,6 +265,8 @@ impl Processes {
         let emission = source.emit(&mut self.traffic[*traffic as usize].rng);
         let packet = Packet {
             sent: now,
+            due: now,
+            next: NO_PACKET,
             flow: source.way.flow,
             size: emission.bytes,
             sequence: emission.sequence,
