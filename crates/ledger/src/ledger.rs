@@ -140,7 +140,7 @@ impl Ledger {
 
     /// How often anything changed on a link: as long as it is the same, so is all that its queues hold.
     pub fn changes(&self, link: LinkId) -> u32 {
-        self.ports[link.index()].changes
+        self.gates[link.index()].changes
     }
 
     /// How near the contract queues of a link are to the limit of what they promised, highest priority first.
@@ -502,6 +502,8 @@ impl Ledger {
         let endless = queue.shares.iter().any(|share| knee(share).is_none());
         let latest = queue.shares.iter().filter_map(knee).fold(Knee::ZERO, Knee::max);
         let queue = &mut self.queues[at];
+        let port = &mut self.ports[link.index()];
+        port.endless = port.endless + u8::from(endless) - u8::from(queue.endless);
         (queue.load.knee, queue.endless) = (latest, endless);
     }
 
@@ -510,8 +512,7 @@ impl Ledger {
         let port = &mut self.ports[hop.link.index()];
         let queues = &mut self.queues[port.first as usize..][..usize::from(port.count)];
         port.changes = port.changes.wrapping_add(1);
-        let was_endless = std::mem::replace(&mut port.endless, queues.iter().any(|queue| queue.endless));
-        let turned = was_endless != port.endless;
+        let turned = self.gates[hop.link.index()].quick != port.gate().quick;
         let changed = usize::from(hop.queue);
         let mut service = queues[changed].service;
         for queue in &mut queues[changed..] {
@@ -530,7 +531,7 @@ impl Ledger {
         let quick = self.gates[link.index()].quick;
         for at in queues {
             self.tolerances[at] = self.queues[at].tolerance();
-            self.gauges[at] = Gauge::of(&self.queues[at], quick);
+            self.gauges[at] = self.gauges[at].with_load(&self.queues[at], quick);
         }
     }
 

@@ -31,4 +31,4 @@ pub use model::{BestEffort, Comparison, Jitter, Model, Residual, Shaping};
 pub use port::Input;
 pub use report::{InputReport, QueueBounds, QueueReport};
 pub use shares::{Share, ShareDenial, Spread};
-pub use utilisation::{Gauge, Utilisation};
+pub use utilisation::{Gauge, Utilisation, Utilisations};

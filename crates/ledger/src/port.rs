@@ -81,8 +81,8 @@ pub(crate) struct Port {
     pub(crate) count: u8,
     /// Every input that is bounded by its line is at least as fast as this port.
     pub(crate) uniform: bool,
-    /// Some queue has an input that never leaves its line.
-    pub(crate) endless: bool,
+    /// How many queues have an input that never leaves its line.
+    pub(crate) endless: u8,
     /// Out of order: nothing more is let in; what is reserved stays until it is taken back.
     pub(crate) closed: bool,
     /// How often something was taken back here.
@@ -99,6 +99,8 @@ pub(crate) struct Gate {
     /// ns, as in [`Port::spread`].
     pub(crate) spread: u64,
     pub(crate) first: u32,
+    /// As [`Port::changes`].
+    pub(crate) changes: u32,
     pub(crate) count: u8,
     /// The tolerances hold: the port is uniform, and no input stays on its line for ever.
     pub(crate) quick: bool,
@@ -135,7 +137,7 @@ impl Port {
             first,
             count,
             uniform,
-            endless: false,
+            endless: 0,
             closed: false,
             releases: 0,
             changes: 0,
@@ -154,8 +156,9 @@ impl Port {
             spare: if self.closed { 0 } else { u64::try_from(self.rate - self.reserved - self.shared).unwrap_or(0) },
             spread: self.spread as u64,
             first: self.first,
+            changes: self.changes,
             count: self.count,
-            quick: self.uniform && !self.endless,
+            quick: self.uniform && self.endless == 0,
             timed: self.timed,
         }
     }

@@ -127,9 +127,17 @@ fn whole_ns(knee: Knee) -> (u64, u64) {
     if knee.num == 0 {
         return (0, 0);
     }
-    let tau = knee.num as f64 / knee.den as f64;
+    let tau = float(knee.num) / float(knee.den);
     let margin = tau * 1e-12 + 1.0;
     ((tau - margin).max(0.0) as u64, (tau + margin).ceil() as u64)
+}
+
+/// The nearest number; by way of 64 bits where that is enough, which is several times as fast.
+pub(crate) fn float(whole: i128) -> f64 {
+    match i64::try_from(whole) {
+        Ok(whole) => whole as f64,
+        Err(_) => whole as f64,
+    }
 }
 
 fn saturated(value: i128) -> i64 {

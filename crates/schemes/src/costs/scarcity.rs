@@ -12,8 +12,8 @@
 //! Not from a publication. The form follows exponential-cost admission for virtual circuits (Awerbuch, Azar, Plotkin,
 //! "Throughput-competitive on-line routing", FOCS 1993), which prices an edge exponentially in its utilisation.
 
-use wayleave_ledger::{Gauge, Ledger, Utilisation};
-use wayleave_topology::LinkId;
+use wayleave_ledger::{Gauge, Ledger, Utilisations};
+use wayleave_topology::{LinkId, MAX_QUEUES};
 
 /// How a resource's price rises with its use.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,10 +38,17 @@ impl Default for Scarcity {
 /// `phi` of a resource that nobody uses.
 const EMPTY: f64 = 1.0;
 
+/// What it costs to enter each queue of a link, in grains; further queues are 0.
+pub type QueueCosts = [u64; MAX_QUEUES];
+
+/// So many queues are worked out together: ports have four queues or eight, and each register holds two numbers or more.
+const TOGETHER: usize = 4;
+
 /// What resources cost, kept until they change.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Prices {
     scarcity: Scarcity,
+    curve: Curve,
     links: Vec<LinkPrice>,
     /// `phi` of the utilisation of each queue of all links, one after another; 1 if it is empty.
     queues: Vec<f64>,
@@ -72,7 +79,7 @@ impl Prices {
             price
         });
         let links = links.collect();
-        Self { scarcity, links, queues: vec![0.0; first as usize] }
+        Self { scarcity, curve: Curve::new(scarcity), links, queues: vec![0.0; first as usize] }
     }
 
     /// What sets them.
@@ -80,72 +87,123 @@ impl Prices {
         self.scarcity
     }
 
-    /// The prices of a link, brought up to date.
-    pub fn of<'a>(&'a mut self, ledger: &'a Ledger, link: LinkId) -> Tariff<'a> {
+    /// What tells a quiet link from a busy one: what a flow's rate (bit/s) costs there, whichever queue it takes, and how
+    /// much of all its queues is used up.
+    #[inline]
+    pub fn of_link(&mut self, ledger: &Ledger, link: LinkId, rate: f64) -> f64 {
+        self.refresh(ledger, link);
+        let price = &self.links[link.index()];
+        self.curve.of_rate(price, rate) + price.pressure
+    }
+
+    /// What it costs to enter each of a link's queues with a rate (bit/s) and a burst (nanobits).
+    pub fn of_queues(&mut self, ledger: &Ledger, link: LinkId, rate: f64, burst: f64) -> QueueCosts {
+        self.refresh(ledger, link);
+        let gauges = ledger.gauges(link);
+        let pressures = &self.queues[self.links[link.index()].first as usize..][..gauges.len()];
+        let mut costs = QueueCosts::default();
+        if let ([only], [pressure]) = (gauges, pressures) {
+            let [here] = self.curve.prices(&Gauge::each_with_here([only], rate, burst));
+            costs[0] = whole((here - pressure).max(0.0));
+            return costs;
+        }
+        // What a flow adds to the price of each queue that it enters, and of each that it is above.
+        let (mut here, mut above) = ([0.0; MAX_QUEUES], [0.0; MAX_QUEUES]);
+        for start in (0..gauges.len().min(MAX_QUEUES)).step_by(TOGETHER) {
+            let four = together(gauges, start);
+            let entered = self.curve.prices(&Gauge::each_with_here(four, rate, burst));
+            let passed = self.curve.prices(&Gauge::each_with_above(four, rate, burst));
+            for (offset, pressure) in pressures[start..].iter().take(TOGETHER).enumerate() {
+                here[start + offset] = entered[offset] - pressure;
+                above[start + offset] = if four[offset].is_used() { passed[offset] - pressure } else { 0.0 };
+            }
+        }
+        for (queue, cost) in costs.iter_mut().enumerate().take(gauges.len()) {
+            // There, and in the queues below that hold flows.
+            let sum = above[queue + 1..gauges.len()].iter().fold(here[queue], |sum, below| sum + below);
+            *cost = whole(sum.max(0.0));
+        }
+        costs
+    }
+
+    /// Brings what is kept of a link up to date.
+    #[inline]
+    fn refresh(&mut self, ledger: &Ledger, link: LinkId) {
+        if self.links[link.index()].seen != u64::from(ledger.changes(link)) + 1 {
+            self.work_out(ledger, link);
+        }
+    }
+
+    #[inline(never)]
+    fn work_out(&mut self, ledger: &Ledger, link: LinkId) {
         let gauges = ledger.gauges(link);
         let price = &mut self.links[link.index()];
         let queues = &mut self.queues[price.first as usize..][..gauges.len()];
-        let seen = u64::from(ledger.changes(link)) + 1;
-        if price.seen != seen {
-            price.seen = seen;
-            price.used = ledger.reserved(link).bits_per_second() as f64 * price.per_rate;
-            price.reserved = self.scarcity.phi(price.used);
-            for (pressure, gauge) in queues.iter_mut().zip(gauges) {
-                *pressure = if gauge.is_used() { self.scarcity.price(gauge.utilisation()) } else { EMPTY };
+        price.seen = u64::from(ledger.changes(link)) + 1;
+        price.used = ledger.reserved(link).bits_per_second() as f64 * price.per_rate;
+        price.reserved = self.curve.phi(price.used);
+        for (start, known) in (0..).step_by(TOGETHER).zip(queues.chunks_mut(TOGETHER)) {
+            let four = together(gauges, start);
+            // Nothing more is as it is.
+            let prices = self.curve.prices(&Gauge::each_with_here(four, 0.0, 0.0));
+            for (known, (gauge, price)) in known.iter_mut().zip(four.into_iter().zip(prices)) {
+                *known = if gauge.is_used() { price } else { EMPTY };
             }
-            price.pressure = queues.iter().sum();
         }
-        Tariff { scarcity: self.scarcity, link: price, gauges, pressures: queues }
+        price.pressure = queues.iter().sum();
     }
 }
 
-/// What one link costs.
+/// Four of a link's queues from one on; where there are fewer, the last one fills up.
+#[inline]
+fn together(gauges: &[Gauge], start: usize) -> [&Gauge; TOGETHER] {
+    std::array::from_fn(|offset| &gauges[(start + offset).min(gauges.len() - 1)])
+}
+
+/// [`Scarcity`] as it is calculated with.
 #[derive(Clone, Copy, Debug)]
-pub struct Tariff<'a> {
-    scarcity: Scarcity,
-    link: &'a LinkPrice,
-    gauges: &'a [Gauge],
-    pressures: &'a [f64],
+struct Curve {
+    steepness: f64,
+    dormant: f64,
+    /// The steepness to the base of 2, and `phi(1)`.
+    binary: f64,
+    top: f64,
 }
 
-impl Tariff<'_> {
-    /// What a flow's rate (bit/s) costs on the link, whichever queue it takes.
-    pub fn of_rate(&self, rate: f64) -> f64 {
-        let more = rate * self.link.per_rate;
-        let small = self.scarcity.steepness * more;
-        if small < 0.02 && self.link.used + more <= 1.0 {
+impl Curve {
+    fn new(scarcity: Scarcity) -> Self {
+        let Scarcity { steepness, dormant, .. } = scarcity;
+        let binary = steepness * std::f64::consts::LOG2_E;
+        Self { steepness, dormant, binary, top: exp2(binary) }
+    }
+
+    #[inline]
+    fn of_rate(&self, link: &LinkPrice, rate: f64) -> f64 {
+        let more = rate * link.per_rate;
+        let small = self.steepness * more;
+        if small < 0.02 && link.used + more <= 1.0 {
             // The first terms of the same, without an exponential.
-            return self.link.reserved * small * (1.0 + 0.5 * small);
+            return link.reserved * small * (1.0 + 0.5 * small);
         }
-        self.scarcity.phi(self.link.used + more) - self.link.reserved
+        self.phi(link.used + more) - link.reserved
     }
 
-    /// What it costs to enter a queue with a rate and a burst (nanobits): there and in the queues below.
-    pub fn of_queue(&self, queue: u8, rate: f64, burst: f64) -> f64 {
-        let at = usize::from(queue);
-        let mut sum = self.scarcity.price(self.gauges[at].with_here(rate, burst)) - self.pressures[at];
-        for (gauge, pressure) in self.gauges[at + 1..].iter().zip(&self.pressures[at + 1..]) {
-            if gauge.is_used() {
-                sum += self.scarcity.price(gauge.with_above(rate, burst)) - pressure;
-            }
+    /// The price of several queues.
+    #[inline]
+    fn prices<const N: usize>(&self, utilisations: &Utilisations<N>) -> [f64; N] {
+        let mut prices = [0.0; N];
+        for at in 0..N {
+            let used = (1.0 - self.dormant) * utilisations.now[at] + self.dormant * utilisations.dormant[at];
+            prices[at] = self.phi(used);
         }
-        sum.max(0.0)
+        prices
     }
 
-    /// How much of all its queues is used up, as a price.
-    pub fn pressure(&self) -> f64 {
-        self.link.pressure
-    }
-}
-
-impl Scarcity {
-    fn price(&self, utilisation: Utilisation) -> f64 {
-        self.phi((1.0 - self.dormant) * utilisation.now + self.dormant * utilisation.dormant)
-    }
-
+    /// Both branches are worked out, so that several can be at once.
+    #[inline]
     fn phi(&self, used: f64) -> f64 {
-        let binary = self.steepness * std::f64::consts::LOG2_E;
-        if used <= 1.0 { exp2(binary * used) } else { exp2(binary) * (1.0 + self.steepness * (used - 1.0)) }
+        let (below, beyond) = (exp2(self.binary * used), self.top * (1.0 + self.steepness * (used - 1.0)));
+        if used <= 1.0 { below } else { beyond }
     }
 }
 
@@ -157,19 +215,36 @@ pub fn whole(cost: f64) -> u64 {
     (cost / GRAIN).clamp(0.0, MOST) as u64
 }
 
-/// `2^x` for `x` from 0 to 1000, to a few parts in 10^8, by the four operations alone: the same on every machine.
+/// `2^x` for `x` from 0 to 1000, to a few parts in 10^8, by the four operations alone: the same on every machine. No
+/// branch, so that several can be worked out at once.
+#[inline]
 fn exp2(x: f64) -> f64 {
-    let whole = x.clamp(0.0, 1000.0) as u32;
-    let t = (x - f64::from(whole)).clamp(0.0, 1.0) * std::f64::consts::LN_2;
+    // From here on numbers are whole, so a sum with it is rounded to the nearest whole number, which its low bits hold.
+    const WHOLE: f64 = (1u64 << 52) as f64;
+    let limited = x.clamp(0.0, 1000.0);
+    let nearest = (limited + WHOLE) - WHOLE;
+    let whole = if nearest > limited { nearest - 1.0 } else { nearest };
+    let t = (x - whole).clamp(0.0, 1.0) * std::f64::consts::LN_2;
     // The series of e^t; the first term left out is below 0.7^9 / 9!.
-    let series = [1.0 / 40_320.0, 1.0 / 5_040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0];
-    let fraction = 1.0 + t * series.iter().fold(0.0, |sum, term| sum * t + term);
-    f64::from_bits(u64::from(1023 + whole) << 52) * fraction
+    let series = [1.0 / 5_040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0];
+    let fraction = 1.0 + t * series.iter().fold(1.0 / 40_320.0, |sum, term| sum * t + term);
+    let exponent = (whole + WHOLE).to_bits().wrapping_sub(WHOLE.to_bits());
+    f64::from_bits(exponent.wrapping_add(1023) << 52) * fraction
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_powers_are_exact_and_what_is_next_to_them_is_continuous() {
+        for whole in 0..145 {
+            let x = f64::from(whole);
+            assert_eq!(exp2(x).to_bits(), x.exp2().to_bits(), "2^{x}");
+            let below = exp2(x.next_down().max(0.0)) / x.exp2();
+            assert!((below - 1.0).abs() < 1e-7, "just below 2^{x}: {below}");
+        }
+    }
 
     #[test]
     fn powers_of_two_are_near_enough() {

@@ -4,20 +4,32 @@
 //! by looking at all. Elsewhere the next longer ones count as well, so that there is something to choose from.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 
 use wayleave_topology::{LinkId, Network};
 
 use super::graph::Graph;
 
-/// Ways as lists of links, by the switches that they join.
+/// Ways by the switches that they join.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ways {
-    known: HashMap<(u32, u32), Box<[Way]>>,
+    /// Per first switch, per last one.
+    known: Vec<Box<[Option<Box<Between>>]>>,
+}
+
+/// The ways between two switches. Ways share links, so each link is there once, and a search looks at it once.
+#[derive(Clone, Debug)]
+pub(super) struct Between {
+    /// The links of all ways.
+    pub(super) links: Box<[u32]>,
+    /// The ways one after another: their links as places in `links`.
+    places: Box<[u32]>,
+    /// Where each way ends.
+    ends: Box<[u32]>,
 }
 
 /// The links from one switch to another.
-pub(super) type Way = Box<[u32]>;
+type Way = Box<[u32]>;
 
 /// The equally short ways that are kept; a fat tree of k = 16 has 64.
 const MOST: usize = 64;
@@ -28,18 +40,58 @@ const MOST_STEPS: usize = 4_096;
 
 impl Ways {
     /// Those between two switches, shortest first, an empty one from a switch to itself. `to` has to be prepared.
-    pub(super) fn between(&mut self, graph: &Graph, network: &Network, (from, to): (u32, u32)) -> &[Way] {
-        self.known.entry((from, to)).or_insert_with(|| find(graph, network, from, to))
+    #[inline]
+    pub(super) fn between(&mut self, graph: &Graph, network: &Network, (from, to): (u32, u32)) -> &Between {
+        let (from_index, to_index) = (from as usize, to as usize);
+        if self.known.len() <= from_index {
+            self.known.resize(graph.switch_count(), Box::default());
+        }
+        let row = &mut self.known[from_index];
+        if row.is_empty() {
+            *row = vec![None; graph.switch_count()].into_boxed_slice();
+        }
+        row[to_index].get_or_insert_with(|| Box::new(Between::new(&find(graph, network, from, to))))
     }
 }
 
-fn find(graph: &Graph, network: &Network, from: u32, to: u32) -> Box<[Way]> {
+impl Between {
+    fn new(ways: &[Way]) -> Self {
+        let mut links: Vec<u32> = ways.iter().flatten().copied().collect();
+        links.sort_unstable();
+        links.dedup();
+        let place = |link: &u32| links.partition_point(|other| other < link) as u32;
+        let places = ways.iter().flatten().map(place).collect();
+        let ends = ways.iter().scan(0, |end, way| {
+            *end += way.len() as u32;
+            Some(*end)
+        });
+        Self { places, ends: ends.collect(), links: links.into_boxed_slice() }
+    }
+
+    /// Each way, as places in [`Self::links`].
+    pub(super) fn ways(&self) -> impl Iterator<Item = &[u32]> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            let way = &self.places[start..end as usize];
+            start = end as usize;
+            way
+        })
+    }
+
+    /// The links of a way.
+    pub(super) fn way(&self, number: u32) -> impl Iterator<Item = u32> {
+        let places = self.ways().nth(number as usize).unwrap_or_default();
+        places.iter().map(|&place| self.links[place as usize])
+    }
+}
+
+fn find(graph: &Graph, network: &Network, from: u32, to: u32) -> Vec<Way> {
     let mut found = Vec::new();
     let left = graph.between(from, to);
     if left < u64::MAX {
         shortest(graph, network, (from, to), left, &mut Vec::new(), &mut found);
     }
-    if found.len() < ENOUGH { in_order(graph, network, from, to) } else { found.into_boxed_slice() }
+    if found.len() < ENOUGH { in_order(graph, network, from, to) } else { found }
 }
 
 /// The equally short ways, in order of their links: those on which every step is one on a shortest way.
@@ -75,7 +127,7 @@ struct Partial {
 }
 
 /// The shortest ways, in order of length.
-fn in_order(graph: &Graph, network: &Network, from: u32, to: u32) -> Box<[Way]> {
+fn in_order(graph: &Graph, network: &Network, from: u32, to: u32) -> Vec<Way> {
     let mut found: Vec<Way> = Vec::new();
     let mut partials = vec![Partial { links: Vec::new(), at: from, delay: 0 }];
     let mut open = BinaryHeap::from([(Reverse(graph.between(from, to)), Reverse(0))]);
@@ -94,7 +146,7 @@ fn in_order(graph: &Graph, network: &Network, from: u32, to: u32) -> Box<[Way]> 
             partials.push(next);
         }
     }
-    found.into_boxed_slice()
+    found
 }
 
 /// The ways that are one link longer, without a switch twice.
