@@ -13,7 +13,7 @@ use crate::kernel::{AMOUNT_LIMIT, Denial, Limit};
 use crate::model::{Model, Shaping};
 use crate::port::{Gate, Input, Port, Queue, Share};
 use crate::shares::Shares;
-use crate::utilisation::Gauge;
+use crate::utilisation::{AllGauges, Gauges};
 
 mod doors;
 mod shares;
@@ -58,8 +58,7 @@ pub struct Ledger {
     gates: Vec<Gate>,
     /// Per queue, as [`Self::queues`].
     tolerances: Vec<Tolerance>,
-    /// Per queue, as [`Self::queues`].
-    gauges: Vec<Gauge>,
+    gauges: AllGauges,
     ports: Vec<Port>,
     queues: Vec<Queue>,
     flows: Vec<Option<Reservation>>,
@@ -79,7 +78,7 @@ impl Ledger {
     /// queues stay unused), or a budget that no queue can have.
     pub fn new(network: Arc<Network>, model: Model, budgets: Vec<Vec<Time>>) -> Result<Self, LedgerError> {
         let mut ports = Vec::with_capacity(network.links().len());
-        let mut queues = Vec::new();
+        let (mut queues, mut gauges) = (Vec::new(), AllGauges::default());
         for ((_, link), budgets) in network.links().zip(budgets.into_iter().chain(std::iter::repeat(Vec::new()))) {
             let usable = model.contract_queues(&network, link);
             let impossible = |&(_, budget): &(usize, &Time)| *budget == Time::ZERO || *budget > MAX_BUDGET;
@@ -95,12 +94,15 @@ impl Ledger {
             let spread = ports.last().map_or(0, |port| port.spread);
             let queue = |(budget, buffer)| Queue::new(budget, buffer, service, spread);
             queues.extend(budgets.into_iter().zip(buffers).map(queue));
+            if let Some(port) = ports.last_mut() {
+                port.gauges = gauges.push(&queues[port.first as usize..]);
+            }
         }
         let links = ports.len();
         Ok(Self {
             gates: ports.iter().map(Port::gate).collect(),
             tolerances: queues.iter().map(Queue::tolerance).collect(),
-            gauges: queues.iter().map(|queue| Gauge::of(queue, true)).collect(),
+            gauges,
             network,
             model,
             ports,
@@ -139,14 +141,16 @@ impl Ledger {
     }
 
     /// How often anything changed on a link: as long as it is the same, so is all that its queues hold.
+    #[inline]
     pub fn changes(&self, link: LinkId) -> u32 {
         self.gates[link.index()].changes
     }
 
     /// How near the contract queues of a link are to the limit of what they promised, highest priority first.
-    pub fn gauges(&self, link: LinkId) -> &[Gauge] {
-        let gate = self.gates[link.index()];
-        &self.gauges[gate.first as usize..][..usize::from(gate.count)]
+    #[inline]
+    pub fn gauges(&self, link: LinkId) -> Gauges<'_> {
+        let gate = &self.gates[link.index()];
+        self.gauges.of(gate.gauges, gate.count)
     }
 
     /// The share of a link's rate that is reserved, with `extra` bit/s more.
@@ -207,6 +211,7 @@ impl Ledger {
     }
 
     /// Whether the line has `rate` to spare, whatever the queue.
+    #[inline]
     pub fn has_rate(&self, link: LinkId, rate: Rate) -> bool {
         rate.bits_per_second() <= self.gates[link.index()].spare
     }
@@ -525,23 +530,23 @@ impl Ledger {
 
     /// Works out what every check reads, for the queues from the `from`-th down.
     fn refresh_gate(&mut self, link: LinkId, from: usize) {
-        let port = &self.ports[link.index()];
-        self.gates[link.index()] = port.gate();
-        let queues = port.first as usize + from..port.first as usize + usize::from(port.count);
-        let quick = self.gates[link.index()].quick;
-        for at in queues {
-            self.tolerances[at] = self.queues[at].tolerance();
-            self.gauges[at] = self.gauges[at].with_load(&self.queues[at], quick);
+        let gate = self.ports[link.index()].gate();
+        self.gates[link.index()] = gate;
+        let (first, count) = (gate.first as usize, usize::from(gate.count));
+        for at in from..count {
+            let queue = &self.queues[first + at];
+            self.tolerances[first + at] = queue.tolerance();
+            self.gauges.set((gate.gauges, gate.count), at, queue, gate.quick);
         }
     }
 
     fn queue_index(&self, hop: Hop) -> usize {
-        self.ports[hop.link.index()].first as usize + usize::from(hop.queue)
+        self.gates[hop.link.index()].first as usize + usize::from(hop.queue)
     }
 
     pub(crate) fn queues_of(&self, link: LinkId) -> &[Queue] {
-        let port = &self.ports[link.index()];
-        &self.queues[port.first as usize..][..usize::from(port.count)]
+        let gate = &self.gates[link.index()];
+        &self.queues[gate.first as usize..][..usize::from(gate.count)]
     }
 
     /// Whether the constant-time kernel applies to a link.

@@ -79,6 +79,8 @@ pub(crate) struct Port {
     /// Where its queues begin, and how many contracts may use.
     pub(crate) first: u32,
     pub(crate) count: u8,
+    /// Where its gauges begin.
+    pub(crate) gauges: u32,
     /// Every input that is bounded by its line is at least as fast as this port.
     pub(crate) uniform: bool,
     /// How many queues have an input that never leaves its line.
@@ -99,7 +101,8 @@ pub(crate) struct Gate {
     /// ns, as in [`Port::spread`].
     pub(crate) spread: u64,
     pub(crate) first: u32,
-    /// As [`Port::changes`].
+    /// As [`Port::gauges`] and [`Port::changes`].
+    pub(crate) gauges: u32,
     pub(crate) changes: u32,
     pub(crate) count: u8,
     /// The tolerances hold: the port is uniform, and no input stays on its line for ever.
@@ -136,6 +139,7 @@ impl Port {
             timed: false,
             first,
             count,
+            gauges: 0,
             uniform,
             endless: 0,
             closed: false,
@@ -156,6 +160,7 @@ impl Port {
             spare: if self.closed { 0 } else { u64::try_from(self.rate - self.reserved - self.shared).unwrap_or(0) },
             spread: self.spread as u64,
             first: self.first,
+            gauges: self.gauges,
             changes: self.changes,
             count: self.count,
             quick: self.uniform && self.endless == 0,

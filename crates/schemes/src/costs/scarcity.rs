@@ -12,7 +12,7 @@
 //! Not from a publication. The form follows exponential-cost admission for virtual circuits (Awerbuch, Azar, Plotkin,
 //! "Throughput-competitive on-line routing", FOCS 1993), which prices an edge exponentially in its utilisation.
 
-use wayleave_ledger::{Gauge, Ledger, Utilisations};
+use wayleave_ledger::{Gauge, Gauges, Ledger, TOGETHER, Utilisations};
 use wayleave_topology::{LinkId, MAX_QUEUES};
 
 /// How a resource's price rises with its use.
@@ -41,8 +41,8 @@ const EMPTY: f64 = 1.0;
 /// What it costs to enter each queue of a link, in grains; further queues are 0.
 pub type QueueCosts = [u64; MAX_QUEUES];
 
-/// So many queues are worked out together: ports have four queues or eight, and each register holds two numbers or more.
-const TOGETHER: usize = 4;
+/// So many times four queues a port has at most.
+const MOST: usize = MAX_QUEUES.div_ceil(TOGETHER);
 
 /// What resources cost, kept until they change.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ impl Prices {
         let links = ledger.network().links().map(|(link, of)| {
             let per_rate = 1.0 / of.rate.bits_per_second() as f64;
             let price = LinkPrice { seen: 0, first, used: 0.0, reserved: EMPTY, per_rate, pressure: 0.0 };
-            first += ledger.gauges(link).len() as u32;
+            first += ledger.gauges(link).count() as u32;
             price
         });
         let links = links.collect();
@@ -100,28 +100,32 @@ impl Prices {
     pub fn of_queues(&mut self, ledger: &Ledger, link: LinkId, rate: f64, burst: f64) -> QueueCosts {
         self.refresh(ledger, link);
         let gauges = ledger.gauges(link);
-        let pressures = &self.queues[self.links[link.index()].first as usize..][..gauges.len()];
+        let pressures = &self.queues[self.links[link.index()].first as usize..][..gauges.count()];
         let mut costs = QueueCosts::default();
-        if let ([only], [pressure]) = (gauges, pressures) {
-            let [here] = self.curve.prices(&Gauge::each_with_here([only], rate, burst));
-            costs[0] = whole((here - pressure).max(0.0));
-            return costs;
-        }
-        // What a flow adds to the price of each queue that it enters, and of each that it is above.
-        let (mut here, mut above) = ([0.0; MAX_QUEUES], [0.0; MAX_QUEUES]);
-        for start in (0..gauges.len().min(MAX_QUEUES)).step_by(TOGETHER) {
-            let four = together(gauges, start);
-            let entered = self.curve.prices(&Gauge::each_with_here(four, rate, burst));
-            let passed = self.curve.prices(&Gauge::each_with_above(four, rate, burst));
-            for (offset, pressure) in pressures[start..].iter().take(TOGETHER).enumerate() {
-                here[start + offset] = entered[offset] - pressure;
-                above[start + offset] = if four[offset].is_used() { passed[offset] - pressure } else { 0.0 };
+        match gauges {
+            Gauges::One(gauge) => {
+                let [here] = self.curve.prices(&gauge.with_here(rate, burst));
+                costs[0] = whole((here - pressures[0]).max(0.0));
             }
-        }
-        for (queue, cost) in costs.iter_mut().enumerate().take(gauges.len()) {
-            // There, and in the queues below that hold flows.
-            let sum = above[queue + 1..gauges.len()].iter().fold(here[queue], |sum, below| sum + below);
-            *cost = whole(sum.max(0.0));
+            Gauges::Many(gauges, count) => {
+                // What a flow adds to the price of each queue that it enters, and of each that it is above.
+                let (mut here, mut above) = ([[0.0; TOGETHER]; MOST], [[0.0; TOGETHER]; MOST]);
+                let added = here.iter_mut().zip(&mut above);
+                for ((gauge, pressures), (here, above)) in gauges.iter().zip(pressures.chunks(TOGETHER)).zip(added) {
+                    let entered = self.curve.prices(&gauge.with_here(rate, burst));
+                    let passed = self.curve.prices(&gauge.with_above(rate, burst));
+                    for (at, pressure) in pressures.iter().enumerate() {
+                        here[at] = entered[at] - pressure;
+                        above[at] = if gauge.is_used()[at] { passed[at] - pressure } else { 0.0 };
+                    }
+                }
+                let (here, above) = (&here.as_flattened()[..count], &above.as_flattened()[..count]);
+                for (queue, (cost, here)) in costs.iter_mut().zip(here).enumerate() {
+                    // There, and in the queues below that hold flows.
+                    let sum = above[queue + 1..].iter().fold(*here, |sum, below| sum + below);
+                    *cost = whole(sum.max(0.0));
+                }
+            }
         }
         costs
     }
@@ -138,26 +142,20 @@ impl Prices {
     fn work_out(&mut self, ledger: &Ledger, link: LinkId) {
         let gauges = ledger.gauges(link);
         let price = &mut self.links[link.index()];
-        let queues = &mut self.queues[price.first as usize..][..gauges.len()];
+        let queues = &mut self.queues[price.first as usize..][..gauges.count()];
         price.seen = u64::from(ledger.changes(link)) + 1;
         price.used = ledger.reserved(link).bits_per_second() as f64 * price.per_rate;
         price.reserved = self.curve.phi(price.used);
-        for (start, known) in (0..).step_by(TOGETHER).zip(queues.chunks_mut(TOGETHER)) {
-            let four = together(gauges, start);
-            // Nothing more is as it is.
-            let prices = self.curve.prices(&Gauge::each_with_here(four, 0.0, 0.0));
-            for (known, (gauge, price)) in known.iter_mut().zip(four.into_iter().zip(prices)) {
-                *known = if gauge.is_used() { price } else { EMPTY };
+        match gauges {
+            Gauges::One(gauge) => self.curve.set_pressures(gauge, queues),
+            Gauges::Many(gauges, _) => {
+                for (gauge, queues) in gauges.iter().zip(queues.chunks_mut(TOGETHER)) {
+                    self.curve.set_pressures(gauge, queues);
+                }
             }
         }
         price.pressure = queues.iter().sum();
     }
-}
-
-/// Four of a link's queues from one on; where there are fewer, the last one fills up.
-#[inline]
-fn together(gauges: &[Gauge], start: usize) -> [&Gauge; TOGETHER] {
-    std::array::from_fn(|offset| &gauges[(start + offset).min(gauges.len() - 1)])
 }
 
 /// [`Scarcity`] as it is calculated with.
@@ -185,7 +183,21 @@ impl Curve {
             // The first terms of the same, without an exponential.
             return link.reserved * small * (1.0 + 0.5 * small);
         }
+        self.of_much_rate(link, more)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn of_much_rate(&self, link: &LinkPrice, more: f64) -> f64 {
         self.phi(link.used + more) - link.reserved
+    }
+
+    /// The prices of queues as they are.
+    fn set_pressures<const N: usize>(&self, gauge: &Gauge<N>, pressures: &mut [f64]) {
+        let prices = self.prices(&gauge.with_here(0.0, 0.0));
+        for (known, (is_used, price)) in pressures.iter_mut().zip(gauge.is_used().iter().zip(prices)) {
+            *known = if *is_used { price } else { EMPTY };
+        }
     }
 
     /// The price of several queues.
@@ -208,7 +220,7 @@ impl Curve {
 }
 
 /// A cost as a whole number of grains; `phi` of an empty resource is 1.
-pub fn whole(cost: f64) -> u64 {
+fn whole(cost: f64) -> u64 {
     const GRAIN: f64 = 1.0 / 1_048_576.0;
     // A sum of so many hops stays below 2^64.
     const MOST: f64 = (1u64 << 56) as f64;
