@@ -210,6 +210,12 @@ impl Queue {
         Some(Limit::Buffer { backlog: whole(backlog)?, buffer: whole(self.buffer)? })
     }
 
+    /// The rate of the first share: [`crate::Ledger::fetch`].
+    pub(crate) fn first_share(&self) -> u64 {
+        let input = self.inputs.first().map_or(0, |input| input.0);
+        self.shares.first().map_or(0, |share| share.rate as u64) ^ u64::from(input)
+    }
+
     /// Where an input's share is, or where it would be.
     pub(crate) fn share(&self, input: Input) -> Result<usize, usize> {
         self.inputs.binary_search(&input)

@@ -168,6 +168,7 @@ impl Quiet {
 
     /// The queues of least cost along a way that meet the deadline and let the flow in.
     fn cheapest_queues(&mut self, (graph, ledger, query): (&Graph, &Ledger, &Query), links: &[u32]) -> Option<Found> {
+        ledger.fetch(links);
         let prefers = Prefers::of(&self.prices, ledger, query, links);
         self.look_ahead((graph, ledger, query), prefers, links)?;
         self.labels.clear();
