@@ -153,20 +153,19 @@ impl Ledger {
         self.gauges.of(gate.gauges, gate.count)
     }
 
-    /// Reads what a decision will read of these links. In a large network most of that is not in a cache: read one after
-    /// the other, each link would be waited for alone; here all of them are on their way at the same time.
-    pub fn fetch(&self, links: &[u32]) {
-        let read = links.iter().map(|&link| {
+    /// Reads what a decision will read of these links. In a large network most of that is in no cache: read one after the
+    /// other, each would be waited for alone; here all of them are on their way from memory at the same time.
+    pub fn fetch(&self, links: impl Iterator<Item = LinkId>) {
+        let read = |LinkId(link)| {
             let (gate, port) = (&self.gates[link as usize], &self.ports[link as usize]);
             let queues = gate.first as usize..gate.first as usize + usize::from(gate.count);
-            let held = |queue: &Queue| u64::from(queue.flows) ^ queue.buffer as u64 ^ queue.first_share();
-            let tolerances =
-                self.tolerances[queues.clone()].iter().map(|tolerance| u64::from(tolerance.surely_here(0, 0)));
+            let tolerances = self.tolerances[queues.clone()].iter().fold(0, |all, one| all ^ one.room());
+            let held = self.queues[queues].iter().fold(0, |all, queue| all ^ queue.fetch());
             let latest = self.on_link[link as usize].last().map_or(0, |&(placed, _)| placed);
-            let queues = self.queues[queues].iter().map(held).chain(tolerances);
-            queues.fold(latest ^ u64::from(port.changes) ^ port.reserved as u64, |all, one| all ^ one)
-        });
-        std::hint::black_box(read.fold(0, |all, one| all ^ one));
+            let gauges = self.gauges.of(gate.gauges, gate.count).fetch();
+            tolerances as u64 ^ held ^ latest ^ gauges ^ u64::from(port.changes) ^ port.reserved as u64
+        };
+        std::hint::black_box(links.map(read).fold(0, |all, one| all ^ one));
     }
 
     /// The share of a link's rate that is reserved, with `extra` bit/s more.

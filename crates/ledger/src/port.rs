@@ -210,10 +210,11 @@ impl Queue {
         Some(Limit::Buffer { backlog: whole(backlog)?, buffer: whole(self.buffer)? })
     }
 
-    /// The rate of the first share: [`crate::Ledger::fetch`].
-    pub(crate) fn first_share(&self) -> u64 {
-        let input = self.inputs.first().map_or(0, |input| input.0);
-        self.shares.first().map_or(0, |share| share.rate as u64) ^ u64::from(input)
+    /// Reads what [`crate::Ledger::fetch`] is to read of it.
+    pub(crate) fn fetch(&self) -> u64 {
+        let share = self.shares.first().map_or(0, |share| share.rate as u64);
+        let input = self.inputs.first().map_or(0, |input| u64::from(input.0));
+        share ^ input ^ u64::from(self.flows) ^ self.buffer as u64 ^ self.service.rate as u64
     }
 
     /// Where an input's share is, or where it would be.

@@ -177,6 +177,18 @@ impl Gauges<'_> {
         }
     }
 
+    /// Reads what [`crate::Ledger::fetch`] is to read of them: a number in each cache line of 64 bytes.
+    pub(crate) fn fetch(&self) -> u64 {
+        fn lines<const N: usize>(gauge: &Gauge<N>) -> u64 {
+            let numbers = [gauge.service, gauge.debt, gauge.burst, gauge.spread, gauge.per_buffer];
+            numbers.iter().fold(0, |all, numbers| all ^ numbers[0].to_bits()) ^ u64::from(gauge.is_used[0])
+        }
+        match self {
+            Self::One(gauge) => lines(gauge),
+            Self::Many(gauges, _) => gauges.iter().fold(0, |all, gauge| all ^ lines(gauge)),
+        }
+    }
+
     /// What each queue's utilisation is, with one more flow here or in a higher queue; plainly, for people and tests.
     pub fn each(&self, with: With, rate: f64, burst: f64) -> Vec<Utilisation> {
         fn list<const N: usize>(gauge: &Gauge<N>, (with, rate, burst): (With, f64, f64)) -> Vec<Utilisation> {

@@ -105,6 +105,11 @@ impl Tolerance {
         }
     }
 
+    /// nanobits, at most `i64::MAX`: for what is only to be read.
+    pub(crate) fn room(&self) -> i64 {
+        self.room
+    }
+
     /// Whether a flow that enters a higher queue surely leaves this one its promises; no says nothing.
     pub(crate) fn surely_above(&self, rate: u64, burst: i64) -> bool {
         self.stretch == Self::IDLE || self.admits(rate, burst, self.stretch)

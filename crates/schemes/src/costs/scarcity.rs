@@ -132,7 +132,7 @@ impl Prices {
 
     /// Brings what is kept of a link up to date.
     #[inline]
-    fn refresh(&mut self, ledger: &Ledger, link: LinkId) {
+    pub fn refresh(&mut self, ledger: &Ledger, link: LinkId) {
         if self.links[link.index()].seen != u64::from(ledger.changes(link)) + 1 {
             self.work_out(ledger, link);
         }

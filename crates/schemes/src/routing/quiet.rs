@@ -28,6 +28,8 @@ pub struct Quiet {
     offers: Vec<Offer>,
     /// The price of each link of the ways between two switches.
     priced: Vec<f64>,
+    /// The way that queues are chosen along.
+    links: Vec<u32>,
     places: Vec<Place>,
     labels: Vec<Label>,
     open: BinaryHeap<(Reverse<u64>, Reverse<u64>, u32)>,
@@ -97,6 +99,7 @@ impl Quiet {
             prices: Prices::new(ledger, scarcity),
             offers: Vec::new(),
             priced: Vec::new(),
+            links: Vec::new(),
             places: Vec::new(),
             labels: Vec::new(),
             open: BinaryHeap::new(),
@@ -106,9 +109,18 @@ impl Quiet {
 
     /// A route in time that the ledger has room for, by the quietest way that has one.
     pub fn search(&mut self, graph: &mut Graph, ledger: &Ledger, query: &Query) -> Quietest {
-        graph.prepare(ledger.network(), query.to);
+        let network = ledger.network();
+        ledger.fetch(network.links_to_switches(query.from).iter().chain(network.links_into(query.to)).copied());
+        graph.prepare(network, query.to);
         self.gather(graph, ledger, query);
-        let mut links = Vec::new();
+        let mut links = std::mem::take(&mut self.links);
+        let quietest = self.along_ways((graph, ledger, query), &mut links);
+        self.links = links;
+        quietest
+    }
+
+    /// The same, along one way after another.
+    fn along_ways(&mut self, (graph, ledger, query): (&mut Graph, &Ledger, &Query), links: &mut Vec<u32>) -> Quietest {
         for number in 0..TRIES {
             // Mostly the first way has room, and nothing else is to be asked.
             if number == 1 {
@@ -124,12 +136,20 @@ impl Quiet {
             links.push(offer.up.0);
             links.extend(self.ways.between(graph, ledger.network(), ends(graph, offer.up, offer.down)).way(offer.way));
             links.push(offer.down.0);
-            if let Some(found) = self.cheapest_queues((graph, ledger, query), &links) {
+            ledger.fetch(links[1..links.len() - 1].iter().map(|&link| LinkId(link)));
+            if let Some(found) = self.cheapest_queues((graph, ledger, query), links) {
                 return Quietest::Found(found);
             }
             self.offers.swap_remove(at);
         }
         Quietest::NoRoom
+    }
+
+    /// Brings the prices of links up to date that have just changed: now what they follow from is in a cache.
+    pub fn refresh(&mut self, ledger: &Ledger, route: &Route) {
+        for hop in &route.hops {
+            self.prices.refresh(ledger, hop.link);
+        }
     }
 
     /// Hands what the last flow was denied to a search that is spared.
@@ -168,7 +188,6 @@ impl Quiet {
 
     /// The queues of least cost along a way that meet the deadline and let the flow in.
     fn cheapest_queues(&mut self, (graph, ledger, query): (&Graph, &Ledger, &Query), links: &[u32]) -> Option<Found> {
-        ledger.fetch(links);
         let prefers = Prefers::of(&self.prices, ledger, query, links);
         self.look_ahead((graph, ledger, query), prefers, links)?;
         self.labels.clear();

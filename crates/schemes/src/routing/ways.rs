@@ -13,19 +13,22 @@ use super::graph::Graph;
 /// Ways by the switches that they join.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ways {
-    /// Per first switch, per last one.
-    known: Vec<Box<[Option<Box<Between>>]>>,
+    /// Per first switch, per last one; empty if not found yet.
+    known: Vec<Box<[Known]>>,
 }
 
-/// The ways between two switches. Ways share links, so each link is there once, and a search looks at it once.
-#[derive(Clone, Debug)]
-pub(super) struct Between {
+/// The ways between two switches in one piece of memory, which is rarely in a cache: how many links all of them have
+/// together, how many ways there are, the links, the end of each way, and the ways one after another: their links as
+/// places among all links. Ways share links, so each link is there once, and a search looks at it once.
+type Known = Box<[u32]>;
+
+/// The ways between two switches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Between<'a> {
     /// The links of all ways.
-    pub(super) links: Box<[u32]>,
-    /// The ways one after another: their links as places in `links`.
-    places: Box<[u32]>,
-    /// Where each way ends.
-    ends: Box<[u32]>,
+    pub(super) links: &'a [u32],
+    ends: &'a [u32],
+    places: &'a [u32],
 }
 
 /// The links from one switch to another.
@@ -40,36 +43,47 @@ const MOST_STEPS: usize = 4_096;
 
 impl Ways {
     /// Those between two switches, shortest first, an empty one from a switch to itself. `to` has to be prepared.
-    #[inline]
-    pub(super) fn between(&mut self, graph: &Graph, network: &Network, (from, to): (u32, u32)) -> &Between {
+    pub(super) fn between(&mut self, graph: &Graph, network: &Network, (from, to): (u32, u32)) -> Between<'_> {
         let (from_index, to_index) = (from as usize, to as usize);
         if self.known.len() <= from_index {
             self.known.resize(graph.switch_count(), Box::default());
         }
         let row = &mut self.known[from_index];
         if row.is_empty() {
-            *row = vec![None; graph.switch_count()].into_boxed_slice();
+            *row = vec![Known::default(); graph.switch_count()].into_boxed_slice();
         }
-        row[to_index].get_or_insert_with(|| Box::new(Between::new(&find(graph, network, from, to))))
+        let known = &mut row[to_index];
+        if known.is_empty() {
+            *known = packed(&find(graph, network, from, to));
+        }
+        Between::of(known)
     }
 }
 
-impl Between {
-    fn new(ways: &[Way]) -> Self {
-        let mut links: Vec<u32> = ways.iter().flatten().copied().collect();
-        links.sort_unstable();
-        links.dedup();
-        let place = |link: &u32| links.partition_point(|other| other < link) as u32;
-        let places = ways.iter().flatten().map(place).collect();
-        let ends = ways.iter().scan(0, |end, way| {
-            *end += way.len() as u32;
-            Some(*end)
-        });
-        Self { places, ends: ends.collect(), links: links.into_boxed_slice() }
+fn packed(ways: &[Way]) -> Known {
+    let mut links: Vec<u32> = ways.iter().flatten().copied().collect();
+    links.sort_unstable();
+    links.dedup();
+    let place = |link: &u32| links.partition_point(|other| other < link) as u32;
+    let ends = ways.iter().scan(0, |end, way| {
+        *end += way.len() as u32;
+        Some(*end)
+    });
+    let counts = [links.len() as u32, ways.len() as u32];
+    let places = ways.iter().flatten().map(place);
+    counts.into_iter().chain(links.iter().copied()).chain(ends).chain(places).collect()
+}
+
+impl<'a> Between<'a> {
+    fn of(known: &'a [u32]) -> Self {
+        let (counts, rest) = known.split_at(2);
+        let (links, rest) = rest.split_at(counts[0] as usize);
+        let (ends, places) = rest.split_at(counts[1] as usize);
+        Self { links, ends, places }
     }
 
     /// Each way, as places in [`Self::links`].
-    pub(super) fn ways(&self) -> impl Iterator<Item = &[u32]> {
+    pub(super) fn ways(self) -> impl Iterator<Item = &'a [u32]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
             let way = &self.places[start..end as usize];
@@ -79,42 +93,48 @@ impl Between {
     }
 
     /// The links of a way.
-    pub(super) fn way(&self, number: u32) -> impl Iterator<Item = u32> {
+    pub(super) fn way(self, number: u32) -> impl Iterator<Item = u32> {
         let places = self.ways().nth(number as usize).unwrap_or_default();
-        places.iter().map(|&place| self.links[place as usize])
+        places.iter().map(move |&place| self.links[place as usize])
     }
 }
 
 fn find(graph: &Graph, network: &Network, from: u32, to: u32) -> Vec<Way> {
-    let mut found = Vec::new();
     let left = graph.between(from, to);
-    if left < u64::MAX {
-        shortest(graph, network, (from, to), left, &mut Vec::new(), &mut found);
+    let mut shortest = Shortest { graph, network, to, links: Vec::new(), found: Vec::new() };
+    if let Some(bounds) = graph.bounds_to(to).filter(|_| left < u64::MAX) {
+        shortest.extend(bounds, from, left);
     }
-    if found.len() < ENOUGH { in_order(graph, network, from, to) } else { found }
+    if shortest.found.len() < ENOUGH { in_order(graph, network, from, to) } else { shortest.found }
 }
 
-/// The equally short ways, in order of their links: those on which every step is one on a shortest way.
-fn shortest(
-    graph: &Graph,
-    network: &Network,
-    (at, to): (u32, u32),
-    left: u64,
-    links: &mut Vec<u32>,
-    found: &mut Vec<Way>,
-) {
-    if at == to {
-        found.push(links.clone().into_boxed_slice());
-        return;
-    }
-    for &link in network.links_to_switches(graph.switch(at)) {
-        let (head, fastest) = (graph.edge(link.0).head_switch, graph.fastest(link.0));
-        let rest = graph.between(head, to);
-        let is_short = fastest.checked_add(rest) == Some(left) && rest < left;
-        if is_short && found.len() < MOST && (links.len() as u32) + 2 <= graph.max_switches() {
-            links.push(link.0);
-            shortest(graph, network, (head, to), rest, links, found);
-            links.pop();
+/// Finds the equally short ways, in order of their links: those on which every step is one on a shortest way.
+struct Shortest<'a> {
+    graph: &'a Graph,
+    network: &'a Network,
+    to: u32,
+    links: Vec<u32>,
+    found: Vec<Way>,
+}
+
+impl Shortest<'_> {
+    /// From a switch with so much left (ns); `bounds` has the least that is left from every switch.
+    fn extend(&mut self, bounds: &[u64], at: u32, left: u64) {
+        if at == self.to {
+            self.found.push(self.links.clone().into_boxed_slice());
+            return;
+        }
+        for &link in self.network.links_to_switches(self.graph.switch(at)) {
+            let head = self.graph.edge(link.0).head_switch;
+            let rest = bounds[head as usize];
+            if rest >= left || self.graph.fastest(link.0).checked_add(rest) != Some(left) {
+                continue;
+            }
+            if self.found.len() < MOST && (self.links.len() as u32) + 2 <= self.graph.max_switches() {
+                self.links.push(link.0);
+                self.extend(bounds, head, rest);
+                self.links.pop();
+            }
         }
     }
 }
