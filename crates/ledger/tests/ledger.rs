@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use wayleave_calculus::rational;
 use wayleave_contracts::Demand;
 use wayleave_ledger::{
-    Comparison, Denial, Input, Jitter, Ledger, Limit, Model, QueueBounds, QueueReport, Residual, Shaping,
+    Comparison, Denial, Input, Jitter, Ledger, Limit, Model, QueueBounds, QueueReport, Residual, Shaping, With,
 };
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{FlowId, Hop, LinkSpec, Network, NetworkBuilder, Node, NodeKind, PortSpec, Route};

@@ -41,17 +41,15 @@ const EMPTY: f64 = 1.0;
 /// What it costs to enter each queue of a link, in grains; further queues are 0.
 pub type QueueCosts = [u64; MAX_QUEUES];
 
-/// So many times four queues a port has at most.
-const MOST: usize = MAX_QUEUES.div_ceil(TOGETHER);
-
 /// What resources cost, kept until they change.
 #[derive(Clone, Debug)]
 pub struct Prices {
     scarcity: Scarcity,
     curve: Curve,
     links: Vec<LinkPrice>,
-    /// `phi` of the utilisation of each queue of all links, one after another; 1 if it is empty.
-    queues: Vec<f64>,
+    /// `phi` of the utilisation of each queue, as many together as in a gauge, of all links one after another; 1 if it is
+    /// empty or missing.
+    queues: Vec<[f64; TOGETHER]>,
 }
 
 /// What is kept of a link.
@@ -75,11 +73,11 @@ impl Prices {
         let links = ledger.network().links().map(|(link, of)| {
             let per_rate = 1.0 / of.rate.bits_per_second() as f64;
             let price = LinkPrice { seen: 0, first, used: 0.0, reserved: EMPTY, per_rate, pressure: 0.0 };
-            first += ledger.gauges(link).count() as u32;
+            first += ledger.gauges(link).count().div_ceil(TOGETHER) as u32;
             price
         });
         let links = links.collect();
-        Self { scarcity, curve: Curve::new(scarcity), links, queues: vec![0.0; first as usize] }
+        Self { scarcity, curve: Curve::new(scarcity), links, queues: vec![[EMPTY; TOGETHER]; first as usize] }
     }
 
     /// What sets them.
@@ -99,32 +97,24 @@ impl Prices {
     /// What it costs to enter each of a link's queues with a rate (bit/s) and a burst (nanobits).
     pub fn of_queues(&mut self, ledger: &Ledger, link: LinkId, rate: f64, burst: f64) -> QueueCosts {
         self.refresh(ledger, link);
-        let gauges = ledger.gauges(link);
-        let pressures = &self.queues[self.links[link.index()].first as usize..][..gauges.count()];
+        let pressures = &self.queues[self.links[link.index()].first as usize..];
         let mut costs = QueueCosts::default();
-        match gauges {
+        match ledger.gauges(link) {
             Gauges::One(gauge) => {
                 let [here] = self.curve.prices(&gauge.with_here(rate, burst));
-                costs[0] = whole((here - pressures[0]).max(0.0));
+                costs[0] = whole((here - pressures[0][0]).max(0.0));
             }
-            Gauges::Many(gauges, count) => {
-                // What a flow adds to the price of each queue that it enters, and of each that it is above.
-                let (mut here, mut above) = ([[0.0; TOGETHER]; MOST], [[0.0; TOGETHER]; MOST]);
-                let added = here.iter_mut().zip(&mut above);
-                for ((gauge, pressures), (here, above)) in gauges.iter().zip(pressures.chunks(TOGETHER)).zip(added) {
-                    let entered = self.curve.prices(&gauge.with_here(rate, burst));
-                    let passed = self.curve.prices(&gauge.with_above(rate, burst));
-                    for (at, pressure) in pressures.iter().enumerate() {
-                        here[at] = entered[at] - pressure;
-                        above[at] = if gauge.is_used()[at] { passed[at] - pressure } else { 0.0 };
-                    }
+            Gauges::Many([gauge], _) => {
+                let (here, above) = self.curve.added(gauge, &pressures[0], rate, burst);
+                costs[..TOGETHER].copy_from_slice(&with_lower(&here, &above));
+            }
+            Gauges::Many(gauges, _) => {
+                let (mut here, mut above) = ([0.0; MAX_QUEUES], [0.0; MAX_QUEUES]);
+                let places = here.as_chunks_mut().0.iter_mut().zip(above.as_chunks_mut().0);
+                for ((gauge, pressures), (here, above)) in gauges.iter().zip(pressures).zip(places) {
+                    (*here, *above) = self.curve.added(gauge, pressures, rate, burst);
                 }
-                let (here, above) = (&here.as_flattened()[..count], &above.as_flattened()[..count]);
-                for (queue, (cost, here)) in costs.iter_mut().zip(here).enumerate() {
-                    // There, and in the queues below that hold flows.
-                    let sum = above[queue + 1..].iter().fold(*here, |sum, below| sum + below);
-                    *cost = whole(sum.max(0.0));
-                }
+                costs = with_lower(&here, &above);
             }
         }
         costs
@@ -142,20 +132,34 @@ impl Prices {
     fn work_out(&mut self, ledger: &Ledger, link: LinkId) {
         let gauges = ledger.gauges(link);
         let price = &mut self.links[link.index()];
-        let queues = &mut self.queues[price.first as usize..][..gauges.count()];
+        let queues = &mut self.queues[price.first as usize..][..gauges.count().div_ceil(TOGETHER)];
         price.seen = u64::from(ledger.changes(link)) + 1;
         price.used = ledger.reserved(link).bits_per_second() as f64 * price.per_rate;
         price.reserved = self.curve.phi(price.used);
         match gauges {
-            Gauges::One(gauge) => self.curve.set_pressures(gauge, queues),
+            Gauges::One(gauge) => queues[0][0] = self.curve.pressures(gauge)[0],
             Gauges::Many(gauges, _) => {
-                for (gauge, queues) in gauges.iter().zip(queues.chunks_mut(TOGETHER)) {
-                    self.curve.set_pressures(gauge, queues);
+                for (gauge, queues) in gauges.iter().zip(&mut *queues) {
+                    *queues = self.curve.pressures(gauge);
                 }
             }
         }
-        price.pressure = queues.iter().sum();
+        price.pressure = queues.as_flattened()[..gauges.count()].iter().sum();
     }
+}
+
+/// The cost of entering each queue, in grains: what a flow adds to the price there, and to those of lower queues.
+#[inline]
+fn with_lower<const N: usize>(here: &[f64; N], above: &[f64; N]) -> [u64; N] {
+    let mut costs = [0; N];
+    for queue in 0..N {
+        let mut sum = here[queue];
+        for lower in above.iter().skip(queue + 1) {
+            sum += lower;
+        }
+        costs[queue] = whole(sum.max(0.0));
+    }
+    costs
 }
 
 /// [`Scarcity`] as it is calculated with.
@@ -193,11 +197,31 @@ impl Curve {
     }
 
     /// The prices of queues as they are.
-    fn set_pressures<const N: usize>(&self, gauge: &Gauge<N>, pressures: &mut [f64]) {
-        let prices = self.prices(&gauge.with_here(0.0, 0.0));
-        for (known, (is_used, price)) in pressures.iter_mut().zip(gauge.is_used().iter().zip(prices)) {
-            *known = if *is_used { price } else { EMPTY };
+    fn pressures<const N: usize>(&self, gauge: &Gauge<N>) -> [f64; N] {
+        let mut prices = self.prices(&gauge.with_here(0.0, 0.0));
+        for (price, is_used) in prices.iter_mut().zip(gauge.is_used()) {
+            *price = if *is_used { *price } else { EMPTY };
         }
+        prices
+    }
+
+    /// What a flow adds to the price of each queue if it enters that one, and if it enters a higher one: nothing there if
+    /// the queue is empty.
+    #[inline]
+    fn added<const N: usize>(
+        &self,
+        gauge: &Gauge<N>,
+        pressures: &[f64; N],
+        rate: f64,
+        burst: f64,
+    ) -> ([f64; N], [f64; N]) {
+        let mut here = self.prices(&gauge.with_here(rate, burst));
+        let mut above = self.prices(&gauge.with_above(rate, burst));
+        for at in 0..N {
+            here[at] -= pressures[at];
+            above[at] = if gauge.is_used()[at] { above[at] - pressures[at] } else { 0.0 };
+        }
+        (here, above)
     }
 
     /// The price of several queues.

@@ -163,8 +163,9 @@ impl Quiet {
         let Self { ways, prices, offers, priced, .. } = self;
         offers.clear();
         let rate = query.rate.bits_per_second() as f64;
+        let takes_all = query.closed.is_none() && query.max_frame.is_none();
         let mut price = |link: LinkId| {
-            let is_open = ledger.has_rate(link, query.rate) && query.carries(ledger, link);
+            let is_open = ledger.has_rate(link, query.rate) && (takes_all || query.carries(ledger, link));
             if is_open { prices.of_link(ledger, link, rate) } else { f64::INFINITY }
         };
         for &up in network.links_to_switches(query.from) {
