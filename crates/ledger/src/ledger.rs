@@ -153,19 +153,29 @@ impl Ledger {
         self.gauges.of(gate.gauges, gate.count)
     }
 
-    /// Reads what a decision will read of these links. In a large network most of that is in no cache: read one after the
+    /// Reads what a search will read of these links. In a large network most of that is in no cache: read one after the
     /// other, each would be waited for alone; here all of them are on their way from memory at the same time.
     pub fn fetch(&self, links: impl Iterator<Item = LinkId>) {
-        let read = |LinkId(link)| {
-            let (gate, port) = (&self.gates[link as usize], &self.ports[link as usize]);
-            let queues = gate.first as usize..gate.first as usize + usize::from(gate.count);
-            let tolerances = self.tolerances[queues.clone()].iter().fold(0, |all, one| all ^ one.room());
-            let held = self.queues[queues].iter().fold(0, |all, queue| all ^ queue.fetch());
-            let latest = self.on_link[link as usize].last().map_or(0, |&(placed, _)| placed);
-            let gauges = self.gauges.of(gate.gauges, gate.count).fetch();
-            tolerances as u64 ^ held ^ latest ^ gauges ^ u64::from(port.changes) ^ port.reserved as u64
+        let read = |link: LinkId| {
+            let gate = &self.gates[link.index()];
+            let tolerances = &self.tolerances[gate.first as usize..][..usize::from(gate.count)];
+            let rooms = tolerances.iter().fold(0, |all, one| all ^ one.room());
+            rooms as u64 ^ self.gauges.of(gate.gauges, gate.count).fetch()
         };
         std::hint::black_box(links.map(read).fold(0, |all, one| all ^ one));
+    }
+
+    /// The same for what a reservation or its release reads.
+    fn fetch_queues(&self, route: &Route) {
+        let read = |hop: &Hop| {
+            let port = &self.ports[hop.link.index()];
+            let latest = self.on_link[hop.link.index()].last().map_or(0, |&(placed, _)| placed);
+            let queues = &self.queues_of(hop.link)[usize::from(hop.queue)..];
+            let entered = queues.first().map_or(0, Queue::fetch_shares);
+            let held = queues.iter().fold(entered, |all, queue| all ^ queue.fetch());
+            held ^ latest ^ u64::from(port.changes) ^ port.reserved as u64
+        };
+        std::hint::black_box(route.hops.iter().map(read).fold(0, |all, one| all ^ one));
     }
 
     /// The share of a link's rate that is reserved, with `extra` bit/s more.
@@ -453,7 +463,10 @@ impl Ledger {
     }
 
     fn occupy(&mut self, flow: FlowId, demand: &Demand, route: &Route, placed: u64) {
-        for (hop, input, burst) in self.walk(demand, route) {
+        self.fetch_queues(route);
+        let mut walk = Walk::new(demand);
+        for &hop in &route.hops {
+            let (input, burst) = walk.enter(self, hop);
             let rate = i128::from(demand.rate.bits_per_second());
             self.ports[hop.link.index()].reserved += rate;
             let at = self.queue_index(hop);
@@ -470,7 +483,10 @@ impl Ledger {
 
     fn vacate(&mut self, flow: FlowId, reservation: &Reservation) {
         let Reservation { demand, route, placed } = reservation;
-        for (hop, input, burst) in self.walk(demand, route) {
+        self.fetch_queues(route);
+        let mut walk = Walk::new(demand);
+        for &hop in &route.hops {
+            let (input, burst) = walk.enter(self, hop);
             let rate = i128::from(demand.rate.bits_per_second());
             let port = &mut self.ports[hop.link.index()];
             port.reserved -= rate;
@@ -484,21 +500,6 @@ impl Ledger {
                 list.remove(place);
             }
         }
-    }
-
-    /// Each hop of a route with the input that it is entered from and the burst (nanobits) that enters it: as grown by the
-    /// budgets of the queues before (budgets, not today's delays, so that later flows change nothing) and by the jitter of
-    /// this node where it keeps no order.
-    fn walk(&self, demand: &Demand, route: &Route) -> Vec<(Hop, Input, i128)> {
-        let mut input = Input::LOCAL;
-        let mut burst = Amount::from(demand.burst);
-        let visit = |&hop: &Hop| {
-            let entered = (hop, input, entering(self.gates[hop.link.index()], demand.rate, burst).nanobits());
-            input = Input::link(hop.link);
-            burst += demand.rate * self.budget(hop);
-            entered
-        };
-        route.hops.iter().map(visit).collect()
     }
 
     /// After an addition only the input that grew can have moved the knee.
@@ -583,6 +584,30 @@ impl Ledger {
 /// came in a longer time enter at once.
 fn entering(gate: Gate, rate: Rate, burst: Amount) -> Amount {
     burst + rate * Time::from_nanos(gate.spread)
+}
+
+/// A flow on its way along a route: where it comes from, and its burst as grown by the budgets of the queues before
+/// (budgets, not today's delays, so that later flows change nothing).
+struct Walk {
+    rate: Rate,
+    input: Input,
+    burst: Amount,
+}
+
+impl Walk {
+    fn new(demand: &Demand) -> Self {
+        Self { rate: demand.rate, input: Input::LOCAL, burst: demand.burst.into() }
+    }
+
+    /// The input that the next hop is entered from, and the burst (nanobits) that enters it: as grown on the way, and by the
+    /// jitter of this node where it keeps no order.
+    fn enter(&mut self, ledger: &Ledger, hop: Hop) -> (Input, i128) {
+        let gate = ledger.gates[hop.link.index()];
+        let entered = (self.input, entering(gate, self.rate, self.burst).nanobits());
+        self.input = Input::link(hop.link);
+        self.burst += self.rate * ledger.budget(hop);
+        entered
+    }
 }
 
 impl Reservation {

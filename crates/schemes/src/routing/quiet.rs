@@ -177,12 +177,14 @@ impl Quiet {
                 let between = ways.between(graph, network, ends(graph, up, down));
                 priced.clear();
                 priced.extend(between.links.iter().map(|&link| price(LinkId(link))));
-                for (number, way) in (0..).zip(between.ways()) {
-                    let price = outer + way.iter().map(|&place| priced[place as usize]).sum::<f64>();
+                let mut number = 0;
+                between.sums(priced, |sum| {
+                    let price = outer + sum;
                     if price < f64::INFINITY {
                         offers.push(Offer { price, up, down, way: number });
                     }
-                }
+                    number += 1;
+                });
             }
         }
     }

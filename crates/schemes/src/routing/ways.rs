@@ -92,6 +92,17 @@ impl<'a> Between<'a> {
         })
     }
 
+    /// The sum of what the links of each way cost; `costs` has one for each of [`Self::links`].
+    pub(super) fn sums(self, costs: &[f64], mut each: impl FnMut(f64)) {
+        // In a fat tree ways between pods have four links.
+        let (fours, _) = self.places.as_chunks::<4>();
+        if self.ends.iter().zip(1..).all(|(&end, number)| end == 4 * number) {
+            fours.iter().for_each(|way| each(way.map(|place| costs[place as usize]).iter().sum()));
+        } else {
+            self.ways().for_each(|way| each(way.iter().map(|&place| costs[place as usize]).sum()));
+        }
+    }
+
     /// The links of a way.
     pub(super) fn way(self, number: u32) -> impl Iterator<Item = u32> {
         let places = self.ways().nth(number as usize).unwrap_or_default();
