@@ -210,19 +210,11 @@ impl Queue {
         Some(Limit::Buffer { backlog: whole(backlog)?, buffer: whole(self.buffer)? })
     }
 
-    /// Reads a number in each of its cache lines: what a reservation will read.
+    /// Reads what [`crate::Ledger::fetch`] is to read of it.
     pub(crate) fn fetch(&self) -> u64 {
-        self.budget as u64
-            ^ self.buffer as u64
-            ^ self.load.burst as u64
-            ^ self.service.rate as u64
-            ^ u64::from(self.flows)
-    }
-
-    /// The same where its shares begin.
-    pub(crate) fn fetch_shares(&self) -> u64 {
         let share = self.shares.first().map_or(0, |share| share.rate as u64);
-        share ^ self.inputs.first().map_or(0, |input| u64::from(input.0))
+        let input = self.inputs.first().map_or(0, |input| u64::from(input.0));
+        share ^ input ^ u64::from(self.flows) ^ self.buffer as u64 ^ self.service.rate as u64
     }
 
     /// Where an input's share is, or where it would be.
