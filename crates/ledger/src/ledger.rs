@@ -1,6 +1,5 @@
 //! The ledger: ports with their queues, flows with their routes; check, reserve, release.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use wayleave_contracts::Demand;
@@ -17,6 +16,7 @@ use crate::shares::Shares;
 use crate::utilisation::{AllGauges, Gauges};
 
 mod doors;
+mod fetch;
 mod shares;
 
 /// What a flow has reserved.
@@ -152,26 +152,6 @@ impl Ledger {
     pub fn gauges(&self, link: LinkId) -> Gauges<'_> {
         let gate = &self.gates[link.index()];
         self.gauges.of(gate.gauges, gate.count)
-    }
-
-    /// Reads what a decision will read of these links. In a large network most of that is in no cache: read one after the
-    /// other, each would be waited for alone; here all of them are on their way from memory at the same time.
-    pub fn fetch(&self, links: impl Iterator<Item = LinkId>) {
-        let read = |link: LinkId| {
-            let gate = &self.gates[link.index()];
-            let tolerances = &self.tolerances[gate.first as usize..][..usize::from(gate.count)];
-            let rooms = tolerances.iter().fold(0, |all, one| all ^ one.room());
-            rooms as u64 ^ self.gauges.of(gate.gauges, gate.count).fetch() ^ self.fetch_queues(link, 0..gate.count)
-        };
-        std::hint::black_box(links.map(read).fold(0, |all, one| all ^ one));
-    }
-
-    /// The same for what a reservation in these queues, or a release, reads.
-    fn fetch_queues(&self, link: LinkId, queues: Range<u8>) -> u64 {
-        let port = &self.ports[link.index()];
-        let latest = self.on_link[link.index()].last().map_or(0, |&(placed, _)| placed);
-        let queues = &self.queues_of(link)[usize::from(queues.start)..usize::from(queues.end)];
-        queues.iter().fold(latest ^ u64::from(port.changes) ^ port.reserved as u64, |all, queue| all ^ queue.fetch())
     }
 
     /// The share of a link's rate that is reserved, with `extra` bit/s more.
@@ -478,8 +458,7 @@ impl Ledger {
 
     fn vacate(&mut self, flow: FlowId, reservation: &Reservation) {
         let Reservation { demand, route, placed } = reservation;
-        let queues = |hop: &Hop| self.fetch_queues(hop.link, hop.queue..hop.queue + 1);
-        std::hint::black_box(route.hops.iter().map(queues).fold(0, |all, one| all ^ one));
+        self.fetch_route(route);
         let mut walk = Walk::new(demand);
         for &hop in &route.hops {
             let (input, burst) = walk.enter(self, hop);
