@@ -226,6 +226,7 @@ impl Curve {
 
     /// The price of several queues.
     #[inline]
+    #[allow(clippy::needless_range_loop, reason = "the same loop as in gauges, which the compiler turns into vectors")]
     fn prices<const N: usize>(&self, utilisations: &Utilisations<N>) -> [f64; N] {
         let mut prices = [0.0; N];
         for at in 0..N {
