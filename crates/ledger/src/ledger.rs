@@ -13,9 +13,11 @@ use crate::kernel::{AMOUNT_LIMIT, Denial, Limit};
 use crate::model::{Model, Shaping};
 use crate::port::{Gate, Input, Port, Queue, Share};
 use crate::shares::Shares;
-use crate::utilisation::Gauge;
+use crate::utilisation::AllGauges;
 
 mod doors;
+mod fetch;
+mod load;
 mod shares;
 
 /// What a flow has reserved.
@@ -58,8 +60,7 @@ pub struct Ledger {
     gates: Vec<Gate>,
     /// Per queue, as [`Self::queues`].
     tolerances: Vec<Tolerance>,
-    /// Per queue, as [`Self::queues`].
-    gauges: Vec<Gauge>,
+    gauges: AllGauges,
     ports: Vec<Port>,
     queues: Vec<Queue>,
     flows: Vec<Option<Reservation>>,
@@ -79,7 +80,7 @@ impl Ledger {
     /// queues stay unused), or a budget that no queue can have.
     pub fn new(network: Arc<Network>, model: Model, budgets: Vec<Vec<Time>>) -> Result<Self, LedgerError> {
         let mut ports = Vec::with_capacity(network.links().len());
-        let mut queues = Vec::new();
+        let (mut queues, mut gauges) = (Vec::new(), AllGauges::default());
         for ((_, link), budgets) in network.links().zip(budgets.into_iter().chain(std::iter::repeat(Vec::new()))) {
             let usable = model.contract_queues(&network, link);
             let impossible = |&(_, budget): &(usize, &Time)| *budget == Time::ZERO || *budget > MAX_BUDGET;
@@ -95,12 +96,15 @@ impl Ledger {
             let spread = ports.last().map_or(0, |port| port.spread);
             let queue = |(budget, buffer)| Queue::new(budget, buffer, service, spread);
             queues.extend(budgets.into_iter().zip(buffers).map(queue));
+            if let Some(port) = ports.last_mut() {
+                port.gauges = gauges.push(&queues[port.first as usize..]);
+            }
         }
         let links = ports.len();
         Ok(Self {
             gates: ports.iter().map(Port::gate).collect(),
             tolerances: queues.iter().map(Queue::tolerance).collect(),
-            gauges: queues.iter().map(|queue| Gauge::of(queue, true)).collect(),
+            gauges,
             network,
             model,
             ports,
@@ -131,28 +135,6 @@ impl Ledger {
     /// The delay budget of one queue.
     pub fn budget(&self, hop: Hop) -> Time {
         Time::from_nanos(self.queues_of(hop.link)[usize::from(hop.queue)].budget as u64)
-    }
-
-    /// The rate reserved on a link, over all its queues.
-    pub fn reserved(&self, link: LinkId) -> Rate {
-        Rate::from_bits_per_second(self.ports[link.index()].reserved as u64)
-    }
-
-    /// How often anything changed on a link: as long as it is the same, so is all that its queues hold.
-    pub fn changes(&self, link: LinkId) -> u32 {
-        self.ports[link.index()].changes
-    }
-
-    /// How near the contract queues of a link are to the limit of what they promised, highest priority first.
-    pub fn gauges(&self, link: LinkId) -> &[Gauge] {
-        let gate = self.gates[link.index()];
-        &self.gauges[gate.first as usize..][..usize::from(gate.count)]
-    }
-
-    /// The share of a link's rate that is reserved, with `extra` bit/s more.
-    pub fn utilisation(&self, link: LinkId, extra: f64) -> f64 {
-        let port = &self.ports[link.index()];
-        (port.reserved as f64 + extra) / port.rate as f64
     }
 
     /// What a flow has reserved, or `None` if there is no such flow.
@@ -199,21 +181,6 @@ impl Ledger {
             return self.fits_fast(queues, usize::from(queue), load);
         }
         self.fits_lines(queues, usize::from(queue), port, input, rate, burst)
-    }
-
-    /// What latency contracts can still have of a line, whatever the queue; nothing where it is closed.
-    pub fn spare(&self, link: LinkId) -> Rate {
-        Rate::from_bits_per_second(self.gates[link.index()].spare)
-    }
-
-    /// Whether the line has `rate` to spare, whatever the queue.
-    pub fn has_rate(&self, link: LinkId, rate: Rate) -> bool {
-        rate.bits_per_second() <= self.gates[link.index()].spare
-    }
-
-    /// How often something was taken back on a link: as long as it is the same, what did not fit does not fit.
-    pub fn releases(&self, link: LinkId) -> u32 {
-        self.ports[link.index()].releases
     }
 
     /// Whether the tolerances alone show that a flow fits; no says nothing.
@@ -433,7 +400,9 @@ impl Ledger {
     }
 
     fn occupy(&mut self, flow: FlowId, demand: &Demand, route: &Route, placed: u64) {
-        for (hop, input, burst) in self.walk(demand, route) {
+        let mut walk = Walk::new(demand);
+        for &hop in &route.hops {
+            let (input, burst) = walk.enter(self, hop);
             let rate = i128::from(demand.rate.bits_per_second());
             self.ports[hop.link.index()].reserved += rate;
             let at = self.queue_index(hop);
@@ -450,7 +419,10 @@ impl Ledger {
 
     fn vacate(&mut self, flow: FlowId, reservation: &Reservation) {
         let Reservation { demand, route, placed } = reservation;
-        for (hop, input, burst) in self.walk(demand, route) {
+        self.fetch_route(route);
+        let mut walk = Walk::new(demand);
+        for &hop in &route.hops {
+            let (input, burst) = walk.enter(self, hop);
             let rate = i128::from(demand.rate.bits_per_second());
             let port = &mut self.ports[hop.link.index()];
             port.reserved -= rate;
@@ -464,21 +436,6 @@ impl Ledger {
                 list.remove(place);
             }
         }
-    }
-
-    /// Each hop of a route with the input that it is entered from and the burst (nanobits) that enters it: as grown by the
-    /// budgets of the queues before (budgets, not today's delays, so that later flows change nothing) and by the jitter of
-    /// this node where it keeps no order.
-    fn walk(&self, demand: &Demand, route: &Route) -> Vec<(Hop, Input, i128)> {
-        let mut input = Input::LOCAL;
-        let mut burst = Amount::from(demand.burst);
-        let visit = |&hop: &Hop| {
-            let entered = (hop, input, entering(self.gates[hop.link.index()], demand.rate, burst).nanobits());
-            input = Input::link(hop.link);
-            burst += demand.rate * self.budget(hop);
-            entered
-        };
-        route.hops.iter().map(visit).collect()
     }
 
     /// After an addition only the input that grew can have moved the knee.
@@ -502,6 +459,8 @@ impl Ledger {
         let endless = queue.shares.iter().any(|share| knee(share).is_none());
         let latest = queue.shares.iter().filter_map(knee).fold(Knee::ZERO, Knee::max);
         let queue = &mut self.queues[at];
+        let port = &mut self.ports[link.index()];
+        port.endless = port.endless + u8::from(endless) - u8::from(queue.endless);
         (queue.load.knee, queue.endless) = (latest, endless);
     }
 
@@ -510,8 +469,7 @@ impl Ledger {
         let port = &mut self.ports[hop.link.index()];
         let queues = &mut self.queues[port.first as usize..][..usize::from(port.count)];
         port.changes = port.changes.wrapping_add(1);
-        let was_endless = std::mem::replace(&mut port.endless, queues.iter().any(|queue| queue.endless));
-        let turned = was_endless != port.endless;
+        let turned = self.gates[hop.link.index()].quick != port.gate().quick;
         let changed = usize::from(hop.queue);
         let mut service = queues[changed].service;
         for queue in &mut queues[changed..] {
@@ -524,23 +482,23 @@ impl Ledger {
 
     /// Works out what every check reads, for the queues from the `from`-th down.
     fn refresh_gate(&mut self, link: LinkId, from: usize) {
-        let port = &self.ports[link.index()];
-        self.gates[link.index()] = port.gate();
-        let queues = port.first as usize + from..port.first as usize + usize::from(port.count);
-        let quick = self.gates[link.index()].quick;
-        for at in queues {
-            self.tolerances[at] = self.queues[at].tolerance();
-            self.gauges[at] = Gauge::of(&self.queues[at], quick);
+        let gate = self.ports[link.index()].gate();
+        self.gates[link.index()] = gate;
+        let (first, count) = (gate.first as usize, usize::from(gate.count));
+        for at in from..count {
+            let queue = &self.queues[first + at];
+            self.tolerances[first + at] = queue.tolerance();
+            self.gauges.set((gate.gauges, gate.count), at, queue, gate.quick);
         }
     }
 
     fn queue_index(&self, hop: Hop) -> usize {
-        self.ports[hop.link.index()].first as usize + usize::from(hop.queue)
+        self.gates[hop.link.index()].first as usize + usize::from(hop.queue)
     }
 
     pub(crate) fn queues_of(&self, link: LinkId) -> &[Queue] {
-        let port = &self.ports[link.index()];
-        &self.queues[port.first as usize..][..usize::from(port.count)]
+        let gate = &self.gates[link.index()];
+        &self.queues[gate.first as usize..][..usize::from(gate.count)]
     }
 
     /// Whether the constant-time kernel applies to a link.
@@ -562,6 +520,30 @@ impl Ledger {
 /// came in a longer time enter at once.
 fn entering(gate: Gate, rate: Rate, burst: Amount) -> Amount {
     burst + rate * Time::from_nanos(gate.spread)
+}
+
+/// A flow on its way along a route: where it comes from, and its burst as grown by the budgets of the queues before
+/// (budgets, not today's delays, so that later flows change nothing).
+struct Walk {
+    rate: Rate,
+    input: Input,
+    burst: Amount,
+}
+
+impl Walk {
+    fn new(demand: &Demand) -> Self {
+        Self { rate: demand.rate, input: Input::LOCAL, burst: demand.burst.into() }
+    }
+
+    /// The input that the next hop is entered from, and the burst (nanobits) that enters it: as grown on the way, and by the
+    /// jitter of this node where it keeps no order.
+    fn enter(&mut self, ledger: &Ledger, hop: Hop) -> (Input, i128) {
+        let gate = ledger.gates[hop.link.index()];
+        let entered = (self.input, entering(gate, self.rate, self.burst).nanobits());
+        self.input = Input::link(hop.link);
+        self.burst += self.rate * ledger.budget(hop);
+        entered
+    }
 }
 
 impl Reservation {

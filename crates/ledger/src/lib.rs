@@ -12,7 +12,7 @@
 //!   exact integer lines elsewhere;
 //! - [`QueueReport`]: the same port again as exact curves, for people and for the recheck;
 //! - [`Share`]: what classes below the latency queues are promised, on routes and across cuts (hosts, racks, pods);
-//! - [`Gauge`]: how near each queue is to the limit of what it promised, for cost functions.
+//! - [`Gauges`]: how near each queue is to the limit of what it promised, for cost functions.
 
 mod cuts;
 mod error;
@@ -31,4 +31,4 @@ pub use model::{BestEffort, Comparison, Jitter, Model, Residual, Shaping};
 pub use port::Input;
 pub use report::{InputReport, QueueBounds, QueueReport};
 pub use shares::{Share, ShareDenial, Spread};
-pub use utilisation::{Gauge, Utilisation};
+pub use utilisation::{Gauge, Gauges, TOGETHER, Utilisation, Utilisations, With};

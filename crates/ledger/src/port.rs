@@ -79,10 +79,12 @@ pub(crate) struct Port {
     /// Where its queues begin, and how many contracts may use.
     pub(crate) first: u32,
     pub(crate) count: u8,
+    /// Where its gauges begin.
+    pub(crate) gauges: u32,
     /// Every input that is bounded by its line is at least as fast as this port.
     pub(crate) uniform: bool,
-    /// Some queue has an input that never leaves its line.
-    pub(crate) endless: bool,
+    /// How many queues have an input that never leaves its line.
+    pub(crate) endless: u8,
     /// Out of order: nothing more is let in; what is reserved stays until it is taken back.
     pub(crate) closed: bool,
     /// How often something was taken back here.
@@ -99,6 +101,9 @@ pub(crate) struct Gate {
     /// ns, as in [`Port::spread`].
     pub(crate) spread: u64,
     pub(crate) first: u32,
+    /// As [`Port::gauges`] and [`Port::changes`].
+    pub(crate) gauges: u32,
+    pub(crate) changes: u32,
     pub(crate) count: u8,
     /// The tolerances hold: the port is uniform, and no input stays on its line for ever.
     pub(crate) quick: bool,
@@ -134,8 +139,9 @@ impl Port {
             timed: false,
             first,
             count,
+            gauges: 0,
             uniform,
-            endless: false,
+            endless: 0,
             closed: false,
             releases: 0,
             changes: 0,
@@ -154,8 +160,10 @@ impl Port {
             spare: if self.closed { 0 } else { u64::try_from(self.rate - self.reserved - self.shared).unwrap_or(0) },
             spread: self.spread as u64,
             first: self.first,
+            gauges: self.gauges,
+            changes: self.changes,
             count: self.count,
-            quick: self.uniform && !self.endless,
+            quick: self.uniform && self.endless == 0,
             timed: self.timed,
         }
     }
@@ -200,6 +208,13 @@ impl Queue {
         }
         let whole = |nanobits| u64::try_from(Amount::from_nanobits(nanobits).bytes_rounded_up()).ok().map(Bytes::new);
         Some(Limit::Buffer { backlog: whole(backlog)?, buffer: whole(self.buffer)? })
+    }
+
+    /// Reads what [`crate::Ledger::fetch`] is to read of it.
+    pub(crate) fn fetch(&self) -> u64 {
+        let share = self.shares.first().map_or(0, |share| share.rate as u64);
+        let input = self.inputs.first().map_or(0, |input| u64::from(input.0));
+        share ^ input ^ u64::from(self.flows) ^ self.buffer as u64 ^ self.service.rate as u64
     }
 
     /// Where an input's share is, or where it would be.

@@ -362,6 +362,9 @@ impl Placement {
     pub fn reserve(&mut self, request: &Request, found: Found) -> Decision {
         let mobility = if request.route.is_some() { Mobility::Fixed } else { Mobility::Free };
         let flow = self.occupy(request, found.route.clone(), mobility);
+        if let Some(quiet) = &mut self.quiet {
+            quiet.refresh(&self.ledger, &found.route);
+        }
         let Found { route, delay: bound } = found;
         Decision { flow, route, copies: Vec::new(), bound, moved: Vec::new(), handover: Handover::New }
     }

@@ -105,6 +105,11 @@ impl Tolerance {
         }
     }
 
+    /// nanobits, at most `i64::MAX`: for what is only to be read.
+    pub(crate) fn room(&self) -> i64 {
+        self.room
+    }
+
     /// Whether a flow that enters a higher queue surely leaves this one its promises; no says nothing.
     pub(crate) fn surely_above(&self, rate: u64, burst: i64) -> bool {
         self.stretch == Self::IDLE || self.admits(rate, burst, self.stretch)
@@ -127,9 +132,22 @@ fn whole_ns(knee: Knee) -> (u64, u64) {
     if knee.num == 0 {
         return (0, 0);
     }
-    let tau = knee.num as f64 / knee.den as f64;
+    let tau = float(knee.num) / float(knee.den);
     let margin = tau * 1e-12 + 1.0;
     ((tau - margin).max(0.0) as u64, (tau + margin).ceil() as u64)
+}
+
+/// The nearest number; by way of 64 bits where that is enough, which takes a tenth of the time.
+pub(crate) fn float(whole: i128) -> f64 {
+    let low = whole as i64;
+    if i128::from(low) == whole { low as f64 } else { float_of_many_bits(whole) }
+}
+
+/// Apart, or the compiler takes both ways for one.
+#[cold]
+#[inline(never)]
+fn float_of_many_bits(whole: i128) -> f64 {
+    whole as f64
 }
 
 fn saturated(value: i128) -> i64 {

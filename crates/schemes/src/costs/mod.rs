@@ -16,7 +16,7 @@ mod scarcity;
 
 pub use delay::DelayCost;
 pub use hops::{HashedHopCost, HopCost};
-pub use scarcity::{Prices, Scarcity, Tariff, whole};
+pub use scarcity::{Prices, QueueCosts, Scarcity};
 
 use wayleave_ledger::Ledger;
 use wayleave_topology::LinkId;

@@ -12,8 +12,8 @@
 //! Not from a publication. The form follows exponential-cost admission for virtual circuits (Awerbuch, Azar, Plotkin,
 //! "Throughput-competitive on-line routing", FOCS 1993), which prices an edge exponentially in its utilisation.
 
-use wayleave_ledger::{Gauge, Ledger, Utilisation};
-use wayleave_topology::LinkId;
+use wayleave_ledger::{Gauge, Gauges, Ledger, TOGETHER, Utilisations};
+use wayleave_topology::{LinkId, MAX_QUEUES};
 
 /// How a resource's price rises with its use.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,13 +38,18 @@ impl Default for Scarcity {
 /// `phi` of a resource that nobody uses.
 const EMPTY: f64 = 1.0;
 
+/// What it costs to enter each queue of a link, in grains; further queues are 0.
+pub type QueueCosts = [u64; MAX_QUEUES];
+
 /// What resources cost, kept until they change.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Prices {
     scarcity: Scarcity,
+    curve: Curve,
     links: Vec<LinkPrice>,
-    /// `phi` of the utilisation of each queue of all links, one after another; 1 if it is empty.
-    queues: Vec<f64>,
+    /// `phi` of the utilisation of each queue, as many together as in a gauge, of all links one after another; 1 if it is
+    /// empty or missing.
+    queues: Vec<[f64; TOGETHER]>,
 }
 
 /// What is kept of a link.
@@ -68,11 +73,11 @@ impl Prices {
         let links = ledger.network().links().map(|(link, of)| {
             let per_rate = 1.0 / of.rate.bits_per_second() as f64;
             let price = LinkPrice { seen: 0, first, used: 0.0, reserved: EMPTY, per_rate, pressure: 0.0 };
-            first += ledger.gauges(link).len() as u32;
+            first += ledger.gauges(link).count().div_ceil(TOGETHER) as u32;
             price
         });
         let links = links.collect();
-        Self { scarcity, links, queues: vec![0.0; first as usize] }
+        Self { scarcity, curve: Curve::new(scarcity), links, queues: vec![[EMPTY; TOGETHER]; first as usize] }
     }
 
     /// What sets them.
@@ -80,96 +85,203 @@ impl Prices {
         self.scarcity
     }
 
-    /// The prices of a link, brought up to date.
-    pub fn of<'a>(&'a mut self, ledger: &'a Ledger, link: LinkId) -> Tariff<'a> {
+    /// What tells a quiet link from a busy one: what a flow's rate (bit/s) costs there, whichever queue it takes, and how
+    /// much of all its queues is used up.
+    #[inline]
+    pub fn of_link(&mut self, ledger: &Ledger, link: LinkId, rate: f64) -> f64 {
+        self.refresh(ledger, link);
+        let price = &self.links[link.index()];
+        self.curve.of_rate(price, rate) + price.pressure
+    }
+
+    /// What it costs to enter each of a link's queues with a rate (bit/s) and a burst (nanobits).
+    pub fn of_queues(&mut self, ledger: &Ledger, link: LinkId, rate: f64, burst: f64) -> QueueCosts {
+        self.refresh(ledger, link);
+        let pressures = &self.queues[self.links[link.index()].first as usize..];
+        let mut costs = QueueCosts::default();
+        match ledger.gauges(link) {
+            Gauges::One(gauge) => {
+                let [here] = self.curve.prices(&gauge.with_here(rate, burst));
+                costs[0] = whole((here - pressures[0][0]).max(0.0));
+            }
+            Gauges::Many([gauge], _) => {
+                let (here, above) = self.curve.added(gauge, &pressures[0], rate, burst);
+                costs[..TOGETHER].copy_from_slice(&with_lower(&here, &above));
+            }
+            Gauges::Many(gauges, _) => {
+                let (mut here, mut above) = ([0.0; MAX_QUEUES], [0.0; MAX_QUEUES]);
+                let places = here.as_chunks_mut().0.iter_mut().zip(above.as_chunks_mut().0);
+                for ((gauge, pressures), (here, above)) in gauges.iter().zip(pressures).zip(places) {
+                    (*here, *above) = self.curve.added(gauge, pressures, rate, burst);
+                }
+                costs = with_lower(&here, &above);
+            }
+        }
+        costs
+    }
+
+    /// Brings what is kept of a link up to date.
+    #[inline]
+    pub fn refresh(&mut self, ledger: &Ledger, link: LinkId) {
+        if self.links[link.index()].seen != u64::from(ledger.changes(link)) + 1 {
+            self.work_out(ledger, link);
+        }
+    }
+
+    #[inline(never)]
+    fn work_out(&mut self, ledger: &Ledger, link: LinkId) {
         let gauges = ledger.gauges(link);
         let price = &mut self.links[link.index()];
-        let queues = &mut self.queues[price.first as usize..][..gauges.len()];
-        let seen = u64::from(ledger.changes(link)) + 1;
-        if price.seen != seen {
-            price.seen = seen;
-            price.used = ledger.reserved(link).bits_per_second() as f64 * price.per_rate;
-            price.reserved = self.scarcity.phi(price.used);
-            for (pressure, gauge) in queues.iter_mut().zip(gauges) {
-                *pressure = if gauge.is_used() { self.scarcity.price(gauge.utilisation()) } else { EMPTY };
+        let queues = &mut self.queues[price.first as usize..][..gauges.count().div_ceil(TOGETHER)];
+        price.seen = u64::from(ledger.changes(link)) + 1;
+        price.used = ledger.reserved(link).bits_per_second() as f64 * price.per_rate;
+        price.reserved = self.curve.phi(price.used);
+        match gauges {
+            Gauges::One(gauge) => queues[0][0] = self.curve.pressures(gauge)[0],
+            Gauges::Many(gauges, _) => {
+                for (gauge, queues) in gauges.iter().zip(&mut *queues) {
+                    *queues = self.curve.pressures(gauge);
+                }
             }
-            price.pressure = queues.iter().sum();
         }
-        Tariff { scarcity: self.scarcity, link: price, gauges, pressures: queues }
+        price.pressure = queues.as_flattened()[..gauges.count()].iter().sum();
     }
 }
 
-/// What one link costs.
+/// The cost of entering each queue, in grains: what a flow adds to the price there, and to those of lower queues.
+#[inline]
+fn with_lower<const N: usize>(here: &[f64; N], above: &[f64; N]) -> [u64; N] {
+    let mut costs = [0; N];
+    for queue in 0..N {
+        let mut sum = here[queue];
+        for lower in above.iter().skip(queue + 1) {
+            sum += lower;
+        }
+        costs[queue] = whole(sum.max(0.0));
+    }
+    costs
+}
+
+/// [`Scarcity`] as it is calculated with.
 #[derive(Clone, Copy, Debug)]
-pub struct Tariff<'a> {
-    scarcity: Scarcity,
-    link: &'a LinkPrice,
-    gauges: &'a [Gauge],
-    pressures: &'a [f64],
+struct Curve {
+    steepness: f64,
+    dormant: f64,
+    /// The steepness to the base of 2, and `phi(1)`.
+    binary: f64,
+    top: f64,
 }
 
-impl Tariff<'_> {
-    /// What a flow's rate (bit/s) costs on the link, whichever queue it takes.
-    pub fn of_rate(&self, rate: f64) -> f64 {
-        let more = rate * self.link.per_rate;
-        let small = self.scarcity.steepness * more;
-        if small < 0.02 && self.link.used + more <= 1.0 {
+impl Curve {
+    fn new(scarcity: Scarcity) -> Self {
+        let Scarcity { steepness, dormant, .. } = scarcity;
+        let binary = steepness * std::f64::consts::LOG2_E;
+        Self { steepness, dormant, binary, top: exp2(binary) }
+    }
+
+    #[inline]
+    fn of_rate(&self, link: &LinkPrice, rate: f64) -> f64 {
+        let more = rate * link.per_rate;
+        let small = self.steepness * more;
+        if small < 0.02 && link.used + more <= 1.0 {
             // The first terms of the same, without an exponential.
-            return self.link.reserved * small * (1.0 + 0.5 * small);
+            return link.reserved * small * (1.0 + 0.5 * small);
         }
-        self.scarcity.phi(self.link.used + more) - self.link.reserved
+        self.of_much_rate(link, more)
     }
 
-    /// What it costs to enter a queue with a rate and a burst (nanobits): there and in the queues below.
-    pub fn of_queue(&self, queue: u8, rate: f64, burst: f64) -> f64 {
-        let at = usize::from(queue);
-        let mut sum = self.scarcity.price(self.gauges[at].with_here(rate, burst)) - self.pressures[at];
-        for (gauge, pressure) in self.gauges[at + 1..].iter().zip(&self.pressures[at + 1..]) {
-            if gauge.is_used() {
-                sum += self.scarcity.price(gauge.with_above(rate, burst)) - pressure;
-            }
+    #[cold]
+    #[inline(never)]
+    fn of_much_rate(&self, link: &LinkPrice, more: f64) -> f64 {
+        self.phi(link.used + more) - link.reserved
+    }
+
+    /// The prices of queues as they are.
+    fn pressures<const N: usize>(&self, gauge: &Gauge<N>) -> [f64; N] {
+        let mut prices = self.prices(&gauge.with_here(0.0, 0.0));
+        for (price, is_used) in prices.iter_mut().zip(gauge.is_used()) {
+            *price = if *is_used { *price } else { EMPTY };
         }
-        sum.max(0.0)
+        prices
     }
 
-    /// How much of all its queues is used up, as a price.
-    pub fn pressure(&self) -> f64 {
-        self.link.pressure
+    /// What a flow adds to the price of each queue if it enters that one, and if it enters a higher one: nothing there if
+    /// the queue is empty.
+    #[inline]
+    fn added<const N: usize>(
+        &self,
+        gauge: &Gauge<N>,
+        pressures: &[f64; N],
+        rate: f64,
+        burst: f64,
+    ) -> ([f64; N], [f64; N]) {
+        let mut here = self.prices(&gauge.with_here(rate, burst));
+        let mut above = self.prices(&gauge.with_above(rate, burst));
+        for at in 0..N {
+            here[at] -= pressures[at];
+            above[at] = if gauge.is_used()[at] { above[at] - pressures[at] } else { 0.0 };
+        }
+        (here, above)
     }
-}
 
-impl Scarcity {
-    fn price(&self, utilisation: Utilisation) -> f64 {
-        self.phi((1.0 - self.dormant) * utilisation.now + self.dormant * utilisation.dormant)
+    /// The price of several queues.
+    #[inline]
+    #[allow(clippy::needless_range_loop, reason = "the same loop as in gauges, which the compiler turns into vectors")]
+    fn prices<const N: usize>(&self, utilisations: &Utilisations<N>) -> [f64; N] {
+        let mut prices = [0.0; N];
+        for at in 0..N {
+            let used = (1.0 - self.dormant) * utilisations.now[at] + self.dormant * utilisations.dormant[at];
+            prices[at] = self.phi(used);
+        }
+        prices
     }
 
+    /// Both branches are worked out, so that several can be at once.
+    #[inline]
     fn phi(&self, used: f64) -> f64 {
-        let binary = self.steepness * std::f64::consts::LOG2_E;
-        if used <= 1.0 { exp2(binary * used) } else { exp2(binary) * (1.0 + self.steepness * (used - 1.0)) }
+        let (below, beyond) = (exp2(self.binary * used), self.top * (1.0 + self.steepness * (used - 1.0)));
+        if used <= 1.0 { below } else { beyond }
     }
 }
 
 /// A cost as a whole number of grains; `phi` of an empty resource is 1.
-pub fn whole(cost: f64) -> u64 {
+fn whole(cost: f64) -> u64 {
     const GRAIN: f64 = 1.0 / 1_048_576.0;
     // A sum of so many hops stays below 2^64.
     const MOST: f64 = (1u64 << 56) as f64;
-    (cost / GRAIN).clamp(0.0, MOST) as u64
+    (cost / GRAIN).clamp(0.0, MOST) as i64 as u64
 }
 
-/// `2^x` for `x` from 0 to 1000, to a few parts in 10^8, by the four operations alone: the same on every machine.
+/// `2^x` for `x` from 0 to 1000, to a few parts in 10^8, by the four operations alone: the same on every machine. No
+/// branch, so that several can be worked out at once.
+#[inline]
 fn exp2(x: f64) -> f64 {
-    let whole = x.clamp(0.0, 1000.0) as u32;
-    let t = (x - f64::from(whole)).clamp(0.0, 1.0) * std::f64::consts::LN_2;
+    // From here on numbers are whole, so a sum with it is rounded to the nearest whole number, which its low bits hold.
+    const WHOLE: f64 = (1u64 << 52) as f64;
+    let limited = x.clamp(0.0, 1000.0);
+    let nearest = (limited + WHOLE) - WHOLE;
+    let whole = if nearest > limited { nearest - 1.0 } else { nearest };
+    let t = (x - whole).clamp(0.0, 1.0) * std::f64::consts::LN_2;
     // The series of e^t; the first term left out is below 0.7^9 / 9!.
-    let series = [1.0 / 40_320.0, 1.0 / 5_040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0];
-    let fraction = 1.0 + t * series.iter().fold(0.0, |sum, term| sum * t + term);
-    f64::from_bits(u64::from(1023 + whole) << 52) * fraction
+    let series = [1.0 / 5_040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0];
+    let fraction = 1.0 + t * series.iter().fold(1.0 / 40_320.0, |sum, term| sum * t + term);
+    let exponent = (whole + WHOLE).to_bits().wrapping_sub(WHOLE.to_bits());
+    f64::from_bits(exponent.wrapping_add(1023) << 52) * fraction
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_powers_are_exact_and_what_is_next_to_them_is_continuous() {
+        for whole in 0..145 {
+            let x = f64::from(whole);
+            assert_eq!(exp2(x).to_bits(), x.exp2().to_bits(), "2^{x}");
+            let below = exp2(x.next_down().max(0.0)) / x.exp2();
+            assert!((below - 1.0).abs() < 1e-7, "just below 2^{x}: {below}");
+        }
+    }
 
     #[test]
     fn powers_of_two_are_near_enough() {

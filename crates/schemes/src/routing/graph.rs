@@ -1,7 +1,7 @@
 //! What a search needs of the network and never changes: budgets, constants, lower bounds.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 use wayleave_ledger::Ledger;
 use wayleave_topology::{Hop, LinkId, Network, Node, NodeId, NodeKind, Route};
@@ -11,7 +11,9 @@ use wayleave_units::Time;
 #[derive(Clone, Debug)]
 pub struct Graph {
     edges: Vec<Edge>,
+    /// Each list of queues that some links have, once: links have few, which stay in a cache.
     levels: Vec<Level>,
+    queue_count: usize,
     /// Per node: its number among the switches, or [`NO_SWITCH`].
     switches: Vec<u32>,
     /// Per switch: its node.
@@ -36,7 +38,9 @@ pub(super) struct Edge {
     from_switch: u32,
     /// Propagation, and the processing of the switch that it enters, ns.
     pub(super) constant: u64,
+    /// The index of its first queue over all queues of the network, and of its queues among the lists of all links.
     first: u32,
+    levels: u32,
     count: u32,
 }
 
@@ -51,7 +55,7 @@ impl Edge {
 const NO_SWITCH: u32 = u32::MAX;
 
 /// A queue as a search sees it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Level {
     /// ns.
     pub(super) budget: u64,
@@ -72,7 +76,7 @@ impl Graph {
     /// Of the network and the budgets of a ledger.
     pub fn new(ledger: &Ledger) -> Self {
         let network = ledger.network();
-        let mut levels = Vec::new();
+        let (mut levels, mut lists, mut queue_count) = (Vec::new(), HashMap::new(), 0);
         let mut numbers = 0..;
         let number = |(_, node): (NodeId, &Node)| match node.kind {
             NodeKind::Host => NO_SWITCH,
@@ -80,11 +84,16 @@ impl Graph {
         };
         let switches: Vec<u32> = network.nodes().map(number).collect();
         let edges = network.links().map(|(id, link)| {
-            let first = levels.len();
-            levels.extend(
-                (0u8..).zip(ledger.budgets(id)).map(|(queue, budget)| Level { budget: budget.as_nanos(), queue }),
-            );
-            levels[first..].sort_by_key(|level| level.budget);
+            let queues = (0u8..).zip(ledger.budgets(id));
+            let mut list: Vec<Level> =
+                queues.map(|(queue, budget)| Level { budget: budget.as_nanos(), queue }).collect();
+            list.sort_by_key(|level| level.budget);
+            let (first, count) = (queue_count, list.len());
+            queue_count += count;
+            let known = *lists.entry(list).or_insert_with_key(|list| {
+                levels.extend_from_slice(list);
+                levels.len() - list.len()
+            });
             let entered = network.node(link.to);
             let processing = if entered.kind == NodeKind::Switch { entered.processing } else { Time::ZERO };
             Edge {
@@ -94,7 +103,8 @@ impl Graph {
                 from_switch: switches[link.from.index()],
                 constant: (link.propagation + processing).as_nanos(),
                 first: first as u32,
-                count: (levels.len() - first) as u32,
+                levels: known as u32,
+                count: count as u32,
             }
         });
         let edges: Vec<Edge> = edges.collect();
@@ -104,7 +114,7 @@ impl Graph {
         let max_switches = ledger.model().max_switches().unwrap_or(u32::MAX);
         let is_irregular = is_irregular(&edges, &levels);
         let nodes = network.switches().collect();
-        Self { edges, levels, switches, nodes, bounds, waits, processing, max_switches, is_irregular }
+        Self { edges, levels, queue_count, switches, nodes, bounds, waits, processing, max_switches, is_irregular }
     }
 
     pub(super) fn edge(&self, link: u32) -> Edge {
@@ -113,7 +123,7 @@ impl Graph {
 
     /// A link's queues, fastest first.
     pub(super) fn levels(&self, edge: Edge) -> &[Level] {
-        &self.levels[edge.first as usize..][..edge.count as usize]
+        &self.levels[edge.levels as usize..][..edge.count as usize]
     }
 
     /// What the source adds before its first queue, ns.
@@ -143,7 +153,7 @@ impl Graph {
 
     /// How many queues there are.
     pub(super) fn queue_count(&self) -> usize {
-        self.levels.len()
+        self.queue_count
     }
 
     /// How many switches there are.

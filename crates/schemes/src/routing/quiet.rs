@@ -13,12 +13,12 @@ use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
 use super::dead_end::is_dead_end;
-use super::graph::{Graph, Level};
+use super::graph::{Edge, Graph};
 use super::last_links::Denial;
 use super::least_delay::LeastDelay;
 use super::ways::Ways;
 use super::{Found, Query, hop};
-use crate::costs::{Prices, Scarcity, Tariff, whole};
+use crate::costs::{Prices, QueueCosts, Scarcity};
 
 /// The search, with its memory.
 #[derive(Clone, Debug)]
@@ -26,9 +26,11 @@ pub struct Quiet {
     ways: Ways,
     prices: Prices,
     offers: Vec<Offer>,
-    /// Per link: what it was priced at, and in which search.
-    priced: Vec<(u32, f64)>,
-    search: u32,
+    /// The price of each link of the ways between two switches.
+    priced: Vec<f64>,
+    /// The way that queues are chosen along.
+    links: Vec<u32>,
+    places: Vec<Place>,
     labels: Vec<Label>,
     open: BinaryHeap<(Reverse<u64>, Reverse<u64>, u32)>,
     /// What the last flow was denied at its ends, if it was stuck there.
@@ -56,6 +58,22 @@ struct Offer {
     way: u32,
 }
 
+/// A link of the way that queues are chosen for.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    link: LinkId,
+    edge: Edge,
+    /// From here to the end: the least that remains of delay (ns) and of cost.
+    rest: u64,
+    cost: u64,
+    /// What a flow has waited at least when it comes here, ns, and what the queues then cost.
+    waited: u64,
+    costs: QueueCosts,
+    /// The least that a label which was let in here has waited, ns. They come by cost, so those behind it are of use
+    /// only if they have waited less.
+    least_waited: u64,
+}
+
 /// A queue that was chosen for the first so many links of a way.
 #[derive(Clone, Copy, Debug)]
 struct Label {
@@ -80,8 +98,9 @@ impl Quiet {
             ways: Ways::default(),
             prices: Prices::new(ledger, scarcity),
             offers: Vec::new(),
-            priced: vec![(0, 0.0); ledger.network().links().len()],
-            search: 0,
+            priced: Vec::new(),
+            links: Vec::new(),
+            places: Vec::new(),
             labels: Vec::new(),
             open: BinaryHeap::new(),
             denials: Vec::new(),
@@ -90,9 +109,18 @@ impl Quiet {
 
     /// A route in time that the ledger has room for, by the quietest way that has one.
     pub fn search(&mut self, graph: &mut Graph, ledger: &Ledger, query: &Query) -> Quietest {
-        graph.prepare(ledger.network(), query.to);
+        let network = ledger.network();
+        ledger.fetch(network.links_to_switches(query.from).iter().chain(network.links_into(query.to)).copied());
+        graph.prepare(network, query.to);
         self.gather(graph, ledger, query);
-        let mut links = Vec::new();
+        let mut links = std::mem::take(&mut self.links);
+        let quietest = self.along_ways((graph, ledger, query), &mut links);
+        self.links = links;
+        quietest
+    }
+
+    /// The same, along one way after another.
+    fn along_ways(&mut self, (graph, ledger, query): (&mut Graph, &Ledger, &Query), links: &mut Vec<u32>) -> Quietest {
         for number in 0..TRIES {
             // Mostly the first way has room, and nothing else is to be asked.
             if number == 1 {
@@ -104,18 +132,24 @@ impl Quiet {
             let quietest = self.offers.iter().enumerate().min_by(|(_, a), (_, b)| a.price.total_cmp(&b.price));
             let Some((at, offer)) = quietest.map(|(at, offer)| (at, *offer)) else { return Quietest::NoRoom };
             let graph = &*graph;
-            let ends = ends(graph, offer.up, offer.down);
-            let way = &self.ways.between(graph, ledger.network(), ends)[offer.way as usize];
             links.clear();
             links.push(offer.up.0);
-            links.extend_from_slice(way);
+            links.extend(self.ways.between(graph, ledger.network(), ends(graph, offer.up, offer.down)).way(offer.way));
             links.push(offer.down.0);
-            if let Some(found) = self.cheapest_queues((graph, ledger, query), &links) {
+            ledger.fetch(links[1..links.len() - 1].iter().map(|&link| LinkId(link)));
+            if let Some(found) = self.cheapest_queues((graph, ledger, query), links) {
                 return Quietest::Found(found);
             }
             self.offers.swap_remove(at);
         }
         Quietest::NoRoom
+    }
+
+    /// Brings the prices of links up to date that have just changed: now what they follow from is in a cache.
+    pub fn refresh(&mut self, ledger: &Ledger, route: &Route) {
+        for hop in &route.hops {
+            self.prices.refresh(ledger, hop.link);
+        }
     }
 
     /// Hands what the last flow was denied to a search that is spared.
@@ -126,15 +160,13 @@ impl Quiet {
     /// All short ways with rate to spare.
     fn gather(&mut self, graph: &Graph, ledger: &Ledger, query: &Query) {
         let network = ledger.network();
-        self.offers.clear();
-        self.search = self.search.wrapping_add(1);
-        let Self { ways, prices, offers, priced, search, .. } = self;
+        let Self { ways, prices, offers, priced, .. } = self;
+        offers.clear();
+        let rate = query.rate.bits_per_second() as f64;
+        let takes_all = query.closed.is_none() && query.max_frame.is_none();
         let mut price = |link: LinkId| {
-            let (at, known) = &mut priced[link.index()];
-            if *at != *search {
-                (*at, *known) = (*search, price(prices, ledger, query, link));
-            }
-            *known
+            let is_open = ledger.has_rate(link, query.rate) && (takes_all || query.carries(ledger, link));
+            if is_open { prices.of_link(ledger, link, rate) } else { f64::INFINITY }
         };
         for &up in network.links_to_switches(query.from) {
             for &down in network.links_into(query.to) {
@@ -142,12 +174,17 @@ impl Quiet {
                 if outer == f64::INFINITY {
                     continue;
                 }
-                for (number, way) in (0..).zip(ways.between(graph, network, ends(graph, up, down))) {
-                    let price = outer + way.iter().map(|&link| price(LinkId(link))).sum::<f64>();
+                let between = ways.between(graph, network, ends(graph, up, down));
+                priced.clear();
+                priced.extend(between.links.iter().map(|&link| price(LinkId(link))));
+                let mut number = 0;
+                between.sums(priced, |sum| {
+                    let price = outer + sum;
                     if price < f64::INFINITY {
                         offers.push(Offer { price, up, down, way: number });
                     }
-                }
+                    number += 1;
+                });
             }
         }
     }
@@ -155,70 +192,109 @@ impl Quiet {
     /// The queues of least cost along a way that meet the deadline and let the flow in.
     fn cheapest_queues(&mut self, (graph, ledger, query): (&Graph, &Ledger, &Query), links: &[u32]) -> Option<Found> {
         let prefers = Prefers::of(&self.prices, ledger, query, links);
-        let (rests, costs) = floors(&mut self.prices, (graph, ledger, query), prefers, links)?;
-        let mut least_waited = [u64::MAX; MAX_LINKS];
+        self.look_ahead((graph, ledger, query), prefers, links)?;
         self.labels.clear();
         self.open.clear();
         let start = Label { cost: 0, waited: 0, delay: graph.start(query.from), parent: NONE, place: 0, queue: 0 };
         let mut at = Some((NONE, start));
         while let Some((parent, before)) = at {
-            let place = before.place as usize;
-            if place == links.len() {
+            if before.place as usize == links.len() {
                 return Some(self.found(links, parent, before.delay));
             }
-            let (link, edge) = (LinkId(links[place]), graph.edge(links[place]));
-            let waited = before.waited;
-            let tariff = self.prices.of(ledger, link);
-            for level in graph.levels(edge) {
-                let delay = before.delay + level.budget + edge.constant;
-                if delay + rests[place + 1] > query.deadline.as_nanos() {
-                    break;
-                }
-                let price = prefers.price(tariff, query, level, waited);
-                let label = Label {
-                    cost: before.cost + price,
-                    waited: waited + level.budget,
-                    delay,
-                    parent,
-                    place: before.place + 1,
-                    queue: level.queue,
-                };
-                let id = self.labels.len() as u32;
-                self.open.push((Reverse(label.cost + costs[place + 1]), Reverse(label.delay), id));
-                self.labels.push(label);
-            }
-            at = self.next(ledger, query, links, &mut least_waited);
+            self.open_queues((graph, ledger, query), prefers, parent, before);
+            at = self.next(ledger, query);
         }
         None
     }
 
-    /// The cheapest label that no other makes needless and that its queue lets in.
-    fn next(
+    /// Opens the queues of the link behind a label, but for those that would come too late, and those that would be
+    /// needless when their turn comes: a label that is no dearer and has waited no longer is there already.
+    fn open_queues(
         &mut self,
-        ledger: &Ledger,
-        query: &Query,
-        links: &[u32],
-        least_waited: &mut [u64; MAX_LINKS],
-    ) -> Option<(u32, Label)> {
+        (graph, ledger, query): (&Graph, &Ledger, &Query),
+        prefers: Prefers,
+        parent: u32,
+        before: Label,
+    ) {
+        let Some((place, behind)) = self.places[before.place as usize..].split_first() else { return };
+        let (rest, cost) = behind.first().map_or((0, 0), |next| (next.rest, next.cost));
+        let is_of_use = |budget: u64| {
+            let delay = before.delay + budget + place.edge.constant;
+            delay + rest <= query.deadline.as_nanos() && before.waited + budget < place.least_waited
+        };
+        let levels = graph.levels(place.edge);
+        if !levels.first().is_some_and(|fastest| is_of_use(fastest.budget)) {
+            return;
+        }
+        let costs = if before.waited == place.waited {
+            place.costs
+        } else {
+            prefers.costs(&mut self.prices, (graph, ledger, query), place.link, place.edge, before.waited)
+        };
+        for level in levels.iter().take_while(|level| is_of_use(level.budget)) {
+            let label = Label {
+                cost: before.cost + costs[usize::from(level.queue)],
+                waited: before.waited + level.budget,
+                delay: before.delay + level.budget + place.edge.constant,
+                parent,
+                place: before.place + 1,
+                queue: level.queue,
+            };
+            let id = self.labels.len() as u32;
+            self.open.push((Reverse(label.cost + cost), Reverse(label.delay), id));
+            self.labels.push(label);
+        }
+    }
+
+    /// The cheapest label that no other makes needless and that its queue lets in.
+    fn next(&mut self, ledger: &Ledger, query: &Query) -> Option<(u32, Label)> {
         while let Some((_, _, id)) = self.open.pop() {
             let label = self.labels[id as usize];
-            let place = label.place as usize - 1;
-            // They come by cost, so only what has waited less than all before is of use.
-            if label.waited >= least_waited[place] {
+            let at = label.place as usize - 1;
+            let place = self.places[at];
+            if label.waited >= place.least_waited {
                 continue;
             }
-            let (input, waited) = match (place.checked_sub(1), label.parent) {
-                (Some(previous), parent) if parent != NONE => {
-                    (Input::link(LinkId(links[previous])), self.labels[parent as usize].waited)
-                }
-                _ => (Input::LOCAL, 0),
+            let (input, waited) = match at.checked_sub(1) {
+                Some(previous) => (Input::link(self.places[previous].link), self.labels[label.parent as usize].waited),
+                None => (Input::LOCAL, 0),
             };
-            if query.fits(ledger, LinkId(links[place]), label.queue, input, Time::from_nanos(waited)) {
-                least_waited[place] = label.waited;
+            if query.fits(ledger, place.link, label.queue, input, Time::from_nanos(waited)) {
+                self.places[at].least_waited = label.waited;
                 return Some((id, label));
             }
         }
         None
+    }
+
+    /// Fills in the places of a way; `None` if it is too long, or contracts have no queue on one of its links.
+    fn look_ahead(
+        &mut self,
+        (graph, ledger, query): (&Graph, &Ledger, &Query),
+        prefers: Prefers,
+        links: &[u32],
+    ) -> Option<()> {
+        self.places.clear();
+        if links.len() > MAX_LINKS {
+            return None;
+        }
+        let mut waited = 0;
+        for &link in links {
+            let edge = graph.edge(link);
+            let levels = graph.levels(edge);
+            let costs = prefers.costs(&mut self.prices, (graph, ledger, query), LinkId(link), edge, waited);
+            let cost = levels.iter().map(|level| costs[usize::from(level.queue)]).min()?;
+            let (link, rest) = (LinkId(link), graph.fastest(link));
+            self.places.push(Place { link, edge, rest, cost, waited, costs, least_waited: u64::MAX });
+            waited += levels.first()?.budget;
+        }
+        let (mut rest, mut cost) = (0, 0);
+        for place in self.places.iter_mut().rev() {
+            rest += place.rest;
+            cost += place.cost;
+            (place.rest, place.cost) = (rest, cost);
+        }
+        Some(())
     }
 
     fn found(&self, links: &[u32], last: u32, delay: u64) -> Found {
@@ -250,13 +326,26 @@ impl Prefers {
         if is_large { Self::Speed } else { Self::Plenty }
     }
 
-    /// What it costs to enter a queue after having waited so long (ns).
-    fn price(self, tariff: Tariff<'_>, query: &Query, level: &Level, waited: u64) -> u64 {
+    /// What it costs to enter each of a link's queues after having waited so long (ns).
+    fn costs(
+        self,
+        prices: &mut Prices,
+        (graph, ledger, query): (&Graph, &Ledger, &Query),
+        link: LinkId,
+        edge: Edge,
+        waited: u64,
+    ) -> QueueCosts {
         match self {
-            Self::Speed => level.budget,
+            Self::Speed => {
+                let mut costs = QueueCosts::default();
+                for level in graph.levels(edge) {
+                    costs[usize::from(level.queue)] = level.budget;
+                }
+                costs
+            }
             Self::Plenty => {
                 let burst = query.burst_after(Time::from_nanos(waited)).nanobits() as f64;
-                whole(tariff.of_queue(level.queue, query.rate.bits_per_second() as f64, burst))
+                prices.of_queues(ledger, link, query.rate.bits_per_second() as f64, burst)
             }
         }
     }
@@ -264,45 +353,6 @@ impl Prefers {
 
 /// Longer ways are left to other searches.
 const MAX_LINKS: usize = 64;
-
-type Floors = ([u64; MAX_LINKS + 1], [u64; MAX_LINKS + 1]);
-
-/// From each place of a way on: the least that remains of delay (ns) and of cost.
-fn floors(
-    prices: &mut Prices,
-    (graph, ledger, query): (&Graph, &Ledger, &Query),
-    prefers: Prefers,
-    links: &[u32],
-) -> Option<Floors> {
-    let (mut rests, mut costs) = ([0; MAX_LINKS + 1], [0; MAX_LINKS + 1]);
-    if links.len() > MAX_LINKS {
-        return None;
-    }
-    let mut waited = 0;
-    for (place, &link) in links.iter().enumerate() {
-        let edge = graph.edge(link);
-        let levels = graph.levels(edge);
-        rests[place] = graph.fastest(link);
-        let tariff = prices.of(ledger, LinkId(link));
-        let cheapest = levels.iter().map(|level| prefers.price(tariff, query, level, waited)).min();
-        costs[place] = cheapest?;
-        waited += levels.first()?.budget;
-    }
-    for place in (0..links.len()).rev() {
-        rests[place] += rests[place + 1];
-        costs[place] += costs[place + 1];
-    }
-    Some((rests, costs))
-}
-
-/// What tells a quiet link from a busy one; infinite where the flow cannot go.
-fn price(prices: &mut Prices, ledger: &Ledger, query: &Query, link: LinkId) -> f64 {
-    if !query.carries(ledger, link) || !ledger.has_rate(link, query.rate) {
-        return f64::INFINITY;
-    }
-    let tariff = prices.of(ledger, link);
-    tariff.of_rate(query.rate.bits_per_second() as f64) + tariff.pressure()
-}
 
 /// The switches behind a host's link and before another's.
 fn ends(graph: &Graph, up: LinkId, down: LinkId) -> (u32, u32) {

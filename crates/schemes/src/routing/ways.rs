@@ -4,20 +4,35 @@
 //! by looking at all. Elsewhere the next longer ones count as well, so that there is something to choose from.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 
 use wayleave_topology::{LinkId, Network};
 
 use super::graph::Graph;
 
-/// Ways as lists of links, by the switches that they join.
+/// Ways by the switches that they join.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ways {
-    known: HashMap<(u32, u32), Box<[Way]>>,
+    /// Per first switch, per last one; empty if not found yet.
+    known: Vec<Box<[Known]>>,
+}
+
+/// The ways between two switches in one piece of memory, which is rarely in a cache: how many links all of them have
+/// together, how many ways there are, the links, the end of each way, and the ways one after another: their links as
+/// places among all links. Ways share links, so each link is there once, and a search looks at it once.
+type Known = Box<[u32]>;
+
+/// The ways between two switches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Between<'a> {
+    /// The links of all ways.
+    pub(super) links: &'a [u32],
+    ends: &'a [u32],
+    places: &'a [u32],
 }
 
 /// The links from one switch to another.
-pub(super) type Way = Box<[u32]>;
+type Way = Box<[u32]>;
 
 /// The equally short ways that are kept; a fat tree of k = 16 has 64.
 const MOST: usize = 64;
@@ -28,41 +43,109 @@ const MOST_STEPS: usize = 4_096;
 
 impl Ways {
     /// Those between two switches, shortest first, an empty one from a switch to itself. `to` has to be prepared.
-    pub(super) fn between(&mut self, graph: &Graph, network: &Network, (from, to): (u32, u32)) -> &[Way] {
-        self.known.entry((from, to)).or_insert_with(|| find(graph, network, from, to))
+    pub(super) fn between(&mut self, graph: &Graph, network: &Network, (from, to): (u32, u32)) -> Between<'_> {
+        let (from_index, to_index) = (from as usize, to as usize);
+        if self.known.len() <= from_index {
+            self.known.resize(graph.switch_count(), Box::default());
+        }
+        let row = &mut self.known[from_index];
+        if row.is_empty() {
+            *row = vec![Known::default(); graph.switch_count()].into_boxed_slice();
+        }
+        let known = &mut row[to_index];
+        if known.is_empty() {
+            *known = packed(&find(graph, network, from, to));
+        }
+        Between::of(known)
     }
 }
 
-fn find(graph: &Graph, network: &Network, from: u32, to: u32) -> Box<[Way]> {
-    let mut found = Vec::new();
+fn packed(ways: &[Way]) -> Known {
+    let mut links: Vec<u32> = ways.iter().flatten().copied().collect();
+    links.sort_unstable();
+    links.dedup();
+    let place = |link: &u32| links.partition_point(|other| other < link) as u32;
+    let ends = ways.iter().scan(0, |end, way| {
+        *end += way.len() as u32;
+        Some(*end)
+    });
+    let counts = [links.len() as u32, ways.len() as u32];
+    let places = ways.iter().flatten().map(place);
+    counts.into_iter().chain(links.iter().copied()).chain(ends).chain(places).collect()
+}
+
+impl<'a> Between<'a> {
+    fn of(known: &'a [u32]) -> Self {
+        let (counts, rest) = known.split_at(2);
+        let (links, rest) = rest.split_at(counts[0] as usize);
+        let (ends, places) = rest.split_at(counts[1] as usize);
+        Self { links, ends, places }
+    }
+
+    /// Each way, as places in [`Self::links`].
+    pub(super) fn ways(self) -> impl Iterator<Item = &'a [u32]> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            let way = &self.places[start..end as usize];
+            start = end as usize;
+            way
+        })
+    }
+
+    /// The sum of what the links of each way cost; `costs` has one for each of [`Self::links`].
+    pub(super) fn sums(self, costs: &[f64], mut each: impl FnMut(f64)) {
+        // In a fat tree ways between pods have four links.
+        let (fours, _) = self.places.as_chunks::<4>();
+        if self.ends.iter().zip(1..).all(|(&end, number)| end == 4 * number) {
+            fours.iter().for_each(|way| each(way.map(|place| costs[place as usize]).iter().sum()));
+        } else {
+            self.ways().for_each(|way| each(way.iter().map(|&place| costs[place as usize]).sum()));
+        }
+    }
+
+    /// The links of a way.
+    pub(super) fn way(self, number: u32) -> impl Iterator<Item = u32> {
+        let places = self.ways().nth(number as usize).unwrap_or_default();
+        places.iter().map(move |&place| self.links[place as usize])
+    }
+}
+
+fn find(graph: &Graph, network: &Network, from: u32, to: u32) -> Vec<Way> {
     let left = graph.between(from, to);
-    if left < u64::MAX {
-        shortest(graph, network, (from, to), left, &mut Vec::new(), &mut found);
+    let mut shortest = Shortest { graph, network, to, links: Vec::new(), found: Vec::new() };
+    if let Some(bounds) = graph.bounds_to(to).filter(|_| left < u64::MAX) {
+        shortest.extend(bounds, from, left);
     }
-    if found.len() < ENOUGH { in_order(graph, network, from, to) } else { found.into_boxed_slice() }
+    if shortest.found.len() < ENOUGH { in_order(graph, network, from, to) } else { shortest.found }
 }
 
-/// The equally short ways, in order of their links: those on which every step is one on a shortest way.
-fn shortest(
-    graph: &Graph,
-    network: &Network,
-    (at, to): (u32, u32),
-    left: u64,
-    links: &mut Vec<u32>,
-    found: &mut Vec<Way>,
-) {
-    if at == to {
-        found.push(links.clone().into_boxed_slice());
-        return;
-    }
-    for &link in network.links_to_switches(graph.switch(at)) {
-        let (head, fastest) = (graph.edge(link.0).head_switch, graph.fastest(link.0));
-        let rest = graph.between(head, to);
-        let is_short = fastest.checked_add(rest) == Some(left) && rest < left;
-        if is_short && found.len() < MOST && (links.len() as u32) + 2 <= graph.max_switches() {
-            links.push(link.0);
-            shortest(graph, network, (head, to), rest, links, found);
-            links.pop();
+/// Finds the equally short ways, in order of their links: those on which every step is one on a shortest way.
+struct Shortest<'a> {
+    graph: &'a Graph,
+    network: &'a Network,
+    to: u32,
+    links: Vec<u32>,
+    found: Vec<Way>,
+}
+
+impl Shortest<'_> {
+    /// From a switch with so much left (ns); `bounds` has the least that is left from every switch.
+    fn extend(&mut self, bounds: &[u64], at: u32, left: u64) {
+        if at == self.to {
+            self.found.push(self.links.clone().into_boxed_slice());
+            return;
+        }
+        for &link in self.network.links_to_switches(self.graph.switch(at)) {
+            let head = self.graph.edge(link.0).head_switch;
+            let rest = bounds[head as usize];
+            if rest >= left || self.graph.fastest(link.0).checked_add(rest) != Some(left) {
+                continue;
+            }
+            if self.found.len() < MOST && (self.links.len() as u32) + 2 <= self.graph.max_switches() {
+                self.links.push(link.0);
+                self.extend(bounds, head, rest);
+                self.links.pop();
+            }
         }
     }
 }
@@ -75,7 +158,7 @@ struct Partial {
 }
 
 /// The shortest ways, in order of length.
-fn in_order(graph: &Graph, network: &Network, from: u32, to: u32) -> Box<[Way]> {
+fn in_order(graph: &Graph, network: &Network, from: u32, to: u32) -> Vec<Way> {
     let mut found: Vec<Way> = Vec::new();
     let mut partials = vec![Partial { links: Vec::new(), at: from, delay: 0 }];
     let mut open = BinaryHeap::from([(Reverse(graph.between(from, to)), Reverse(0))]);
@@ -94,7 +177,7 @@ fn in_order(graph: &Graph, network: &Network, from: u32, to: u32) -> Box<[Way]> 
             partials.push(next);
         }
     }
-    found.into_boxed_slice()
+    found
 }
 
 /// The ways that are one link longer, without a switch twice.

@@ -6,6 +6,7 @@ mod cyclic;
 mod jumbo;
 mod nearest;
 mod published;
+mod quiet;
 mod refusals;
 mod rollback;
 mod scarcity;
