@@ -48,6 +48,8 @@ const QUIET: Duration = Duration::from_millis(500);
 const REFUSALS_EVERY: Duration = Duration::from_secs(1);
 /// How often a controller that follows looks what others have written.
 const FOLLOW_EVERY: Duration = Duration::from_millis(100);
+/// How often a controller that leads looks whether it still does, if it has nothing else to do.
+const LEAD_EVERY: Duration = Duration::from_millis(250);
 /// How often a ledger that cannot be written is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
@@ -159,7 +161,7 @@ impl Engine {
         let (view, metrics) = (self.view.clone(), self.metrics.clone());
         let mut following = Following::new(self.reader(), &view, &metrics);
         // Who has given up the lead, since its disk is full for instance, is not the first to take it again.
-        let has_given_up = !is_first && self.disk.lease().is_some_and(|lease| !lease.is_held());
+        let has_given_up = !is_first && self.has_lost_lead();
         let mut next = Instant::now() + if has_given_up { TRY_AGAIN } else { Duration::ZERO };
         loop {
             self.beat();
@@ -268,6 +270,10 @@ impl Engine {
     fn serve(&mut self, mut running: Running) -> Option<String> {
         loop {
             self.beat();
+            if self.has_lost_lead() {
+                self.give_up_begun();
+                return Some("the lease of this controller has ended, and another one may lead".to_owned());
+            }
             let done = match self.wait(&mut running) {
                 Next::Message(Message::Beat) => continue,
                 Next::Message(Message::Backup(begun)) => {
@@ -297,7 +303,7 @@ impl Engine {
                 }
             };
             if let Err(error) = done {
-                self.jobs.take_begun().into_iter().for_each(|job| drop(job.reply.send(unavailable())));
+                self.give_up_begun();
                 if self.jobs.is_ending() && self.jobs.waiting() == 0 {
                     // All clients were told that it may not have been done, and no job is left for which to open the ledger again.
                     tracing::error!(error, "the last commit failed");
@@ -306,6 +312,16 @@ impl Engine {
                 return Some(error);
             }
         }
+    }
+
+    /// Whether another controller may have taken the lead. Who has nothing to write would not hear of it, and show for ever what it knew before.
+    fn has_lost_lead(&self) -> bool {
+        self.disk.lease().is_some_and(|lease| !lease.is_held())
+    }
+
+    /// What was done of jobs in steps is not known any more.
+    fn give_up_begun(&self) {
+        self.jobs.take_begun().into_iter().for_each(|job| drop(job.reply.send(unavailable())));
     }
 
     /// Looks at links whose figures are old.
@@ -343,7 +359,7 @@ impl Engine {
 
     /// How long nothing is due, refusals that are to be written included.
     fn rest(&self, running: &Running) -> Duration {
-        let rest = running.rest();
+        let rest = running.rest().min(if self.disk.lease().is_some() { LEAD_EVERY } else { Duration::MAX });
         if self.refusals.is_empty() { rest } else { rest.min(REFUSALS_EVERY.saturating_sub(running.refused.elapsed())) }
     }
 

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
 mod access;
+mod agents;
 mod clients;
 mod moving;
 mod network;
