@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use crate::cluster_metrics::ClusterMetrics;
 pub use wayleave_replica::{Access, Basis, Part, Settings, User};
@@ -14,6 +14,8 @@ use crate::cluster_metrics::Timed;
 use crate::disk::{Disk, Fits, News, Opened, Turn};
 use crate::secret::{hash, hex};
 
+/// So long a controller takes no part whose copy could not be written, since its disk is full for instance. Others take the lead meanwhile, and do not lose it again to one that cannot lead.
+const REST: Duration = Duration::from_secs(5);
 /// The record that says how far the copy is.
 const POSITION: &str = "replica";
 const POSITION_KEY: &str = "position";
@@ -53,6 +55,8 @@ pub struct Cluster {
     /// The number of the last batch that was told.
     told: Option<u64>,
     metrics: Arc<ClusterMetrics>,
+    /// Until when it takes no part.
+    rests: Option<Instant>,
 }
 
 /// The log, and the copy of it.
@@ -78,6 +82,7 @@ impl Cluster {
             keeper: None,
             told: None,
             metrics: Arc::default(),
+            rests: None,
         }
     }
 
@@ -108,6 +113,20 @@ impl Cluster {
         let shared = Arc::new(Mutex::new(Both { member, copy, is_copy_broken: false }));
         self.shared = Some(shared.clone());
         Ok(shared)
+    }
+
+    /// Whether it takes part again after its copy could not be written.
+    fn rest(&mut self) -> Result<(), StoreError> {
+        let is_broken = self.shared.as_ref().is_some_and(|shared| lock(shared).is_copy_broken);
+        if is_broken {
+            let until = *self.rests.get_or_insert_with(|| Instant::now() + REST);
+            if Instant::now() < until {
+                let copy = self.copy.display();
+                return Err(self.trouble(format!("{copy} could not be written: others lead until it is tried again")));
+            }
+        }
+        self.rests = None;
+        Ok(())
     }
 
     fn position(&self, text: &str) -> Result<u64, StoreError> {
@@ -198,6 +217,7 @@ impl Disk for Cluster {
     }
 
     fn turn(&mut self, fits: &mut Fits<'_>) -> Result<Turn, StoreError> {
+        self.rest()?;
         let shared = self.shared()?;
         let mut both = lock(&shared);
         let Both { member, copy, is_copy_broken } = &mut *both;

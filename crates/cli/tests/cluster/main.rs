@@ -17,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use wayleave_faults::linearizable::violation;
+use wayleave_faults::linearizable::{Operation, violation};
 use wayleave_repo_checks::left_out;
 
 use clients::{Clients, get};
@@ -65,6 +65,12 @@ fn is_able() -> bool {
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_in_order(history: &[Operation]) {
+    if let Some((key, of_key)) = violation(history) {
+        panic!("contract {key} has no order: {of_key:#?}");
+    }
 }
 
 /// The longest time in which no client's change was acknowledged: least, median and most by kind.
@@ -122,9 +128,7 @@ fn no_acknowledged_contract_is_lost_whatever_happens_to_leaders() {
     let unanswered = history.len() - answered;
     println!("{cycles} fail-overs; {} operations, {unanswered} without an answer", history.len());
     print_times(&took);
-    if let Some((key, of_key)) = violation(&history) {
-        panic!("contract {key} has no order: {of_key:#?}");
-    }
+    is_in_order(&history);
     assert!(answered > 60 * cycles, "{answered} operations were answered");
     let leader = until("a leader", || controllers.leader());
     let wanted = get(&controllers.url(leader), "/v1/contracts?limit=1000", &controllers.token()).unwrap();
@@ -134,4 +138,30 @@ fn no_acknowledged_contract_is_lost_whatever_happens_to_leaders() {
             (found.1["items"] == wanted.1["items"]).then_some(())
         });
     }
+}
+
+#[test]
+fn a_member_of_etcd_that_hangs_does_not_stop_changes() {
+    if !is_able() {
+        return;
+    }
+    let _alone = alone();
+    let controllers = Controllers::start();
+    let first = until("a first leader", || controllers.leader());
+    let clients = Clients::start(&controllers, first);
+    let go_on = |what: &str| {
+        let before = clients.acknowledged();
+        until(what, || (clients.acknowledged() > before + 30).then_some(()));
+    };
+    // One of them leads among them.
+    for at in 0..3 {
+        go_on("changes before");
+        clients.watch();
+        controllers.hang_member(at, true);
+        go_on("changes without a member");
+        println!("member {at} hangs: no change for {} ms", clients.longest().as_millis());
+        controllers.hang_member(at, false);
+    }
+    go_on("changes after");
+    is_in_order(&clients.stop());
 }

@@ -96,7 +96,7 @@ pub(crate) fn free<const N: usize>() -> [u16; N] {
 
 /// Members that speak to one another.
 pub(crate) struct Etcd {
-    _members: Vec<Process>,
+    members: Vec<Process>,
     pub(crate) ports: Vec<u16>,
 }
 
@@ -130,7 +130,7 @@ impl Etcd {
             let arguments: Vec<String> = std::iter::once("etcd".to_owned()).chain(options).collect();
             Process::start(&folder.join("etcd.log"), &arguments)
         };
-        Self { _members: (0..count).map(member).collect(), ports: clients[..count].to_vec() }
+        Self { members: (0..count).map(member).collect(), ports: clients[..count].to_vec() }
     }
 
     pub(crate) fn access(&self) -> Access {
@@ -152,7 +152,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 
 pub(crate) struct Controllers {
     folder: PathBuf,
-    _etcd: Etcd,
+    etcd: Etcd,
     /// Of each controller, to each member.
     ways: Vec<Vec<Way>>,
     ports: [u16; 3],
@@ -168,7 +168,7 @@ impl Controllers {
         let way = |port: &u16| Way::to(SocketAddr::from(([127, 0, 0, 1], *port)));
         let ways: Vec<Vec<Way>> = (0..3).map(|_| etcd.ports.iter().map(way).collect()).collect();
         let mut controllers =
-            Self { folder, _etcd: etcd, ways, ports: free(), running: Vec::new(), ballast: vec![None, None, None] };
+            Self { folder, etcd, ways, ports: free(), running: Vec::new(), ballast: vec![None, None, None] };
         for at in 0..3 {
             controllers.make_disk(at);
             controllers.running.push(None);
@@ -243,6 +243,11 @@ impl Controllers {
         if let Some(mut process) = self.running[at].take() {
             process.wait();
         }
+    }
+
+    /// A member of etcd accepts connections and says nothing, from now on or no more.
+    pub(crate) fn hang_member(&self, at: usize, hangs: bool) {
+        self.etcd.members[at].signal(if hangs { Signal::SIGSTOP } else { Signal::SIGCONT });
     }
 
     pub(crate) fn cut(&self, at: usize, is_cut: bool) {
