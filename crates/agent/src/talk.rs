@@ -16,6 +16,9 @@ use wayleave_protocol::problem::{Code, Problem};
 const ANSWER: Duration = Duration::from_secs(10);
 /// How long the controller may wait until there is something to do.
 const WAIT: Duration = Duration::from_secs(20);
+/// The same where the next controller is asked then: one that is paused accepts questions, and another one leads after some seconds.
+const ANSWER_OF_SEVERAL: Duration = Duration::from_secs(3);
+const WAIT_OF_SEVERAL: Duration = Duration::from_secs(5);
 /// The largest answer that is read.
 const LARGEST: u64 = 1 << 30;
 /// How often a session is tried to begin for a node that is taken down: the second knows the number of the one before.
@@ -84,12 +87,13 @@ impl Talk {
     /// # Errors
     /// If that is not known.
     pub fn messages(&self, epoch: u64) -> Result<Told<Messages>, Error> {
-        let wait = WAIT.as_secs();
-        let request = self.address.request("GET", &format!("{}/messages?epoch={epoch}&wait={wait}", self.path));
-        let request = request.body(()).map_err(|error| self.address.no_address(&error))?;
+        let wait = if self.address.count() > 1 { WAIT_OF_SEVERAL } else { WAIT };
+        let path = format!("{}/messages?epoch={epoch}&wait={}", self.path, wait.as_secs());
+        let asked = self.address.pinned();
+        let request = asked.request("GET", &path).body(()).map_err(|error| asked.no_address(&error))?;
         let agent = self.agent();
-        let request = agent.configure_request(request).timeout_global(Some(ANSWER + WAIT)).build();
-        self.read(agent.run(request))
+        let request = agent.configure_request(request).timeout_global(Some(answer(&self.address) + wait)).build();
+        self.read(&asked, agent.run(request))
     }
 
     /// Says what is done.
@@ -139,9 +143,9 @@ impl Talk {
     /// # Errors
     /// If it cannot be had.
     pub fn topology(&self) -> Result<Topology, Error> {
-        let request = self.address.request("GET", "/v1/topology").body(());
-        let request = request.map_err(|error| self.address.no_address(&error))?;
-        match self.read(self.agent().run(request))? {
+        let asked = self.address.pinned();
+        let request = asked.request("GET", "/v1/topology").body(()).map_err(|error| asked.no_address(&error))?;
+        match self.read(&asked, self.agent().run(request))? {
             Told::Done(topology) => Ok(topology),
             Told::Stale(_) => Err(self.unreadable("a topology is expected")),
         }
@@ -165,21 +169,22 @@ impl Talk {
 
     /// What stands at a path below that of the node, with a tag of it; `None` if the tag is still this.
     fn tagged<T: DeserializeOwned>(&self, what: &str, tag: Option<&str>) -> Result<Option<(String, T)>, Error> {
-        let request = self.address.request("GET", &format!("{}/{what}", self.path));
+        let asked = self.address.pinned();
+        let request = asked.request("GET", &format!("{}/{what}", self.path));
         let request = match tag {
             Some(tag) => request.header("if-none-match", tag),
             None => request,
         };
-        let request = request.body(()).map_err(|error| self.address.no_address(&error))?;
+        let request = request.body(()).map_err(|error| asked.no_address(&error))?;
         let answer = match self.agent().run(request) {
-            Err(error) => return self.read(Err(error)).map(|_: Told<T>| None),
+            Err(error) => return self.read(&asked, Err(error)).map(|_: Told<T>| None),
             Ok(answer) => answer,
         };
         if answer.status().as_u16() == 304 {
             return Ok(None);
         }
         let tag = answer.headers().get("etag").and_then(|tag| tag.to_str().ok()).unwrap_or_default().to_owned();
-        match self.read(Ok(answer))? {
+        match self.read(&asked, Ok(answer))? {
             Told::Done(found) => Ok(Some((tag, found))),
             Told::Stale(_) => Err(self.unreadable(&format!("{what} are expected"))),
         }
@@ -187,13 +192,16 @@ impl Talk {
 
     fn send<T: DeserializeOwned>(&self, what: &str, body: &impl Serialize) -> Result<Told<T>, Error> {
         let text = serde_json::to_string(body).map_err(|error| Error::Failed(error.to_string()))?;
-        let request = self.address.request("POST", &format!("{}/{what}", self.path));
+        let asked = self.address.pinned();
+        let request = asked.request("POST", &format!("{}/{what}", self.path));
         let request = request.header("content-type", "application/json").body(text);
-        self.read(self.agent().run(request.map_err(|error| self.address.no_address(&error))?))
+        self.read(&asked, self.agent().run(request.map_err(|error| asked.no_address(&error))?))
     }
 
+    /// What was answered by the controller that was asked.
     fn read<T: DeserializeOwned>(
         &self,
+        asked: &Address,
         answered: Result<http::Response<ureq::Body>, ureq::Error>,
     ) -> Result<Told<T>, Error> {
         let read = answered.and_then(|mut answer| {
@@ -202,8 +210,8 @@ impl Talk {
         });
         // Of several controllers the next one may answer.
         let (status, body) = read.map_err(|error| {
-            let said = connection(self.address.current(), &error, HINT);
-            self.address.move_on(None);
+            let said = connection(asked.current(), &error, HINT);
+            self.address.move_on(asked.current(), None);
             said
         })?;
         if status < 300 {
@@ -225,7 +233,7 @@ impl Talk {
             }
             Ok(problem) => {
                 if matches!(problem.code, Code::NotLeader | Code::Unavailable) {
-                    self.address.move_on(problem.leader.as_deref());
+                    self.address.move_on(asked.current(), problem.leader.as_deref());
                 }
                 Err(Error::Failed(problem.detail))
             }
@@ -242,6 +250,10 @@ impl Talk {
     }
 }
 
+fn answer(address: &Address) -> Duration {
+    if address.count() > 1 { ANSWER_OF_SEVERAL } else { ANSWER }
+}
+
 fn connect(address: &Address) -> Result<ureq::Agent, Error> {
-    Ok(address.connections()?.timeout_global(Some(ANSWER)).build().new_agent())
+    Ok(address.connections()?.timeout_global(Some(answer(address))).build().new_agent())
 }

@@ -5,9 +5,11 @@
 //! [`client`] says where a controller is, [`output`] and [`progress`] know the terminal, [`interrupt`] listens to Ctrl-C.
 
 mod args;
+mod basis;
 mod broker_args;
 mod client;
 mod commands;
+mod etcd_args;
 mod exit;
 mod failure;
 mod import_args;

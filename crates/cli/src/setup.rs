@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave::Session;
 use wayleave_controller::{Controller, Kind, Setup, Southbound, Timing};
-use wayleave_explain::{Context, Names};
+use wayleave_explain::{Context, Names, SettingsShape};
 use wayleave_schemes::registry;
 use wayleave_schemes::standing::Standing;
 use wayleave_store::Record;
@@ -16,7 +16,16 @@ use crate::session::SessionArgs;
 
 /// The network, the model and the scheme; warns of ports that contracts cannot use.
 pub(crate) fn setup(args: &SessionArgs, southbound: Southbound, timing: Timing) -> Result<Setup, Failure> {
-    let Session { network, model, scheme, options, .. } = args.open()?;
+    setup_with_settings(args, southbound, timing).map(|(setup, _)| setup)
+}
+
+/// The same, with all that is set of the scheme.
+pub(crate) fn setup_with_settings(
+    args: &SessionArgs,
+    southbound: Southbound,
+    timing: Timing,
+) -> Result<(Setup, SettingsShape), Failure> {
+    let Session { network, model, scheme, options, settings, .. } = args.open()?;
     if let Some(why) = scheme.unfit_for_a_controller() {
         return Err(Failure::Usage(why));
     }
@@ -33,7 +42,7 @@ pub(crate) fn setup(args: &SessionArgs, southbound: Southbound, timing: Timing) 
         Ok(scheme) => scheme,
         Err(_) => unreachable!("the same was made a moment ago"),
     };
-    Ok(Setup { network, model, scheme: Arc::new(make), southbound, timing })
+    Ok((Setup { network, model, scheme: Arc::new(make), southbound, timing }, settings))
 }
 
 /// A controller that goes on from what a ledger holds.

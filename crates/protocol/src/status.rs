@@ -64,6 +64,25 @@ pub struct Status {
     pub troubles: Vec<String>,
     /// What is on disk.
     pub ledger: Ledger,
+    /// What this controller is among others; absent for one by itself, and for tenants.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cluster: Option<Cluster>,
+}
+
+/// What a controller of a cluster is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Cluster {
+    /// `leads`; `follows`; or `unknown` where it cannot be sure that nobody else has written meanwhile.
+    pub standing: String,
+    /// Where the one answers that leads, as one that follows knows it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub leader: Option<String>,
+    /// The last batch that it shows.
+    pub commit: u64,
+    /// Each leader has a later one; messages of agents in sessions of an earlier one are refused.
+    pub epoch: u64,
+    /// How long nobody else can lead, in ms; 0 if it does not lead.
+    pub lease_left_ms: u64,
 }
 
 /// What is on disk.

@@ -1,11 +1,13 @@
 //! The JSON gateway of etcd (3.4 and later: `/v3/...`): names and values are base64, numbers of 64 bits are texts.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use ureq::Agent;
+use wayleave_protocol::client::{Address, OwnCertificate, Stamp, read_password};
 
 use crate::etcd::{Compare, Done, Etcd, EtcdError, KeyValue, Op, Range};
 
@@ -14,14 +16,41 @@ const CONNECT: Duration = Duration::from_millis(500);
 const ANSWER: Duration = Duration::from_secs(3);
 /// `UNAVAILABLE` and `DEADLINE_EXCEEDED` of gRPC: what was asked may have been done.
 const UNCERTAIN: [i64; 2] = [14, 4];
+/// What etcd says of a token that is good no longer (`rpctypes.ErrInvalidAuthToken`, `ErrAuthOldRevision`): nothing was done.
+const STALE_TOKEN: [&str; 2] = ["invalid auth token", "revision of auth store is old"];
+
+/// How an etcd is reached.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// Addresses of its members, such as `http://127.0.0.1:2379`.
+    pub members: Vec<String>,
+    /// Certificates to trust in place of those of the web, as PEM.
+    pub ca: Option<PathBuf>,
+    /// What is shown to a member that asks for a certificate.
+    pub certificate: Option<OwnCertificate>,
+    /// Who asks, where etcd wants to know that.
+    pub user: Option<User>,
+}
+
+/// A user of an etcd.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// What it is called.
+    pub name: String,
+    /// The file with its password, which is read whenever a token is needed.
+    pub password_file: PathBuf,
+}
 
 /// Members of an etcd, of which one is asked at a time.
 pub struct Gateway {
-    /// Addresses such as `http://127.0.0.1:2379`.
-    members: Vec<String>,
+    access: Access,
+    patience: Duration,
     /// Which one answered last.
     at: usize,
-    agent: Agent,
+    /// Connections, and the certificates that they were made with.
+    agent: Option<(Agent, Stamp)>,
+    /// What the user has in place of the password; it ends.
+    token: Option<String>,
 }
 
 /// What was wrong with one member.
@@ -32,40 +61,94 @@ enum Trouble {
 }
 
 impl Gateway {
-    /// Of these members; nobody is asked yet.
-    pub fn new(members: Vec<String>) -> Self {
-        let config = Agent::config_builder()
-            .timeout_connect(Some(CONNECT))
-            .timeout_global(Some(ANSWER))
-            .http_status_as_error(false)
-            .build();
-        Self { members, at: 0, agent: config.into() }
+    /// Nobody is asked yet.
+    pub fn new(access: Access) -> Self {
+        Self { access, patience: ANSWER, at: 0, agent: None, token: None }
+    }
+
+    /// The same for questions that have to be asked of the next member soon if one hangs.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Self { patience: patience.min(ANSWER), ..self }
     }
 
     /// Asks the members in turn. What changes something goes on to the next one only if it was certainly not done.
     fn ask(&mut self, path: &str, body: &Value, is_read: bool) -> Result<Value, EtcdError> {
+        let is_new = self.authenticate()?;
+        match self.ask_members(path, body, is_read) {
+            Err(EtcdError::Refused(why)) if !is_new && STALE_TOKEN.iter().any(|stale| why.contains(stale)) => {
+                self.token = None;
+                self.authenticate()?;
+                self.ask_members(path, body, is_read)
+            }
+            answer => answer,
+        }
+    }
+
+    /// Gets a token if one is needed, and says whether it is new.
+    fn authenticate(&mut self) -> Result<bool, EtcdError> {
+        let Some(User { name, password_file }) = self.access.user.as_ref().filter(|_| self.token.is_none()) else {
+            return Ok(false);
+        };
+        let password = read_password(password_file).map_err(|error| EtcdError::Unreachable(error.to_string()))?;
+        let answer = self.ask_members("auth/authenticate", &json!({ "name": name, "password": password }), true)?;
+        let token = answer.get("token").and_then(Value::as_str);
+        let token = token.ok_or_else(|| EtcdError::Refused("it gives no token to the user".to_owned()))?;
+        self.token = Some(token.to_owned());
+        Ok(true)
+    }
+
+    fn ask_members(&mut self, path: &str, body: &Value, is_read: bool) -> Result<Value, EtcdError> {
+        let agent = self.agent()?;
         let mut last = EtcdError::Unreachable("no member was named".to_owned());
-        for _ in 0..self.members.len() {
-            let member = self.members.get(self.at).map_or("", String::as_str);
-            match post(&self.agent, &format!("{}/v3/{path}", member.trim_end_matches('/')), body) {
+        let members = self.access.members.len();
+        for _ in 0..members {
+            let member = self.access.members.get(self.at).map_or("", String::as_str);
+            let url = format!("{}/v3/{path}", member.trim_end_matches('/'));
+            match post(&agent, &url, self.token.as_deref(), body) {
                 Ok(answer) => return Ok(answer),
                 Err(Trouble::NotThere(why)) => last = EtcdError::Unreachable(why),
                 Err(Trouble::Other(error @ EtcdError::Unknown(_))) if is_read => last = error,
                 Err(Trouble::Other(error)) => {
-                    self.at = (self.at + 1) % self.members.len();
+                    self.at = (self.at + 1) % members;
                     return Err(error);
                 }
             }
-            self.at = (self.at + 1) % self.members.len();
+            self.at = (self.at + 1) % members;
         }
         Err(last)
     }
+
+    /// Connections with the certificates that are in the files now; if these cannot be read, those of before stay in use.
+    fn agent(&mut self) -> Result<Agent, EtcdError> {
+        let Access { ca, certificate, .. } = self.access.clone();
+        let address = Address { ca, certificate, ..Address::default() };
+        let stamp = address.stamp();
+        if let Some((agent, _)) = self.agent.as_ref().filter(|(_, made_with)| *made_with == stamp) {
+            return Ok(agent.clone());
+        }
+        match address.connections() {
+            Ok(config) => {
+                let config = config.timeout_connect(Some(CONNECT)).timeout_global(Some(self.patience));
+                let agent: Agent = config.build().into();
+                self.agent = Some((agent.clone(), stamp));
+                Ok(agent)
+            }
+            Err(error) => match &self.agent {
+                Some((agent, _)) => Ok(agent.clone()),
+                None => Err(EtcdError::Unreachable(error.to_string())),
+            },
+        }
+    }
 }
 
-fn post(agent: &Agent, url: &str, body: &Value) -> Result<Value, Trouble> {
+fn post(agent: &Agent, url: &str, token: Option<&str>, body: &Value) -> Result<Value, Trouble> {
     let unknown = |error: String| Trouble::Other(EtcdError::Unknown(format!("{url}: {error}")));
-    let sent = agent.post(url).header("content-type", "application/json").send(body.to_string());
-    let mut answer = sent.map_err(|error| match &error {
+    let mut request = agent.post(url).header("content-type", "application/json");
+    if let Some(token) = token {
+        request = request.header("authorization", token);
+    }
+    let mut answer = request.send(body.to_string()).map_err(|error| match &error {
         ureq::Error::Io(io) if io.kind() == std::io::ErrorKind::ConnectionRefused => not_there(url, &error),
         ureq::Error::ConnectionFailed | ureq::Error::HostNotFound | ureq::Error::BadUri(_) => not_there(url, &error),
         ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => not_there(url, &error),

@@ -6,12 +6,14 @@
 //! at most one writes, and never a batch that does not follow the one before. What was acknowledged is in etcd; what was not may be there, and the next
 //! [`Member::follow`] says so, after it has written the leader's key again: from then on nothing older can be carried out.
 
+mod basis;
 mod etcd;
 mod gateway;
 mod log;
 mod member;
 
+pub use basis::{Basis, Difference, Part};
 pub use etcd::{Compare, Done, Etcd, EtcdError, KeyValue, Op, Range};
-pub use gateway::Gateway;
+pub use gateway::{Access, Gateway, User};
 pub use log::{LogError, State, records};
-pub use member::{Leader, Lease, Member, OnBatch, Settings, Standing};
+pub use member::{Bar, Fits, Leader, Lease, Member, OnBatch, Settings, Standing};

@@ -3,6 +3,7 @@
 //! | key, below `/wayleave/CLUSTER/` | |
 //! |---|---|
 //! | `leader` | who leads, with its lease. Its revision is compared by everything that a leader writes |
+//! | `basis` | with what contracts are decided: network, scheme, model. Only a leader writes it, and only who has the same can become one |
 //! | `head` | the number of the last batch |
 //! | `log/NUMBER` | a batch: its changes, or how many parts it has |
 //! | `part/NUMBER/REVISION/PART` | the parts of a batch above [`LARGEST`]. They count as soon as `log/NUMBER` names them, and not before |
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use wayleave_store::{Change, Record};
 
+use crate::basis::Basis;
 use crate::etcd::{Compare, Done, Etcd, EtcdError, Op, Range};
 
 /// The largest value: etcd takes requests of 1.5 MiB.
@@ -80,6 +82,10 @@ impl Names {
 
     pub(crate) fn leader(&self) -> String {
         format!("{}leader", self.0)
+    }
+
+    pub(crate) fn basis(&self) -> String {
+        format!("{}basis", self.0)
     }
 
     fn head(&self) -> String {
@@ -233,6 +239,19 @@ impl Names {
         Ok(size)
     }
 
+    /// What its controllers decide with, as it is written and as it is read; `None` before the first leader.
+    pub(crate) fn read_basis(&self, etcd: &mut dyn Etcd) -> Result<Option<(Vec<u8>, Basis)>, LogError> {
+        let key = self.basis();
+        let Some(text) = one(etcd, &key)? else { return Ok(None) };
+        let basis = serde_json::from_slice(&text).map_err(|error| damaged(&key, format!("is no basis: {error}")))?;
+        Ok(Some((text, basis)))
+    }
+
+    /// From now on its controllers decide with this.
+    pub(crate) fn replace_basis(&self, etcd: &mut dyn Etcd, leader: i64, basis: &Basis) -> Result<(), LogError> {
+        self.write(etcd, &[self.leads(leader)], &[put(self.basis(), json(basis)?)]).map(drop)
+    }
+
     /// Writes what the log begins with, unless it has begun.
     pub(crate) fn begin(&self, etcd: &mut dyn Etcd, leader: i64) -> Result<(), LogError> {
         self.write(etcd, &[self.leads(leader), Compare::Missing(self.head())], &[put(self.head(), b"0".to_vec())])
@@ -287,12 +306,12 @@ impl Names {
     }
 }
 
-fn put(key: String, value: Vec<u8>) -> Op {
+pub(crate) fn put(key: String, value: Vec<u8>) -> Op {
     Op::Put { key, value, lease: 0 }
 }
 
-fn json(value: &impl Serialize) -> Result<Vec<u8>, LogError> {
-    serde_json::to_vec(value).map_err(|error| damaged("a batch", error))
+pub(crate) fn json(value: &impl Serialize) -> Result<Vec<u8>, LogError> {
+    serde_json::to_vec(value).map_err(|error| damaged("a value", error))
 }
 
 fn written(change: &Change) -> (String, String, Option<Arc<str>>) {

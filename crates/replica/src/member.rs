@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 use wayleave_store::Change;
 
-use crate::etcd::{Compare, Etcd, EtcdError, Op};
-use crate::log::{LogError, Names, State, apply};
+use crate::basis::{Basis, Difference};
+use crate::etcd::{Compare, Done, Etcd, EtcdError, KeyValue, Op};
+use crate::log::{LogError, Names, State, apply, json, put};
 
 /// A snapshot is written after so many batches, or so many bytes of them, whichever is first: etcd holds 2 GB, and what was deleted in between.
 const SNAPSHOT_BATCHES: u64 = 2_048;
@@ -18,6 +19,9 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// Who is told of batches that others have written, each with its number.
 pub type OnBatch<'a> = dyn FnMut(u64, &[Change]) -> Result<(), LogError> + 'a;
+
+/// Who says whether everything that a cluster has promised can be kept with the basis of this controller, and if not, why.
+pub type Fits<'a> = dyn FnMut(&State) -> Result<(), String> + 'a;
 
 /// How a controller takes part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +34,10 @@ pub struct Settings {
     pub address: String,
     /// How long others wait for a leader that says nothing, in seconds.
     pub lease_s: u32,
+    /// With what it decides: that of the cluster, or its first; `None` for who decides nothing.
+    pub basis: Option<Basis>,
+    /// The fingerprint of a basis that may be replaced by that of this controller.
+    pub replaces: Option<String>,
 }
 
 /// Who leads, as the key says.
@@ -48,6 +56,31 @@ pub enum Standing {
     Leads,
     /// Another one may, if there is one.
     Follows(Option<Leader>),
+    /// It decides with something else than the cluster: it may not write, and cannot judge what others write.
+    Barred(Bar),
+}
+
+/// Why a controller takes no part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bar {
+    /// Its basis is another one.
+    Differs(Difference),
+    /// Its basis shall replace that of the cluster as soon as nobody leads by that.
+    Waits(Difference),
+    /// Its basis shall replace that of the cluster, whose promises could not all be kept by it: why.
+    Misfit(Difference, String),
+}
+
+/// What becoming the leader does with the basis of the cluster.
+enum Ground {
+    /// Nothing: this one decides nothing.
+    Any,
+    /// There is none yet.
+    First(Basis),
+    /// It is the same, as it is written.
+    Same(Vec<u8>),
+    /// It is to be replaced, as it is written, and how it differs.
+    Replaced(Vec<u8>, Difference),
 }
 
 /// The lease of a leader, for whoever prolongs it and for those who ask whether it is good.
@@ -66,6 +99,16 @@ impl Lease {
     /// Whether nobody else can lead now.
     pub fn is_good(&self, now: u64) -> bool {
         self.0.number.load(Ordering::Acquire) != 0 && now < self.0.until.load(Ordering::Acquire)
+    }
+
+    /// For how many nanoseconds nobody else can lead; 0 if another one may now.
+    pub fn left(&self, now: u64) -> u64 {
+        if self.is_held() { self.0.until.load(Ordering::Acquire).saturating_sub(now) } else { 0 }
+    }
+
+    /// Whether there is one, as far as is known here.
+    pub fn is_held(&self) -> bool {
+        self.number() != 0
     }
 
     /// Prolongs it if there is one. `now` is the time before the question.
@@ -117,13 +160,15 @@ pub struct Member<E> {
     /// The revision of the leader's key while this is the leader.
     leads: Option<i64>,
     since_snapshot: (u64, usize),
+    /// After which batch it was looked last whether all promises can be kept by another basis, and what was found.
+    checked: Option<(u64, Result<(), String>)>,
 }
 
 impl<E: Etcd> Member<E> {
     /// With the state that it had after a batch: that of its local copy. Whoever has the lease can say at any time whether it is good.
     pub fn new(etcd: E, settings: Settings, lease: Lease, (state, number): (State, u64)) -> Self {
         let names = Names::new(&settings.cluster);
-        Self { etcd, names, settings, lease, state, number, leads: None, since_snapshot: (0, 0) }
+        Self { etcd, names, settings, lease, state, number, leads: None, since_snapshot: (0, 0), checked: None }
     }
 
     /// The lease, while it leads.
@@ -147,36 +192,119 @@ impl<E: Etcd> Member<E> {
     }
 
     /// Reads what has been decided since the last time, and leads from now on if nobody else does. `on_batch` is told every batch with its number, in order; a snapshot is told as the changes
-    /// that make its state of the one before.
+    /// that make its state of the one before. `fits` is asked before this controller replaces the basis of the cluster.
     ///
     /// # Errors
     /// If etcd does not answer. Then nothing is known of who leads; what was told is so.
-    pub fn follow(&mut self, now: u64, on_batch: &mut OnBatch<'_>) -> Result<Standing, LogError> {
+    pub fn follow(&mut self, now: u64, on_batch: &mut OnBatch<'_>, fits: &mut Fits<'_>) -> Result<Standing, LogError> {
         self.leads = None;
         self.catch_up(on_batch)?;
+        let ground = match self.ground()? {
+            Ok(ground) => ground,
+            Err(difference) => return self.bar(Bar::Differs(difference)),
+        };
         let key = self.names.leader();
         let found = self.etcd.range(&key, &format!("{key}\0"), 1)?.keys.into_iter().next();
         let compare = match &found {
             None => Compare::Missing(key.clone()),
             Some(found) => {
-                let leader: Leader = serde_json::from_slice(&found.value)
-                    .map_err(|error| LogError::Damaged { key: key.clone(), why: error.to_string() })?;
+                let leader = leader(found)?;
                 if leader.id != self.settings.id {
                     self.lease.end();
-                    return Ok(Standing::Follows(Some(leader)));
+                    return self.stand_behind(leader, ground, fits);
                 }
                 // Its own key, of a time when it got no answer. Written again, nothing of that time can be carried out any more.
                 Compare::Revision(key.clone(), found.revision)
             }
         };
+        let Some(done) = self.take_lead(compare, &ground, now)? else { return Ok(Standing::Follows(None)) };
+        // What others wrote before this revision is all that there will be.
+        self.catch_up(on_batch)?;
+        match self.names.read_head(&mut self.etcd)? {
+            None => self.names.begin(&mut self.etcd, done.revision)?,
+            Some(head) if head == self.number => {}
+            Some(head) => {
+                let why = format!("says {head}, and the log ends with {}", self.number);
+                return Err(LogError::Damaged { key: "head".to_owned(), why });
+            }
+        }
+        if let Ground::Replaced(_, difference) = ground {
+            if let Err(why) = self.check(fits) {
+                return self.bar(Bar::Misfit(difference, why));
+            }
+            self.names.replace_basis(&mut self.etcd, done.revision, &difference.own)?;
+        }
+        self.leads = Some(done.revision);
+        Ok(Standing::Leads)
+    }
+
+    /// What the basis of this controller is to that of the cluster; how it differs if it may not replace that.
+    fn ground(&mut self) -> Result<Result<Ground, Difference>, LogError> {
+        let Some(own) = &self.settings.basis else { return Ok(Ok(Ground::Any)) };
+        let Some((text, cluster)) = self.names.read_basis(&mut self.etcd)? else {
+            return Ok(Ok(Ground::First(own.clone())));
+        };
+        Ok(match own.difference(&cluster) {
+            None => Ok(Ground::Same(text)),
+            Some(difference) if self.settings.replaces.as_ref() == Some(&cluster.fingerprint) => {
+                Ok(Ground::Replaced(text, difference))
+            }
+            Some(difference) => Err(difference),
+        })
+    }
+
+    /// While another one leads.
+    fn stand_behind(&mut self, leader: Leader, ground: Ground, fits: &mut Fits<'_>) -> Result<Standing, LogError> {
+        let Ground::Replaced(_, difference) = ground else { return Ok(Standing::Follows(Some(leader))) };
+        // Once, so that whoever starts it is told at once; it takes long, and is done again when nobody leads.
+        let checked = match &self.checked {
+            Some((_, checked)) => checked.clone(),
+            None => self.check(fits),
+        };
+        self.bar(match checked {
+            Ok(()) => Bar::Waits(difference),
+            Err(why) => Bar::Misfit(difference, why),
+        })
+    }
+
+    /// Whether all promises can be kept with the basis of this controller.
+    fn check(&mut self, fits: &mut Fits<'_>) -> Result<(), String> {
+        match &self.checked {
+            Some((number, checked)) if *number == self.number => checked.clone(),
+            _ => {
+                let checked = fits(&self.state);
+                self.checked = Some((self.number, checked.clone()));
+                checked
+            }
+        }
+    }
+
+    /// Lets others lead.
+    fn bar(&mut self, bar: Bar) -> Result<Standing, LogError> {
+        self.resign()?;
+        Ok(Standing::Barred(bar))
+    }
+
+    /// Writes the key of the leader, if nobody has written it meanwhile, nor the basis; `None` if somebody has.
+    fn take_lead(&mut self, compare: Compare, ground: &Ground, now: u64) -> Result<Option<Done>, LogError> {
         let lease = match self.lease.number() {
             0 => self.etcd.grant(self.settings.lease_s)?,
             lease => lease,
         };
         let leader = Leader { id: self.settings.id.clone(), address: self.settings.address.clone() };
-        let value = serde_json::to_vec(&leader)
-            .map_err(|error| LogError::Damaged { key: key.clone(), why: error.to_string() })?;
-        let done = match self.etcd.transact(&[compare], &[Op::Put { key, value, lease }]) {
+        let (mut compares, key) = (vec![compare], self.names.leader());
+        let mut then = vec![Op::Put { key, value: json(&leader)?, lease }];
+        match ground {
+            Ground::Any => {}
+            Ground::First(basis) => {
+                compares.push(Compare::Missing(self.names.basis()));
+                then.push(put(self.names.basis(), json(basis)?));
+            }
+            Ground::Same(text) | Ground::Replaced(text, _) => {
+                compares.push(Compare::Value(self.names.basis(), text.clone()));
+            }
+        }
+        let done = match self.etcd.transact(&compares, &then) {
             Ok(done) => done,
             // The lease has ended.
             Err(error @ EtcdError::Refused(_)) => {
@@ -192,22 +320,11 @@ impl<E: Etcd> Member<E> {
             // Somebody was faster.
             self.lease.end();
             self.etcd.revoke(lease)?;
-            return Ok(Standing::Follows(None));
+            return Ok(None);
         }
         self.lease.begin(lease, 0, 0);
         self.lease.keep(&mut self.etcd, self.settings.lease_s, now)?;
-        // What others wrote before this revision is all that there will be.
-        self.catch_up(on_batch)?;
-        match self.names.read_head(&mut self.etcd)? {
-            None => self.names.begin(&mut self.etcd, done.revision)?,
-            Some(head) if head == self.number => {}
-            Some(head) => {
-                let why = format!("says {head}, and the log ends with {}", self.number);
-                return Err(LogError::Damaged { key: "head".to_owned(), why });
-            }
-        }
-        self.leads = Some(done.revision);
-        Ok(Standing::Leads)
+        Ok(Some(done))
     }
 
     fn catch_up(&mut self, on_batch: &mut OnBatch<'_>) -> Result<(), LogError> {
@@ -277,19 +394,19 @@ impl<E: Etcd> Member<E> {
         Ok(self.number)
     }
 
-    /// Writes a snapshot if the log has grown enough, or `now` if it is to be written anyway.
+    /// Writes a snapshot if the log has grown enough or it is to be written `anyway`, and says whether it has.
     ///
     /// # Errors
     /// As [`Self::commit`]; nothing that was committed is lost.
-    pub fn tidy(&mut self, anyway: bool) -> Result<(), LogError> {
+    pub fn tidy(&mut self, anyway: bool) -> Result<bool, LogError> {
         let (batches, bytes) = self.since_snapshot;
         if !(anyway || batches >= SNAPSHOT_BATCHES || bytes >= SNAPSHOT_BYTES) {
-            return Ok(());
+            return Ok(false);
         }
         let leader = self.leads.take().ok_or(LogError::Deposed)?;
         self.names.write_snapshot(&mut self.etcd, leader, self.number, &self.state)?;
         (self.since_snapshot, self.leads) = ((0, 0), Some(leader));
-        Ok(())
+        Ok(true)
     }
 
     /// Gives up leading, so that somebody else need not wait.
@@ -305,6 +422,11 @@ impl<E: Etcd> Member<E> {
         }
         Ok(())
     }
+}
+
+fn leader(found: &KeyValue) -> Result<Leader, LogError> {
+    serde_json::from_slice(&found.value)
+        .map_err(|error| LogError::Damaged { key: found.key.clone(), why: error.to_string() })
 }
 
 /// What makes one state of another.

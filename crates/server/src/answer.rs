@@ -202,3 +202,20 @@ pub(crate) fn input_errors(errors: &InputErrors) -> Box<Problem> {
     problem.errors = listed;
     Box::new(problem)
 }
+
+/// What is said by a controller that does not lead.
+pub(crate) fn not_leader(leader: Option<&str>) -> Box<Problem> {
+    let detail = match leader {
+        Some(leader) => format!("this controller follows: ask the one that leads, {leader}"),
+        None => "this controller follows, and none leads now: ask again".to_owned(),
+    };
+    let mut problem = problem(Code::NotLeader, detail);
+    problem.leader = leader.map(str::to_owned);
+    problem
+}
+
+pub(crate) fn unavailable() -> Answer {
+    let detail = "the ledger cannot be written now, and the request may or may not have been carried out: ask again with \
+                  the same Idempotency-Key, or look";
+    problem(Code::Unavailable, detail).into()
+}

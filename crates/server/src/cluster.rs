@@ -3,14 +3,19 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-pub use wayleave_replica::Settings;
-use wayleave_replica::{Gateway, Lease, LogError, Member, Standing, State, records};
+pub use crate::cluster_metrics::ClusterMetrics;
+pub use wayleave_replica::{Access, Basis, Part, Settings, User};
+use wayleave_replica::{Bar, Gateway, Lease, LogError, Member, Standing, State, records};
 use wayleave_store::{Change, Options, Record, SqliteStore, Store, StoreError};
 
-use crate::disk::{Disk, News, Opened, Turn};
+use crate::cluster_metrics::Timed;
+use crate::disk::{Disk, Fits, News, Opened, Turn};
+use crate::secret::{hash, hex};
 
+/// So long a controller takes no part whose copy could not be written, since its disk is full for instance. Others take the lead meanwhile, and do not lose it again to one that cannot lead.
+const REST: Duration = Duration::from_secs(5);
 /// The record that says how far the copy is.
 const POSITION: &str = "replica";
 const POSITION_KEY: &str = "position";
@@ -21,9 +26,27 @@ pub(crate) fn clock() -> u64 {
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
+/// A part of what a cluster decides with: all that it says, and what people know it by.
+pub fn part(name: &str, text: &str, summary: Vec<String>) -> Part {
+    Part { name: name.to_owned(), hash: fingerprint(text), summary }
+}
+
+/// What a cluster decides with.
+pub fn basis(parts: Vec<Part>) -> Basis {
+    let hashes: Vec<String> = parts.iter().map(|part| format!("{} {}", part.name, part.hash)).collect();
+    Basis { fingerprint: fingerprint(&hashes.join("\n")), parts }
+}
+
+/// The first 64 bits of the SHA-256: nobody gains anything by two texts that have the same.
+fn fingerprint(text: &str) -> String {
+    let mut digits = hex(&hash(text));
+    digits.truncate(16);
+    digits
+}
+
 /// A ledger in etcd.
 pub struct Cluster {
-    members: Vec<String>,
+    access: Access,
     settings: Settings,
     copy: PathBuf,
     shared: Option<Arc<Mutex<Both>>>,
@@ -31,23 +54,36 @@ pub struct Cluster {
     keeper: Option<(Arc<std::sync::atomic::AtomicBool>, JoinHandle<()>)>,
     /// The number of the last batch that was told.
     told: Option<u64>,
+    metrics: Arc<ClusterMetrics>,
+    /// Until when it takes no part.
+    rests: Option<Instant>,
 }
 
 /// The log, and the copy of it.
 struct Both {
-    member: Member<Gateway>,
+    member: Member<Timed>,
     copy: SqliteStore,
     /// Whether a batch is in the log that the copy has not taken: then it has to be opened again.
     is_copy_broken: bool,
 }
 
 /// What a leader writes to.
-struct Shared(Arc<Mutex<Both>>);
+struct Shared(Arc<Mutex<Both>>, Arc<ClusterMetrics>);
 
 impl Cluster {
-    /// With the members of an etcd, and the file for the copy; nothing is opened yet.
-    pub fn new(members: Vec<String>, settings: Settings, copy: PathBuf) -> Self {
-        Self { members, settings, copy, shared: None, lease: Lease::default(), keeper: None, told: None }
+    /// With the way to an etcd, and the file for the copy; nothing is opened yet.
+    pub fn new(access: Access, settings: Settings, copy: PathBuf) -> Self {
+        Self {
+            access,
+            settings,
+            copy,
+            shared: None,
+            lease: Lease::default(),
+            keeper: None,
+            told: None,
+            metrics: Arc::default(),
+            rests: None,
+        }
     }
 
     /// Opens the copy. One that has records and is no copy of this cluster is what a new cluster begins with.
@@ -71,12 +107,26 @@ impl Cluster {
             .filter(|record| record.kind != POSITION)
             .map(|Record { kind, key, body }| ((kind.into_owned(), key), body))
             .collect();
-        let gateway = Gateway::new(self.members.clone());
-        let member = Member::new(gateway, self.settings.clone(), self.lease.clone(), (state, position.unwrap_or(0)));
+        let etcd = Timed { etcd: Gateway::new(self.access.clone()), metrics: self.metrics.clone() };
+        let member = Member::new(etcd, self.settings.clone(), self.lease.clone(), (state, position.unwrap_or(0)));
         self.keep();
         let shared = Arc::new(Mutex::new(Both { member, copy, is_copy_broken: false }));
         self.shared = Some(shared.clone());
         Ok(shared)
+    }
+
+    /// Whether it takes part again after its copy could not be written.
+    fn rest(&mut self) -> Result<(), StoreError> {
+        let is_broken = self.shared.as_ref().is_some_and(|shared| lock(shared).is_copy_broken);
+        if is_broken {
+            let until = *self.rests.get_or_insert_with(|| Instant::now() + REST);
+            if Instant::now() < until {
+                let copy = self.copy.display();
+                return Err(self.trouble(format!("{copy} could not be written: others lead until it is tried again")));
+            }
+        }
+        self.rests = None;
+        Ok(())
     }
 
     fn position(&self, text: &str) -> Result<u64, StoreError> {
@@ -94,11 +144,31 @@ impl Cluster {
         StoreError::Elsewhere { place: self.name(), message }
     }
 
+    /// Why it takes no part, and what to do.
+    fn barred(&self, bar: &Bar) -> String {
+        let cluster = &self.settings.cluster;
+        match bar {
+            Bar::Differs(difference) => format!(
+                "this controller has {difference}: nothing is decided and nothing is answered by it. Start it with what cluster {cluster} has, or have all its controllers begin with this by \
+                 --replace-basis {} (docs/high-availability.md, \"Another network\")",
+                difference.cluster.fingerprint
+            ),
+            Bar::Waits(difference) => format!(
+                "this controller has {difference}, which replaces that of cluster {cluster} when the controller that leads has ended"
+            ),
+            Bar::Misfit(difference, why) => format!(
+                "this controller has {difference}, which cannot replace that of cluster {cluster}, since its promises could not all be kept: {why}"
+            ),
+        }
+    }
+
     /// Prolongs the lease from a thread of its own, whatever the engine does.
     fn keep(&mut self) {
         self.end_keeper();
         let (lease, seconds) = (self.lease.clone(), self.settings.lease_s);
-        let mut etcd = Gateway::new(self.members.clone());
+        // A member that hangs must not cost the lease.
+        let patience = Duration::from_millis(u64::from(seconds) * 250);
+        let mut etcd = Gateway::new(self.access.clone()).with_patience(patience);
         let end = Arc::new(std::sync::atomic::AtomicBool::new(false));
         let ended = end.clone();
         let every = Duration::from_millis(u64::from(seconds) * 250);
@@ -143,10 +213,11 @@ impl Disk for Cluster {
         let (records, sequence) = (records(both.member.state()), both.member.number());
         drop(both);
         self.told = None;
-        Ok(Opened { store: Box::new(Shared(shared)), records, sequence })
+        Ok(Opened { store: Box::new(Shared(shared, self.metrics.clone())), records, sequence })
     }
 
-    fn turn(&mut self) -> Result<Turn, StoreError> {
+    fn turn(&mut self, fits: &mut Fits<'_>) -> Result<Turn, StoreError> {
+        self.rest()?;
         let shared = self.shared()?;
         let mut both = lock(&shared);
         let Both { member, copy, is_copy_broken } = &mut *both;
@@ -159,22 +230,37 @@ impl Disk for Cluster {
                 why
             })
         };
-        let standing = member.follow(clock(), &mut on_batch);
+        let standing = member.follow(clock(), &mut on_batch, &mut |state| fits(&records(state)));
         if let Some(error) = broken {
             *is_copy_broken = true;
             return Err(error);
         }
         let standing = standing.map_err(|error| self.trouble(error.to_string()))?;
         match standing {
-            Standing::Leads => Ok(Turn::Own),
+            Standing::Leads => {
+                self.metrics.led_by(&self.settings.id);
+                Ok(Turn::Own)
+            }
             Standing::Follows(leader) => {
+                if let Some(leader) = &leader {
+                    self.metrics.led_by(&leader.id);
+                }
                 let number = member.number();
                 let news =
                     (self.told != Some(number)).then(|| News { records: records(member.state()), sequence: number });
                 self.told = Some(number);
                 Ok(Turn::Others { leader: leader.map(|leader| leader.address), news })
             }
+            Standing::Barred(bar) => {
+                // If the cluster comes to what this one has, everything is news.
+                self.told = None;
+                Ok(Turn::Barred { waits: matches!(bar, Bar::Waits(_)), why: self.barred(&bar) })
+            }
         }
+    }
+
+    fn metrics(&self) -> Option<Arc<ClusterMetrics>> {
+        Some(self.metrics.clone())
     }
 
     fn lease(&self) -> Option<Lease> {
@@ -183,6 +269,10 @@ impl Disk for Cluster {
 
     fn resign(&mut self) {
         self.end_keeper();
+        self.pass();
+    }
+
+    fn pass(&mut self) {
         if let Some(shared) = &self.shared
             && let Err(error) = lock(shared).member.resign()
         {
@@ -194,7 +284,7 @@ impl Disk for Cluster {
         format!(
             "cluster {} in {}, with a copy in {}",
             self.settings.cluster,
-            self.members.join(", "),
+            self.access.members.join(", "),
             self.copy.display()
         )
     }
@@ -225,7 +315,10 @@ impl Store for Shared {
             let _ = member.resign();
             return Err(error);
         }
-        member.tidy(false).map_err(|error| failed(error, &cluster))?;
+        self.1.wrote_batch();
+        if member.tidy(false).map_err(|error| failed(error, &cluster))? {
+            self.1.wrote_snapshot();
+        }
         Ok(number)
     }
 
@@ -242,7 +335,7 @@ impl Store for Shared {
 ///
 /// # Errors
 /// If the cluster has begun, etcd does not answer, or the ledger cannot be read.
-pub fn join(members: Vec<String>, cluster: &str, ledger: &std::path::Path) -> Result<usize, String> {
+pub fn join(access: Access, cluster: &str, ledger: &std::path::Path) -> Result<usize, String> {
     let (mut store, found) = SqliteStore::open(ledger, &Options::default()).map_err(|error| error.to_string())?;
     if found.iter().any(|record| record.kind == POSITION) {
         return Err(format!("{} is a copy of a cluster's ledger already", ledger.display()));
@@ -254,9 +347,11 @@ pub fn join(members: Vec<String>, cluster: &str, ledger: &std::path::Path) -> Re
         id: format!("join-{}", std::process::id()),
         address: String::new(),
         lease_s: 10,
+        basis: None,
+        replaces: None,
     };
-    let mut member = Member::new(Gateway::new(members), settings, Lease::default(), (State::new(), 0));
-    let standing = member.follow(clock(), &mut |_, _| Ok(())).map_err(|error| error.to_string())?;
+    let mut member = Member::new(Gateway::new(access), settings, Lease::default(), (State::new(), 0));
+    let standing = member.follow(clock(), &mut |_, _| Ok(()), &mut |_| Ok(())).map_err(|error| error.to_string())?;
     if standing != Standing::Leads || member.number() > 0 {
         return Err(format!("cluster {cluster} has a ledger already: it was not touched"));
     }

@@ -7,6 +7,8 @@ use wayleave_controller as controller;
 use wayleave_replica::Lease;
 use wayleave_store::{Change, MemoryStore, Options, Record, SqliteStore, Store, StoreError};
 
+use crate::cluster_metrics::ClusterMetrics;
+
 /// A store with what is in it.
 pub struct Opened {
     /// Where changes go.
@@ -28,7 +30,17 @@ pub enum Turn {
         /// Everything that is there, if it has changed since the last time.
         news: Option<News>,
     },
+    /// Nobody's here: this controller decides with something else than the others, and can neither write nor judge what they write.
+    Barred {
+        /// What differs, and what to do.
+        why: String,
+        /// Whether it takes part by itself as soon as the one that leads has ended.
+        waits: bool,
+    },
 }
+
+/// Says whether these records can be gone on from, and if not, why.
+pub type Fits<'a> = dyn FnMut(&[Record]) -> Result<(), String> + 'a;
 
 /// What another controller has written.
 pub struct News {
@@ -46,16 +58,24 @@ pub trait Disk: Send {
     /// If it cannot be read or written, or cannot be trusted.
     fn open(&mut self) -> Result<Opened, StoreError>;
 
-    /// Whose turn it is to write; a place of one's own is always one's own.
+    /// Whose turn it is to write; a place of one's own is always one's own. `fits` is asked before what the others decide with is replaced.
     ///
     /// # Errors
     /// If that cannot be known now.
-    fn turn(&mut self) -> Result<Turn, StoreError> {
+    fn turn(&mut self, _fits: &mut Fits<'_>) -> Result<Turn, StoreError> {
         Ok(Turn::Own)
     }
 
+    /// Lets others write at once: this one cannot now, and looks again whose turn it is.
+    fn pass(&mut self) {}
+
     /// What says at any time whether what is read is what everybody has written; `None` for a place of one's own.
     fn lease(&self) -> Option<Lease> {
+        None
+    }
+
+    /// What is counted of it; `None` for a place of one's own.
+    fn metrics(&self) -> Option<Arc<ClusterMetrics>> {
         None
     }
 

@@ -11,15 +11,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use wayleave_controller::{Change, Controller, Kind, Now, Output, Setup};
-use wayleave_protocol::problem::{Code, Problem};
-use wayleave_store::{Record, Store};
+use wayleave_controller::{Change, Controller, Now, Output, Setup};
+use wayleave_protocol::problem::Code;
+use wayleave_store::Store;
 use wayleave_units::Time;
 
 use crate::account::Account;
-use crate::answer::{Answer, problem};
+use crate::answer::{Answer, problem, unavailable};
 use crate::audit::{Note, Waiting};
-use crate::disk::{Disk, News, Turn, stored};
+use crate::disk::{Disk, Turn, stored};
+use crate::following::{Following, Loaded, Reader};
 use crate::history::History;
 use crate::metrics::{Kept, Metrics};
 use crate::queue::{Message, Next, Queue};
@@ -47,8 +48,8 @@ const QUIET: Duration = Duration::from_millis(500);
 const REFUSALS_EVERY: Duration = Duration::from_secs(1);
 /// How often a controller that follows looks what others have written.
 const FOLLOW_EVERY: Duration = Duration::from_millis(100);
-/// After it has read that it answers for so many times as long, at least.
-const FOLLOW_PART: u32 = 5;
+/// How often a controller that leads looks whether it still does, if it has nothing else to do.
+const LEAD_EVERY: Duration = Duration::from_millis(250);
 /// How often a ledger that cannot be written is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
@@ -99,29 +100,6 @@ pub(crate) struct Engine {
     pub(crate) refusals: Waiting,
     /// Bytes of a tenant's events, decisions and audit.
     pub(crate) history_bytes: u64,
-}
-
-/// What records make.
-struct Loaded {
-    controller: Controller,
-    stage: Stage,
-    history: History,
-    /// Histories that are too long.
-    forgotten: Vec<Change>,
-    past: Vec<Edit>,
-}
-
-/// What a controller knows while another one leads.
-#[derive(Default)]
-struct Following {
-    /// What reads are answered by, since when.
-    reading: Option<(Controller, Instant)>,
-    /// What has come since.
-    news: Option<News>,
-    /// When that is read.
-    next: Option<Instant>,
-    /// Who leads, as far as anything is known of that.
-    leader: Option<Option<String>>,
 }
 
 /// Whoever waits is told when the thread ends, also if it panics.
@@ -180,29 +158,42 @@ impl Engine {
     /// begins to serve if not. Later it is tried again, and meanwhile every request is answered with 503.
     fn begin(&mut self, opened: &mut Option<oneshot::Sender<Result<(), String>>>) -> Option<Running> {
         let is_first = opened.is_some();
-        let mut following = Following::default();
-        let mut next = Instant::now();
+        let (view, metrics) = (self.view.clone(), self.metrics.clone());
+        let mut following = Following::new(self.reader(), &view, &metrics);
+        // Who has given up the lead, since its disk is full for instance, is not the first to take it again.
+        let has_given_up = !is_first && self.has_lost_lead();
+        let mut next = Instant::now() + if has_given_up { TRY_AGAIN } else { Duration::ZERO };
         loop {
             self.beat();
             match self.jobs.next(next.saturating_duration_since(Instant::now())) {
-                Next::Job(account, job) => self.answer_as_follower(&mut following, &account, job),
+                Next::Job(account, job) => {
+                    if let Some(took) = following.answer(job) {
+                        self.jobs.charge(&account, true, took);
+                    }
+                }
                 Next::Message(Message::Look(done)) => drop(done.send(())),
                 Next::Message(_) => {}
                 Next::End => return None,
                 Next::Nothing => {
-                    let turn = self.disk.turn().map_err(|error| error.to_string());
-                    let tried = turn.and_then(|turn| match turn {
-                        Turn::Own => self.load().map(Some),
-                        Turn::Others { leader, news } => self.follow(&mut following, leader, news).map(|()| None),
+                    let turn = self.disk.turn(&mut |records| following.reader().read(records).map(drop));
+                    let tried = turn.map_err(|error| error.to_string()).and_then(|turn| match turn {
+                        // Who cannot go on from what is there lets others try.
+                        Turn::Own => self.load().inspect_err(|_| self.disk.pass()).map(Some),
+                        Turn::Others { leader, news } => following.follow(leader, news).map(|()| None),
+                        Turn::Barred { why, waits } if waits || opened.is_none() => {
+                            following.stand_aside(why);
+                            Ok(None)
+                        }
+                        Turn::Barred { why, .. } => Err(why),
                     });
-                    next = Instant::now() + if following.reading.is_some() { FOLLOW_EVERY } else { TRY_AGAIN };
+                    next = Instant::now() + if following.is_reading() { FOLLOW_EVERY } else { TRY_AGAIN };
                     match tried {
                         Ok(running) => {
                             if let Some(opened) = opened.take() {
                                 let _ = opened.send(Ok(()));
                             }
                             if let Some(running) = running {
-                                if !is_first || following.reading.is_some() {
+                                if !is_first || following.is_reading() {
                                     tracing::info!("the ledger is open again");
                                 }
                                 return Some(running);
@@ -214,8 +205,7 @@ impl Engine {
                                 return None;
                             }
                             tracing::warn!(error, "the ledger cannot be opened yet");
-                            let is_shared = self.disk.lease().is_some();
-                            self.view.set_health(if is_shared { Health::Apart(error) } else { Health::Broken(error) });
+                            self.cannot_begin(error);
                             next = Instant::now() + TRY_AGAIN;
                         }
                     }
@@ -224,65 +214,24 @@ impl Engine {
         }
     }
 
-    /// Shows what another controller has written.
-    fn follow(&mut self, following: &mut Following, leader: Option<String>, news: Option<News>) -> Result<(), String> {
-        if let Some(news) = news {
-            following.news = Some(news);
-        }
-        // To read everything takes the longer the more there is; most of the time is for answers.
-        let is_time = following.next.is_none_or(|next| Instant::now() >= next);
-        if let Some(News { records, sequence }) = following.news.take_if(|_| is_time) {
-            let began = Instant::now();
-            let Loaded { controller, past, mut stage, .. } = self.read(&records)?;
-            let mut edits = stage.begin(&controller, records);
-            edits.extend(past);
-            // To load a controller counts as a generation, and this one does not write it.
-            let numbers = (sequence, controller.revision(), controller.generation().saturating_sub(1));
-            self.view.replace(edits, numbers, Health::Following(leader.clone()));
-            following.next = Some(Instant::now() + began.elapsed() * FOLLOW_PART);
-            following.reading = Some((controller, began));
-        }
-        let is_new = following.leader != Some(leader.clone());
-        if is_new {
-            tracing::info!(
-                leader = leader.as_deref().unwrap_or("nobody"),
-                "another controller leads: this one follows"
-            );
-        }
-        following.leader = Some(leader.clone());
-        self.view.set_health(Health::Following(leader));
-        Ok(())
+    fn reader(&self) -> Reader {
+        Reader { setup: self.setup.clone(), history_bytes: self.history_bytes }
     }
 
-    /// What is read is answered by what is known; for all else the leader has to be asked.
-    fn answer_as_follower(&self, following: &mut Following, account: &Account, job: Job) {
-        let Following { reading: Some((controller, began)), leader, .. } = following else {
-            let _ = job.reply.send(unavailable());
-            return;
-        };
-        if !job.is_read {
-            let _ = job.reply.send(not_leader(leader.as_ref().and_then(Option::as_deref)).into());
+    /// It is not known whose turn it is, or the ledger cannot be opened.
+    fn cannot_begin(&self, error: String) {
+        if matches!(self.view.read().health, Health::Barred(_)) {
+            // What was known before cannot be judged any more than what is there now.
             return;
         }
-        let steady = Time::from_nanos(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
-        let (start, now) = (Instant::now(), Now { steady, wall: wall() });
-        let mut executor = Executor { controller, now, metrics: &self.metrics };
-        let mut keys = HashSet::new();
-        let Job { work, repeat, reply, is_begun, .. } = job;
-        let performed = catch_unwind(AssertUnwindSafe(|| perform(&mut executor, &mut keys, work, repeat, is_begun)));
-        let answer = match performed {
-            Ok(Performed::Done(answer) | Performed::Known(answer)) => answer,
-            Ok(Performed::More(..)) => unavailable(),
-            Err(_) => problem(Code::Internal, "this request has found a mistake in the server").into(),
-        };
-        let _ = reply.send(answer);
-        self.jobs.charge(account, true, start.elapsed());
+        let is_shared = self.disk.lease().is_some();
+        self.view.set_health(if is_shared { Health::Apart(error) } else { Health::Broken(error) });
     }
 
     fn load(&mut self) -> Result<Running, String> {
         let opened = self.disk.open().map_err(|error| error.to_string())?;
         let (began, count) = (Instant::now(), opened.records.len());
-        let Loaded { controller, stage, history, forgotten, past } = self.read(&opened.records)?;
+        let Loaded { controller, stage, history, forgotten, past } = self.reader().read(&opened.records)?;
         let (store, sequence) = (opened.store, opened.sequence);
         let (keys, refused, is_clock_doubted) = (HashSet::new(), began, false);
         let mut running = Running {
@@ -313,24 +262,6 @@ impl Engine {
         Ok(running)
     }
 
-    /// Makes a controller of records.
-    fn read(&self, all: &[Record]) -> Result<Loaded, String> {
-        let mut records = Vec::with_capacity(all.len());
-        for Record { kind, key, body } in all {
-            let Some(kind) = Kind::of(kind) else {
-                return Err(format!("the ledger has a {kind} record, which this version does not know"));
-            };
-            records.push((kind, key.as_str(), &**body));
-        }
-        let chunks = records.iter().filter(|(kind, ..)| *kind == Kind::History).map(|&(_, key, body)| (key, body));
-        let chunks: Vec<(&str, &str)> = chunks.collect();
-        let controller = Controller::load(&self.setup, wall(), records).map_err(|error| error.to_string())?;
-        let stage = Stage::new(&controller);
-        let last_event = controller.last_event();
-        let (history, forgotten, past) = History::load(self.history_bytes, wall(), last_event, chunks.into_iter())?;
-        Ok(Loaded { controller, stage, history, forgotten, past })
-    }
-
     fn beat(&self) {
         self.beats.fetch_add(1, Ordering::Relaxed);
     }
@@ -339,6 +270,10 @@ impl Engine {
     fn serve(&mut self, mut running: Running) -> Option<String> {
         loop {
             self.beat();
+            if self.has_lost_lead() {
+                self.give_up_begun();
+                return Some("the lease of this controller has ended, and another one may lead".to_owned());
+            }
             let done = match self.wait(&mut running) {
                 Next::Message(Message::Beat) => continue,
                 Next::Message(Message::Backup(begun)) => {
@@ -368,7 +303,7 @@ impl Engine {
                 }
             };
             if let Err(error) = done {
-                self.jobs.take_begun().into_iter().for_each(|job| drop(job.reply.send(unavailable())));
+                self.give_up_begun();
                 if self.jobs.is_ending() && self.jobs.waiting() == 0 {
                     // All clients were told that it may not have been done, and no job is left for which to open the ledger again.
                     tracing::error!(error, "the last commit failed");
@@ -377,6 +312,16 @@ impl Engine {
                 return Some(error);
             }
         }
+    }
+
+    /// Whether another controller may have taken the lead. Who has nothing to write would not hear of it, and show for ever what it knew before.
+    fn has_lost_lead(&self) -> bool {
+        self.disk.lease().is_some_and(|lease| !lease.is_held())
+    }
+
+    /// What was done of jobs in steps is not known any more.
+    fn give_up_begun(&self) {
+        self.jobs.take_begun().into_iter().for_each(|job| drop(job.reply.send(unavailable())));
     }
 
     /// Looks at links whose figures are old.
@@ -414,7 +359,7 @@ impl Engine {
 
     /// How long nothing is due, refusals that are to be written included.
     fn rest(&self, running: &Running) -> Duration {
-        let rest = running.rest();
+        let rest = running.rest().min(if self.disk.lease().is_some() { LEAD_EVERY } else { Duration::MAX });
         if self.refusals.is_empty() { rest } else { rest.min(REFUSALS_EVERY.saturating_sub(running.refused.elapsed())) }
     }
 
@@ -512,23 +457,6 @@ impl Engine {
 struct Batch {
     replies: Vec<(oneshot::Sender<Answer>, Answer)>,
     is_panicked: bool,
-}
-
-/// What is said by a controller that does not lead.
-pub(crate) fn not_leader(leader: Option<&str>) -> Box<Problem> {
-    let detail = match leader {
-        Some(leader) => format!("this controller follows: ask the one that leads, {leader}"),
-        None => "this controller follows, and none leads now: ask again".to_owned(),
-    };
-    let mut problem = problem(Code::NotLeader, detail);
-    problem.leader = leader.map(str::to_owned);
-    problem
-}
-
-pub(crate) fn unavailable() -> Answer {
-    let detail = "the ledger cannot be written now, and the request may or may not have been carried out: ask again with \
-                  the same Idempotency-Key, or look";
-    problem(Code::Unavailable, detail).into()
 }
 
 impl Running {

@@ -10,7 +10,7 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use wayleave_controller::{Applied, Fault, State};
@@ -19,7 +19,9 @@ use wayleave_topology::{LinkId, Network, NodeKind};
 use wayleave_units::Time;
 
 use crate::VERSION;
+use crate::cluster_metrics::ClusterMetrics;
 use crate::logger;
+use crate::measure::{seconds, signed};
 use crate::traffic::Counted;
 use crate::view::{Counts, Health, Tables, View};
 
@@ -172,11 +174,6 @@ pub(crate) struct Metrics {
     dropped: Counter,
 }
 
-fn seconds() -> Histogram {
-    // From 2 us to 8 s.
-    Histogram::new(exponential_buckets(2e-6, 2.0, 23))
-}
-
 /// What class of link this is.
 fn class(network: &Network, link: LinkId) -> &'static str {
     let link = network.link(link);
@@ -188,7 +185,8 @@ fn class(network: &Network, link: LinkId) -> &'static str {
 }
 
 impl Metrics {
-    pub(crate) fn new() -> Arc<Self> {
+    /// With those of a cluster, of a controller that is one of several.
+    pub(crate) fn new(cluster: Option<&ClusterMetrics>) -> Arc<Self> {
         let mut metrics = Self {
             registry: Registry::with_prefix("wayleave"),
             decisions: Family::default(),
@@ -216,6 +214,9 @@ impl Metrics {
             dropped: Counter::default(),
         };
         metrics.register();
+        if let Some(cluster) = cluster {
+            cluster.register(&mut metrics.registry);
+        }
         Arc::new(metrics)
     }
 
@@ -396,8 +397,4 @@ impl Metrics {
             self.use_max.get_or_create(&QueueLabels { class, queue }).set(max);
         }
     }
-}
-
-fn signed(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }

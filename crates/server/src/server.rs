@@ -153,7 +153,8 @@ pub(crate) async fn open(
     looks: Looks,
     ending: watch::Receiver<bool>,
 ) -> Result<(Arc<Shared>, JoinHandle<()>), String> {
-    let (view, metrics) = (Arc::new(View::new()), Metrics::new());
+    let cluster = options.disk.metrics();
+    let (view, metrics) = (Arc::new(View::new()), Metrics::new(cluster.as_deref()));
     let (jobs, beats) = (Arc::new(Queue::default()), Arc::new(AtomicU64::new(0)));
     let (ledger, lease) = (options.disk.name(), options.disk.lease());
     let refusals = Waiting::default();
@@ -179,6 +180,7 @@ pub(crate) async fn open(
         document: options.document,
         ledger,
         lease,
+        cluster,
         scheme: options.scheme,
         view,
         metrics,

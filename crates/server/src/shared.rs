@@ -11,11 +11,11 @@ use wayleave_replica::Lease;
 use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::account::{Account, OpenBytes};
-use crate::answer::{Answer, Outcome, not_found, problem};
+use crate::answer::{Answer, Outcome, not_found, not_leader, problem, unavailable};
 use crate::audit::Waiting;
 use crate::checks::Checks;
 use crate::cluster::clock;
-use crate::engine::{not_leader, unavailable};
+use crate::cluster_metrics::ClusterMetrics;
 use crate::http::call::Call;
 use crate::layers::Layers;
 use crate::limits::Limits;
@@ -23,6 +23,7 @@ use crate::metrics::{Limit, Metrics};
 use crate::object::ContractObject;
 use crate::queue::{NoPlace, Queue};
 use crate::secret::Secret;
+use crate::standing::{ClusterStanding, FOLLOWS, LEADS, UNKNOWN};
 use crate::traffic::Counted;
 use crate::trial;
 use crate::view::{Health, View};
@@ -41,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) ledger: String,
     /// Of the leader, where several controllers share a ledger.
     pub(crate) lease: Option<Lease>,
+    /// What is counted of it there.
+    pub(crate) cluster: Option<Arc<ClusterMetrics>>,
     pub(crate) scheme: String,
     pub(crate) view: Arc<View>,
     pub(crate) metrics: Arc<Metrics>,
@@ -220,9 +223,11 @@ impl Shared {
 
     /// A controller that follows may not know a token yet, or no more: the one that leads says whether it is good.
     pub(crate) fn as_known<T>(&self, known: Result<T, Box<Problem>>) -> Result<T, Box<Problem>> {
-        known.map_err(|problem| match &self.view.read().health {
-            Health::Following(leader) if problem.code == Code::Unauthorized => not_leader(leader.as_deref()),
-            _ => problem,
+        known.map_err(|known| match &self.view.read().health {
+            _ if known.code != Code::Unauthorized => known,
+            Health::Following(leader) => not_leader(leader.as_deref()),
+            Health::Barred(_) => problem(Code::Unavailable, BARRED),
+            _ => known,
         })
     }
 
@@ -233,14 +238,16 @@ impl Shared {
 
     /// What this controller is in a cluster; `None` for one by itself.
     pub(crate) fn standing(&self) -> Option<ClusterStanding> {
-        let is_current = self.lease.as_ref()?.is_good(clock());
+        let now = clock();
+        let (is_current, left) = (self.lease.as_ref()?.is_good(now), self.lease.as_ref()?.left(now));
         let tables = self.view.read();
         let name = match &tables.health {
-            Health::Ready if is_current => "leads",
-            Health::Following(_) => "follows",
-            _ => "unknown",
+            Health::Ready if is_current => LEADS,
+            Health::Following(_) => FOLLOWS,
+            _ => UNKNOWN,
         };
-        Some(ClusterStanding { name, generation: tables.generation, commit: tables.sequence })
+        let lease_left_ns = if name == LEADS { left } else { 0 };
+        Some(ClusterStanding { name, generation: tables.generation, commit: tables.sequence, lease_left_ns })
     }
 
     pub(crate) fn node(&self, name: &str) -> Result<NodeId, Box<Problem>> {
@@ -252,23 +259,8 @@ impl Shared {
     }
 }
 
-/// What a controller of a cluster is at a moment.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ClusterStanding {
-    /// `leads`, `follows`, or `unknown`.
-    pub(crate) name: &'static str,
-    /// Each leader has another one.
-    generation: u64,
-    /// The last commit that it shows: what is answered may know more.
-    pub(crate) commit: u64,
-}
-
-impl ClusterStanding {
-    /// Whether nobody else can have led between this and a later one.
-    pub(crate) fn lasts_until(&self, later: &Self) -> bool {
-        (self.name, self.generation) == (later.name, later.generation)
-    }
-}
+/// What everybody is told by a controller that decides with something else than its cluster.
+pub(crate) const BARRED: &str = "this controller decides with something else than its cluster, and its log says what";
 
 /// Why nothing can be answered.
 pub(crate) fn unready(health: &Health) -> String {
@@ -279,6 +271,7 @@ pub(crate) fn unready(health: &Health) -> String {
         Health::Apart(why) => {
             format!("nobody knows who leads, what is enforced stays so, and nothing is admitted: {why}")
         }
+        Health::Barred(why) => why.clone(),
         Health::Starting => "the ledger is being read".to_owned(),
         Health::Broken(why) => format!("the ledger cannot be written, and is tried again every second: {why}"),
         Health::Ending => "the server is ending".to_owned(),

@@ -104,6 +104,8 @@ pub(crate) enum Health {
     Following(Option<String>),
     /// Nobody can say who writes, and why that is so; what was written before can be read.
     Apart(String),
+    /// It decides with something else than the others of its cluster, and may not judge what they write: what differs, and what to do.
+    Barred(String),
     /// It cannot write, and says why; it tries again.
     Broken(String),
     /// It ends.

@@ -176,7 +176,8 @@ impl<D: Driver> Agent<D> {
     /// The controller has answered the request of this number.
     pub fn answer(&mut self, now: Time, number: u64, answer: Answer) {
         match (answer, self.session) {
-            (Answer::Begun { epoch }, Session::Wanted(Some(wanted))) if wanted == number => {
+            // Not if it is as old as one that was known before: such a controller has an older ledger than another one that spoke to this agent.
+            (Answer::Begun { epoch }, Session::Wanted(Some(wanted))) if wanted == number && epoch > self.last => {
                 self.session = Session::Open(epoch, number);
                 self.last = epoch;
                 self.seen.clear();

@@ -4,6 +4,7 @@
 
 pub(crate) mod contexts;
 pub(crate) mod local;
+pub(crate) mod peers;
 pub(crate) mod secret;
 mod setup;
 pub(crate) mod show;

@@ -165,6 +165,14 @@ impl Target {
         of_address(address, tenant)
     }
 
+    /// Where the server is, or those of a cluster are; `None` for a file.
+    pub(crate) fn address(&self) -> Result<Option<Address>, Failure> {
+        if self.ledger.is_some() {
+            return Ok(None);
+        }
+        self.server.resolve().map(|(address, _)| Some(address))
+    }
+
     /// A controller that is forgotten afterwards, with nothing in it.
     pub(crate) fn imagined(&self, why: &str, has_other_kinds: bool) -> Result<Service, Failure> {
         let session = self.setup.session(why)?.for_kinds(has_other_kinds);

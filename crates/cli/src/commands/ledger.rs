@@ -12,6 +12,7 @@ use wayleave_store::{Absent, Inspection, Options, SqliteStore, StoreError};
 use wayleave_units::WallTime;
 
 use super::serve::{parse_cluster, parse_member};
+use crate::etcd_args::EtcdArgs;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::inputs::NetworkArgs;
@@ -93,6 +94,8 @@ pub(crate) struct JoinArgs {
     /// What its controllers call the cluster
     #[arg(long, value_name = "NAME", default_value = "wayleave", value_parser = parse_cluster)]
     cluster: String,
+    #[command(flatten)]
+    access: EtcdArgs,
 }
 
 const LEAVE_EXAMPLE: &str = "\
@@ -139,7 +142,8 @@ pub(crate) fn run(command: &LedgerCommand) -> Result<Exit, Failure> {
 }
 
 fn join(args: &JoinArgs) -> Result<Exit, Failure> {
-    let count = cluster::join(args.etcd.clone(), &args.cluster, &args.ledger).map_err(Failure::Usage)?;
+    let count =
+        cluster::join(args.access.access(args.etcd.clone()), &args.cluster, &args.ledger).map_err(Failure::Usage)?;
     let records = wayleave_explain::human::count(count, "record");
     writeln!(out(), "cluster {} begins with {records}, and {} is the first copy", args.cluster, args.ledger.display())?;
     Ok(Exit::Fine)

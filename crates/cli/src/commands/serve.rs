@@ -5,16 +5,19 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use wayleave_controller::{Southbound, Timing};
+use wayleave_controller::{Setup, Southbound, Timing};
+use wayleave_explain::SettingsShape;
 use wayleave_server::cluster::{Cluster, Settings};
 use wayleave_server::disk::{Disk, File};
 use wayleave_server::{Limits, LogFormat, Options, TlsFiles};
 use wayleave_units::{Bytes, Time};
 
+use crate::basis::basis_of;
+use crate::etcd_args::EtcdArgs;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::session::SessionArgs;
-use crate::setup::setup;
+use crate::setup::setup_with_settings;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -52,6 +55,8 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
+    access: EtcdArgs,
+    #[command(flatten)]
     security: SecurityArgs,
     #[command(flatten)]
     limits: LimitArgs,
@@ -79,6 +84,9 @@ struct ClusterArgs {
     /// How long others wait for a leader that says nothing
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_lease)]
     lease: Time,
+    /// Let the topology, scheme and model of this controller replace those of the cluster with this fingerprint, when the controller that leads has ended
+    #[arg(long, value_name = "FINGERPRINT", requires = "etcd")]
+    replace_basis: Option<String>,
 }
 
 pub(super) fn parse_member(text: &str) -> Result<String, String> {
@@ -103,12 +111,12 @@ fn parse_lease(text: &str) -> Result<Time, String> {
 }
 
 impl ServeArgs {
-    /// Where the records are.
-    fn disk(&self) -> Result<Box<dyn Disk>, Failure> {
+    /// Where the records are, of a controller that decides with this.
+    fn disk(&self, setup: &Setup, settings: &SettingsShape) -> Result<Box<dyn Disk>, Failure> {
         if self.cluster.etcd.is_empty() {
             return Ok(Box::new(File(self.ledger.clone())));
         }
-        let ClusterArgs { etcd, cluster, advertise, lease } = &self.cluster;
+        let ClusterArgs { etcd, cluster, advertise, lease, replace_basis } = &self.cluster;
         let scheme = if self.security.tls_cert.is_some() { "https" } else { "http" };
         if advertise.is_none() && (self.listen.port() == 0 || self.listen.ip().is_unspecified()) {
             let why = "clients cannot ask that: --advertise says where this controller answers";
@@ -121,8 +129,10 @@ impl ServeArgs {
             id: format!("{address} {random}"),
             address,
             lease_s: u32::try_from(lease.as_nanos() / 1_000_000_000).unwrap_or(3),
+            basis: Some(basis_of(&self.session.network.topology, setup, settings)?),
+            replaces: replace_basis.clone(),
         };
-        Ok(Box::new(Cluster::new(etcd.clone(), settings, self.ledger.clone())))
+        Ok(Box::new(Cluster::new(self.access.access(etcd.clone()), settings, self.ledger.clone())))
     }
 }
 
@@ -272,7 +282,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         SouthboundName::Hosts => Southbound::Hosts,
         SouthboundName::HostsAndSwitches => Southbound::HostsAndSwitches,
     };
-    let setup = setup(&args.session, southbound, args.timing.timing())?;
+    let (setup, settings) = setup_with_settings(&args.session, southbound, args.timing.timing())?;
     args.log.begin()?;
     let operator_file = args.operator_token_file.clone().unwrap_or_else(|| {
         let mut name = args.ledger.clone().into_os_string();
@@ -280,12 +290,13 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         name.into()
     });
     let name = args.session.network.topology.clone();
+    let disk = args.disk(&setup, &settings)?;
     let options = Options {
         document: wayleave_formats::write_topology(&setup.network, &name),
         scheme: (setup.scheme)().name().to_owned(),
         setup,
         name,
-        disk: args.disk()?,
+        disk,
         operator_file: operator_file.clone(),
         operator_file_counts: args.operator_token_file.is_some(),
         limits: args.limits.limits(),

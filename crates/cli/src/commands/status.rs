@@ -10,6 +10,7 @@ use wayleave_protocol::network::{Link, Topology};
 use wayleave_protocol::status::{About, Status};
 use wayleave_protocol::tenant::Role;
 
+use crate::client::peers::{Peer, peers};
 use crate::client::show::lists::{Row, rows};
 use crate::client::show::{write_fields, write_rows};
 use crate::client::{Service, Target, show};
@@ -43,6 +44,9 @@ pub(crate) struct StatusArgs {
 struct Screen {
     about: About,
     status: Status,
+    /// Those of a cluster, if several were named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    controllers: Option<Vec<Peer>>,
     /// Violated, then degraded.
     broken: Vec<Contract>,
     /// The fullest first; absent if the token may not see them.
@@ -55,7 +59,9 @@ struct Screen {
 /// Runs the command.
 pub(crate) fn run(args: &StatusArgs) -> Result<Exit, Failure> {
     let service = args.target.service()?;
-    let screen = Screen::of(&service)?;
+    let address = args.target.address()?.filter(|address| address.count() > 1);
+    let controllers = address.map(|address| peers(&address)).transpose()?;
+    let screen = Screen { controllers, ..Screen::of(&service)? };
     match args.output {
         OutputFormat::Json => show::json(&screen)?,
         OutputFormat::Table => screen.print(&service.place())?,
@@ -90,12 +96,16 @@ impl Screen {
         } else {
             (None, None)
         };
-        Ok(Self { about, status, broken, links, topology })
+        Ok(Self { about, status, controllers: None, broken, links, topology })
     }
 
     fn print(&self, place: &str) -> Result<(), Failure> {
         let mut out = out();
         write_fields(&mut out, &self.fields(place))?;
+        if let Some(controllers) = &self.controllers {
+            writeln!(out, "\nControllers")?;
+            write_rows(&mut out, Peer::HEADINGS, rows(controllers), Peer::NONE)?;
+        }
         if !self.broken.is_empty() {
             writeln!(out, "\nNot kept now")?;
             write_rows(&mut out, Contract::HEADINGS, rows(&self.broken), "")?;
@@ -123,6 +133,14 @@ impl Screen {
             (_, true) => String::new(),
             (None, false) => ": cannot write now".to_owned(),
             (Some(why), false) => format!(": cannot write now: {why}"),
+        };
+        // That another one leads is no trouble.
+        let ready = match &status.cluster {
+            Some(of) if of.standing == "follows" => {
+                format!(", follows {}", of.leader.as_deref().unwrap_or("nobody: none leads now"))
+            }
+            Some(of) if of.standing == "leads" => format!(", leads in epoch {}", of.epoch),
+            _ => ready,
         };
         let ledger = &status.ledger;
         let mut fields = vec![

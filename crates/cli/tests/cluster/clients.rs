@@ -58,6 +58,9 @@ struct Shared {
     ends: AtomicBool,
     operations: AtomicU64,
     acknowledged: AtomicU64,
+    /// When a change was acknowledged last, and the longest time since somebody asked for it in which none was; in nanoseconds.
+    last: AtomicU64,
+    longest: AtomicU64,
     began: Instant,
     history: Mutex<Vec<Operation>>,
 }
@@ -71,6 +74,8 @@ impl Clients {
             ends: false.into(),
             operations: 0.into(),
             acknowledged: 0.into(),
+            last: 0.into(),
+            longest: 0.into(),
             began: Instant::now(),
             history: Mutex::default(),
         });
@@ -85,6 +90,17 @@ impl Clients {
     /// Changes that were acknowledged.
     pub(crate) fn acknowledged(&self) -> u64 {
         self.shared.acknowledged.load(SeqCst)
+    }
+
+    /// The longest time without a change that was acknowledged, from now on.
+    pub(crate) fn watch(&self) {
+        self.shared.last.store(self.shared.now(), SeqCst);
+        self.shared.longest.store(0, SeqCst);
+    }
+
+    /// Since [`Self::watch`].
+    pub(crate) fn longest(&self) -> Duration {
+        Duration::from_nanos(self.shared.longest.load(SeqCst))
     }
 
     pub(crate) fn stop(self) -> Vec<Operation> {
@@ -119,6 +135,8 @@ impl Shared {
         let answered = is_answered.then(|| self.now());
         if is_answered && matches!(did, Did::Wrote(_)) {
             self.acknowledged.fetch_add(1, SeqCst);
+            let now = self.now();
+            self.longest.fetch_max(now.saturating_sub(self.last.swap(now, SeqCst)), SeqCst);
         }
         self.history.lock().unwrap().push(Operation { key: key as usize, did, called, answered });
     }

@@ -5,8 +5,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
+mod access;
+mod agents;
 mod clients;
 mod moving;
+mod network;
 mod processes;
 
 use std::process::Command;
@@ -14,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use wayleave_faults::linearizable::violation;
+use wayleave_faults::linearizable::{Operation, violation};
 use wayleave_repo_checks::left_out;
 
 use clients::{Clients, get};
@@ -24,7 +27,7 @@ use processes::Controllers;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What happens to a leader.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mishap {
     Killed,
     Paused,
@@ -46,6 +49,10 @@ fn until<T>(what: &str, mut holds: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
 fn is_able() -> bool {
     let missing = ["etcd", "setpriv"].into_iter().find(|tool| Command::new(tool).arg("--version").output().is_err());
     if let Some(tool) = missing {
@@ -58,6 +65,24 @@ fn is_able() -> bool {
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_in_order(history: &[Operation]) {
+    if let Some((key, of_key)) = violation(history) {
+        panic!("contract {key} has no order: {of_key:#?}");
+    }
+}
+
+/// The longest time in which no client's change was acknowledged: least, median and most by kind.
+fn print_times(took: &[(Mishap, Duration)]) {
+    for kind in MISHAPS {
+        let times = took.iter().filter(|(mishap, _)| *mishap == kind).map(|(_, time)| time.as_millis());
+        let mut times: Vec<u128> = times.collect();
+        times.sort_unstable();
+        if let (Some(least), Some(most)) = (times.first(), times.last()) {
+            println!("{kind:?}: {} times, {least} / {} / {most} ms", times.len(), times[times.len() / 2]);
+        }
+    }
 }
 
 #[test]
@@ -75,7 +100,7 @@ fn no_acknowledged_contract_is_lost_whatever_happens_to_leaders() {
         let old = until("a leader", || controllers.leader());
         let mishap = MISHAPS[cycle % MISHAPS.len()];
         let done = clients.acknowledged();
-        let began = Instant::now();
+        clients.watch();
         match mishap {
             Mishap::Killed => controllers.kill(old),
             Mishap::Paused => controllers.pause(old),
@@ -86,10 +111,10 @@ fn no_acknowledged_contract_is_lost_whatever_happens_to_leaders() {
         let new = until("another leader", || controllers.leader().filter(|&new| new != old));
         let before = clients.acknowledged();
         until("changes", || (clients.acknowledged() > before + 2).then_some(()));
-        let time = began.elapsed();
+        let time = clients.longest();
         until("many changes", || (clients.acknowledged() > done + 60).then_some(()));
-        println!("{mishap:?}: {old} was followed by {new}, changes after {} ms", time.as_millis());
-        took.push(time);
+        println!("{mishap:?}: {old} was followed by {new}, no change for {} ms", time.as_millis());
+        took.push((mishap, time));
         match mishap {
             Mishap::Killed | Mishap::Ended => controllers.restart(old),
             Mishap::Paused => controllers.wake(old),
@@ -98,18 +123,12 @@ fn no_acknowledged_contract_is_lost_whatever_happens_to_leaders() {
         }
         until("the old leader follows", || (controllers.standing(old)? == "follows").then_some(()));
     }
-    took.sort_unstable();
     let history = clients.stop();
     let answered = history.iter().filter(|one| one.answered.is_some()).count();
-    println!(
-        "{cycles} fail-overs, the longest {} ms; {} operations, {} without an answer",
-        took.last().unwrap().as_millis(),
-        history.len(),
-        history.len() - answered
-    );
-    if let Some((key, of_key)) = violation(&history) {
-        panic!("contract {key} has no order: {of_key:#?}");
-    }
+    let unanswered = history.len() - answered;
+    println!("{cycles} fail-overs; {} operations, {unanswered} without an answer", history.len());
+    print_times(&took);
+    is_in_order(&history);
     assert!(answered > 60 * cycles, "{answered} operations were answered");
     let leader = until("a leader", || controllers.leader());
     let wanted = get(&controllers.url(leader), "/v1/contracts?limit=1000", &controllers.token()).unwrap();
@@ -119,4 +138,30 @@ fn no_acknowledged_contract_is_lost_whatever_happens_to_leaders() {
             (found.1["items"] == wanted.1["items"]).then_some(())
         });
     }
+}
+
+#[test]
+fn a_member_of_etcd_that_hangs_does_not_stop_changes() {
+    if !is_able() {
+        return;
+    }
+    let _alone = alone();
+    let controllers = Controllers::start();
+    let first = until("a first leader", || controllers.leader());
+    let clients = Clients::start(&controllers, first);
+    let go_on = |what: &str| {
+        let before = clients.acknowledged();
+        until(what, || (clients.acknowledged() > before + 30).then_some(()));
+    };
+    // One of them leads among them.
+    for at in 0..3 {
+        go_on("changes before");
+        clients.watch();
+        controllers.hang_member(at, true);
+        go_on("changes without a member");
+        println!("member {at} hangs: no change for {} ms", clients.longest().as_millis());
+        controllers.hang_member(at, false);
+    }
+    go_on("changes after");
+    is_in_order(&clients.stop());
 }

@@ -9,36 +9,37 @@ use wayleave_store::{Change, Record};
 
 use super::clients::{get, put};
 use super::processes::{Etcd, Process, folder, free};
-use super::{alone, is_able, until};
+use super::{alone, is_able, text, until};
 
-fn wayleave(arguments: &[&str]) -> Output {
+pub(crate) fn wayleave(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_wayleave")).args(arguments).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// A controller that answers, and where.
 fn serve(folder: &Path, ledger: &Path, etcd: Option<&str>) -> (Process, String) {
+    let etcd = etcd.map(|etcd| format!("--etcd={etcd}"));
+    let more: Vec<&str> = ["-t", "fat-tree:k=4"].into_iter().chain(etcd.as_deref()).collect();
+    serve_with(folder, ledger, &more)
+}
+
+/// The same with its topology and other options.
+pub(crate) fn serve_with(folder: &Path, ledger: &Path, more: &[&str]) -> (Process, String) {
     let [port] = free();
     let mut arguments = vec![
         env!("CARGO_BIN_EXE_wayleave").to_owned(),
         "serve".to_owned(),
-        "-t".to_owned(),
-        "fat-tree:k=4".to_owned(),
         format!("--ledger={}", ledger.display()),
         format!("--listen=127.0.0.1:{port}"),
         format!("--operator-token-file={}", folder.join("token").display()),
     ];
-    arguments.extend(etcd.map(|etcd| format!("--etcd={etcd}")));
+    arguments.extend(more.iter().map(|option| (*option).to_owned()));
     let process = Process::start(&folder.join("log"), &arguments);
     let url = format!("http://127.0.0.1:{port}");
     until("a controller answers", || ureq::get(format!("{url}/healthz")).call().ok());
     (process, url)
 }
 
-fn end((mut process, _): (Process, String)) {
+pub(crate) fn end((mut process, _): (Process, String)) {
     process.signal(Signal::SIGTERM);
     process.wait();
 }
@@ -78,6 +79,7 @@ fn a_ledger_becomes_that_of_a_cluster_and_that_of_one_again() {
     for name in ["before", "within"] {
         assert_eq!(until("the follower has it", || has(&follower.1, name)), "follows");
     }
+    standings_are_shown(&folder, &leader.1, &follower.1);
     // A client that knows both addresses finds the one that leads.
     let both = format!("{},{}", follower.1, leader.1);
     let told = Command::new(env!("CARGO_BIN_EXE_wayleave"))
@@ -105,6 +107,54 @@ fn a_ledger_becomes_that_of_a_cluster_and_that_of_one_again() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// `wayleave status` with both addresses says who leads, and how far the other one is; metrics say the same.
+fn standings_are_shown(folder: &Path, leader: &str, follower: &str) {
+    let absent = format!("http://127.0.0.1:{}", free::<1>()[0]);
+    let screen = || {
+        let told = Command::new(env!("CARGO_BIN_EXE_wayleave"))
+            .args(["status", "-o", "json", "--server", &format!("{follower},{leader},{absent}")])
+            .env("WAYLEAVE_TOKEN_FILE", folder.join("token"))
+            .output()
+            .unwrap();
+        assert!(told.status.success(), "{}", text(&told.stderr));
+        serde_json::from_slice::<serde_json::Value>(&told.stdout).unwrap()
+    };
+    let screen = until("the follower has all", || {
+        let found = screen();
+        (found["controllers"][0]["behind"] == 0).then_some(found)
+    });
+    let [one, two, three] = [0, 1, 2].map(|at| &screen["controllers"][at]);
+    assert_eq!((&one["standing"], &one["leader"]), (&"follows".into(), &leader.into()), "{one}");
+    assert_eq!(
+        (&two["standing"], &two["behind"], &two["commit"]),
+        (&"leads".into(), &0.into(), &one["commit"]),
+        "{two}"
+    );
+    assert_eq!(two["epoch"], one["epoch"]);
+    assert!(two["lease_left_ms"].as_u64().unwrap() > 0 && one["lease_left_ms"] == 0, "{two}");
+    assert!(three["message"].as_str().unwrap().contains("does not answer"), "{three}");
+    let metric = |url: &str, name: &str| {
+        let token = std::fs::read_to_string(folder.join("token")).unwrap();
+        let asked = ureq::get(format!("{url}/metrics")).header("authorization", format!("Bearer {}", token.trim()));
+        let told = asked.call().unwrap().body_mut().read_to_string().unwrap();
+        let line = told.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}: {told}"));
+        line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()
+    };
+    for (url, standing) in [(leader, "leads"), (follower, "follows")] {
+        assert_eq!(metric(url, &format!("wayleave_cluster_standing{{standing=\"{standing}\"}}")), 1.0);
+        assert_eq!(metric(url, "wayleave_cluster_standing{standing=\"unknown\"}"), 0.0);
+        assert_eq!(metric(url, "wayleave_cluster_leaders_total"), 1.0);
+        assert_eq!(metric(url, "wayleave_cluster_commit"), one["commit"].as_f64().unwrap());
+        assert_eq!(metric(url, "wayleave_cluster_epoch"), one["epoch"].as_f64().unwrap());
+    }
+    assert!(metric(leader, "wayleave_cluster_lease_left_seconds") > 0.0);
+    assert_eq!(metric(follower, "wayleave_cluster_lease_left_seconds"), 0.0);
+    let batches = metric(leader, "wayleave_cluster_batches_total");
+    // With each its transaction, and those that were needed to lead.
+    assert!(batches > 0.0 && metric(leader, "wayleave_etcd_transaction_seconds_count") > batches);
+    assert_eq!(metric(follower, "wayleave_cluster_batches_total"), 0.0);
+}
+
 #[test]
 fn batches_of_any_size_and_snapshots_come_back_as_they_were() {
     if !is_able() {
@@ -114,14 +164,22 @@ fn batches_of_any_size_and_snapshots_come_back_as_they_were() {
     let folder = folder("log");
     let etcd = Etcd::start(&folder, 1);
     let member = |id: &str| {
-        let settings =
-            Settings { cluster: "log".to_owned(), id: id.to_owned(), address: format!("http://{id}"), lease_s: 60 };
-        Member::new(Gateway::new(vec![etcd.urls()]), settings, Lease::default(), (State::new(), 0))
+        let settings = Settings {
+            cluster: "log".to_owned(),
+            id: id.to_owned(),
+            address: format!("http://{id}"),
+            lease_s: 60,
+            basis: None,
+            replaces: None,
+        };
+        Member::new(Gateway::new(etcd.access()), settings, Lease::default(), (State::new(), 0))
     };
-    let quiet = &mut |_: u64, _: &[Change]| Ok(());
+    let (quiet, fits) = (&mut |_: u64, _: &[Change]| Ok(()), &mut |_: &State| Ok(()));
     let (mut leader, mut early) = (member("a"), member("b"));
-    assert_eq!(leader.follow(0, quiet).unwrap(), Standing::Leads);
-    assert!(matches!(early.follow(0, quiet).unwrap(), Standing::Follows(Some(found)) if found.address == "http://a"));
+    assert_eq!(leader.follow(0, quiet, fits).unwrap(), Standing::Leads);
+    assert!(
+        matches!(early.follow(0, quiet, fits).unwrap(), Standing::Follows(Some(found)) if found.address == "http://a")
+    );
     assert_eq!(early.commit(&[]).unwrap_err(), LogError::Deposed);
     let record =
         |key: usize, size: usize| Change::Put(Record::new("contract", format!("k{key}"), "x\u{1F600}\n".repeat(size)));
@@ -131,23 +189,30 @@ fn batches_of_any_size_and_snapshots_come_back_as_they_were() {
     for key in 0..70 {
         leader.commit(&[record(key % 50, 3), Change::delete("contract", format!("k{}", (key + 25) % 50))]).unwrap();
     }
-    early.follow(0, quiet).unwrap();
+    early.follow(0, quiet, fits).unwrap();
     assert_eq!((early.state(), early.number()), (leader.state(), 71));
     leader.tidy(true).unwrap();
     leader.commit(&[record(99, 1)]).unwrap();
     // Who begins now, and who was there before, find the snapshot and what is behind it.
     let mut late = member("c");
-    late.follow(0, quiet).unwrap();
-    early.follow(0, quiet).unwrap();
+    late.follow(0, quiet, fits).unwrap();
+    early.follow(0, quiet, fits).unwrap();
     assert_eq!((late.state(), late.number(), early.state()), (leader.state(), 72, leader.state()));
     leader.resign().unwrap();
-    assert_eq!(early.follow(0, quiet).unwrap(), Standing::Leads);
+    assert_eq!(early.follow(0, quiet, fits).unwrap(), Standing::Leads);
     assert_eq!(leader.commit(&[record(1, 1)]).unwrap_err(), LogError::Deposed);
     assert_eq!(early.commit(&[record(1, 1)]).unwrap(), 73);
     // An etcd that has lost what a controller has seen.
-    let settings = Settings { cluster: "other".to_owned(), id: "d".to_owned(), address: String::new(), lease_s: 60 };
-    let mut ahead = Member::new(Gateway::new(vec![etcd.urls()]), settings, Lease::default(), (State::new(), 5));
-    let why = ahead.follow(0, quiet).unwrap_err().to_string();
+    let settings = Settings {
+        cluster: "other".to_owned(),
+        id: "d".to_owned(),
+        address: String::new(),
+        lease_s: 60,
+        basis: None,
+        replaces: None,
+    };
+    let mut ahead = Member::new(Gateway::new(etcd.access()), settings, Lease::default(), (State::new(), 5));
+    let why = ahead.follow(0, quiet, fits).unwrap_err().to_string();
     assert!(why.contains("this controller has seen batch 5"), "{why}");
     drop(etcd);
     std::fs::remove_dir_all(&folder).unwrap();

@@ -12,6 +12,8 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use wayleave_replica::Access;
+
 use super::clients::get;
 use super::until;
 
@@ -94,35 +96,45 @@ pub(crate) fn free<const N: usize>() -> [u16; N] {
 
 /// Members that speak to one another.
 pub(crate) struct Etcd {
-    _members: Vec<Process>,
+    members: Vec<Process>,
     pub(crate) ports: Vec<u16>,
 }
 
 impl Etcd {
     pub(crate) fn start(folder: &Path, count: usize) -> Self {
+        let etcd = Self::start_with(folder, count, "http", &[]);
+        for port in &etcd.ports {
+            until("etcd answers", || ureq::get(format!("http://127.0.0.1:{port}/health")).call().is_ok().then_some(()));
+        }
+        etcd
+    }
+
+    /// Whose clients speak by this scheme, with further options.
+    pub(crate) fn start_with(folder: &Path, count: usize, scheme: &str, more: &[(&str, String)]) -> Self {
         let (clients, peers): ([u16; 3], [u16; 3]) = (free(), free());
-        let url = |port: u16| format!("http://127.0.0.1:{port}");
-        let all: Vec<String> = (0..count).map(|at| format!("m{at}={}", url(peers[at]))).collect();
+        let peer = |at: usize| format!("http://127.0.0.1:{}", peers[at]);
+        let all: Vec<String> = (0..count).map(|at| format!("m{at}={}", peer(at))).collect();
         let member = |at: usize| {
+            let client = format!("{scheme}://127.0.0.1:{}", clients[at]);
             let options = [
                 ("name", format!("m{at}")),
                 ("data-dir", folder.join(format!("m{at}")).display().to_string()),
-                ("listen-client-urls", url(clients[at])),
-                ("advertise-client-urls", url(clients[at])),
-                ("listen-peer-urls", url(peers[at])),
-                ("initial-advertise-peer-urls", url(peers[at])),
+                ("listen-client-urls", client.clone()),
+                ("advertise-client-urls", client),
+                ("listen-peer-urls", peer(at)),
+                ("initial-advertise-peer-urls", peer(at)),
                 ("initial-cluster", all.join(",")),
                 ("log-level", "error".to_owned()),
             ];
-            let options = options.into_iter().flat_map(|(name, value)| [format!("--{name}"), value]);
+            let options = options.iter().chain(more).map(|(name, value)| format!("--{name}={value}"));
             let arguments: Vec<String> = std::iter::once("etcd".to_owned()).chain(options).collect();
             Process::start(&folder.join("etcd.log"), &arguments)
         };
-        let etcd = Self { _members: (0..count).map(member).collect(), ports: clients[..count].to_vec() };
-        for port in &etcd.ports {
-            until("etcd answers", || ureq::get(format!("{}/health", url(*port))).call().is_ok().then_some(()));
-        }
-        etcd
+        Self { members: (0..count).map(member).collect(), ports: clients[..count].to_vec() }
+    }
+
+    pub(crate) fn access(&self) -> Access {
+        Access { members: vec![self.urls()], ..Access::default() }
     }
 
     pub(crate) fn urls(&self) -> String {
@@ -140,7 +152,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 
 pub(crate) struct Controllers {
     folder: PathBuf,
-    _etcd: Etcd,
+    etcd: Etcd,
     /// Of each controller, to each member.
     ways: Vec<Vec<Way>>,
     ports: [u16; 3],
@@ -156,7 +168,7 @@ impl Controllers {
         let way = |port: &u16| Way::to(SocketAddr::from(([127, 0, 0, 1], *port)));
         let ways: Vec<Vec<Way>> = (0..3).map(|_| etcd.ports.iter().map(way).collect()).collect();
         let mut controllers =
-            Self { folder, _etcd: etcd, ways, ports: free(), running: Vec::new(), ballast: vec![None, None, None] };
+            Self { folder, etcd, ways, ports: free(), running: Vec::new(), ballast: vec![None, None, None] };
         for at in 0..3 {
             controllers.make_disk(at);
             controllers.running.push(None);
@@ -231,6 +243,11 @@ impl Controllers {
         if let Some(mut process) = self.running[at].take() {
             process.wait();
         }
+    }
+
+    /// A member of etcd accepts connections and says nothing, from now on or no more.
+    pub(crate) fn hang_member(&self, at: usize, hangs: bool) {
+        self.etcd.members[at].signal(if hangs { Signal::SIGSTOP } else { Signal::SIGCONT });
     }
 
     pub(crate) fn cut(&self, at: usize, is_cut: bool) {

@@ -75,8 +75,17 @@ impl Address {
 
     /// The controller that is asked.
     pub fn current(&self) -> &str {
-        let count = self.count().max(1);
-        self.url.split(',').nth(self.at.load(Ordering::Relaxed) % count).unwrap_or_default()
+        self.of(self.at.load(Ordering::Relaxed))
+    }
+
+    fn of(&self, at: usize) -> &str {
+        self.url.split(',').nth(at % self.count().max(1)).unwrap_or_default()
+    }
+
+    /// The same, which goes on asking the controller of now whatever others find out: for one request.
+    #[must_use]
+    pub fn pinned(&self) -> Self {
+        Self { at: Arc::new(AtomicUsize::new(self.at.load(Ordering::Relaxed))), ..self.clone() }
     }
 
     /// How many controllers can be asked.
@@ -84,11 +93,16 @@ impl Address {
         self.url.split(',').count()
     }
 
-    /// From now on another controller is asked: the one that is said to lead, if that is one of those that may be asked, or else the next one. A token goes nowhere else.
-    pub fn move_on(&self, leader: Option<&str>) {
+    /// From now on another controller is asked than the one that was: the one that is said to lead, if that is one of those that may be asked, or else the next one. A token goes nowhere else.
+    /// Where somebody has moved on already nothing changes: two who wait for the same answer in vain would be back where they were.
+    pub fn move_on(&self, asked: &str, leader: Option<&str>) {
+        let at = self.at.load(Ordering::Relaxed);
+        if self.of(at) != asked {
+            return;
+        }
         let leads = leader.and_then(|leader| self.url.split(',').position(|url| url == leader.trim_end_matches('/')));
-        let next = leads.unwrap_or_else(|| (self.at.load(Ordering::Relaxed) + 1) % self.count().max(1));
-        self.at.store(next, Ordering::Relaxed);
+        let next = leads.unwrap_or_else(|| (at + 1) % self.count().max(1));
+        let _ = self.at.compare_exchange(at, next, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// A request with the token; `path` with its query.
@@ -175,7 +189,7 @@ mod tests {
         let address = Address { url: url("http://a, http://b/,http://c").unwrap(), ..Address::default() };
         let copy = address.clone();
         let asked = |leader: Option<&str>| {
-            address.move_on(leader);
+            address.move_on(address.current(), leader);
             copy.current().to_owned()
         };
         assert_eq!(copy.current(), "http://a");
@@ -184,6 +198,16 @@ mod tests {
         assert_eq!(asked(Some("http://thief")), "http://b");
         assert_eq!((asked(None), asked(None)), ("http://c".to_owned(), "http://a".to_owned()));
         assert!(url("http://a,b").is_err());
+    }
+
+    #[test]
+    fn two_who_have_asked_the_same_controller_in_vain_move_on_once() {
+        let address = Address { url: url("http://a,http://b").unwrap(), ..Address::default() };
+        let (one, other) = (address.pinned(), address.clone().pinned());
+        address.move_on(one.current(), None);
+        assert_eq!((one.current(), address.current()), ("http://a", "http://b"));
+        address.move_on(other.current(), None);
+        assert_eq!(address.current(), "http://b");
     }
 
     #[test]

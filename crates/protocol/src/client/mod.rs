@@ -10,4 +10,4 @@ mod secret;
 pub use address::{Address, CONNECT, OwnCertificate, Stamp, url};
 pub use error::{Error, connection};
 pub use path::encode;
-pub use secret::{key, read_token, token_in};
+pub use secret::{key, read_password, read_token, token_in};

@@ -64,6 +64,11 @@ impl World {
         inner.expire(now);
     }
 
+    /// What a key says.
+    pub(crate) fn value(&self, key: &str) -> Option<Vec<u8>> {
+        self.inner().keys.get(key).map(|found| found.0.clone())
+    }
+
     pub(crate) fn link(&self, seed: u64) -> Link {
         Link { world: self.clone(), dice: Dice::new(seed), faults: Arc::default() }
     }

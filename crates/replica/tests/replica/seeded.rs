@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use wayleave_replica::{Lease, LogError, Member, Settings, Standing, State};
+use wayleave_replica::{Bar, Basis, Lease, LogError, Member, Part, Settings, Standing, State};
 use wayleave_store::{Change, Record};
 
 use crate::model::{Dice, Link, World};
@@ -15,6 +15,12 @@ const KEYS: u64 = 8;
 /// Seconds of a lease.
 const LEASE: u32 = 3;
 const SECOND: u64 = 1_000_000_000;
+
+/// With what controllers decide: another one for each number.
+fn basis(number: u64) -> Basis {
+    let part = Part { name: "topology".to_owned(), hash: number.to_string(), summary: Vec::new() };
+    Basis { fingerprint: format!("f{number}"), parts: vec![part] }
+}
 
 /// A mistake that somebody could make, for tests of the checker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +36,8 @@ struct Node {
     member: Member<Link>,
     link: Link,
     leads: bool,
+    /// With what it decides.
+    basis: u64,
     /// It does nothing until then.
     sleeps: u64,
     /// What is on its disk.
@@ -46,10 +54,16 @@ struct Run {
     planted: Planted,
     fail_overs: u64,
     started: u64,
+    /// Whether controllers are started with another basis.
+    has_others: bool,
+    /// Times that a controller took no part, and that the basis was replaced.
+    barred: u64,
+    replaced: u64,
 }
 
-fn settings(id: String) -> Settings {
-    Settings { cluster: "test".to_owned(), address: format!("http://{id}"), id, lease_s: LEASE }
+fn settings(id: String, of: u64, replaces: Option<String>) -> Settings {
+    let (cluster, address) = ("test".to_owned(), format!("http://{id}"));
+    Settings { cluster, address, id, lease_s: LEASE, basis: Some(basis(of)), replaces }
 }
 
 fn name(key: u64) -> String {
@@ -59,17 +73,41 @@ fn name(key: u64) -> String {
 impl Run {
     fn new(seed: u64, planted: Planted) -> Self {
         let (world, mut dice) = (World::default(), Dice::new(seed));
-        let nodes = (0..3).map(|number| Self::node(&world, &mut dice, number, (State::new(), 0))).collect();
-        Self { world, dice, nodes, history: Vec::new(), clock: 0, planted, fail_overs: 0, started: 3 }
+        let node = |number| Self::node(&world, &mut dice, (number, 0, None), (State::new(), 0));
+        let nodes = (0..3).map(node).collect();
+        Self {
+            world,
+            dice,
+            nodes,
+            history: Vec::new(),
+            clock: 0,
+            planted,
+            fail_overs: 0,
+            started: 3,
+            has_others: seed.is_multiple_of(3),
+            barred: 0,
+            replaced: 0,
+        }
     }
 
-    fn node(world: &World, dice: &mut Dice, number: u64, disk: (State, u64)) -> Node {
+    fn node(
+        world: &World,
+        dice: &mut Dice,
+        (number, basis, replaces): (u64, u64, Option<String>),
+        disk: (State, u64),
+    ) -> Node {
         let link = world.link(dice.below(u64::MAX));
-        let member = Member::new(link.clone(), settings(format!("c{number}")), Lease::default(), disk.clone());
-        Node { member, link, leads: false, sleeps: 0, disk }
+        let settings = settings(format!("c{number}"), basis, replaces);
+        let member = Member::new(link.clone(), settings, Lease::default(), disk.clone());
+        Node { member, link, leads: false, basis, sleeps: 0, disk }
     }
 
-    fn run(mut self) -> (Vec<Operation>, u64) {
+    /// With what the cluster decides.
+    fn cluster(world: &World) -> Option<Basis> {
+        world.value("/wayleave/test/basis").map(|text| serde_json::from_slice(&text).unwrap())
+    }
+
+    fn run(mut self) -> Self {
         for _ in 0..STEPS {
             self.world.pass(self.dice.below(SECOND / 2));
             self.fault();
@@ -79,7 +117,7 @@ impl Run {
                 }
             }
         }
-        (self.history, self.fail_overs)
+        self
     }
 
     fn fault(&mut self) {
@@ -94,7 +132,11 @@ impl Run {
                 // Killed, and started again: another process, with what was on its disk, or with a new one.
                 let is_new = self.dice.one_in(3);
                 let disk = if is_new { (State::new(), 0) } else { self.nodes[at].disk.clone() };
-                self.nodes[at] = Self::node(&self.world, &mut self.dice, self.started, disk);
+                // With the network that the others have, or with another one, which may replace theirs.
+                let basis = if self.has_others { self.dice.below(2) } else { 0 };
+                let replaces = self.dice.one_in(2).then(|| format!("f{}", 1 - basis));
+                let about = (self.started, basis, replaces);
+                self.nodes[at] = Self::node(&self.world, &mut self.dice, about, disk);
                 self.started += 1;
             }
             _ => {}
@@ -103,7 +145,8 @@ impl Run {
 
     fn act(&mut self, at: usize) {
         let now = self.world.now();
-        let Node { member, link, leads, disk, .. } = &mut self.nodes[at];
+        let Node { member, link, leads, disk, basis: own, .. } = &mut self.nodes[at];
+        let own = basis(*own);
         // The thread that prolongs the lease.
         let lease = member.lease();
         let _ = lease.keep(&mut link.clone(), LEASE, now);
@@ -123,10 +166,31 @@ impl Run {
                 disk.1 = number;
                 Ok(())
             };
-            if let Ok(standing) = member.follow(now, &mut on_batch) {
+            let dice = &mut self.dice;
+            let mut fits = |_: &State| if dice.one_in(4) { Err("it does not fit".to_owned()) } else { Ok(()) };
+            let before = Self::cluster(&self.world);
+            if let Ok(standing) = member.follow(now, &mut on_batch, &mut fits) {
                 *leads = standing == Standing::Leads;
                 self.fail_overs += u64::from(*leads);
                 assert_eq!((member.state(), member.number()), (&disk.0, disk.1), "what was told is what it knows");
+                let after = Self::cluster(&self.world);
+                match standing {
+                    Standing::Leads if lease.is_good(self.world.now()) => {
+                        assert_eq!(after.as_ref(), Some(&own), "who leads decides with what the cluster has");
+                        self.replaced += u64::from(before.is_some_and(|before| before != own));
+                    }
+                    Standing::Follows(Some(_)) => {
+                        // It may change while it is looked at.
+                        let judged = before == Some(own.clone()) || after == Some(own);
+                        assert!(judged, "a follower shows what it cannot judge");
+                    }
+                    Standing::Barred(bar) => {
+                        let is_other = |basis: Option<Basis>| basis.is_some_and(|basis| basis != own);
+                        assert!(is_other(before) || is_other(after), "barred without a difference: {bar:?}");
+                        self.barred += u64::from(matches!(bar, Bar::Differs(_)));
+                    }
+                    _ => {}
+                }
             }
         }
         for _ in 0..self.dice.below(4) {
@@ -159,10 +223,13 @@ impl Run {
             None => Change::delete("contract", name(key)),
         };
         let called = self.tick();
-        let Node { member, leads, disk, .. } = &mut self.nodes[at];
+        let Node { member, leads, disk, basis: own, .. } = &mut self.nodes[at];
         let done = member.commit(std::slice::from_ref(&change));
         match &done {
-            Ok(number) => *disk = (member.state().clone(), *number),
+            Ok(number) => {
+                *disk = (member.state().clone(), *number);
+                assert_eq!(Self::cluster(&self.world), Some(basis(*own)), "a batch by what the cluster does not have");
+            }
             Err(_) => *leads = false,
         }
         let answered = match done {
@@ -197,8 +264,11 @@ fn what_clients_see_is_linearizable() {
     let worlds = number("WAYLEAVE_WORLDS").unwrap_or(150);
     let seeds = number("WAYLEAVE_SEED").map_or(1..worlds + 1, |seed| seed..seed + 1);
     let (mut operations, mut fail_overs, mut unanswered) = (0, 0, 0);
+    let (mut barred, mut replaced) = (0, 0);
     for seed in seeds.clone() {
-        let (history, count) = Run::new(seed, Planted::Nothing).run();
+        let Run { history, fail_overs: count, barred: of_world, replaced: in_world, .. } =
+            Run::new(seed, Planted::Nothing).run();
+        (barred, replaced) = (barred + of_world, replaced + in_world);
         if let Some((key, of_key)) = violation(&history) {
             panic!("WAYLEAVE_SEED={seed}: key {key} has no order: {of_key:#?}");
         }
@@ -207,13 +277,15 @@ fn what_clients_see_is_linearizable() {
     }
     let worlds = seeds.end - seeds.start;
     println!("{worlds} worlds: {operations} operations, {unanswered} of them without an answer, {fail_overs} leaders");
+    println!("{barred} times barred, {replaced} times the network was replaced");
+    assert!(worlds == 1 || replaced > worlds / 10 && barred > worlds / 3, "{replaced} replaced, {barred} barred");
     assert!(operations > 50 * worlds && fail_overs > 2 * worlds, "{operations} operations, {fail_overs} leaders");
 }
 
 #[test]
 fn planted_mistakes_are_found() {
     for planted in [Planted::StaleReads, Planted::LostWrites] {
-        let found = (1..=60).find(|&seed| violation(&Run::new(seed, planted).run().0).is_some());
+        let found = (1..=60).find(|&seed| violation(&Run::new(seed, planted).run().history).is_some());
         assert!(found.is_some(), "{planted:?} is not seen in 60 worlds");
     }
 }

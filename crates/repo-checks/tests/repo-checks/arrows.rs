@@ -71,8 +71,8 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("explain", Only(&["units", "topology", "contracts", "calculus", "ledger", "roles", "schemes", "recheck"])),
     // Records on disk; knows nothing of networks.
     ("store", Only(&[])),
-    // Batches of records in etcd; knows no more of them than the store.
-    ("replica", Only(&["store"])),
+    // Batches of records in etcd; knows no more of them than the store. Connections are made as those of clients are.
+    ("replica", Only(&["store", "protocol"])),
     // Makes writes of a program fail, for tests.
     ("faults", Only(&[])),
     // What the controller, nodes and clients send one another; decides nothing.

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use wayleave_controller::Role;
-use wayleave_protocol::status::{About, Ledger, Status};
+use wayleave_protocol::status::{About, Cluster, Ledger, Status};
 use wayleave_protocol::tenant::Role as RoleName;
 
 use crate::VERSION;
 use crate::answer::{Answer, Outcome};
 use crate::http::call::Call;
 use crate::metrics::Kept;
-use crate::shared::{Shared, unready};
+use crate::shared::{BARRED, Shared, unready};
 use crate::view::{Health, Tables};
 
 pub(crate) async fn about(shared: Arc<Shared>, call: Call) -> Outcome {
@@ -33,8 +33,19 @@ pub(crate) async fn about(shared: Arc<Shared>, call: Call) -> Outcome {
 }
 
 pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
+    let standing = shared.standing();
     let tables = shared.view.read();
     let only = call.only_tenant();
+    let cluster = standing.filter(|_| only.is_none()).map(|standing| Cluster {
+        standing: standing.name.to_owned(),
+        leader: match &tables.health {
+            Health::Following(leader) => leader.clone(),
+            _ => None,
+        },
+        commit: standing.commit,
+        epoch: standing.generation,
+        lease_left_ms: standing.lease_left_ns / 1_000_000,
+    });
     let counts = tables.counts_of(only);
     let is_shown = |tenant: &str| only.is_none_or(|only| only == tenant);
     let ledger = Ledger {
@@ -61,6 +72,7 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
         silent: silent(&shared, &tables, only.is_none()),
         troubles: if only.is_none() { shared.counted.troubles() } else { Vec::new() },
         ledger,
+        cluster,
     };
     Ok(Answer::json(200, &status))
 }
@@ -85,6 +97,7 @@ pub(crate) async fn readyz(shared: Arc<Shared>, _call: Call) -> Outcome {
         Health::Broken(_) => {
             Ok(Answer::of(503, TEXT, "the ledger cannot be written; /v1/status and the log say why\n"))
         }
+        Health::Barred(_) => Ok(Answer::of(503, TEXT, format!("{BARRED}\n"))),
         other => Ok(Answer::of(503, TEXT, format!("{}\n", unready(&other)))),
     }
 }
@@ -92,6 +105,9 @@ pub(crate) async fn readyz(shared: Arc<Shared>, _call: Call) -> Outcome {
 pub(crate) async fn metrics(shared: Arc<Shared>, _call: Call) -> Outcome {
     shared.metrics.keeps(Kept::Requests, shared.open_bytes.all() as u64);
     shared.metrics.waits(shared.jobs.waiting());
+    if let (Some(cluster), Some(standing)) = (&shared.cluster, shared.standing()) {
+        cluster.look(&standing);
+    }
     let text = shared.metrics.text(shared.network(), &shared.view, &shared.counted);
     Ok(Answer::of(200, "application/openmetrics-text; version=1.0.0; charset=utf-8", text))
 }

@@ -153,6 +153,7 @@ fn components() -> Value {
         status::About,
         status::Backup,
         status::BackupSpec,
+        status::Cluster,
         status::Ledger,
         status::Status,
         tenant::NewToken,

@@ -79,7 +79,7 @@ impl Http {
             _ => return None,
         };
         (self.address.count() > 1).then(|| {
-            self.address.move_on(leader.as_deref());
+            self.address.move_on(self.address.current(), leader.as_deref());
             if leader.is_some() { Duration::ZERO } else { FIRST_PAUSE }
         })
     }
@@ -182,7 +182,7 @@ impl Wire for Http {
             }
             is_first = false;
             // The controller may be gone; of several another one has the same events.
-            self.address.move_on(None);
+            self.address.move_on(self.address.current(), None);
             // A stream that has told something was a good one.
             pause = if last.get() == before { (pause * 2).min(LONGEST_PAUSE) } else { FIRST_PAUSE };
             std::thread::sleep(pause);

@@ -147,6 +147,22 @@ fn a_session_that_is_over_is_followed_by_another_with_what_is_installed() {
 }
 
 #[test]
+fn a_session_older_than_one_that_was_known_is_not_begun_and_its_operations_are_not_carried_out() {
+    let (mut agent, poll) = in_session(Recorder::default());
+    agent.answer(ms(1), poll, Answer::Operations(vec![install(1, 1)]));
+    agent.take_requests();
+    agent.answer(ms(2), poll, Answer::Stale { current: Some(4) });
+    let begin = only(&mut agent);
+    for old in [1, 4] {
+        agent.answer(ms(2), begin.number, Answer::Begun { epoch: old });
+        agent.answer(ms(2), begin.number + 1, Answer::Operations(vec![remove(1, 9)]));
+        assert_eq!((agent.epoch(), agent.driver().rules().len()), (None, 1), "epoch {old}");
+    }
+    agent.answer(ms(2), begin.number, Answer::Begun { epoch: 5 });
+    assert_eq!(agent.epoch(), Some(5));
+}
+
+#[test]
 fn without_a_controller_rules_stay_and_it_is_asked_ever_more_rarely() {
     let (mut agent, poll) = in_session(Recorder::default());
     agent.answer(ms(0), poll, Answer::Operations(vec![install(1, 1)]));

@@ -1,0 +1,55 @@
+//! What all controllers of a cluster have to have in common, from what one of them is set up with.
+
+use wayleave_controller::{Setup, Southbound};
+use wayleave_explain::SettingsShape;
+use wayleave_explain::human::count;
+use wayleave_ledger::Model;
+use wayleave_server::cluster::{Basis, Part, basis, part};
+use wayleave_topology::NodeKind;
+
+use crate::failure::Failure;
+
+/// The basis of a controller whose topology is called so. Time-outs are each controller's own.
+pub(crate) fn basis_of(topology: &str, setup: &Setup, settings: &SettingsShape) -> Result<Basis, Failure> {
+    let scheme = serde_json::to_value(settings).map_err(|error| Failure::Internal(error.to_string()))?;
+    let named = |(name, value): (&String, &serde_json::Value)| format!("{name} {value}");
+    let scheme: Vec<String> = scheme.as_object().into_iter().flatten().map(named).collect();
+    let southbound = match setup.southbound {
+        Southbound::Assumed => "assumed",
+        Southbound::Hosts => "hosts",
+        Southbound::HostsAndSwitches => "hosts-and-switches",
+    };
+    let listed = |name: &str, summary: Vec<String>| part(name, &summary.join("\n"), summary);
+    Ok(basis(vec![
+        network(topology, setup),
+        listed("scheme", scheme),
+        listed("model", model(&setup.model)),
+        listed("southbound", vec![southbound.to_owned()]),
+    ]))
+}
+
+/// Where a file is and what it is called does not count.
+fn network(topology: &str, setup: &Setup) -> Part {
+    let network = &setup.network;
+    let (hosts, switches): (Vec<_>, Vec<_>) = network.nodes().partition(|(_, node)| node.kind == NodeKind::Host);
+    let summary = vec![
+        topology.to_owned(),
+        count(hosts.len(), "host"),
+        count(switches.len(), "switch"),
+        count(network.links().count(), "link"),
+    ];
+    part("topology", &wayleave_formats::write_topology(network, ""), summary)
+}
+
+fn model(model: &Model) -> Vec<String> {
+    let Model { residual, shaping, jitter, overhead, max_frame, best_effort, comparison } = model;
+    vec![
+        format!("residual {residual:?}"),
+        format!("shaping {shaping:?}"),
+        format!("jitter {jitter:?}"),
+        format!("overhead {overhead:?}"),
+        format!("max-frame {}", max_frame.map_or("mtu".to_owned(), |size| format!("{}B", size.get()))),
+        format!("best-effort {best_effort:?}"),
+        format!("compare {comparison:?}"),
+    ]
+}

@@ -1,0 +1,89 @@
+//! Controllers with another network, scheme or model than their cluster take no part, and a cluster gets another network while it goes on.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::clients::{get, put};
+use super::moving::{end, serve_with};
+use super::processes::{Etcd, folder};
+use super::{alone, is_able, text, until};
+
+/// What a controller says that does not begin.
+fn refused(folder: &Path, etcd: &str, more: &[&str]) -> String {
+    let ledger = folder.join("refused.db");
+    let arguments = ["serve", "--listen=127.0.0.1:1", "--advertise=http://127.0.0.1:1", "--log-level=warn"];
+    let output = Command::new(env!("CARGO_BIN_EXE_wayleave"))
+        .args(arguments)
+        .args([format!("--ledger={}", ledger.display()), format!("--etcd={etcd}")])
+        .args(more)
+        .output()
+        .unwrap();
+    let said = text(&output.stderr);
+    assert!(!output.status.success(), "{said}");
+    said
+}
+
+#[test]
+fn who_has_another_network_takes_no_part_and_a_cluster_gets_another_one() {
+    if !is_able() {
+        return;
+    }
+    let _alone = alone();
+    let folder = folder("network");
+    let etcd = Etcd::start(&folder, 1);
+    let token = || std::fs::read_to_string(folder.join("token")).unwrap().trim().to_owned();
+    let start = |name: &str, more: &[&str]| {
+        let etcd = format!("--etcd={}", etcd.urls());
+        serve_with(&folder, &folder.join(format!("{name}.db")), &[&[etcd.as_str()][..], more].concat())
+    };
+    let standing = |url: &str| get(url, "/v1/status", &token()).map(|(standing, _)| standing);
+    let old = ["-t", "fat-tree:k=4"];
+    let first = start("first", &old);
+    until("a leader", || (standing(&first.1)? == "leads").then_some(()));
+    assert_eq!(put(&first.1, "kept", &token()), 201);
+
+    // What differs is named, and nothing else.
+    let said = refused(&folder, &etcd.urls(), &["-t", "fat-tree:k=6"]);
+    let topology = "another topology (here fat-tree:k=6, 54 hosts, 45 switches";
+    assert!(said.contains(topology) && said.contains("in the cluster fat-tree:k=4, 16 hosts"), "{said}");
+    assert!(!said.contains("another scheme") && !said.contains("another model"), "{said}");
+    let fingerprint = said.split("--replace-basis ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    let said = refused(&folder, &etcd.urls(), &["-t", "fat-tree:k=4", "--max-frame=1530B"]);
+    assert!(said.contains("another model (here max-frame 1530B; in the cluster max-frame mtu)"), "{said}");
+    assert!(!said.contains("another topology") && !said.contains("another scheme"), "{said}");
+    let said = refused(&folder, &etcd.urls(), &["-t", "fat-tree:k=4", "--reroute"]);
+    assert!(said.contains("another scheme (here ") && !said.contains("another topology"), "{said}");
+    // The contract's route is not in the other network.
+    let replace = format!("--replace-basis={fingerprint}");
+    let said = refused(&folder, &etcd.urls(), &["-t", "fat-tree:k=6", &replace]);
+    assert!(said.contains("could not all be kept") && said.contains("kept"), "{said}");
+    // A fingerprint that is not that of the cluster replaces nothing.
+    let faster = ["-t", "fat-tree:k=4,rate=2Gbit"];
+    let said = refused(&folder, &etcd.urls(), &[&faster[..], &["--replace-basis=0123456789abcdef"]].concat());
+    assert!(said.contains(&fingerprint), "{said}");
+
+    // One after the other begins with the new network, and waits; then the one that leads ends.
+    let second = start("second", &[&faster[..], &[&replace]].concat());
+    assert_eq!(standing(&first.1).as_deref(), Some("leads"));
+    let waiting = ureq::get(format!("{}/v1/contracts", second.1));
+    let waiting = waiting.header("authorization", format!("Bearer {}", token())).config().http_status_as_error(false);
+    assert_eq!(waiting.build().call().unwrap().status().as_u16(), 503, "who waits answers nothing");
+    assert_eq!(put(&first.1, "meanwhile", &token()), 201);
+    end(first);
+    until("the second leads", || (standing(&second.1)? == "leads").then_some(()));
+    let said = refused(&folder, &etcd.urls(), &old);
+    assert!(
+        said.contains("another topology (here fat-tree:k=4;") || said.contains("another topology (here fat-tree:k=4,"),
+        "{said}"
+    );
+    let first = start("first", &faster);
+    until("the first follows", || (standing(&first.1)? == "follows").then_some(()));
+    for name in ["kept", "meanwhile"] {
+        let found = until("it is there", || get(&first.1, &format!("/v1/contracts/default:{name}"), &token()));
+        assert_eq!(found.1["id"], format!("default:{name}"));
+    }
+    end(second);
+    end(first);
+    drop(etcd);
+    std::fs::remove_dir_all(&folder).unwrap();
+}

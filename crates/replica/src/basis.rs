@@ -1,0 +1,111 @@
+//! What all controllers of a cluster have to have in common: a controller with another network would judge contracts that it cannot know.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What a controller decides with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Basis {
+    /// Another one for every other basis.
+    pub fingerprint: String,
+    /// What it is made of.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a basis, such as the topology.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// What it is: `topology`.
+    pub name: String,
+    /// Of all that it says.
+    pub hash: String,
+    /// What people know it by, from the whole to its details: `fat-tree:k=4`, `16 hosts`.
+    pub summary: Vec<String>,
+}
+
+/// How the basis of a controller differs from that of its cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Of the controller.
+    pub own: Basis,
+    /// Of the cluster.
+    pub cluster: Basis,
+}
+
+impl Basis {
+    /// How it differs from that of the cluster; what people know the parts by does not count, since the same file may have another name elsewhere.
+    pub(crate) fn difference(&self, cluster: &Self) -> Option<Difference> {
+        let hashes = |basis: &Self| -> Vec<(String, String)> {
+            basis.parts.iter().map(|part| (part.name.clone(), part.hash.clone())).collect()
+        };
+        (hashes(self) != hashes(cluster)).then(|| Difference { own: self.clone(), cluster: cluster.clone() })
+    }
+
+    fn part(&self, name: &str) -> Option<&Part> {
+        self.parts.iter().find(|part| part.name == name)
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { own, cluster } = self;
+        let only_there = cluster.parts.iter().filter(|part| own.part(&part.name).is_none());
+        let mut separator = "";
+        for name in own.parts.iter().chain(only_there).map(|part| &*part.name) {
+            let (here, there) = (own.part(name), cluster.part(name));
+            if here.map(|part| &part.hash) == there.map(|part| &part.hash) {
+                continue;
+            }
+            let [here, there] = [here, there].map(|part| part.map_or(&[][..], |part| &part.summary));
+            let (only_here, only_there) = (shown(here, there), shown(there, here));
+            write!(f, "{separator}another {name} (here {only_here}; in the cluster {only_there})")?;
+            separator = ", ";
+        }
+        Ok(())
+    }
+}
+
+/// What one summary says and the other does not; all of it if they say the same.
+fn shown(summary: &[String], other: &[String]) -> String {
+    let only: Vec<&str> = summary.iter().filter(|item| !other.contains(item)).map(String::as_str).collect();
+    match (summary, &only[..]) {
+        ([], _) => "nothing".to_owned(),
+        (_, []) => summary.join(", "),
+        _ => only.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests assert by panicking")]
+
+    use super::*;
+
+    fn basis(parts: &[(&str, &str, &[&str])]) -> Basis {
+        let part = |(name, hash, summary): &(&str, &str, &[&str])| Part {
+            name: (*name).to_owned(),
+            hash: (*hash).to_owned(),
+            summary: summary.iter().map(|item| (*item).to_owned()).collect(),
+        };
+        Basis { fingerprint: "f".to_owned(), parts: parts.iter().map(part).collect() }
+    }
+
+    #[test]
+    fn a_difference_names_the_parts_that_differ_and_what_only_one_of_both_says() {
+        let own = basis(&[("topology", "1", &["a.yaml", "4 hosts"]), ("scheme", "2", &["x", "rerouting on"])]);
+        let other = basis(&[("topology", "1", &["b.yaml", "4 hosts"]), ("scheme", "3", &["x", "rerouting off"])]);
+        let found = own.difference(&other).unwrap().to_string();
+        assert_eq!(found, "another scheme (here rerouting on; in the cluster rerouting off)");
+        let other = basis(&[("topology", "4", &["a.yaml", "4 hosts"]), ("scheme", "2", &[]), ("model", "5", &["m"])]);
+        let found = own.difference(&other).unwrap().to_string();
+        let topology = "another topology (here a.yaml, 4 hosts; in the cluster a.yaml, 4 hosts)";
+        assert_eq!(found, format!("{topology}, another model (here nothing; in the cluster m)"));
+    }
+
+    #[test]
+    fn the_same_file_under_another_name_is_the_same() {
+        let own = basis(&[("topology", "1", &["a.yaml"])]);
+        assert_eq!(own.difference(&basis(&[("topology", "1", &["b.yaml"])])), None);
+    }
+}

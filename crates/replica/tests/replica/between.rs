@@ -1,0 +1,129 @@
+//! What happens between two steps of a controller that comes to lead: too rare for the seeded worlds.
+
+use std::cell::Cell;
+
+use wayleave_replica::{
+    Bar, Basis, Compare, Done, Etcd, EtcdError, Lease, LogError, Member, Op, Part, Range, Settings, Standing, State,
+};
+use wayleave_store::{Change, Record};
+
+use crate::model::{Link, World};
+
+/// An etcd, and what somebody else does right before the next transaction.
+struct Before {
+    link: Link,
+    act: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl Etcd for Before {
+    fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Result<Done, EtcdError> {
+        if let Some(act) = self.act.take() {
+            act();
+        }
+        self.link.transact(compares, then)
+    }
+
+    fn range(&mut self, from: &str, to: &str, most: usize) -> Result<Range, EtcdError> {
+        self.link.range(from, to, most)
+    }
+
+    fn grant(&mut self, seconds: u32) -> Result<i64, EtcdError> {
+        self.link.grant(seconds)
+    }
+
+    fn keep_alive(&mut self, lease: i64) -> Result<bool, EtcdError> {
+        self.link.keep_alive(lease)
+    }
+
+    fn revoke(&mut self, lease: i64) -> Result<(), EtcdError> {
+        self.link.revoke(lease)
+    }
+
+    fn compact(&mut self, revision: i64) -> Result<(), EtcdError> {
+        self.link.compact(revision)
+    }
+}
+
+fn basis(number: u64) -> Option<Basis> {
+    let part = Part { name: "topology".to_owned(), hash: number.to_string(), summary: Vec::new() };
+    Some(Basis { fingerprint: format!("f{number}"), parts: vec![part] })
+}
+
+fn member<E: Etcd>(etcd: E, id: &str, of: u64, replaces: Option<&str>) -> Member<E> {
+    let settings = Settings {
+        cluster: "test".to_owned(),
+        id: id.to_owned(),
+        address: format!("http://{id}"),
+        lease_s: 3,
+        basis: basis(of),
+        replaces: replaces.map(str::to_owned),
+    };
+    Member::new(etcd, settings, Lease::default(), (State::new(), 0))
+}
+
+fn follow<E: Etcd>(member: &mut Member<E>) -> Result<Standing, LogError> {
+    member.follow(0, &mut |_, _| Ok(()), &mut |_| Ok(()))
+}
+
+fn change(key: &str) -> Change {
+    Change::Put(Record::new("contract", key, "1"))
+}
+
+#[test]
+fn who_becomes_the_leader_has_the_basis_of_that_moment() {
+    let world = World::default();
+    let mut first = member(world.link(1), "first", 0, None);
+    assert_eq!(follow(&mut first).unwrap(), Standing::Leads);
+    first.commit(&[change("a")]).unwrap();
+    first.resign().unwrap();
+    let mut other = member(world.link(2), "other", 1, Some("f0"));
+    let act = move || {
+        assert_eq!(follow(&mut other).unwrap(), Standing::Leads);
+        other.commit(&[change("b")]).unwrap();
+        other.resign().unwrap();
+    };
+    let mut late = member(Before { link: world.link(3), act: Some(Box::new(act)) }, "late", 0, None);
+    assert_eq!(follow(&mut late).unwrap(), Standing::Follows(None), "it may not lead by what it saw before");
+    assert_eq!(late.commit(&[change("c")]).unwrap_err(), LogError::Deposed);
+    assert!(matches!(follow(&mut late).unwrap(), Standing::Barred(Bar::Differs(_))));
+}
+
+#[test]
+fn promises_are_checked_again_with_what_came_last_before_a_basis_is_replaced() {
+    let world = World::default();
+    let mut first = member(world.link(1), "first", 0, None);
+    assert_eq!(follow(&mut first).unwrap(), Standing::Leads);
+    let mut next = member(world.link(2), "next", 1, Some("f0"));
+    assert!(matches!(follow(&mut next).unwrap(), Standing::Barred(Bar::Waits(_))), "with nothing promised it fits");
+    first.commit(&[change("large")]).unwrap();
+    first.resign().unwrap();
+    let asked = Cell::new(0);
+    let mut fits = |state: &State| {
+        asked.set(asked.get() + 1);
+        if state.is_empty() { Ok(()) } else { Err("too large".to_owned()) }
+    };
+    for _ in 0..3 {
+        let standing = next.follow(0, &mut |_, _| Ok(()), &mut fits).unwrap();
+        assert!(matches!(&standing, Standing::Barred(Bar::Misfit(_, why)) if why == "too large"), "{standing:?}");
+    }
+    assert_eq!(asked.get(), 1, "what was found holds until something changes");
+    // Nothing was replaced, and those of before go on.
+    assert_eq!(follow(&mut first).unwrap(), Standing::Leads);
+    first.commit(&[Change::delete("contract", "large")]).unwrap();
+    first.resign().unwrap();
+    assert_eq!(next.follow(0, &mut |_, _| Ok(()), &mut fits).unwrap(), Standing::Leads);
+    assert!(matches!(follow(&mut first).unwrap(), Standing::Barred(Bar::Differs(_))));
+}
+
+#[test]
+fn who_is_barred_holds_no_lease() {
+    let world = World::default();
+    let mut first = member(world.link(1), "first", 0, None);
+    assert_eq!(follow(&mut first).unwrap(), Standing::Leads);
+    first.resign().unwrap();
+    let mut misfit = member(world.link(2), "misfit", 1, Some("f0"));
+    let standing = misfit.follow(0, &mut |_, _| Ok(()), &mut |_| Err("no".to_owned())).unwrap();
+    assert!(matches!(standing, Standing::Barred(Bar::Misfit(..))), "{standing:?}");
+    assert!(!misfit.lease().is_held());
+    assert_eq!(follow(&mut first).unwrap(), Standing::Leads, "at once, not when a lease has ended");
+}

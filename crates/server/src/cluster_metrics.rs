@@ -1,0 +1,141 @@
+//! What Prometheus is told of a controller among others, and etcd as it is timed.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use wayleave_replica::{Compare, Done, Etcd, EtcdError, Gateway, Op, Range};
+
+use crate::measure::{seconds, signed};
+use crate::standing::{ClusterStanding, STANDINGS};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StandingLabels {
+    standing: &'static str,
+}
+
+/// Everything that is counted.
+pub struct ClusterMetrics {
+    standing: Family<StandingLabels, Gauge>,
+    commit: Gauge,
+    epoch: Gauge,
+    lease_left: Gauge<f64, AtomicU64>,
+    batches: Counter,
+    snapshots: Counter,
+    leaders: Counter,
+    transaction_seconds: Histogram,
+    failures: Counter,
+    /// Who was seen to lead last.
+    leader: Mutex<Option<String>>,
+}
+
+impl Default for ClusterMetrics {
+    fn default() -> Self {
+        Self {
+            standing: Family::default(),
+            commit: Gauge::default(),
+            epoch: Gauge::default(),
+            lease_left: Gauge::default(),
+            batches: Counter::default(),
+            snapshots: Counter::default(),
+            leaders: Counter::default(),
+            transaction_seconds: seconds(),
+            failures: Counter::default(),
+            leader: Mutex::default(),
+        }
+    }
+}
+
+impl ClusterMetrics {
+    pub(crate) fn register(&self, of: &mut Registry) {
+        of.register("cluster_standing", "1 for what this controller is", self.standing.clone());
+        of.register("cluster_commit", "The last batch that this controller knows", self.commit.clone());
+        of.register("cluster_epoch", "Each leader has a later one", self.epoch.clone());
+        let help = "How long nobody else can lead, if this controller leads";
+        of.register_with_unit("cluster_lease_left", help, Unit::Seconds, self.lease_left.clone());
+        of.register("cluster_batches", "Batches that this controller has written", self.batches.clone());
+        of.register("cluster_snapshots", "Snapshots that this controller has written", self.snapshots.clone());
+        of.register("cluster_leaders", "Times that another process was seen to lead", self.leaders.clone());
+        let help = "Time of a transaction in etcd, also of those without an answer";
+        of.register_with_unit("etcd_transaction", help, Unit::Seconds, self.transaction_seconds.clone());
+        of.register("etcd_failures", "Questions that etcd did not answer", self.failures.clone());
+    }
+
+    /// As things stand now.
+    pub(crate) fn look(&self, standing: &ClusterStanding) {
+        for name in STANDINGS {
+            let labels = StandingLabels { standing: name };
+            self.standing.get_or_create(&labels).set(i64::from(standing.name == name));
+        }
+        self.commit.set(signed(standing.commit));
+        self.epoch.set(signed(standing.generation));
+        self.lease_left.set(standing.lease_left_ns as f64 / 1e9);
+    }
+
+    /// This process leads.
+    pub(crate) fn led_by(&self, process: &str) {
+        let mut leader = self.leader.lock().unwrap_or_else(PoisonError::into_inner);
+        if leader.as_deref() != Some(process) {
+            *leader = Some(process.to_owned());
+            self.leaders.inc();
+        }
+    }
+
+    pub(crate) fn wrote_batch(&self) {
+        self.batches.inc();
+    }
+
+    pub(crate) fn wrote_snapshot(&self) {
+        self.snapshots.inc();
+    }
+}
+
+/// An etcd whose transactions are timed.
+pub(crate) struct Timed {
+    pub(crate) etcd: Gateway,
+    pub(crate) metrics: std::sync::Arc<ClusterMetrics>,
+}
+
+impl Timed {
+    fn counted<T>(&mut self, ask: impl FnOnce(&mut Gateway) -> Result<T, EtcdError>) -> Result<T, EtcdError> {
+        ask(&mut self.etcd).inspect_err(|_| {
+            self.metrics.failures.inc();
+        })
+    }
+}
+
+impl Etcd for Timed {
+    fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Result<Done, EtcdError> {
+        let start = Instant::now();
+        let done = self.counted(|etcd| etcd.transact(compares, then));
+        self.metrics.transaction_seconds.observe(start.elapsed().as_secs_f64());
+        done
+    }
+
+    fn range(&mut self, from: &str, to: &str, most: usize) -> Result<Range, EtcdError> {
+        self.counted(|etcd| etcd.range(from, to, most))
+    }
+
+    fn grant(&mut self, seconds: u32) -> Result<i64, EtcdError> {
+        self.counted(|etcd| etcd.grant(seconds))
+    }
+
+    fn keep_alive(&mut self, lease: i64) -> Result<bool, EtcdError> {
+        self.counted(|etcd| etcd.keep_alive(lease))
+    }
+
+    fn revoke(&mut self, lease: i64) -> Result<(), EtcdError> {
+        self.counted(|etcd| etcd.revoke(lease))
+    }
+
+    fn compact(&mut self, revision: i64) -> Result<(), EtcdError> {
+        self.counted(|etcd| etcd.compact(revision))
+    }
+}
