@@ -66,6 +66,21 @@ impl EventQueue {
         Some((at, (key & (MAX_ACTORS as u64 - 1)) as Actor))
     }
 
+    /// When the first event is; it stays.
+    #[inline]
+    pub(crate) fn first_at(&mut self) -> Option<Instant> {
+        self.fill();
+        self.keys.first().map(|key| self.base + (key >> ACTOR_BITS))
+    }
+
+    /// No event will be put before a time, and none is: [`HORIZON`] counts from there.
+    pub(crate) fn advance(&mut self, to: Instant) {
+        if to - self.base >= HORIZON {
+            self.fill();
+            self.rebase(to);
+        }
+    }
+
     /// Closes the hole with the last key.
     #[inline]
     fn fill(&mut self) {

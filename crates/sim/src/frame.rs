@@ -54,6 +54,12 @@ impl Frame {
         Self { due: [due as u32, (due >> 32) as u32], ..self }
     }
 
+    /// The same of a packet that has another number here.
+    #[inline]
+    pub(crate) fn of_packet(self, id: PacketId) -> Self {
+        Self { id, ..self }
+    }
+
     /// Bytes on the wire.
     #[inline]
     pub(crate) fn size(&self) -> u32 {

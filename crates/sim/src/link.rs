@@ -79,13 +79,15 @@ pub(crate) struct Link {
     target: u32,
 }
 
-/// The kind of a target; below it, and below [`PORT_QUEUED`], its number: there are at most 2^21 links and nodes.
+/// The kind of a target; below it, and below [`AWAY`], its number: there are at most 2^21 links and nodes.
 const TARGET_KIND: u32 = 3 << 30;
 const TARGET_HOST: u32 = 0;
 const TARGET_SWITCH: u32 = 1 << 30;
 const TARGET_SERVICE: u32 = 2 << 30;
 const TARGET_JITTER: u32 = 3 << 30;
 const PORT_QUEUED: u32 = 1 << 29;
+/// Its end is simulated elsewhere ([`crate::fabric::Part`]).
+const AWAY: u32 = 1 << 28;
 
 /// How a packet found a first-come-first-served port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +130,7 @@ impl Link {
 
     #[inline]
     pub(crate) fn target(&self) -> Target {
-        let number = self.target & (PORT_QUEUED - 1);
+        let number = self.target & (AWAY - 1);
         match self.target & TARGET_KIND {
             TARGET_HOST => Target::Host,
             TARGET_SWITCH => Target::Switch,
@@ -140,6 +142,17 @@ impl Link {
     #[inline]
     pub(crate) fn port(&self) -> Port {
         if self.target & PORT_QUEUED == 0 { Port::Fifo } else { Port::Queued(self.mark_above_or_port) }
+    }
+
+    /// The same, with its end elsewhere.
+    pub(crate) fn leading_away(self) -> Self {
+        Self { target: self.target | AWAY, ..self }
+    }
+
+    /// Whether its end is elsewhere: nothing arrives here.
+    #[inline]
+    pub(crate) fn is_away(&self) -> bool {
+        self.target & AWAY != 0
     }
 
     /// How long a packet is being sent; `slow` is asked where a byte does not take whole ps.
@@ -233,6 +246,27 @@ impl Link {
         }
         self.on_the_way.first = number.wrapping_add(1);
         Some((frame, rings.first(&self.on_the_way).map(Frame::due)))
+    }
+
+    /// A link whose end is elsewhere: the frame that was put on it last; it lets go of those that have arrived there.
+    pub(crate) fn pass_over(&mut self, now: Instant, rings: &Rings) -> Frame {
+        while let Some(due) = rings.first(&self.on_the_way).map(Frame::due).filter(|&due| due <= now) {
+            self.arrive(due, rings);
+        }
+        *rings.get(&self.on_the_way, self.on_the_way.end.wrapping_sub(1))
+    }
+
+    /// The end of a link that begins elsewhere: a frame is on it. When it arrives, if it is the only one.
+    pub(crate) fn take_over(&mut self, frame: Frame, rings: &mut Rings) -> Option<Instant> {
+        let was_empty = self.on_the_way.is_empty();
+        rings.push(&mut self.on_the_way, frame);
+        was_empty.then_some(frame.due())
+    }
+
+    /// The same link at the end of a run, without its frames.
+    pub(crate) fn settled(mut self, end: Instant, rings: &Rings) -> Self {
+        let sent_bytes = self.sent(end, rings);
+        Self { sent_bytes, held: 0, on_the_way: Ring::default(), ..self }
     }
 
     /// What has come to the port, in bytes on the wire: at a first-come-first-served one also what has not left.

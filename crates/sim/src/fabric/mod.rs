@@ -13,18 +13,24 @@
 //! | `failures` | links that fail, and what becomes of the packets there |
 //! | `health` | whether links work, and why packets are lost |
 //! | `packets` | packets, their telemetry and events, as those see them who send and receive |
+//! | `part`, `handing` | a fabric of which others simulate the rest: what it has of its own, what is handed over |
+//! | `cut`, `crowd` | which part has which nodes; how many packets there are in all of them |
 //! | `paths` | the paths between hosts, and how long packets take there |
 //! | `step` | steps of routes |
 //! | `build` | the fabric of a scenario |
 //! | `outcome` | what was counted, at the end |
 
 mod build;
+mod crowd;
+mod cut;
 mod failures;
+mod handing;
 mod health;
 mod holding;
 mod jitter;
 mod outcome;
 mod packets;
+mod part;
 mod paths;
 mod queued;
 mod stamps;
@@ -50,7 +56,11 @@ use crate::stats::{Histogram, Levels};
 use crate::telemetry::TelemetryArena;
 use crate::trace::Event;
 
+pub(crate) use crowd::{Change, Total};
+pub(crate) use cut::Cut;
 pub(crate) use health::{DropCause, Dropped, Health};
+pub(crate) use part::Crossing;
+use part::Part;
 pub(crate) use paths::Direction;
 use stamps::Asking;
 pub(crate) use stamps::Stamper;
@@ -135,6 +145,12 @@ pub(crate) struct Fabric {
     jitter: Option<Box<jitter::Jitter>>,
     /// Packets put on links.
     hops: u64,
+    /// What of it is simulated here, if others simulate the rest.
+    part: Option<Box<Part>>,
+    /// The most packets that there were at once in all parts, at the end.
+    pub(crate) peak_of_all: Option<u64>,
+    /// Bytes of memory of the other parts, at the end.
+    memory_elsewhere: u64,
 }
 
 /// What is counted a little later.
@@ -271,10 +287,12 @@ impl Fabric {
         let transmission = state.transmission(size, || speeds[link as usize]);
         let due = state.append(frame, transmission, now, &mut self.rings);
         state.hold(size);
-        let departs = state.free_at;
+        let (departs, is_away) = (state.free_at, state.is_away());
         self.hops += 1;
         self.note_frame(Event::Departed, (link, 0), &frame, departs);
-        if let Some(due) = due {
+        if is_away {
+            self.hand_over(link, now);
+        } else if let Some(due) = due {
             self.events.put(due, link);
         }
         if frame.flags().has(Flags::TELEMETRY) {

@@ -160,10 +160,12 @@ impl Fabric {
         let speeds = &self.speeds;
         let transmission = state.transmission(size, || speeds[link as usize]);
         let due = state.append(frame, transmission, now, &mut self.rings);
-        let departs = state.free_at;
+        let (departs, is_away) = (state.free_at, state.is_away());
         self.hops += 1;
         self.note_frame(Event::Departed, (link, queue), &frame, departs);
-        if let Some(due) = due {
+        if is_away {
+            self.hand_over(link, now);
+        } else if let Some(due) = due {
             self.events.put(due, link);
         }
         if has_more {

@@ -232,7 +232,6 @@ impl Flow {
             flags,
             path: path as u8,
             extra: Extra::data(self.sender.urgency(), self.path.cell()),
-            ..Packet::default()
         }
     }
 }
