@@ -64,6 +64,11 @@ impl Engine {
     /// Whether a process acts only elsewhere. Those that are no sources act in all parts alike, and are counted in one.
     #[inline]
     pub(super) fn is_elsewhere(&mut self, number: usize) -> bool {
+        self.fabric.part().is_some() && self.is_others(number)
+    }
+
+    #[inline(never)]
+    fn is_others(&mut self, number: usize) -> bool {
         let Some(part) = self.fabric.part() else { return false };
         let is_first = part.number == 0;
         let link = self.processes.source_link(number);

@@ -50,7 +50,8 @@ impl Crowd {
         self.moment.opening = flow;
     }
 
-    #[inline]
+    /// A packet comes (1) or goes (-1). Not inline: it would be where packets are made and end also in runs on one thread.
+    #[inline(never)]
     pub(crate) fn change(&mut self, by: i32) {
         self.changes.push(Change { moment: self.moment, by });
     }
