@@ -82,6 +82,23 @@ impl EventQueue {
         Some((at, actor_of(key)))
     }
 
+    /// When the first event is; it stays.
+    #[inline]
+    pub(crate) fn first_at(&mut self) -> Option<Instant> {
+        let key = match &mut self.calendar {
+            None => self.heap.first().unwrap_or(u64::MAX).min(self.arrivals.first()),
+            Some(calendar) => calendar.first(&mut self.heap).unwrap_or(u64::MAX),
+        };
+        (key != u64::MAX).then(|| self.base + (key >> ACTOR_BITS))
+    }
+
+    /// No event will be put before a time, and none is: [`HORIZON`] counts from there.
+    pub(crate) fn advance(&mut self, to: Instant) {
+        if to - self.base >= HORIZON {
+            self.rebase(to);
+        }
+    }
+
     /// Of a small network.
     #[inline]
     fn take_small(&mut self) -> Option<u64> {

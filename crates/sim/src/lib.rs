@@ -28,7 +28,7 @@
 //! How it works: `engine` takes one event after the other and hands it to the part that it concerns. `fabric` moves packets
 //! over `link`s and through `port`s, and keeps the `events`; `flows`, `interfaces` and `transport` are the hosts, `edge` limits
 //! them where services share; `processes` begin things, with `sources`, `calls`, `chains` and `jobs`, `schedule` and `supply` switch them on and
-//! off and hand them data; `tally` counts. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
+//! off and hand them data; `tally` counts; `parallel` runs parts of a network in several threads. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
 
 mod calls;
 mod chains;
@@ -47,6 +47,7 @@ mod jobs;
 mod link;
 mod outcome;
 mod packet;
+mod parallel;
 mod port;
 mod port_builder;
 mod processes;
@@ -69,6 +70,7 @@ pub use edge::{Carried, MachineShare, MessageCounts, RackShare, ServiceShare, Sh
 pub use outcome::{
     Ending, FlowOutcome, LinkOutcome, Outcome, QueueCounts, QueueOutcome, ServiceOutcome, TrafficOutcome,
 };
+pub use parallel::{Obstacle, TrafficObstacle, obstacle, run_on};
 pub use recorder::Recording;
 pub use wayleave_schemes::brokers::{BrokerLocation, BrokerNetwork, BrokerSeat, BrokerSetup};
 

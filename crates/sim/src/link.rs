@@ -8,7 +8,7 @@
 use wayleave_units::Bytes;
 
 use crate::clock::{Instant, LineSpeed};
-use crate::packet::{Arena, NO_PACKET, PacketId};
+use crate::packet::{Arena, NO_PACKET, Packet, PacketId};
 
 /// What a link leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Target {
         match self {
             Self::Host => TARGET_HOST,
             Self::Switch => TARGET_SWITCH,
-            Self::Service(link) => link,
+            Self::Service(link) => TARGET_SERVICE | link,
             Self::Jitter(stage) => TARGET_JITTER | stage,
         }
     }
@@ -80,10 +80,14 @@ pub(crate) struct Link {
     port: u32,
 }
 
-const TARGET_HOST: u32 = u32::MAX;
-const TARGET_SWITCH: u32 = u32::MAX - 1;
-/// There are at most 2^21 links and nodes.
-const TARGET_JITTER: u32 = 1 << 30;
+/// The kind of a target; below it, and below [`AWAY`], its number: there are at most 2^21 links and nodes.
+const TARGET_KIND: u32 = 3 << 30;
+const TARGET_HOST: u32 = 0;
+const TARGET_SWITCH: u32 = 1 << 30;
+const TARGET_SERVICE: u32 = 2 << 30;
+const TARGET_JITTER: u32 = 3 << 30;
+/// Its end is simulated elsewhere ([`crate::fabric::Part`]).
+const AWAY: u32 = 1 << 29;
 const PORT_FIFO: u32 = u32::MAX;
 
 /// How a packet found a first-come-first-served port.
@@ -123,17 +127,29 @@ impl Link {
 
     #[inline]
     pub(crate) fn target(&self) -> Target {
-        match self.target {
+        let number = self.target & (AWAY - 1);
+        match self.target & TARGET_KIND {
             TARGET_HOST => Target::Host,
             TARGET_SWITCH => Target::Switch,
-            stage if stage >= TARGET_JITTER => Target::Jitter(stage - TARGET_JITTER),
-            link => Target::Service(link),
+            TARGET_JITTER => Target::Jitter(number),
+            _ => Target::Service(number),
         }
     }
 
     #[inline]
     pub(crate) fn port(&self) -> Port {
         if self.port == PORT_FIFO { Port::Fifo } else { Port::Queued(self.port) }
+    }
+
+    /// The same, with its end elsewhere.
+    pub(crate) fn leading_away(self) -> Self {
+        Self { target: self.target | AWAY, ..self }
+    }
+
+    /// Whether its end is elsewhere: nothing arrives here.
+    #[inline]
+    pub(crate) fn is_away(&self) -> bool {
+        self.target & AWAY != 0
     }
 
     /// How long a packet is being sent; `slow` is asked where a byte does not take whole ps.
@@ -248,6 +264,37 @@ impl Link {
         Some((id, next))
     }
 
+    /// A link whose end is elsewhere: the packet that was put on it last. Those that have arrived there are gone here.
+    pub(crate) fn pass_over(&mut self, now: Instant, arena: &mut Arena) -> PacketId {
+        while self.head != NO_PACKET && arena.get(self.head).due <= now {
+            let id = self.head;
+            self.arrive(arena.get(id).due, arena);
+            arena.remove(id);
+        }
+        self.tail
+    }
+
+    /// The end of a link that begins elsewhere: a packet is on it. When it arrives, if it is the only one.
+    pub(crate) fn take_over(&mut self, packet: Packet, arena: &mut Arena) -> Option<Instant> {
+        let id = arena.insert(Packet { next: NO_PACKET, ..packet });
+        let was_empty = self.head == NO_PACKET;
+        if was_empty {
+            self.head = id;
+        } else {
+            let last = arena.get_mut(self.tail);
+            last.next = id;
+            last.next_gap = u32::try_from(packet.due - last.due).unwrap_or(u32::MAX);
+        }
+        self.tail = id;
+        was_empty.then_some(packet.due)
+    }
+
+    /// The same link at the end of a run, without its packets.
+    pub(crate) fn settled(mut self, end: Instant, arena: &Arena) -> Self {
+        let sent_bytes = self.sent(end, arena);
+        Self { sent_bytes, held: 0, head: NO_PACKET, tail: NO_PACKET, leaving: NO_PACKET, ..self }
+    }
+
     /// What has come to the port, in bytes on the wire: at a first-come-first-served one also what has not left.
     #[inline]
     pub(crate) fn taken(&self) -> u64 {
@@ -284,7 +331,6 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Packet;
     use wayleave_units::Rate;
 
     #[test]

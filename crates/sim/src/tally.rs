@@ -239,6 +239,31 @@ impl Tally {
         }
     }
 
+    /// At the end of a run, what another part has counted. What begins is counted in all parts alike.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        for (own, theirs) in self.flows.iter_mut().zip(other.flows) {
+            // Where one flow is counted for itself, all its packets arrive in one part.
+            if theirs.delay.max() > own.delay.max() {
+                own.slowest = theirs.slowest;
+            }
+            own.delay.merge(&theirs.delay);
+            own.delivered += theirs.delivered;
+            own.delivered_bytes += theirs.delivered_bytes;
+            own.sent += theirs.sent;
+            own.sent_bytes += theirs.sent_bytes;
+            own.payload += theirs.payload;
+            let Rare { from: _, to: _, drops, again, duplicates, timeouts, marked, copy: _ } = *theirs.rare;
+            own.rare.drops += drops;
+            own.rare.again += again;
+            own.rare.duplicates += duplicates;
+            own.rare.timeouts += timeouts;
+            own.rare.marked += marked;
+        }
+        for (own, theirs) in self.traffic.iter_mut().zip(&other.traffic) {
+            own.completions.merge(&theirs.completions);
+        }
+    }
+
     /// What was counted: by kind of traffic, whose names these are, and by flow.
     pub(crate) fn outcomes(self, names: impl Iterator<Item = String>) -> (Vec<TrafficOutcome>, Vec<FlowOutcome>) {
         let traffic = names.zip(self.traffic).map(|(name, record)| TrafficOutcome {

@@ -3,6 +3,7 @@
 //! Every case runs in a process of its own, so that its memory is its own.
 
 use std::io::{BufRead, BufReader, Write};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -24,8 +25,10 @@ use crate::scheme_args::words;
 pub(crate) enum BenchCommand {
     Admission(AdmissionArgs),
     /// The simulator: packet-hops per CPU-second, with all statistics on
-    #[command(after_help = "Example:\n  wayleave bench sim k4-cbr k16-dctcp")]
-    Sim(SeededArgs),
+    #[command(
+        after_help = "Examples:\n  wayleave bench sim k4-cbr k16-dctcp\n  wayleave bench sim k16-dctcp --threads 2"
+    )]
+    Sim(SimArgs),
     /// The shares of a tree of services: all of them at once, and after one demand has changed
     #[command(after_help = "Example:\n  wayleave bench sharing flat-100k tree4-100k")]
     Sharing(SeededArgs),
@@ -91,12 +94,26 @@ pub(crate) struct SeededArgs {
     seed: u64,
 }
 
+/// Cases of the simulator
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SimArgs {
+    #[command(flatten)]
+    seeded: SeededArgs,
+    /// One run on so many threads, against the same on one: packet-hops a second of the clock
+    #[arg(long, value_parser = clap::value_parser!(u16).range(2..))]
+    threads: Option<u16>,
+}
+
 /// Runs the command.
 pub(crate) fn run(command: &BenchCommand) -> Result<Exit, Failure> {
     match command {
         BenchCommand::Admission(args) => run_admission(args),
-        BenchCommand::Sim(SeededArgs { cases, seed }) => {
-            let measure = |name: &str| sim::run(*named(sim::CASES, |case| case.name, name)?, *seed);
+        BenchCommand::Sim(SimArgs { seeded: SeededArgs { cases, seed }, threads }) => {
+            let threads = threads.and_then(|threads| NonZeroUsize::new(usize::from(threads)));
+            let measure = |name: &str| {
+                let case = *named(sim::CASES, |case| case.name, name)?;
+                threads.map_or_else(|| sim::run(case, *seed), |threads| sim::run_on(case, *seed, threads))
+            };
             run_cases(cases, "sim", &sim::CASES.iter().map(|case| case.name).collect::<Vec<_>>(), measure)
         }
         BenchCommand::Sharing(SeededArgs { cases, seed }) => {

@@ -48,6 +48,9 @@ pub(crate) struct SimArgs {
     /// How many runs at once [default: as many as there are cores]; results do not depend on it
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
+    /// How many threads each run uses where it can be divided; results do not depend on it
+    #[arg(long, value_name = "THREADS", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    threads_per_run: u16,
     /// Keep the runs that are complete in the directory, and do the others
     #[arg(long)]
     resume: bool,
@@ -71,6 +74,7 @@ fn parameter(text: &str) -> Result<Parameter, String> {
 /// Runs the command.
 pub(crate) fn run(args: &SimArgs) -> Result<Exit, Failure> {
     let batch = Batch::read(&args.file, &Choice { seed: args.seed, only: args.only.clone() })?;
+    args.say_obstacle(&batch);
     let cancel = interrupt::listen()?;
     let sweep = sweep(batch, &args.options(), &mut Progress::new(args.progress), &cancel)?;
     let mut out = out();
@@ -100,6 +104,7 @@ impl SimArgs {
         SweepOptions {
             folder: self.folder(),
             threads: self.threads(),
+            threads_per_run: NonZeroUsize::new(usize::from(self.threads_per_run)),
             resume: self.resume,
             trace: self.trace.clone(),
             pcap: self.pcap.clone(),
@@ -119,6 +124,18 @@ impl SimArgs {
             (Some(folder), _, _) => Some(folder.clone()),
             (None, OutputFormat::Table, _) | (None, _, true) => Some(FOLDER.into()),
             (None, OutputFormat::Json, false) => None,
+        }
+    }
+
+    /// Several threads were asked for, and a run uses one.
+    fn say_obstacle(&self, batch: &Batch) {
+        if self.threads_per_run == 1 {
+            return;
+        }
+        let recorded = (self.trace.is_some() || self.pcap.is_some()).then(|| "a trace is recorded".to_owned());
+        if let Some(why) = recorded.or_else(|| batch.obstacle()) {
+            let what = if batch.is_sweep() { "some runs use" } else { "the run uses" };
+            crate::output::tell!("{what} one thread: {why}");
         }
     }
 

@@ -17,6 +17,9 @@ use crate::trace::Event;
 impl Engine {
     /// A process acts, if it is due.
     pub(super) fn proceed(&mut self, number: usize, now: Instant) {
+        if self.is_elsewhere(number) {
+            return;
+        }
         match self.processes.wake(number, now) {
             Wakes::Acts => {}
             // Who looks at a run changes nothing of it.
@@ -135,7 +138,9 @@ impl Engine {
         self.flows[slot].tell_route(&self.fabric, now);
         let name = self.processes.name(purpose.traffic);
         self.fabric.name(Kind::Data, slot, name, (from.host, to.host), transport.start.segment);
-        self.pump(slot, now);
+        if self.begins_here(slot) {
+            self.pump(slot, now);
+        }
     }
 
     /// The next step of a request: all its parts leave.

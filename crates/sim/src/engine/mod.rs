@@ -21,6 +21,7 @@
 //! | `gate` | flows and packets pass the stack of their host, or wait there |
 //! | `wishes` | what machines and brokers want done, and what is due at the edges |
 //! | `deeds` | what happens of itself: packets, flows, requests, failures |
+//! | `part`, `meeting` | a part of a run in several threads, and where these meet |
 //! | `outcome` | the end of a run |
 //!
 //! Actors are numbered without gaps: arrivals of all links, then services of all ports, then processes (sources,
@@ -30,16 +31,21 @@
 mod arrivals;
 mod deeds;
 mod gate;
+mod meeting;
 mod outcome;
+mod part;
 mod sending;
 mod wishes;
 
 use wayleave_scenarios::Scenario;
 
+pub(crate) use meeting::{Meeting, Member};
+
 use crate::clock::{self, Instant};
 use crate::copies::Copies;
 use crate::custom::Custom;
 use crate::edge::Edges;
+use crate::events::Actor;
 use crate::fabric::{Arrival, Fabric};
 use crate::flows::Flows;
 use crate::interfaces::Interfaces;
@@ -114,7 +120,7 @@ impl Engine {
 
     /// The same for a network that is large or not.
     fn run_network<const IS_LARGE: bool>(&mut self, go_on: &mut dyn FnMut(Instant) -> bool) -> Ending {
-        let (links, services, processes) = (self.fabric.links(), self.fabric.actors(), self.processes.next_actor());
+        let kinds = self.kinds();
         loop {
             for _ in 0..EVENTS_PER_LOOK {
                 if IS_LARGE && self.fabric.is_to_look_ahead() {
@@ -126,22 +132,7 @@ impl Engine {
                 };
                 self.now = now;
                 self.events += 1;
-                if actor < links {
-                    match self.fabric.arrive(actor, now) {
-                        Arrival::OnItsWay | Arrival::Nothing => {}
-                        Arrival::AtHost(id) => self.at_host(actor, id, now),
-                        Arrival::Dropped(dropped) => self.dropped(dropped),
-                    }
-                } else if actor < services {
-                    self.serve(actor - links, now);
-                } else if actor < processes {
-                    self.proceed((actor - services) as usize, now);
-                } else {
-                    self.wake(actor - processes, now);
-                }
-                if self.edges.as_ref().is_some_and(Edges::has_actions) {
-                    self.carry_out(now);
-                }
+                self.act(actor, kinds, now);
             }
             if self.has_too_many_flows {
                 return Ending::TooManyFlows;
@@ -161,6 +152,32 @@ impl Engine {
         self.tally.look_at(flows().map(|slot| self.flows[slot].stat));
         at_hosts.clear();
         self.at_hosts = at_hosts;
+    }
+
+    /// Behind the last actor that is an arrival, a service, and a process.
+    fn kinds(&self) -> [Actor; 3] {
+        [self.fabric.links(), self.fabric.actors(), self.processes.next_actor()]
+    }
+
+    /// An event.
+    #[inline(always)]
+    fn act(&mut self, actor: Actor, [links, services, processes]: [Actor; 3], now: Instant) {
+        if actor < links {
+            match self.fabric.arrive(actor, now) {
+                Arrival::OnItsWay | Arrival::Nothing => {}
+                Arrival::AtHost(id) => self.at_host(actor, id, now),
+                Arrival::Dropped(dropped) => self.dropped(dropped),
+            }
+        } else if actor < services {
+            self.serve(actor - links, now);
+        } else if actor < processes {
+            self.proceed((actor - services) as usize, now);
+        } else {
+            self.wake(actor - processes, now);
+        }
+        if self.edges.as_ref().is_some_and(Edges::has_actions) {
+            self.carry_out(now);
+        }
     }
 
     #[cfg(test)]

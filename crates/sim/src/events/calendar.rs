@@ -80,6 +80,15 @@ impl Calendar {
         self.batch.pop()
     }
 
+    /// The least key; it stays.
+    #[inline]
+    pub(super) fn first(&mut self, far: &mut Heap) -> Option<u64> {
+        if self.batch.is_empty() {
+            self.turn(far);
+        }
+        self.batch.last().copied()
+    }
+
     /// The keys of the present bucket that are still to come.
     #[inline]
     pub(super) fn batch(&self) -> &[u64] {

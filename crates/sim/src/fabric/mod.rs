@@ -14,6 +14,8 @@
 //! | `failures` | links that fail, and what becomes of the packets there |
 //! | `health` | whether links work, and why packets are lost |
 //! | `packets` | packets, their telemetry and events, as those see them who send and receive |
+//! | `part`, `handing` | a fabric of which others simulate the rest: what it has of its own, what is handed over |
+//! | `cut`, `crowd` | which part has which nodes; how many packets there are in all of them |
 //! | `paths` | the paths between hosts, and how long packets take there |
 //! | `step` | steps of routes |
 //! | `build` | the fabric of a scenario |
@@ -21,12 +23,16 @@
 
 mod ahead;
 mod build;
+mod crowd;
+mod cut;
 mod failures;
+mod handing;
 mod health;
 mod holding;
 mod jitter;
 mod outcome;
 mod packets;
+mod part;
 mod paths;
 mod queued;
 mod stamps;
@@ -51,7 +57,11 @@ use crate::stats::{Histogram, Levels};
 use crate::telemetry::TelemetryArena;
 use crate::trace::Event;
 
+pub(crate) use crowd::{Change, Total};
+pub(crate) use cut::Cut;
 pub(crate) use health::{DropCause, Dropped, Health};
+pub(crate) use part::Crossing;
+use part::Part;
 pub(crate) use paths::Direction;
 pub(crate) use stamps::Stamper;
 pub(crate) use step::Step;
@@ -133,6 +143,12 @@ pub(crate) struct Fabric {
     jitter: Option<Box<jitter::Jitter>>,
     /// Packets put on links.
     hops: u64,
+    /// What of it is simulated here, if others simulate the rest.
+    part: Option<Box<Part>>,
+    /// The most packets that there were at once in all parts, at the end.
+    pub(crate) peak_of_all: Option<u64>,
+    /// Bytes of memory of the other parts, at the end.
+    memory_elsewhere: u64,
 }
 
 /// What is counted a little later.
@@ -257,10 +273,12 @@ impl Fabric {
         let transmission = state.transmission(size, || speeds[link as usize]);
         let was_empty = state.append(id, transmission, now, &mut self.arena);
         state.hold(id, size);
-        let departs = state.free_at;
+        let (departs, is_away) = (state.free_at, state.is_away());
         self.hops += 1;
         self.note(Event::Departed, (link, 0), id, departs);
-        if was_empty {
+        if is_away {
+            self.hand_over(link, now);
+        } else if was_empty {
             let due = self.arena.get(id).due;
             self.events.put(due, link);
         }

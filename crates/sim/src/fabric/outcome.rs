@@ -17,12 +17,12 @@ impl Fabric {
 
     /// The most packets that there were at once.
     pub(crate) fn peak_packets(&self) -> u64 {
-        u64::from(self.arena.peak())
+        self.peak_of_all.unwrap_or_else(|| u64::from(self.arena.peak()))
     }
 
     /// Bytes of memory of what grows with traffic.
     pub(crate) fn memory(&self) -> u64 {
-        (self.arena.memory() + self.events.memory()) as u64
+        (self.arena.memory() + self.events.memory()) as u64 + self.memory_elsewhere
     }
 
     /// All links, after all queues. `counted` is how long it was counted what they sent.

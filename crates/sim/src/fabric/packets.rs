@@ -27,12 +27,18 @@ impl Fabric {
     /// A packet is made; [`Fabric::enter`] sends it.
     #[inline]
     pub(crate) fn insert(&mut self, packet: Packet) -> PacketId {
+        if let Some(part) = &mut self.part {
+            part.crowd.change(1);
+        }
         self.arena.insert(packet)
     }
 
     /// A packet without telemetry has done its work.
     #[inline]
     pub(crate) fn remove(&mut self, id: PacketId) {
+        if let Some(part) = &mut self.part {
+            part.crowd.change(-1);
+        }
         self.arena.remove(id);
     }
 
@@ -41,7 +47,7 @@ impl Fabric {
     pub(crate) fn forget_packet(&mut self, id: PacketId) {
         let stack = self.arena.get(id).extra.telemetry();
         self.telemetry.close(stack);
-        self.arena.remove(id);
+        self.remove(id);
     }
 
     #[inline]

@@ -177,10 +177,12 @@ impl Fabric {
         let speeds = &self.speeds;
         let transmission = state.transmission(size, || speeds[link as usize]);
         let was_empty = state.append(id, transmission, now, &mut self.arena);
-        let departs = state.free_at;
+        let (departs, is_away) = (state.free_at, state.is_away());
         self.hops += 1;
         self.note(Event::Departed, (link, queue), id, departs);
-        if was_empty {
+        if is_away {
+            self.hand_over(link, now);
+        } else if was_empty {
             let due = self.arena.get(id).due;
             self.events.put(due, link);
         }

@@ -146,6 +146,19 @@ impl Flows {
         true
     }
 
+    /// At the end of a run, what another part knows of its ends of flows: it simulates hosts whose links `is_there` names.
+    pub(crate) fn absorb(&mut self, other: Self, is_there: impl Fn(u32) -> bool) {
+        for (own, mut theirs) in self.all.iter_mut().zip(other.all) {
+            if is_there(own.back.first.link()) {
+                std::mem::swap(&mut own.receiver, &mut theirs.receiver);
+            }
+            if is_there(own.forth.first.link()) {
+                std::mem::swap(&mut own.receiver, &mut theirs.receiver);
+                *own = theirs;
+            }
+        }
+    }
+
     /// All places.
     pub(crate) fn slots(&self) -> Range<FlowSlot> {
         0..self.all.len() as FlowSlot

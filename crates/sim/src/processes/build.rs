@@ -32,7 +32,7 @@ use crate::tally::Tally;
 use crate::transport::NEVER;
 
 /// Flows of more pairs than this are counted together.
-const MAX_COUNTED_PAIRS: usize = 4096;
+pub(crate) const MAX_COUNTED_PAIRS: usize = 4096;
 
 /// The purposes of the random numbers of deadlines; those of traffic are below, with those of the edges between them.
 const DEADLINES: u64 = 1 << 41;

@@ -16,6 +16,6 @@ mod jobs;
 mod table;
 mod traffic;
 
-pub(crate) use build::Builder;
+pub(crate) use build::{Builder, MAX_COUNTED_PAIRS};
 pub(crate) use jobs::JobDeed;
 pub(crate) use table::{Deed, Emission, Opening, Processes, Wakes};

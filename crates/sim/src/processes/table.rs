@@ -280,6 +280,14 @@ impl Processes {
         Some(Emission { packet, first: source.way.first, copies: source.way.copies })
     }
 
+    /// The link on which a process sends, if it is a source.
+    pub(crate) fn source_link(&self, number: usize) -> Option<u32> {
+        match &self.all[number] {
+            Process::Source { source, .. } => Some(source.way.first.link()),
+            _ => None,
+        }
+    }
+
     /// Paths have changed: sources that do not keep to a route take what their path is now.
     pub(crate) fn reroute(&mut self, fabric: &Fabric) {
         for process in &mut self.all {

@@ -2,7 +2,9 @@
 //!
 //! A packet-hop is one transmission of a data packet or an acknowledgement over one link.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Instant;
 
 use wayleave_scenarios::{
     Arrivals, Buffering, Congestion, Discipline, Ecn, Ends, PacketKind, PortBehaviour, Reliable, Scenario, Traffic,
@@ -64,15 +66,12 @@ const fn case(name: &'static str, network: Shape, load: Load, milliseconds: u64)
     Case { name, what: What::Packets(network, load), duration: Time::from_millis(milliseconds) }
 }
 
-/// Runs a case.
+/// Runs a case on one thread.
 ///
 /// # Errors
 /// If the machine or the case does not allow it, with why.
 pub fn run(case: Case, seed: u64) -> Result<Vec<Metric>, String> {
-    let scenario = match case.what {
-        What::Packets(network, load) => scenario(case, network, load)?,
-        What::Ufab => super::ufab::scenario(case.name, case.duration)?,
-    };
+    let scenario = of(case)?;
     let before = cpu_seconds();
     // Of the second half, when as much is under way as there will be.
     let mut second_half = None;
@@ -100,6 +99,44 @@ pub fn run(case: Case, seed: u64) -> Result<Vec<Metric>, String> {
         Metric::new("goodput_gbit", delivered * 8.0 / case.duration.as_nanos() as f64, "Gbit/s"),
         Metric::new("rss_mb", peak_rss_mb().unwrap_or(f64::NAN), "MB"),
     ])
+}
+
+/// Runs a case on one thread and on several, one after the other. Of these it is the time of a clock that counts.
+///
+/// # Errors
+/// If the machine or the case does not allow it, with why: also if the case cannot be divided, or if the outcome is another one.
+pub fn run_on(case: Case, seed: u64, threads: NonZeroUsize) -> Result<Vec<Metric>, String> {
+    let scenario = of(case)?;
+    if let Some(why) = wayleave_sim::obstacle(&scenario) {
+        return Err(format!("case {} uses one thread: {why}", case.name));
+    }
+    let timed = |threads| {
+        let begun = Instant::now();
+        let outcome = wayleave_sim::run_on(threads, &scenario, seed, |_| true).map_err(|error| error.to_string())?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let hops = outcome.hops as f64;
+        Ok::<_, String>((format!("{:?}", wayleave_sim::Outcome { packet_memory: 0, ..outcome }), hops, seconds))
+    };
+    let (one, hops, alone) = timed(NonZeroUsize::MIN)?;
+    let (several, _, together) = timed(threads)?;
+    if one != several {
+        return Err(format!("case {}: the outcome on {threads} threads is another one", case.name));
+    }
+    Ok(vec![
+        Metric::new("hops_per_s", hops / together, "hops/s"),
+        Metric::new("hops_per_s_one_thread", hops / alone, "hops/s"),
+        Metric::new("speedup", alone / together, ""),
+        Metric::new("threads", threads.get() as f64, "threads"),
+        Metric::new("hops", hops, "hops"),
+        Metric::new("rss_mb", peak_rss_mb().unwrap_or(f64::NAN), "MB"),
+    ])
+}
+
+fn of(case: Case) -> Result<Scenario, String> {
+    match case.what {
+        What::Packets(network, load) => scenario(case, network, load),
+        What::Ufab => super::ufab::scenario(case.name, case.duration),
+    }
 }
 
 /// 10 Gbit/s and 1 us everywhere; one queue of 1 MB, marks above 65 full packets (DCTCP, section 3.4).

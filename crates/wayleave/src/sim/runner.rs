@@ -1,14 +1,16 @@
-//! Runs on all cores. Each is the work of one thread and shares nothing with the others, so results do not depend on how
-//! many threads there are.
+//! Runs on all cores. Each is the work of one thread, or of several if that was asked for, and shares nothing with the others, so
+//! results do not depend on how many threads there are.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use rayon::ThreadPoolBuilder;
-use wayleave_sim::{Recording, run};
+use wayleave_scenarios::Scenario;
+use wayleave_sim::{Recording, run_on};
 
-use super::batch::Batch;
+use super::batch::{Batch, Planned};
 use super::convert;
 use super::result::RunResult;
 use crate::error::Error;
@@ -59,7 +61,7 @@ pub(crate) struct Ended {
 pub(super) fn run_all(
     batch: &Batch,
     indices: &[usize],
-    threads: usize,
+    (threads, per_run): (usize, NonZeroUsize),
     progress: &mut dyn Progress,
     cancel: &Cancel,
     mut ended: impl FnMut(Result<Ended, (usize, Error)>) -> Result<(), Error>,
@@ -78,7 +80,7 @@ pub(super) fn run_all(
             scope.spawn_fifo(move |_| {
                 if !is_stopped() {
                     // Nobody listens any more after a panic in the thread that does, which ends all of this.
-                    let run = run_one(batch, index, is_stopped, |now_ns| clocks.set(at, now_ns));
+                    let run = run_one(batch, index, per_run, is_stopped, |now_ns| clocks.set(at, now_ns));
                     let _ = sender.send(run.map_err(|error| (index, error)));
                 }
             });
@@ -105,6 +107,16 @@ pub(super) fn run_all(
 }
 
 impl Batch {
+    /// Why a run of it would use one thread however many it was given, of the first that would; as long as no trace is written.
+    pub fn obstacle(&self) -> Option<String> {
+        let of = |planned: &Planned| {
+            let mut scenario = Scenario::clone(&planned.scenario);
+            scenario.record.trace = None;
+            wayleave_sim::obstacle(&scenario)
+        };
+        self.runs.iter().find_map(of).map(|why| why.to_string())
+    }
+
     /// Does one run, here and now; the results of all of them make a [`Sweep`](super::Sweep), wherever they were done.
     ///
     /// # Errors
@@ -113,18 +125,24 @@ impl Batch {
         let runs = self.runs.len();
         let none = || Error::Usage(format!("there is no run {index}: they are numbered from 0, and there are {runs}"));
         self.runs.get(index).ok_or_else(none)?;
-        Ok(run_one(self, index, &|| cancel.is_cancelled(), |_| ())?.result)
+        Ok(run_one(self, index, NonZeroUsize::MIN, &|| cancel.is_cancelled(), |_| ())?.result)
     }
 }
 
-/// One run, on this thread.
-fn run_one(batch: &Batch, index: usize, is_stopped: &impl Fn() -> bool, clock: impl Fn(u64)) -> Result<Ended, Error> {
+/// One run, on this thread and on so many others that there are as many as given.
+fn run_one(
+    batch: &Batch,
+    index: usize,
+    threads: NonZeroUsize,
+    is_stopped: &impl Fn() -> bool,
+    clock: impl Fn(u64),
+) -> Result<Ended, Error> {
     let planned = &batch.runs[index];
     let go_on = |now: wayleave_units::Time| {
         clock(now.as_nanos());
         !is_stopped()
     };
-    let mut outcome = run(&planned.scenario, planned.seed, go_on)
+    let mut outcome = run_on(threads, &planned.scenario, planned.seed, go_on)
         .map_err(|error| Error::Internal(format!("{} cannot be run: {error}", batch.file)))?;
     clock(planned.scenario.duration.as_nanos());
     let recording = outcome.recording.take();

@@ -1,6 +1,7 @@
 //! All runs of a batch: those that are there already, those that are done now, and what is made of them.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,8 @@ pub struct SweepOptions {
     pub folder: Option<PathBuf>,
     /// How many runs go on at once. Results do not depend on it.
     pub threads: Threads,
+    /// How many threads each run uses, if it can be divided ([`Batch::obstacle`]); one without it. Results do not depend on it.
+    pub threads_per_run: Option<NonZeroUsize>,
     /// Whether runs that are complete in the folder are kept, and only the others done.
     pub resume: bool,
     /// Where the last packet events of the run are written. Only for batches of one run.
@@ -95,10 +98,11 @@ pub fn sweep(
     let threads = memory::threads(&batch, options.threads, progress)?;
     let mut sweep = Sweep::prepared(batch, options, progress)?;
     let todo = sweep.missing();
+    let per_run = options.threads_per_run.unwrap_or(NonZeroUsize::MIN);
     let started = Instant::now();
     // The batch is read by the threads while results are added.
     let batch = sweep.batch.clone();
-    run_all(&batch, &todo, threads, progress, cancel, |run| match run {
+    run_all(&batch, &todo, (threads, per_run), progress, cancel, |run| match run {
         Ok(ended) => sweep.add(ended, options),
         Err((index, error)) if options.keep_going => {
             sweep.failed.push((index, error.to_string()));
