@@ -4,18 +4,15 @@
 //! few times, so the queue stays as small as the network is, however many packets there are. Keys are one word: time
 //! above, actor below. So ties are broken by the actor's number, and a run is the same on every machine.
 //!
-//! Arrivals at the ends of links are nearly all events, and a link has one at a time. In a small network they are in a tournament, where a
-//! link has a place of its own, and all others in a heap. In a large one all are in a calendar: there it costs less, and a
-//! bucket is what the network can look ahead to ([`EventQueue::batch`]). The order is the same.
+//! In a small network a heap is fastest. In a large one it is a calendar: there it costs less, and a bucket is what the network
+//! can look ahead to ([`EventQueue::batch`]). The order is the same.
 
 mod calendar;
 mod heap;
-mod tournament;
 
 use crate::clock::Instant;
 use calendar::Calendar;
 use heap::Heap;
-use tournament::Tournament;
 
 /// Bits of an actor's number.
 const ACTOR_BITS: u32 = 22;
@@ -34,22 +31,13 @@ pub(crate) type Actor = u32;
 pub(crate) struct EventQueue {
     /// The time that keys count from; at most [`HORIZON`] before the present.
     base: Instant,
-    /// Actors below this number have one event at a time. 0 if there is a calendar.
-    links: Actor,
-    /// Their events.
-    arrivals: Tournament,
-    /// All others; where there is a calendar, those that lie beyond it.
+    /// All events; where there is a calendar, those that lie beyond it.
     heap: Heap,
     calendar: Option<Box<Calendar>>,
 }
 
 impl EventQueue {
-    /// For a small network. Actors below `links` have one event at a time: another one replaces it.
-    pub(crate) fn small(links: Actor) -> Self {
-        Self { links, arrivals: Tournament::new(links as usize), ..Self::default() }
-    }
-
-    /// For a large one.
+    /// For a large network; by default it is for a small one.
     pub(crate) fn large() -> Self {
         Self { calendar: Some(Box::default()), ..Self::default() }
     }
@@ -59,9 +47,6 @@ impl EventQueue {
     pub(crate) fn put(&mut self, at: Instant, actor: Actor) {
         debug_assert!(at >= self.base && at - self.base < 2 * HORIZON, "an event is too far away");
         let key = (at - self.base) << ACTOR_BITS | u64::from(actor);
-        if actor < self.links {
-            return self.arrivals.put(actor, key);
-        }
         match &mut self.calendar {
             None => self.heap.put(key),
             Some(calendar) => calendar.put(key, &mut self.heap),
@@ -72,7 +57,7 @@ impl EventQueue {
     #[inline]
     pub(crate) fn take(&mut self) -> Option<(Instant, Actor)> {
         let key = match &mut self.calendar {
-            None => self.take_small()?,
+            None => self.heap.take()?,
             Some(calendar) => calendar.take(&mut self.heap)?,
         };
         let at = self.base + (key >> ACTOR_BITS);
@@ -86,10 +71,10 @@ impl EventQueue {
     #[inline]
     pub(crate) fn first_at(&mut self) -> Option<Instant> {
         let key = match &mut self.calendar {
-            None => self.heap.first().unwrap_or(u64::MAX).min(self.arrivals.first()),
-            Some(calendar) => calendar.first(&mut self.heap).unwrap_or(u64::MAX),
+            None => self.heap.first()?,
+            Some(calendar) => calendar.first(&mut self.heap)?,
         };
-        (key != u64::MAX).then(|| self.base + (key >> ACTOR_BITS))
+        Some(self.base + (key >> ACTOR_BITS))
     }
 
     /// No event will be put before a time, and none is: [`HORIZON`] counts from there.
@@ -97,20 +82,6 @@ impl EventQueue {
         if to - self.base >= HORIZON {
             self.rebase(to);
         }
-    }
-
-    /// Of a small network.
-    #[inline]
-    fn take_small(&mut self) -> Option<u64> {
-        let (arrival, other) = (self.arrivals.first(), self.heap.first());
-        if other.is_none_or(|other| arrival < other) {
-            if arrival == u64::MAX {
-                return None;
-            }
-            self.arrivals.take(actor_of(arrival));
-            return Some(arrival);
-        }
-        self.heap.take()
     }
 
     /// Keys count from a time closer to the present, or the present itself.
@@ -121,7 +92,6 @@ impl EventQueue {
             by = calendar.rebase(by);
         }
         self.heap.rebase(by << ACTOR_BITS);
-        self.arrivals.rebase(by << ACTOR_BITS);
         self.base += by;
     }
 
@@ -161,7 +131,7 @@ impl EventQueue {
 
     /// Bytes of memory.
     pub(crate) fn memory(&self) -> usize {
-        self.heap.memory() + self.arrivals.memory() + self.calendar.as_ref().map_or(0, |calendar| calendar.memory())
+        self.heap.memory() + self.calendar.as_ref().map_or(0, |calendar| calendar.memory())
     }
 }
 
@@ -177,7 +147,7 @@ mod tests {
 
     #[test]
     fn events_come_in_order_of_time_and_then_of_actor() {
-        for mut queue in [EventQueue::small(2), EventQueue::small(0), EventQueue::large()] {
+        for mut queue in [EventQueue::default(), EventQueue::large()] {
             for (at, actor) in [(7, 1), (5, 9), (7, 0), (5, 3)] {
                 queue.put(at, actor);
             }
@@ -188,18 +158,17 @@ mod tests {
 
     #[test]
     fn a_long_history_equals_a_sorted_set() {
-        compare(EventQueue::small(0), 0);
-        compare(EventQueue::small(450), 450);
+        compare(EventQueue::default());
     }
 
     #[test]
     fn a_calendar_equals_a_sorted_set_however_wide_its_buckets_are() {
-        let widths = compare(EventQueue::large(), 0);
+        let widths = compare(EventQueue::large());
         assert!(widths.len() > 10, "{widths:?}");
     }
 
-    /// Against a set; actors below `links` have one event at a time. The widths that buckets had.
-    fn compare(mut queue: EventQueue, links: Actor) -> BTreeSet<u32> {
+    /// Against a set. The widths that buckets had.
+    fn compare(mut queue: EventQueue) -> BTreeSet<u32> {
         // A multiplicative generator is enough here, and needs no seed to be printed.
         let mut state = 1_u64;
         let mut random = |below: u64| {
@@ -214,9 +183,6 @@ mod tests {
                 if random(2) > 0 && model.len() < 3_000 || model.is_empty() {
                     let within = if random(50) == 0 { HORIZON } else { spread };
                     let event = (now + random(within), (step % 977) as Actor);
-                    if event.1 < links {
-                        model.retain(|&(_, actor)| actor != event.1);
-                    }
                     if model.insert(event) {
                         queue.put(event.0, event.1);
                     }

@@ -115,15 +115,10 @@ impl Engine {
 
     /// Runs to the end, or until `go_on`, which is told the time in ps now and then, says no.
     pub(crate) fn run(&mut self, go_on: &mut dyn FnMut(Instant) -> bool) -> Ending {
-        if self.fabric.is_large() { self.run_network::<true>(go_on) } else { self.run_network::<false>(go_on) }
-    }
-
-    /// The same for a network that is large or not.
-    fn run_network<const IS_LARGE: bool>(&mut self, go_on: &mut dyn FnMut(Instant) -> bool) -> Ending {
-        let kinds = self.kinds();
+        let (kinds, is_large) = (self.kinds(), self.fabric.is_large());
         loop {
             for _ in 0..EVENTS_PER_LOOK {
-                if IS_LARGE && self.fabric.is_to_look_ahead() {
+                if is_large && self.fabric.is_to_look_ahead() {
                     self.look_ahead();
                 }
                 let Some((now, actor)) = self.fabric.next_event().filter(|&(at, _)| at <= self.end) else {
@@ -144,6 +139,7 @@ impl Engine {
     }
 
     /// Looks at what the packets meet that arrive next, as far as it is known.
+    #[inline(never)]
     fn look_ahead(&mut self) {
         let mut at_hosts = std::mem::take(&mut self.at_hosts);
         self.fabric.look_ahead(&mut at_hosts);
@@ -159,7 +155,7 @@ impl Engine {
         [self.fabric.links(), self.fabric.actors(), self.processes.next_actor()]
     }
 
-    /// An event.
+    /// An event. All of it is one piece of machine code where runs on one thread spend their time.
     #[inline(always)]
     fn act(&mut self, actor: Actor, [links, services, processes]: [Actor; 3], now: Instant) {
         if actor < links {

@@ -37,7 +37,6 @@ impl Fabric {
             speeds.push(speed);
             rates.push(service.rate);
         }
-        let first_stage = links.len() as Actor;
         let jitter = stages(scenario, seed, &mut links, &mut speeds, &mut rates);
         let stride = builder.stride;
         let mut stamper_of = builder.stamper_of;
@@ -63,11 +62,7 @@ impl Fabric {
             stamper_of,
             pools: builder.pools,
             arena: Arena::new(),
-            events: match links.len() {
-                super::ahead::LARGE.. => EventQueue::large(),
-                // Stages have an event for each of their packets.
-                _ => EventQueue::small(first_stage),
-            },
+            events: if links.len() < super::ahead::LARGE { EventQueue::default() } else { EventQueue::large() },
             routes: Vec::new(),
             samples: Vec::new(),
             telemetry: TelemetryArena::default(),

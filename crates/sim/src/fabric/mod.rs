@@ -188,7 +188,7 @@ impl Fabric {
     }
 
     /// A packet arrives at the end of a link.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, link: u32, now: Instant) -> Arrival {
         if let Port::Queued(port) = self.links[link as usize].port() {
             self.catch_up(link, port, now, queued::Asking::Arriving);

@@ -157,10 +157,25 @@ fn the_outcome_is_the_same_on_any_number_of_threads() {
     assert!(hops > 150_000 && drops > 500 && completed > 100, "{hops} hops, {drops} drops, {completed} flows");
 }
 
+/// A network of 1,500 links, whose events are in calendars.
+#[test]
+fn a_large_network_has_the_same_outcome_on_any_number_of_threads() {
+    let mut scenario = fat_tree(10);
+    scenario.duration = Time::from_micros(100);
+    let one = found(&scenario, 5, 1);
+    for threads in 2..=3 {
+        assert!(one == found(&scenario, 5, threads), "{threads} threads");
+    }
+}
+
 /// A fat tree of k = 4 with a permutation of endless flows.
 fn plain() -> Scenario {
-    let cabling = Cabling { propagation: Time::from_micros(1), ..Cabling::default() };
-    let network = Arc::new(build::fat_tree(&FatTree { k: 4, cabling, ..FatTree::default() }).unwrap());
+    fat_tree(4)
+}
+
+fn fat_tree(k: u64) -> Scenario {
+    let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(1), ..Cabling::default() };
+    let network = Arc::new(build::fat_tree(&FatTree { k, cabling, ..FatTree::default() }).unwrap());
     let ends = Ends::Permutation(network.hosts().collect());
     let mut scenario = Scenario::new("plain", network, Time::from_micros(300));
     scenario.traffic = vec![Traffic::new("bulk", ends, Workload::Flows(Reliable::new(Arrivals::Once, None)))];
