@@ -66,6 +66,14 @@ impl EventQueue {
         Some((at, (key & (MAX_ACTORS as u64 - 1)) as Actor))
     }
 
+    /// Takes all events, in no order: what stands still for a while puts its own again later.
+    pub(crate) fn take_all(&mut self) -> Vec<(Instant, Actor)> {
+        self.fill();
+        let base = self.base;
+        let event = |key: u64| (base + (key >> ACTOR_BITS), (key & (MAX_ACTORS as u64 - 1)) as Actor);
+        self.keys.drain(..).map(event).collect()
+    }
+
     /// Closes the hole with the last key.
     #[inline]
     fn fill(&mut self) {

@@ -165,6 +165,15 @@ impl Rings {
         Some(frame)
     }
 
+    /// All frames of a ring are due so much later; `each` hears which packets they are.
+    pub(crate) fn delay(&mut self, ring: &Ring, by: Instant, mut each: impl FnMut(PacketId)) {
+        for step in 0..ring.len() {
+            let frame = &mut self.frames[ring.index(ring.first.wrapping_add(step))];
+            *frame = frame.at(frame.due() + by);
+            each(frame.id);
+        }
+    }
+
     /// Twice the memory for a ring that is full.
     #[cold]
     #[inline(never)]

@@ -9,6 +9,7 @@ use wayleave_units::Bytes;
 
 use crate::clock::{Instant, LineSpeed};
 use crate::frame::{Frame, Ring, Rings};
+use crate::packet::PacketId;
 
 /// What a link leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,6 +253,17 @@ impl Link {
         let sent = self.sent(now, rings);
         self.sent_bytes -= sent;
         sent
+    }
+
+    /// It stood still for so long; `each` hears of the packets on it.
+    pub(crate) fn delay(&mut self, by: Instant, rings: &mut Rings, each: impl FnMut(PacketId)) {
+        self.free_at += by;
+        rings.delay(&self.on_the_way, by, each);
+    }
+
+    /// So many bytes count as sent.
+    pub(crate) fn credit(&mut self, bytes: u64) {
+        self.sent_bytes += bytes;
     }
 
     /// Everything on the link and in its first-come-first-served port is lost.

@@ -8,8 +8,9 @@ use std::num::NonZeroU32;
 use wayleave_roles::ClassHop;
 use wayleave_units::{Bytes, Rate};
 
+use crate::clock::Instant;
 use crate::frame::{Frame, Ring, Rings};
-use crate::packet::Arena;
+use crate::packet::{Arena, PacketId};
 
 mod remaining;
 pub(crate) use remaining::Remaining;
@@ -309,6 +310,13 @@ impl QueuedPort {
             self.waiting &= !(1 << queue);
         }
         Some((queue, frame))
+    }
+
+    /// It stood still for so long; `each` hears of the packets in it. Not where the order is by remaining size.
+    pub(crate) fn delay(&self, by: Instant, rings: &mut Rings, mut each: impl FnMut(PacketId)) {
+        for queue in &self.queues {
+            rings.delay(&queue.waiting, by, &mut each);
+        }
     }
 
     /// By remaining size: takes the packet whose flow has the most left, if that is more than `urgency` and no less than `bytes`

@@ -262,6 +262,7 @@ fn read_spec(
         traffic,
         outages,
         record,
+        fast_forward: None,
     };
     if let Some((node, Some(tenants))) = contracts {
         tenants::add(&tenants, with_traffic, &mut scenario, node, problems);

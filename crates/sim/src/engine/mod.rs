@@ -21,6 +21,7 @@
 //! | `gate` | flows and packets pass the stack of their host, or wait there |
 //! | `wishes` | what machines and brokers want done, and what is due at the edges |
 //! | `deeds` | what happens of itself: packets, flows, requests, failures |
+//! | `forward` | parts of the network whose flows are steady stand still, and are credited with that time |
 //! | `outcome` | the end of a run |
 //!
 //! Actors are numbered without gaps: arrivals of all links, then services of all ports, then processes (sources,
@@ -29,6 +30,7 @@
 
 mod arrivals;
 mod deeds;
+mod forward;
 mod gate;
 mod outcome;
 mod sending;
@@ -42,6 +44,7 @@ use crate::custom::Custom;
 use crate::edge::Edges;
 use crate::fabric::{Arrival, Fabric};
 use crate::flows::Flows;
+use crate::forward::Forward;
 use crate::interfaces::Interfaces;
 use crate::outcome::Ending;
 use crate::processes::{Builder, Processes};
@@ -61,6 +64,8 @@ pub(crate) struct Engine {
     /// What limits hosts, if they share.
     edges: Option<Edges>,
     tally: Tally,
+    /// What skips steady traffic, if that is asked for.
+    forward: Option<Box<Forward>>,
     /// Events that were dealt with.
     events: u64,
     /// A flow could not be opened, because the event queue has no number for it.
@@ -90,6 +95,7 @@ impl Engine {
             copies,
             edges,
             tally,
+            forward: Forward::new(scenario, custom),
             events: 0,
             has_too_many_flows: false,
             end: clock::from_time(scenario.duration),

@@ -13,6 +13,7 @@
 //! | `failures` | links that fail, and what becomes of the packets there |
 //! | `health` | whether links work, and why packets are lost |
 //! | `packets` | packets, their telemetry and events, as those see them who send and receive |
+//! | `parked` | parts of the network that stand still for a while, and what is counted for that time |
 //! | `paths` | the paths between hosts, and how long packets take there |
 //! | `step` | steps of routes |
 //! | `build` | the fabric of a scenario |
@@ -25,6 +26,7 @@ mod holding;
 mod jitter;
 mod outcome;
 mod packets;
+mod parked;
 mod paths;
 mod queued;
 mod stamps;
@@ -51,6 +53,7 @@ use crate::telemetry::TelemetryArena;
 use crate::trace::Event;
 
 pub(crate) use health::{DropCause, Dropped, Health};
+pub(crate) use parked::LinkCounts;
 pub(crate) use paths::Direction;
 use stamps::Asking;
 pub(crate) use stamps::Stamper;
