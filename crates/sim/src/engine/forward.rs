@@ -43,7 +43,8 @@ impl Engine {
         let Some(mut forward) = self.forward.take() else { return };
         let due = forward.take_due(now);
         self.resume(&mut forward, due, now);
-        if let Some(next) = forward.look(&mut self.parts(), now) {
+        let event = self.processes.next_due();
+        if let Some(next) = forward.look(&mut self.parts(), event, now) {
             self.processes.wake_forward(next, &mut self.fabric, now);
         }
         self.forward = Some(forward);

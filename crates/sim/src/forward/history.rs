@@ -16,13 +16,25 @@ const STUDENT: f64 = 2.365;
 /// A trend counts when its slope is so many standard errors from zero.
 const SIGNIFICANT: f64 = 3.5;
 
+/// What DCTCP remembers of marks may change by so much: a window with one mark changes it by six per cent.
+const LEAST_MEMORY: f64 = 0.001;
+
+/// Rates that differ by less are the same: a ps in a few hundred segments of 100 ns.
+const EXACT: f64 = 1e-8;
+
 /// What is seen of one flow at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sight {
+    /// When the latest acknowledgement came, by the clock of the sender.
+    pub(super) at: Instant,
     /// Segments acknowledged.
     pub(super) acknowledged: u32,
     /// Segments under way.
     pub(super) in_flight: u32,
+    /// What congestion control lets be under way, in segments.
+    pub(super) window: f64,
+    /// What it remembers of marks, from 0 to 1.
+    pub(super) memory: f64,
 }
 
 /// The rate of a flow.
@@ -32,6 +44,8 @@ pub(crate) struct Pace {
     pub(super) rate: f64,
     /// Half the width of its confidence interval, as a share of it.
     pub(super) error: f64,
+    /// How long a segment takes, in ps, where all windows agree on that exactly.
+    pub(super) period: Option<Instant>,
 }
 
 /// What is wrong with a flow that is not steady.
@@ -43,8 +57,10 @@ pub(super) enum Unsteady {
     Noise,
     /// It becomes faster or slower.
     Trend,
-    /// What it has under way grows or shrinks.
+    /// What it has under way, or might have, grows or shrinks.
     Flight,
+    /// What congestion control remembers grows or shrinks.
+    Memory,
 }
 
 /// What was seen of a group of flows.
@@ -107,8 +123,7 @@ impl History {
     /// may have at most.
     pub(super) fn judge(&self, error: f64) -> Result<Vec<Pace>, Unsteady> {
         let half = self.windows() / 2;
-        let times = &self.times[half..];
-        self.flows.iter().map(|flow| judge(times, &flow[half..], error)).collect()
+        self.flows.iter().map(|flow| judge(&flow[half..], error)).collect()
     }
 }
 
@@ -117,23 +132,23 @@ fn thin<T: Copy>(all: &mut Vec<T>) {
     *all = all.iter().copied().step_by(2).collect();
 }
 
-fn judge(times: &[Instant], sights: &[Sight], error: f64) -> Result<Pace, Unsteady> {
+fn judge(sights: &[Sight], error: f64) -> Result<Pace, Unsteady> {
     let (Some(first), Some(last)) = (sights.first(), sights.last()) else { return Err(Unsteady::Idle) };
-    let (Some(&begin), Some(&end)) = (times.first(), times.last()) else { return Err(Unsteady::Idle) };
+    let (begin, end) = (first.at, last.at);
     let segments = f64::from(last.acknowledged.wrapping_sub(first.acknowledged));
     if segments < 1.0 || end <= begin {
         return Err(Unsteady::Idle);
     }
     let rates: Vec<f64> = sights
         .windows(2)
-        .zip(times.windows(2))
-        .map(|(pair, time)| {
-            f64::from(pair[1].acknowledged.wrapping_sub(pair[0].acknowledged)) / (time[1] - time[0]).max(1) as f64
+        .map(|pair| {
+            let time = pair[1].at.saturating_sub(pair[0].at);
+            f64::from(pair[1].acknowledged.wrapping_sub(pair[0].acknowledged)) / time.max(1) as f64
         })
         .collect();
     let rate = segments / (end - begin) as f64;
     let line = Line::through(&rates);
-    // Segments are whole: half of one is missing at either end.
+    // Acknowledgements come in bursts: one more or less is at either end.
     let width = STUDENT * line.deviation / (rates.len() as f64).sqrt() / rate + 0.5 / segments;
     if width > error {
         return Err(Unsteady::Noise);
@@ -141,13 +156,28 @@ fn judge(times: &[Instant], sights: &[Sight], error: f64) -> Result<Pace, Unstea
     if line.is_significant() && line.change().abs() > error / 2.0 * rate {
         return Err(Unsteady::Trend);
     }
-    let flights: Vec<f64> = sights.iter().map(|sight| f64::from(sight.in_flight)).collect();
-    let flights = Line::through(&flights);
     // Sights are taken at any phase of a burst.
-    if flights.is_significant() && flights.change().abs() > 1.0 {
+    if has_trend(sights, |sight| f64::from(sight.in_flight), 1.0) || has_trend(sights, |sight| sight.window, 1.0) {
         return Err(Unsteady::Flight);
     }
-    Ok(Pace { rate, error: width })
+    if has_trend(sights, |sight| sight.memory, LEAST_MEMORY) {
+        return Err(Unsteady::Memory);
+    }
+    Ok(Pace { rate, error: width, period: period(rate, &rates) })
+}
+
+/// Whether something grows or shrinks by more than so much.
+fn has_trend(sights: &[Sight], of: impl Fn(&Sight) -> f64, most: f64) -> bool {
+    let values: Vec<f64> = sights.iter().map(of).collect();
+    let line = Line::through(&values);
+    line.is_significant() && line.change().abs() > most
+}
+
+/// How long a segment takes, if that is whole ps in all windows.
+fn period(rate: f64, rates: &[f64]) -> Option<Instant> {
+    let period = (1.0 / rate).round();
+    let is_exact = |rate: f64| (rate * period - 1.0).abs() < EXACT;
+    (is_exact(rate) && rates.iter().all(|&rate| is_exact(rate))).then_some(period as Instant)
 }
 
 /// The line of least squares through equally spaced values.

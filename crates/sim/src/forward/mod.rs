@@ -108,6 +108,7 @@ impl Forward {
         if self.known.len() <= slot as usize {
             self.known.resize_with(slot as usize + 1, Known::default);
         }
+        if std::env::var("FFDEBUG").is_ok() { eprintln!("open {slot} at {} us", now / 1_000_000); }
         self.is_changed = true;
         let is_met = |parked: &Parked| links.iter().any(|&link| parked.has(link));
         let met = take_if(&mut self.parked, is_met);
@@ -118,6 +119,7 @@ impl Forward {
     /// A flow is complete.
     pub(crate) fn completed(&mut self, slot: FlowSlot, now: Instant) {
         if let Some(known) = self.known.get(slot as usize) {
+        if std::env::var("FFDEBUG").is_ok() { eprintln!("complete {slot} at {} us", now / 1_000_000); }
             let took = now.saturating_sub(known.opened).max(1);
             self.errors.record((known.error / took as f64 * 1e6).ceil() as u64);
         }
@@ -135,7 +137,12 @@ impl Forward {
 
     /// A group that stood still goes on: it is watched again, with what is known of it.
     pub(crate) fn resume(&mut self, parked: Parked, parts: &mut Parts<'_>, now: Instant) {
-        self.outcome.skipped_segments += parked.resume(parts, now);
+        let n = parked.resume(parts, now);
+        if std::env::var("FFDEBUG").is_ok() {
+            eprintln!("resume at {} us: since {} until {} segments {n}: {:?}", now / 1_000_000, parked.since / 1_000_000, parked.until / 1_000_000,
+                parked.paces().map(|(slot, pace)| (slot, pace.rate * 1e6, pace.error, parts.flows[slot].sender.standing(), parts.flows[slot].sender.segment())).collect::<Vec<_>>());
+        }
+        self.outcome.skipped_segments += n;
         let by = now - parked.since;
         for (slot, pace) in parked.paces() {
             let known = &mut self.known[slot as usize];
@@ -148,7 +155,8 @@ impl Forward {
     }
 
     /// Looks at all groups that do not stand still, and parks those that are steady. When to look again, if there is something to see.
-    pub(crate) fn look(&mut self, parts: &mut Parts<'_>, now: Instant) -> Option<Instant> {
+    /// `event`: when something begins that is known already.
+    pub(crate) fn look(&mut self, parts: &mut Parts<'_>, event: Option<Instant>, now: Instant) -> Option<Instant> {
         if now < self.warmup {
             return Some(self.warmup);
         }
@@ -157,7 +165,8 @@ impl Forward {
             self.regroup(parts.flows);
         }
         let mut watches = std::mem::take(&mut self.watches);
-        watches.retain_mut(|watch| match watch.look_if_due(parts, (self.error, self.end), now) {
+        let end = event.map_or(self.end, |event| event.min(self.end));
+        watches.retain_mut(|watch| match watch.look_if_due(parts, (self.error, end), now) {
             Looked::Watching => true,
             Looked::Declined(why) => {
                 self.outcome.decline(why);

@@ -91,6 +91,20 @@ impl Watch {
         self.members.iter().map(|member| flows[member.slot].sender.standing())
     }
 
+    fn sights<'a>(&'a self, flows: &'a Flows) -> impl Iterator<Item = Sight> + 'a {
+        self.members.iter().map(|member| {
+            let sender = &flows[member.slot].sender;
+            let at = sender.standing();
+            Sight {
+                at: at.at,
+                acknowledged: at.acknowledged,
+                in_flight: at.in_flight,
+                window: at.window as f64 / f64::from(sender.segment()),
+                memory: at.memory,
+            }
+        })
+    }
+
     /// Looks at the group, if it is time.
     pub(super) fn look_if_due(&mut self, parts: &mut Parts<'_>, limits: (f64, Instant), now: Instant) -> Looked {
         if now < self.next { Looked::Watching } else { self.look(parts, limits, now) }
@@ -106,8 +120,7 @@ impl Watch {
         if self.members.iter().any(|member| !parts.flows[member.slot].is_open()) {
             return Looked::Watching;
         }
-        let sight = |at: Standing| Sight { acknowledged: at.acknowledged, in_flight: at.in_flight };
-        let sights: Vec<Sight> = self.standings(parts.flows).map(sight).collect();
+        let sights: Vec<Sight> = self.sights(parts.flows).collect();
         let is_time = self.history.look(now, sights.into_iter());
         match self.counted.take() {
             Some(counted) if now < counted.until => {
@@ -155,6 +168,8 @@ impl Watch {
         };
         let most = MOST_TIMES.saturating_mul(self.history.span());
         let time = self.time_left(&paces, flows).min(end.saturating_sub(now)).min(most);
+        // Where all segments take the same time, whole periods later everything is as it is now.
+        let time = common_period(&paces).map_or(time, |period| time / period * period);
         if time < LEAST_TIMES * length {
             return Looked::Declined("too little is left");
         }
@@ -172,13 +187,20 @@ impl Watch {
     }
 }
 
+/// How long a segment takes, if that is the same for all flows.
+fn common_period(paces: &[Pace]) -> Option<Instant> {
+    let period = paces.first()?.period?;
+    paces.iter().all(|pace| pace.period == Some(period)).then_some(period)
+}
+
 impl Unsteady {
     fn name(self) -> &'static str {
         match self {
             Self::Idle => "a flow stands still",
             Self::Noise => "rates vary too much",
             Self::Trend => "rates change",
-            Self::Flight => "what is under way grows or shrinks",
+            Self::Flight => "windows grow or shrink",
+            Self::Memory => "congestion control still learns",
         }
     }
 }

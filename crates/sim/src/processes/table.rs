@@ -160,6 +160,11 @@ impl Processes {
         }
     }
 
+    /// When the first process acts next.
+    pub(crate) fn next_due(&self) -> Option<Instant> {
+        (0..self.all.len()).filter_map(|number| self.due(number)).min()
+    }
+
     /// Puts the next event of a process.
     pub(super) fn put(&mut self, number: usize, at: Instant, fabric: &mut Fabric, now: Instant) {
         let at = at.min(now + HORIZON / 2);
