@@ -66,6 +66,11 @@ impl EventQueue {
         Some((at, (key & (MAX_ACTORS as u64 - 1)) as Actor))
     }
 
+    /// Whether an event can be put then, which may be a little before the last one that was taken.
+    pub(crate) fn reaches_back_to(&self, at: Instant) -> bool {
+        at >= self.base
+    }
+
     /// Takes all events, in no order: what stands still for a while puts its own again later.
     pub(crate) fn take_all(&mut self) -> Vec<(Instant, Actor)> {
         self.fill();

@@ -15,7 +15,7 @@ impl Engine {
         if !forward.is_refused() {
             let links = self.links_of_flow(slot);
             let met = forward.opened(slot, links, now);
-            self.resume(&mut forward, met, now);
+            self.resume_in_phase(&mut forward, met, now);
             let flow = &self.flows[slot];
             let round_trip = self.fabric.round_trip(&flow.forth, &flow.back, flow.sender.segment());
             self.processes.wake_forward(now + round_trip.max(LEAST_LOOK), &mut self.fabric, now);
@@ -62,6 +62,27 @@ impl Engine {
     fn resume(&mut self, forward: &mut Forward, groups: Vec<Parked>, now: Instant) {
         for group in groups {
             forward.resume(group, &mut self.parts(), now);
+        }
+    }
+
+    /// Groups go on that have to be where they would be in the full simulation: less than one period of each is simulated, before
+    /// anything else happens. All other events are later.
+    fn resume_in_phase(&mut self, forward: &mut Forward, groups: Vec<Parked>, now: Instant) {
+        if groups.is_empty() {
+            return;
+        }
+        for group in groups {
+            let from = Some(group.same_before(now)).filter(|&from| self.fabric.reaches_back_to(from));
+            forward.resume(group, &mut self.parts(), from.unwrap_or(now));
+        }
+        let first = (self.fabric.links(), self.fabric.actors(), self.processes.next_actor());
+        while let Some((at, actor)) = self.fabric.next_event() {
+            if at >= now {
+                self.fabric.schedule(at, actor);
+                break;
+            }
+            self.events += 1;
+            self.act(actor, first, at);
         }
     }
 

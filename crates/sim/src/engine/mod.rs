@@ -42,6 +42,7 @@ use crate::clock::{self, Instant};
 use crate::copies::Copies;
 use crate::custom::Custom;
 use crate::edge::Edges;
+use crate::events::Actor;
 use crate::fabric::{Arrival, Fabric};
 use crate::flows::Flows;
 use crate::forward::Forward;
@@ -120,19 +121,7 @@ impl Engine {
                 };
                 self.now = now;
                 self.events += 1;
-                if actor < links {
-                    match self.fabric.arrive(actor, now) {
-                        Arrival::OnItsWay | Arrival::Nothing => {}
-                        Arrival::AtHost(id) => self.at_host(actor, id, now),
-                        Arrival::Dropped(dropped) => self.dropped(dropped),
-                    }
-                } else if actor < services {
-                    self.serve(actor - links, now);
-                } else if actor < processes {
-                    self.proceed((actor - services) as usize, now);
-                } else {
-                    self.wake(actor - processes, now);
-                }
+                self.act(actor, (links, services, processes), now);
                 if self.edges.as_ref().is_some_and(Edges::has_actions) {
                     self.carry_out(now);
                 }
@@ -143,6 +132,24 @@ impl Engine {
             if !go_on(self.now) {
                 return Ending::Stopped;
             }
+        }
+    }
+
+    /// An actor acts; the numbers of the first service, process and alarm are given.
+    #[inline(always)]
+    fn act(&mut self, actor: Actor, (links, services, processes): (Actor, Actor, Actor), now: Instant) {
+        if actor < links {
+            match self.fabric.arrive(actor, now) {
+                Arrival::OnItsWay | Arrival::Nothing => {}
+                Arrival::AtHost(id) => self.at_host(actor, id, now),
+                Arrival::Dropped(dropped) => self.dropped(dropped),
+            }
+        } else if actor < services {
+            self.serve(actor - links, now);
+        } else if actor < processes {
+            self.proceed((actor - services) as usize, now);
+        } else {
+            self.wake(actor - processes, now);
         }
     }
 

@@ -24,6 +24,11 @@ impl Fabric {
         meant
     }
 
+    /// Whether events can be put from then on, which is a little before now.
+    pub(crate) fn reaches_back_to(&self, at: Instant) -> bool {
+        self.events.reaches_back_to(at)
+    }
+
     /// A link, its port and the packets there stood still for so long.
     pub(crate) fn delay(&mut self, link: u32, by: Instant) {
         let arena = &mut self.arena;

@@ -23,6 +23,9 @@ const COUNTED_PART: u64 = 2;
 /// So many round trips before a flow would be complete its packets are simulated again.
 const ROUND_TRIPS_BEFORE_END: u64 = 4;
 
+/// A ms: what repeats itself less often does so too seldom to tell.
+const LONGEST_PERIOD: Instant = 1_000_000_000;
+
 /// One flow of a group: its place, and when it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
@@ -187,10 +190,16 @@ impl Watch {
     }
 }
 
-/// How long a segment takes, if that is the same for all flows.
+/// After how long all flows are again where they were, if segments take whole ps and that is not too long.
 fn common_period(paces: &[Pace]) -> Option<Instant> {
-    let period = paces.first()?.period?;
-    paces.iter().all(|pace| pace.period == Some(period)).then_some(period)
+    paces.iter().try_fold(1, |common: Instant, pace| {
+        let period = pace.period?;
+        let (mut one, mut other) = (common, period);
+        while other != 0 {
+            (one, other) = (other, one % other);
+        }
+        Some(common / one * period).filter(|&common| common <= LONGEST_PERIOD)
+    })
 }
 
 impl Unsteady {
@@ -243,6 +252,11 @@ impl Parked {
     /// Its flows, with their paces.
     pub(super) fn paces(&self) -> impl Iterator<Item = (FlowSlot, Pace)> {
         self.watch.members.iter().map(|member| member.slot).zip(self.paces.iter().copied())
+    }
+
+    /// The latest time up to now at which the group is where it stopped, if it repeats itself. It has to go on from there.
+    pub(crate) fn same_before(&self, now: Instant) -> Instant {
+        common_period(&self.paces).map_or(now, |period| self.since + (now - self.since) / period * period)
     }
 
     /// Goes on now: everything is later by the time that it stood still, and is credited with it. How many segments were skipped.
