@@ -176,7 +176,9 @@ impl Flows {
         now: Instant,
     ) -> Option<PacketId> {
         let flow = &mut self.all[slot as usize];
-        let Next::Send { sequence, bytes, is_again, is_partial } = flow.sender.poll(flow.local(now)) else { return None };
+        let Next::Send { sequence, bytes, is_again, is_partial } = flow.sender.poll(flow.local(now)) else {
+            return None;
+        };
         let set = flow.forth.paths;
         let segment = Segment { sequence, bytes, is_again, is_partial };
         let count = fabric.path_count(set);

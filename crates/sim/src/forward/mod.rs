@@ -108,7 +108,6 @@ impl Forward {
         if self.known.len() <= slot as usize {
             self.known.resize_with(slot as usize + 1, Known::default);
         }
-        if std::env::var("FFDEBUG").is_ok() { eprintln!("open {slot} at {} us", now / 1_000_000); }
         self.is_changed = true;
         let is_met = |parked: &Parked| links.iter().any(|&link| parked.has(link));
         let met = take_if(&mut self.parked, is_met);
@@ -119,7 +118,6 @@ impl Forward {
     /// A flow is complete.
     pub(crate) fn completed(&mut self, slot: FlowSlot, now: Instant) {
         if let Some(known) = self.known.get(slot as usize) {
-        if std::env::var("FFDEBUG").is_ok() { eprintln!("complete {slot} at {} us", now / 1_000_000); }
             let took = now.saturating_sub(known.opened).max(1);
             self.errors.record((known.error / took as f64 * 1e6).ceil() as u64);
         }
@@ -137,12 +135,7 @@ impl Forward {
 
     /// A group that stood still goes on: it is watched again, with what is known of it.
     pub(crate) fn resume(&mut self, parked: Parked, parts: &mut Parts<'_>, now: Instant) {
-        let n = parked.resume(parts, now);
-        if std::env::var("FFDEBUG").is_ok() {
-            eprintln!("resume at {} us: since {} until {} segments {n}: {:?}", now / 1_000_000, parked.since / 1_000_000, parked.until / 1_000_000,
-                parked.paces().map(|(slot, pace)| (slot, pace.rate * 1e6, pace.error, parts.flows[slot].sender.standing(), parts.flows[slot].sender.segment())).collect::<Vec<_>>());
-        }
-        self.outcome.skipped_segments += n;
+        self.outcome.skipped_segments += parked.resume(parts, now);
         let by = now - parked.since;
         for (slot, pace) in parked.paces() {
             let known = &mut self.known[slot as usize];

@@ -44,7 +44,11 @@ fn compare(seed: u64, scale: u64) -> Compared {
         for (at, (full, other)) in full.traffic.iter().zip(&other.traffic).enumerate() {
             let (a, b) = (full.completions.times().sum() as f64, other.completions.times().sum() as f64);
             let c = fast.traffic[at].completions.times().sum() as f64;
-            println!("seed {seed} traffic {at}: chaos {:.3} % forward {:.3} %", (a - b).abs() / a * 100.0, (a - c).abs() / a * 100.0);
+            println!(
+                "seed {seed} traffic {at}: chaos {:.3} % forward {:.3} %",
+                (a - b).abs() / a * 100.0,
+                (a - c).abs() / a * 100.0
+            );
         }
     }
     let mut errors = Vec::new();

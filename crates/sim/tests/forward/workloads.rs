@@ -47,14 +47,8 @@ pub(crate) enum Class {
     JobsAndBulk,
 }
 
-const CLASSES: [Class; 6] = [
-    Class::Permutation,
-    Class::Incast,
-    Class::Bulk,
-    Class::RingAllReduce,
-    Class::OtherCollective,
-    Class::JobsAndBulk,
-];
+const CLASSES: [Class; 6] =
+    [Class::Permutation, Class::Incast, Class::Bulk, Class::RingAllReduce, Class::OtherCollective, Class::JobsAndBulk];
 
 /// A workload.
 pub(crate) struct Drawn {
@@ -124,7 +118,8 @@ pub(crate) fn draw(seed: u64, scale: u64) -> Drawn {
 fn network(dice: &mut Dice) -> Network {
     let rate = Rate::from_gbit(dice.of(&[10, 25, 100]));
     let mtu = Bytes::new(dice.of(&[1_500, 9_000]));
-    let mut cabling = Cabling { rate, mtu, propagation: Time::from_nanos(dice.of(&[500, 1_000])), ..Cabling::default() };
+    let mut cabling =
+        Cabling { rate, mtu, propagation: Time::from_nanos(dice.of(&[500, 1_000])), ..Cabling::default() };
     let buffer = Bytes::new(dice.of(&[50_000, 125_000]));
     cabling.switch_port.queues.iter_mut().for_each(|queue| queue.buffer = buffer);
     match dice.within(0, 4) {
@@ -132,7 +127,8 @@ fn network(dice: &mut Dice) -> Network {
         2 => build::fat_tree(&FatTree { k: 8, cabling, ..FatTree::default() }).unwrap(),
         _ => {
             let (leaves, spines) = (dice.within(2, 4), dice.within(2, 4));
-            build::leaf_spine(&LeafSpine { leaves, spines, hosts_per_leaf: 8, cabling, ..LeafSpine::default() }).unwrap()
+            build::leaf_spine(&LeafSpine { leaves, spines, hosts_per_leaf: 8, cabling, ..LeafSpine::default() })
+                .unwrap()
         }
     }
 }
