@@ -78,8 +78,8 @@ fn forwarded(forward: &ForwardResult) -> String {
         None if forward.skips == 0 => "fast-forward: nothing was steady for long enough to be skipped".to_owned(),
         None => format!(
             "fast-forward: {} segments in {} skips were not simulated; completion times are off by {:.2} % at most, as estimated",
-            count(forward.skipped_segments),
-            count(forward.skips),
+            text::count(forward.skipped_segments),
+            text::count(forward.skips),
             forward.estimated_error_max.unwrap_or(0.0) * 100.0
         ),
     }
