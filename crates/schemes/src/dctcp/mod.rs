@@ -111,14 +111,6 @@ impl Dctcp {
         f64::from(self.alpha) / f64::from(ONE)
     }
 
-    /// So many windows of data without a mark are over, of which it did not hear.
-    pub fn pass_unmarked(&mut self, windows: u32) {
-        // Alpha is zero long before.
-        for _ in 0..windows.min(MOST_WINDOWS) {
-            self.alpha = average(self.alpha, 0, 1);
-        }
-    }
-
     /// For tests of what is made of it.
     #[cfg(test)]
     pub(crate) fn set_alpha(&mut self, alpha: f64) {
@@ -175,9 +167,6 @@ impl Dctcp {
         self.reduced_until = ack.sent;
     }
 }
-
-/// After so many windows without a mark alpha is zero, whatever it was.
-const MOST_WINDOWS: u32 = 1 << 10;
 
 /// Alpha after a window in which `marked` of `acknowledged` bytes were marked.
 fn average(alpha: u32, marked: u32, acknowledged: u32) -> u32 {

@@ -46,8 +46,6 @@ pub(crate) struct Pace {
     pub(super) error: f64,
     /// How long a segment takes, in ps, where all windows agree on that exactly.
     pub(super) period: Option<Instant>,
-    /// Nothing was marked.
-    pub(super) is_unmarked: bool,
 }
 
 /// What is wrong with a flow that is not steady.
@@ -162,11 +160,10 @@ fn judge(sights: &[Sight], error: f64) -> Result<Pace, Unsteady> {
     if has_trend(sights, |sight| f64::from(sight.in_flight), 1.0) || has_trend(sights, |sight| sight.window, 1.0) {
         return Err(Unsteady::Flight);
     }
-    let is_unmarked = is_unmarked(sights);
-    if !is_unmarked && has_trend(sights, |sight| sight.memory, LEAST_MEMORY) {
+    if has_trend(sights, |sight| sight.memory, LEAST_MEMORY) {
         return Err(Unsteady::Memory);
     }
-    Ok(Pace { rate, error: width, period: period(rate, &rates), is_unmarked })
+    Ok(Pace { rate, error: width, period: period(rate, &rates) })
 }
 
 /// Whether something grows or shrinks by more than so much.
@@ -174,11 +171,6 @@ fn has_trend(sights: &[Sight], of: impl Fn(&Sight) -> f64, most: f64) -> bool {
     let values: Vec<f64> = sights.iter().map(of).collect();
     let line = Line::through(&values);
     line.is_significant() && line.change().abs() > most
-}
-
-/// Whether nothing was marked: the window is what it was, and what is remembered of marks sinks.
-fn is_unmarked(sights: &[Sight]) -> bool {
-    sights.windows(2).all(|pair| pair[0].window == pair[1].window && pair[1].memory <= pair[0].memory)
 }
 
 /// How long a segment takes, if that is whole ps in all windows.

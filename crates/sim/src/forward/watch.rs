@@ -269,9 +269,6 @@ impl Parked {
             let most = flow.sender.standing().unsent.map_or(u32::MAX, |unsent| unsent.saturating_sub(1));
             let segments = ((pace.rate * by as f64).round() as u32).min(most);
             flow.sender.skip(segments);
-            if pace.is_unmarked {
-                flow.sender.pass_unmarked(segments);
-            }
             let payload = u64::from(segments) * u64::from(flow.sender.segment());
             let credit = credits.entry(flow.stat).or_default();
             *credit = (credit.0 + u64::from(segments), credit.1 + payload);

@@ -38,13 +38,6 @@ impl Sender {
         }
     }
 
-    /// So many segments were not marked, of which it did not hear; as many as now were under way.
-    pub(crate) fn pass_unmarked(&mut self, segments: u32) {
-        if let AnyFlow::Dctcp(flow) = &mut self.control {
-            flow.pass_unmarked(segments / (self.flight.in_flight() + 1));
-        }
-    }
-
     /// So many segments, fewer than are unsent, count as sent and acknowledged. Numbers on the way stay what they are: there are fewer
     /// segments behind them.
     pub(crate) fn skip(&mut self, segments: u32) {
