@@ -17,6 +17,7 @@
 //! | `mod` | which groups are watched and parked, and what is counted of that |
 //! | `groups` | flows that share ports |
 //! | `watch` | one group, until it is parked |
+//! | `parts` | what groups are looked at with |
 //! | `history` | what was seen of a group, and whether it is steady |
 //! | `scope` | what can be fast-forwarded at all |
 //! | `outcome` | what a run says of it |
@@ -26,41 +27,21 @@
 mod groups;
 mod history;
 mod outcome;
+mod parts;
 mod scope;
 mod watch;
 
 pub use outcome::ForwardOutcome;
+use parts::Known;
+pub(crate) use parts::{LEAST_LOOK, Parts};
 pub(crate) use watch::{Looked, Parked, Watch};
 
 use wayleave_scenarios::Scenario;
 
 use crate::clock::{self, Instant};
 use crate::custom::Custom;
-use crate::fabric::Fabric;
 use crate::flows::{FlowSlot, FlowState, Flows};
-use crate::interfaces::Interfaces;
 use crate::stats::Histogram;
-use crate::tally::Tally;
-
-/// What groups are looked at with.
-pub(crate) struct Parts<'a> {
-    pub(crate) fabric: &'a mut Fabric,
-    pub(crate) flows: &'a mut Flows,
-    pub(crate) interfaces: &'a mut Interfaces,
-    pub(crate) tally: &'a mut Tally,
-}
-
-/// What is known of a flow.
-#[derive(Clone, Debug, Default)]
-struct Known {
-    /// When it was opened: with its place, which flow it is.
-    opened: Instant,
-    /// Those that its segments and acknowledgements take, each once.
-    links: Vec<u32>,
-    /// How much its completion may be too early or too late for what was skipped, in ps.
-    error: f64,
-    is_parked: bool,
-}
 
 /// Parts of the network that are watched, and those that stand still.
 #[derive(Debug)]
@@ -199,9 +180,6 @@ impl Forward {
         ForwardOutcome { error: self.error, errors: self.errors, ..self.outcome }
     }
 }
-
-/// Nobody looks more often: below a round trip of a rack.
-pub(crate) const LEAST_LOOK: Instant = 1_000_000;
 
 /// Takes those out of a list that are meant; the others keep their order.
 fn take_if(all: &mut Vec<Parked>, is_meant: impl Fn(&Parked) -> bool) -> Vec<Parked> {

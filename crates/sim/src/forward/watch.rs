@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::history::{History, Pace, Sight, Unsteady};
-use super::{Known, LEAST_LOOK, Parts};
+use super::parts::{Known, LEAST_LOOK, Parts};
 use crate::clock::Instant;
 use crate::events::Actor;
 use crate::fabric::LinkCounts;
