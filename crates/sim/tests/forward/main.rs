@@ -37,6 +37,20 @@ fn compare(seed: u64, scale: u64) -> Compared {
     assert_eq!(forward.refusal, None, "seed {seed}");
     let payload = |outcome: &Outcome| outcome.flows.iter().map(|flow| flow.payload.get()).sum::<u64>();
     assert_eq!(payload(&full), payload(&fast), "seed {seed}: payload is neither lost nor made");
+    let sent = |outcome: &Outcome| outcome.links.iter().map(|link| link.sent.get()).sum::<u64>() as f64;
+    assert!(
+        (sent(&fast) / sent(&full) - 1.0).abs() < 0.02,
+        "seed {seed}: {} and {} B on links",
+        sent(&full),
+        sent(&fast)
+    );
+    let longest = |outcome: &Outcome| outcome.flows.iter().filter_map(|flow| flow.delay.max()).max().unwrap_or(0);
+    assert!(
+        longest(&fast) <= longest(&full) * 3 / 2,
+        "seed {seed}: delays of {} and {} ps",
+        longest(&full),
+        longest(&fast)
+    );
     if std::env::var("WAYLEAVE_FORWARD_CHAOS").is_ok() {
         let mut other = draw(seed, scale).scenario;
         other.traffic[0].start += wayleave_units::Time::from_nanos(100);
