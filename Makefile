@@ -12,6 +12,8 @@ CHURNS ?= 10000
 # Transfers and losses in `make transport-long`.
 TRANSFERS ?= 100000
 LOSSES ?= 20000
+# Random workloads in `make forward-long`; about a second each.
+FORWARD ?= 200
 # Random networks in `make ufab-long`; about 100 ms each.
 UFAB ?= 1000
 # Random divisions in `make scc-long`; about a second each.
@@ -59,7 +61,7 @@ SCHEMES = $(wildcard crates/schemes/src/*/mod.rs)
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build release try-release test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long cluster ufab-long scc-long ns3 python break-ledger break-server attack-server quiet-lab \
+.PHONY: help demo build release try-release test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long forward-long cluster ufab-long scc-long ns3 python break-ledger break-server attack-server quiet-lab \
 	tcp try-topologies bpf ui ui-packages ui-test toolchain components tools
 
 help: ## list these targets
@@ -153,6 +155,10 @@ churn-long: toolchain ## 10,000 random histories with rerouting: nobody is on a 
 transport-long: toolchain ## 100,000 transfers with double and triple losses, and windows over 20,000 losses (TRANSFERS, LOSSES)
 	$(call say,$(TRANSFERS) transfers$(comma) $(LOSSES) losses)
 	@WAYLEAVE_TRANSFERS=$(TRANSFERS) WAYLEAVE_LOSSES=$(LOSSES) $(CARGO) test --locked --release --package wayleave-sim --lib transport:: -- --nocapture
+
+forward-long: toolchain ## fast-forward against the full simulation on 200 random workloads (FORWARD)
+	$(call say,$(FORWARD) workloads)
+	@WAYLEAVE_FORWARD=$(FORWARD) WAYLEAVE_FORWARD_SCALE=100 $(CARGO) test --locked --release --package wayleave-sim --test forward -- --nocapture
 
 ufab-long: toolchain ## uFAB on a thousand random networks and histories: max-min shares, bounded queues, failures, false positives (UFAB)
 	$(call say,$(UFAB) random networks)

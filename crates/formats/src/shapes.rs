@@ -171,6 +171,7 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
         ("flow-file", &sc::IMPORT),
         ("outage", &sc::OUTAGE),
         ("record", &sc::RECORD),
+        ("fastForward", &sc::FAST_FORWARD),
         ("reserved-link", &sc::RESERVED),
         ("sweep", &sc::SWEEP),
     ] {

@@ -9,6 +9,7 @@
 mod after;
 mod altered;
 mod deadline;
+mod forward;
 mod jitter;
 mod jobs;
 mod memory;
@@ -25,6 +26,7 @@ mod vms;
 
 pub use after::{After, Onward};
 pub use deadline::{Deadline, DeadlineError};
+pub use forward::FastForward;
 pub use jitter::{Draw, Jitter, Order};
 pub use jobs::{
     Action, Collective, CollectiveError, Dependency, Exchange, Graph, GraphError, Job, JobError, MAX_OPERATIONS,
@@ -93,6 +95,8 @@ pub struct Scenario {
     pub outages: Vec<Outage>,
     /// What is recorded beyond the usual statistics.
     pub record: Record,
+    /// Whether steady traffic is skipped instead of simulated packet by packet.
+    pub fast_forward: Option<FastForward>,
 }
 
 impl Scenario {
@@ -116,6 +120,7 @@ impl Scenario {
             traffic: Vec::new(),
             outages: Vec::new(),
             record: Record::default(),
+            fast_forward: None,
         }
     }
 

@@ -67,6 +67,20 @@ impl EventQueue {
         Some((at, actor_of(key)))
     }
 
+    /// Whether an event can be put then, which may be a little before the last one that was taken.
+    pub(crate) fn reaches_back_to(&self, at: Instant) -> bool {
+        at >= self.base
+    }
+
+    /// Takes all events, in no order: what stands still for a while puts its own again later.
+    pub(crate) fn take_all(&mut self) -> Vec<(Instant, Actor)> {
+        let mut keys = self.heap.take_all();
+        if let Some(calendar) = &mut self.calendar {
+            calendar.take_all(&mut keys);
+        }
+        keys.into_iter().map(|key| (self.base + (key >> ACTOR_BITS), actor_of(key))).collect()
+    }
+
     /// When the first event is; it stays.
     #[inline]
     pub(crate) fn first_at(&mut self) -> Option<Instant> {

@@ -144,6 +144,13 @@ impl Interfaces {
         interface.turn_at <= now
     }
 
+    /// The interface that sends on a link, if one does, stood still for so long.
+    pub(crate) fn delay(&mut self, link: u32, by: Instant) {
+        if let Some(interface) = self.all.get_mut(self.of_link[link as usize] as usize) {
+            interface.turn_at += by;
+        }
+    }
+
     /// Puts the event of the next turn.
     pub(crate) fn schedule_turn(&mut self, number: u32, fabric: &mut Fabric, now: Instant) {
         let interface = &mut self.all[number as usize];

@@ -28,7 +28,8 @@
 //! How it works: `engine` takes one event after the other and hands it to the part that it concerns. `fabric` moves packets
 //! over `link`s and through `port`s, and keeps the `events`; `flows`, `interfaces` and `transport` are the hosts, `edge` limits
 //! them where services share; `processes` begin things, with `sources`, `calls`, `chains` and `jobs`, `schedule` and `supply` switch them on and
-//! off and hand them data; `tally` counts; `parallel` runs parts of a network in several threads. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
+//! off and hand them data; `tally` counts; `parallel` runs parts of a network in several threads; `forward` lets steady parts of the network stand still and credits them
+//! with the time. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
 
 mod calls;
 mod chains;
@@ -42,6 +43,7 @@ mod engine;
 mod events;
 mod fabric;
 mod flows;
+mod forward;
 mod interfaces;
 mod jobs;
 mod link;
@@ -67,6 +69,7 @@ mod transport;
 
 pub use custom::{Custom, CustomScheme, HostPlace, SwitchFactory};
 pub use edge::{Carried, MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
+pub use forward::ForwardOutcome;
 pub use outcome::{
     Ending, FlowOutcome, LinkOutcome, Outcome, QueueCounts, QueueOutcome, ServiceOutcome, TrafficOutcome,
 };

@@ -314,6 +314,17 @@ impl Link {
         sent
     }
 
+    /// It stood still for so long, with the packets on it.
+    pub(crate) fn delay(&mut self, by: Instant, arena: &mut Arena) {
+        self.free_at += by;
+        arena.delay(self.head, by);
+    }
+
+    /// So many bytes count as sent.
+    pub(crate) fn credit(&mut self, bytes: u64) {
+        self.sent_bytes += bytes;
+    }
+
     /// Everything on the link and in its first-come-first-served port is lost.
     pub(crate) fn clear(&mut self, now: Instant, arena: &Arena, mut lost: impl FnMut(PacketId)) {
         self.sent_bytes = self.sent(now, arena);

@@ -4,6 +4,7 @@ use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Bytes, Time};
 
 use crate::edge::SharingOutcome;
+use crate::forward::ForwardOutcome;
 use crate::recorder::Recording;
 use crate::stats::{Completions, Histogram, Histograms, Levels, Series};
 
@@ -51,6 +52,8 @@ pub struct Outcome {
     pub links: Vec<LinkOutcome>,
     /// How hosts shared, if they did.
     pub sharing: Option<SharingOutcome>,
+    /// What was fast-forwarded, if that was asked for.
+    pub forward: Option<ForwardOutcome>,
     /// For the trace, if one was asked for.
     pub recording: Option<Recording>,
 }

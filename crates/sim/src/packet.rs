@@ -229,6 +229,17 @@ impl Arena {
         &mut self.packets[id as usize]
     }
 
+    /// The packets of a list from this one on, which may be none, stood still for so long.
+    pub(crate) fn delay(&mut self, first: PacketId, by: Instant) {
+        let mut id = first;
+        while id != NO_PACKET {
+            let packet = self.get_mut(id);
+            packet.due += by;
+            packet.sent += by;
+            id = packet.next;
+        }
+    }
+
     /// The most packets that there were at once.
     pub(crate) fn peak(&self) -> u32 {
         self.peak

@@ -8,6 +8,7 @@ use std::num::NonZeroU32;
 use wayleave_roles::ClassHop;
 use wayleave_units::{Bytes, Rate};
 
+use crate::clock::Instant;
 use crate::packet::{Arena, NO_PACKET, PacketId};
 
 mod remaining;
@@ -327,6 +328,11 @@ impl QueuedPort {
             self.waiting &= !(1 << queue);
         }
         Some((queue, id))
+    }
+
+    /// It stood still for so long, with the packets in it. Not where the order is by remaining size.
+    pub(crate) fn delay(&self, by: Instant, arena: &mut Arena) {
+        self.queues.iter().filter(|queue| queue.bytes > 0).for_each(|queue| arena.delay(queue.head, by));
     }
 
     /// By remaining size: takes the packet whose flow has the most left, if that is more than `urgency` and no less than `bytes`

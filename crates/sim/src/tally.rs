@@ -1,5 +1,7 @@
 //! What is counted of traffic and flows during a run.
 
+mod credit;
+
 use wayleave_scenarios::Endpoint;
 use wayleave_units::{Bytes, Time};
 
@@ -10,6 +12,8 @@ use crate::outcome::{FlowOutcome, TrafficOutcome};
 use crate::packet::{Flags, Packet};
 use crate::stats::{Completions, Histogram, Histograms, Series};
 use crate::transport::NEVER;
+
+pub(crate) use credit::FlowCounts;
 
 /// What is counted of one flow, or of all flows of a traffic that come and go.
 #[derive(Clone, Debug, Default)]

@@ -8,6 +8,7 @@ use clap::Args;
 use wayleave::sim::quoted;
 use wayleave::sim::result::Parameter;
 use wayleave::{Batch, Choice, Sweep, SweepOptions, Threads, sweep};
+use wayleave_scenarios::FastForward;
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -54,6 +55,9 @@ pub(crate) struct SimArgs {
     /// Keep the runs that are complete in the directory, and do the others
     #[arg(long)]
     resume: bool,
+    /// Skip steady traffic; estimated errors of completion times stay below this share of them
+    #[arg(long, value_name = "ERROR", num_args = 0..=1, require_equals = true, default_missing_value = "0.005", value_parser = forward_error)]
+    fast_forward: Option<f64>,
     /// Write the last packet events of the run (as many as record.trace says, or a million)
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -65,6 +69,12 @@ pub(crate) struct SimArgs {
     progress: bool,
 }
 
+/// Reads how far off completion times may be.
+fn forward_error(text: &str) -> Result<f64, String> {
+    let error = text.parse().ok().filter(|&error| FastForward { error }.is_valid());
+    error.ok_or_else(|| format!("a number above 0 and up to {} is expected, such as 0.005", FastForward::MOST))
+}
+
 /// Reads `path=value`.
 fn parameter(text: &str) -> Result<Parameter, String> {
     let (path, value) = text.split_once('=').ok_or("PATH=VALUE is expected, such as traffic.web.load=0.8")?;
@@ -73,7 +83,10 @@ fn parameter(text: &str) -> Result<Parameter, String> {
 
 /// Runs the command.
 pub(crate) fn run(args: &SimArgs) -> Result<Exit, Failure> {
-    let batch = Batch::read(&args.file, &Choice { seed: args.seed, only: args.only.clone() })?;
+    let mut batch = Batch::read(&args.file, &Choice { seed: args.seed, only: args.only.clone() })?;
+    if let Some(error) = args.fast_forward {
+        batch.fast_forward(FastForward { error });
+    }
     args.say_obstacle(&batch);
     let cancel = interrupt::listen()?;
     let sweep = sweep(batch, &args.options(), &mut Progress::new(args.progress), &cancel)?;
@@ -160,6 +173,9 @@ impl SimArgs {
         }
         if let Some(seed) = self.seed {
             command += &format!(" --seed {seed}");
+        }
+        if let Some(error) = self.fast_forward {
+            command += &format!(" --fast-forward={error}");
         }
         if let Some(folder) = &self.out {
             command += &format!(" --out {}", quoted(&folder.display().to_string()));

@@ -8,6 +8,7 @@ mod contracted;
 mod deadline;
 mod ends;
 mod files;
+mod forward;
 mod job;
 mod network;
 mod outages;
@@ -63,6 +64,7 @@ pub(crate) const SCENARIO_SPEC: Shape = Shape {
         "traffic",
         "outages",
         "record",
+        "fastForward",
         "sweep",
     ],
 };
@@ -71,6 +73,7 @@ pub(crate) const SCENARIO_SPEC: Shape = Shape {
 pub(crate) use {
     active::PERIOD,
     deadline::{DEADLINE, EXPONENTIAL_DEADLINE},
+    forward::FAST_FORWARD,
     job::JOB,
     network::TOPOLOGY,
     outages::{OUTAGE, RECORD},
@@ -221,6 +224,7 @@ fn read_spec(
     let transport = fields.get("transport").and_then(|node| transport::read(node, &Transport::default(), problems));
     let transport = transport.unwrap_or_default();
     let record = fields.get("record").and_then(|node| outages::read_record(node, problems)).unwrap_or_default();
+    let fast_forward = fields.get("fastForward").and_then(|node| forward::read(node, problems));
     let numbered = match context.networks.get(&topology) {
         Some(known) => known.clone(),
         None => {
@@ -262,6 +266,7 @@ fn read_spec(
         traffic,
         outages,
         record,
+        fast_forward,
     };
     if let Some((node, Some(tenants))) = contracts {
         tenants::add(&tenants, with_traffic, &mut scenario, node, problems);

@@ -153,7 +153,8 @@ impl Engine {
             self.on_pair_acknowledgement(id, slot, now);
         } else if flow.state != FlowState::Done {
             let hops = self.fabric.telemetry().get(packet.extra.telemetry());
-            let newly = flow.sender.on_answer(now, &answer_of(packet, hops), |_, marked, _| marked);
+            let (local, answer) = (flow.local(now), answer_of(packet, hops, flow.skipped));
+            let newly = flow.sender.on_answer(local, &answer, |_, marked, _| marked);
             flow.report(packet, newly, hops, now);
         }
         self.fabric.forget_packet(id);
@@ -171,7 +172,7 @@ impl Engine {
         let pair = flow.pair;
         let mut newly = 0;
         if flow.state != FlowState::Done {
-            let answer = answer_of(packet, hops);
+            let answer = answer_of(packet, hops, 0);
             let account = flow.sender.account_for(now, &answer);
             newly = account.newly;
             let marked = match newly > 0 && edges.has_tunnel(pair) {
@@ -262,12 +263,12 @@ impl Engine {
     }
 }
 
-/// An acknowledgement as its sender sees it.
+/// An acknowledgement as its sender sees it, whose clock stood still for so long.
 #[inline]
-fn answer_of<'a>(packet: &Packet, hops: &'a [IntHop]) -> Answer<'a> {
+fn answer_of<'a>(packet: &Packet, hops: &'a [IntHop], skipped: Instant) -> Answer<'a> {
     Answer {
         sequence: packet.sequence,
-        sent: packet.sent,
+        sent: packet.sent - skipped,
         expected: packet.extra.expected(),
         block: packet.extra.block(),
         is_marked: packet.flags.has(Flags::MARKED),

@@ -25,6 +25,7 @@ impl Engine {
             // Who looks at a run changes nothing of it.
             Wakes::Looks => self.events -= 1,
             Wakes::Edges => return self.wake_edges(now),
+            Wakes::Forward => return self.forward_due(now),
             Wakes::Sleeps => return,
         }
         while let Some(deed) = self.processes.next(number, &mut self.fabric, now) {
@@ -136,6 +137,9 @@ impl Engine {
             edges.join(pair, slot, &mut self.flows, (&transport.start, transport.signal), now);
         }
         self.flows[slot].tell_route(&self.fabric, now);
+        if self.forward.is_some() {
+            self.forward_opened(slot, now);
+        }
         let name = self.processes.name(purpose.traffic);
         self.fabric.name(Kind::Data, slot, name, (from.host, to.host), transport.start.segment);
         if self.begins_here(slot) {
@@ -154,6 +158,9 @@ impl Engine {
 
     /// The last segment of a flow has come: what follows.
     pub(super) fn complete(&mut self, slot: FlowSlot, now: Instant) {
+        if let Some(forward) = &mut self.forward {
+            forward.completed(slot, now);
+        }
         let flow = &self.flows[slot];
         let (purpose, ideal) = (flow.purpose, flow.ideal(&self.fabric));
         let next = match purpose.step {

@@ -22,6 +22,7 @@
 //! | `wishes` | what machines and brokers want done, and what is due at the edges |
 //! | `deeds` | what happens of itself: packets, flows, requests, failures |
 //! | `part`, `meeting` | a part of a run in several threads, and where these meet |
+//! | `forward` | parts of the network whose flows are steady stand still, and are credited with that time |
 //! | `outcome` | the end of a run |
 //!
 //! Actors are numbered without gaps: arrivals of all links, then services of all ports, then processes (sources,
@@ -30,6 +31,7 @@
 
 mod arrivals;
 mod deeds;
+mod forward;
 mod gate;
 mod meeting;
 mod outcome;
@@ -48,6 +50,7 @@ use crate::edge::Edges;
 use crate::events::Actor;
 use crate::fabric::{Arrival, Fabric};
 use crate::flows::Flows;
+use crate::forward::Forward;
 use crate::interfaces::Interfaces;
 use crate::outcome::Ending;
 use crate::packet::PacketId;
@@ -68,6 +71,8 @@ pub(crate) struct Engine {
     /// What limits hosts, if they share.
     edges: Option<Edges>,
     tally: Tally,
+    /// What skips steady traffic, if that is asked for.
+    forward: Option<Box<Forward>>,
     /// Events that were dealt with.
     events: u64,
     /// A flow could not be opened, because the event queue has no number for it.
@@ -99,6 +104,7 @@ impl Engine {
             copies,
             edges,
             tally,
+            forward: Forward::new(scenario, custom),
             events: 0,
             has_too_many_flows: false,
             end: clock::from_time(scenario.duration),
@@ -153,6 +159,12 @@ impl Engine {
     /// Behind the last actor that is an arrival, a service, and a process.
     fn kinds(&self) -> [Actor; 3] {
         [self.fabric.links(), self.fabric.actors(), self.processes.next_actor()]
+    }
+
+    /// An event, where that is not the only thing that is done.
+    #[inline(never)]
+    fn act_apart(&mut self, actor: Actor, kinds: [Actor; 3], now: Instant) {
+        self.act(actor, kinds, now);
     }
 
     /// An event. All of it is one piece of machine code where runs on one thread spend their time.

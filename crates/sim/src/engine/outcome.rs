@@ -10,6 +10,7 @@ use crate::outcome::{Ending, Outcome};
 impl Engine {
     /// What the run found out.
     pub(crate) fn outcome(mut self, name: &str, seed: u64, ending: Ending) -> Outcome {
+        let forward = self.finish_forward();
         self.fabric.catch_up_all(self.now);
         let simulated = clock::to_time(self.now);
         let counted = simulated.saturating_sub(self.tally.warmup());
@@ -34,6 +35,7 @@ impl Engine {
             services,
             links,
             sharing,
+            forward,
             recording: self.fabric.take_recording(self.now),
         }
     }

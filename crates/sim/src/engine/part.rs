@@ -55,16 +55,11 @@ impl Engine {
                 if let Some(part) = self.fabric.part() {
                     part.crowd.begin(now, actor, is_shared);
                 }
-                self.act_as_part(actor, kinds, now);
+                self.act_apart(actor, kinds, now);
             }
         }
         self.now = self.end;
         Ending::Complete
-    }
-
-    #[inline(never)]
-    fn act_as_part(&mut self, actor: Actor, kinds: [Actor; 3], now: Instant) {
-        self.act(actor, kinds, now);
     }
 
     /// The next event before a time.

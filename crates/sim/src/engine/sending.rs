@@ -199,7 +199,7 @@ impl Engine {
             return;
         }
         // Mostly the time-out has moved on.
-        if self.flows[slot].sender.timeout_at() <= now {
+        if self.flows[slot].timeout_at() <= now {
             self.strike_timers(slot, now);
             self.pump(slot, now);
         }
@@ -210,10 +210,11 @@ impl Engine {
     #[inline]
     fn strike_timers(&mut self, slot: FlowSlot, now: Instant) {
         let flow = &mut self.flows[slot];
+        let local = flow.local(now);
         if flow.is_tunnelled && self.edges.as_mut().is_some_and(|edges| edges.holds(flow)) {
-            flow.sender.put_off_timers(now);
+            flow.sender.put_off_timers(local);
         }
-        if flow.sender.on_timer(now) {
+        if flow.sender.on_timer(local) {
             self.tally.timed_out(flow.stat);
             let pair = flow.pair;
             if self.edges.as_mut().is_some_and(|edges| edges.forget_in_flight(pair)) {

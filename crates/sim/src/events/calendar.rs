@@ -89,6 +89,13 @@ impl Calendar {
         self.batch.last().copied()
     }
 
+    /// Takes all keys, in no order.
+    pub(super) fn take_all(&mut self, keys: &mut Vec<u64>) {
+        keys.append(&mut self.batch);
+        self.buckets.iter_mut().for_each(|bucket| keys.append(bucket));
+        self.occupied.fill(0);
+    }
+
     /// The keys of the present bucket that are still to come.
     #[inline]
     pub(super) fn batch(&self) -> &[u64] {

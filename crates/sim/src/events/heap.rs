@@ -45,6 +45,12 @@ impl Heap {
         Some(key)
     }
 
+    /// Takes all keys, in no order.
+    pub(super) fn take_all(&mut self) -> Vec<u64> {
+        self.fill();
+        std::mem::take(&mut self.keys)
+    }
+
     /// All keys become less by so much, which none is below but that of a hole.
     #[cold]
     pub(super) fn rebase(&mut self, by: u64) {

@@ -16,6 +16,7 @@
 //! | `packets` | packets, their telemetry and events, as those see them who send and receive |
 //! | `part`, `handing` | a fabric of which others simulate the rest: what it has of its own, what is handed over |
 //! | `cut`, `crowd` | which part has which nodes; how many packets there are in all of them |
+//! | `parked` | parts of the network that stand still for a while, and what is counted for that time |
 //! | `paths` | the paths between hosts, and how long packets take there |
 //! | `step` | steps of routes |
 //! | `build` | the fabric of a scenario |
@@ -32,6 +33,7 @@ mod holding;
 mod jitter;
 mod outcome;
 mod packets;
+mod parked;
 mod part;
 mod paths;
 mod queued;
@@ -60,6 +62,7 @@ use crate::trace::Event;
 pub(crate) use crowd::{Change, Total};
 pub(crate) use cut::Cut;
 pub(crate) use health::{DropCause, Dropped, Health};
+pub(crate) use parked::LinkCounts;
 pub(crate) use part::Crossing;
 use part::Part;
 pub(crate) use paths::Direction;

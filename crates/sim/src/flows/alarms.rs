@@ -14,7 +14,7 @@ impl Flows {
     pub(crate) fn set_alarm(&mut self, slot: FlowSlot, fabric: &mut Fabric, now: Instant) {
         let actor = self.actor(slot);
         let flow = &mut self[slot];
-        let (slow, quick) = (flow.sender.timeout_at(), flow.quick_alarm(now));
+        let (slow, quick) = (flow.timeout_at(), flow.quick_alarm(now));
         if slow != NEVER && slow < flow.slow_at {
             flow.slow_at = slow.min(now + HORIZON / 2);
             fabric.schedule(flow.slow_at, actor);

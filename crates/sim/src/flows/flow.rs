@@ -10,7 +10,7 @@ use crate::edge::PairSlot;
 use crate::fabric::{Direction, Fabric};
 use crate::packet::{ACKNOWLEDGEMENT, Block, Extra, FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
 use crate::supply::Supply;
-use crate::transport::{Receiver, Sender};
+use crate::transport::{NEVER, Receiver, Sender};
 
 /// A flow's place; used again when the flow is over and none of its packets is left.
 pub(crate) type FlowSlot = u32;
@@ -31,6 +31,8 @@ pub(crate) struct Flow {
     pub(crate) state: FlowState,
     /// The path of its acknowledgements, counted beyond their number.
     pub(crate) back_path: u32,
+    /// For how long it was fast-forwarded: its sender and what chooses its paths do not know of that time.
+    pub(crate) skipped: Instant,
     /// When its alarms ring.
     pub(crate) slow_at: Instant,
     pub(crate) quick_at: Instant,
@@ -84,6 +86,34 @@ pub(crate) struct Segment {
 }
 
 impl Flow {
+    /// A time by the clock of its sender, which stood still while the flow was fast-forwarded.
+    #[inline]
+    pub(crate) fn local(&self, now: Instant) -> Instant {
+        now - self.skipped
+    }
+
+    /// A time of its sender by the clock of the run.
+    #[inline]
+    fn real(&self, local: Instant) -> Instant {
+        if local == NEVER { NEVER } else { local + self.skipped }
+    }
+
+    /// When its sender's time-out or probe strikes.
+    #[inline]
+    pub(crate) fn timeout_at(&self) -> Instant {
+        self.real(self.sender.timeout_at())
+    }
+
+    /// It stood still for so long, until now.
+    pub(crate) fn delay(&mut self, by: Instant) {
+        self.skipped += by;
+        for alarm in [&mut self.slow_at, &mut self.quick_at] {
+            if *alarm != NEVER {
+                *alarm += by;
+            }
+        }
+    }
+
     /// Bytes on the wire of its next segment, or more.
     #[inline]
     pub(crate) fn next_bytes(&self) -> u32 {
@@ -93,7 +123,7 @@ impl Flow {
     /// Whether it can send a segment, and there is a path for it.
     #[inline]
     pub(crate) fn can_send(&self, fabric: &Fabric, now: Instant) -> bool {
-        self.sender.can_send(now) && fabric.path_count(self.forth.paths) > 0
+        self.sender.can_send(self.local(now)) && fabric.path_count(self.forth.paths) > 0
     }
 
     /// Whether more of it is to be sent.
@@ -145,7 +175,7 @@ impl Flow {
             round_trip: clock::to_time(fabric.round_trip(&self.forth, &self.back, self.sender.segment())),
             slowest: fabric.slowest(&links),
         };
-        self.sender.set_route(now, facts);
+        self.sender.set_route(self.local(now), facts);
     }
 
     /// How long it would take alone.
@@ -168,9 +198,9 @@ impl Flow {
     /// When it has to be looked at for its pace, its application, late segments or its reordering buffer.
     #[inline]
     pub(crate) fn quick_alarm(&self, now: Instant) -> Instant {
-        let mut at = self.sender.judge_at();
+        let mut at = self.real(self.sender.judge_at());
         // Nearly always the pace is no matter: asked first.
-        let next = self.sender.paced_until();
+        let next = self.real(self.sender.paced_until());
         if next > now && self.state == FlowState::Waiting && self.sender.wants_to_send() {
             at = at.min(next);
         }
@@ -187,9 +217,10 @@ impl Flow {
     #[inline]
     pub(crate) fn report(&mut self, packet: &Packet, newly: u64, hops: &[IntHop], now: Instant) {
         if self.path.hears_reports() {
-            self.path.on_report(clock::to_time(now), report(packet, newly, now));
+            let local = clock::to_time(self.local(now));
+            self.path.on_report(local, report(packet, newly, now));
             if !hops.is_empty() {
-                self.path.on_telemetry(clock::to_time(now), u32::from(packet.path), hops);
+                self.path.on_telemetry(local, u32::from(packet.path), hops);
             }
         }
     }
@@ -207,7 +238,7 @@ impl Flow {
         let path = match count {
             _ if self.granted_path != OWN_PATH => u32::from(std::mem::replace(&mut self.granted_path, OWN_PATH)),
             0 | 1 => 0,
-            paths => self.path.choose(clock::to_time(now), Departure { bytes: segment.bytes, paths }),
+            paths => self.path.choose(clock::to_time(now - self.skipped), Departure { bytes: segment.bytes, paths }),
         };
         let mut flags = Flags::default();
         if self.is_ecn_capable {

@@ -108,6 +108,7 @@ impl Flows {
             state: FlowState::Waiting,
             back_path: ((number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32)
                 % fabric.path_count(back.paths).max(1),
+            skipped: 0,
             slow_at: NEVER,
             quick_at: NEVER,
             on_the_way: 0,
@@ -173,6 +174,11 @@ impl Flows {
         self.first_actor + 2 * slot
     }
 
+    /// The place that an actor is an alarm of, if it is one.
+    pub(crate) fn slot_of_actor(&self, actor: Actor) -> Option<FlowSlot> {
+        Some(actor.checked_sub(self.first_actor)? / 2)
+    }
+
     /// Makes the next segment of a flow that can send, which counts as sent.
     #[inline]
     pub(crate) fn segment(
@@ -183,7 +189,9 @@ impl Flows {
         now: Instant,
     ) -> Option<PacketId> {
         let flow = &mut self.all[slot as usize];
-        let Next::Send { sequence, bytes, is_again, is_partial } = flow.sender.poll(now) else { return None };
+        let Next::Send { sequence, bytes, is_again, is_partial } = flow.sender.poll(flow.local(now)) else {
+            return None;
+        };
         let set = flow.forth.paths;
         let segment = Segment { sequence, bytes, is_again, is_partial };
         let count = fabric.path_count(set);

@@ -29,6 +29,8 @@ pub enum Obstacle {
     Recording,
     /// Something fails.
     Outages,
+    /// Steady traffic is skipped.
+    FastForward,
     /// Of the traffic with this name.
     Traffic(String, TrafficObstacle),
 }
@@ -60,6 +62,7 @@ impl fmt::Display for Obstacle {
             Self::Reordering => f.write_str("receivers put packets in order"),
             Self::Recording => f.write_str("a trace or a series is recorded"),
             Self::Outages => f.write_str("something fails during the run"),
+            Self::FastForward => f.write_str("steady traffic is skipped"),
             Self::Traffic(name, obstacle) => write!(f, "traffic {name:?}: {obstacle}"),
         }
     }
@@ -96,6 +99,7 @@ pub fn obstacle(scenario: &Scenario) -> Option<Obstacle> {
         (scenario.routing.has_cells(), Obstacle::Reordering),
         (record.series.is_some() || record.trace.is_some() || record.promises, Obstacle::Recording),
         (!scenario.outages.is_empty(), Obstacle::Outages),
+        (scenario.fast_forward.is_some(), Obstacle::FastForward),
     ];
     let found = of_scenario.into_iter().find_map(|(is_there, obstacle)| is_there.then_some(obstacle));
     found.or_else(|| of_traffic(&scenario.traffic))

@@ -88,6 +88,9 @@ impl<'a> Builder<'a> {
         }
         let measures = self.edges.as_deref().and_then(Edges::measures_guarantees);
         self.processes.all.extend(measures.map(|interval| Process::Guarantees { next: interval, interval }));
+        if scenario.fast_forward.is_some() {
+            self.processes.all.push(Process::Forward { wakes_at: NEVER });
+        }
         self.processes
     }
 

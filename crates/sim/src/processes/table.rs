@@ -43,6 +43,8 @@ pub(super) enum Process {
     Guarantees { next: Instant, interval: Instant },
     /// What happens at the edges, which keep its time themselves.
     Edges,
+    /// Fast-forward looks at the run, or ends.
+    Forward { wakes_at: Instant },
 }
 
 /// Everything that happens of itself.
@@ -65,6 +67,8 @@ pub(crate) enum Wakes {
     Looks,
     /// What is due is known at the edges.
     Edges,
+    /// Fast-forward.
+    Forward,
     /// Nothing: its event is out of date.
     Sleeps,
 }
@@ -152,14 +156,21 @@ impl Processes {
             Process::Outage(outage) => Some(clock::from_time(outage.at)),
             Process::WarmedUp(at) => Some(*at),
             Process::Guarantees { next, .. } => Some(*next),
-            Process::Edges => None,
+            Process::Edges | Process::Forward { .. } => None,
         }
+    }
+
+    /// When the first process acts next.
+    pub(crate) fn next_due(&self) -> Option<Instant> {
+        (0..self.all.len()).filter_map(|number| self.due(number)).min()
     }
 
     /// Puts the next event of a process.
     pub(super) fn put(&mut self, number: usize, at: Instant, fabric: &mut Fabric, now: Instant) {
         let at = at.min(now + HORIZON / 2);
-        if let Process::Loops { wakes_at, .. } | Process::Job { wakes_at, .. } = &mut self.all[number] {
+        if let Process::Loops { wakes_at, .. } | Process::Job { wakes_at, .. } | Process::Forward { wakes_at } =
+            &mut self.all[number]
+        {
             if at >= *wakes_at {
                 return;
             }
@@ -168,12 +179,24 @@ impl Processes {
         fabric.schedule(at, self.first_actor + number as Actor);
     }
 
+    /// Fast-forward, whose process is the last one, wakes up then if it does not before.
+    pub(crate) fn wake_forward(&mut self, at: Instant, fabric: &mut Fabric, now: Instant) {
+        if let Some(number) = self.all.len().checked_sub(1) {
+            self.put(number, at, fabric, now);
+        }
+    }
+
     /// The event of a process has come.
     #[inline]
     pub(crate) fn wake(&mut self, number: usize, now: Instant) -> Wakes {
         match &mut self.all[number] {
             Process::Guarantees { .. } => Wakes::Looks,
             Process::Edges => Wakes::Edges,
+            Process::Forward { wakes_at } if *wakes_at == now => {
+                *wakes_at = NEVER;
+                Wakes::Forward
+            }
+            Process::Forward { .. } => Wakes::Sleeps,
             Process::Loops { wakes_at, .. } | Process::Job { wakes_at, .. } if *wakes_at != now => Wakes::Sleeps,
             Process::Loops { wakes_at, .. } | Process::Job { wakes_at, .. } => {
                 *wakes_at = NEVER;
@@ -254,7 +277,7 @@ impl Processes {
                 *next = next.saturating_add(*interval);
                 Deed::Measure
             }
-            Process::Edges => Deed::Nothing,
+            Process::Edges | Process::Forward { .. } => Deed::Nothing,
         }
     }
 

@@ -4,6 +4,8 @@
 //! bucket. Memory covers only the octaves that were seen, because a run has a histogram for every queue. The sum, the
 //! lowest and the highest value are exact, because a bound is held against the highest.
 
+mod repeat;
+
 use super::buckets::{BUCKETS_PER_OCTAVE, bucket_of, range_of};
 
 /// Parts of a percent that [`Histogram::percentile`] tells apart.

@@ -14,11 +14,13 @@ mod rack;
 mod ranges;
 mod receiver;
 mod sender;
+mod standing;
 mod timer;
 
 pub(crate) use answers::Answer;
 pub(crate) use receiver::Receiver;
 pub(crate) use sender::{Next, Sender, Setup};
+pub(crate) use standing::Standing;
 pub(crate) use timer::NEVER;
 
 #[cfg(test)]

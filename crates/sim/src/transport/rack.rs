@@ -128,6 +128,11 @@ impl Rack {
         }
     }
 
+    /// When it heard of the latest arrival.
+    pub(crate) fn heard_at(&self) -> Instant {
+        self.sent + self.round_trip
+    }
+
     /// The same where nothing is out of order: it is also the highest.
     #[inline]
     pub(crate) fn update_in_order(&mut self, now: Instant, latest: Transmission) {

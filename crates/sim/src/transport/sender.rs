@@ -12,7 +12,7 @@ use super::timer::{LONGEST, NEVER, RetransmissionTimer};
 use crate::clock::{self, Instant};
 
 /// Endless flows have this many segments.
-const ENDLESS: u32 = u32::MAX;
+pub(super) const ENDLESS: u32 = u32::MAX;
 
 /// Segments under way for which a flow has room from the start; more when they come.
 const MOST_ROOM: u32 = 64;
@@ -103,7 +103,7 @@ pub(crate) struct Sender {
     pub(super) due: Due,
     pub(super) segments: u32,
     /// Those that the application has written; all of them, mostly.
-    available: u32,
+    pub(super) available: u32,
     pub(super) segment: u32,
     last_bytes: u32,
     max_window: u32,

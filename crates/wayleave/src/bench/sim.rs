@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Discipline, Ecn, Ends, PacketKind, PortBehaviour, Reliable, Scenario, Traffic,
-    Transport, Workload,
+    Arrivals, Buffering, Collective, Congestion, Discipline, Ecn, Ends, Exchange, FastForward, Job, PacketKind,
+    PortBehaviour, Reliable, Scenario, Traffic, Transport, Workload,
 };
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Network, NodeId, PortSpec};
@@ -49,6 +49,10 @@ enum Load {
     Dctcp,
     /// Endless DCTCP flows of all others to one host.
     DctcpIncast,
+    /// An all-reduce of 160 MB around a ring of all hosts.
+    Ring,
+    /// The same, where steady time is skipped.
+    RingForward,
 }
 
 /// Long enough for a second or more each.
@@ -59,6 +63,8 @@ pub const CASES: &[Case] = &[
     case("k16-dctcp", Shape::FatTree(16), Load::Dctcp, 10),
     case("incast64-dctcp", Shape::Star(65), Load::DctcpIncast, 10_000),
     case("k4-8queues", Shape::FatTree(4), Load::Priorities, 500),
+    case("ring8", Shape::Star(8), Load::Ring, 400),
+    case("ring8-forward", Shape::Star(8), Load::RingForward, 400),
     Case { name: "ufab-512", what: What::Ufab, duration: Time::from_millis(8) },
 ];
 
@@ -165,11 +171,24 @@ fn scenario(case: Case, network: Shape, load: Load) -> Result<Scenario, String> 
         scenario.switches = strict.clone();
         scenario.hosts = PortBehaviour { buffering: Buffering::Unlimited, ..strict };
     }
-    scenario.traffic = traffic(load, &network);
+    if matches!(load, Load::RingForward) {
+        scenario.fast_forward = Some(FastForward::default());
+    }
+    scenario.traffic = traffic(load, &network)?;
     Ok(scenario)
 }
 
-fn traffic(load: Load, network: &Network) -> Vec<Traffic> {
+/// An all-reduce of all hosts.
+fn ring(hosts: &[NodeId]) -> Result<Traffic, String> {
+    let data = Bytes::new(160_000_000);
+    let ring = Exchange { collective: Collective::RingAllReduce, data, pieces: 1, compute: Time::ZERO };
+    let graph = ring.graph(hosts.len() as u32).map_err(|error| error.to_string())?;
+    let ranks = hosts.iter().map(|&host| host.into()).collect();
+    let job = Job::new(ranks, Arc::new(graph), 1).map_err(|error| error.to_string())?;
+    Ok(Traffic::new("ring", Ends::Pairs(job.pairs()), Workload::Job(job)))
+}
+
+fn traffic(load: Load, network: &Network) -> Result<Vec<Traffic>, String> {
     let hosts: Vec<NodeId> = network.hosts().collect();
     let constant = |queue: u8, rate: Rate| Traffic {
         name: format!("cbr-{queue}"),
@@ -197,7 +216,8 @@ fn traffic(load: Load, network: &Network) -> Vec<Traffic> {
         route: None,
         copies: None,
     };
-    match load {
+    Ok(match load {
+        Load::Ring | Load::RingForward => vec![ring(&hosts)?],
         Load::ConstantRate => vec![constant(0, Rate::from_gbit(9))],
         Load::Priorities => (0..8).map(|queue| constant(queue, Rate::from_mbit(1_125))).collect(),
         Load::Dctcp => vec![endless(Ends::Permutation(hosts))],
@@ -205,5 +225,5 @@ fn traffic(load: Load, network: &Network) -> Vec<Traffic> {
             let to = hosts[0];
             vec![endless(Ends::Pairs(hosts[1..].iter().map(|&from| (from, to)).collect()))]
         }
-    }
+    })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_formats::{InputErrors, Run, ScenarioFile, Source, beside, read_scenario};
-use wayleave_scenarios::Scenario;
+use wayleave_scenarios::{FastForward, Scenario};
 use wayleave_sim::trace::fnv1a;
 
 use super::result::{Ending, Parameter, RunResult};
@@ -104,12 +104,24 @@ impl Batch {
         }
     }
 
+    /// Skips steady traffic in every run, whatever the file says; the commands that run them again say so.
+    pub fn fast_forward(&mut self, forward: FastForward) {
+        for run in &mut self.runs {
+            let mut scenario = Scenario::clone(&run.scenario);
+            scenario.fast_forward = Some(forward);
+            run.scenario = Arc::new(scenario);
+            run.replay += &format!(" --fast-forward={}", forward.error);
+        }
+    }
+
     /// Whether a result is that of a run, by this version, and running it again would lead to no other.
     pub fn has_result(&self, planned: &Planned, result: &RunResult) -> bool {
         result.wayleave == env!("CARGO_PKG_VERSION")
             && result.input_hash == self.input_hash()
             && result.parameters == planned.parameters
             && result.seed == planned.seed
+            && result.forward.as_ref().map(|forward| forward.error)
+                == planned.scenario.fast_forward.map(|asked| asked.error)
             && result.ending != Ending::Stopped
     }
 }

@@ -3,15 +3,17 @@
 use wayleave_scenarios::{Endpoint, Scenario, Workload};
 use wayleave_sim::stats::{Completions, Histogram, Histograms, LevelBin, Series, Shortfall};
 use wayleave_sim::{
-    FlowOutcome, LinkOutcome, MachineShare, Outcome, QueueCounts, RackShare, SharingOutcome, TrafficOutcome,
+    FlowOutcome, ForwardOutcome, LinkOutcome, MachineShare, Outcome, QueueCounts, RackShare, SharingOutcome,
+    TrafficOutcome,
 };
 use wayleave_topology::{Network, NodeId, NodeKind};
 
 use super::batch::{Batch, Planned};
 use super::divisions::divisions;
 use super::result::{
-    Distribution, Ending, FlowResult, LevelsResult, LinkResult, QueueResult, RunResult, SeriesResult, ServiceResult,
-    ShareResult, SharingResult, ShortfallResult, SizeResult, Tier, TimesResult, TrafficKind, TrafficResult,
+    Distribution, Ending, FlowResult, ForwardResult, LevelsResult, LinkResult, QueueResult, RunResult, SeriesResult,
+    ServiceResult, ShareResult, SharingResult, ShortfallResult, SizeResult, Tier, TimesResult, TrafficKind,
+    TrafficResult,
 };
 
 /// The most points of a distribution: more than a figure has pixels to show them.
@@ -62,6 +64,21 @@ pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) ->
             ..sharing_result(network, outcome, sharing)
         }),
         traffic,
+        forward: outcome.forward.as_ref().map(forward_result),
+    }
+}
+
+fn forward_result(forward: &ForwardOutcome) -> ForwardResult {
+    let share = |millionths: Option<u64>| millionths.map(|millionths| millionths as f64 / 1e6);
+    ForwardResult {
+        error: forward.error,
+        refusal: forward.refusal.map(str::to_owned),
+        skips: forward.skips,
+        skipped_segments: forward.skipped_segments,
+        skipped_flow_time_ns: u64::try_from(forward.skipped_flow_time / 1_000).unwrap_or(u64::MAX),
+        declined: forward.declined.iter().map(|(&why, &count)| (why.to_owned(), count)).collect(),
+        estimated_error_p99: share(forward.errors.percentile(99.0)),
+        estimated_error_max: share(forward.errors.max()),
     }
 }
 

@@ -4,6 +4,8 @@
 //! their name; a distribution in ps or bytes has buckets of 1/16 of an octave, so percentiles are too high by less than
 //! 6.25 % and never too low, while minimum, mean and maximum are exact.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// One run.
@@ -52,6 +54,31 @@ pub struct RunResult {
     /// How hosts shared, if they did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sharing: Option<SharingResult>,
+    /// What was skipped instead of simulated, if that was asked for: figures of such a run are estimates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forward: Option<ForwardResult>,
+}
+
+/// What fast-forward skipped, and what that may have cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ForwardResult {
+    /// What was asked for: the estimated error of a completion time, as a share of it.
+    pub error: f64,
+    /// Why nothing of the scenario could be skipped, if that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<String>,
+    /// How often a group of flows was skipped.
+    pub skips: u64,
+    /// Segments that nobody simulated.
+    pub skipped_segments: u64,
+    /// For how long, summed over flows.
+    pub skipped_flow_time_ns: u64,
+    /// How often a group was looked at and not skipped, by what was wrong.
+    pub declined: BTreeMap<String, u64>,
+    /// Of the completion times, what 99 % do not exceed: the estimated error, as a share.
+    pub estimated_error_p99: Option<f64>,
+    /// The largest of them.
+    pub estimated_error_max: Option<f64>,
 }
 
 /// How hosts shared among services.

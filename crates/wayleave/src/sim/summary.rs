@@ -8,8 +8,8 @@ use wayleave_explain::table::{Layout, plain_table, write_table};
 
 use super::measure::{Group, Measure, Spread, traffic_names};
 use super::result::{
-    Distribution, DivisionResult, Ending, RunResult, ServiceResult, ShareResult, SharingResult, ShortfallResult,
-    SizeResult, TrafficKind, TrafficResult,
+    Distribution, DivisionResult, Ending, ForwardResult, RunResult, ServiceResult, ShareResult, SharingResult,
+    ShortfallResult, SizeResult, TrafficKind, TrafficResult,
 };
 use super::text;
 use crate::error::Error;
@@ -27,6 +27,9 @@ const MOST_NAME: usize = 28;
 /// Prints a single run.
 pub(crate) fn write_run(out: &mut impl Write, run: &RunResult, layout: Layout) -> Result<(), Error> {
     writeln!(out, "{}: {}", run.scenario, about(run))?;
+    if let Some(forward) = &run.forward {
+        writeln!(out, "{}", forwarded(forward))?;
+    }
     let flows: Vec<&TrafficResult> = run.traffic.iter().filter(|traffic| traffic.kind == TrafficKind::Flows).collect();
     if !flows.is_empty() {
         writeln!(out)?;
@@ -66,6 +69,20 @@ pub(crate) fn write_run(out: &mut impl Write, run: &RunResult, layout: Layout) -
     writeln!(out)?;
     let heads = ["longest queues", "most", "wait, mean", "99 %", "longest", "lost", "marked"];
     write_rows(out, layout, &heads, longest(run, SHOWN).into_iter().map(queue_row))
+}
+
+/// What was skipped: its figures are estimates.
+fn forwarded(forward: &ForwardResult) -> String {
+    match &forward.refusal {
+        Some(why) => format!("fast-forward: nothing is skipped, because {why}"),
+        None if forward.skips == 0 => "fast-forward: nothing was steady for long enough to be skipped".to_owned(),
+        None => format!(
+            "fast-forward: {} segments in {} skips were not simulated; completion times are off by {:.2} % at most, as estimated",
+            text::count(forward.skipped_segments),
+            text::count(forward.skips),
+            forward.estimated_error_max.unwrap_or(0.0) * 100.0
+        ),
+    }
 }
 
 /// Flows by decade of their size, where there is more than one.

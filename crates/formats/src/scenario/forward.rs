@@ -1,0 +1,23 @@
+//! Whether steady traffic is skipped.
+
+use wayleave_scenarios::FastForward;
+
+use super::scalars::number;
+use crate::fields::{Fields, Shape};
+use crate::problem::{ProblemKind, Problems};
+use crate::tree::Node;
+
+pub(crate) const FAST_FORWARD: Shape = Shape { what: "a fast-forward", keys: &["error"] };
+
+/// Reads how far off completion times may be.
+pub(super) fn read(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<FastForward> {
+    let fields = Fields::read(node, &FAST_FORWARD, problems)?;
+    let Some(error) = fields.get("error") else { return Some(FastForward::default()) };
+    let asked = FastForward { error: number(error, problems)? };
+    if !asked.is_valid() {
+        let message = || format!("an error above 0 and up to {} is expected, such as 0.005", FastForward::MOST);
+        problems.report(ProblemKind::BadValue, error.span, message);
+        return None;
+    }
+    Some(asked)
+}

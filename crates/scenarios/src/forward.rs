@@ -1,0 +1,25 @@
+//! Whether steady traffic is skipped instead of simulated.
+
+/// Steady traffic is skipped: where the rates of flows no longer change, the simulator credits them with what they would have sent,
+/// up to the next event. Packets are simulated again from there on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FastForward {
+    /// How large the estimated error of a completion time may become, as a share of that time.
+    pub error: f64,
+}
+
+impl FastForward {
+    /// The largest error that can be asked for. Beyond it the statistics of a few windows say nothing.
+    pub const MOST: f64 = 0.1;
+
+    /// Whether the error can be asked for: above zero, and no more than [`Self::MOST`].
+    pub fn is_valid(self) -> bool {
+        self.error > 0.0 && self.error <= Self::MOST
+    }
+}
+
+impl Default for FastForward {
+    fn default() -> Self {
+        Self { error: 0.005 }
+    }
+}

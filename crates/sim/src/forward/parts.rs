@@ -1,0 +1,30 @@
+//! What groups are looked at with, and what is known of flows.
+
+use crate::clock::Instant;
+use crate::fabric::Fabric;
+use crate::flows::Flows;
+use crate::interfaces::Interfaces;
+use crate::tally::Tally;
+
+/// Nobody looks more often: below a round trip of a rack.
+pub(crate) const LEAST_LOOK: Instant = 1_000_000;
+
+/// What groups are looked at with.
+pub(crate) struct Parts<'a> {
+    pub(crate) fabric: &'a mut Fabric,
+    pub(crate) flows: &'a mut Flows,
+    pub(crate) interfaces: &'a mut Interfaces,
+    pub(crate) tally: &'a mut Tally,
+}
+
+/// What is known of a flow.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    /// When it was opened: with its place, which flow it is.
+    pub(super) opened: Instant,
+    /// Those that its segments and acknowledgements take, each once.
+    pub(super) links: Vec<u32>,
+    /// How much its completion may be too early or too late for what was skipped, in ps.
+    pub(super) error: f64,
+    pub(super) is_parked: bool,
+}
