@@ -9,22 +9,13 @@
 
 mod calendar;
 mod heap;
+mod key;
 
 use crate::clock::Instant;
 use calendar::Calendar;
 use heap::Heap;
-
-/// Bits of an actor's number.
-const ACTOR_BITS: u32 = 22;
-
-/// How many actors there can be.
-pub(crate) const MAX_ACTORS: usize = 1 << ACTOR_BITS;
-
-/// No event is put later than this after the present: 2.2 s. Whoever waits longer wakes up and waits again.
-pub(crate) const HORIZON: Instant = 1 << (63 - ACTOR_BITS);
-
-/// Who acts.
-pub(crate) type Actor = u32;
+use key::{ACTOR_BITS, actor_of, key};
+pub(crate) use key::{Actor, HORIZON, MAX_ACTORS};
 
 /// Actors by time.
 #[derive(Debug, Default)]
@@ -46,7 +37,7 @@ impl EventQueue {
     #[inline]
     pub(crate) fn put(&mut self, at: Instant, actor: Actor) {
         debug_assert!(at >= self.base && at - self.base < 2 * HORIZON, "an event is too far away");
-        let key = (at - self.base) << ACTOR_BITS | u64::from(actor);
+        let key = key(at - self.base, actor);
         match &mut self.calendar {
             None => self.heap.put(key),
             Some(calendar) => calendar.put(key, &mut self.heap),
@@ -147,11 +138,6 @@ impl EventQueue {
     pub(crate) fn memory(&self) -> usize {
         self.heap.memory() + self.calendar.as_ref().map_or(0, |calendar| calendar.memory())
     }
-}
-
-#[inline]
-fn actor_of(key: u64) -> Actor {
-    (key & (MAX_ACTORS as u64 - 1)) as Actor
 }
 
 #[cfg(test)]

@@ -42,6 +42,17 @@ pub(crate) enum Choice {
     BeforeSources,
 }
 
+/// Who asks what a port has sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asking {
+    /// A packet comes to the port.
+    Entering,
+    /// A packet arrives at the other end of the link.
+    Arriving,
+    /// Somebody who comes when all ports have chosen.
+    Everything,
+}
+
 /// Which queue is next.
 #[derive(Clone, Debug)]
 pub(crate) enum Order {

@@ -1,8 +1,8 @@
 //! A calendar of events (R. Brown, CACM 1988): those of the near future are in buckets of equal width, which are sorted when their time
 //! comes. The width follows the traffic, so that a bucket holds some ten events.
 
-use super::ACTOR_BITS;
 use super::heap::Heap;
+use super::key::ACTOR_BITS;
 
 /// Buckets; a power of two.
 const BUCKETS: u64 = 1024;

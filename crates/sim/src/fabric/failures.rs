@@ -2,10 +2,10 @@
 
 use super::Fabric;
 use super::health::{DropCause, Dropped, Health};
-use super::queued::Asking;
 use crate::clock::Instant;
 use crate::link::Port;
 use crate::packet::PacketId;
+use crate::port::Asking;
 use crate::recorder;
 use crate::trace::Event;
 

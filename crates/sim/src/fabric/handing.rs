@@ -6,11 +6,10 @@ use super::Fabric;
 use super::crowd::Crowd;
 use super::cut::Cut;
 use super::part::{Crossing, Part};
-use super::queued::Asking;
 use crate::clock::Instant;
 use crate::events::Actor;
 use crate::link::Port;
-use crate::port::Choice;
+use crate::port::{Asking, Choice};
 
 impl Fabric {
     /// From now on this is one part of a network.

@@ -11,19 +11,8 @@ use super::{DropCause, Dropped, Fabric, Sample, SampleKind};
 use crate::clock::{self, Instant};
 use crate::link::Port;
 use crate::packet::{Flags, NO_PACKET, PacketId};
-use crate::port::Choice;
+use crate::port::{Asking, Choice};
 use crate::trace::{DropReason, Event};
-
-/// Who asks what a port has sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asking {
-    /// A packet comes to the port.
-    Entering,
-    /// A packet arrives at the other end of the link.
-    Arriving,
-    /// Somebody who comes when all ports have chosen.
-    Everything,
-}
 
 impl Fabric {
     pub(super) fn enter_queued(
