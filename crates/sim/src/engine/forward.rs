@@ -75,15 +75,8 @@ impl Engine {
             let from = Some(group.same_before(now)).filter(|&from| self.fabric.reaches_back_to(from));
             forward.resume(group, &mut self.parts(), from.unwrap_or(now));
         }
-        let kinds = self.kinds();
-        while let Some((at, actor)) = self.fabric.next_event() {
-            if at >= now {
-                self.fabric.schedule(at, actor);
-                break;
-            }
-            self.events += 1;
-            self.act_apart(actor, kinds, at);
-        }
+        self.deal(now, u64::MAX);
+        self.now = now;
     }
 
     /// The run ends: all groups go on, and what was found out.

@@ -121,19 +121,10 @@ impl Engine {
 
     /// Runs to the end, or until `go_on`, which is told the time in ps now and then, says no.
     pub(crate) fn run(&mut self, go_on: &mut dyn FnMut(Instant) -> bool) -> Ending {
-        let (kinds, is_large) = (self.kinds(), self.fabric.is_large());
         loop {
-            for _ in 0..EVENTS_PER_LOOK {
-                if is_large && self.fabric.is_to_look_ahead() {
-                    self.look_ahead();
-                }
-                let Some((now, actor)) = self.fabric.next_event().filter(|&(at, _)| at <= self.end) else {
-                    self.now = self.end;
-                    return Ending::Complete;
-                };
-                self.now = now;
-                self.events += 1;
-                self.act(actor, kinds, now);
+            if self.deal(self.end.saturating_add(1), EVENTS_PER_LOOK) {
+                self.now = self.end;
+                return Ending::Complete;
             }
             if self.has_too_many_flows {
                 return Ending::TooManyFlows;
@@ -142,6 +133,30 @@ impl Engine {
                 return Ending::Stopped;
             }
         }
+    }
+
+    /// Deals with the events before a time, but with so many at most. Whether none is left before that time.
+    ///
+    /// All that runs goes through this loop, whole networks and parts of one: what an event takes is one piece of machine code.
+    fn deal(&mut self, until: Instant, most: u64) -> bool {
+        let (kinds, is_large) = (self.kinds(), self.fabric.is_large());
+        for _ in 0..most {
+            if is_large && self.fabric.is_to_look_ahead() {
+                self.look_ahead();
+            }
+            let Some((now, actor)) = self.fabric.next_event() else { return true };
+            if now >= until {
+                self.fabric.schedule(now, actor);
+                return true;
+            }
+            self.now = now;
+            self.events += 1;
+            if let Some(part) = self.fabric.part() {
+                part.crowd.begin(now, actor, (kinds[1]..kinds[2]).contains(&actor));
+            }
+            self.act(actor, kinds, now);
+        }
+        false
     }
 
     /// Looks at what the packets meet that arrive next, as far as it is known.
@@ -161,13 +176,7 @@ impl Engine {
         [self.fabric.links(), self.fabric.actors(), self.processes.next_actor()]
     }
 
-    /// An event, where that is not the only thing that is done.
-    #[inline(never)]
-    fn act_apart(&mut self, actor: Actor, kinds: [Actor; 3], now: Instant) {
-        self.act(actor, kinds, now);
-    }
-
-    /// An event. All of it is one piece of machine code where runs on one thread spend their time.
+    /// An event.
     #[inline(always)]
     fn act(&mut self, actor: Actor, [links, services, processes]: [Actor; 3], now: Instant) {
         if actor < links {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::{EVENTS_PER_LOOK, Engine, Meeting};
 use crate::clock::Instant;
-use crate::events::Actor;
 use crate::fabric::Cut;
 use crate::flows::FlowSlot;
 use crate::outcome::Ending;
@@ -22,7 +21,7 @@ impl Engine {
         meeting: &Meeting,
         mut go_on: Option<&mut dyn FnMut(Instant) -> bool>,
     ) -> Ending {
-        let (kinds, lookahead) = (self.kinds(), self.fabric.lookahead());
+        let lookahead = self.fabric.lookahead();
         let mut until = 0;
         let mut looks = 0;
         for round in 0_usize.. {
@@ -48,27 +47,10 @@ impl Engine {
             }
             self.fabric.advance(agreed.next);
             until = agreed.next.saturating_add(lookahead).min(self.end.saturating_add(1));
-            while let Some((now, actor)) = self.next_of_part(until) {
-                self.now = now;
-                self.events += 1;
-                let is_shared = (kinds[1]..kinds[2]).contains(&actor);
-                if let Some(part) = self.fabric.part() {
-                    part.crowd.begin(now, actor, is_shared);
-                }
-                self.act_apart(actor, kinds, now);
-            }
+            self.deal(until, u64::MAX);
         }
         self.now = self.end;
         Ending::Complete
-    }
-
-    /// The next event before a time.
-    #[inline]
-    fn next_of_part(&mut self, until: Instant) -> Option<(Instant, Actor)> {
-        if self.fabric.is_to_look_ahead() {
-            self.look_ahead();
-        }
-        self.fabric.next_event_before(until)
     }
 
     /// Whether a process acts only elsewhere. Those that are no sources act in all parts alike, and are counted in one.

@@ -7,7 +7,6 @@ use super::crowd::Crowd;
 use super::cut::Cut;
 use super::part::{Crossing, Part};
 use crate::clock::Instant;
-use crate::events::Actor;
 use crate::link::Port;
 use crate::port::{Asking, Choice};
 
@@ -74,12 +73,6 @@ impl Fabric {
     /// What is to be handed over to another part.
     pub(crate) fn outbox(&mut self, to: usize) -> Option<&mut Vec<Crossing>> {
         Some(&mut self.part.as_mut()?.outboxes[to])
-    }
-
-    /// The next event, if it is before a time.
-    #[inline]
-    pub(crate) fn next_event_before(&mut self, until: Instant) -> Option<(Instant, Actor)> {
-        if self.events.first_at()? < until { self.events.take() } else { None }
     }
 
     /// All that happens here before a time has happened. The first thing that may happen then, here or of what was handed over.
