@@ -72,7 +72,7 @@ impl Calendar {
     }
 
     /// Takes the least key.
-    #[inline]
+    #[inline(never)]
     pub(super) fn take(&mut self, far: &mut Heap) -> Option<u64> {
         if self.batch.is_empty() {
             self.turn(far);

@@ -52,7 +52,7 @@ use crate::clock::{self, Instant, LineSpeed};
 use crate::events::EventQueue;
 use crate::link::{Found, Link, Port, Target};
 use crate::packet::{Arena, Flags, PacketId};
-use crate::port::{Asking, Pool, QueuedPort};
+use crate::port::{Pool, QueuedPort};
 use crate::recorder::Recorder;
 use crate::router::{Attachment, Router};
 use crate::stats::{Histogram, Levels};
@@ -194,7 +194,7 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn arrive(&mut self, link: u32, now: Instant) -> Arrival {
         if let Port::Queued(port) = self.links[link as usize].port() {
-            self.catch_up(link, port, now, Asking::Arriving);
+            self.catch_up_arriving(link, port, now);
         }
         let state = &mut self.links[link as usize];
         let Some((id, next)) = state.arrive(now, &self.arena) else { return self.release(link, now) };

@@ -117,6 +117,12 @@ impl Fabric {
         }
     }
 
+    /// The same for an arrival at the other end of the link. Not inline: ports that are first come, first served make up most networks.
+    #[inline(never)]
+    pub(super) fn catch_up_arriving(&mut self, link: u32, number: u32, now: Instant) {
+        self.catch_up(link, number, now, Asking::Arriving);
+    }
+
     /// All ports make the choices that were due until now.
     pub(crate) fn catch_up_all(&mut self, now: Instant) {
         for link in 0..self.links() {
