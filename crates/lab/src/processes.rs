@@ -63,14 +63,24 @@ pub(crate) fn start(folder: &Folder, program: &Program) -> Result<Process, LabEr
     let child = command.spawn().map_err(|error| {
         LabError::io(format!("{} cannot be started ({})", program.name, program.file.display()), error)
     })?;
-    Ok(Process { name: program.name.clone(), pid: child.id() as i32 })
+    let pid = child.id() as i32;
+    // The kernel answers the call before the new program's environment is in place, by which it is found: for an instant it has none.
+    while is_alive(pid) && environment(pid).is_some_and(|bytes| bytes.is_empty()) {
+        sleep(Duration::from_millis(1));
+    }
+    Ok(Process { name: program.name.clone(), pid })
+}
+
+/// The environment of a process as the kernel shows it; empty until its program is loaded, and after its end.
+fn environment(pid: i32) -> Option<Vec<u8>> {
+    fs::read(Path::new("/proc").join(pid.to_string()).join("environ")).ok()
 }
 
 /// The programs of a lab that run.
 pub(crate) fn running(folder: &Folder) -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let of_lab = |pid: i32| {
-        let environment = fs::read(Path::new("/proc").join(pid.to_string()).join("environ")).ok()?;
+        let environment = environment(pid)?;
         let folder = folder.path().to_string_lossy();
         let value = |name: &str| {
             let mut variables = environment.split(|&byte| byte == 0).map(String::from_utf8_lossy);

@@ -137,6 +137,9 @@ fn programs_of_a_lab_outlive_their_starter_and_end_with_the_lab() {
     let process = lab.start(&program).unwrap();
     let running = labs().status(&name).unwrap().programs;
     assert!(running.contains(&process), "{running:?}");
+    // A program is found from the moment it is started on, not only once the kernel has loaded it.
+    let environment = fs::read(format!("/proc/{}/environ", lab.start(&program).unwrap().pid)).unwrap();
+    assert!(!environment.is_empty());
     let missing = Program { name: "nobody".to_owned(), file: "/nonexistent".into(), ..program };
     assert!(lab.start(&missing).unwrap_err().to_string().contains("nobody cannot be started"));
     assert!(labs().down(&name).unwrap().programs >= 1);
