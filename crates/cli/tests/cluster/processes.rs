@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{sleep, spawn};
 use std::time::Duration;
 
+use nix::mount::{MsFlags, mount, umount};
+use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -167,6 +169,7 @@ impl Controllers {
         let etcd = Etcd::start(&folder, 3);
         let way = |port: &u16| Way::to(SocketAddr::from(([127, 0, 0, 1], *port)));
         let ways: Vec<Vec<Way>> = (0..3).map(|_| etcd.ports.iter().map(way).collect()).collect();
+        own_mounts();
         let mut controllers =
             Self { folder, etcd, ways, ports: free(), running: Vec::new(), ballast: vec![None, None, None] };
         for at in 0..3 {
@@ -185,9 +188,7 @@ impl Controllers {
     fn make_disk(&self, at: usize) {
         let disk = self.disk(at);
         std::fs::create_dir_all(&disk).unwrap();
-        if nix::unistd::geteuid().is_root() {
-            let _ = Command::new("mount").args(["-t", "tmpfs", "-o", "size=32m", "tmpfs"]).arg(&disk).status();
-        }
+        let _ = mount(Some("tmpfs"), &disk, Some("tmpfs"), MsFlags::empty(), Some("size=32m"));
     }
 
     pub(crate) fn url(&self, at: usize) -> String {
@@ -259,7 +260,8 @@ impl Controllers {
     /// Takes all space of its disk; without a disk of its own it is killed.
     pub(crate) fn fill(&mut self, at: usize) {
         let file = self.disk(at).join("ballast");
-        let is_own = std::fs::read_to_string("/proc/mounts").unwrap().contains(&*self.disk(at).to_string_lossy());
+        let is_own =
+            std::fs::read_to_string("/proc/thread-self/mounts").unwrap().contains(&*self.disk(at).to_string_lossy());
         if !is_own {
             return self.kill(at);
         }
@@ -283,11 +285,19 @@ impl Controllers {
     }
 }
 
+/// What is mounted from now on by this thread and its processes ends with them, also when they are killed. Without the right to it nothing can
+/// be mounted either.
+fn own_mounts() {
+    if unshare(CloneFlags::CLONE_NEWNS).is_ok() {
+        mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>).unwrap();
+    }
+}
+
 impl Drop for Controllers {
     fn drop(&mut self) {
         self.running.clear();
         for at in 0..3 {
-            let _ = Command::new("umount").arg("-q").arg(self.disk(at)).stderr(Stdio::null()).status();
+            let _ = umount(&self.disk(at));
         }
         if !std::thread::panicking() {
             let _ = std::fs::remove_dir_all(&self.folder);
