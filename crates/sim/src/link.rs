@@ -90,6 +90,17 @@ const TARGET_JITTER: u32 = 3 << 30;
 const AWAY: u32 = 1 << 29;
 const PORT_FIFO: u32 = u32::MAX;
 
+/// What arrives after a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Nothing yet.
+    None,
+    /// One so many ps later.
+    After(u32),
+    /// One that says itself when.
+    Far,
+}
+
 /// How a packet found a first-come-first-served port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
@@ -161,19 +172,25 @@ impl Link {
         }
     }
 
-    /// How a packet of this size finds the port. `largest` is the size of the largest packet that there is: what is
+    /// How a packet of this size, which takes the port so long, finds it. `largest` is the size of the largest packet that there is: what is
     /// held exactly matters only where one packet more or less decides, and only there it is looked up.
-    #[inline]
-    pub(crate) fn look(&mut self, bytes: u32, largest: u32, now: Instant, arena: &Arena) -> Found {
-        let Some(wait) = self.free_at.checked_sub(now).filter(|&wait| wait > 0) else {
-            self.leaving = NO_PACKET;
-            self.held = 0;
+    #[inline(always)]
+    pub(crate) fn look(
+        &mut self,
+        (bytes, transmission): (u32, Instant),
+        largest: u32,
+        now: Instant,
+        arena: &Arena,
+    ) -> Found {
+        if self.free_at <= now {
+            (self.leaving, self.held) = (NO_PACKET, 0);
             return if bytes <= self.limit { Found::Idle } else { Found::Full };
-        };
+        }
+        let wait = self.free_at - now;
         let in_time = |bytes: u32| u64::from(bytes) * u64::from(self.ps_per_byte);
         // The bytes that have not left take `wait`; the packet that is being sent is held as a whole.
         let most = wait + in_time(largest);
-        if self.ps_per_byte > 0 && most + in_time(bytes) <= in_time(self.limit) {
+        if self.ps_per_byte > 0 && most + transmission <= in_time(self.limit) {
             if most <= in_time(self.mark_above) {
                 return Found::Busy { wait, is_above: false };
             }
@@ -181,6 +198,12 @@ impl Link {
                 return Found::Busy { wait, is_above: true };
             }
         }
+        self.look_closely(bytes, wait, now, arena)
+    }
+
+    /// By the packets that are held.
+    #[inline(never)]
+    fn look_closely(&mut self, bytes: u32, wait: Instant, now: Instant, arena: &Arena) -> Found {
         self.count_held(now, arena);
         match self.limit.checked_sub(self.held) {
             Some(room) if bytes <= room => Found::Busy { wait, is_above: self.held > self.mark_above },
@@ -203,25 +226,34 @@ impl Link {
         }
     }
 
-    /// Puts a packet behind the others, which takes the port so long; whether it is the only one on the link.
-    #[inline]
-    pub(crate) fn append(&mut self, id: PacketId, transmission: Instant, now: Instant, arena: &mut Arena) -> bool {
-        self.free_at = self.free_at.max(now) + transmission;
+    /// Puts a packet behind the others, which takes the port so long. When it arrives; whether it is the only one on the link.
+    #[inline(always)]
+    pub(crate) fn append(
+        &mut self,
+        id: PacketId,
+        transmission: Instant,
+        now: Instant,
+        arena: &mut Arena,
+    ) -> (Instant, bool) {
+        let before = self.free_at;
+        self.free_at = before.max(now) + transmission;
+        let due = self.free_at + self.latency;
         let packet = arena.get_mut(id);
-        packet.due = self.free_at + self.latency;
+        packet.due = due;
         packet.next = NO_PACKET;
         self.sent_bytes += u64::from(packet.size);
         let was_empty = self.head == NO_PACKET;
         if was_empty {
             self.head = id;
         } else {
-            let due = self.free_at + self.latency;
             let last = arena.get_mut(self.tail);
+            debug_assert_eq!(last.due, before + self.latency, "a link has its packets in order");
+            // It arrives as long after it left as this one does. To ask the packet itself would mean to wait for it.
             last.next = id;
-            last.next_gap = u32::try_from(due - last.due).unwrap_or(u32::MAX);
+            last.next_gap = u32::try_from(self.free_at - before).unwrap_or(u32::MAX);
         }
         self.tail = id;
-        was_empty
+        (due, was_empty)
     }
 
     /// After [`Self::append`] at a first-come-first-served port: the packet is held until it has left.
@@ -239,36 +271,40 @@ impl Link {
         (self.head, self.tail)
     }
 
-    /// Takes the packet that arrives now, with the time of the next one; `None` if the event is out of date.
-    #[inline]
-    pub(crate) fn arrive(&mut self, now: Instant, arena: &Arena) -> Option<(PacketId, Option<Instant>)> {
-        let id = self.head;
-        if id == NO_PACKET {
-            return None;
-        }
-        let packet = arena.get(id);
-        if packet.due != now {
-            return None;
-        }
+    /// The first packet, if it arrives now; else the event is out of date.
+    #[inline(always)]
+    pub(crate) fn arrived<'a>(&self, now: Instant, arena: &'a mut Arena) -> Option<(PacketId, &'a mut Packet)> {
+        let packet = arena.find_mut(self.head)?;
+        if packet.due == now { Some((self.head, packet)) } else { None }
+    }
+
+    /// Takes the first packet. How long after it the next one arrives, if there is one and that is known.
+    #[inline(always)]
+    pub(crate) fn remove_first(&mut self, id: PacketId, packet: &Packet) -> Next {
         if self.leaving == id {
             self.held -= packet.size;
             self.leaving = packet.next;
         }
         self.head = packet.next;
-        let next = match (self.head, packet.next_gap) {
-            (NO_PACKET, _) => None,
+        match (self.head, packet.next_gap) {
+            (NO_PACKET, _) => Next::None,
+            (_, u32::MAX) => Next::Far,
             // The next packet itself is not needed yet, and most likely in no cache.
-            (head, u32::MAX) => Some(arena.get(head).due),
-            (_, gap) => Some(now + u64::from(gap)),
-        };
-        Some((id, next))
+            (_, gap) => Next::After(gap),
+        }
+    }
+
+    /// When the first packet arrives.
+    #[cold]
+    pub(crate) fn first_due(&self, arena: &Arena) -> Instant {
+        arena.get(self.head).due
     }
 
     /// A link whose end is elsewhere: the packet that was put on it last. Those that have arrived there are gone here.
     pub(crate) fn pass_over(&mut self, now: Instant, arena: &mut Arena) -> PacketId {
         while self.head != NO_PACKET && arena.get(self.head).due <= now {
             let id = self.head;
-            self.arrive(arena.get(id).due, arena);
+            self.remove_first(id, arena.get(id));
             arena.remove(id);
         }
         self.tail
@@ -355,7 +391,7 @@ mod tests {
         let mut arena = Arena::new();
         let mut link = Link::new(LineSpeed::new(Rate::from_gbit(10)), 0, Target::Host, Port::Fifo, 2_000);
         let mut offer = |link: &mut Link, now: Instant| {
-            let found = link.look(1_000, 1_000, now, &arena);
+            let found = link.look((1_000, 800_000), 1_000, now, &arena);
             if found != Found::Full {
                 let id = arena.insert(Packet { size: 1_000, ..Packet::default() });
                 link.append(id, 800_000, now, &mut arena);
@@ -390,7 +426,7 @@ mod tests {
             let size = 64 + crate::random::below(&mut rng, largest - 63);
             held.retain(|&(leaves, _)| leaves > now);
             let bytes: u32 = held.iter().map(|packet| packet.1).sum();
-            let found = link.look(size, largest, now, &arena);
+            let found = link.look((size, u64::from(size) * 800), largest, now, &arena);
             assert_eq!(found == Found::Full, bytes + size > limit, "step {step}: {bytes} B held");
             if found == Found::Full {
                 counts[2] += 1;

@@ -224,6 +224,12 @@ impl Arena {
         &self.packets[id as usize]
     }
 
+    /// A packet, if it is one.
+    #[inline]
+    pub(crate) fn find_mut(&mut self, id: PacketId) -> Option<&mut Packet> {
+        self.packets.get_mut(id as usize)
+    }
+
     #[inline]
     pub(crate) fn get_mut(&mut self, id: PacketId) -> &mut Packet {
         &mut self.packets[id as usize]

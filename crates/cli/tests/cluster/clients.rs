@@ -20,7 +20,7 @@ const CONTRACTS: u64 = 6;
 /// The least rate of a contract in bit/s; above it, the rate is the value that was written.
 const BASE: u64 = 500_000;
 /// A paused controller answers nothing; one that is busy answers late, and then it is not known whether it has done something.
-const ANSWER: Duration = Duration::from_secs(1);
+const ANSWER: Duration = Duration::from_millis(500);
 
 fn agent() -> Agent {
     Agent::config_builder().timeout_global(Some(ANSWER)).http_status_as_error(false).build().into()

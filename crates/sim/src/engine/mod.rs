@@ -48,7 +48,7 @@ use crate::copies::Copies;
 use crate::custom::Custom;
 use crate::edge::Edges;
 use crate::events::Actor;
-use crate::fabric::{Arrival, Fabric};
+use crate::fabric::Fabric;
 use crate::flows::Flows;
 use crate::forward::Forward;
 use crate::interfaces::Interfaces;
@@ -180,11 +180,7 @@ impl Engine {
     #[inline(always)]
     fn act(&mut self, actor: Actor, [links, services, processes]: [Actor; 3], now: Instant) {
         if actor < links {
-            match self.fabric.arrive(actor, now) {
-                Arrival::OnItsWay | Arrival::Nothing => {}
-                Arrival::AtHost(id) => self.at_host(actor, id, now),
-                Arrival::Dropped(dropped) => self.dropped(dropped),
-            }
+            self.arrive(actor, now);
         } else if actor < services {
             self.serve(actor - links, now);
         } else if actor < processes {

@@ -54,6 +54,7 @@ impl Fabric {
             records: vec![Default::default(); links.len() * stride],
             health: vec![Default::default(); links.len()],
             levels: scenario.record.series.map(levels),
+            is_watched: scenario.record.series.is_some() || scenario.record.trace.is_some(),
             largest: largest(&scenario.network),
             recorder: scenario.record.trace.map(|most| Box::new(Recorder::new(most as usize))),
             ports: builder.ports,

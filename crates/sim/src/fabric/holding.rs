@@ -1,6 +1,6 @@
 //! Packets are held up at nodes with jitter, and released.
 
-use super::{Arrival, Dropped, Fabric, Step};
+use super::{Dropped, Fabric, Step};
 use crate::clock::Instant;
 use crate::events::Actor;
 use crate::packet::PacketId;
@@ -31,9 +31,9 @@ impl Fabric {
 
     /// The event of a link without packets: it stands for a stage, the first of whose packets enters its queue.
     #[cold]
-    pub(super) fn release(&mut self, actor: Actor, now: Instant) -> Arrival {
+    pub(crate) fn release(&mut self, actor: Actor, now: Instant) -> Option<Dropped> {
         let released = self.jitter.as_mut().and_then(|jitter| jitter.release(actor));
-        let Some((step, id)) = released else { return Arrival::Nothing };
-        self.enter(step, id, now).map_or(Arrival::OnItsWay, Arrival::Dropped)
+        let (step, id) = released?;
+        self.enter(step, id, now)
     }
 }

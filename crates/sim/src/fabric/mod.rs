@@ -50,9 +50,9 @@ use wayleave_units::Rate;
 
 use crate::clock::{self, Instant, LineSpeed};
 use crate::events::EventQueue;
-use crate::link::{Found, Link, Port, Target};
-use crate::packet::{Arena, Flags, PacketId};
-use crate::port::{Pool, QueuedPort};
+use crate::link::{Found, Link, Next, Port, Target};
+use crate::packet::{Arena, Flags, Packet, PacketId};
+use crate::port::{Asking, Pool, QueuedPort};
 use crate::recorder::Recorder;
 use crate::router::{Attachment, Router};
 use crate::stats::{Histogram, Levels};
@@ -86,19 +86,6 @@ struct QueueRecord {
     marks: u64,
     /// Packets that a queued port sent at once: they neither waited nor found anything.
     immediate: u64,
-}
-
-/// Where a packet is after its arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arrival {
-    /// At its host.
-    AtHost(PacketId),
-    /// In the next port.
-    OnItsWay,
-    /// In the next port, where this one was dropped.
-    Dropped(Dropped),
-    /// There was none: the event is out of date.
-    Nothing,
 }
 
 /// The network while it runs.
@@ -142,6 +129,8 @@ pub(crate) struct Fabric {
     recorder: Option<Box<Recorder>>,
     /// Per link, what its port holds over time, if that is recorded.
     levels: Option<Vec<Levels>>,
+    /// Whether there is a recorder or what ports hold is recorded.
+    is_watched: bool,
     /// Nodes whose packets each take a time of their own.
     jitter: Option<Box<jitter::Jitter>>,
     /// Packets put on links.
@@ -190,33 +179,62 @@ impl Fabric {
         self.links.len() as u32 + link
     }
 
-    /// A packet arrives at the end of a link.
+    /// Takes the packet that arrives at the end of a link now, with what is there. `None` if none does: the event stands for a packet that is
+    /// released ([`Self::release`]), or is out of date.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, link: u32, now: Instant) -> Arrival {
-        if let Port::Queued(port) = self.links[link as usize].port() {
-            self.catch_up_arriving(link, port, now);
+    pub(crate) fn arrive(&mut self, link: u32, now: Instant) -> Option<(PacketId, Target)> {
+        match self.links[link as usize].port() {
+            Port::Fifo => self.take_first(link, now),
+            Port::Queued(port) => self.arrive_chosen(link, port, now),
         }
+    }
+
+    /// From a port that may choose late. Not inline: ports that are first come, first served make up most networks.
+    #[inline(never)]
+    fn arrive_chosen(&mut self, link: u32, port: u32, now: Instant) -> Option<(PacketId, Target)> {
+        self.catch_up(link, port, now, Asking::Arriving);
+        self.take_first(link, now)
+    }
+
+    #[inline(always)]
+    fn take_first(&mut self, link: u32, now: Instant) -> Option<(PacketId, Target)> {
         let state = &mut self.links[link as usize];
-        let Some((id, next)) = state.arrive(now, &self.arena) else { return self.release(link, now) };
+        let (id, packet) = state.arrived(now, &mut self.arena)?;
         let target = state.target();
-        if let Some(next) = next {
-            self.events.put(next, link);
-        }
-        let step = match target {
-            Target::Host => return Arrival::AtHost(id),
-            Target::Switch => self.next_step(id),
-            Target::Service(service) => Step::new(service, 0),
-            Target::Jitter(stage) => {
-                let step = self.next_step(id);
-                self.hold(stage, step, id, now);
-                return Arrival::OnItsWay;
+        match state.remove_first(id, packet) {
+            Next::None => {}
+            Next::After(gap) => self.events.put(now + u64::from(gap), link),
+            Next::Far => {
+                let due = state.first_due(&self.arena);
+                self.events.put(due, link);
             }
+        }
+        Some((id, target))
+    }
+
+    /// A packet has come to a switch and enters its next port. Returns the packet that was dropped there, if one was.
+    #[inline(always)]
+    pub(crate) fn pass_on(&mut self, id: PacketId, now: Instant) -> Option<Dropped> {
+        let step = self.next_step(id);
+        self.enter_at_once(step, id, now)
+    }
+
+    /// A packet has come to a switch that takes a time for it.
+    #[cold]
+    pub(crate) fn pass_on_later(&mut self, target: Target, id: PacketId, now: Instant) -> Option<Dropped> {
+        let step = match target {
+            Target::Service(service) => Step::new(service, 0),
+            _ => self.next_step(id),
         };
-        self.enter(step, id, now).map_or(Arrival::OnItsWay, Arrival::Dropped)
+        if let Target::Jitter(stage) = target {
+            self.hold(stage, step, id, now);
+            return None;
+        }
+        self.enter(step, id, now)
     }
 
     /// The step that a packet takes next; a switch takes a tag off.
-    #[inline]
+    #[inline(always)]
     fn next_step(&mut self, id: PacketId) -> Step {
         let packet = self.arena.get_mut(id);
         packet.hop = packet.hop.wrapping_add(1);
@@ -231,8 +249,12 @@ impl Fabric {
     }
 
     /// A packet comes to a port. Returns the packet that was dropped, this one or another, if one was.
-    #[inline]
     pub(crate) fn enter(&mut self, step: Step, id: PacketId, now: Instant) -> Option<Dropped> {
+        self.enter_at_once(step, id, now)
+    }
+
+    #[inline(always)]
+    fn enter_at_once(&mut self, step: Step, id: PacketId, now: Instant) -> Option<Dropped> {
         let link = step.link();
         match self.links[link as usize].port() {
             Port::Fifo => self.enter_fifo(link, id, now),
@@ -240,55 +262,73 @@ impl Fabric {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter_fifo(&mut self, link: u32, id: PacketId, now: Instant) -> Option<Dropped> {
         let state = &mut self.links[link as usize];
         let packet = self.arena.get(id);
         let (size, asks) = (packet.size, packet.flags.has(Flags::TELEMETRY));
-        let (leaves, taken) = (state.free_at.max(now), state.taken());
-        match state.look(size, self.largest, now, &self.arena) {
+        let speeds = &self.speeds;
+        let transmission = state.transmission(size, || speeds[link as usize]);
+        let before = state.free_at;
+        let mut is_marked = false;
+        match state.look((size, transmission), self.largest, now, &self.arena) {
             Found::Idle => {
                 state.immediate += 1;
                 if state.immediate == u32::MAX {
-                    self.flush_immediate(link);
+                    count_immediate(state, &mut self.records[link as usize * self.stride]);
                 }
             }
             Found::Busy { wait, is_above } => {
                 let record = link as usize * self.stride;
-                let speeds = &self.speeds;
-                let own = state.transmission(size, || speeds[link as usize]);
-                self.count(Sample { record: record as u32, kind: SampleKind::Wait { own }, value: wait });
+                let sample =
+                    Sample { record: record as u32, kind: SampleKind::Wait { own: transmission }, value: wait };
+                self.samples.push(sample);
+                if self.samples.len() == SAMPLES {
+                    count_samples(&mut self.samples, &mut self.records);
+                }
                 if is_above {
                     let packet = self.arena.get_mut(id);
                     if packet.flags.has(Flags::ECN_CAPABLE) {
                         packet.flags = packet.flags.with(Flags::MARKED);
                         self.records[record].marks += 1;
-                        self.note(Event::Marked, (link, 0), id, now);
+                        is_marked = true;
                     }
                 }
             }
             Found::Full => return Some(self.refuse(link, 0, id, now)),
         }
-        self.note(Event::Enqueued, (link, 0), id, now);
-        self.level(link, size, now);
-        let state = &mut self.links[link as usize];
-        let speeds = &self.speeds;
-        let transmission = state.transmission(size, || speeds[link as usize]);
-        let was_empty = state.append(id, transmission, now, &mut self.arena);
+        let (due, is_first) = state.append(id, transmission, now, &mut self.arena);
         state.hold(id, size);
-        let (departs, is_away) = (state.free_at, state.is_away());
         self.hops += 1;
+        let is_away = state.is_away();
+        if is_first && !is_away {
+            self.events.put(due, link);
+        }
+        if asks | is_away | self.is_watched {
+            self.enter_specially(link, id, (before, is_marked), now);
+        }
+        None
+    }
+
+    /// A first-come-first-served port, which would have been free at `before`, has taken a packet, and somebody wants to know that: the trace, what is
+    /// recorded of the port, another part of the network, or the packet itself.
+    #[cold]
+    fn enter_specially(&mut self, link: u32, id: PacketId, (before, is_marked): (Instant, bool), now: Instant) {
+        let Packet { size, flags, .. } = *self.arena.get(id);
+        let state = &self.links[link as usize];
+        let (departs, is_away) = (state.free_at, state.is_away());
+        if is_marked {
+            self.note(Event::Marked, (link, 0), id, now);
+        }
+        self.note(Event::Enqueued, (link, 0), id, now);
+        self.level(link, size, before, now);
         self.note(Event::Departed, (link, 0), id, departs);
         if is_away {
             self.hand_over(link, now);
-        } else if was_empty {
-            let due = self.arena.get(id).due;
-            self.events.put(due, link);
         }
-        if asks {
-            self.ask(link, (leaves, id, taken), now);
+        if flags.has(Flags::TELEMETRY) {
+            self.ask(link, (before.max(now), id), now);
         }
-        None
     }
 
     #[inline]
@@ -299,50 +339,35 @@ impl Fabric {
         }
     }
 
-    /// Samples are kept for a moment and counted together: the histograms of all queues do not fit into the caches, and
-    /// accesses that do not depend on one another overlap.
-    fn flush_samples(&mut self) {
-        for sample in self.samples.drain(..) {
-            let record = &mut self.records[sample.record as usize];
-            match sample.kind {
-                SampleKind::Wait { own } => {
-                    record.wait.record(sample.value);
-                    record.longest = record.longest.max(sample.value + own);
-                }
-                SampleKind::Found => record.found.get_or_insert_default().record(sample.value),
-            }
-        }
-    }
-
     /// The packets that found a first-come-first-served port idle join its histograms.
     #[cold]
     fn flush_immediate(&mut self, link: u32) {
         self.flush_samples();
-        let state = &mut self.links[link as usize];
-        let record = &mut self.records[link as usize * self.stride];
-        let count = u64::from(std::mem::take(&mut state.immediate));
-        record.wait.record_many(0, count);
+        count_immediate(&mut self.links[link as usize], &mut self.records[link as usize * self.stride]);
     }
 
-    /// A packet comes to a port: what it holds then, if that is recorded.
+    /// What was sampled joins its histograms.
+    fn flush_samples(&mut self) {
+        count_samples(&mut self.samples, &mut self.records);
+    }
+
+    /// A packet comes to a port that would be free at `free_at` without it: what it holds then, if that is recorded.
     #[inline]
-    fn level(&mut self, link: u32, bytes: u32, now: Instant) {
+    fn level(&mut self, link: u32, bytes: u32, free_at: Instant, now: Instant) {
         if self.levels.is_some() {
-            self.record_level(link, bytes, now);
+            self.record_level(link, bytes, free_at, now);
         }
     }
 
     #[cold]
-    fn record_level(&mut self, link: u32, bytes: u32, now: Instant) {
-        let state = &self.links[link as usize];
-        let sending = state.free_at.saturating_sub(now);
-        let mut held = clock::transmitted(sending, self.rates[link as usize]);
-        if let Port::Queued(port) = state.port() {
+    fn record_level(&mut self, link: u32, bytes: u32, free_at: Instant, now: Instant) {
+        let mut held = clock::transmitted(free_at.saturating_sub(now), self.rates[link as usize]);
+        if let Port::Queued(port) = self.links[link as usize].port() {
             held += self.ports[port as usize].waiting_bytes();
         }
         if let Some(levels) = self.levels.as_mut().map(|levels| &mut levels[link as usize]) {
-            if held == 0 && state.free_at <= now {
-                levels.set(state.free_at, 0);
+            if held == 0 && free_at <= now {
+                levels.set(free_at, 0);
             }
             levels.set(now, held + u64::from(bytes));
         }
@@ -383,5 +408,27 @@ impl Fabric {
             }
         }
         self.health.iter_mut().for_each(|health| health.lost_silently = 0);
+    }
+}
+
+/// The packets that found a port idle waited for nothing.
+#[cold]
+fn count_immediate(link: &mut Link, record: &mut QueueRecord) {
+    record.wait.record_many(0, u64::from(std::mem::take(&mut link.immediate)));
+}
+
+/// Samples are kept for a moment and counted together: the histograms of all queues do not fit into the caches, and
+/// accesses that do not depend on one another overlap.
+#[inline(never)]
+fn count_samples(samples: &mut Vec<Sample>, records: &mut [QueueRecord]) {
+    for sample in samples.drain(..) {
+        let record = &mut records[sample.record as usize];
+        match sample.kind {
+            SampleKind::Wait { own } => {
+                record.wait.record(sample.value);
+                record.longest = record.longest.max(sample.value + own);
+            }
+            SampleKind::Found => record.found.get_or_insert_default().record(sample.value),
+        }
     }
 }

@@ -15,6 +15,7 @@ use crate::port::{Asking, Choice};
 use crate::trace::{DropReason, Event};
 
 impl Fabric {
+    #[inline(never)]
     pub(super) fn enter_queued(
         &mut self,
         link: u32,
@@ -75,7 +76,7 @@ impl Fabric {
             }
         }
         self.note(Event::Enqueued, (link, queue), id, now);
-        self.level(link, size, now);
+        self.level(link, size, free_at, now);
         let state = &mut self.ports[port as usize];
         if let Some(pool) = state.pool {
             self.pools[pool.place()].used += u64::from(size);
@@ -115,12 +116,6 @@ impl Fabric {
         while !self.ports[number as usize].is_empty() && self.links[link as usize].free_at < until {
             self.send_next(link, number, self.links[link as usize].free_at);
         }
-    }
-
-    /// The same for an arrival at the other end of the link. Not inline: ports that are first come, first served make up most networks.
-    #[inline(never)]
-    pub(super) fn catch_up_arriving(&mut self, link: u32, number: u32, now: Instant) {
-        self.catch_up(link, number, now, Asking::Arriving);
     }
 
     /// All ports make the choices that were due until now.
@@ -171,14 +166,13 @@ impl Fabric {
         let state = &mut self.links[link as usize];
         let speeds = &self.speeds;
         let transmission = state.transmission(size, || speeds[link as usize]);
-        let was_empty = state.append(id, transmission, now, &mut self.arena);
+        let (due, is_first) = state.append(id, transmission, now, &mut self.arena);
         let (departs, is_away) = (state.free_at, state.is_away());
         self.hops += 1;
         self.note(Event::Departed, (link, queue), id, departs);
         if is_away {
             self.hand_over(link, now);
-        } else if was_empty {
-            let due = self.arena.get(id).due;
+        } else if is_first {
             self.events.put(due, link);
         }
         if has_more {

@@ -42,9 +42,10 @@ impl Stamper {
 }
 
 impl Fabric {
-    /// A packet that asks for telemetry has come to a port, and leaves at this time; before it `taken` had come.
+    /// A packet that asks for telemetry has come to a port, the last one, and leaves at this time.
     #[cold]
-    pub(super) fn ask(&mut self, link: u32, (leaves, id, taken): (Instant, PacketId, u64), now: Instant) {
+    pub(super) fn ask(&mut self, link: u32, (leaves, id): (Instant, PacketId), now: Instant) {
+        let taken = self.links[link as usize].taken() - u64::from(self.arena.get(id).size);
         let Some(stamper) = self.stampers.get_mut(self.stamper_of[link as usize] as usize) else { return };
         if leaves <= now {
             self.write(link, id, taken, now);
