@@ -50,7 +50,7 @@ impl Heap {
     #[inline(always)]
     pub(super) fn take(&mut self) -> Option<u64> {
         self.fill();
-        let Some(&[.., key]) = self.families.first() else { return None };
+        let &[.., key] = self.families.first()?;
         self.top = Top::Hole;
         if key == NONE { self.nothing_taken() } else { Some(key) }
     }

@@ -265,7 +265,9 @@ impl Parked {
         let mut credits: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         for (slot, pace) in self.paces() {
             let flow = &mut parts.flows[slot];
+            let stood_at = flow.local(self.since);
             flow.delay(by);
+            debug_assert_eq!(flow.local(now), stood_at, "the clock of a sender stands still as long as its group");
             let most = flow.sender.standing().unsent.map_or(u32::MAX, |unsent| unsent.saturating_sub(1));
             let segments = ((pace.rate * by as f64).round() as u32).min(most);
             flow.sender.skip(segments);
