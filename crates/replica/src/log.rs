@@ -5,7 +5,7 @@
 //! | `leader` | who leads, with its lease. Its revision is compared by everything that a leader writes |
 //! | `basis` | with what contracts are decided: network, scheme, model. Only a leader writes it, and only who has the same can become one |
 //! | `head` | the number of the last batch |
-//! | `log/NUMBER` | a batch: its changes, or how many parts it has |
+//! | `log/NUMBER` | a batch: its changes, or how many parts it has; these and the parts of a snapshot are JSON, made smaller by zlib |
 //! | `part/NUMBER/REVISION/PART` | the parts of a batch above [`LARGEST`]. They count as soon as `log/NUMBER` names them, and not before |
 //! | `snapshot` | the number of the last batch that the snapshot contains, and how many parts it has |
 //! | `state/NUMBER/PART` | its parts |
@@ -13,8 +13,12 @@
 //! Leases give liveness, revisions safety: a leader that was paused may write a part that nobody will name, and nothing else.
 
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
 use std::sync::Arc;
 
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
 use serde::{Deserialize, Serialize};
 use wayleave_store::{Change, Record};
 
@@ -167,8 +171,8 @@ impl Names {
                 // Also a gap further on: then the log was cut while it was read.
                 return Ok(if batches.is_empty() { None } else { Some(batches) });
             }
-            let entry: Entry = serde_json::from_slice(&found.value)
-                .map_err(|error| damaged(&found.key, format!("is no batch: {error}")))?;
+            let entry: Entry =
+                unpacked(&found.value).map_err(|error| damaged(&found.key, format!("is no batch: {error}")))?;
             let changes = match entry {
                 Entry::Changes(changes) => changes,
                 Entry::Parts(revision, parts) => {
@@ -195,7 +199,7 @@ impl Names {
             let Some(bytes) = one(etcd, &key(part))? else { return Ok(None) };
             whole.extend(bytes);
         }
-        Ok(Some(serde_json::from_slice(&whole).map_err(|error| damaged(&key(0), error))?))
+        Ok(Some(unpacked(&whole).map_err(|error| damaged(&key(0), error))?))
     }
 
     /// The last snapshot, with the number of the last batch in it.
@@ -225,13 +229,13 @@ impl Names {
     ) -> Result<usize, LogError> {
         let number = head + 1;
         let entry = Entry::Changes(changes.iter().map(written).collect());
-        let mut text = json(&entry)?;
+        let mut text = packed(&entry)?;
         let size = text.len();
         if size > LARGEST {
             let Entry::Changes(changes) = &entry else { return Err(damaged("log", "has no changes")) };
-            let whole = json(changes)?;
+            let whole = packed(changes)?;
             let parts = self.write_parts(etcd, leader, &whole, |part| self.part(number, leader, part))?;
-            text = json(&Entry::Parts(leader, parts))?;
+            text = packed(&Entry::Parts(leader, parts))?;
         }
         let then = [put(self.entry(number), text), put(self.head(), number.to_string().into_bytes())];
         let last = Compare::Value(self.head(), head.to_string().into_bytes());
@@ -267,7 +271,7 @@ impl Names {
         state: &State,
     ) -> Result<(), LogError> {
         let all: Vec<_> = state.iter().map(|((kind, key), body)| (kind, key, body)).collect();
-        let parts = self.write_parts(etcd, leader, &json(&all)?, |part| self.state(number, part))?;
+        let parts = self.write_parts(etcd, leader, &packed(&all)?, |part| self.state(number, part))?;
         let pointer = json(&Pointer { number, parts })?;
         let delete = |from: String, to: String| Op::Delete { from, to };
         let then = [
@@ -312,6 +316,19 @@ pub(crate) fn put(key: String, value: Vec<u8>) -> Op {
 
 pub(crate) fn json(value: &impl Serialize) -> Result<Vec<u8>, LogError> {
     serde_json::to_vec(value).map_err(|error| damaged("a value", error))
+}
+
+/// As JSON, and that as zlib makes it smaller: batches say the same again and again, and etcd writes each byte several times.
+fn packed(value: &impl Serialize) -> Result<Vec<u8>, LogError> {
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(&json(value)?).map_err(|error| damaged("a value", error))?;
+    packed.finish().map_err(|error| damaged("a value", error))
+}
+
+fn unpacked<T: for<'a> Deserialize<'a>>(packed: &[u8]) -> Result<T, serde_json::Error> {
+    let mut text = Vec::new();
+    ZlibDecoder::new(packed).read_to_end(&mut text).map_err(serde_json::Error::io)?;
+    serde_json::from_slice(&text)
 }
 
 fn written(change: &Change) -> (String, String, Option<Arc<str>>) {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use nix::sys::signal::Signal;
-use wayleave_replica::{Gateway, Lease, LogError, Member, Settings, Standing, State};
+use wayleave_replica::{Etcd as _, Gateway, Lease, LogError, Member, Settings, Standing, State};
 use wayleave_store::{Change, Record};
 
 use super::clients::{get, put};
@@ -155,6 +155,16 @@ fn standings_are_shown(folder: &Path, leader: &str, follower: &str) {
     assert_eq!(metric(follower, "wayleave_cluster_batches_total"), 0.0);
 }
 
+/// 160 kB that can hardly be made smaller.
+fn noise(seed: u64) -> String {
+    let mut dice = seed;
+    let mut next = || {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        format!("{:08x}\u{1F600}\n", dice >> 32)
+    };
+    (0..12_000).map(|_| next()).collect()
+}
+
 #[test]
 fn batches_of_any_size_and_snapshots_come_back_as_they_were() {
     if !is_able() {
@@ -183,9 +193,12 @@ fn batches_of_any_size_and_snapshots_come_back_as_they_were() {
     assert_eq!(early.commit(&[]).unwrap_err(), LogError::Deposed);
     let record =
         |key: usize, size: usize| Change::Put(Record::new("contract", format!("k{key}"), "x\u{1F600}\n".repeat(size)));
-    // Of more than three parts; then many small ones, more than are read at once.
-    let large: Vec<Change> = (0..40).map(|key| record(key, 20_000)).collect();
+    // Of three parts and more; then many small ones, more than are read at once.
+    let large: Vec<Change> =
+        (0..40).map(|key| Change::Put(Record::new("contract", format!("k{key}"), noise(key)))).collect();
     leader.commit(&large).unwrap();
+    let parts = Gateway::new(etcd.access()).range("/wayleave/log/part/", "/wayleave/log/part0", 100).unwrap().keys;
+    assert!(parts.len() >= 3 && parts.iter().all(|part| part.value.len() <= 1 << 20), "{} parts", parts.len());
     for key in 0..70 {
         leader.commit(&[record(key % 50, 3), Change::delete("contract", format!("k{}", (key + 25) % 50))]).unwrap();
     }

@@ -427,3 +427,34 @@ fn a_run_says_what_services_got() {
     let (a, b) = (mean(arrived("a")), mean(arrived("b")));
     assert!((1e9..6.1e9).contains(&a) && (5.9e9..12.0e9).contains(&b), "{a} {b}");
 }
+
+/// Four long flows across the pods of a fat tree, whose parts can go on by themselves.
+const PODS: &str = "apiVersion: wayleave/v1
+kind: Scenario
+metadata: { name: pods }
+spec:
+  topology: fat-tree:k=4,rate=1Gbit,delay=1us
+  duration: 10ms
+  traffic: [ { name: bulk, pairs: [[h1, h9], [h2, h13], [h10, h5], [h16, h4]], sizes: endless } ]
+";
+
+#[test]
+fn several_threads_give_the_same_files_and_a_run_that_uses_one_says_why() {
+    let says_why = |run: &Run| run.stderr.contains(" one thread: ");
+    let [alone, beside] = ["1", "2"].map(|threads| {
+        let (run, out) = sim(&format!("sim-threads-{threads}"), PODS, &format!("--threads-per-run {threads}"));
+        assert!(!says_why(&run.ends_with(0)), "a run of {threads}");
+        let (_, text) = content(&out.join("runs")).pop().unwrap();
+        let mut run: Value = serde_json::from_slice(&text).unwrap();
+        // How to do the same again names the file.
+        run["replay"] = Value::Null;
+        run
+    });
+    assert!(alone["hops"].as_u64().unwrap() > 10_000, "{}", alone["hops"]);
+    assert_eq!(alone, beside);
+
+    let (web, _) = sim("sim-threads-web", SWEEP, "--threads-per-run 2");
+    assert!(says_why(&web.ends_with(0)));
+    let (zero, _) = sim("sim-threads-0", PODS, "--threads-per-run 0");
+    assert!(zero.ends_with(2).stderr.contains("0 is not in 1.."));
+}
