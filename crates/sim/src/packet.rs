@@ -226,6 +226,12 @@ impl Arena {
 
     /// A packet, if it is one.
     #[inline]
+    pub(crate) fn find(&self, id: PacketId) -> Option<&Packet> {
+        self.packets.get(id as usize)
+    }
+
+    /// A packet, if it is one.
+    #[inline]
     pub(crate) fn find_mut(&mut self, id: PacketId) -> Option<&mut Packet> {
         self.packets.get_mut(id as usize)
     }

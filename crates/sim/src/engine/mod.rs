@@ -48,12 +48,11 @@ use crate::copies::Copies;
 use crate::custom::Custom;
 use crate::edge::Edges;
 use crate::events::Actor;
-use crate::fabric::Fabric;
+use crate::fabric::{Ahead, Fabric};
 use crate::flows::Flows;
 use crate::forward::Forward;
 use crate::interfaces::Interfaces;
 use crate::outcome::Ending;
-use crate::packet::PacketId;
 use crate::processes::{Builder, Processes};
 use crate::tally::Tally;
 
@@ -79,8 +78,7 @@ pub(crate) struct Engine {
     has_too_many_flows: bool,
     end: Instant,
     now: Instant,
-    /// Packets that are about to reach their hosts; kept for its memory.
-    at_hosts: Vec<PacketId>,
+    ahead: Ahead,
 }
 
 impl Engine {
@@ -109,7 +107,7 @@ impl Engine {
             has_too_many_flows: false,
             end: clock::from_time(scenario.duration),
             now: 0,
-            at_hosts: Vec::new(),
+            ahead: Ahead::default(),
         };
         if let Some(edges) = &mut engine.edges {
             edges.start(&mut engine.fabric);
@@ -162,13 +160,10 @@ impl Engine {
     /// Looks at what the packets meet that arrive next, as far as it is known.
     #[inline(never)]
     fn look_ahead(&mut self) {
-        let mut at_hosts = std::mem::take(&mut self.at_hosts);
-        self.fabric.look_ahead(&mut at_hosts);
-        let flows = || at_hosts.iter().filter_map(|&id| self.fabric.flow_ahead(id));
-        self.flows.look_at(flows());
-        self.tally.look_at(flows().map(|slot| self.flows[slot].stat));
-        at_hosts.clear();
-        self.at_hosts = at_hosts;
+        self.fabric.look_ahead(&mut self.ahead);
+        let flows = self.fabric.flows_ahead(&self.ahead);
+        self.flows.look_at(flows.clone());
+        self.tally.look_at(flows.map(|slot| self.flows[slot].stat));
     }
 
     /// Behind the last actor that is an arrival, a service, and a process.

@@ -8,10 +8,21 @@ use super::{Fabric, Step};
 use crate::clock::Instant;
 use crate::events::Actor;
 use crate::link::Target;
-use crate::packet::{Kind, NO_PACKET, Packet, PacketId};
+use crate::packet::{Kind, PacketId};
 
 /// From so many links on their state, with what is on them, does not fit into the caches that a core has for itself.
 pub(super) const LARGE: usize = 1_000;
+
+/// What is looked at, kept for its memory.
+#[derive(Debug, Default)]
+pub(crate) struct Ahead {
+    /// The packets that arrive, and where.
+    packets: Vec<(PacketId, Target)>,
+    /// Those of them that arrive at switches: the place of their next step, and their last hop.
+    steps: Vec<(usize, u32)>,
+    /// Those that reach their hosts.
+    at_hosts: Vec<PacketId>,
+}
 
 impl Fabric {
     /// The next event, with its time.
@@ -31,55 +42,41 @@ impl Fabric {
         self.events.is_batch_over()
     }
 
-    /// Looks at what the packets meet that arrive in the next bucket. `at_hosts` gets those that reach their hosts.
-    pub(crate) fn look_ahead(&mut self, at_hosts: &mut Vec<PacketId>) {
+    /// Looks at what the packets meet that arrive in the next bucket. `ahead` is for what is found on the way; in the end it has those that reach
+    /// their hosts.
+    pub(crate) fn look_ahead(&mut self, ahead: &mut Ahead) {
         self.events.turn();
-        let links = self.links.len() as Actor;
-        let arrivals = || self.events.batch().filter(|&actor| actor < links).map(|link| &self.links[link as usize]);
-        let mut seen = 0;
-        for link in arrivals() {
-            seen ^= link.free_at;
-        }
-        let packets = || {
-            let first = arrivals().map(|link| (link, link.ends().0)).filter(|&(_, id)| id != NO_PACKET);
-            first.map(|(link, id)| (link, id, self.arena.get(id)))
-        };
-        for (link, id, packet) in packets() {
-            seen ^= packet.due;
-            if link.target() == Target::Host {
-                at_hosts.push(id);
+        ahead.packets.clear();
+        ahead.at_hosts.clear();
+        for actor in self.events.batch() {
+            // Other actors are behind those of links.
+            if let Some(link) = self.links.get(actor as usize) {
+                ahead.packets.push((link.ends().0, link.target()));
             }
         }
-        let steps = || {
-            let passing = packets().filter(|(link, ..)| link.target() != Target::Host);
-            passing.map(|(.., packet)| self.step_ahead(packet))
-        };
-        for step in steps() {
-            seen ^= u64::from(step.bits());
+        ahead.steps.clear();
+        for &(id, target) in &ahead.packets {
+            match self.arena.find(id) {
+                Some(_) if target == Target::Host => ahead.at_hosts.push(id),
+                Some(packet) => {
+                    let place = packet.route as usize + usize::from(packet.hop.wrapping_add(1));
+                    ahead.steps.push((place, packet.last_hop));
+                }
+                None => {}
+            }
         }
-        let next = || steps().filter_map(|step| self.links.get(step.link() as usize));
-        for link in next() {
-            seen ^= link.free_at;
-        }
-        for last in next().map(|link| link.ends().1).filter(|&id| id != NO_PACKET) {
-            seen ^= self.arena.get(last).due;
+        let mut seen = 0;
+        for &(place, last_hop) in &ahead.steps {
+            let step = self.routes.get(place).copied().filter(|&step| step != Step::END);
+            let link = self.links.get(step.unwrap_or(Step::from_bits(last_hop)).link() as usize);
+            seen ^= link.map_or(0, |link| link.free_at);
         }
         std::hint::black_box(seen);
     }
 
-    /// The step that a packet will take.
-    #[inline]
-    fn step_ahead(&self, packet: &Packet) -> Step {
-        match self.routes.get(packet.route as usize + usize::from(packet.hop.wrapping_add(1))) {
-            Some(&step) if step != Step::END => step,
-            _ => Step::from_bits(packet.last_hop),
-        }
-    }
-
-    /// The flow of a packet that is about to reach its host, if it has one.
-    #[inline]
-    pub(crate) fn flow_ahead(&self, id: PacketId) -> Option<u32> {
-        let packet = self.arena.get(id);
-        matches!(packet.kind, Kind::Data | Kind::Ack).then_some(packet.flow)
+    /// The flows of packets that are about to reach their hosts.
+    pub(crate) fn flows_ahead(&self, ahead: &Ahead) -> impl Iterator<Item = u32> + Clone {
+        let packets = ahead.at_hosts.iter().map(|&id| self.arena.get(id));
+        packets.filter(|packet| matches!(packet.kind, Kind::Data | Kind::Ack)).map(|packet| packet.flow)
     }
 }

@@ -59,6 +59,7 @@ use crate::stats::{Histogram, Levels};
 use crate::telemetry::TelemetryArena;
 use crate::trace::Event;
 
+pub(crate) use ahead::Ahead;
 pub(crate) use crowd::{Change, Total};
 pub(crate) use cut::Cut;
 pub(crate) use health::{DropCause, Dropped, Health};
