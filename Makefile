@@ -61,7 +61,7 @@ SCHEMES = $(wildcard crates/schemes/src/*/mod.rs)
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build release try-release test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long forward-long cluster ufab-long scc-long ns3 python break-ledger break-server attack-server quiet-lab \
+.PHONY: help demo build release try-release test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long forward-long cluster ufab-long scc-long ns3 ns3-speed python break-ledger break-server attack-server quiet-lab \
 	tcp try-topologies bpf ui ui-packages ui-test toolchain components tools
 
 help: ## list these targets
@@ -171,6 +171,12 @@ scc-long: toolchain ## SCC with a thousand random sets of divisions: shares by w
 ns3: build $(NS3)/ready ## the same dumbbells in ns-3 and here, as a table (a wheel of 100 MB; minutes; CASES)
 	$(call say,wayleave sim and ns-3 side by side)
 	@$(NS3)/bin/python tools/ns3/compare.py '$(abspath $(WAYLEAVE))' $(CASES)
+
+ns3-speed: build $(NS3)/ready ## packet-hops for each second of a processor, in ns-3 and here, in turn (a quiet machine; 4 minutes)
+	$(call say,the fat tree of k4-cbr and k4-dctcp in ns-3 and here)
+	@for case in k4-cbr k4-dctcp k4-cbr k4-dctcp; do \
+		$(NS3)/bin/python tools/ns3/speed.py $$case 2>/dev/null; $(WAYLEAVE) bench sim $$case | grep hops_per_cpu_s; \
+	done
 
 $(NS3)/ready:
 	@$(PYTHON) -m venv $(NS3)

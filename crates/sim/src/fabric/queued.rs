@@ -75,9 +75,12 @@ impl Fabric {
                 self.records[record].marks += 1;
             }
         }
-        self.note(Event::Enqueued, (link, queue), id, now);
-        self.level(link, size, free_at, now);
+        if self.is_watched {
+            self.note(Event::Enqueued, (link, queue), id, now);
+            self.level(link, size, free_at, now);
+        }
         let state = &mut self.ports[port as usize];
+        let is_at_once = state.choice == Choice::AtOnce;
         if let Some(pool) = state.pool {
             self.pools[pool.place()].used += u64::from(size);
         }
@@ -89,7 +92,9 @@ impl Fabric {
         state.push(queue, id, size, &mut self.arena);
         self.records[record].peak = self.records[record].peak.max(held + size);
         self.count(Sample { record: record as u32, kind: SampleKind::Found, value: u64::from(held) });
-        self.schedule_service(link, now);
+        if is_at_once {
+            self.schedule_service(link, now);
+        }
     }
 
     /// Puts the event of a port that is busy and has more to send.
@@ -108,13 +113,20 @@ impl Fabric {
     /// A port that chooses late makes the choices that were due. All that has come to it before is there.
     #[inline]
     pub(super) fn catch_up(&mut self, link: u32, number: u32, now: Instant, who: Asking) {
-        let until = match (self.ports[number as usize].choice, who) {
+        let port = &self.ports[number as usize];
+        if port.is_empty() {
+            return;
+        }
+        let until = match (port.choice, who) {
             (Choice::AtOnce, _) => return,
             (Choice::AfterArrivals, Asking::Entering) | (_, Asking::Arriving) => now,
             (Choice::BeforeSources, Asking::Entering) | (_, Asking::Everything) => now + 1,
         };
-        while !self.ports[number as usize].is_empty() && self.links[link as usize].free_at < until {
-            self.send_next(link, number, self.links[link as usize].free_at);
+        loop {
+            let free_at = self.links[link as usize].free_at;
+            if free_at >= until || !self.send_next(link, number, free_at) {
+                return;
+            }
         }
     }
 
@@ -140,23 +152,23 @@ impl Fabric {
         self.send_next(link, number, now);
     }
 
-    /// A port whose line is free sends the next packet, if one waits.
-    #[inline]
-    fn send_next(&mut self, link: u32, number: u32, now: Instant) {
-        if let Some((queue, id)) = self.ports[number as usize].pop(&self.arena) {
-            let waited = now - self.arena.get(id).due;
-            let record = (link as usize * self.stride + usize::from(queue)) as u32;
-            self.count(Sample { record, kind: SampleKind::Wait { own: 0 }, value: waited });
-            self.send(link, number, queue, id, now);
-        }
+    /// A port whose line is free sends the next packet, if one waits. Whether one did.
+    fn send_next(&mut self, link: u32, number: u32, now: Instant) -> bool {
+        let Some((queue, id)) = self.ports[number as usize].pop(&self.arena) else { return false };
+        let waited = now - self.arena.get(id).due;
+        let record = (link as usize * self.stride + usize::from(queue)) as u32;
+        self.count(Sample { record, kind: SampleKind::Wait { own: 0 }, value: waited });
+        self.send(link, number, queue, id, now);
+        true
     }
 
     /// An idle port sends a packet.
+    #[inline(always)]
     fn send(&mut self, link: u32, number: u32, queue: u8, id: PacketId, now: Instant) {
         let packet = self.arena.get(id);
         let (size, asks) = (packet.size, packet.flags.has(Flags::TELEMETRY));
         let port = &mut self.ports[number as usize];
-        let has_more = !port.is_empty() || port.pool.is_some();
+        let has_more = port.choice == Choice::AtOnce && (!port.is_empty() || port.pool.is_some());
         if asks && port.roles.stamps(queue) {
             let said = (u64::from(port.held(queue, false)), port.sent(queue), port.class(queue));
             let role = port.roles.place(queue);
