@@ -176,7 +176,7 @@ ns3-speed: build $(NS3)/ready ## packet-hops for each second of a processor, in 
 	$(call say,the fat tree of k4-cbr and k4-dctcp in ns-3 and here)
 	@for case in k4-cbr k4-dctcp k4-cbr k4-dctcp; do \
 		$(NS3)/bin/python tools/ns3/speed.py $$case 2>/dev/null; $(WAYLEAVE) bench sim $$case | grep hops_per_cpu_s; \
-	done
+	done; $(NS3)/bin/python tools/ns3/speed.py k4-newreno 2>/dev/null
 
 $(NS3)/ready:
 	@$(PYTHON) -m venv $(NS3)

@@ -1,9 +1,9 @@
 """How many packet-hops ns-3 (the wheel `ns3`) simulates for each second of a processor, as JSON lines like those of `wayleave bench sim`.
 
-    python speed.py [k4-cbr|k4-dctcp...]
+    python speed.py [k4-cbr|k4-dctcp|k4-newreno]
 
-The network is that of the cases of `wayleave bench sim` with the same names: a fat tree with k = 4 of links with 10 Gbit/s and 1 us, 16 hosts, and a
-permutation of flows. A hop is a packet that a device has taken. `make ns3` installs the wheel; `make ns3-speed` does all of it.
+The network is that of the cases `k4-cbr` and `k4-dctcp` of `wayleave bench sim`: a fat tree with k = 4 of links with 10 Gbit/s and 1 us, 16 hosts, and a
+permutation of flows; `k4-newreno` has another TCP and no marks. A hop is a packet that a device has taken. `make ns3` installs the wheel; `make ns3-speed` does all of it.
 """
 
 import json
@@ -45,10 +45,11 @@ void Cable(Ptr<Node> a, Ptr<Node> b, bool marks, bool isHost, unsigned host) {
   for (unsigned end = 0; end < 2; end++) devices.push_back(DynamicCast<PointToPointNetDevice>(ends.Get(end)));
 }
 
-/// Runs it for so many seconds. Packet-hops for each second of the processor.
-double Run(bool isDctcp, double seconds) {
-  Config::SetDefault("ns3::Ipv4GlobalRouting::RandomEcmpRouting", BooleanValue(!isDctcp));
-  Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TypeId::LookupByName("ns3::TcpDctcp")));
+/// Runs it for so many seconds, with a TCP or, if it is empty, constant rates. Packet-hops for each second of the processor.
+double Run(const std::string& tcp, double seconds) {
+  const bool isTcp = !tcp.empty(), isDctcp = tcp == "ns3::TcpDctcp";
+  Config::SetDefault("ns3::Ipv4GlobalRouting::RandomEcmpRouting", BooleanValue(!isTcp));
+  if (isTcp) Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TypeId::LookupByName(tcp)));
   Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1448));
   Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));
   Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
@@ -68,14 +69,14 @@ double Run(bool isDctcp, double seconds) {
       for (unsigned core = 0; core < 2; core++) Cable(aggregations.Get(2 * pod + up), cores.Get(2 * up + core), isDctcp, false, 0);
     }
   Ipv4GlobalRoutingHelper::PopulateRoutingTables();
-  const std::string type = isDctcp ? "ns3::TcpSocketFactory" : "ns3::UdpSocketFactory";
+  const std::string type = isTcp ? "ns3::TcpSocketFactory" : "ns3::UdpSocketFactory";
   for (unsigned host = 0; host < 16; host++) {
     // All to other pods, and each receives from one.
     unsigned to = (host + 5) % 16;
     PacketSinkHelper sink(type, InetSocketAddress(Ipv4Address::GetAny(), 1000));
     sink.Install(hosts.Get(to));
     InetSocketAddress there(addresses[to], 1000);
-    if (isDctcp) {
+    if (isTcp) {
       BulkSendHelper bulk(type, there);
       bulk.Install(hosts.Get(host)).Start(Seconds(0));
     } else {
@@ -97,14 +98,17 @@ double Run(bool isDctcp, double seconds) {
 """)
 
 # Simulated seconds: some seconds of a processor each.
-CASES = {"k4-cbr": (False, 0.05), "k4-dctcp": (True, 0.05)}
+CASES = {"k4-cbr": ("", 0.05), "k4-dctcp": ("ns3::TcpDctcp", 0.05), "k4-newreno": ("ns3::TcpNewReno", 0.05)}
 
 
 def main():
-    for name in sys.argv[1:2] or CASES:
-        is_dctcp, seconds = CASES[name]
-        value = cppyy.gbl.speed.Run(is_dctcp, seconds)
-        print(json.dumps(dict(bench="ns-3", case=name, metric="hops_per_cpu_s", value=round(value), unit="hops/s")), flush=True)
+    # A process has one simulation: defaults and addresses stay.
+    name = sys.argv[1] if len(sys.argv) == 2 else ""
+    if name not in CASES:
+        sys.exit(f"one of {', '.join(CASES)} is expected")
+    tcp, seconds = CASES[name]
+    value = cppyy.gbl.speed.Run(tcp, seconds)
+    print(json.dumps(dict(bench="ns-3", case=name, metric="hops_per_cpu_s", value=round(value), unit="hops/s")))
 
 
 if __name__ == "__main__":
