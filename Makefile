@@ -31,6 +31,8 @@ CYCLES ?= 10000
 SERVERS ?= 500
 # Seeded worlds and fail-overs of real processes in `make cluster`.
 WORLDS ?= 10000
+# Histories of one controller in `make histories-long`.
+HISTORIES ?= 10000
 FAIL_OVERS ?= 100
 # Times as long as usual in `make attack-server`.
 ATTACK ?= 20
@@ -61,7 +63,7 @@ SCHEMES = $(wildcard crates/schemes/src/*/mod.rs)
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build release try-release test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long forward-long cluster ufab-long scc-long ns3 ns3-speed python break-ledger break-server attack-server quiet-lab \
+.PHONY: help demo build release try-release test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long histories-long transport-long forward-long cluster ufab-long scc-long ns3 ns3-speed python break-ledger break-server attack-server quiet-lab \
 	tcp try-topologies bpf ui ui-packages ui-test toolchain components tools
 
 help: ## list these targets
@@ -152,6 +154,10 @@ churn-long: toolchain ## 10,000 random histories with rerouting: nobody is on a 
 	$(call say,$(CHURNS) histories)
 	@WAYLEAVE_CHURNS=$(CHURNS) $(CARGO) test --locked --release --package wayleave --test facade churn:: -- --nocapture
 
+histories-long: toolchain ## 10,000 random histories of a controller, its agents and a disk that fails: every promise is kept (HISTORIES)
+	$(call say,$(HISTORIES) histories)
+	@WAYLEAVE_WORLD_SEEDS=$(HISTORIES) $(CARGO) test --locked --release --package wayleave-controller --test controller world:: -- --nocapture
+
 transport-long: toolchain ## 100,000 transfers with double and triple losses, and windows over 20,000 losses (TRANSFERS, LOSSES)
 	$(call say,$(TRANSFERS) transfers$(comma) $(LOSSES) losses)
 	@WAYLEAVE_TRANSFERS=$(TRANSFERS) WAYLEAVE_LOSSES=$(LOSSES) $(CARGO) test --locked --release --package wayleave-sim --lib transport:: -- --nocapture
@@ -166,7 +172,7 @@ ufab-long: toolchain ## uFAB on a thousand random networks and histories: max-mi
 
 scc-long: toolchain ## SCC with a thousand random sets of divisions: shares by weights, queues that lose and reorder nothing (SCC)
 	$(call say,$(SCC) sets of divisions)
-	@WAYLEAVE_SCC=$(SCC) $(CARGO) test --locked --release --package wayleave-sim --test sim truth::scc_properties -- --nocapture
+	@WAYLEAVE_SCC=$(SCC) $(CARGO) test --locked --release --package wayleave-sim --test sim truth::scc -- --nocapture
 
 ns3: build $(NS3)/ready ## the same dumbbells in ns-3 and here, as a table (a wheel of 100 MB; minutes; CASES)
 	$(call say,wayleave sim and ns-3 side by side)

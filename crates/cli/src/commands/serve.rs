@@ -76,13 +76,13 @@ struct ClusterArgs {
     #[arg(long, value_name = "URL,URL", value_delimiter = ',', value_parser = parse_member)]
     etcd: Vec<String>,
     /// What its controllers call the cluster
-    #[arg(long, value_name = "NAME", default_value = "wayleave", value_parser = parse_cluster)]
+    #[arg(long, value_name = "NAME", default_value = "wayleave", requires = "etcd", value_parser = parse_cluster)]
     cluster: String,
     /// Where this controller answers, for clients that have asked another one [default: the address of --listen]
     #[arg(long, value_name = "URL", requires = "etcd")]
     advertise: Option<String>,
     /// How long others wait for a leader that says nothing
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_lease)]
+    #[arg(long, value_name = "TIME", default_value = "3s", requires = "etcd", value_parser = parse_lease)]
     lease: Time,
     /// Let the topology, scheme and model of this controller replace those of the cluster with this fingerprint, when the controller that leads has ended
     #[arg(long, value_name = "FINGERPRINT", requires = "etcd")]

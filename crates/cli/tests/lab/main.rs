@@ -11,8 +11,8 @@ mod switches;
 
 use std::net::{SocketAddr, UdpSocket};
 use std::process::{Command, Output};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
@@ -104,10 +104,16 @@ fn in_short(seen: &Value) -> String {
     format!("\n{whole}{}{}", of("contracts", &counts), of("actions", &deeds))
 }
 
-/// One lab at a time: they measure packets.
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+static LABS: RwLock<()> = RwLock::new(());
+
+/// For a lab in which packets are measured: no other one is up meanwhile.
+fn alone() -> RwLockWriteGuard<'static, ()> {
+    LABS.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// For a lab in which it does not matter how long packets take.
+fn among_others() -> RwLockReadGuard<'static, ()> {
+    LABS.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// With a sentinel among ordinary threads.

@@ -8,7 +8,7 @@ fn a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_nothing() {
     if !is_able() || !has_ovs() {
         return;
     }
-    let _alone = alone();
+    let _others = among_others();
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-ovs-contracts.yaml");
     let contract = "{ name: control, from: h1, to: h2, rate: 500kbit, burst: 1600B, deadline: 80ms }";
     std::fs::write(&path, format!("apiVersion: wayleave/v1\nkind: Contracts\nspec:\n  contracts:\n    - {contract}\n"))
@@ -69,7 +69,7 @@ fn packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_name() {
     if !is_able() {
         return;
     }
-    let _alone = alone();
+    let _others = among_others();
     let lab = Lab::up("star:hosts=3");
     let found = Labs::default().open(&LabName::new(&lab.0).unwrap()).unwrap();
     let server = format!("--server {} --token-file {}", found.server().unwrap(), found.token_file().display());
@@ -135,7 +135,7 @@ fn probes_are_seen_on_all_of_their_way_and_a_loss_has_a_place() {
     if !is_able() {
         return;
     }
-    let _alone = alone();
+    let _others = among_others();
     let lab = Lab::up("star:hosts=3");
     let found = Labs::default().open(&LabName::new(&lab.0).unwrap()).unwrap();
     let server = format!("--server {} --token-file {}", found.server().unwrap(), found.token_file().display());

@@ -19,7 +19,7 @@ use wayleave_verify::{Effort, verify};
 use crate::common::claim;
 
 /// Cases of the property, if the environment does not say otherwise.
-const CASES: u64 = 10_000;
+const CASES: u64 = 4_000;
 
 /// What one of these is worth: a few runs of some hundred packets.
 const EFFORT: Effort = Effort { seeds: 1, victims: 2, rounds: 2, searched: 1, cuts: 2, packet_hops: 2_500, seed: 1 };

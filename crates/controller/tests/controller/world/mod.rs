@@ -54,7 +54,7 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// How many histories every run of the tests looks at: about a minute of one core.
+/// How many histories every run of the tests looks at: about a minute of one core. `make histories-long` has 10,000.
 const SEEDS: u64 = 1000;
 
 /// How many steps of a failing history are shown.

@@ -94,10 +94,12 @@ fn divisions_share_by_weight_whatever_the_period() {
 }
 
 /// The same with so many tunnels that it takes a while: the lightest send a packet in 8 ms, 28 periods. They hear of a full queue so late that it is empty
-/// for a while, and 2 to 3 % of the link are not used.
+/// for a while, and 2 to 3 % of the link are not used. `make scc-long` also has a division with a tenth of the other's weight.
 #[test]
 fn sixty_four_tunnels_of_each_division_share_by_weight() {
-    for (shares, expected) in [([250, 750], 3.0), ([91, 909], 10.0)] {
+    let cases = [([250, 750], 3.0), ([91, 909], 10.0)];
+    let most = if std::env::var_os("WAYLEAVE_SCC").is_some() { cases.len() } else { 1 };
+    for (shares, expected) in cases.into_iter().take(most) {
         let (ratio, sum, _) = ratio(shares, 64, 12_000, Params::default());
         assert_near(ratio, expected, 0.05, "64 tunnels");
         assert!(sum > 960.0, "{sum} of 1000 Mbit/s");
