@@ -4,58 +4,154 @@
 //! few times, so the queue stays as small as the network is, however many packets there are. Keys are one word: time
 //! above, actor below. So ties are broken by the actor's number, and a run is the same on every machine.
 //!
-//! In a small network a heap is fastest. In a large one it is a calendar: there it costs less, and a bucket is what the network
-//! can look ahead to ([`EventQueue::batch`]). The order is the same.
+//! In a small network the near future is a wheel: to put an event and to find the next one takes no branch that depends on times, which a processor could only
+//! guess. The first event is apart, so that it is known before the one before it has been dealt with. In a large network there is a calendar, a bucket
+//! of which is what the network can look ahead to ([`EventQueue::batch`]). What is further ahead is in a heap. The order is the same.
 
 mod calendar;
 mod heap;
 mod key;
+mod wheel;
 
 use crate::clock::Instant;
 use calendar::Calendar;
 use heap::Heap;
-use key::{ACTOR_BITS, actor_of, key};
+use key::{ACTOR_BITS, NONE, actor_of, key};
 pub(crate) use key::{Actor, HORIZON, MAX_ACTORS};
+use wheel::Wheel;
+
+/// Up to when events are taken, as [`EventQueue::limit`] says it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit(u64);
 
 /// Actors by time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct EventQueue {
     /// The time that keys count from; at most [`HORIZON`] before the present.
     base: Instant,
-    /// All events; where there is a calendar, those that lie beyond it.
-    heap: Heap,
-    calendar: Option<Box<Calendar>>,
+    /// In a small network: the first event, which is in neither of the others; or [`NONE`].
+    next: u64,
+    near: Near,
+    /// What has no place among those.
+    far: Heap,
+}
+
+/// Events of the near future.
+#[derive(Debug)]
+enum Near {
+    /// In a small network.
+    Wheel(Box<Wheel>),
+    /// In a large one.
+    Calendar(Box<Calendar>),
+}
+
+impl Default for Near {
+    fn default() -> Self {
+        Self::Wheel(Box::default())
+    }
+}
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        Self { base: 0, next: NONE, near: Near::default(), far: Heap::default() }
+    }
 }
 
 impl EventQueue {
     /// For a large network; by default it is for a small one.
     pub(crate) fn large() -> Self {
-        Self { calendar: Some(Box::default()), ..Self::default() }
+        Self { near: Near::Calendar(Box::default()), ..Self::default() }
     }
 
     /// Puts an event; `at` must be at most [`HORIZON`] after the last event that was taken.
     #[inline]
     pub(crate) fn put(&mut self, at: Instant, actor: Actor) {
         debug_assert!(at >= self.base && at - self.base < 2 * HORIZON, "an event is too far away");
-        let key = key(at - self.base, actor);
-        match &mut self.calendar {
-            None => self.heap.put(key),
-            Some(calendar) => calendar.put(key, &mut self.heap),
+        self.put_key(key(at - self.base, actor));
+    }
+
+    #[inline]
+    fn put_key(&mut self, key: u64) {
+        match &mut self.near {
+            Near::Wheel(_) if key < self.next => self.put_first(key),
+            Near::Wheel(wheel) => {
+                if !wheel.put(key) {
+                    self.far.put(key);
+                }
+            }
+            Near::Calendar(calendar) => calendar.put(key, &mut self.far),
         }
     }
 
-    /// Takes the first event.
-    #[inline]
-    pub(crate) fn take(&mut self) -> Option<(Instant, Actor)> {
-        let key = match &mut self.calendar {
-            None => self.heap.take()?,
-            Some(calendar) => calendar.take(&mut self.heap)?,
-        };
-        let at = self.base + (key >> ACTOR_BITS);
-        if key >> ACTOR_BITS >= HORIZON {
-            self.rebase(at);
+    /// Puts a key before all others.
+    #[cold]
+    fn put_first(&mut self, key: u64) {
+        let other = std::mem::replace(&mut self.next, key);
+        if let Near::Wheel(wheel) = &mut self.near
+            && other != NONE
+            && !wheel.put(other)
+        {
+            self.far.put(other);
         }
-        Some((at, actor_of(key)))
+    }
+
+    /// What [`Self::take_before`] wants to know of a time: valid until [`Self::is_due_before`] has set the clock.
+    #[inline]
+    pub(crate) fn limit(&self, until: Instant) -> Limit {
+        Limit(until.saturating_sub(self.base).min(HORIZON) << ACTOR_BITS)
+    }
+
+    /// Takes the first event, if it is before a time. If there is none, [`Self::is_due_before`] says whether that is for good.
+    #[inline(always)]
+    pub(crate) fn take_before(&mut self, limit: Limit) -> Option<(Instant, Actor)> {
+        let key = match &mut self.near {
+            Near::Wheel(wheel) => {
+                let key = self.next;
+                if key >= limit.0 {
+                    return None;
+                }
+                wheel.advance(key);
+                let (near, slot) = wheel.first();
+                self.next = if near < self.far.first() {
+                    wheel.take(slot);
+                    near
+                } else {
+                    self.far.take()
+                };
+                key
+            }
+            Near::Calendar(calendar) => calendar.take_before(limit.0, &mut self.far)?,
+        };
+        Some((self.base + (key >> ACTOR_BITS), actor_of(key)))
+    }
+
+    /// Whether an event is before a time; the clock is set then, so that it can be taken.
+    #[cold]
+    pub(crate) fn is_due_before(&mut self, until: Instant) -> bool {
+        let Some(first) = self.first_at().filter(|&first| first < until) else { return false };
+        if first - self.base >= HORIZON {
+            self.rebase(first);
+        }
+        true
+    }
+
+    /// So many events were taken until now: steps of the wheel become shorter or longer, if it is time and that is better.
+    pub(crate) fn adapt(&mut self, taken: u64) {
+        if let Near::Wheel(wheel) = &mut self.near
+            && let Some(width) = wheel.better_width(taken)
+        {
+            self.put_again(|wheel| wheel.set_width(width), |key| key);
+        }
+    }
+
+    /// Changes an empty wheel, and puts what was in the queue again.
+    #[cold]
+    fn put_again(&mut self, change: impl FnOnce(&mut Wheel), changed: impl Fn(u64) -> u64) {
+        let keys = self.take_all_keys();
+        if let Near::Wheel(wheel) = &mut self.near {
+            change(wheel);
+        }
+        keys.into_iter().for_each(|key| self.put_key(changed(key)));
     }
 
     /// Whether an event can be put then, which may be a little before the last one that was taken.
@@ -65,19 +161,26 @@ impl EventQueue {
 
     /// Takes all events, in no order: what stands still for a while puts its own again later.
     pub(crate) fn take_all(&mut self) -> Vec<(Instant, Actor)> {
-        let mut keys = self.heap.take_all();
-        if let Some(calendar) = &mut self.calendar {
-            calendar.take_all(&mut keys);
-        }
+        let keys = self.take_all_keys();
         keys.into_iter().map(|key| (self.base + (key >> ACTOR_BITS), actor_of(key))).collect()
+    }
+
+    fn take_all_keys(&mut self) -> Vec<u64> {
+        let mut keys = self.far.take_all();
+        keys.extend(Some(std::mem::replace(&mut self.next, NONE)).filter(|&key| key != NONE));
+        match &mut self.near {
+            Near::Wheel(wheel) => wheel.take_all(&mut keys),
+            Near::Calendar(calendar) => calendar.take_all(&mut keys),
+        }
+        keys
     }
 
     /// When the first event is; it stays.
     #[inline]
     pub(crate) fn first_at(&mut self) -> Option<Instant> {
-        let key = match &mut self.calendar {
-            None => self.heap.first()?,
-            Some(calendar) => calendar.first(&mut self.heap)?,
+        let key = match &mut self.near {
+            Near::Wheel(_) => Some(self.next).filter(|&key| key != NONE)?,
+            Near::Calendar(calendar) => calendar.first(&mut self.far)?,
         };
         Some(self.base + (key >> ACTOR_BITS))
     }
@@ -92,17 +195,29 @@ impl EventQueue {
     /// Keys count from a time closer to the present, or the present itself.
     #[cold]
     fn rebase(&mut self, now: Instant) {
-        let mut by = now - self.base;
-        if let Some(calendar) = &mut self.calendar {
-            by = calendar.rebase(by);
+        let by = now - self.base;
+        match &mut self.near {
+            Near::Wheel(_) => {
+                self.put_again(|wheel| wheel.rebase(by), |key| key.saturating_sub(by << ACTOR_BITS));
+                self.base += by;
+            }
+            Near::Calendar(calendar) => {
+                let by = calendar.rebase(by);
+                self.far.rebase(by << ACTOR_BITS);
+                self.base += by;
+            }
         }
-        self.heap.rebase(by << ACTOR_BITS);
-        self.base += by;
     }
 
     /// Whether it is made for a large network.
     pub(crate) fn is_large(&self) -> bool {
-        self.calendar.is_some()
+        matches!(self.near, Near::Calendar(_))
+    }
+
+    /// Takes the first event.
+    #[cfg(test)]
+    pub(crate) fn take(&mut self) -> Option<(Instant, Actor)> {
+        self.is_due_before(Instant::MAX).then(|| self.take_before(self.limit(Instant::MAX)))?
     }
 
     /// The same events as in a large network.
@@ -115,28 +230,48 @@ impl EventQueue {
         *self = large;
     }
 
+    fn calendar(&self) -> Option<&Calendar> {
+        match &self.near {
+            Near::Wheel(_) => None,
+            Near::Calendar(calendar) => Some(calendar),
+        }
+    }
+
     /// Whether the next event is the first of a new batch.
     #[inline]
     pub(crate) fn is_batch_over(&self) -> bool {
-        self.calendar.as_ref().is_some_and(|calendar| calendar.batch().is_empty())
+        self.calendar().is_some_and(|calendar| calendar.batch().is_empty())
     }
 
     /// The next batch begins, after the one before it is over.
     pub(crate) fn turn(&mut self) {
-        if let Some(calendar) = &mut self.calendar {
-            calendar.turn(&mut self.heap);
+        if let Near::Calendar(calendar) = &mut self.near {
+            calendar.turn(&mut self.far);
         }
     }
 
     /// The actors of the batch, in no order that matters.
     pub(crate) fn batch(&self) -> impl Iterator<Item = Actor> {
-        let batch = self.calendar.as_ref().map_or(&[][..], |calendar| calendar.batch());
+        let batch = self.calendar().map_or(&[][..], Calendar::batch);
         batch.iter().map(|&key| actor_of(key))
     }
 
     /// Bytes of memory.
     pub(crate) fn memory(&self) -> usize {
-        self.heap.memory() + self.calendar.as_ref().map_or(0, |calendar| calendar.memory())
+        let near = match &self.near {
+            Near::Wheel(wheel) => wheel.memory(),
+            Near::Calendar(calendar) => calendar.memory(),
+        };
+        near + self.far.memory()
+    }
+
+    /// The binary logarithm of the width of a bucket or a step, in ps.
+    #[cfg(test)]
+    fn width(&self) -> u32 {
+        match &self.near {
+            Near::Wheel(wheel) => wheel.width(),
+            Near::Calendar(calendar) => calendar.width(),
+        }
     }
 }
 
@@ -158,7 +293,8 @@ mod tests {
 
     #[test]
     fn a_long_history_equals_a_sorted_set() {
-        compare(EventQueue::default());
+        let widths = compare(EventQueue::default());
+        assert!(widths.len() > 10, "{widths:?}");
     }
 
     #[test]
@@ -176,7 +312,7 @@ mod tests {
             (state >> 11) % below
         };
         let mut model = BTreeSet::new();
-        let (mut now, mut widths) = (0, BTreeSet::new());
+        let (mut now, mut taken, mut widths) = (0, 0, BTreeSet::new());
         // Traffic that becomes dense and sparse again, so that buckets become narrow and wide, with events of a distant future in it.
         for spread in [HORIZON / 4, 1_000_000, 2_000, 40, 5_000_000_000, 300_000, HORIZON / 4] {
             for step in 0..40_000 {
@@ -187,11 +323,13 @@ mod tests {
                         queue.put(event.0, event.1);
                     }
                 } else {
-                    let taken = queue.take();
-                    assert_eq!(taken, model.pop_first(), "at step {step} of {spread}");
-                    now = taken.unwrap().0;
+                    let first = queue.take();
+                    assert_eq!(first, model.pop_first(), "at step {step} of {spread}");
+                    now = first.unwrap().0;
+                    taken += 1;
                 }
-                widths.extend(queue.calendar.as_ref().map(|calendar| calendar.width()));
+                queue.adapt(taken);
+                widths.extend([queue.width()]);
             }
         }
         while let Some(event) = model.pop_first() {

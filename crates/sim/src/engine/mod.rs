@@ -59,6 +59,9 @@ use crate::tally::Tally;
 /// Events between two looks at whether somebody wants the run to end.
 const EVENTS_PER_LOOK: u64 = 1 << 16;
 
+/// Events between two looks at the event queue.
+const EVENTS_PER_STRETCH: u64 = 1 << 12;
+
 /// A run under way.
 #[derive(Debug)]
 pub(crate) struct Engine {
@@ -119,16 +122,20 @@ impl Engine {
 
     /// Runs to the end, or until `go_on`, which is told the time in ps now and then, says no.
     pub(crate) fn run(&mut self, go_on: &mut dyn FnMut(Instant) -> bool) -> Ending {
+        let mut look_at = EVENTS_PER_LOOK;
         loop {
-            if self.deal(self.end.saturating_add(1), EVENTS_PER_LOOK) {
+            if self.deal(self.end.saturating_add(1), EVENTS_PER_STRETCH) {
                 self.now = self.end;
                 return Ending::Complete;
             }
             if self.has_too_many_flows {
                 return Ending::TooManyFlows;
             }
-            if !go_on(self.now) {
-                return Ending::Stopped;
+            if self.events >= look_at {
+                look_at = self.events + EVENTS_PER_LOOK;
+                if !go_on(self.now) {
+                    return Ending::Stopped;
+                }
             }
         }
     }
@@ -138,15 +145,20 @@ impl Engine {
     /// All that runs goes through this loop, whole networks and parts of one: what an event takes is one piece of machine code.
     fn deal(&mut self, until: Instant, most: u64) -> bool {
         let (kinds, is_large) = (self.kinds(), self.fabric.is_large());
+        let events = self.fabric.events();
+        events.adapt(self.events);
+        let mut limit = events.limit(until);
         for _ in 0..most {
             if is_large && self.fabric.is_to_look_ahead() {
                 self.look_ahead();
             }
-            let Some((now, actor)) = self.fabric.next_event() else { return true };
-            if now >= until {
-                self.fabric.schedule(now, actor);
-                return true;
-            }
+            let Some((now, actor)) = self.fabric.events().take_before(limit) else {
+                if !self.fabric.events().is_due_before(until) {
+                    return true;
+                }
+                limit = self.fabric.events().limit(until);
+                continue;
+            };
             self.now = now;
             self.events += 1;
             if let Some(part) = self.fabric.part() {

@@ -2,7 +2,7 @@
 //! comes. The width follows the traffic, so that a bucket holds some ten events.
 
 use super::heap::Heap;
-use super::key::ACTOR_BITS;
+use super::key::{ACTOR_BITS, NONE};
 
 /// Buckets; a power of two.
 const BUCKETS: u64 = 1024;
@@ -71,13 +71,13 @@ impl Calendar {
         self.batch.insert(self.batch.len() - behind, key);
     }
 
-    /// Takes the least key.
-    #[inline(never)]
-    pub(super) fn take(&mut self, far: &mut Heap) -> Option<u64> {
+    /// Takes the least key, if it is less than another.
+    #[inline(always)]
+    pub(super) fn take_before(&mut self, limit: u64, far: &mut Heap) -> Option<u64> {
         if self.batch.is_empty() {
             self.turn(far);
         }
-        self.batch.pop()
+        self.batch.pop_if(|key| *key < limit)
     }
 
     /// The least key; it stays.
@@ -105,7 +105,7 @@ impl Calendar {
     /// The keys of the next bucket become those of the present one.
     pub(super) fn turn(&mut self, far: &mut Heap) {
         let near = self.next_occupied();
-        let beyond = far.first().map(|key| self.bucket_of(key));
+        let beyond = Some(far.first()).filter(|&key| key != NONE).map(|key| self.bucket_of(key));
         let Some(next) = [near, beyond].into_iter().flatten().min() else { return };
         self.present = next;
         let bucket = (next % BUCKETS) as usize;
@@ -113,9 +113,8 @@ impl Calendar {
             std::mem::swap(&mut self.batch, &mut self.buckets[bucket]);
             self.occupied[bucket / 64] &= !(1 << (bucket % 64));
         }
-        while let Some(key) = far.first().filter(|&key| self.bucket_of(key) == next) {
-            far.take();
-            self.batch.push(key);
+        while self.bucket_of(far.first()) == next {
+            self.batch.push(far.take());
         }
         self.batch.sort_unstable_by(|one, other| other.cmp(one));
         (self.turns, self.taken) = (self.turns + 1, self.taken + self.batch.len() as u64);
@@ -166,9 +165,8 @@ impl Calendar {
         self.occupied.fill(0);
         self.width = width;
         self.present = self.bucket_of(next);
-        while let Some(key) = far.first().filter(|&key| self.bucket_of(key) <= self.present) {
-            far.take();
-            keys.push(key);
+        while self.bucket_of(far.first()) <= self.present {
+            keys.push(far.take());
         }
         keys.sort_unstable_by(|one, other| other.cmp(one));
         keys.into_iter().for_each(|key| self.put(key, far));

@@ -1,95 +1,38 @@
-//! A heap of keys. It has four children a node, which halves its depth; a key that is taken leaves a hole at the top, which the next
-//! one that is put fills: most events put one other.
+//! A heap of keys. It has four children a node, which halves its depth.
 
-/// No key: behind all others.
-const NONE: u64 = u64::MAX;
+use super::key::NONE;
 
 /// The place of the least key. Three places stay empty before it, so that the children of each are an array of their own: those of place `at` are
 /// array `at - 2`.
 const TOP: usize = 3;
 
 /// Keys, the least first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Heap {
     /// Four places each, [`NONE`] in those that are free.
     families: Vec<[u64; 4]>,
     /// Places from [`TOP`] on that are in use.
     count: usize,
-    top: Top,
+    /// The least key, or [`NONE`].
+    first: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Top {
-    /// The least key.
-    #[default]
-    Filled,
-    /// It was taken; its place is free.
-    Hole,
+impl Default for Heap {
+    fn default() -> Self {
+        Self { families: Vec::new(), count: 0, first: NONE }
+    }
 }
 
 impl Heap {
+    /// The least key; [`NONE`] if there is none.
+    #[inline(always)]
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+
     /// Puts a key.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn put(&mut self, key: u64) {
-        if self.top == Top::Hole {
-            self.top = Top::Filled;
-            self.sink(key);
-        } else {
-            self.add(key);
-        }
-    }
-
-    /// The least key.
-    #[inline(always)]
-    pub(super) fn first(&mut self) -> Option<u64> {
-        self.fill();
-        self.families.first().map(|family| family[TOP]).filter(|&key| key != NONE)
-    }
-
-    /// Takes the least key, if there is one.
-    #[inline(always)]
-    pub(super) fn take(&mut self) -> Option<u64> {
-        self.fill();
-        let &[.., key] = self.families.first()?;
-        self.top = Top::Hole;
-        if key == NONE { self.nothing_taken() } else { Some(key) }
-    }
-
-    #[cold]
-    fn nothing_taken(&mut self) -> Option<u64> {
-        self.top = Top::Filled;
-        None
-    }
-
-    /// Takes all keys, in no order.
-    pub(super) fn take_all(&mut self) -> Vec<u64> {
-        self.fill();
-        self.count = 0;
-        std::mem::take(&mut self.families).into_iter().flatten().filter(|&key| key != NONE).collect()
-    }
-
-    /// All keys become less by so much, which none is below but that of a hole.
-    #[cold]
-    pub(super) fn rebase(&mut self, by: u64) {
-        let keys = self.families.as_flattened_mut().iter_mut().filter(|key| **key != NONE);
-        keys.for_each(|key| *key -= by.min(*key));
-    }
-
-    /// Closes the hole with the last key.
-    #[inline]
-    fn fill(&mut self) {
-        if self.top == Top::Hole {
-            self.top = Top::Filled;
-            self.count -= 1;
-            let last = std::mem::replace(&mut self.families.as_flattened_mut()[TOP + self.count], NONE);
-            if self.count > 0 {
-                self.sink(last);
-            }
-        }
-    }
-
-    /// Puts a key where there is no hole.
-    fn add(&mut self, key: u64) {
         let mut at = TOP + self.count;
         self.count += 1;
         if at / 4 >= self.families.len() {
@@ -105,6 +48,36 @@ impl Heap {
             at = parent;
         }
         keys[at] = key;
+        self.first = keys[TOP];
+    }
+
+    /// Takes the least key; [`NONE`] if there is none.
+    #[inline(never)]
+    pub(super) fn take(&mut self) -> u64 {
+        if self.count == 0 {
+            return NONE;
+        }
+        self.count -= 1;
+        let least = self.first;
+        let last = std::mem::replace(&mut self.families.as_flattened_mut()[TOP + self.count], NONE);
+        if self.count > 0 {
+            self.sink(last);
+        }
+        self.first = self.families[0][TOP];
+        least
+    }
+
+    /// Takes all keys, in no order.
+    pub(super) fn take_all(&mut self) -> Vec<u64> {
+        let all = std::mem::take(self);
+        all.families.into_iter().flatten().filter(|&key| key != NONE).collect()
+    }
+
+    /// All keys become less by so much, which none is below.
+    #[cold]
+    pub(super) fn rebase(&mut self, by: u64) {
+        let keys = self.families.as_flattened_mut().iter_mut().chain([&mut self.first]);
+        keys.filter(|key| **key != NONE).for_each(|key| *key -= by.min(*key));
     }
 
     /// Puts a key at the top and lets it sink to its place.

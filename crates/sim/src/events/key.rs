@@ -14,6 +14,9 @@ pub(crate) const MAX_ACTORS: usize = 1 << ACTOR_BITS;
 /// No event is put later than this after the present: 2.2 s. Whoever waits longer wakes up and waits again.
 pub(crate) const HORIZON: Instant = 1 << (63 - ACTOR_BITS);
 
+/// No key: behind all others.
+pub(super) const NONE: u64 = u64::MAX;
+
 /// Of an event that is so long after the time from which keys count.
 #[inline]
 pub(super) fn key(after: Instant, actor: Actor) -> u64 {

@@ -5,8 +5,7 @@
 //! read here; a packet that arrives is looked at again.
 
 use super::{Fabric, Step};
-use crate::clock::Instant;
-use crate::events::Actor;
+use crate::events::EventQueue;
 use crate::link::Target;
 use crate::packet::{Kind, PacketId};
 
@@ -25,10 +24,10 @@ pub(crate) struct Ahead {
 }
 
 impl Fabric {
-    /// The next event, with its time.
+    /// The events.
     #[inline]
-    pub(crate) fn next_event(&mut self) -> Option<(Instant, Actor)> {
-        self.events.take()
+    pub(crate) fn events(&mut self) -> &mut EventQueue {
+        &mut self.events
     }
 
     /// Whether looking ahead pays.
