@@ -106,8 +106,10 @@ pub(crate) enum Next {
 pub(crate) enum Found {
     /// Nothing was being sent.
     Idle,
-    /// It waits this long; whether behind more than the threshold of marks.
-    Busy { wait: Instant, is_above: bool },
+    /// It waits.
+    Busy,
+    /// It waits behind more than the threshold of marks.
+    BusyAbove,
     /// There is no room for it.
     Full,
 }
@@ -192,21 +194,22 @@ impl Link {
         let most = wait + in_time(largest);
         if self.ps_per_byte > 0 && most + transmission <= in_time(self.limit) {
             if most <= in_time(self.mark_above) {
-                return Found::Busy { wait, is_above: false };
+                return Found::Busy;
             }
             if wait > in_time(self.mark_above) {
-                return Found::Busy { wait, is_above: true };
+                return Found::BusyAbove;
             }
         }
-        self.look_closely(bytes, wait, now, arena)
+        self.look_closely(bytes, now, arena)
     }
 
     /// By the packets that are held.
     #[inline(never)]
-    fn look_closely(&mut self, bytes: u32, wait: Instant, now: Instant, arena: &Arena) -> Found {
+    fn look_closely(&mut self, bytes: u32, now: Instant, arena: &Arena) -> Found {
         self.count_held(now, arena);
         match self.limit.checked_sub(self.held) {
-            Some(room) if bytes <= room => Found::Busy { wait, is_above: self.held > self.mark_above },
+            Some(room) if bytes <= room && self.held > self.mark_above => Found::BusyAbove,
+            Some(room) if bytes <= room => Found::Busy,
             _ => Found::Full,
         }
     }
@@ -400,9 +403,9 @@ mod tests {
             found
         };
         assert_eq!(offer(&mut link, 0), Found::Idle);
-        assert_eq!(offer(&mut link, 0), Found::Busy { wait: 800_000, is_above: false });
+        assert_eq!(offer(&mut link, 0), Found::Busy);
         assert_eq!(offer(&mut link, 799_999), Found::Full);
-        assert_eq!(offer(&mut link, 800_000), Found::Busy { wait: 800_000, is_above: false });
+        assert_eq!(offer(&mut link, 800_000), Found::Busy);
         assert_eq!(offer(&mut link, 2_400_000), Found::Idle);
     }
 
@@ -434,7 +437,7 @@ mod tests {
             }
             let state = QueueState { queued: Bytes::new(u64::from(bytes)), idle_since: None };
             let is_marked = scheme.on_arrival(Time::ZERO, state, size) == Mark::Congestion;
-            let is_above = matches!(found, Found::Busy { is_above: true, .. });
+            let is_above = found == Found::BusyAbove;
             assert_eq!(is_above, is_marked, "step {step}: {bytes} B held");
             counts[usize::from(is_above)] += 1;
             let id = arena.insert(Packet { size, ..Packet::default() });

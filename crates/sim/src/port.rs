@@ -236,19 +236,17 @@ impl QueuedPort {
         self.queues.iter().map(|queue| u64::from(queue.bytes)).sum()
     }
 
-    /// Whether another packet finds room.
+    /// Whether another packet finds room in a buffer of the queue's own.
     #[inline]
-    pub(crate) fn has_room(&self, queue: u8, bytes: u32, held: u32, pool: Option<&Pool>) -> bool {
-        if !self.is_up {
-            return false;
-        }
-        match pool {
-            None => u64::from(held) + u64::from(bytes) <= u64::from(self.queues[usize::from(queue)].limit),
-            Some(pool) => {
-                let more = u64::from(bytes);
-                u64::from(held) + more <= pool.threshold() && pool.used + more <= pool.total
-            }
-        }
+    pub(crate) fn has_room(&self, queue: u8, bytes: u32, held: u32) -> bool {
+        self.is_up && u64::from(held) + u64::from(bytes) <= u64::from(self.queues[usize::from(queue)].limit)
+    }
+
+    /// The same in a buffer that ports share.
+    #[inline(never)]
+    pub(crate) fn shares_room(&self, bytes: u32, held: u32, pool: &Pool) -> bool {
+        let more = u64::from(bytes);
+        self.is_up && u64::from(held) + more <= pool.threshold() && pool.used + more <= pool.total
     }
 
     #[inline]
@@ -312,23 +310,15 @@ impl QueuedPort {
     }
 
     /// Takes the packet that is next, with its queue.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, arena: &Arena) -> Option<(u8, PacketId)> {
         if self.waiting == 0 {
             return None;
         }
         let queue = match &mut self.order {
             Order::Strict => self.waiting.trailing_zeros() as u8,
-            Order::Deficit(deficit) => match self.waiting & deficit.strict {
-                0 => deficit.choose(&self.queues[..usize::from(self.count)], arena),
-                strict => strict.trailing_zeros() as u8,
-            },
-            Order::SmallestRemaining(waiting) => {
-                let id = waiting.pop()?;
-                self.queues[0].bytes -= arena.get(id).size;
-                self.waiting = u8::from(!waiting.is_empty());
-                return Some((0, id));
-            }
+            Order::Deficit(deficit) => deficit.next(self.waiting, &self.queues[..usize::from(self.count)], arena),
+            Order::SmallestRemaining(_) => return self.pop_least(arena),
         };
         let list = &mut self.queues[usize::from(queue)];
         let id = list.head;
@@ -339,6 +329,16 @@ impl QueuedPort {
             self.waiting &= !(1 << queue);
         }
         Some((queue, id))
+    }
+
+    /// By remaining size: takes the packet whose flow has least left.
+    #[inline(never)]
+    fn pop_least(&mut self, arena: &Arena) -> Option<(u8, PacketId)> {
+        let Order::SmallestRemaining(waiting) = &mut self.order else { return None };
+        let id = waiting.pop()?;
+        self.queues[0].bytes -= arena.get(id).size;
+        self.waiting = u8::from(!waiting.is_empty());
+        Some((0, id))
     }
 
     /// It stood still for so long, with the packets in it. Not where the order is by remaining size.
@@ -363,6 +363,15 @@ impl QueuedPort {
 }
 
 impl Deficit {
+    /// The queue that is next of those that wait: one bit for each, and at least one.
+    #[inline(never)]
+    fn next(&mut self, waiting: u8, queues: &[Queue], arena: &Arena) -> u8 {
+        match waiting & self.strict {
+            0 => self.choose(queues, arena),
+            strict => strict.trailing_zeros() as u8,
+        }
+    }
+
     /// The queue whose first packet is next; at least one must hold a packet, and none that goes before all weights.
     fn choose(&mut self, queues: &[Queue], arena: &Arena) -> u8 {
         loop {

@@ -5,9 +5,8 @@ use wayleave_roles::IntHop;
 use super::Engine;
 use crate::clock::Instant;
 use crate::edge::NO_PAIR;
-use crate::fabric::{DropCause, Dropped, Step};
+use crate::fabric::{Arrived, DropCause, Dropped, Step};
 use crate::flows::{self, FlowSlot, FlowState};
-use crate::link::Target;
 use crate::packet::{FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
 use crate::trace::Event;
 use crate::transport::Answer;
@@ -16,14 +15,20 @@ impl Engine {
     /// A packet arrives at the end of a link.
     #[inline(always)]
     pub(super) fn arrive(&mut self, link: u32, now: Instant) {
-        let dropped = match self.fabric.arrive(link, now) {
-            Some((id, Target::Switch)) => self.fabric.pass_on(id, now),
-            Some((id, Target::Host)) => return self.at_host(link, id, now),
-            Some((id, target)) => self.fabric.pass_on_later(target, id, now),
-            None => self.fabric.release(link, now),
-        };
-        if let Some(dropped) = dropped {
-            self.dropped(dropped);
+        match self.fabric.arrive(link, now) {
+            Arrived::PassedOn => {}
+            Arrived::AtHost(id) => self.at_host(link, id, now),
+            Arrived::Dropped(dropped) => self.dropped(dropped),
+            Arrived::Delayed(target, id) => {
+                if let Some(dropped) = self.fabric.pass_on_later(target, id, now) {
+                    self.dropped(dropped);
+                }
+            }
+            Arrived::Nothing => {
+                if let Some(dropped) = self.fabric.release(link, now) {
+                    self.dropped(dropped);
+                }
+            }
         }
     }
 

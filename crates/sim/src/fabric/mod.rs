@@ -161,6 +161,29 @@ enum SampleKind {
     Found,
 }
 
+/// What arrives at the end of a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Arrived {
+    /// A packet at a switch; it is in its next port.
+    PassedOn,
+    /// A packet at a switch, where this one was dropped, or another.
+    Dropped(Dropped),
+    /// A packet at its host.
+    AtHost(PacketId),
+    /// A packet at a switch that takes a time for it ([`Fabric::pass_on_later`]).
+    Delayed(Target, PacketId),
+    /// No packet: the event stands for one that is released ([`Fabric::release`]), or is out of date.
+    Nothing,
+}
+
+/// A packet that comes to a port.
+#[derive(Clone, Copy, Debug)]
+struct Coming {
+    id: PacketId,
+    size: u32,
+    flags: Flags,
+}
+
 /// A port that writes no telemetry, or holds its packets and does it itself.
 pub(crate) const NO_STAMPER: u32 = u32::MAX;
 
@@ -180,44 +203,37 @@ impl Fabric {
         self.links.len() as u32 + link
     }
 
-    /// Takes the packet that arrives at the end of a link now, with what is there. `None` if none does: the event stands for a packet that is
-    /// released ([`Self::release`]), or is out of date.
+    /// What arrives at the end of a link now. A packet that comes to a switch enters its next port.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, link: u32, now: Instant) -> Option<(PacketId, Target)> {
-        match self.links[link as usize].port() {
-            Port::Fifo => self.take_first(link, now),
-            Port::Queued(port) => self.arrive_chosen(link, port, now),
+    pub(crate) fn arrive(&mut self, link: u32, now: Instant) -> Arrived {
+        if let Port::Queued(port) = self.links[link as usize].port() {
+            self.catch_up(link, port, now, Asking::Arriving);
         }
-    }
-
-    /// From a port that may choose late. Not inline: ports that are first come, first served make up most networks.
-    #[inline(never)]
-    fn arrive_chosen(&mut self, link: u32, port: u32, now: Instant) -> Option<(PacketId, Target)> {
-        self.catch_up(link, port, now, Asking::Arriving);
-        self.take_first(link, now)
-    }
-
-    #[inline(always)]
-    fn take_first(&mut self, link: u32, now: Instant) -> Option<(PacketId, Target)> {
         let state = &mut self.links[link as usize];
-        let (id, packet) = state.arrived(now, &mut self.arena)?;
-        let target = state.target();
-        match state.remove_first(id, packet) {
-            Next::None => {}
-            Next::After(gap) => self.events.put(now + u64::from(gap), link),
-            Next::Far => {
-                let due = state.first_due(&self.arena);
-                self.events.put(due, link);
-            }
+        let Some((id, packet)) = state.arrived(now, &mut self.arena) else { return Arrived::Nothing };
+        let (next, target) = (state.remove_first(id, packet), state.target());
+        if target != Target::Switch {
+            self.expect(next, link, now);
+            return if target == Target::Host { Arrived::AtHost(id) } else { Arrived::Delayed(target, id) };
         }
-        Some((id, target))
+        let step = next_step(packet, &self.routes);
+        let coming = Coming { id, size: packet.size, flags: packet.flags };
+        self.expect(next, link, now);
+        match self.enter_at_once(step, coming, now) {
+            None => Arrived::PassedOn,
+            Some(dropped) => Arrived::Dropped(dropped),
+        }
     }
 
-    /// A packet has come to a switch and enters its next port. Returns the packet that was dropped there, if one was.
+    /// Puts the event of what arrives next at the end of a link.
     #[inline(always)]
-    pub(crate) fn pass_on(&mut self, id: PacketId, now: Instant) -> Option<Dropped> {
-        let step = self.next_step(id);
-        self.enter_at_once(step, id, now)
+    fn expect(&mut self, next: Next, link: u32, now: Instant) {
+        let due = match next {
+            Next::None => return,
+            Next::After(gap) => now + u64::from(gap),
+            Next::Far => self.links[link as usize].first_due(&self.arena),
+        };
+        self.events.put(due, link);
     }
 
     /// A packet has come to a switch that takes a time for it.
@@ -235,39 +251,28 @@ impl Fabric {
     }
 
     /// The step that a packet takes next; a switch takes a tag off.
-    #[inline(always)]
     fn next_step(&mut self, id: PacketId) -> Step {
-        let packet = self.arena.get_mut(id);
-        packet.hop = packet.hop.wrapping_add(1);
-        // What the tag leaves is padded again; what is smaller was counted without padding from the start.
-        if packet.flags.has(Flags::TAGGED) && packet.size > SMALLEST_FRAME {
-            packet.size = (packet.size - TAG).max(SMALLEST_FRAME);
-        }
-        match self.routes[packet.route as usize + usize::from(packet.hop)] {
-            Step::END => Step::from_bits(packet.last_hop),
-            step => step,
-        }
+        next_step(self.arena.get_mut(id), &self.routes)
     }
 
     /// A packet comes to a port. Returns the packet that was dropped, this one or another, if one was.
     pub(crate) fn enter(&mut self, step: Step, id: PacketId, now: Instant) -> Option<Dropped> {
-        self.enter_at_once(step, id, now)
+        let &Packet { size, flags, .. } = self.arena.get(id);
+        self.enter_at_once(step, Coming { id, size, flags }, now)
     }
 
     #[inline(always)]
-    fn enter_at_once(&mut self, step: Step, id: PacketId, now: Instant) -> Option<Dropped> {
+    fn enter_at_once(&mut self, step: Step, coming: Coming, now: Instant) -> Option<Dropped> {
         let link = step.link();
         match self.links[link as usize].port() {
-            Port::Fifo => self.enter_fifo(link, id, now),
-            Port::Queued(port) => self.enter_queued(link, port, step.queue(), id, now),
+            Port::Fifo => self.enter_fifo(link, coming, now),
+            Port::Queued(port) => self.enter_queued(step, port, coming.id, now),
         }
     }
 
     #[inline(always)]
-    fn enter_fifo(&mut self, link: u32, id: PacketId, now: Instant) -> Option<Dropped> {
+    fn enter_fifo(&mut self, link: u32, Coming { id, size, flags }: Coming, now: Instant) -> Option<Dropped> {
         let state = &mut self.links[link as usize];
-        let packet = self.arena.get(id);
-        let (size, asks) = (packet.size, packet.flags.has(Flags::TELEMETRY));
         let speeds = &self.speeds;
         let transmission = state.transmission(size, || speeds[link as usize]);
         let before = state.free_at;
@@ -279,21 +284,17 @@ impl Fabric {
                     count_immediate(state, &mut self.records[link as usize * self.stride]);
                 }
             }
-            Found::Busy { wait, is_above } => {
+            found @ (Found::Busy | Found::BusyAbove) => {
                 let record = link as usize * self.stride;
-                let sample =
-                    Sample { record: record as u32, kind: SampleKind::Wait { own: transmission }, value: wait };
-                self.samples.push(sample);
+                let kind = SampleKind::Wait { own: transmission };
+                self.samples.push(Sample { record: record as u32, kind, value: before - now });
                 if self.samples.len() == SAMPLES {
                     count_samples(&mut self.samples, &mut self.records);
                 }
-                if is_above {
-                    let packet = self.arena.get_mut(id);
-                    if packet.flags.has(Flags::ECN_CAPABLE) {
-                        packet.flags = packet.flags.with(Flags::MARKED);
-                        self.records[record].marks += 1;
-                        is_marked = true;
-                    }
+                if found == Found::BusyAbove && flags.has(Flags::ECN_CAPABLE) {
+                    self.arena.get_mut(id).flags = flags.with(Flags::MARKED);
+                    self.records[record].marks += 1;
+                    is_marked = true;
                 }
             }
             Found::Full => return Some(self.refuse(link, 0, id, now)),
@@ -305,7 +306,7 @@ impl Fabric {
         if is_first && !is_away {
             self.events.put(due, link);
         }
-        if asks | is_away | self.is_watched {
+        if flags.has(Flags::TELEMETRY) | is_away | self.is_watched {
             self.enter_specially(link, id, (before, is_marked), now);
         }
         None
@@ -412,6 +413,20 @@ impl Fabric {
     }
 }
 
+/// The step that a packet takes next; a switch takes a tag off.
+#[inline(always)]
+fn next_step(packet: &mut Packet, routes: &[Step]) -> Step {
+    packet.hop = packet.hop.wrapping_add(1);
+    // What the tag leaves is padded again; what is smaller was counted without padding from the start.
+    if packet.flags.has(Flags::TAGGED) && packet.size > SMALLEST_FRAME {
+        packet.size = (packet.size - TAG).max(SMALLEST_FRAME);
+    }
+    match routes[packet.route as usize + usize::from(packet.hop)] {
+        Step::END => Step::from_bits(packet.last_hop),
+        step => step,
+    }
+}
+
 /// The packets that found a port idle waited for nothing.
 #[cold]
 fn count_immediate(link: &mut Link, record: &mut QueueRecord) {
@@ -426,8 +441,13 @@ fn count_samples(samples: &mut Vec<Sample>, records: &mut [QueueRecord]) {
         let record = &mut records[sample.record as usize];
         match sample.kind {
             SampleKind::Wait { own } => {
+                // A packet that leaves no later than the highest wait until then leaves before the one that waited so long. Mostly so, and then a line of the cache
+                // is not touched.
+                let total = sample.value + own;
+                if record.wait.max().is_none_or(|highest| total > highest) {
+                    record.longest = record.longest.max(total);
+                }
                 record.wait.record(sample.value);
-                record.longest = record.longest.max(sample.value + own);
             }
             SampleKind::Found => record.found.get_or_insert_default().record(sample.value),
         }

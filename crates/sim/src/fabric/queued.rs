@@ -7,94 +7,112 @@
 use wayleave_roles::{Mark, QueueState, Switch};
 use wayleave_units::Bytes;
 
-use super::{DropCause, Dropped, Fabric, Sample, SampleKind};
+use super::{Coming, DropCause, Dropped, Fabric, Sample, SampleKind, Step};
 use crate::clock::{self, Instant};
 use crate::link::Port;
-use crate::packet::{Flags, NO_PACKET, PacketId};
+use crate::packet::{Flags, NO_PACKET, Packet, PacketId};
 use crate::port::{Asking, Choice};
 use crate::trace::{DropReason, Event};
 
 impl Fabric {
+    /// A packet comes to a port that holds its packets. Returns the packet that was dropped, this one or another, if one was.
     #[inline(never)]
-    pub(super) fn enter_queued(
-        &mut self,
-        link: u32,
-        number: u32,
-        asked: u8,
-        id: PacketId,
-        now: Instant,
-    ) -> Option<Dropped> {
+    pub(super) fn enter_queued(&mut self, step: Step, number: u32, id: PacketId, now: Instant) -> Option<Dropped> {
+        let link = step.link();
         self.catch_up(link, number, now, Asking::Entering);
-        let state = &self.links[link as usize];
-        let is_sending = state.free_at > now;
-        let port = &mut self.ports[number as usize];
-        let queue = port.queue(asked);
-        let size = self.arena.get(id).size;
-        let mut held = port.held(queue, is_sending);
-        let pool = port.pool.map(|pool| &self.pools[pool.place()]);
-        let mut evicted = None;
-        if !port.has_room(queue, size, held, pool) {
-            let urgency = self.arena.get(id).urgency();
-            if port.is_up
-                && let Some(worst) = port.make_room(urgency, size, &self.arena)
-            {
-                let freed = self.arena.get(worst).size;
-                held -= freed;
-                if let Some(pool) = port.pool {
-                    let pool = &mut self.pools[pool.place()];
-                    pool.used = pool.used.saturating_sub(u64::from(freed));
-                }
-                evicted = Some(Dropped { id: worst, cause: DropCause::PushedOut });
-                self.records[link as usize * self.stride + usize::from(queue)].drops += 1;
-                self.note(Event::Dropped(DropReason::PushedOut), (link, queue), worst, now);
-            } else {
-                return Some(self.refuse(link, queue, id, now));
-            }
-        }
-        self.accept(link, number, queue, id, held, now);
-        evicted
-    }
-
-    /// A packet for which there is room.
-    fn accept(&mut self, link: u32, port: u32, queue: u8, id: PacketId, held: u32, now: Instant) {
+        let &Packet { size, flags, .. } = self.arena.get(id);
+        let coming = Coming { id, size, flags };
         let free_at = self.links[link as usize].free_at;
         let is_sending = free_at > now;
+        let port = &self.ports[number as usize];
+        let queue = port.queue(step.queue());
+        let mut held = port.held(queue, is_sending);
+        let mut evicted = None;
+        let has_room = match port.pool {
+            None => port.has_room(queue, size, held),
+            Some(pool) => port.shares_room(size, held, &self.pools[pool.place()]),
+        };
+        if !has_room {
+            let Some(worst) = self.make_room((link, number), queue, coming, now) else {
+                return Some(self.refuse(link, queue, id, now));
+            };
+            held -= self.arena.get(worst).size;
+            evicted = Some(Dropped { id: worst, cause: DropCause::PushedOut });
+        }
         let record = link as usize * self.stride + usize::from(queue);
+        let port = &mut self.ports[number as usize];
         let packet = self.arena.get_mut(id);
-        let size = packet.size;
         packet.due = now;
         packet.next = NO_PACKET;
-        let is_capable = packet.flags.has(Flags::ECN_CAPABLE);
-        let roles = self.ports[port as usize].roles;
-        if is_capable || roles.sees_all(queue) {
-            let idle_since = (!is_sending && held == 0).then(|| clock::to_time(free_at));
-            let found = QueueState { queued: Bytes::new(u64::from(held)), idle_since };
-            let mark = self.switches[roles.place(queue)].on_arrival(clock::to_time(now), found, size);
-            if is_capable && mark == Mark::Congestion {
-                packet.flags = packet.flags.with(Flags::MARKED);
-                self.records[record].marks += 1;
-            }
+        if flags.has(Flags::ECN_CAPABLE) || port.roles.sees_all(queue) {
+            let idle_since = (!is_sending && held == 0).then_some(free_at);
+            self.mark((link, number), queue, (coming, held, idle_since), now);
+        }
+        let port = &mut self.ports[number as usize];
+        if let Some(pool) = port.pool {
+            self.pools[pool.place()].used += u64::from(size);
         }
         if self.is_watched {
             self.note(Event::Enqueued, (link, queue), id, now);
             self.level(link, size, free_at, now);
         }
-        let state = &mut self.ports[port as usize];
-        let is_at_once = state.choice == Choice::AtOnce;
-        if let Some(pool) = state.pool {
-            self.pools[pool.place()].used += u64::from(size);
-        }
-        if !is_sending && state.is_empty() && !state.is_scheduled {
+        let port = &mut self.ports[number as usize];
+        if !is_sending && port.is_empty() && !port.is_scheduled {
             self.records[record].immediate += 1;
-            self.send(link, port, queue, id, now);
-            return;
+            self.send(link, number, queue, id, now);
+            return evicted;
         }
-        state.push(queue, id, size, &mut self.arena);
-        self.records[record].peak = self.records[record].peak.max(held + size);
+        let is_at_once = port.choice == Choice::AtOnce;
+        port.push(queue, id, size, &mut self.arena);
+        let peak = &mut self.records[record].peak;
+        *peak = (*peak).max(held + size);
         self.count(Sample { record: record as u32, kind: SampleKind::Found, value: u64::from(held) });
         if is_at_once {
             self.schedule_service(link, now);
         }
+        evicted
+    }
+
+    /// What a queue does beside queueing hears of a packet that finds so many bytes there, or a port that is idle since then: it may get a mark.
+    #[inline(never)]
+    fn mark(
+        &mut self,
+        (link, number): (u32, u32),
+        queue: u8,
+        (Coming { id, size, flags }, held, idle_since): (Coming, u32, Option<Instant>),
+        now: Instant,
+    ) {
+        let found = QueueState { queued: Bytes::new(u64::from(held)), idle_since: idle_since.map(clock::to_time) };
+        let place = self.ports[number as usize].roles.place(queue);
+        let mark = self.switches[place].on_arrival(clock::to_time(now), found, size);
+        if flags.has(Flags::ECN_CAPABLE) && mark == Mark::Congestion {
+            self.arena.get_mut(id).flags = flags.with(Flags::MARKED);
+            self.records[link as usize * self.stride + usize::from(queue)].marks += 1;
+        }
+    }
+
+    /// By remaining size: a packet that has no room puts out another one, which is returned.
+    #[cold]
+    fn make_room(
+        &mut self,
+        (link, number): (u32, u32),
+        queue: u8,
+        Coming { id, size, .. }: Coming,
+        now: Instant,
+    ) -> Option<PacketId> {
+        let port = &mut self.ports[number as usize];
+        if !port.is_up {
+            return None;
+        }
+        let urgency = self.arena.get(id).urgency();
+        let worst = port.make_room(urgency, size, &self.arena)?;
+        if let Some(pool) = port.pool {
+            let pool = &mut self.pools[pool.place()];
+            pool.used = pool.used.saturating_sub(u64::from(self.arena.get(worst).size));
+        }
+        self.records[link as usize * self.stride + usize::from(queue)].drops += 1;
+        self.note(Event::Dropped(DropReason::PushedOut), (link, queue), worst, now);
+        Some(worst)
     }
 
     /// Puts the event of a port that is busy and has more to send.
@@ -111,17 +129,24 @@ impl Fabric {
     }
 
     /// A port that chooses late makes the choices that were due. All that has come to it before is there.
-    #[inline]
+    #[inline(always)]
     pub(super) fn catch_up(&mut self, link: u32, number: u32, now: Instant, who: Asking) {
         let port = &self.ports[number as usize];
-        if port.is_empty() {
+        if port.is_empty() || port.choice == Choice::AtOnce {
             return;
         }
         let until = match (port.choice, who) {
-            (Choice::AtOnce, _) => return,
             (Choice::AfterArrivals, Asking::Entering) | (_, Asking::Arriving) => now,
-            (Choice::BeforeSources, Asking::Entering) | (_, Asking::Everything) => now + 1,
+            (_, Asking::Entering | Asking::Everything) => now + 1,
         };
+        if self.links[link as usize].free_at < until {
+            self.send_until(link, number, until);
+        }
+    }
+
+    /// What a port sends before a time.
+    #[inline(never)]
+    fn send_until(&mut self, link: u32, number: u32, until: Instant) {
         loop {
             let free_at = self.links[link as usize].free_at;
             if free_at >= until || !self.send_next(link, number, free_at) {
@@ -153,6 +178,7 @@ impl Fabric {
     }
 
     /// A port whose line is free sends the next packet, if one waits. Whether one did.
+    #[inline(always)]
     fn send_next(&mut self, link: u32, number: u32, now: Instant) -> bool {
         let Some((queue, id)) = self.ports[number as usize].pop(&self.arena) else { return false };
         let waited = now - self.arena.get(id).due;
