@@ -53,9 +53,9 @@ impl Engine {
         self.interfaces.push(number, queue, slot, class);
     }
 
-    /// Sends the next segment of a flow that can.
-    fn send(&mut self, slot: FlowSlot, now: Instant) {
-        let Some(id) = self.flows.segment(slot, &mut self.fabric, &mut self.tally, now) else { return };
+    /// Sends the next segment of a flow; whether it could.
+    fn send(&mut self, slot: FlowSlot, now: Instant) -> bool {
+        let Some(id) = self.flows.segment(slot, &mut self.fabric, &mut self.tally, now) else { return false };
         let flow = &self.flows[slot];
         let (first, pair) = (flow.forth.first, flow.pair);
         let packet = self.fabric.packet(id);
@@ -72,6 +72,7 @@ impl Engine {
         let event = if is_again { Event::Retransmitted } else { Event::Sent };
         self.fabric.note(event, (first.link(), first.queue()), id, now);
         self.enter(first, id, now);
+        true
     }
 
     /// A packet whose turn it is at the interface of its host comes to its port.
@@ -146,9 +147,8 @@ impl Engine {
                     return;
                 }
             };
-            let is_able = self.flows[slot].can_send(&self.fabric, now);
+            let is_able = self.send(slot, now);
             if is_able {
-                self.send(slot, now);
                 self.interfaces.has_sent(number, &self.fabric);
             }
             let pair = self.flows[slot].pair;

@@ -237,7 +237,7 @@ impl Flow {
     ) -> Packet {
         let path = match count {
             _ if self.granted_path != OWN_PATH => u32::from(std::mem::replace(&mut self.granted_path, OWN_PATH)),
-            0 | 1 => 0,
+            1 => 0,
             paths => self.path.choose(clock::to_time(now - self.skipped), Departure { bytes: segment.bytes, paths }),
         };
         let mut flags = Flags::default();

@@ -179,7 +179,7 @@ impl Flows {
         Some(actor.checked_sub(self.first_actor)? / 2)
     }
 
-    /// Makes the next segment of a flow that can send, which counts as sent.
+    /// Makes the next segment of a flow, which counts as sent; `None` if it cannot send.
     #[inline]
     pub(crate) fn segment(
         &mut self,
@@ -189,12 +189,15 @@ impl Flows {
         now: Instant,
     ) -> Option<PacketId> {
         let flow = &mut self.all[slot as usize];
+        let set = flow.forth.paths;
+        let count = fabric.path_count(set);
+        if count == 0 {
+            return None;
+        }
         let Next::Send { sequence, bytes, is_again, is_partial } = flow.sender.poll(flow.local(now)) else {
             return None;
         };
-        let set = flow.forth.paths;
         let segment = Segment { sequence, bytes, is_again, is_partial };
-        let count = fabric.path_count(set);
         let mut packet = flow.packet(slot, segment, now, count, |path| fabric.start(set, path).unwrap_or(0));
         if flow.wants_telemetry {
             packet.extra.set_telemetry(fabric.telemetry_mut().open());
