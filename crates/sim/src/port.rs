@@ -309,9 +309,9 @@ impl QueuedPort {
         self.waiting |= 1 << queue;
     }
 
-    /// Takes the packet that is next, with its queue.
+    /// Takes the packet that is next, with its queue, and since when it waits.
     #[inline(always)]
-    pub(crate) fn pop(&mut self, arena: &Arena) -> Option<(u8, PacketId)> {
+    pub(crate) fn pop(&mut self, arena: &Arena) -> Option<(u8, PacketId, Instant)> {
         if self.waiting == 0 {
             return None;
         }
@@ -328,17 +328,18 @@ impl QueuedPort {
         if list.head == NO_PACKET {
             self.waiting &= !(1 << queue);
         }
-        Some((queue, id))
+        Some((queue, id, packet.due))
     }
 
     /// By remaining size: takes the packet whose flow has least left.
     #[inline(never)]
-    fn pop_least(&mut self, arena: &Arena) -> Option<(u8, PacketId)> {
+    fn pop_least(&mut self, arena: &Arena) -> Option<(u8, PacketId, Instant)> {
         let Order::SmallestRemaining(waiting) = &mut self.order else { return None };
         let id = waiting.pop()?;
-        self.queues[0].bytes -= arena.get(id).size;
+        let packet = arena.get(id);
+        self.queues[0].bytes -= packet.size;
         self.waiting = u8::from(!waiting.is_empty());
-        Some((0, id))
+        Some((0, id, packet.due))
     }
 
     /// It stood still for so long, with the packets in it. Not where the order is by remaining size.

@@ -36,7 +36,7 @@ impl Fabric {
                 port.is_up = false;
                 let sending = port.last_sent();
                 let mut freed = if port.is_scheduled { u64::from(sending) } else { 0 };
-                while let Some((_, id)) = port.pop(&self.arena) {
+                while let Some((_, id, _)) = port.pop(&self.arena) {
                     freed += u64::from(self.arena.get(id).size);
                     gone.push(id);
                 }

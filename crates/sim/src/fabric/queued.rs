@@ -32,6 +32,7 @@ impl Fabric {
             None => port.has_room(queue, size, held),
             Some(pool) => port.shares_room(size, held, &self.pools[pool.place()]),
         };
+        let is_special = flags.has(Flags::ECN_CAPABLE) | port.roles.sees_all(queue) | port.pool.is_some();
         if !has_room {
             let Some(worst) = self.make_room((link, number), queue, coming, now) else {
                 return Some(self.refuse(link, queue, id, now));
@@ -39,31 +40,21 @@ impl Fabric {
             held -= self.arena.get(worst).size;
             evicted = Some(Dropped { id: worst, cause: DropCause::PushedOut });
         }
+        if is_special | self.is_watched {
+            self.accept_specially((link, number), queue, (coming, held), now);
+        }
         let record = link as usize * self.stride + usize::from(queue);
-        let port = &mut self.ports[number as usize];
-        let packet = self.arena.get_mut(id);
-        packet.due = now;
-        packet.next = NO_PACKET;
-        if flags.has(Flags::ECN_CAPABLE) || port.roles.sees_all(queue) {
-            let idle_since = (!is_sending && held == 0).then_some(free_at);
-            self.mark((link, number), queue, (coming, held, idle_since), now);
-        }
-        let port = &mut self.ports[number as usize];
-        if let Some(pool) = port.pool {
-            self.pools[pool.place()].used += u64::from(size);
-        }
-        if self.is_watched {
-            self.note(Event::Enqueued, (link, queue), id, now);
-            self.level(link, size, free_at, now);
-        }
         let port = &mut self.ports[number as usize];
         if !is_sending && port.is_empty() && !port.is_scheduled {
             self.records[record].immediate += 1;
             self.send(link, number, queue, id, now);
             return evicted;
         }
-        let is_at_once = port.choice == Choice::AtOnce;
+        let packet = self.arena.get_mut(id);
+        packet.due = now;
+        packet.next = NO_PACKET;
         port.push(queue, id, size, &mut self.arena);
+        let is_at_once = port.choice == Choice::AtOnce;
         let peak = &mut self.records[record].peak;
         *peak = (*peak).max(held + size);
         self.count(Sample { record: record as u32, kind: SampleKind::Found, value: u64::from(held) });
@@ -73,21 +64,34 @@ impl Fabric {
         evicted
     }
 
-    /// What a queue does beside queueing hears of a packet that finds so many bytes there, or a port that is idle since then: it may get a mark.
+    /// A packet that finds so many bytes in its queue is accepted, and somebody wants to know that: what the queue does beside queueing, a shared buffer, the
+    /// trace, or what is recorded of the port.
     #[inline(never)]
-    fn mark(
+    fn accept_specially(
         &mut self,
         (link, number): (u32, u32),
         queue: u8,
-        (Coming { id, size, flags }, held, idle_since): (Coming, u32, Option<Instant>),
+        (Coming { id, size, flags }, held): (Coming, u32),
         now: Instant,
     ) {
-        let found = QueueState { queued: Bytes::new(u64::from(held)), idle_since: idle_since.map(clock::to_time) };
-        let place = self.ports[number as usize].roles.place(queue);
-        let mark = self.switches[place].on_arrival(clock::to_time(now), found, size);
-        if flags.has(Flags::ECN_CAPABLE) && mark == Mark::Congestion {
-            self.arena.get_mut(id).flags = flags.with(Flags::MARKED);
-            self.records[link as usize * self.stride + usize::from(queue)].marks += 1;
+        let free_at = self.links[link as usize].free_at;
+        let port = &self.ports[number as usize];
+        if let Some(pool) = port.pool {
+            self.pools[pool.place()].used += u64::from(size);
+        }
+        let is_capable = flags.has(Flags::ECN_CAPABLE);
+        if is_capable || port.roles.sees_all(queue) {
+            let idle_since = (free_at <= now && held == 0).then(|| clock::to_time(free_at));
+            let found = QueueState { queued: Bytes::new(u64::from(held)), idle_since };
+            let mark = self.switches[port.roles.place(queue)].on_arrival(clock::to_time(now), found, size);
+            if is_capable && mark == Mark::Congestion {
+                self.arena.get_mut(id).flags = flags.with(Flags::MARKED);
+                self.records[link as usize * self.stride + usize::from(queue)].marks += 1;
+            }
+        }
+        if self.is_watched {
+            self.note(Event::Enqueued, (link, queue), id, now);
+            self.level(link, size, free_at, now);
         }
     }
 
@@ -180,10 +184,9 @@ impl Fabric {
     /// A port whose line is free sends the next packet, if one waits. Whether one did.
     #[inline(always)]
     fn send_next(&mut self, link: u32, number: u32, now: Instant) -> bool {
-        let Some((queue, id)) = self.ports[number as usize].pop(&self.arena) else { return false };
-        let waited = now - self.arena.get(id).due;
+        let Some((queue, id, since)) = self.ports[number as usize].pop(&self.arena) else { return false };
         let record = (link as usize * self.stride + usize::from(queue)) as u32;
-        self.count(Sample { record, kind: SampleKind::Wait { own: 0 }, value: waited });
+        self.count(Sample { record, kind: SampleKind::Wait { own: 0 }, value: now - since });
         self.send(link, number, queue, id, now);
         true
     }
@@ -191,30 +194,49 @@ impl Fabric {
     /// An idle port sends a packet.
     #[inline(always)]
     fn send(&mut self, link: u32, number: u32, queue: u8, id: PacketId, now: Instant) {
-        let packet = self.arena.get(id);
-        let (size, asks) = (packet.size, packet.flags.has(Flags::TELEMETRY));
+        let &Packet { size, flags, .. } = self.arena.get(id);
+        if flags.has(Flags::TELEMETRY) {
+            self.stamp_queued((link, number), queue, id, now);
+        }
         let port = &mut self.ports[number as usize];
         let has_more = port.choice == Choice::AtOnce && (!port.is_empty() || port.pool.is_some());
-        if asks && port.roles.stamps(queue) {
-            let said = (u64::from(port.held(queue, false)), port.sent(queue), port.class(queue));
-            let role = port.roles.place(queue);
-            self.stamp((link, role), said, id, now);
-        }
-        self.ports[number as usize].send(queue, size);
+        port.send(queue, size);
         let state = &mut self.links[link as usize];
         let speeds = &self.speeds;
         let transmission = state.transmission(size, || speeds[link as usize]);
         let (due, is_first) = state.append(id, transmission, now, &mut self.arena);
-        let (departs, is_away) = (state.free_at, state.is_away());
         self.hops += 1;
-        self.note(Event::Departed, (link, queue), id, departs);
-        if is_away {
-            self.hand_over(link, now);
-        } else if is_first {
+        let is_away = state.is_away();
+        if is_first && !is_away {
             self.events.put(due, link);
+        }
+        if is_away | self.is_watched {
+            self.send_specially(link, queue, id, now);
         }
         if has_more {
             self.schedule_service(link, now);
+        }
+    }
+
+    /// A packet that asks for telemetry is about to be sent.
+    #[inline(never)]
+    fn stamp_queued(&mut self, (link, number): (u32, u32), queue: u8, id: PacketId, now: Instant) {
+        let port = &self.ports[number as usize];
+        if port.roles.stamps(queue) {
+            let said = (u64::from(port.held(queue, false)), port.sent(queue), port.class(queue));
+            let role = port.roles.place(queue);
+            self.stamp((link, role), said, id, now);
+        }
+    }
+
+    /// A port has sent a packet, and somebody wants to know that: the trace, or another part of the network.
+    #[cold]
+    fn send_specially(&mut self, link: u32, queue: u8, id: PacketId, now: Instant) {
+        let state = &self.links[link as usize];
+        let (departs, is_away) = (state.free_at, state.is_away());
+        self.note(Event::Departed, (link, queue), id, departs);
+        if is_away {
+            self.hand_over(link, now);
         }
     }
 }
