@@ -36,6 +36,8 @@ HISTORIES ?= 10000
 FAIL_OVERS ?= 100
 # Times as long as usual in `make attack-server`.
 ATTACK ?= 20
+# Other goals that `make test` reaches while tests wait.
+MEANWHILE ?=
 # The folder of `make try-topologies`, and what its files do not say.
 DIR ?=
 IMPORT ?= --default-rate 10Gbit --default-delay 1ms --delay-from-places
@@ -63,7 +65,7 @@ SCHEMES = $(wildcard crates/schemes/src/*/mod.rs)
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build release try-release test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long histories-long transport-long forward-long cluster ufab-long scc-long ns3 ns3-speed python break-ledger break-server attack-server quiet-lab \
+.PHONY: help demo build release try-release test format fmt lint docs smoke bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long histories-long transport-long forward-long cluster ufab-long scc-long ns3 ns3-speed python break-ledger break-server attack-server quiet-lab \
 	tcp try-topologies bpf ui ui-packages ui-test toolchain components tools
 
 help: ## list these targets
@@ -87,7 +89,12 @@ build: toolchain ## build the release binary (FEATURES=png for pictures as PNG)
 	$(call say,building $(WAYLEAVE))
 	@$(CARGO) build --locked --release --package wayleave-cli --features '$(FEATURES)'
 
-test: format lint docs tests ## install what the tests need, then run all of them
+# The formatting first, since it takes a second. Lints and documentation come with the tests: these leave processors idle for minutes. A recipe that
+# names MAKE itself would be run by `make -n`, too.
+again = $(MAKE)
+test: format toolchain ## install what the tests need, run all of them, lints and documentation meanwhile
+	$(call say,tests: unit$(comma) integration$(comma) documentation)
+	@CARGO='$(CARGO)' WAYLEAVE_INSTALL='$(again) tools' WAYLEAVE_MEANWHILE='$(again) -j2 --output-sync docs $(MEANWHILE)' .ci/tests
 	$(call say,all of it passed)
 
 format: components
@@ -99,19 +106,20 @@ fmt: components ## format everything, schemes included
 	@$(CARGO) fmt --all
 	@rustfmt --edition 2024 $(SCHEMES)
 
-# Goals in order also under `make -j`: they share one target directory, and cargo locks it.
+# Goals in order also under `make -j`: they share one target directory, and cargo locks it. Without pictures as PNG, one library differs; `--examples` keeps the features of all
+# other crates as they were, so they are not checked once more.
 lint: components | format
 	$(call say,lints)
-	@$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	@$(CARGO) clippy --locked --workspace --all-targets --features wayleave-cli/png -- -D warnings
+	@$(CARGO) clippy --locked --workspace --lib --examples -- -D warnings
 
 docs: components | lint
 	$(call say,documentation of the code)
 	@RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --locked --workspace --no-deps
 
-tests: toolchain tools | docs
-	$(call say,tests: unit$(comma) integration$(comma) documentation)
-	@CARGO='$(CARGO)' .ci/tests
+smoke: ## the examples of the documents, with the binary that the tests were built with (seconds)
+	$(call say,examples)
+	@.ci/smoke
 
 bench: build ## times of decisions and flows admitted, one JSON object a line
 	$(call say,wayleave bench admission)
