@@ -175,7 +175,7 @@ impl Engine {
         self.fabric.look_ahead(&mut self.ahead);
         let flows = self.fabric.flows_ahead(&self.ahead);
         self.flows.look_at(flows.clone());
-        self.tally.look_at(flows.map(|slot| self.flows[slot].stat));
+        self.tally.look_at(flows.map(|(slot, _)| self.flows[slot].stat));
     }
 
     /// Behind the last actor that is an arrival, a service, and a process.

@@ -73,9 +73,9 @@ impl Fabric {
         std::hint::black_box(seen);
     }
 
-    /// The flows of packets that are about to reach their hosts.
-    pub(crate) fn flows_ahead(&self, ahead: &Ahead) -> impl Iterator<Item = u32> + Clone {
+    /// The flows of packets that are about to reach their hosts, and whether these are segments or acknowledgements.
+    pub(crate) fn flows_ahead(&self, ahead: &Ahead) -> impl Iterator<Item = (u32, Kind)> + Clone {
         let packets = ahead.at_hosts.iter().map(|&id| self.arena.get(id));
-        packets.filter(|packet| matches!(packet.kind, Kind::Data | Kind::Ack)).map(|packet| packet.flow)
+        packets.filter(|packet| matches!(packet.kind, Kind::Data | Kind::Ack)).map(|packet| (packet.flow, packet.kind))
     }
 }

@@ -15,46 +15,47 @@ use crate::transport::{NEVER, Receiver, Sender};
 /// A flow's place; used again when the flow is over and none of its packets is left.
 pub(crate) type FlowSlot = u32;
 
-/// One flow, both ends of it.
+/// One flow, both ends of it. What a segment touches that arrives is the first line of the cache; what seldom matters is behind the rest.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Flow {
-    pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
-    pub(crate) path: AnyPath,
     /// The receiver's reordering buffer, where packets of one flow take several paths in turn.
     pub(crate) reorder: Option<Box<Reorder<PacketId>>>,
-    pub(crate) forth: Direction,
     pub(crate) back: Direction,
-    /// Which interface sends for it, and in which class.
-    pub(crate) interface: u32,
-    pub(crate) class: u8,
-    pub(crate) state: FlowState,
     /// The path of its acknowledgements, counted beyond their number.
     pub(crate) back_path: u32,
+    /// Index of its statistics.
+    pub(crate) stat: u32,
+    /// What limits it, or [`crate::edge::NO_PAIR`].
+    pub(crate) pair: PairSlot,
+    pub(crate) sender: Sender,
     /// For how long it was fast-forwarded: its sender and what chooses its paths do not know of that time.
     pub(crate) skipped: Instant,
     /// When its alarms ring.
     pub(crate) slow_at: Instant,
     pub(crate) quick_at: Instant,
+    pub(crate) forth: Direction,
+    /// Which interface sends for it, and in which class.
+    pub(crate) interface: u32,
     /// Packets of it on the way.
     pub(crate) on_the_way: u32,
-    /// Index of its statistics.
-    pub(crate) stat: u32,
+    pub(crate) class: u8,
+    pub(crate) state: FlowState,
     pub(crate) is_ecn_capable: bool,
     pub(crate) wants_telemetry: bool,
     /// Its segments go through the tunnel of its pair.
     pub(crate) is_tunnelled: bool,
-    pub(crate) purpose: Purpose,
-    /// What its application writes, if not everything at once.
-    pub(crate) supply: Option<Box<Supply>>,
-    /// What limits it, or [`crate::edge::NO_PAIR`].
-    pub(crate) pair: PairSlot,
-    /// Its number among the flows of its pair.
-    pub(crate) local: u32,
-    /// Bytes on the wire for which it has tokens: one segment, or none.
-    pub(crate) granted: u32,
     /// The path of the segment for which it has tokens, or [`OWN_PATH`].
     pub(crate) granted_path: u16,
+    /// What its application writes, if not everything at once.
+    pub(crate) supply: Option<Box<Supply>>,
+    pub(crate) path: AnyPath,
+    /// Bytes on the wire for which it has tokens: one segment, or none.
+    pub(crate) granted: u32,
+    /// Its number among the flows of its pair.
+    pub(crate) local: u32,
+    pub(crate) purpose: Purpose,
 }
 
 /// A flow chooses the path of its segment itself.
@@ -288,5 +289,15 @@ pub(crate) fn report(packet: &Packet, newly: u64, now: Instant) -> PathReport {
         bytes: newly,
         marked: if packet.flags.has(Flags::MARKED) { newly } else { 0 },
         round_trip: Some(clock::to_time(now - packet.sent)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_segment_touches_that_arrives_is_one_cache_line() {
+        assert_eq!(std::mem::offset_of!(Flow, sender), 64);
     }
 }

@@ -11,7 +11,7 @@ use crate::clock::{self, Instant};
 use crate::edge::{NO_PAIR, PairSlot};
 use crate::events::{Actor, MAX_ACTORS};
 use crate::fabric::{Direction, Fabric};
-use crate::packet::{Flags, PacketId};
+use crate::packet::{Flags, Kind, PacketId};
 use crate::supply::Supply;
 use crate::tally::Tally;
 use crate::transport::{NEVER, Next, Receiver, Sender};
@@ -233,13 +233,21 @@ impl Flows {
         Some(up)
     }
 
-    /// Looks at flows whose packets are about to arrive, so that their memory is there then.
+    /// Looks at flows whose segments and acknowledgements are about to arrive, so that the memory of that end is there then.
     #[inline]
-    pub(crate) fn look_at(&self, flows: impl Iterator<Item = FlowSlot>) {
+    pub(crate) fn look_at(&self, flows: impl Iterator<Item = (FlowSlot, Kind)>) {
         let mut seen = 0;
-        for flow in flows.filter_map(|slot| self.all.get(slot as usize)) {
-            seen ^= flow.slow_at ^ flow.sender.timeout_at() ^ flow.sender.remaining();
-            seen ^= u64::from(flow.receiver.expected() ^ flow.stat ^ flow.forth.first.bits());
+        for (slot, kind) in flows {
+            let Some(flow) = self.all.get(slot as usize) else { continue };
+            seen ^= match kind {
+                Kind::Data => u64::from(flow.receiver.expected()) ^ u64::from(flow.sender.segments().is_none()),
+                _ => {
+                    flow.slow_at
+                        ^ flow.sender.timeout_at()
+                        ^ flow.sender.remaining()
+                        ^ u64::from(flow.forth.first.bits())
+                }
+            };
         }
         std::hint::black_box(seen);
     }
