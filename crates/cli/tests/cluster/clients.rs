@@ -10,6 +10,7 @@ use ureq::Agent;
 use wayleave_faults::linearizable::{Did, Operation};
 use wayleave_units::Rate;
 
+use super::PATIENCE;
 use super::processes::Controllers;
 
 /// How many at once.
@@ -23,7 +24,11 @@ const BASE: u64 = 500_000;
 const ANSWER: Duration = Duration::from_millis(500);
 
 fn agent() -> Agent {
-    Agent::config_builder().timeout_global(Some(ANSWER)).http_status_as_error(false).build().into()
+    waiting(ANSWER)
+}
+
+fn waiting(time: Duration) -> Agent {
+    Agent::config_builder().timeout_global(Some(time)).http_status_as_error(false).build().into()
 }
 
 /// What a controller is, and what it answers.
@@ -34,10 +39,10 @@ pub(crate) fn get(url: &str, path: &str, token: &str) -> Option<(String, Value)>
     Some((standing, serde_json::from_slice(&answer.body_mut().read_to_vec().ok()?).ok()?))
 }
 
-/// Asks for a contract; the status of the answer.
+/// Asks for a contract; the status of the answer, which may take its time.
 pub(crate) fn put(url: &str, name: &str, token: &str) -> u16 {
     let spec = json!({ "from": "h1", "to": "h9", "rate": "1Mbit", "burst": "300B", "deadline": "100ms" });
-    let sent = agent()
+    let sent = waiting(PATIENCE)
         .put(format!("{url}/v1/contracts/default:{name}"))
         .header("authorization", format!("Bearer {token}"))
         .header("content-type", "application/json")
