@@ -122,7 +122,7 @@ impl Engine {
 
     /// Runs to the end, or until `go_on`, which is told the time in ps now and then, says no.
     pub(crate) fn run(&mut self, go_on: &mut dyn FnMut(Instant) -> bool) -> Ending {
-        let mut look_at = EVENTS_PER_LOOK;
+        let mut stretches = 0;
         loop {
             if self.deal(self.end.saturating_add(1), EVENTS_PER_STRETCH) {
                 self.now = self.end;
@@ -131,11 +131,10 @@ impl Engine {
             if self.has_too_many_flows {
                 return Ending::TooManyFlows;
             }
-            if self.events >= look_at {
-                look_at = self.events + EVENTS_PER_LOOK;
-                if !go_on(self.now) {
-                    return Ending::Stopped;
-                }
+            // Not by `events`, which does not count everything that is dealt with.
+            stretches += 1;
+            if stretches % (EVENTS_PER_LOOK / EVENTS_PER_STRETCH) == 0 && !go_on(self.now) {
+                return Ending::Stopped;
             }
         }
     }

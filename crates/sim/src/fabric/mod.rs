@@ -213,12 +213,12 @@ impl Fabric {
         let Some((id, packet)) = state.arrived(now, &mut self.arena) else { return Arrived::Nothing };
         let (next, target) = (state.remove_first(id, packet), state.target());
         if target != Target::Switch {
-            self.expect(next, link, now);
+            self.schedule_arrival(next, link, now);
             return if target == Target::Host { Arrived::AtHost(id) } else { Arrived::Delayed(target, id) };
         }
         let step = next_step(packet, &self.routes);
         let coming = Coming { id, size: packet.size, flags: packet.flags };
-        self.expect(next, link, now);
+        self.schedule_arrival(next, link, now);
         match self.enter_at_once(step, coming, now) {
             None => Arrived::PassedOn,
             Some(dropped) => Arrived::Dropped(dropped),
@@ -227,7 +227,7 @@ impl Fabric {
 
     /// Puts the event of what arrives next at the end of a link.
     #[inline(always)]
-    fn expect(&mut self, next: Next, link: u32, now: Instant) {
+    fn schedule_arrival(&mut self, next: Next, link: u32, now: Instant) {
         let due = match next {
             Next::None => return,
             Next::After(gap) => now + u64::from(gap),
@@ -441,7 +441,7 @@ fn count_samples(samples: &mut Vec<Sample>, records: &mut [QueueRecord]) {
         let record = &mut records[sample.record as usize];
         match sample.kind {
             SampleKind::Wait { own } => {
-                // A packet that leaves no later than the highest wait until then leaves before the one that waited so long. Mostly so, and then a line of the cache
+                // `longest` is no less than any wait so far, so it can only change if the total exceeds all of those. Mostly it does not, and a cache line
                 // is not touched.
                 let total = sample.value + own;
                 if record.wait.max().is_none_or(|highest| total > highest) {
