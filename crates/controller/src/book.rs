@@ -109,7 +109,7 @@ impl Book {
     pub(crate) fn put_back_if_it_fits(&mut self, reserved: Reserved, query: &Request, owner: u64) -> Option<FlowId> {
         let links = reserved.reservations.iter().flat_map(|one| one.route.hops.iter().map(|hop| hop.link));
         let closed: Vec<LinkId> = links.filter(|&link| self.ledger().is_closed(link)).collect();
-        closed.iter().for_each(|&link| self.placement_mut().open(link));
+        self.turn(&closed, false);
         let query = wayleave_schemes::routing::Query::of(query);
         let mut flows: Vec<FlowId> = Vec::new();
         // One after another, since several routes can share a host's link.
@@ -122,10 +122,10 @@ impl Book {
             fits
         });
         flows.into_iter().rev().for_each(|flow| self.release(flow));
-        closed.into_iter().for_each(|link| self.placement_mut().close(link));
+        self.turn(&closed, true);
         let links: Vec<LinkId> = reserved.reservations.iter().flat_map(Reservation::links).collect();
         let flow = if fits { self.put_back(reserved, owner) } else { None };
-        // What crosses cuts is spread over fewer links again, which may not leave as much as was asked for with all of them.
+        // Hoses use other links again, which may not leave as much as was asked for with all of them.
         let breaks = |&link: &LinkId| !self.ledger().is_closed(link) && !self.ledger().keeps_shares(link);
         if flow.is_some() && links.iter().any(breaks) {
             flow.into_iter().for_each(|flow| self.release(flow));
@@ -201,6 +201,11 @@ impl Book {
         self.share_owners.get(&share).copied().unwrap_or(NO_OWNER)
     }
 
+    /// After so long the minimum of a share is there, as the network is now.
+    pub(crate) fn share_bound(&self, share: ShareId) -> Option<Time> {
+        self.scheme.share_bound(share)
+    }
+
     /// How much is known of a share, as the network is now.
     pub(crate) fn certainty(&self, share: ShareId) -> Option<Certainty> {
         self.scheme.certainty(share)
@@ -216,8 +221,10 @@ impl Book {
         self.placement().promised(flow).unwrap_or(Time::ZERO)
     }
 
-    /// Closes a link for flows, or opens it again.
-    pub(crate) fn turn(&mut self, link: LinkId, closed: bool) {
-        if closed { self.placement_mut().close(link) } else { self.placement_mut().open(link) }
+    /// Closes links for flows, or opens them again, all at once.
+    pub(crate) fn turn(&mut self, links: &[LinkId], closed: bool) {
+        if !links.is_empty() {
+            self.placement_mut().turn(links, closed);
+        }
     }
 }

@@ -51,6 +51,11 @@ pub enum Trouble {
         /// Why no other route was found.
         why: String,
     },
+    /// It was admitted by the rules of an earlier version, which promised more than its links can carry.
+    Unfit {
+        /// Why it was refused when it was decided again.
+        why: String,
+    },
     /// Its sender has not confirmed in time.
     Unconfirmed,
     /// The agent of its sender has not been heard of for too long: what was confirmed may not be in force any more.
@@ -62,6 +67,7 @@ impl Trouble {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Failed { .. } => "FAILURE",
+            Self::Unfit { .. } => "UNFIT",
             Self::Unconfirmed => "UNCONFIRMED",
             Self::Silent => "SILENT",
         }
@@ -147,7 +153,7 @@ impl Grant {
 
     /// Whether something that failed keeps it from sending.
     pub(crate) fn is_failed(&self) -> bool {
-        matches!(self.trouble, Some(Trouble::Failed { .. }))
+        matches!(self.trouble, Some(Trouble::Failed { .. } | Trouble::Unfit { .. }))
     }
 
     /// Whether it was deleted.

@@ -127,7 +127,7 @@ fn short(ledger: &Ledger, policy: &Policy, need: &LinkNeed) -> Option<PolicyShor
     }
     let left = match ledger.share_denial_once_open(&share(ledger, link, more))? {
         ShareDenial::Rate { left, .. } => left,
-        ShareDenial::Closed(_) | ShareDenial::Delay { .. } => Rate::ZERO,
+        ShareDenial::NoPath { .. } | ShareDenial::Closed(_) | ShareDenial::Delay { .. } => Rate::ZERO,
     };
     Some(PolicyShort::new(policy, need, left, ledger.network()))
 }

@@ -189,6 +189,7 @@ struct MatchRecord {
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub(crate) enum TroubleRecord {
     Failed { element: String, keeps_place: bool, why: String },
+    Unfit { why: String },
     Unconfirmed,
     Silent,
 }
@@ -197,6 +198,7 @@ impl TroubleRecord {
     pub(crate) fn of(trouble: &Trouble) -> Self {
         match trouble.clone() {
             Trouble::Failed { element, keeps_place, why } => Self::Failed { element, keeps_place, why },
+            Trouble::Unfit { why } => Self::Unfit { why },
             Trouble::Unconfirmed => Self::Unconfirmed,
             Trouble::Silent => Self::Silent,
         }
@@ -207,6 +209,7 @@ impl TroubleRecord {
             Self::Failed { element, keeps_place, why } => {
                 Trouble::Failed { element: element.clone(), keeps_place: *keeps_place, why: why.clone() }
             }
+            Self::Unfit { why } => Trouble::Unfit { why: why.clone() },
             Self::Unconfirmed => Trouble::Unconfirmed,
             Self::Silent => Trouble::Silent,
         }

@@ -74,7 +74,7 @@ impl SharedGrant {
     }
 
     pub(crate) fn is_failed(&self) -> bool {
-        matches!(self.trouble, Some(Trouble::Failed { .. }))
+        matches!(self.trouble, Some(Trouble::Failed { .. } | Trouble::Unfit { .. }))
     }
 
     /// Its state by the calendar. Nobody confirms it, so it is never enforced.

@@ -1,16 +1,20 @@
-//! Cuts: sets of hosts with the links that lead out of them, from single hosts over racks to pods.
+//! Cuts of networks in tiers: sets of hosts with the links that lead out of them, from single hosts over racks to pods.
 //!
-//! A switch is as high as it is far from its nearest host. The switches up to a height, with the hosts below, fall into parts that
-//! only higher switches join; the links between a part and higher switches are a cut. So the cuts of a fat tree are its hosts,
-//! racks and pods. Whatever hosts send to one another, what leaves a part is no more than the hosts inside send, and no more than
-//! those outside receive.
+//! The height of a switch is its distance from the nearest host. The switches up to a height, with the hosts below, fall into parts that
+//! only higher switches join; the links between a part and higher switches are a cut. So the cuts of a fat tree are its hosts, racks and
+//! pods. A network is *regular* if every switch of a height has as many links of one rate to each part below it as every other switch of
+//! its own part, the switches on top of a part have as many links upwards each, and switches of one height are not joined.
 //!
-//! A part spreads evenly over its links where the network is *regular*: every switch of a height has as many links of one rate to
-//! each part below it as every other switch of its own part, and the switches on top of a part have as many links upwards each.
+//! In a regular network every pair with its ends on both sides of a cut may use each of the n links of the cut, with an n-th of its
+//! traffic if every node splits evenly (docs/admission.md, section 14). So the worst loads that `paths` and `transport` compute for any
+//! network are `min(inside, outside)` and an n-th of it here, and one record for each cut is enough.
 
 use std::collections::BTreeMap;
 
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
+
+use crate::paths::Footprint;
+use crate::transport::SCALE;
 
 /// A cut, as a dense index.
 pub(crate) type CutId = u32;
@@ -34,6 +38,8 @@ pub(crate) struct Cuts {
     pub(crate) cuts: Vec<Cut>,
     /// By node: the smallest cut around it, for hosts.
     of_host: Vec<Option<CutId>>,
+    /// By link: the cut that it crosses.
+    of_link: Vec<Option<CutId>>,
     /// What leaves a cut spreads evenly over its links if every packet may take every shortest path.
     pub(crate) regular: bool,
 }
@@ -44,7 +50,12 @@ impl Cuts {
         let heights = heights(network);
         let top = heights.iter().flatten().copied().max().unwrap_or(0);
         let hosts = network.hosts().count() as u32;
-        let mut cuts = Self { cuts: Vec::new(), of_host: vec![None; network.nodes().len()], regular: true };
+        let mut cuts = Self {
+            cuts: Vec::new(),
+            of_host: vec![None; network.nodes().len()],
+            of_link: vec![None; network.links().len()],
+            regular: true,
+        };
         // By host: the largest cut so far.
         let mut largest: Vec<Option<CutId>> = vec![None; network.nodes().len()];
         let mut below: Vec<usize> = (0..network.nodes().len()).collect();
@@ -54,7 +65,26 @@ impl Cuts {
             cuts.add_height(network, &heights, (height, hosts), &parts, &mut largest);
             below = parts;
         }
+        for (cut, links) in (0..).zip(&cuts.cuts) {
+            links.out.iter().chain(&links.into).for_each(|link| cuts.of_link[link.index()] = Some(cut));
+        }
         cuts
+    }
+
+    /// The cut that a link crosses; in networks in tiers there is at most one.
+    pub(crate) fn cut_of(&self, link: LinkId) -> Option<CutId> {
+        self.of_link[link.index()]
+    }
+
+    /// What members with a minimum of 1 put on each link of the cuts that part them.
+    pub(crate) fn footprints(&self, members: &[NodeId]) -> impl Iterator<Item = (CutId, Footprint)> + '_ {
+        let all = members.len() as u64;
+        self.parting(members).into_iter().map(move |(cut, inside)| {
+            let (inside, outside) = (u64::from(inside), all - u64::from(inside));
+            let (across, width) = (inside.min(outside), self.cuts[cut as usize].out.len() as u64);
+            let even = u128::from(across) * u128::from(SCALE.div_ceil(width.max(1)));
+            (cut, Footprint { full: across, even, pairs: inside * outside })
+        })
     }
 
     fn add_height(

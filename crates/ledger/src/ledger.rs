@@ -68,6 +68,8 @@ pub struct Ledger {
     /// Per link, in order of placement.
     on_link: Vec<Vec<(u64, FlowId)>>,
     placements: u64,
+    /// How often links were closed or opened.
+    turns: u32,
     /// What classes below the latency queues were promised, if the ledger holds that.
     shares: Option<Box<Shares>>,
 }
@@ -113,6 +115,7 @@ impl Ledger {
             vacant: Vec::new(),
             on_link: vec![Vec::new(); links],
             placements: 0,
+            turns: 0,
             shares: None,
         })
     }

@@ -11,7 +11,7 @@
 //! - `kernel`: the test of one port, in constant time where every input is at least as fast as the output, and by
 //!   exact integer lines elsewhere;
 //! - [`QueueReport`]: the same port again as exact curves, for people and for the recheck;
-//! - [`Share`]: what classes below the latency queues are promised, on routes and across cuts (hosts, racks, pods);
+//! - [`Share`]: promises to the classes below the latency queues, charged on every directed link that their packets may use;
 //! - [`Gauges`]: how near each queue is to the limit of what it promised, for cost functions.
 
 mod cuts;
@@ -19,9 +19,11 @@ mod error;
 mod kernel;
 mod ledger;
 mod model;
+mod paths;
 mod port;
 mod report;
 mod shares;
+mod transport;
 mod utilisation;
 
 pub use error::LedgerError;
@@ -30,5 +32,5 @@ pub use ledger::{Ledger, Reservation};
 pub use model::{BestEffort, Comparison, Jitter, Model, Residual, Shaping};
 pub use port::Input;
 pub use report::{InputReport, QueueBounds, QueueReport};
-pub use shares::{Share, ShareDenial, Spread};
+pub use shares::{HoseCharge, Share, ShareDenial, SharePaths, Spread};
 pub use utilisation::{Gauge, Gauges, TOGETHER, Utilisation, Utilisations, With};

@@ -1,17 +1,33 @@
-//! What the classes below the latency queues have been promised on each link.
+//! Promises to the classes below the latency queues: what a share puts on links, and what a link has promised.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use wayleave_topology::{Class, LinkId, NodeId, Residual, Route, ShareId, SharedLink};
 use wayleave_units::{Rate, Time};
 
-use crate::cuts::{Cut, Cuts};
+use crate::cuts::{CutId, Cuts};
+use crate::paths::{Footprint, PathTable};
+use crate::transport::SCALE;
 
-/// How packets of a hose find their way.
+/// How packets of a hose find their paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Spread {
-    /// Every packet may take any shortest path, all alike.
+    /// Every node splits evenly what it forwards over all links that lead nearer.
     AllPaths,
     /// Every pair of hosts has one path at a time, which hosts choose and change.
     OnePath,
+}
+
+/// How hoses whose hosts choose paths are charged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum HoseCharge {
+    /// As if they split evenly, and the largest minimum besides, where that is less than [`HoseCharge::EveryPath`]. Where it is, hoses are
+    /// measured, not proven.
+    #[default]
+    Split,
+    /// What they can put on the link for any choice of paths: always proven.
+    EveryPath,
 }
 
 /// What a contract about bandwidth or an objective holds.
@@ -32,12 +48,12 @@ pub enum Share {
         min: Rate,
         /// The hosts.
         members: Vec<NodeId>,
-        /// How packets find their way.
+        /// How packets find their paths.
         spread: Spread,
         /// As of a pair.
         is_timed: bool,
     },
-    /// A weight on every link where members are on both sides, in the objective class.
+    /// A weight on every link that packets between members may use, in the objective class.
     Objective {
         /// The weight.
         weight: Rate,
@@ -55,14 +71,35 @@ impl Share {
         }
     }
 
+    /// Its minimum, or its weight.
+    pub const fn min(&self) -> Rate {
+        match self {
+            Self::Pair { min, .. } | Self::Hose { min, .. } | Self::Objective { weight: min, .. } => *min,
+        }
+    }
+
     pub(crate) const fn is_timed(&self) -> bool {
         matches!(self, Self::Pair { is_timed: true, .. } | Self::Hose { is_timed: true, .. })
+    }
+
+    pub(crate) fn members(&self) -> Option<&[NodeId]> {
+        match self {
+            Self::Pair { .. } => None,
+            Self::Hose { members, .. } | Self::Objective { members, .. } => Some(members),
+        }
     }
 }
 
 /// Why a share does not fit: the first link, in order, on which it does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareDenial {
+    /// No path joins two of its hosts, whatever is open.
+    NoPath {
+        /// The sender.
+        from: NodeId,
+        /// The receiver.
+        to: NodeId,
+    },
     /// A link is closed.
     Closed(LinkId),
     /// The class has less left.
@@ -85,161 +122,338 @@ pub enum ShareDenial {
     },
 }
 
-impl ShareDenial {
-    /// Where it does not fit.
-    pub const fn link(&self) -> LinkId {
-        match *self {
-            Self::Closed(link) | Self::Rate { link, .. } | Self::Delay { link, .. } => link,
+/// Figures of the paths of a share: of the route of a pair, of all paths that members may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SharePaths {
+    /// Longest round trip without queues.
+    pub round_trip: Time,
+    /// Largest sum of budgets of the guaranteed class along a path.
+    pub budget: Time,
+}
+
+/// Part of a minimum that acknowledgements and probes take in the other direction: one of so many parts. An acknowledgement has 84 B on
+/// the wire and answers a segment of 1,538 B (5.5 %), and the answer to a probe of uFAB comes every 4 kB (docs/admission.md, section 14).
+pub(crate) const RETURNED: u64 = 10;
+
+/// Where a share counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// All links of a cut.
+    Cut(CutId),
+    /// One link.
+    Link(LinkId),
+    /// One link that only acknowledgements use.
+    Return(LinkId),
+}
+
+/// What a share puts where, as the network is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Effect {
+    pub(crate) places: Vec<(Place, Footprint)>,
+    /// ns.
+    pub(crate) round_trip: u64,
+    /// ns.
+    pub(crate) budget: u64,
+}
+
+/// Sums of shares at a link, or at all links of a cut; a function of the shares alone, whatever their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Load {
+    sums: Sums,
+    /// Minima of hoses whose hosts choose paths, with how many have each.
+    minima: BTreeMap<u64, u32>,
+    /// Round trips of shares of the guaranteed class, with how many have each.
+    round_trips: BTreeMap<u64, u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sums {
+    /// Minima of pairs, bit/s.
+    routed: u128,
+    /// Acknowledgements of pairs, bit/s.
+    returned: u128,
+    /// Hoses that split evenly, bit/s in parts of [`SCALE`].
+    even: u128,
+    /// Hoses whose hosts choose paths, as if they split evenly; likewise.
+    chosen_even: u128,
+    /// The same for any choice of paths, bit/s.
+    chosen_full: u128,
+    /// Weights, bit/s.
+    objective: u128,
+    /// Shares with a time.
+    timed: u32,
+    /// Ordered pairs of hosts that may have packets of minima there.
+    pairs: u64,
+}
+
+/// One share at one place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Contribution {
+    sums: Sums,
+    /// Its minimum, if its hosts choose paths.
+    chosen: Option<u64>,
+    /// Its round trip, if it is in the guaranteed class.
+    round_trip: Option<u64>,
+}
+
+impl Contribution {
+    pub(crate) fn of(share: &Share, effect: &Effect, place: Place, footprint: &Footprint) -> Self {
+        let bits = u128::from(share.min().bits_per_second());
+        let mut sums = Sums::default();
+        if let Place::Return(_) = place {
+            sums.returned = bits.div_ceil(u128::from(RETURNED));
+            return Self { sums, chosen: None, round_trip: None };
         }
+        let mut chosen = None;
+        match share {
+            Share::Pair { .. } => sums.routed = bits,
+            Share::Hose { spread: Spread::AllPaths, .. } => sums.even = bits.saturating_mul(footprint.even),
+            Share::Hose { spread: Spread::OnePath, .. } => {
+                sums.chosen_even = bits.saturating_mul(footprint.even);
+                sums.chosen_full = bits.saturating_mul(u128::from(footprint.full));
+                chosen = Some(share.min().bits_per_second());
+            }
+            Share::Objective { .. } => {
+                sums.objective = bits;
+                return Self { sums, chosen, round_trip: None };
+            }
+        }
+        (sums.timed, sums.pairs) = (u32::from(share.is_timed()), footprint.pairs);
+        Self { sums, chosen, round_trip: Some(effect.round_trip) }
+    }
+}
+
+impl Load {
+    pub(crate) fn add(&mut self, one: &Contribution) {
+        self.sums = self.sums.plus(one.sums);
+        one.chosen.into_iter().for_each(|min| *self.minima.entry(min).or_default() += 1);
+        one.round_trip.into_iter().for_each(|time| *self.round_trips.entry(time).or_default() += 1);
+    }
+
+    pub(crate) fn remove(&mut self, one: &Contribution) {
+        self.sums = self.sums.minus(one.sums);
+        one.chosen.into_iter().for_each(|min| remove(&mut self.minima, min));
+        one.round_trip.into_iter().for_each(|time| remove(&mut self.round_trips, time));
+    }
+}
+
+fn remove(counts: &mut BTreeMap<u64, u32>, key: u64) {
+    if let Some(count) = counts.get_mut(&key) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(&key);
+        }
+    }
+}
+
+impl Sums {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            routed: self.routed + other.routed,
+            returned: self.returned + other.returned,
+            even: self.even.saturating_add(other.even),
+            chosen_even: self.chosen_even.saturating_add(other.chosen_even),
+            chosen_full: self.chosen_full.saturating_add(other.chosen_full),
+            objective: self.objective + other.objective,
+            timed: self.timed + other.timed,
+            pairs: self.pairs.saturating_add(other.pairs),
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self {
+            routed: self.routed - other.routed,
+            returned: self.returned - other.returned,
+            even: self.even - other.even,
+            chosen_even: self.chosen_even - other.chosen_even,
+            chosen_full: self.chosen_full - other.chosen_full,
+            objective: self.objective - other.objective,
+            timed: self.timed - other.timed,
+            pairs: self.pairs - other.pairs,
+        }
+    }
+}
+
+/// All shares of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Total {
+    sums: Sums,
+    /// Largest minimum of a hose whose hosts choose paths.
+    largest: u64,
+    /// ns.
+    round_trip: u64,
+}
+
+impl Total {
+    /// Of a link's own shares, and of those of its cut.
+    pub(crate) fn of(own: &Load, cut: Option<&Load>) -> Self {
+        let last = |counts: &BTreeMap<u64, u32>| counts.last_key_value().map_or(0, |(&key, _)| key);
+        let one =
+            |load: &Load| Self { sums: load.sums, largest: last(&load.minima), round_trip: last(&load.round_trips) };
+        let own = one(own);
+        cut.map_or(own, |cut| {
+            let cut = one(cut);
+            Self {
+                sums: own.sums.plus(cut.sums),
+                largest: own.largest.max(cut.largest),
+                round_trip: own.round_trip.max(cut.round_trip),
+            }
+        })
+    }
+
+    /// With one more share.
+    pub(crate) fn with(self, one: &Contribution) -> Self {
+        Self {
+            sums: self.sums.plus(one.sums),
+            largest: self.largest.max(one.chosen.unwrap_or(0)),
+            round_trip: self.round_trip.max(one.round_trip.unwrap_or(0)),
+        }
+    }
+
+    /// Charge of all hoses, bit/s, rounded up.
+    fn hoses(&self, charge: HoseCharge) -> u128 {
+        let even = self.sums.even.div_ceil(u128::from(SCALE));
+        let full = even.saturating_add(self.sums.chosen_full);
+        match charge {
+            HoseCharge::EveryPath => full,
+            HoseCharge::Split => {
+                let all = self.sums.even.saturating_add(self.sums.chosen_even).div_ceil(u128::from(SCALE));
+                full.min(all.saturating_add(u128::from(self.largest)))
+            }
+        }
+    }
+
+    /// Returns `true` if what is charged covers every choice of paths.
+    pub(crate) fn is_covered(&self, charge: HoseCharge) -> bool {
+        self.hoses(charge) == self.hoses(HoseCharge::EveryPath)
+    }
+
+    /// Charge of the guaranteed class, bit/s.
+    pub(crate) fn guaranteed(&self, charge: HoseCharge) -> u128 {
+        self.sums.routed.saturating_add(self.hoses(charge))
+    }
+
+    /// Acknowledgements and probes beside it, bit/s, rounded up.
+    pub(crate) fn returned(&self, charge: HoseCharge) -> u128 {
+        self.sums.returned + self.hoses(charge).div_ceil(u128::from(RETURNED))
+    }
+
+    /// Charge of the objective class, bit/s.
+    pub(crate) const fn objective(&self) -> u128 {
+        self.sums.objective
+    }
+
+    /// Shares with a time.
+    pub(crate) const fn timed(&self) -> u32 {
+        self.sums.timed
+    }
+
+    /// Ordered pairs of hosts that may have packets of minima there.
+    pub(crate) const fn pairs(&self) -> u64 {
+        self.sums.pairs
+    }
+
+    /// Longest round trip of its pairs, not below the topology's.
+    fn round_trip(&self, link: &SharedLink) -> Time {
+        Time::from_nanos(self.round_trip).max(link.classes.round_trip.unwrap_or(Time::ZERO))
     }
 }
 
 /// One link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LinkShares {
+    /// With the round trip of the pairs that may use the link.
     pub(crate) link: SharedLink,
-    /// The longest that packets of the guaranteed class may wait, where minima have a time.
+    /// Longest wait of packets of the guaranteed class, where minima have a time.
     pub(crate) budget: Time,
-    /// bit/s: pairs, and what hoses come to.
-    pub(crate) guaranteed: u64,
-    /// bit/s.
-    pub(crate) objective: u64,
-    /// How many shares with a time pass here.
-    pub(crate) timed: u32,
-    /// How many pairs of hosts may have packets of minima here: each may have one that no window holds back.
-    pub(crate) pairs: u64,
-}
-
-/// What a share that comes or goes changes on a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Change {
-    pub(crate) link: LinkId,
-    /// bit/s that its pair, division or cut counted for.
-    pub(crate) before: u64,
-    /// bit/s that they count for then.
-    pub(crate) after: u64,
-    /// How many pairs come or go.
-    pub(crate) pairs: u64,
+    /// Shares that count on this link alone.
+    pub(crate) own: Load,
+    /// With those of its cut.
+    pub(crate) total: Total,
 }
 
 impl LinkShares {
-    pub(crate) const fn promised(&self, class: Class) -> u64 {
-        match class {
-            Class::Guaranteed => self.guaranteed,
-            Class::Objective => self.objective,
+    pub(crate) fn set(&mut self, total: Total) {
+        self.total = total;
+        self.link.round_trip = total.round_trip(&self.link);
+    }
+
+    pub(crate) fn promised(&self, class: Class, charge: HoseCharge) -> u64 {
+        let promised = match class {
+            Class::Guaranteed => self.total.guaranteed(charge),
+            Class::Objective => self.total.objective(),
             Class::Latency | Class::BestEffort => 0,
-        }
+        };
+        u64::try_from(promised).unwrap_or(u64::MAX)
     }
 
-    /// Whether packets of the guaranteed class wait no longer than their budget, with so many more pairs.
-    pub(crate) fn is_in_time(&self, residual: &Residual, more: u64) -> bool {
-        self.wait(residual, more).is_some_and(|wait| wait <= self.budget)
+    /// Longest wait of packets of the guaranteed class with these shares; `None` if nothing is left for the class.
+    pub(crate) fn wait(&self, residual: &Residual, total: &Total) -> Option<Time> {
+        let link = SharedLink { round_trip: total.round_trip(&self.link), ..self.link };
+        link.longest_wait(residual, total.pairs())
     }
 
-    /// How long they wait at most.
-    pub(crate) fn wait(&self, residual: &Residual, more: u64) -> Option<Time> {
-        self.link.longest_wait(residual, self.pairs.saturating_add(more))
+    /// Returns `true` if packets of the guaranteed class wait no longer than their budget with these shares.
+    pub(crate) fn is_in_time(&self, residual: &Residual, total: &Total) -> bool {
+        self.wait(residual, total).is_some_and(|wait| wait <= self.budget)
     }
 
     /// bit/s of the line that latency contracts have to leave.
-    pub(crate) fn needed(&self) -> i128 {
-        let needed = |class| {
-            let promised = Rate::from_bits_per_second(self.promised(class));
-            i128::from(self.link.needed(class, promised).bits_per_second())
-        };
-        needed(Class::Guaranteed).max(needed(Class::Objective))
+    pub(crate) fn needed(&self, charge: HoseCharge) -> i128 {
+        let rate = |bits: u128| Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX));
+        let guaranteed = self.total.guaranteed(charge);
+        let with_returned = guaranteed.saturating_add(self.total.returned(charge));
+        let all = [
+            self.link.needed(Class::Guaranteed, rate(guaranteed)),
+            self.link.needed_to_carry(Class::Guaranteed, rate(with_returned)),
+            self.link.needed(Class::Objective, rate(self.total.objective())),
+        ];
+        i128::from(all.into_iter().map(Rate::bits_per_second).max().unwrap_or(0))
     }
 }
 
-/// What hoses come to at one cut; a function of the hoses alone, whatever their order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct CutLoad {
-    /// Hoses over all paths: the sum of what each may send across, bit/s.
-    spread: u64,
-    /// Hoses with one path for each pair: the same.
-    single: u64,
-    /// The minima of those, with how many have each.
-    pairs: std::collections::BTreeMap<u64, u32>,
-}
-
-impl CutLoad {
-    pub(crate) fn change(&mut self, comes: bool, spread: Spread, min: u64, across: u64) {
-        if comes { self.add(spread, min, across) } else { self.subtract(spread, min, across) }
-    }
-
-    fn add(&mut self, spread: Spread, min: u64, across: u64) {
-        match spread {
-            Spread::AllPaths => self.spread += across,
-            Spread::OnePath => {
-                self.single += across;
-                *self.pairs.entry(min).or_default() += 1;
-            }
-        }
-    }
-
-    fn subtract(&mut self, spread: Spread, min: u64, across: u64) {
-        match spread {
-            Spread::AllPaths => self.spread -= across,
-            Spread::OnePath => {
-                self.single -= across;
-                if let Some(count) = self.pairs.get_mut(&min) {
-                    *count -= 1;
-                    if *count == 0 {
-                        self.pairs.remove(&min);
-                    }
-                }
-            }
-        }
-    }
-
-    /// On each of so many links: equal parts, and where pairs have one path each, the largest pair besides.
-    pub(crate) fn on_each(&self, links: usize) -> u64 {
-        let largest = self.pairs.last_key_value().map_or(0, |(&min, _)| min);
-        on_each(self.spread + self.single, largest, links)
-    }
-
-    /// The same once a hose has come or gone. A cut of a pod knows a minimum of nearly every hose of the network, so nothing is copied for the question.
-    pub(crate) fn on_each_after(&self, comes: bool, spread: Spread, min: u64, across: u64, links: usize) -> u64 {
-        let all = self.spread + self.single;
-        let all = if comes { all + across } else { all - across };
-        let largest = self.pairs.last_key_value().map_or(0, |(&min, _)| min);
-        let largest = match spread {
-            Spread::AllPaths => largest,
-            Spread::OnePath if comes => largest.max(min),
-            Spread::OnePath => self.largest_without(min),
-        };
-        on_each(all, largest, links)
-    }
-
-    /// The largest minimum of a pair without one of these.
-    fn largest_without(&self, min: u64) -> u64 {
-        let stays = |&(&other, &count): &(&u64, &u32)| other != min || count > 1;
-        self.pairs
-            .iter()
-            .next_back()
-            .filter(stays)
-            .or_else(|| self.pairs.iter().rev().nth(1))
-            .map_or(0, |(&min, _)| min)
-    }
-}
-
-/// Equal parts of what crosses a cut, and the largest pair besides.
-fn on_each(all: u64, largest: u64, links: usize) -> u64 {
-    (all.div_ceil((links as u64).max(1)) + largest).min(all)
+/// A share that is held.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    pub(crate) share: Share,
+    /// With all links open, where that is not the record of its cuts.
+    pub(crate) base: Option<Arc<Effect>>,
+    /// As the network is, if closed links make a difference.
+    pub(crate) now: Option<Arc<Effect>>,
 }
 
 /// All shares of a ledger.
 #[derive(Clone, Debug)]
 pub(crate) struct Shares {
+    pub(crate) charge: HoseCharge,
     pub(crate) links: Vec<LinkShares>,
-    pub(crate) cuts: Cuts,
-    pub(crate) loads: Vec<CutLoad>,
-    pub(crate) held: Vec<Option<Share>>,
+    /// Of a regular network.
+    pub(crate) tiers: Option<Arc<Cuts>>,
+    /// By cut.
+    pub(crate) loads: Vec<Load>,
+    /// Paths over all links.
+    pub(crate) all: Arc<PathTable>,
+    /// Paths over the open links, if any is closed.
+    pub(crate) open: Option<Arc<PathTable>>,
+    pub(crate) held: Vec<Option<Held>>,
     pub(crate) vacant: Vec<ShareId>,
+    /// Longest round trip of the network, ns, once it is needed: for minima of single links, whose pairs are not known.
+    pub(crate) longest_round_trip: Arc<OnceLock<u64>>,
 }
 
 impl Shares {
-    pub(crate) fn cut(&self, cut: u32) -> &Cut {
-        &self.cuts.cuts[cut as usize]
+    /// Sums of a link.
+    pub(crate) fn total(&self, link: LinkId) -> Total {
+        let cut = self.tiers.as_ref().and_then(|tiers| tiers.cut_of(link)).map(|cut| &self.loads[cut as usize]);
+        Total::of(&self.links[link.index()].own, cut)
+    }
+
+    /// Links of a place.
+    pub(crate) fn links_of(&self, place: Place) -> impl Iterator<Item = LinkId> + '_ {
+        let (one, cut) = match place {
+            Place::Link(link) | Place::Return(link) => (Some(link), None),
+            Place::Cut(cut) => (None, self.tiers.as_ref().map(|tiers| &tiers.cuts[cut as usize])),
+        };
+        one.into_iter().chain(cut.into_iter().flat_map(|cut| cut.out.iter().chain(&cut.into).copied()))
     }
 }

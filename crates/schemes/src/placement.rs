@@ -445,12 +445,12 @@ impl Placement {
     /// # Errors
     /// Why it does not fit.
     pub fn hold_minimum(&mut self, link: LinkId, min: Rate) -> Result<Option<ShareId>, ShareDenial> {
-        if let Some(denial) = self.ledger.pair_denial(link, min, false) {
-            return Err(denial);
-        }
         let queue = self.ledger.network().classes().map_or(0, |classes| classes.queue_of(Class::Guaranteed));
-        let route = Route { hops: vec![Hop { link, queue }] };
-        Ok(self.ledger.reserve_share(Share::Pair { min, route, is_timed: false }))
+        let share = Share::Pair { min, route: Route { hops: vec![Hop { link, queue }] }, is_timed: false };
+        match self.ledger.share_denial(&share) {
+            Some(denial) => Err(denial),
+            None => Ok(self.ledger.reserve_share(share)),
+        }
     }
 
     /// Holds a share that was held before, without asking whether it fits: that is the caller's to know.
@@ -466,6 +466,11 @@ impl Placement {
     /// Lets flows into a link again.
     pub fn open(&mut self, link: LinkId) {
         self.ledger.open(link);
+    }
+
+    /// Closes or opens several links at once.
+    pub fn turn(&mut self, links: &[LinkId], closed: bool) {
+        self.ledger.turn(links, closed);
     }
 
     /// These flows carry copies of the same packets: what is said of one holds for all from now on.

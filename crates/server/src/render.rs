@@ -264,6 +264,10 @@ fn trouble_of(trouble: &Trouble) -> (Option<&'static str>, Option<String>) {
             };
             format!("{element} is down, and there is no other route ({why}); {back}")
         }
+        Trouble::Unfit { why } => format!(
+            "it was admitted by the rules of an earlier version, which promised more than its links can carry ({why}); it is tried again \
+             every few seconds"
+        ),
         Trouble::Unconfirmed => "its host has not confirmed its rule in time".to_owned(),
         Trouble::Silent => {
             "the agent of its host has not been heard of for too long: its rule may not be in force any more".to_owned()

@@ -44,6 +44,32 @@ struct Without {
     refusal: Refusal,
 }
 
+/// Why contracts look for another place.
+#[derive(Clone, Copy)]
+pub(crate) enum Cause<'a> {
+    /// An element is down.
+    Down(&'a str),
+    /// They were admitted by rules that promised more than links can carry.
+    Rules,
+}
+
+impl Cause<'_> {
+    pub(super) fn detail(self) -> String {
+        match self {
+            Self::Down(element) => format!("{element} is down"),
+            Self::Rules => "decided again by the rules of this version".to_owned(),
+        }
+    }
+
+    /// State of a contract that has found no other place.
+    pub(super) fn trouble(self, keeps_place: bool, why: String) -> Trouble {
+        match self {
+            Self::Down(element) => Trouble::Failed { element: element.to_owned(), keeps_place, why },
+            Self::Rules => Trouble::Unfit { why },
+        }
+    }
+}
+
 /// What becomes of contracts when something fails or is repaired.
 #[derive(Default)]
 pub(crate) struct Consequences {
@@ -78,6 +104,16 @@ impl Admission {
         displaced
     }
 
+    /// Decides all shares again, by priority, that do not fit on their links.
+    pub(crate) fn decide_unfit_again(&mut self) -> Consequences {
+        let mut consequences = Consequences::default();
+        let displaced = self.displace(&[]);
+        if !displaced.is_empty() {
+            self.place_displaced(displaced, Cause::Rules, &mut consequences);
+        }
+        consequences
+    }
+
     fn displace_one(&mut self, serial: u64) -> Option<Displaced> {
         let grant = self.enforcement.contracts().get(serial)?;
         let (flow, is_pinned) = (grant.flow?, grant.is_pinned());
@@ -89,31 +125,31 @@ impl Admission {
         Some(Displaced { serial, priority: grant.order.priority, lost: Lost::Routes(reserved, release) })
     }
 
-    /// Looks for other routes for contracts that `element` has displaced. Those that find none keep their old reservation if it still
-    /// fits, and are degraded.
+    /// Looks for other places for contracts that were displaced. Those that find none keep their old reservation if it still fits, and are
+    /// degraded.
     pub(crate) fn place_displaced(
         &mut self,
         displaced: Vec<Displaced>,
-        element: &str,
+        cause: Cause<'_>,
         consequences: &mut Consequences,
     ) {
         let (mut flows, mut shares) = (Vec::new(), Vec::new());
         for Displaced { serial, lost, .. } in displaced {
             match lost {
                 Lost::Routes(reserved, release) => {
-                    flows.extend(self.place_flow(serial, reserved, release, element, consequences));
+                    flows.extend(self.place_flow(serial, reserved, release, cause, consequences));
                 }
-                Lost::Share(share) => shares.extend(self.place_share(serial, share, element, consequences)),
+                Lost::Share(share) => shares.extend(self.place_share(serial, share, cause, consequences)),
             }
         }
         for one in flows {
             let id = one.id.clone();
-            if self.degrade(one, element) {
+            if self.degrade(one, cause) {
                 consequences.degraded.push(id);
             }
         }
-        shares.into_iter().for_each(|one| self.degrade_share(one, element, consequences));
-        self.degrade_parted(element, consequences);
+        shares.into_iter().for_each(|one| self.degrade_share(one, cause, consequences));
+        self.degrade_parted(cause, consequences);
         self.refresh_certainty();
         self.retry_later();
     }
@@ -124,7 +160,7 @@ impl Admission {
         serial: u64,
         reserved: Reserved,
         release: Option<u64>,
-        element: &str,
+        cause: Cause<'_>,
         consequences: &mut Consequences,
     ) -> Option<Without> {
         let grant = self.enforcement.contracts().get(serial)?;
@@ -135,14 +171,14 @@ impl Admission {
         };
         self.settle(serial, &decision, release);
         let revision = self.enforcement.contracts().get(serial).map_or(0, |grant| grant.revision);
-        let detail = format!("{element} is down; bound {}", decision.bound);
+        let detail = format!("{}; bound {}", cause.detail(), decision.bound);
         self.enforcement.journal_mut().contract_event(EventKind::Rerouted, &id, revision, detail);
         consequences.rerouted.push(id);
         None
     }
 
     /// A displaced contract has found no other routes; whether it is still there.
-    fn degrade(&mut self, one: Without, element: &str) -> bool {
+    fn degrade(&mut self, one: Without, cause: Cause<'_>) -> bool {
         let Without { serial, id, reserved, request, refusal } = one;
         let why = refusal.reason().code().to_owned();
         let book = self.enforcement.book_mut();
@@ -154,7 +190,7 @@ impl Admission {
         let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) else { return false };
         grant.flow = flow;
         grant.sender.stop = Some(grant.sender.next_version());
-        grant.trouble = Some(Trouble::Failed { element: element.to_owned(), keeps_place: flow.is_some(), why });
+        grant.trouble = Some(cause.trouble(flow.is_some(), why));
         let order = grant.order.clone();
         self.record(&id, order.into(), Decided::Refused(refusal));
         self.enforcement.touch(serial);

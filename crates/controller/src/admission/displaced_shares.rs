@@ -1,21 +1,23 @@
 //! Shares that something that failed takes their links, or that do not fit any more on those that are left.
 //!
-//! A pair loses its route. What is promised across a cut goes over the links of the cut that are open, which then carry more: where that is
-//! more than can be promised there, all minima of those links are decided again, those of higher priority first. A hose or an objective of
-//! which a member is cut off keeps its place, and is degraded until the member can be reached again.
+//! A pair loses its route. Hoses and objectives use other links, which then carry more: where that is more than can be promised there, all
+//! shares of those links are decided again, those of higher priority first, and so is a minimum with a time whose paths have become too
+//! slow. A hose or an objective of which a member is cut off keeps its place, and is degraded until the member can be reached again.
 
 use std::collections::BTreeSet;
 
+use wayleave_contracts::AnyContract;
 use wayleave_ledger::Share;
 use wayleave_protocol::Id;
 use wayleave_roles::ShareRefusal;
 use wayleave_topology::{LinkId, Route};
 
 use super::Admission;
-use super::displaced::{Consequences, Displaced, Lost};
+use super::displaced::{Cause, Consequences, Displaced, Lost};
 use crate::decision::Decided;
 use crate::event::EventKind;
 use crate::grant::Trouble;
+use crate::shared::SharedGrant;
 
 /// A share that has found no other place.
 pub(super) struct Without {
@@ -33,6 +35,8 @@ impl Admission {
         let held = |serial: u64| ledger.share(self.shared.get(serial)?.share?);
         let cut = self.shared.serials(|grant| grant.trouble.is_none() && held(grant.serial).is_some_and(&is_cut));
         let mut displaced: Vec<Displaced> = cut.into_iter().filter_map(|serial| self.displace_share(serial)).collect();
+        let slow = self.shared.serials(|grant| grant.trouble.is_none() && self.is_too_slow(grant));
+        displaced.extend(slow.into_iter().filter_map(|serial| self.displace_share(serial)));
         let crowded = self.crowded_links();
         if crowded.is_empty() {
             return displaced;
@@ -43,6 +47,13 @@ impl Admission {
         let serials = self.shared.serials(|grant| held(grant.serial).is_some_and(&is_crowded));
         displaced.extend(serials.into_iter().filter_map(|serial| self.displace_share(serial)));
         displaced
+    }
+
+    /// Returns `true` if the minimum of a contract may be there later than it asked for.
+    fn is_too_slow(&self, grant: &SharedGrant) -> bool {
+        let AnyContract::Bandwidth(contract) = &grant.order.contract else { return false };
+        let bound = grant.share.and_then(|share| self.enforcement.book().share_bound(share));
+        bound.zip(contract.within).is_some_and(|(bound, within)| bound > within)
     }
 
     /// The open links on which more is promised than fits.
@@ -63,7 +74,7 @@ impl Admission {
         &mut self,
         serial: u64,
         share: Share,
-        element: &str,
+        cause: Cause<'_>,
         consequences: &mut Consequences,
     ) -> Option<Without> {
         let grant = self.shared.get(serial)?;
@@ -77,7 +88,7 @@ impl Admission {
         self.settle_share(serial, decision);
         if is_moved {
             let revision = self.shared.get(serial).map_or(0, |grant| grant.revision);
-            let detail = format!("{element} is down");
+            let detail = cause.detail();
             self.enforcement.journal_mut().contract_event(EventKind::Rerouted, &id, revision, detail);
             consequences.rerouted.push(id);
         }
@@ -85,7 +96,7 @@ impl Admission {
     }
 
     /// A share has found no other place: a pair keeps its old one, if that would still fit once its links are up.
-    pub(super) fn degrade_share(&mut self, without: Without, element: &str, consequences: &mut Consequences) {
+    pub(super) fn degrade_share(&mut self, without: Without, cause: Cause<'_>, consequences: &mut Consequences) {
         let Without { serial, id, share, refusal } = without;
         let is_pair = matches!(share, Share::Pair { .. });
         let ledger = self.enforcement.ledger();
@@ -94,18 +105,17 @@ impl Admission {
         let why = refusal.reason().code().to_owned();
         let Some(order) = self.shared.get(serial).map(|grant| grant.order.clone()) else { return };
         self.record(&id, order.into(), Decided::RefusedShare(refusal));
-        self.fail_share(serial, Trouble::Failed { element: element.to_owned(), keeps_place: keeps, why }, consequences);
+        self.fail_share(serial, cause.trouble(keeps, why), consequences);
     }
 
     /// Hoses and objectives of which a member is cut off are kept no longer, and keep their places.
-    pub(super) fn degrade_parted(&mut self, element: &str, consequences: &mut Consequences) {
+    pub(super) fn degrade_parted(&mut self, cause: Cause<'_>, consequences: &mut Consequences) {
         let ledger = self.enforcement.ledger();
         let held = |serial: u64| ledger.share(self.shared.get(serial)?.share?);
         let is_parted = |serial| held(serial).is_some_and(|share| ledger.is_parted(share));
         for serial in self.shared.serials(|grant| grant.trouble.is_none() && is_parted(grant.serial)) {
             let why = ShareRefusal::Disconnected.reason().code().to_owned();
-            let trouble = Trouble::Failed { element: element.to_owned(), keeps_place: true, why };
-            self.fail_share(serial, trouble, consequences);
+            self.fail_share(serial, cause.trouble(true, why), consequences);
         }
     }
 

@@ -29,7 +29,7 @@ use crate::shared::SharedContracts;
 use crate::tenants::Tenants;
 
 pub(crate) use apply::Checked;
-pub(crate) use displaced::Consequences;
+pub(crate) use displaced::{Cause, Consequences};
 
 /// Decides, and remembers decisions.
 pub(crate) struct Admission {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use wayleave_topology::{LinkId, NodeId, NodeKind};
 
 use super::Controller;
-use crate::admission::Consequences;
+use crate::admission::{Cause, Consequences};
 use crate::command::{ElementName, Fault, Outcome, Reply};
 use crate::elements::{Down, links_of};
 use crate::event::EventKind;
@@ -74,7 +74,7 @@ impl Controller {
             if is_down {
                 self.has_failed(element, &turned, &mut consequences);
             } else {
-                self.admission.restore(&mut consequences);
+                self.has_been_repaired(&mut consequences);
             }
         }
         let Consequences { rerouted, degraded, restored } = consequences;
@@ -88,8 +88,17 @@ impl Controller {
             ElementName::Node(name) => self.network.find_node(name).map(|node| self.enforcement_mut().silence(node)),
             ElementName::Link(_) => None,
         };
-        self.admission.place_displaced(displaced, &element.to_string(), consequences);
+        self.admission.place_displaced(displaced, Cause::Down(&element.to_string()), consequences);
         silent.into_iter().flatten().for_each(|serial| self.enforcement_mut().advance(serial));
+    }
+
+    /// A repair changes paths as well: while something else is down, hoses may come to links that have too little for them.
+    fn has_been_repaired(&mut self, consequences: &mut Consequences) {
+        if let Some(other) = self.elements.iter().next().map(|(element, _)| element.to_string()) {
+            let displaced = self.admission.displace(&[]);
+            self.admission.place_displaced(displaced, Cause::Down(&other), consequences);
+        }
+        self.admission.restore(consequences);
     }
 
     /// A cable has one name, whichever direction was meant.
@@ -106,15 +115,13 @@ impl Controller {
     /// Closes and opens the links of an element, as all that is down asks for; those that changed.
     pub(super) fn turn_links(&mut self, element: &ElementName) -> Vec<LinkId> {
         let down = self.elements.links(&self.network);
-        let mut turned = Vec::new();
-        for link in links_of(&self.network, element) {
-            let is_closed = down.contains(&link);
-            if self.ledger().is_closed(link) != is_closed {
-                self.enforcement_mut().book_mut().turn(link, is_closed);
-                turned.push(link);
-            }
+        let mut links = links_of(&self.network, element);
+        links.retain(|link| self.ledger().is_closed(*link) != down.contains(link));
+        for is_closed in [false, true] {
+            let turned: Vec<LinkId> = links.iter().copied().filter(|link| down.contains(link) == is_closed).collect();
+            self.enforcement_mut().book_mut().turn(&turned, is_closed);
         }
-        turned
+        links
     }
 
     /// Whether a switch or host is down itself, not only its links.

@@ -78,9 +78,11 @@ impl Controller {
         controller.hold_policies()?;
         controller.connect()?;
         controller.connect_shared()?;
+        controller.decide_unfit_again();
         controller.prove()?;
         controller.take_bounds();
         controller.close_what_is_down();
+        controller.decide_unfit_again();
         controller.prove_without_what_is_down()?;
         controller.journal_mut().next_generation();
         let (tenants, journal) = controller.admission.tenants_mut();
@@ -322,7 +324,13 @@ impl Controller {
         Ok(())
     }
 
-    /// What crosses cuts is spread over the links that are up: it was decided so when the others failed.
+    /// Versions up to 0.2.0 promised minima and weights that some links cannot carry. What does not fit is decided again, by priority; what
+    /// is refused then is degraded, and watchers are told.
+    fn decide_unfit_again(&mut self) {
+        self.admission.decide_unfit_again();
+    }
+
+    /// Hoses and objectives use the links that are up: it was decided so when the others failed.
     fn prove_without_what_is_down(&self) -> Result<(), LoadError> {
         let ledger = self.ledger();
         let mut open = self.network.links().filter(|&(link, _)| !ledger.is_closed(link));

@@ -7,31 +7,39 @@ use super::Ledger;
 use crate::port::Input;
 
 impl Ledger {
-    /// Lets nothing more into a link, because it is down or is to be emptied. What is reserved there stays; what crosses its cuts is
-    /// spread over the other links, which may be more than these have ([`Ledger::keeps`]).
+    /// Lets nothing more into a link, because it is down or is to be emptied. What is reserved there stays; what hoses and objectives
+    /// sent over it goes over the paths that are left, which may be more than these have ([`Ledger::keeps`]).
     pub fn close(&mut self, link: LinkId) {
-        self.turn(link, true);
+        self.turn(&[link], true);
     }
 
     /// Lets flows into a link again.
     pub fn open(&mut self, link: LinkId) {
-        self.turn(link, false);
+        self.turn(&[link], false);
     }
 
-    /// Whether nothing more is let into a link.
+    /// Closes or opens several links at once; paths are found again once for all of them.
+    pub fn turn(&mut self, links: &[LinkId], closed: bool) {
+        for &link in links {
+            let port = &mut self.ports[link.index()];
+            port.closed = closed;
+            // What searches remember of this link is true no longer.
+            port.changes = port.changes.wrapping_add(1);
+            port.releases = port.releases.wrapping_add(1);
+            self.gates[link.index()] = port.gate();
+        }
+        self.turns = self.turns.wrapping_add(1);
+        self.follow_links();
+    }
+
+    /// How often links were closed or opened: as long as it is the same, so are all open paths.
+    pub fn link_turns(&self) -> u32 {
+        self.turns
+    }
+
+    /// Returns `true` if nothing more is let into a link.
     pub fn is_closed(&self, link: LinkId) -> bool {
         self.ports[link.index()].closed
-    }
-
-    fn turn(&mut self, link: LinkId, closed: bool) {
-        let widths = self.widths_around(link);
-        let port = &mut self.ports[link.index()];
-        port.closed = closed;
-        // What searches remember of this link is true no longer.
-        port.changes = port.changes.wrapping_add(1);
-        port.releases = port.releases.wrapping_add(1);
-        self.gates[link.index()] = port.gate();
-        self.spread_anew(&widths);
     }
 
     /// Whether every queue of a link that holds flows keeps its budget and its buffer: for whoever has filled a ledger without

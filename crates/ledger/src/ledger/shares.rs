@@ -1,49 +1,95 @@
 //! Shares of links below the latency queues: what is left, what is reserved, and taking it back.
 
-use wayleave_topology::{Class, LinkId, NodeId, Residual, ShareId, SharedLink};
+use std::sync::{Arc, OnceLock};
+
+use wayleave_topology::{Class, LinkId, NodeId, NodeKind, Residual, Route, ShareId, SharedLink};
 use wayleave_units::{Amount, Rate, Time};
 
 use super::Ledger;
 use crate::cuts::Cuts;
 use crate::kernel::{Denial, Limit};
-use crate::shares::{Change, CutLoad, LinkShares, Share, ShareDenial, Shares};
+use crate::paths::{LinkCost, PathTable};
+use crate::shares::{
+    Contribution, Effect, HoseCharge, LinkShares, Load, Place, Share, ShareDenial, SharePaths, Shares, Total,
+};
+
+mod effect;
 
 impl Ledger {
     /// Lets the ledger hold shares as well, if the network's queues are divided among classes. Where minima have a time, no packet of
     /// the guaranteed class waits at a link for longer than its budget: what the topology gives the queue of that class, otherwise
     /// `budget`. Hosts have the budget of theirs from `budget` alone.
     #[must_use]
-    pub fn with_shares(mut self, budget: Time) -> Self {
+    pub fn with_shares(mut self, budget: Time, charge: HoseCharge) -> Self {
         let Some(&classes) = self.network.classes() else { return self };
-        let round_trip = classes
-            .round_trip
-            .unwrap_or_else(|| self.network.longest_round_trip(|link| self.model.largest_frame(link)));
+        let (loads, total) = (Load::default(), Total::default());
         let link_shares = |(id, link): (LinkId, &wayleave_topology::Link)| {
             let queue = self.network.queues(id).get(usize::from(classes.queue_of(Class::Guaranteed)));
-            LinkShares {
-                link: SharedLink { classes, line: link.rate, frame: self.model.largest_frame(link), round_trip },
-                budget: queue.and_then(|queue| queue.budget).unwrap_or(budget),
-                guaranteed: 0,
-                objective: 0,
-                timed: 0,
-                pairs: 0,
-            }
+            let budget = queue.and_then(|queue| queue.budget).unwrap_or(budget);
+            let round_trip = classes.round_trip.unwrap_or(Time::ZERO);
+            let link = SharedLink { classes, line: link.rate, frame: self.model.largest_frame(link), round_trip };
+            LinkShares { link, budget, own: loads.clone(), total }
         };
-        let links = self.network.links().map(link_shares).collect();
-        let cuts = Cuts::of(&self.network);
-        let loads = vec![CutLoad::default(); cuts.cuts.len()];
-        self.shares = Some(Box::new(Shares { links, cuts, loads, held: Vec::new(), vacant: Vec::new() }));
+        let links: Vec<LinkShares> = self.network.links().map(link_shares).collect();
+        let cost = |((_, link), shares): ((LinkId, &wayleave_topology::Link), &LinkShares)| LinkCost {
+            transit: self.network.transit_time(link, shares.link.frame).as_nanos(),
+            budget: shares.budget.as_nanos(),
+        };
+        let costs: Arc<[LinkCost]> = self.network.links().zip(&links).map(cost).collect();
+        let all = Arc::new(PathTable::new(self.network.clone(), costs, vec![false; links.len()]));
+        let tiers = Some(Cuts::of(&self.network)).filter(|cuts| cuts.regular && !all.has_direct_links());
+        let loads = vec![loads; tiers.as_ref().map_or(0, |tiers| tiers.cuts.len())];
+        self.shares = Some(Box::new(Shares {
+            charge,
+            links,
+            tiers: tiers.map(Arc::new),
+            loads,
+            all,
+            open: None,
+            held: Vec::new(),
+            vacant: Vec::new(),
+            longest_round_trip: Arc::new(OnceLock::new()),
+        }));
         self
     }
 
-    /// Whether it holds shares.
+    /// The same ledger with one record for each link, where it would have one for each cut of a regular network: slower, with the same
+    /// decisions. For tests that compare the two.
+    ///
+    /// # Panics
+    /// If shares are reserved.
+    #[must_use]
+    pub fn without_tiers(mut self) -> Self {
+        if let Some(shares) = &mut self.shares {
+            assert!(shares.held.is_empty(), "shares are reserved");
+            (shares.tiers, shares.loads) = (None, Vec::new());
+        }
+        self
+    }
+
+    /// Returns `true` if the ledger has one record for each cut of a regular network.
+    pub fn has_tiers(&self) -> bool {
+        self.shares.as_ref().is_some_and(|shares| shares.tiers.is_some())
+    }
+
+    /// Returns `true` if it holds shares.
     pub fn has_shares(&self) -> bool {
         self.shares.is_some()
     }
 
-    /// A link with its classes.
+    /// A link with its classes, and the longest round trip of the pairs with minima that may use it.
     pub fn shared_link(&self, link: LinkId) -> Option<&SharedLink> {
         Some(&self.shares.as_ref()?.links[link.index()].link)
+    }
+
+    /// Ordered pairs of hosts that may have packets of minima on a link.
+    pub fn pairs_on(&self, link: LinkId) -> u64 {
+        self.shares.as_ref().map_or(0, |shares| shares.links[link.index()].total.pairs())
+    }
+
+    /// How hoses whose hosts choose paths are charged.
+    pub fn hose_charge(&self) -> Option<HoseCharge> {
+        Some(self.shares.as_ref()?.charge)
     }
 
     /// The longest that packets of the guaranteed class may wait at a link, where minima have a time.
@@ -51,9 +97,9 @@ impl Ledger {
         Some(self.shares.as_ref()?.links[link.index()].budget)
     }
 
-    /// Whether a minimum with a time passes a link: then its budget is kept.
+    /// Returns `true` if a minimum with a time may use a link: then its budget is kept.
     pub fn is_timed(&self, link: LinkId) -> bool {
-        self.shares.as_ref().is_some_and(|shares| shares.links[link.index()].timed > 0)
+        self.shares.as_ref().is_some_and(|shares| shares.links[link.index()].total.timed() > 0)
     }
 
     /// What the latency contracts of a link leave the classes below them.
@@ -75,8 +121,8 @@ impl Ledger {
 
     /// What has been promised to a class on a link.
     pub fn promised_to(&self, link: LinkId, class: Class) -> Rate {
-        let promised = self.shares.as_ref().map_or(0, |shares| shares.links[link.index()].promised(class));
-        Rate::from_bits_per_second(promised)
+        let promised = |shares: &Shares| shares.links[link.index()].promised(class, shares.charge);
+        Rate::from_bits_per_second(self.shares.as_deref().map_or(0, promised))
     }
 
     /// What can be promised to a class on a link beside everything that is.
@@ -89,15 +135,29 @@ impl Ledger {
         let link_shares = &shares.links[link.index()];
         let port = self.port(link);
         let left = Rate::from_bits_per_second(u64::try_from(port.rate - port.reserved).unwrap_or(0));
-        link_shares.link.promisable(class, left).saturating_sub(self.promised_to(link, class))
+        let promisable = link_shares.link.promisable(class, left).saturating_sub(self.promised_to(link, class));
+        match class {
+            Class::Guaranteed => promisable.min(self.left_to_carry(link, &link_shares.total)),
+            _ => promisable,
+        }
     }
 
-    /// Whether one more latency contract leaves the guaranteed class its delays where a minimum has a time.
+    /// What the guaranteed class can carry on a link beside minima and their acknowledgements.
+    fn left_to_carry(&self, link: LinkId, total: &Total) -> Rate {
+        let Some(shares) = &self.shares else { return Rate::ZERO };
+        let port = self.port(link);
+        let left = Rate::from_bits_per_second(u64::try_from(port.rate - port.reserved).unwrap_or(0));
+        let carriable = shares.links[link.index()].link.carriable(Class::Guaranteed, left);
+        let carried = total.guaranteed(shares.charge).saturating_add(total.returned(shares.charge));
+        carriable.saturating_sub(Rate::from_bits_per_second(u64::try_from(carried).unwrap_or(u64::MAX)))
+    }
+
+    /// Returns `true` if one more latency contract leaves the guaranteed class its delays where a minimum has a time.
     pub(super) fn leaves_shares_in_time(&self, link: LinkId, rate: Rate, burst: Amount) -> bool {
         let Some(shares) = &self.shares else { return true };
         let link_shares = &shares.links[link.index()];
         let residual = self.residual_with(link, i128::from(rate.bits_per_second()), burst.nanobits());
-        link_shares.timed == 0 || link_shares.is_in_time(&residual, 0)
+        link_shares.total.timed() == 0 || link_shares.is_in_time(&residual, &link_shares.total)
     }
 
     /// The delay of the guaranteed class that one more latency contract would break.
@@ -109,276 +169,204 @@ impl Ledger {
             return None;
         }
         let residual = self.residual_with(link, i128::from(rate.bits_per_second()), burst.nanobits());
-        let bound = link_shares.wait(&residual, 0).unwrap_or(Time::MAX);
+        let bound = link_shares.wait(&residual, &link_shares.total).unwrap_or(Time::MAX);
         let queue = link_shares.link.classes.queue_of(Class::Guaranteed);
         Some(Denial { queue, limit: Limit::Delay { bound, budget: link_shares.budget } })
     }
 
-    /// Why a link has no place for a pair with this minimum; `None` if it has.
-    pub fn pair_denial(&self, link: LinkId, min: Rate, is_timed: bool) -> Option<ShareDenial> {
-        let change = Change { link, before: 0, after: min.bits_per_second(), pairs: 1 };
-        self.link_denial(change, Class::Guaranteed, is_timed)
-    }
-
-    fn link_denial(&self, change: Change, class: Class, is_timed: bool) -> Option<ShareDenial> {
-        if self.is_closed(change.link) {
-            return Some(ShareDenial::Closed(change.link));
-        }
-        self.open_link_denial(change, class, is_timed)
-    }
-
-    /// The same as if the link were not closed.
-    fn open_link_denial(&self, change: Change, class: Class, is_timed: bool) -> Option<ShareDenial> {
-        let link = change.link;
-        let shares = self.shares.as_ref()?;
-        let (asked, left) =
-            (Rate::from_bits_per_second(change.after - change.before), self.left_once_open(link, class));
-        if asked > left {
-            return Some(ShareDenial::Rate { link, asked, left });
-        }
+    /// Returns `true` if packets of the guaranteed class can wait on a link for longer than its budget already, so that no minimum with a
+    /// time can use it.
+    pub fn is_late(&self, link: LinkId) -> bool {
+        let Some(shares) = &self.shares else { return false };
         let link_shares = &shares.links[link.index()];
-        // More pairs delay those that have a time already.
-        let is_kept = is_timed || (class == Class::Guaranteed && link_shares.timed > 0);
-        let residual = is_kept.then(|| self.residual(link))?;
-        if link_shares.is_in_time(&residual, change.pairs) {
-            return None;
-        }
-        let bound = link_shares.wait(&residual, change.pairs).unwrap_or(Time::MAX);
-        Some(ShareDenial::Delay { link, bound, budget: link_shares.budget })
+        !link_shares.is_in_time(&self.residual(link), &link_shares.total)
     }
 
     /// Why a share does not fit; `None` if it does, or if the ledger holds none.
     ///
-    /// A pair needs every link of its route. What is promised across cuts goes over the links that are open, so it needs one of each
-    /// cut in each direction; closed links have to have as much left as the others, so that nothing breaks when they are opened.
+    /// A pair needs every link of its route. A hose or an objective counts on every link that packets between members may use, with all
+    /// links open and as the network is; closed links have to have as much left as the others.
     pub fn share_denial(&self, share: &Share) -> Option<ShareDenial> {
-        let (class, is_timed) = (share.class(), share.is_timed());
-        let changes = self.changes_by(share, true).into_iter();
-        if let Share::Pair { .. } = share {
-            return changes.into_iter().find_map(|change| self.link_denial(change, class, is_timed));
-        }
-        let parted = self.parted(share);
-        parted.or_else(|| changes.into_iter().find_map(|change| self.open_link_denial(change, class, is_timed)))
+        let effect = match self.effect(share) {
+            Ok(effect) => effect,
+            Err(denial) => return Some(denial),
+        };
+        self.effect_denial(share, &effect)
     }
 
     /// The same as if no link were closed: whether a share that has lost its route may keep what it had.
     pub fn share_denial_once_open(&self, share: &Share) -> Option<ShareDenial> {
-        let (class, is_timed) = (share.class(), share.is_timed());
-        self.changes_by(share, true).into_iter().find_map(|change| self.open_link_denial(change, class, is_timed))
+        let Some(base) = self.base(share) else { return None };
+        self.effect_denial(share, &base)
     }
 
-    /// Whether closed links keep a share from what it is promised: a link of a pair's route, or all links of a cut in one direction.
+    /// Largest minimum, or weight, with which a share would fit as it is; zero if none would.
+    pub fn largest_that_fits(&self, share: &Share) -> Rate {
+        let Ok(effect) = self.effect(share) else { return Rate::ZERO };
+        let (mut fits, mut not) = (0, share.min().bits_per_second());
+        while not - fits > 1 {
+            let middle = fits + (not - fits) / 2;
+            let with = share.with_min(Rate::from_bits_per_second(middle));
+            if self.effect_denial(&with, &effect).is_none() { fits = middle } else { not = middle }
+        }
+        Rate::from_bits_per_second(fits)
+    }
+
+    fn effect_denial(&self, share: &Share, effect: &Effect) -> Option<ShareDenial> {
+        let shares = self.shares.as_ref()?;
+        effect.places.iter().find_map(|(place, footprint)| {
+            let one = Contribution::of(share, effect, *place, footprint);
+            shares.links_of(*place).find_map(|link| self.link_denial(link, share, &one))
+        })
+    }
+
+    fn link_denial(&self, link: LinkId, share: &Share, one: &Contribution) -> Option<ShareDenial> {
+        let shares = self.shares.as_ref()?;
+        let link_shares = &shares.links[link.index()];
+        let (before, after) = (link_shares.total, link_shares.total.with(one));
+        let rate = |bits: u128| Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX));
+        let port = self.port(link);
+        let left = Rate::from_bits_per_second(u64::try_from(port.rate - port.reserved).unwrap_or(0));
+        let class = share.class();
+        let (had, has) = match class {
+            Class::Objective => (before.objective(), after.objective()),
+            _ => (before.guaranteed(shares.charge), after.guaranteed(shares.charge)),
+        };
+        let promisable = link_shares.link.promisable(class, left);
+        if has > had && rate(has) > promisable {
+            return Some(ShareDenial::Rate {
+                link,
+                asked: rate(has - had),
+                left: promisable.saturating_sub(rate(had)),
+            });
+        }
+        if class != Class::Guaranteed {
+            return None;
+        }
+        let carried = |total: &Total| total.guaranteed(shares.charge).saturating_add(total.returned(shares.charge));
+        let asked = carried(&after).saturating_sub(carried(&before));
+        let left = self.left_to_carry(link, &before);
+        if rate(asked) > left {
+            return Some(ShareDenial::Rate { link, asked: rate(asked), left });
+        }
+        // More pairs, or pairs that are farther apart, delay those that have a time already.
+        if after.timed() == 0 {
+            return None;
+        }
+        let bound = link_shares.wait(&self.residual(link), &after).unwrap_or(Time::MAX);
+        let budget = link_shares.budget;
+        (bound > budget).then_some(ShareDenial::Delay { link, bound, budget })
+    }
+
+    /// Returns `true` if closed links keep a share from what it is promised: no open path joins two members, or a link of a pair's route
+    /// is closed.
     pub fn is_parted(&self, share: &Share) -> bool {
-        match share {
-            Share::Pair { route, .. } => route.hops.iter().any(|hop| self.is_closed(hop.link)),
-            Share::Hose { .. } | Share::Objective { .. } => self.parted(share).is_some(),
-        }
+        matches!(self.effect(share), Err(ShareDenial::Closed(_)))
     }
 
-    /// A cut between members of which no link is open in some direction.
-    fn parted(&self, share: &Share) -> Option<ShareDenial> {
-        let (Share::Hose { members, .. } | Share::Objective { members, .. }) = share else { return None };
-        let shares = self.shares.as_ref()?;
-        let parting = shares.cuts.parting(members).into_iter();
-        let mut directions = parting.flat_map(|(cut, _)| [&shares.cut(cut).out, &shares.cut(cut).into]);
-        let closed = directions.find_map(|links| Some(*links.first().filter(|_| self.count_open(links) == 0)?));
-        closed.map(ShareDenial::Closed)
-    }
-
-    fn count_open(&self, links: &[LinkId]) -> usize {
-        links.iter().filter(|&&link| !self.is_closed(link)).count()
-    }
-
-    /// What a share that comes or goes changes on each link.
-    fn changes_by(&self, share: &Share, comes: bool) -> Vec<Change> {
-        let Some(shares) = &self.shares else { return Vec::new() };
-        let whole = |link, rate: Rate, pairs| {
-            let (before, after) = if comes { (0, rate.bits_per_second()) } else { (rate.bits_per_second(), 0) };
-            Change { link, before, after, pairs }
-        };
-        match share {
-            Share::Pair { min, route, .. } => route.hops.iter().map(|hop| whole(hop.link, *min, 1)).collect(),
-            Share::Objective { weight, members } => {
-                let cuts = shares.cuts.parting(members).into_iter();
-                cuts.flat_map(|(cut, _)| self.links_of(cut).map(|link| whole(link, *weight, 0))).collect()
-            }
-            Share::Hose { min, members, spread, .. } => {
-                let mut changes = Vec::new();
-                for (cut, inside) in shares.cuts.parting(members) {
-                    let (width, load) = (self.width(cut), &shares.loads[cut as usize]);
-                    let before = load.on_each(width);
-                    let across = across(*min, inside, members);
-                    let after = load.on_each_after(comes, *spread, min.bits_per_second(), across, width);
-                    let pairs = u64::from(inside) * (members.len() as u64 - u64::from(inside));
-                    changes.extend(self.links_of(cut).map(|link| Change { link, before, after, pairs }));
-                }
-                changes
-            }
-        }
-    }
-
-    /// The links out of a cut and into it.
-    fn links_of(&self, cut: u32) -> impl Iterator<Item = LinkId> + '_ {
-        let cut = self.shares.as_ref().map(|shares| shares.cut(cut));
-        cut.into_iter().flat_map(|cut| cut.out.iter().chain(&cut.into).copied())
-    }
-
-    /// Over how many links what leaves a cut is spread: those that are open.
-    fn width(&self, cut: u32) -> usize {
-        let width = |shares: &Shares| self.count_open(&shares.cut(cut).out).min(self.count_open(&shares.cut(cut).into));
-        self.shares.as_deref().map_or(1, width)
-    }
-
-    /// After a link was closed or opened: what crosses its cuts is spread over the others, or over it as well.
-    pub(super) fn spread_anew(&mut self, widths: &[(u32, usize)]) {
-        for &(cut, before) in widths {
-            let after = self.width(cut);
-            let Some(shares) = self.shares.as_mut() else { return };
-            let load = &shares.loads[cut as usize];
-            let (before, after) = (load.on_each(before), load.on_each(after));
-            if before == after {
-                continue;
-            }
-            let links: Vec<LinkId> = self.links_of(cut).collect();
-            for link in links {
-                let Some(shares) = self.shares.as_mut() else { return };
-                let link_shares = &mut shares.links[link.index()];
-                link_shares.guaranteed = link_shares.guaranteed - before + after;
-                self.refresh_shares(link, after < before);
-            }
-        }
-    }
-
-    /// The cuts that a link belongs to, with how many of their links are open.
-    pub(super) fn widths_around(&self, link: LinkId) -> Vec<(u32, usize)> {
-        let Some(shares) = &self.shares else { return Vec::new() };
-        let cuts = (0u32..).zip(&shares.cuts.cuts);
-        let around = cuts.filter(|(_, cut)| cut.out.contains(&link) || cut.into.contains(&link));
-        around.map(|(cut, _)| (cut, self.width(cut))).collect()
-    }
-
-    /// Whether a hose over all paths of this network is proven: whatever leaves a cut spreads evenly, and no link of it is closed.
-    pub fn spreads_evenly(&self, members: &[NodeId]) -> bool {
+    /// Returns `true` if a share is proven: on every link that its packets may use, what is charged covers every choice of paths. Of an
+    /// objective it means that its weight fits there.
+    pub fn is_proven(&self, share: &Share) -> bool {
         let Some(shares) = &self.shares else { return false };
-        let open = |cut: u32| self.links_of(cut).all(|link| !self.is_closed(link));
-        shares.cuts.regular && shares.cuts.parting(members).iter().all(|&(cut, _)| open(cut))
+        if share.class() == Class::Objective || shares.charge == HoseCharge::EveryPath {
+            return true;
+        }
+        let covered = |link: LinkId| shares.links[link.index()].total.is_covered(shares.charge);
+        self.current_effect(share).places.iter().all(|&(place, _)| match place {
+            Place::Return(_) => true,
+            Place::Link(link) => covered(link),
+            Place::Cut(_) => shares.links_of(place).all(covered),
+        })
     }
 
-    /// The sum of the budgets of the guaranteed class that a packet of a hose can meet on its way: those of the cuts between its
-    /// members, out and in.
-    pub fn hose_budget(&self, members: &[NodeId]) -> Option<Time> {
-        let shares = self.shares.as_ref()?;
-        let longest =
-            |links: &[LinkId]| links.iter().map(|link| shares.links[link.index()].budget).max().unwrap_or(Time::ZERO);
-        let parting = shares.cuts.parting(members);
-        let parts = |cut: u32| parting.binary_search_by_key(&cut, |&(cut, _)| cut).is_ok();
-        let way = |host: NodeId, direction: fn(&crate::cuts::Cut) -> &[LinkId]| {
-            let cuts = shares.cuts.around(host).filter(|&cut| parts(cut));
-            cuts.map(|cut| longest(direction(shares.cut(cut))).as_nanos()).sum::<u64>()
-        };
-        let out = members.iter().map(|&host| way(host, |cut| &cut.out)).max()?;
-        let into = members.iter().map(|&host| way(host, |cut| &cut.into)).max()?;
-        Some(Time::from_nanos(out + into))
+    /// Figures of the paths of a share, with all links open and as the network is.
+    pub fn share_paths(&self, share: &Share) -> SharePaths {
+        let effect = self.current_effect(share);
+        let least = self.network.classes().and_then(|classes| classes.round_trip).unwrap_or(Time::ZERO);
+        SharePaths {
+            round_trip: Time::from_nanos(effect.round_trip).max(least),
+            budget: Time::from_nanos(effect.budget),
+        }
     }
 
     /// Reserves a share without asking whether it fits: that is the scheme's to know. `None` if the ledger holds none.
     pub fn reserve_share(&mut self, share: Share) -> Option<ShareId> {
-        self.apply(&share, true);
+        let held = self.hold(share)?;
+        self.apply(&held, true);
         let shares = self.shares.as_mut()?;
         let id = shares.vacant.pop().unwrap_or(ShareId(shares.held.len() as u32));
         if id.index() == shares.held.len() {
             shares.held.push(None);
         }
-        shares.held[id.index()] = Some(share);
+        shares.held[id.index()] = Some(held);
         Some(id)
     }
 
     /// Takes back what a share holds; `None` if there is no such share.
     pub fn release_share(&mut self, id: ShareId) -> Option<Share> {
         let shares = self.shares.as_mut()?;
-        let share = shares.held.get_mut(id.index())?.take()?;
+        let held = shares.held.get_mut(id.index())?.take()?;
         shares.vacant.push(id);
-        self.apply(&share, false);
-        Some(share)
+        self.apply(&held, false);
+        Some(held.share)
     }
 
     /// A share.
     pub fn share(&self, id: ShareId) -> Option<&Share> {
-        self.shares.as_ref()?.held.get(id.index())?.as_ref()
+        self.shares.as_ref()?.held.get(id.index())?.as_ref().map(|held| &held.share)
     }
 
     /// All shares.
     pub fn shares(&self) -> impl Iterator<Item = (ShareId, &Share)> {
         let held = self.shares.iter().flat_map(|shares| shares.held.iter().enumerate());
-        held.filter_map(|(index, share)| Some((ShareId(index as u32), share.as_ref()?)))
+        held.filter_map(|(index, held)| Some((ShareId(index as u32), &held.as_ref()?.share)))
     }
 
-    /// The links on which a share holds something, or would.
+    /// The links on which a share counts, or would; without those that only its acknowledgements use.
     pub fn links_of_share(&self, share: &Share) -> Vec<LinkId> {
-        self.changes_by(share, true).into_iter().map(|change| change.link).collect()
+        let Some(shares) = &self.shares else { return Vec::new() };
+        let effect = self.current_effect(share);
+        let counted = effect.places.iter().filter(|(place, _)| !matches!(place, Place::Return(_)));
+        counted.flat_map(|&(place, _)| shares.links_of(place)).collect()
     }
 
-    /// The shares that have something on a link.
+    /// The shares that count on a link.
     pub fn shares_on(&self, link: LinkId) -> Vec<ShareId> {
-        let passes = |share: &Share| match share {
-            Share::Pair { route, .. } => route.hops.iter().any(|hop| hop.link == link),
-            Share::Hose { members, .. } | Share::Objective { members, .. } => {
-                let parting = self.shares.as_ref().map(|shares| shares.cuts.parting(members)).unwrap_or_default();
-                parting.iter().any(|&(cut, _)| self.links_of(cut).any(|other| other == link))
-            }
+        let Some(shares) = &self.shares else { return Vec::new() };
+        let cut = shares.tiers.as_ref().and_then(|tiers| tiers.cut_of(link));
+        let is_there = |&(place, _): &(Place, _)| match place {
+            Place::Link(other) => other == link,
+            Place::Cut(other) => Some(other) == cut,
+            Place::Return(_) => false,
         };
+        let passes = |share: &Share| self.current_effect(share).places.iter().any(is_there);
         self.shares().filter(|(_, share)| passes(share)).map(|(id, _)| id).collect()
     }
 
-    fn apply(&mut self, share: &Share, comes: bool) {
-        let (class, timed) = (share.class(), u32::from(share.is_timed()));
-        let changes = self.changes_by(share, comes);
-        let Some(shares) = self.shares.as_mut() else { return };
-        if let Share::Hose { min, members, spread, .. } = share {
-            for (cut, inside) in shares.cuts.parting(members) {
-                let across = across(*min, inside, members);
-                shares.loads[cut as usize].change(comes, *spread, min.bits_per_second(), across);
-            }
-        }
-        for Change { link, before, after, pairs } in changes {
-            let Some(shares) = self.shares.as_mut() else { return };
-            let link_shares = &mut shares.links[link.index()];
-            let promised = match class {
-                Class::Objective => &mut link_shares.objective,
-                _ => &mut link_shares.guaranteed,
-            };
-            *promised = *promised - before + after;
-            if comes {
-                (link_shares.timed, link_shares.pairs) = (link_shares.timed + timed, link_shares.pairs + pairs);
-            } else {
-                (link_shares.timed, link_shares.pairs) = (link_shares.timed - timed, link_shares.pairs - pairs);
-            }
-            self.refresh_shares(link, !comes);
-        }
-    }
-
-    /// What searches see of a link, after its shares have changed; whether something was taken back there.
+    /// What searches see of a link, after its shares have changed; `is_less` if something was taken back there.
     fn refresh_shares(&mut self, link: LinkId, is_less: bool) {
-        let Some(shares) = &self.shares else { return };
-        let link_shares = &shares.links[link.index()];
+        let Some(shares) = &mut self.shares else { return };
+        let total = shares.total(link);
+        let link_shares = &mut shares.links[link.index()];
+        link_shares.set(total);
         let port = &mut self.ports[link.index()];
-        (port.shared, port.timed) = (link_shares.needed(), link_shares.timed > 0);
+        (port.shared, port.timed) = (link_shares.needed(shares.charge), total.timed() > 0);
         // What searches remember of this link is true no longer.
         port.changes = port.changes.wrapping_add(1);
         port.releases = port.releases.wrapping_add(u32::from(is_less));
         self.gates[link.index()] = port.gate();
     }
 
-    /// Whether the classes of a link keep what they were promised: for whoever has filled a ledger without asking.
+    /// Returns `true` if the classes of a link keep what they were promised: for whoever has filled a ledger without asking.
     pub fn keeps_shares(&self, link: LinkId) -> bool {
         let Some(shares) = &self.shares else { return true };
         let port = self.port(link);
         let link_shares = &shares.links[link.index()];
-        port.reserved + link_shares.needed() <= port.rate
-            && (link_shares.timed == 0 || link_shares.is_in_time(&self.residual(link), 0))
+        port.reserved + link_shares.needed(shares.charge) <= port.rate
+            && (link_shares.total.timed() == 0 || link_shares.is_in_time(&self.residual(link), &link_shares.total))
     }
 
-    /// Equal if every link and every cut has been promised the same.
+    /// Equal if every link has been promised the same.
     pub(super) fn same_shares(&self, other: &Self) -> bool {
         match (&self.shares, &other.shares) {
             (None, None) => true,
@@ -388,8 +376,22 @@ impl Ledger {
     }
 }
 
-/// What a hose may send across a cut: no more than the hosts inside send, nor than those outside receive.
-fn across(min: Rate, inside: u32, members: &[NodeId]) -> u64 {
-    let outside = members.len() as u64 - u64::from(inside);
-    min.bits_per_second().saturating_mul(u64::from(inside).min(outside))
+impl Share {
+    /// The same share with another minimum, or weight.
+    #[must_use]
+    pub fn with_min(&self, rate: Rate) -> Self {
+        let mut share = self.clone();
+        match &mut share {
+            Self::Pair { min, .. } | Self::Hose { min, .. } | Self::Objective { weight: min, .. } => *min = rate,
+        }
+        share
+    }
+
+    /// The hosts at the ends of a pair's route; `None` of hoses, objectives, and minima of single links.
+    pub fn ends(&self, network: &wayleave_topology::Network) -> Option<(NodeId, NodeId)> {
+        let Self::Pair { route: Route { hops }, .. } = self else { return None };
+        let ends = (network.link(hops.first()?.link).from, network.link(hops.last()?.link).to);
+        let is_host = |node| network.node(node).kind == NodeKind::Host;
+        (is_host(ends.0) && is_host(ends.1)).then_some(ends)
+    }
 }

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use wayleave_ledger::{Ledger, LedgerError, Model, Share, ShareDenial, Spread};
+use wayleave_ledger::{HoseCharge, Ledger, LedgerError, Model, Share, ShareDenial, Spread};
 use wayleave_roles::{
     Admission, Among, Certainty, Decision, Refusal, Request, ShareDecision, ShareRefusal, ShareRequest,
 };
 use wayleave_topology::{Class, FlowId, Hop, Network, NodeId, Route, ShareId};
-use wayleave_units::{Amount, Bytes, Rate, Time};
+use wayleave_units::{Amount, Bytes, Time};
 
 use super::ways::{Way, Ways};
-use super::{Paths, Settings};
+use super::{Charge, Paths, Settings};
 use crate::chameleon::{self, Chameleon};
 use crate::placement::Placement;
 use crate::standing::stands_on_its_placement;
@@ -41,8 +41,6 @@ pub struct Fabric {
     token_period: Time,
     /// The largest frame of any link.
     largest_frame: Bytes,
-    /// The longest round trip without queues.
-    round_trip: Time,
 }
 
 impl Fabric {
@@ -57,16 +55,19 @@ impl Fabric {
         settings: &Settings,
     ) -> Result<Self, LedgerError> {
         let budgets = params.allocation.budgets(&network, &model);
-        let ledger = Ledger::new(network, model, budgets)?.with_shares(settings.guaranteed_budget);
+        let charge = match settings.hose_charge {
+            Charge::Split => HoseCharge::Split,
+            Charge::EveryPath => HoseCharge::EveryPath,
+        };
+        let ledger = Ledger::new(network, model, budgets)?.with_shares(settings.guaranteed_budget, charge);
         let spread = match settings.paths {
             Paths::One => Spread::OnePath,
             Paths::All => Spread::AllPaths,
         };
         let links = || ledger.network().links().map(|(link, _)| link);
         let largest_frame = links().map(|link| ledger.largest_frame(link)).max().unwrap_or(Bytes::ZERO);
-        let round_trip = links().find_map(|link| ledger.shared_link(link)).map_or(Time::ZERO, |link| link.round_trip);
         let (ways, token_period) = (Ways::default(), settings.token_period);
-        Ok(Self { chameleon: Chameleon::on(ledger, params), ways, spread, token_period, largest_frame, round_trip })
+        Ok(Self { chameleon: Chameleon::on(ledger, params), ways, spread, token_period, largest_frame })
     }
 
     /// What is reserved, and where.
@@ -103,28 +104,23 @@ impl Fabric {
         }
     }
 
-    /// After so long a minimum is there: no packet waits longer than the budgets; what was sent before comes back within two round
-    /// trips, and tokens within a period; and a minimum is whole packets, one for each receiver that a member may divide it among.
+    /// Time after which a minimum is there: no packet waits longer than the budgets of its path; what was sent before comes back within
+    /// two round trips of its slowest path, and tokens within a period; and a minimum is whole packets, one for each receiver that a
+    /// member may divide it among.
     fn bound(&self, share: &Share) -> Option<Time> {
-        let ledger = self.ledger();
-        let (min, budgets, receivers) = match share {
-            Share::Pair { min, route, is_timed: true } => {
-                let budgets = route.hops.iter().filter_map(|hop| ledger.share_budget(hop.link)).map(Time::as_nanos);
-                (*min, Time::from_nanos(budgets.sum()), 1)
-            }
-            Share::Hose { min, members, is_timed: true, .. } => {
-                let budgets = ledger.hose_budget(members).unwrap_or(Time::ZERO);
-                (*min, budgets, (members.len() as u64).saturating_sub(1))
-            }
+        let receivers = match share {
+            Share::Pair { is_timed: true, .. } => 1,
+            Share::Hose { members, is_timed: true, .. } => (members.len() as u64).saturating_sub(1),
             _ => return None,
         };
+        let paths = self.ledger().share_paths(share);
         let frames = Bytes::new(self.largest_frame.get().saturating_mul(receivers));
-        let packets = Amount::from(frames).time_at(min).unwrap_or(Time::MAX);
-        let nanos = [budgets, self.round_trip, self.round_trip, self.token_period, packets].map(Time::as_nanos);
+        let packets = Amount::from(frames).time_at(share.min()).unwrap_or(Time::MAX);
+        let nanos = [paths.budget, paths.round_trip, paths.round_trip, self.token_period, packets].map(Time::as_nanos);
         Some(Time::from_nanos(nanos.into_iter().fold(0, u64::saturating_add)))
     }
 
-    /// A pair on the shortest way with most room.
+    /// A pair on the widest of the open paths with the fewest links.
     fn pair(
         &self,
         ways: &mut Ways,
@@ -132,54 +128,38 @@ impl Fabric {
         request: &ShareRequest,
     ) -> Result<Share, ShareRefusal> {
         let (ledger, is_timed) = (self.ledger(), request.within.is_some());
-        let class = Class::Guaranteed;
+        let (network, class) = (ledger.network(), Class::Guaranteed);
         // A link whose delay is beyond its budget is as bad as one without room.
-        let is_late = |link| is_timed && ledger.pair_denial(link, Rate::ZERO, true).is_some();
+        let is_late = |link| is_timed && ledger.is_late(link);
         let room = |link| if is_late(link) { 0 } else { ledger.left_for(link, class).bits_per_second() };
-        let Way { links, .. } = ways.widest(ledger.network(), from, to, room).ok_or(ShareRefusal::Disconnected)?;
-        let queue = ledger.network().classes().map_or(0, |classes| classes.queue_of(class));
+        let is_open = |link| !ledger.is_closed(link);
+        ways.follow(ledger.link_turns());
+        let Some(Way { links, .. }) = ways.widest(network, (from, to), is_open, room) else {
+            let any = Ways::default().widest(network, (from, to), |_| true, |_| 0).ok_or(ShareRefusal::Disconnected)?;
+            let down = any.links.into_iter().find(|&link| ledger.is_closed(link));
+            return Err(down.map_or(ShareRefusal::Disconnected, |link| ShareRefusal::Down { link }));
+        };
+        let queue = network.classes().map_or(0, |classes| classes.queue_of(class));
         // A host queues its classes in memory, below the queues that the topology gives its port.
-        let queue_of = |link| queue.min(ledger.network().queues(link).len().saturating_sub(1) as u8);
+        let queue_of = |link| queue.min(network.queues(link).len().saturating_sub(1) as u8);
         let route = Route { hops: links.into_iter().map(|link| Hop { link, queue: queue_of(link) }).collect() };
         Ok(Share::Pair { min: request.min, route, is_timed })
     }
 
     fn refusal(&self, share: &Share, denial: ShareDenial) -> ShareRefusal {
         match denial {
+            ShareDenial::NoPath { .. } => ShareRefusal::Disconnected,
             ShareDenial::Closed(link) => ShareRefusal::Down { link },
             ShareDenial::Delay { link, bound, budget } => ShareRefusal::Delay { link, bound, budget },
             ShareDenial::Rate { link, asked, left } => {
-                let fits = self.largest_that_fits(share);
+                let fits = self.ledger().largest_that_fits(share);
                 ShareRefusal::Rate { class: share.class(), link, asked, left, fits }
             }
         }
     }
 
-    /// The largest minimum, or weight, with which a share would fit as it is; zero if none would.
-    fn largest_that_fits(&self, share: &Share) -> Rate {
-        let (Share::Pair { min, .. } | Share::Hose { min, .. } | Share::Objective { weight: min, .. }) = share;
-        let with = |bits| {
-            let min = Rate::from_bits_per_second(bits);
-            match share.clone() {
-                Share::Pair { route, is_timed, .. } => Share::Pair { min, route, is_timed },
-                Share::Hose { members, spread, is_timed, .. } => Share::Hose { min, members, spread, is_timed },
-                Share::Objective { members, .. } => Share::Objective { weight: min, members },
-            }
-        };
-        let (mut fits, mut not) = (0, min.bits_per_second());
-        while not - fits > 1 {
-            let middle = fits + (not - fits) / 2;
-            if self.ledger().share_denial(&with(middle)).is_none() { fits = middle } else { not = middle }
-        }
-        Rate::from_bits_per_second(fits)
-    }
-
     fn certainty_of(&self, share: &Share) -> Certainty {
-        match share {
-            Share::Hose { spread: Spread::OnePath, .. } => Certainty::Measured,
-            Share::Hose { members, .. } if !self.ledger().spreads_evenly(members) => Certainty::Measured,
-            _ => Certainty::Proven,
-        }
+        if self.ledger().is_proven(share) { Certainty::Proven } else { Certainty::Measured }
     }
 }
 
@@ -211,11 +191,10 @@ impl Admission for Fabric {
         let found = self.share(&mut ways, request);
         self.ways = ways;
         let (share, within) = found?;
-        let certainty = self.certainty_of(&share);
         let route = if let Share::Pair { route, .. } = &share { Some(route.clone()) } else { None };
         let ledger = self.chameleon.placement_mut().ledger_mut();
-        let share = ledger.reserve_share(share).ok_or(ShareRefusal::NoClasses)?;
-        Ok(ShareDecision { share, route, certainty, within })
+        let id = ledger.reserve_share(share.clone()).ok_or(ShareRefusal::NoClasses)?;
+        Ok(ShareDecision { share: id, route, certainty: self.certainty_of(&share), within })
     }
 
     fn release_share(&mut self, share: ShareId) -> bool {

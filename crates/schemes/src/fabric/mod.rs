@@ -4,13 +4,13 @@
 //! keep them (SIGCOMM 2022) and objectives as SCC's divisions (W_d), in the classes below. docs/admission.md, section 14, says what
 //! is promised of each kind, under which assumption, and why.
 //!
-//! | contract | counted | promise |
+//! | contract | charged | promise |
 //! |---|---|---|
 //! | latency | as in Chameleon, in the upper queues; what classes need of a line is not given away | every packet in time, proven |
-//! | pair | its minimum on every link of its route | capacity proven |
-//! | hose over all paths | what may cross each cut (host, rack, pod), in equal parts on its links | capacity proven in regular networks |
-//! | hose with a path for each pair | the same, and the largest pair | measured |
-//! | objective | its weight on every link between members | its share, while weights fit |
+//! | pair | its minimum on every link of its route, its acknowledgements on the way back | capacity proven |
+//! | hose over all paths | on each link the worst that members can send over it if every node splits evenly | capacity proven |
+//! | hose with a path for each pair | the same and the largest minimum, or what any choice of paths can put there if that is less | proven where the latter is charged, else measured |
+//! | objective | its weight on every link that packets between members may use | the weights fit |
 //!
 //! Deviations from the publications:
 //! - uFAB qualifies paths at hosts, by what switches say; here the minimum of a pair is admitted first, on a path with most room.
@@ -52,8 +52,11 @@ params! {
         /// How long packets of the guaranteed class may wait at a link that minima with a time pass.
         pub guaranteed_budget: Time = Time::from_micros(260), "guaranteed_budget", BUDGET,
             "worked out for 10 Gbit/s, 20 us, 0.4 of the line and 97 kB reserved by latency contracts: 239 us";
-        /// How packets of a hose find their way.
+        /// How packets of a hose find their paths.
         pub paths: Paths = Paths::One, "paths", Kind::Word(Paths::WORDS), "uFAB: a pair has one path at a time";
+        /// What hoses are charged whose hosts choose a path for each pair.
+        pub hose_charge: Charge = Charge::Split, "hose_charge", Kind::Word(Charge::WORDS),
+            "ours; every path is Duffield and others, SIGCOMM 1999";
         /// How often tokens are given anew, which hosts of minima with a time wait for.
         pub token_period: Time = Time::from_micros(32), "token_period", BUDGET, "uFAB, section 5.1";
         /// Move admitted flows out of the way of a latency contract that does not fit.
@@ -72,8 +75,24 @@ pub enum Paths {
 
 words! {
     Paths {
-        One = "one", "Hosts choose one path for each pair, and change it: what is promised is measured, not proven";
-        All = "all", "Every packet may take any shortest path, all alike: what is promised is proven in regular networks";
+        One = "one", "Hosts choose one path for each pair, and change it";
+        All = "all", "Every switch splits evenly what it forwards over all shortest paths (packet by packet, in turn)";
+    }
+}
+
+/// What hoses are charged whose hosts choose a path for each pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Charge {
+    /// An even split and the largest minimum.
+    Split,
+    /// Every choice of paths.
+    EveryPath,
+}
+
+words! {
+    Charge {
+        Split = "split", "An even split over all paths and the largest minimum: hoses are proven only where no choice of paths needs more";
+        EveryPath = "every-path", "The most that any choice of paths can put on a link: hoses are always proven, and fewer fit";
     }
 }
 

@@ -11,6 +11,8 @@ const FAR: u16 = u16::MAX;
 pub(super) struct Ways {
     /// By the only switch of a destination, or by a destination with several: hops of every node to it.
     distances: HashMap<NodeId, Box<[u16]>>,
+    /// How often links had been closed or opened.
+    turns: u32,
 }
 
 /// A way, and the room on its narrowest link.
@@ -29,17 +31,24 @@ struct Label {
 }
 
 impl Ways {
-    /// Of the shortest ways the one with most room, the first of equals; `None` if nothing joins the hosts. One search looks at
-    /// each link on the shortest ways once.
+    /// Forgets distances if links have been closed or opened since.
+    pub(super) fn follow(&mut self, turns: u32) {
+        if std::mem::replace(&mut self.turns, turns) != turns {
+            self.distances.clear();
+        }
+    }
+
+    /// Returns the widest of the open paths with the fewest links, the first of equals; `None` if none joins the hosts. One search looks
+    /// at each link on these paths once.
     pub(super) fn widest(
         &mut self,
         network: &Network,
-        from: NodeId,
-        to: NodeId,
+        (from, to): (NodeId, NodeId),
+        is_open: impl Fn(LinkId) -> bool,
         room: impl Fn(LinkId) -> u64,
     ) -> Option<Way> {
         let goal = goal(network, to);
-        let distances = self.distances.entry(goal).or_insert_with(|| distances(network, goal));
+        let distances = self.distances.entry(goal).or_insert_with(|| distances(network, goal, &is_open));
         let mut labels: Vec<Label> = Vec::new();
         let mut layer = 0..0;
         let mut at = vec![(from, None, u64::MAX)];
@@ -47,7 +56,7 @@ impl Ways {
             let start = labels.len();
             for &(node, before, so_far) in &at {
                 let away = distances[node.index()];
-                for &link in network.links_from(node) {
+                for &link in network.links_from(node).iter().filter(|&&link| is_open(link)) {
                     let next = network.link(link).to;
                     let is_nearer =
                         away != FAR && distances[next.index()] < away && network.node(next).kind == NodeKind::Switch;
@@ -91,13 +100,13 @@ fn goal(network: &Network, host: NodeId) -> NodeId {
 }
 
 /// Hops from every switch to a node, and from every host to it over its nearest switch.
-fn distances(network: &Network, goal: NodeId) -> Box<[u16]> {
+fn distances(network: &Network, goal: NodeId, is_open: impl Fn(LinkId) -> bool) -> Box<[u16]> {
     let mut distances = vec![FAR; network.nodes().len()].into_boxed_slice();
     distances[goal.index()] = 0;
     let mut queue = VecDeque::from([goal]);
     while let Some(node) = queue.pop_front() {
         let next = distances[node.index()].saturating_add(1);
-        for &link in network.links_into(node) {
+        for &link in network.links_into(node).iter().filter(|&&link| is_open(link)) {
             let from = network.link(link).from;
             if distances[from.index()] == FAR {
                 distances[from.index()] = next;

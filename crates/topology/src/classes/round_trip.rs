@@ -1,18 +1,22 @@
-//! The longest round trip of a network without queues.
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+//! Round trips without queues: the time that a link takes, and the longest round trip of a network.
 
 use wayleave_units::{Amount, Bytes, Time};
 
 use crate::network::{Link, Network, NodeId, NodeKind};
-
-/// Above so many switches with hosts not every one is a source: twice the distance from one of them bounds all.
-const SOURCES: usize = 1_024;
+use crate::paths::HopDistances;
 
 impl Network {
-    /// The longest time from a host to another and back without waiting, at most: each way processing, propagation and the
-    /// transmission of a largest frame at every link, along the fastest way. Zero if no two hosts are joined.
+    /// Time of a frame through a link without queues: transmission (rounded up), propagation, and the processing of the switch that it
+    /// enters.
+    pub fn transit_time(&self, link: &Link, frame: Bytes) -> Time {
+        let transmission = Amount::from(frame).time_at(link.rate).map_or(0, Time::as_nanos);
+        let entered = self.node(link.to);
+        let processing = if entered.kind == NodeKind::Switch { entered.processing } else { Time::ZERO };
+        Time::from_nanos(transmission + link.propagation.as_nanos() + processing.as_nanos())
+    }
+
+    /// Longest round trip between two hosts without queues. Both ways take the slowest of the paths with the fewest links, with a largest
+    /// frame at every link. Zero if no two hosts are joined.
     ///
     /// ```
     /// use wayleave_topology::builders::{Cabling, build};
@@ -24,57 +28,59 @@ impl Network {
     /// # Ok::<(), wayleave_topology::NetworkError>(())
     /// ```
     pub fn longest_round_trip(&self, frame: impl Fn(&Link) -> Bytes) -> Time {
-        let through: Vec<u64> = self.links().map(|(_, link)| self.time_through(link, frame(link))).collect();
-        // What the last mile adds at each switch: to its farthest host, and from it.
-        let mut ends: Vec<Option<(u64, u64)>> = vec![None; self.nodes().len()];
-        for (id, link) in self.links() {
-            let time = through[id.index()];
-            if self.node(link.to).kind == NodeKind::Host {
-                let end = ends[link.from.index()].get_or_insert((0, 0));
-                end.0 = end.0.max(time);
-            } else if self.node(link.from).kind == NodeKind::Host {
-                let tagger = self.node(link.from).processing.as_nanos();
-                let end = ends[link.to.index()].get_or_insert((0, 0));
-                end.1 = end.1.max(time + tagger);
+        let transit: Vec<u64> = self.links().map(|(_, link)| self.transit_time(link, frame(link)).as_nanos()).collect();
+        // Hosts with one link are alike behind their switch, but for that link: only the slowest of them counts.
+        let slowest = |host: NodeId| match (self.links_from(host), self.links_into(host)) {
+            ([up], [down]) if self.link(*up).to == self.link(*down).from => {
+                let time = transit[up.index()] + transit[down.index()] + self.node(host).processing.as_nanos();
+                Some((self.link(*up).to, time))
             }
-        }
-        let sources: Vec<NodeId> = self.switches().filter(|node| ends[node.index()].is_some()).collect();
-        let all = sources.len() <= SOURCES;
-        let farthest = |&source: &NodeId| {
-            let up = ends[source.index()].map_or(0, |end| end.1);
-            let reached = self.times_from(source, &through);
-            let down = reached.iter().zip(&ends).filter_map(|(time, end)| Some(time.as_ref()? + end.as_ref()?.0));
-            down.max().map_or(0, |down| up + down)
+            _ => None,
         };
-        let one_way = sources.iter().take(if all { SOURCES } else { 1 }).map(farthest).max().unwrap_or(0);
-        Time::from_nanos(one_way.saturating_mul(if all { 2 } else { 4 }))
-    }
-
-    /// Transmission, propagation, and the processing of the switch that it enters, ns.
-    fn time_through(&self, link: &Link, frame: Bytes) -> u64 {
-        let transmission = Amount::from(frame).time_at(link.rate).map_or(0, Time::as_nanos);
-        let entered = self.node(link.to);
-        let processing = if entered.kind == NodeKind::Switch { entered.processing } else { Time::ZERO };
-        transmission + link.propagation.as_nanos() + processing.as_nanos()
-    }
-
-    /// From a switch to all others, ns.
-    fn times_from(&self, source: NodeId, through: &[u64]) -> Vec<Option<u64>> {
-        let mut times: Vec<Option<u64>> = vec![None; self.nodes().len()];
-        let mut heap = BinaryHeap::from([Reverse((0, source))]);
-        while let Some(Reverse((time, node))) = heap.pop() {
-            if times[node.index()].is_some() {
+        let mut ends: Vec<NodeId> = Vec::new();
+        let mut of_switch: Vec<[Option<(u64, NodeId)>; 2]> = vec![[None; 2]; self.nodes().len()];
+        for host in self.hosts() {
+            let Some((switch, time)) = slowest(host) else {
+                ends.push(host);
                 continue;
-            }
-            times[node.index()] = Some(time);
-            for &link in self.links_to_switches(node) {
-                let to = self.link(link).to;
-                if times[to.index()].is_none() {
-                    heap.push(Reverse((time + through[link.index()], to)));
-                }
+            };
+            let [first, second] = &mut of_switch[switch.index()];
+            if first.is_none_or(|(longest, _)| longest < time) {
+                (*first, *second) = (Some((time, host)), *first);
+            } else if second.is_none_or(|(longest, _)| longest < time) {
+                *second = Some((time, host));
             }
         }
-        times
+        ends.extend(of_switch.into_iter().flatten().flatten().map(|(_, host)| host));
+        ends.sort_unstable();
+        let one_way: Vec<Vec<Option<u64>>> = ends.iter().map(|&to| self.slowest_times(to, &ends, &transit)).collect();
+        let pairs = (0..ends.len()).flat_map(|to| (0..to).map(move |from| (from, to)));
+        let both = pairs.filter_map(|(from, to)| Some(one_way[to][from]? + one_way[from][to]?));
+        Time::from_nanos(both.max().unwrap_or(0))
+    }
+
+    /// Times from each of these hosts to one of them along the slowest path with the fewest links, ns.
+    fn slowest_times(&self, to: NodeId, from: &[NodeId], transit: &[u64]) -> Vec<Option<u64>> {
+        let distances = HopDistances::to(self, to);
+        let mut nearest: Vec<(u32, NodeId)> =
+            self.nodes().filter_map(|(node, _)| Some((distances.from(node)?, node))).collect();
+        nearest.sort_unstable();
+        let mut slowest: Vec<Option<u64>> = vec![None; self.nodes().len()];
+        slowest[to.index()] = Some(0);
+        for (hops, node) in nearest.into_iter().filter(|&(hops, _)| hops > 0) {
+            let over = |&link: &crate::network::LinkId| {
+                let next = self.link(link).to;
+                let is_nearer = distances.from(next) == Some(hops - 1) && (next == to || self.forwards(next));
+                slowest[next.index()].filter(|_| is_nearer).map(|time| time + transit[link.index()])
+            };
+            slowest[node.index()] = self.links_from(node).iter().filter_map(over).max();
+        }
+        let time = |&host: &NodeId| Some(slowest[host.index()]? + self.node(host).processing.as_nanos());
+        from.iter().map(time).collect()
+    }
+
+    fn forwards(&self, node: NodeId) -> bool {
+        self.node(node).kind == NodeKind::Switch
     }
 }
 

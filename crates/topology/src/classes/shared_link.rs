@@ -174,13 +174,32 @@ impl SharedLink {
 
     /// What has to be left of the line so that a class can be promised this much: `promised F / (promise Q_x)`, rounded up.
     pub fn needed(&self, class: Class, promised: Rate) -> Rate {
-        let needed = ceiling(bits(promised) * PER_CENT * self.weights(), self.promise() * self.weight(class).max(1));
+        self.needed_at(self.promise(), class, promised)
+    }
+
+    /// What has to be left of the line so that a class can carry this much within the target, promises and their acknowledgements
+    /// together: `carried F / (eta Q_x)`, rounded up.
+    pub fn needed_to_carry(&self, class: Class, carried: Rate) -> Rate {
+        self.needed_at(self.target(), class, carried)
+    }
+
+    fn needed_at(&self, percent: i128, class: Class, rate: Rate) -> Rate {
+        let needed = ceiling(bits(rate) * PER_CENT * self.weights(), percent * self.weight(class).max(1));
         Rate::from_bits_per_second(u64::try_from(needed).unwrap_or(u64::MAX))
     }
 
     /// The most that can be promised to a class where so much of the line is left; rounded down, so that it needs no more.
     pub fn promisable(&self, class: Class, left: Rate) -> Rate {
-        let most = bits(left) * self.promise() * self.weight(class) / (PER_CENT * self.weights());
+        self.most_at(self.promise(), class, left)
+    }
+
+    /// The most that a class can carry within the target where so much of the line is left; rounded down.
+    pub fn carriable(&self, class: Class, left: Rate) -> Rate {
+        self.most_at(self.target(), class, left)
+    }
+
+    fn most_at(&self, percent: i128, class: Class, left: Rate) -> Rate {
+        let most = bits(left) * percent * self.weight(class) / (PER_CENT * self.weights());
         Rate::from_bits_per_second(most as u64)
     }
 

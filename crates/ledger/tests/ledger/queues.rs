@@ -1,6 +1,4 @@
 //! The kernels against the exact curves, and the ledger against itself after a long life.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
-
 use std::sync::Arc;
 
 use proptest::prelude::*;

@@ -1,0 +1,208 @@
+//! What a share puts where: on the links of its route, or on all links that packets between its members may use.
+//!
+//! Every figure is the larger of that with all links open and that of the network as it is, so a link that fails adds to the links that
+//! are used instead, and one that is repaired never adds more than a share was admitted with, as long as it was the only one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use wayleave_topology::{LinkId, NodeId, Route};
+
+use super::super::Ledger;
+use crate::paths::{Footprint, Footprints, PathTable};
+use crate::shares::{Contribution, Effect, Held, Place, Share, ShareDenial, Shares};
+
+/// A pair on a link.
+const ONE: Footprint = Footprint { full: 1, even: 0, pairs: 1 };
+
+impl Ledger {
+    /// What a share that is not held would put where.
+    ///
+    /// # Errors
+    /// If no path joins two of its hosts, or none that is open.
+    pub(super) fn effect(&self, share: &Share) -> Result<Effect, ShareDenial> {
+        let Some(shares) = &self.shares else { return Ok(Effect::default()) };
+        let Some(members) = share.members() else {
+            let Share::Pair { route, .. } = share else { return Ok(Effect::default()) };
+            return match route.hops.iter().find(|hop| self.is_closed(hop.link)) {
+                Some(hop) => Err(ShareDenial::Closed(hop.link)),
+                None => Ok(self.of_route(shares, route, share.ends(&self.network))),
+            };
+        };
+        let base = of_members(shares, share, members);
+        if let Some((from, to)) = base.unjoined {
+            return Err(ShareDenial::NoPath { from, to });
+        }
+        match self.with_closed(shares, share, members, base.effect) {
+            (effect, None) => Ok(effect),
+            (_, Some(closed)) => Err(ShareDenial::Closed(closed)),
+        }
+    }
+
+    /// The same of a share that is held, or would be: parts without an open path count where they did.
+    pub(super) fn current_effect(&self, share: &Share) -> Effect {
+        let Some(shares) = &self.shares else { return Effect::default() };
+        match share {
+            Share::Pair { route, .. } => self.of_route(shares, route, share.ends(&self.network)),
+            Share::Hose { members, .. } | Share::Objective { members, .. } => {
+                self.with_closed(shares, share, members, of_members(shares, share, members).effect).0
+            }
+        }
+    }
+
+    /// The same with all links open; `None` if the ledger holds no shares.
+    pub(super) fn base(&self, share: &Share) -> Option<Effect> {
+        let shares = self.shares.as_ref()?;
+        Some(match share {
+            Share::Pair { route, .. } => self.of_route(shares, route, share.ends(&self.network)),
+            Share::Hose { members, .. } | Share::Objective { members, .. } => of_members(shares, share, members).effect,
+        })
+    }
+
+    /// A pair counts on its route, and its acknowledgements on the way back.
+    fn of_route(&self, shares: &Shares, route: &Route, ends: Option<(NodeId, NodeId)>) -> Effect {
+        let links = || route.hops.iter().map(|hop| hop.link);
+        let forth = shares.all.figures_along(links());
+        let back: Option<Vec<LinkId>> = links().map(|link| self.network.reverse(link)).rev().collect();
+        let (back, figures) = match (back, ends) {
+            (Some(back), Some(_)) => {
+                let figures = shares.all.figures_along(back.iter().copied());
+                (back, Some(figures))
+            }
+            (None, Some((from, to))) => (shares.all.links_between(to, from), shares.all.figures_between(to, from)),
+            (back, None) => (back.unwrap_or_default(), None),
+        };
+        let round_trip = match figures {
+            Some(figures) => forth.transit + figures.transit,
+            None => self.longest_round_trip(shares),
+        };
+        let places = links().map(|link| (Place::Link(link), ONE));
+        let back = back.into_iter().map(|link| (Place::Return(link), Footprint::default()));
+        Effect { places: places.chain(back).collect(), round_trip, budget: forth.budget }
+    }
+
+    /// Longest round trip of the network, for minima whose pairs are not known.
+    fn longest_round_trip(&self, shares: &Shares) -> u64 {
+        let longest = || self.network.longest_round_trip(|link| self.model.largest_frame(link)).as_nanos();
+        *shares.longest_round_trip.get_or_init(longest)
+    }
+
+    /// With what closed links make different, and a closed link that keeps two members apart, if there is one.
+    fn with_closed(
+        &self,
+        shares: &Shares,
+        share: &Share,
+        members: &[NodeId],
+        base: Effect,
+    ) -> (Effect, Option<LinkId>) {
+        let Some(open) = &shares.open else { return (base, None) };
+        let links = base
+            .places
+            .iter()
+            .flat_map(|&(place, footprint)| shares.links_of(place).map(move |link| (link, footprint)));
+        let mut all: BTreeMap<LinkId, Footprint> = links.collect();
+        let Some(closed) = all.keys().copied().find(|&link| self.is_closed(link)) else { return (base, None) };
+        let now = open.footprints(members, needs_loads(share));
+        for (link, footprint) in &now.links {
+            let of_link = all.entry(*link).or_default();
+            *of_link = of_link.larger(*footprint);
+        }
+        let effect = Effect {
+            places: all.into_iter().map(|(link, footprint)| (Place::Link(link), footprint)).collect(),
+            round_trip: base.round_trip.max(now.round_trip),
+            budget: base.budget.max(now.budget),
+        };
+        (effect, now.unjoined.map(|_| closed))
+    }
+
+    /// A share with what is remembered of its effect.
+    pub(super) fn hold(&self, share: Share) -> Option<Held> {
+        let shares = self.shares.as_ref()?;
+        let base = (shares.tiers.is_none() || share.members().is_none()).then(|| self.base(&share)).flatten();
+        let mut held = Held { share, base: base.map(Arc::new), now: None };
+        held.now = self.with_links_closed(&held);
+        Some(held)
+    }
+
+    /// What closed links make of the effect of a share; `None` if nothing.
+    fn with_links_closed(&self, held: &Held) -> Option<Arc<Effect>> {
+        let shares = self.shares.as_ref().filter(|shares| shares.open.is_some())?;
+        let members = held.share.members()?;
+        let base = match &held.base {
+            Some(base) => Effect::clone(base),
+            None => of_members(shares, &held.share, members).effect,
+        };
+        let (effect, _) = self.with_closed(shares, &held.share, members, base.clone());
+        (effect != base).then(|| Arc::new(effect))
+    }
+
+    /// Adds what a share puts on links, or takes it back.
+    pub(super) fn apply(&mut self, held: &Held, comes: bool) {
+        let Some(shares) = self.shares.as_mut() else { return };
+        let of_cuts;
+        let effect = match (held.now.as_deref().or(held.base.as_deref()), held.share.members()) {
+            (Some(effect), _) => effect,
+            (None, Some(members)) => {
+                of_cuts = of_members(shares, &held.share, members).effect;
+                &of_cuts
+            }
+            (None, None) => return,
+        };
+        for (place, footprint) in &effect.places {
+            let one = Contribution::of(&held.share, effect, *place, footprint);
+            let load = match *place {
+                Place::Cut(cut) => &mut shares.loads[cut as usize],
+                Place::Link(link) | Place::Return(link) => &mut shares.links[link.index()].own,
+            };
+            if comes { load.add(&one) } else { load.remove(&one) }
+        }
+        let links: Vec<LinkId> = effect.places.iter().flat_map(|&(place, _)| shares.links_of(place)).collect();
+        links.into_iter().for_each(|link| self.refresh_shares(link, !comes));
+    }
+
+    /// After links were closed or opened: shares whose paths have changed count where they are now.
+    pub(in crate::ledger) fn follow_links(&mut self) {
+        let Some(shares) = self.shares.as_mut() else { return };
+        let closed: Vec<bool> = self.ports.iter().map(|port| port.closed).collect();
+        shares.open = closed.contains(&true).then(|| Arc::new(shares.all.with_closed(closed)));
+        for index in 0..shares_held(self) {
+            let held = self.shares.as_mut().and_then(|shares| shares.held[index].take());
+            let Some(mut held) = held else { continue };
+            let now = self.with_links_closed(&held);
+            if now != held.now {
+                self.apply(&held, false);
+                held.now = now;
+                self.apply(&held, true);
+            }
+            if let Some(shares) = &mut self.shares {
+                shares.held[index] = Some(held);
+            }
+        }
+    }
+}
+
+fn shares_held(ledger: &Ledger) -> usize {
+    ledger.shares.as_ref().map_or(0, |shares| shares.held.len())
+}
+
+/// Effect of members with all links open, and two of them that nothing joins.
+struct OfMembers {
+    effect: Effect,
+    unjoined: Option<(NodeId, NodeId)>,
+}
+
+fn of_members(shares: &Shares, share: &Share, members: &[NodeId]) -> OfMembers {
+    let paths: &PathTable = &shares.all;
+    let Some(tiers) = &shares.tiers else {
+        let Footprints { links, round_trip, budget, unjoined } = paths.footprints(members, needs_loads(share));
+        let places = links.into_iter().map(|(link, footprint)| (Place::Link(link), footprint)).collect();
+        return OfMembers { effect: Effect { places, round_trip, budget }, unjoined };
+    };
+    let Footprints { round_trip, budget, unjoined, .. } = paths.figures_of(members);
+    let places = tiers.footprints(members).map(|(cut, footprint)| (Place::Cut(cut), footprint)).collect();
+    OfMembers { effect: Effect { places, round_trip, budget }, unjoined }
+}
+
+const fn needs_loads(share: &Share) -> bool {
+    matches!(share, Share::Hose { .. })
+}
