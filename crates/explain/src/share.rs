@@ -17,6 +17,8 @@ pub struct DecidedShare<'a> {
     pub contract: &'a AnyContract,
     /// What became of it; nothing is reserved for best effort.
     pub decision: &'a Result<Option<ShareDecision>, ShareRefusal>,
+    /// When it may start, counted from the decision; `None` if nobody waits for packets in flight.
+    pub start: Option<Time>,
     /// Among events, which and when.
     pub event: Option<(EventKind, Time)>,
 }
@@ -66,8 +68,8 @@ fn promise(network: &Network, contract: &AnyContract, decision: Option<&ShareDec
                     )
                 }
                 (None, Certainty::Measured) => format!(
-                    "{min} to and from each{within}{above}: it fits on every cut; that hosts find paths on which it fits was measured, and is \
-                     no guarantee"
+                    "{min} to and from each{within}{above}: it fits on every link if hosts spread their pairs over the paths, which was \
+                     measured and is no guarantee"
                 ),
             }
         }
@@ -97,7 +99,7 @@ pub fn share_refusal(network: &Network, refusal: &ShareRefusal) -> String {
         ShareRefusal::NoClasses => {
             "the queues of this network are not divided among classes: its topology needs `classes`".to_owned()
         }
-        ShareRefusal::Disconnected => "no sequence of links joins the hosts".to_owned(),
+        ShareRefusal::Disconnected => "no path joins two of the hosts".to_owned(),
         ShareRefusal::Down { link } => format!("{} is down, and what is promised counts on it", name(*link)),
         ShareRefusal::Rate { class, link, asked, left, fits } => {
             let fits = match *fits {
@@ -152,6 +154,9 @@ pub struct ShareShape<'a> {
     /// So soon after there is something to send the minimum is there.
     #[serde(skip_serializing_if = "Option::is_none")]
     there_within_ns: Option<u64>,
+    /// So long after the decision it may start: what left its links earlier is gone then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    activate_after_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     route: Option<Vec<HopShape<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -213,6 +218,7 @@ impl<'a> ShareShape<'a> {
             message: refused.map(|refusal| share_refusal(network, refusal)),
             certainty: admitted.map(|decision| decision.certainty.name()),
             there_within_ns: admitted.and_then(|decision| decision.within).map(|within| within.as_nanos()),
+            activate_after_ns: decided.start.filter(|_| admitted.is_some()).map(Time::as_nanos),
             route: admitted
                 .and_then(|decision| decision.route.as_ref())
                 .map(|route| crate::shapes::hops(network, route)),

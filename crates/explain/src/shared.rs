@@ -106,10 +106,16 @@ pub fn share_refusal_to_tenant(network: &wayleave_topology::Network, refusal: &S
 pub fn assumption(contract: &AnyContract, certainty: Option<Certainty>) -> Option<&'static str> {
     match (contract, certainty?) {
         (AnyContract::Bandwidth(bandwidth), certainty) => Some(match (&bandwidth.between, certainty) {
-            (Between::Pair(..), _) => "hosts keep within their windows, and to the route",
-            (Between::Hose(_), Certainty::Proven) => "every packet may take any shortest path, all alike",
+            (Between::Pair(..), Certainty::Proven) => "hosts keep within their windows, and to the route",
+            (Between::Pair(..), Certainty::Measured) => {
+                "hosts keep within their windows, and to the route, and hoses that share links with it spread their pairs over the \
+                 paths, which was measured and is no guarantee"
+            }
+            (Between::Hose(_), Certainty::Proven) => {
+                "packets take paths with the fewest links, and hosts keep within their windows"
+            }
             (Between::Hose(_), Certainty::Measured) => {
-                "hosts find paths on which their pairs fit, which was measured and is no guarantee"
+                "hosts spread their pairs over the paths, which was measured and is no guarantee"
             }
         }),
         (AnyContract::Objective(_), _) => Some("hosts share links by these weights"),

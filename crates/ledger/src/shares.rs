@@ -129,6 +129,8 @@ pub struct SharePaths {
     pub round_trip: Time,
     /// Largest sum of budgets of the guaranteed class along a path.
     pub budget: Time,
+    /// Most links of a path.
+    pub hops: u64,
 }
 
 /// Part of a minimum that acknowledgements and probes take in the other direction: one of so many parts. An acknowledgement has 84 B on
@@ -154,6 +156,7 @@ pub(crate) struct Effect {
     pub(crate) round_trip: u64,
     /// ns.
     pub(crate) budget: u64,
+    pub(crate) hops: u64,
 }
 
 /// Sums of shares at a link, or at all links of a cut; a function of the shares alone, whatever their order.

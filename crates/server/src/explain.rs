@@ -169,7 +169,7 @@ pub(crate) fn shared(controller: &Controller, grant: &SharedGrant, role: &Role, 
         return Err(problem(Code::Conflict, detail));
     }
     let decision = &Ok(decision);
-    let decided = DecidedShare { contract, decision, event: None };
+    let decided = DecidedShare { contract, decision, start: None, event: None };
     if tenant_of(role).is_some() {
         return own_share(controller, grant, &decided, form);
     }
@@ -219,7 +219,7 @@ fn refused_share(controller: &Controller, record: &DecisionRecord, role: &Role, 
     let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
     let context = Context { network, model, scheme, names: &owners };
     let decision = &Err(refusal.clone());
-    let decided = DecidedShare { contract, decision, event: None };
+    let decided = DecidedShare { contract, decision, start: None, event: None };
     form.share(&context, &ExplainedShare { decided, share: None, nearest: Some(nearest) })
 }
 

@@ -132,12 +132,10 @@ pub fn explain_planned(
     let Some(contract) = contract.as_latency() else {
         let explained = look_at_share(session, contract, before);
         if let Matter::Shared { contract, decision, .. } = &explained.matter {
-            plan.confirm_share(
-                &explained.session,
-                contracts,
-                place,
-                &DecidedShare { contract, decision, event: None },
-            )?;
+            let share = decision.as_ref().ok().and_then(|decision| Some(decision.as_ref()?.share));
+            let start = share.and_then(|share| explained.session.share_start(share));
+            let decided = DecidedShare { contract, decision, start, event: None };
+            plan.confirm_share(&explained.session, contracts, place, &decided)?;
         }
         return Ok(explained);
     };
@@ -213,7 +211,7 @@ impl Explanation {
             Matter::Shared { contract, decision, nearest } => {
                 let admitted = decision.as_ref().ok().and_then(Option::as_ref);
                 let share = admitted.and_then(|decision| self.session.ledger()?.share(decision.share));
-                let decided = DecidedShare { contract, decision, event: None };
+                let decided = DecidedShare { contract, decision, start: None, event: None };
                 Either::Shared(ExplainedShare { decided, share, nearest: *nearest })
             }
         }

@@ -147,6 +147,27 @@ impl Session {
         (decision, time)
     }
 
+    /// When an admitted share may start, counted from the decision: when what left its links earlier is gone. `None` if nobody waits for
+    /// that.
+    pub fn share_start(&self, share: ShareId) -> Option<Time> {
+        let timeline = self.timeline.as_ref()?;
+        let ledger = self.ledger()?;
+        let links = ledger.share(share).map(|share| ledger.links_of_share(share))?;
+        Some(timeline.start_share(self.now, &links))
+    }
+
+    /// Ends a share: what it held is free, and shares that start on its links wait until its last packets have left them.
+    pub(crate) fn end_share(&mut self, share: ShareId) {
+        let left = self.ledger().and_then(|ledger| {
+            let held = ledger.share(share)?;
+            Some((ledger.links_of_share(held), ledger.share_drain(held)))
+        });
+        if let (Some((links, drain)), Some(timeline)) = (left, &mut self.timeline) {
+            timeline.leave_share(&links, self.now.checked_add(drain).unwrap_or(Time::MAX));
+        }
+        self.scheme.release_share(share);
+    }
+
     /// Gives a contract of another kind than latency new terms, or leaves it with its own. What it held does not count beside the new
     /// terms. With a refusal comes what it holds then.
     pub(crate) fn change_share(
@@ -155,8 +176,12 @@ impl Session {
         contract: &AnyContract,
     ) -> (Result<Option<ShareDecision>, ShareRefusal>, Duration, Option<ShareId>) {
         let before = old.and_then(|id| self.ledger()?.share(id).cloned());
-        old.into_iter().for_each(|id| _ = self.scheme.release_share(id));
+        let timeline = self.timeline.clone();
+        old.into_iter().for_each(|id| self.end_share(id));
         let (decision, time) = self.admit_share(contract);
+        if decision.is_err() {
+            self.timeline = timeline;
+        }
         let again = before.filter(|_| decision.is_err());
         let kept = again.and_then(|share| self.scheme.queues_mut()?.put_share_back(share));
         if let Some(kept) = kept {

@@ -286,7 +286,22 @@ impl Ledger {
         SharePaths {
             round_trip: Time::from_nanos(effect.round_trip).max(least),
             budget: Time::from_nanos(effect.budget),
+            hops: effect.hops,
         }
+    }
+
+    /// Time after which the last packets of a share have left all links, once its senders have stopped: a round trip, and as many of the
+    /// longest waits on its links as a path has links. Saturates where nothing is left for the class.
+    pub fn share_drain(&self, share: &Share) -> Time {
+        let Some(shares) = &self.shares else { return Time::ZERO };
+        let paths = self.share_paths(share);
+        let wait = |link: LinkId| {
+            let link_shares = &shares.links[link.index()];
+            link_shares.wait(&self.residual(link), &link_shares.total).unwrap_or(Time::MAX)
+        };
+        let longest = self.links_of_share(share).into_iter().map(wait).max().unwrap_or(Time::ZERO);
+        let waits = longest.as_nanos().saturating_mul(paths.hops);
+        Time::from_nanos(paths.round_trip.as_nanos().saturating_add(waits))
     }
 
     /// Reserves a share without asking whether it fits: that is the scheme's to know. `None` if the ledger holds none.

@@ -27,6 +27,8 @@ pub(crate) struct Footprints {
     pub(crate) round_trip: u64,
     /// Largest sum of budgets along a path between two members, ns.
     pub(crate) budget: u64,
+    /// Most links between two members.
+    pub(crate) hops: u64,
     /// Two members that no path joins, the sender first. Such pairs count nowhere.
     pub(crate) unjoined: Option<(NodeId, NodeId)>,
 }
@@ -47,6 +49,7 @@ impl Footprints {
         };
         self.round_trip = self.round_trip.max(forth.transit + back.transit);
         self.budget = self.budget.max(forth.budget).max(back.budget);
+        self.hops = self.hops.max(forth.hops).max(back.hops);
     }
 }
 

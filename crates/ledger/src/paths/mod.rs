@@ -35,6 +35,8 @@ pub(crate) struct PathFigures {
     pub(crate) transit: u64,
     /// Of the path with the largest sum of budgets.
     pub(crate) budget: u64,
+    /// Links; all paths of a pair have as many.
+    pub(crate) hops: u64,
 }
 
 /// How a host is attached: its open links to and from switches, in order.
@@ -215,11 +217,16 @@ impl PathTable {
 
 impl PathFigures {
     fn over(self, link: LinkCost) -> Self {
-        Self { transit: self.transit + link.transit, budget: self.budget.saturating_add(link.budget) }
+        let budget = self.budget.saturating_add(link.budget);
+        Self { transit: self.transit + link.transit, budget, hops: self.hops + 1 }
     }
 
     /// The larger of each figure.
     pub(crate) fn slower(self, other: Self) -> Self {
-        Self { transit: self.transit.max(other.transit), budget: self.budget.max(other.budget) }
+        Self {
+            transit: self.transit.max(other.transit),
+            budget: self.budget.max(other.budget),
+            hops: self.hops.max(other.hops),
+        }
     }
 }

@@ -56,6 +56,8 @@ pub struct Tenants {
     sharing: Vec<SharingTenant>,
     /// Per link.
     links: Vec<(SharedLink, Residual)>,
+    /// Longest round trip without queues between two hosts of the network.
+    round_trip: Time,
 }
 
 /// Why there are none.
@@ -92,7 +94,11 @@ impl Tenants {
             }
         })?;
         let network = Arc::new(network);
-        Ok(Self { network, classes, latency: Vec::new(), sharing: Vec::new(), links })
+        let frames: std::collections::HashMap<&str, Bytes> =
+            network.links().zip(&links).map(|((_, link), (shared, _))| (link.name.as_str(), shared.frame)).collect();
+        let frame = |link: &wayleave_topology::Link| frames.get(link.name.as_str()).copied().unwrap_or(link.mtu);
+        let round_trip = network.longest_round_trip(frame).max(classes.round_trip.unwrap_or_default());
+        Ok(Self { network, classes, latency: Vec::new(), sharing: Vec::new(), links, round_trip })
     }
 
     /// With a latency contract.
@@ -122,9 +128,9 @@ impl Tenants {
         &self.sharing
     }
 
-    /// The longest round trip without queues.
+    /// Longest round trip without queues between two hosts of the network.
     fn round_trip(&self) -> Time {
-        self.links.iter().map(|(link, _)| link.round_trip).max().unwrap_or_default()
+        self.round_trip
     }
 
     /// The name of the service that all latency contracts are one of: no contract has it.

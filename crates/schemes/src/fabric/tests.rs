@@ -7,7 +7,7 @@ use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Class, Classes, Network, NodeId};
 use wayleave_units::{Rate, Time};
 
-use super::{Fabric, Paths, Settings};
+use super::{Charge, Fabric, Paths, Settings};
 use crate::chameleon::{self, Chameleon};
 
 fn plain() -> Network {
@@ -63,20 +63,36 @@ fn two_hosts_at_one_switch_have_two_links() {
     assert_eq!(fabric.admit_share(&pair(1, 3, 1)).unwrap().route.unwrap().hops.len(), 4);
 }
 
+/// One hose alone may put all of its minimum on any link, and that is charged. Of four hoses half is charged on the four links of a pod.
 #[test]
-fn hoses_are_proven_over_all_paths_and_measured_over_one() {
+fn hoses_are_proven_where_what_is_charged_covers_every_choice_of_paths() {
     let request = hose(&[1, 5, 9], 1_000);
+    let mut one = fabric(Paths::One);
+    let first = one.admit_share(&request).unwrap();
+    assert_eq!(first.certainty, Certainty::Proven);
+    let others = [[1, 6, 10], [2, 7, 11], [2, 8, 12]].map(|members| one.admit_share(&hose(&members, 1_000)).unwrap());
+    assert_eq!(others[2].certainty, Certainty::Measured);
+    assert_eq!(one.certainty(first.share), Some(Certainty::Measured), "they may all meet on one link");
+    assert!(one.release_share(others[2].share) && one.release_share(others[1].share));
+    assert_eq!(one.certainty(first.share), Some(Certainty::Proven));
+    let settings = Settings { hose_charge: Charge::EveryPath, ..Settings::default() };
+    let mut every = Fabric::new(network(), Model::default(), chameleon::Params::default(), &settings).unwrap();
+    for members in [[1, 5, 9], [1, 6, 10], [2, 7, 11], [2, 8, 12]] {
+        assert_eq!(every.admit_share(&hose(&members, 1_000)).unwrap().certainty, Certainty::Proven);
+    }
+    let pod = hose(&[3, 13, 16], 1_101);
+    assert!(matches!(every.admit_share(&pod), Err(ShareRefusal::Rate { .. })), "any link of the pod may get all");
+    assert!(one.admit_share(&pod).is_ok());
+}
+
+#[test]
+fn even_splits_are_proven_whatever_is_down() {
     let mut all = fabric(Paths::All);
-    assert_eq!(all.admit_share(&request).unwrap().certainty, Certainty::Proven);
-    assert_eq!(fabric(Paths::One).admit_share(&request).unwrap().certainty, Certainty::Measured);
-    // Where a link is down, what leaves the rack does not spread evenly.
+    assert_eq!(all.admit_share(&hose(&[1, 5, 9], 1_000)).unwrap().certainty, Certainty::Proven);
     let aggregation = network().links_to_switches(network().link(network().links_from(hosts(&[2])[0])[0]).to)[0];
     all.placement_mut().close(aggregation);
-    assert_eq!(all.admit_share(&hose(&[5, 9], 100)).unwrap().certainty, Certainty::Proven, "not their cuts");
-    let measured = all.admit_share(&hose(&[2, 9], 100)).unwrap();
-    assert_eq!(measured.certainty, Certainty::Measured, "over the links that are left");
+    assert_eq!(all.admit_share(&hose(&[2, 9], 100)).unwrap().certainty, Certainty::Proven, "over the links that are left");
     all.placement_mut().open(aggregation);
-    assert_eq!(all.certainty(measured.share), Some(Certainty::Proven));
     let of_host = network().links_from(hosts(&[2])[0])[0];
     all.placement_mut().close(of_host);
     assert_eq!(all.admit_share(&hose(&[2, 9], 100)).unwrap_err(), ShareRefusal::Down { link: of_host });

@@ -8,6 +8,7 @@ use wayleave_contracts::WireOverhead;
 use wayleave_explain::{Decided, DecidedShare, GivenAway, RequestShape, SettingsShape, ShareShape, shapes};
 use wayleave_ledger::{BestEffort, Comparison, Jitter, Model, Residual, Shaping};
 
+use super::certainty::Certainties;
 use super::sink::Sink;
 use super::summary::{Released, Summary};
 use crate::error::Error;
@@ -17,6 +18,7 @@ use crate::session::Session;
 pub struct Document<W> {
     out: W,
     is_first: bool,
+    certainties: Certainties,
 }
 
 impl<W: Write> Document<W> {
@@ -28,7 +30,7 @@ impl<W: Write> Document<W> {
         let head = serde_json::to_string(&Head::of(session))?;
         // The document goes on where the head's own object would end.
         write!(out, "{},\n\"requests\":[", head.strip_suffix('}').unwrap_or(&head))?;
-        Ok(Self { out, is_first: true })
+        Ok(Self { out, is_first: true, certainties: Certainties::default() })
     }
 
     fn item(&mut self, item: &impl Serialize) -> Result<(), Error> {
@@ -53,6 +55,10 @@ impl<W: Write> Document<W> {
         if let Some((name, value)) = GivenAway::of(&session.context()).member() {
             writeln!(self.out, "\"{name}\":{},", serde_json::to_string(&value)?)?;
         }
+        let changed = self.certainties.changed(session);
+        if !changed.is_empty() {
+            writeln!(self.out, "\"changed_certainty\":{},", serde_json::to_string(&changed)?)?;
+        }
         self.out.write_all(b"\"summary\":")?;
         serde_json::to_writer(&mut self.out, &SummaryShape::of(summary))?;
         self.out.write_all(b"}\n")?;
@@ -66,10 +72,12 @@ impl<W: Write> Sink for Document<W> {
     }
 
     fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
+        self.certainties.decided(decided);
         self.item(&ShareShape::of(&session.network, decided))
     }
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
+        self.certainties.released(released.name);
         self.item(&ReleaseShape::of(released))
     }
 }

@@ -3,6 +3,7 @@
 //! [`plan`] decides a list and keeps every decision in a [`Plan`]. [`decide`] hands each decision on as it falls, to a
 //! [`Sink`], and keeps none of them: lists of millions need no memory for what was said about them.
 
+mod certainty;
 mod json;
 mod replay;
 mod saved;
@@ -33,6 +34,7 @@ use crate::progress::{Cancel, Progress, Silent};
 use crate::schemes::SchemeOptions;
 use crate::session::Session;
 use crate::verify::{History, Kinds, Promises};
+use certainty::Certainties;
 use sink::Watch;
 
 pub use json::Document;
@@ -104,7 +106,8 @@ pub fn plan_in(
 ) -> Result<Plan, Error> {
     let mut entries = Entries::default();
     let outcome = decide(&mut session, asked, &mut entries, progress, cancel)?;
-    Ok(Plan { session, entries: entries.entries, outcome, history: entries.history })
+    let Entries { entries, history, certainties } = entries;
+    Ok(Plan { session, entries, outcome, history, certainties })
 }
 
 /// A list of requests with what became of each. Serialised, it is the document that `wayleave plan -o json` prints.
@@ -116,6 +119,7 @@ pub struct Plan {
     /// Counts and findings.
     pub outcome: Outcome,
     history: History,
+    certainties: Certainties,
 }
 
 /// A request that was decided, or the end of a contract.
@@ -150,6 +154,10 @@ pub enum What {
         decision: Result<Option<ShareDecision>, ShareRefusal>,
         /// For a refusal: the reason as a sentence.
         reason: Option<String>,
+        /// When it may start, counted from the decision.
+        start: Option<Time>,
+        /// Among events, which and when.
+        event: Option<(EventKind, Time)>,
     },
     /// It ended.
     Released {
@@ -175,6 +183,7 @@ impl Entry {
 struct Entries {
     entries: Vec<Entry>,
     history: History,
+    certainties: Certainties,
 }
 
 impl Sink for Entries {
@@ -189,15 +198,17 @@ impl Sink for Entries {
     }
 
     fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
+        self.certainties.decided(decided);
         let reason = decided.decision.as_ref().err().map(|refusal| share_refusal(&session.network, refusal));
         let document = to_raw_value(&ShareShape::of(&session.network, decided))?;
         let (contract, decision) = (Box::new(decided.contract.clone()), decided.decision.clone());
-        let what = What::DecidedShare { contract, decision, reason };
+        let what = What::DecidedShare { contract, decision, reason, start: decided.start, event: decided.event };
         self.entries.push(Entry { name: decided.contract.name().to_owned(), what, document });
         self.history.decided_share(session, decided)
     }
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
+        self.certainties.released(released.name);
         let document = to_raw_value(&json::ReleaseShape::of(released))?;
         let what = What::Released { at: released.at, held_until: released.held_until };
         self.entries.push(Entry { name: released.name.to_owned(), what, document });
@@ -242,8 +253,9 @@ impl Plan {
                     let decided = Decided { contract, decision, starts: None, event: *event, keeps_old_terms: false };
                     table.decided(&self.session, &decided)?;
                 }
-                What::DecidedShare { contract, decision, .. } => {
-                    table.decided_share(&self.session, &DecidedShare { contract, decision, event: None })?;
+                What::DecidedShare { contract, decision, start, event, .. } => {
+                    let decided = DecidedShare { contract, decision, start: *start, event: *event };
+                    table.decided_share(&self.session, &decided)?;
                 }
                 What::Released { at, held_until } => {
                     table.released(&Released { name, at: *at, held_until: *held_until })?;
@@ -297,6 +309,10 @@ impl Serialize for Plan {
         plan.serialize_entry("queues", &queues)?;
         if let Some((name, value)) = given_away.member() {
             plan.serialize_entry(name, &value)?;
+        }
+        let changed = self.certainties.changed(&self.session);
+        if !changed.is_empty() {
+            plan.serialize_entry("changed_certainty", &changed)?;
         }
         plan.serialize_entry("summary", &json::SummaryShape::of(&self.outcome.summary))?;
         plan.end()

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use wayleave_contracts::{Action, AnyContract, Contract};
 use wayleave_explain::{Decided, DecidedShare, EventKind, sentences};
 use wayleave_formats::EventList;
-use wayleave_roles::{Admission, ShareRefusal};
+use wayleave_roles::{Admission, ShareDecision, ShareRefusal};
 use wayleave_schemes::standing::Standing as _;
 use wayleave_topology::{FlowId, ShareId};
 use wayleave_units::Time;
@@ -33,7 +33,8 @@ pub(super) fn contracts(
         let Some(contract) = any.as_latency() else {
             let (decision, time) = session.admit_share(any);
             summary.count_share(decision.as_ref().err().map(ShareRefusal::reason), time);
-            sink.decided_share(session, &DecidedShare { contract: any, decision: &decision, event: None })?;
+            let start = start_of(session, &decision);
+            sink.decided_share(session, &DecidedShare { contract: any, decision: &decision, start, event: None })?;
             watch.items(number, total);
             continue;
         };
@@ -148,8 +149,8 @@ impl<'a> Replay<'a> {
             let flow = match standing {
                 Standing::Flow(flow) => flow,
                 Standing::Share(share) => {
-                    // Nothing of the classes below delays a latency contract by more than the frame that is always counted.
-                    share.into_iter().for_each(|share| _ = self.session.scheme.release_share(share));
+                    // Nothing of the classes below delays a latency contract by more than the frame that is always counted; shares wait.
+                    share.into_iter().for_each(|share| self.session.end_share(share));
                     return now;
                 }
             };
@@ -204,6 +205,12 @@ impl<'a> Replay<'a> {
             Err(_) if kept.is_some() => drop(self.standing.insert(contract.name(), Standing::Share(kept))),
             Err(_) => {}
         }
-        sink.decided_share(self.session, &DecidedShare { contract, decision: &decision, event: Some(event) })
+        let start = start_of(self.session, &decision);
+        sink.decided_share(self.session, &DecidedShare { contract, decision: &decision, start, event: Some(event) })
     }
+}
+
+/// When an admitted share may start.
+fn start_of(session: &Session, decision: &Result<Option<ShareDecision>, ShareRefusal>) -> Option<Time> {
+    session.share_start(decision.as_ref().ok()?.as_ref()?.share)
 }

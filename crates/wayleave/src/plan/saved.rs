@@ -168,7 +168,9 @@ impl<'a> SavedPlan<'a> {
         for (done, ((_, any), request)) in (1..).zip(asked.zip(&self.requests)) {
             let Some(contract) = any.as_latency() else {
                 let (decision, _) = session.admit_share(any);
-                let decided = DecidedShare { contract: any, decision: &decision, event: None };
+                let share = decision.as_ref().ok().and_then(|decision| Some(decision.as_ref()?.share));
+                let start = share.and_then(|share| session.share_start(share));
+                let decided = DecidedShare { contract: any, decision: &decision, start, event: None };
                 self.same_share(session, request, &decided)?;
                 let count = if decision.is_ok() { &mut before.admitted } else { &mut before.refused };
                 *count += 1;

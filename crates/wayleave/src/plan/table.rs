@@ -11,6 +11,7 @@ use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::Time;
 
+use super::certainty::Certainties;
 use super::sink::Sink;
 use super::summary::{Released, Summary};
 use crate::error::Error;
@@ -30,11 +31,14 @@ pub struct RequestTable {
     /// Rows that there was no room for.
     more: usize,
     has_events: bool,
+    certainties: Certainties,
 }
 
 struct Row {
     event: String,
     name: String,
+    /// The whole name of a contract of another kind than latency.
+    share: Option<String>,
     ends: String,
     decision: &'static str,
     bound: String,
@@ -50,7 +54,8 @@ enum Detail {
 impl RequestTable {
     /// An empty table; without `show_all` it keeps the first 40 requests and the first 20 refusals.
     pub fn new(layout: Layout, show_all: bool, has_events: bool) -> Self {
-        Self { layout, show_all, rows: Vec::new(), refusals: 0, more: 0, has_events }
+        let certainties = Certainties::default();
+        Self { layout, show_all, rows: Vec::new(), refusals: 0, more: 0, has_events, certainties }
     }
 
     /// Adds a request, if there is room.
@@ -82,7 +87,7 @@ impl RequestTable {
         let (from, to) = (sentences::name(network, contract.from), sentences::name(network, contract.to));
         let (name, ends) = (shortened(&contract.name), format!("{} -> {}", shortened(from), shortened(to)));
         let bound = format!("{bound} / {}", deadline.down());
-        self.rows.push(Row { event, name, ends, decision, bound, detail });
+        self.rows.push(Row { event, name, share: None, ends, decision, bound, detail });
     }
 
     /// Adds a contract of another kind than latency, if there is room.
@@ -106,6 +111,7 @@ impl RequestTable {
         self.rows.push(Row {
             event: event(decided.event),
             name: shortened(decided.contract.name()),
+            share: Some(decided.contract.name().to_owned()),
             ends: decided.ends(&session.network),
             decision,
             bound,
@@ -126,6 +132,7 @@ impl RequestTable {
         self.rows.push(Row {
             event: format!("{} release", released.at),
             name: shortened(released.name),
+            share: None,
             ends: String::new(),
             decision: "released",
             bound: String::new(),
@@ -152,7 +159,7 @@ impl RequestTable {
             }
             let mut table = plain_table(&headings, self.layout);
             for row in &self.rows {
-                let mut cells = vec![Cell::new(&row.name), Cell::new(&row.ends), decision(row.decision, self.layout)];
+                let mut cells = vec![Cell::new(&row.name), Cell::new(&row.ends), self.decision(session, row)];
                 if self.has_events {
                     cells.insert(0, Cell::new(&row.event));
                 }
@@ -165,7 +172,22 @@ impl RequestTable {
             writeln!(out, "... and {} more (--all shows them, -o json has everything)", self.more)?;
         }
         writeln!(out, "{}{}", if self.rows.is_empty() { "" } else { "\n" }, sum_up(summary))?;
+        let measured = self.certainties.changed(session).len();
+        if measured > 0 {
+            let promises = count(measured, "promise");
+            writeln!(
+                out,
+                "{promises} changed between proven and measured after the decision, because of contracts that came later"
+            )?;
+        }
         Ok(out.flush()?)
+    }
+
+    /// A decision; among contracts that all stay, with the certainty that is left in the end.
+    fn decision(&self, session: &Session, row: &Row) -> Cell {
+        let now = row.share.as_ref().filter(|_| !self.has_events);
+        let now = now.and_then(|name| self.certainties.now(session, name));
+        decision(now.unwrap_or(row.decision), self.layout)
     }
 
     /// A flow's present route, if it is there still.
@@ -190,11 +212,13 @@ impl Sink for RequestTable {
     }
 
     fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
+        self.certainties.decided(decided);
         self.share(session, decided);
         Ok(())
     }
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
+        self.certainties.released(released.name);
         self.release(released);
         Ok(())
     }

@@ -78,7 +78,7 @@ impl Ledger {
         };
         let places = links().map(|link| (Place::Link(link), ONE));
         let back = back.into_iter().map(|link| (Place::Return(link), Footprint::default()));
-        Effect { places: places.chain(back).collect(), round_trip, budget: forth.budget }
+        Effect { places: places.chain(back).collect(), round_trip, budget: forth.budget, hops: forth.hops }
     }
 
     /// Longest round trip of the network, for minima whose pairs are not known.
@@ -111,6 +111,7 @@ impl Ledger {
             places: all.into_iter().map(|(link, footprint)| (Place::Link(link), footprint)).collect(),
             round_trip: base.round_trip.max(now.round_trip),
             budget: base.budget.max(now.budget),
+            hops: base.hops.max(now.hops),
         };
         (effect, now.unjoined.map(|_| closed))
     }
@@ -194,13 +195,13 @@ struct OfMembers {
 fn of_members(shares: &Shares, share: &Share, members: &[NodeId]) -> OfMembers {
     let paths: &PathTable = &shares.all;
     let Some(tiers) = &shares.tiers else {
-        let Footprints { links, round_trip, budget, unjoined } = paths.footprints(members, needs_loads(share));
+        let Footprints { links, round_trip, budget, hops, unjoined } = paths.footprints(members, needs_loads(share));
         let places = links.into_iter().map(|(link, footprint)| (Place::Link(link), footprint)).collect();
-        return OfMembers { effect: Effect { places, round_trip, budget }, unjoined };
+        return OfMembers { effect: Effect { places, round_trip, budget, hops }, unjoined };
     };
-    let Footprints { round_trip, budget, unjoined, .. } = paths.figures_of(members);
+    let Footprints { round_trip, budget, hops, unjoined, .. } = paths.figures_of(members);
     let places = tiers.footprints(members).map(|(cut, footprint)| (Place::Cut(cut), footprint)).collect();
-    OfMembers { effect: Effect { places, round_trip, budget }, unjoined }
+    OfMembers { effect: Effect { places, round_trip, budget, hops }, unjoined }
 }
 
 const fn needs_loads(share: &Share) -> bool {

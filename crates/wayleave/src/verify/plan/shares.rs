@@ -6,7 +6,7 @@ use wayleave_contracts::{
     Accounting, AnyContract, BandwidthContract, BestEffortContract, Between, Contract, Demand, Excess, Objective,
     ObjectiveContract,
 };
-use wayleave_ledger::{Ledger, Model};
+use wayleave_ledger::{HoseCharge, Ledger, Model};
 use wayleave_recheck::{HeldShare, PromisedShare};
 use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
 use wayleave_schemes::fabric::Settings;
@@ -69,7 +69,7 @@ impl StatedKinds {
         statement.queues.iter().for_each(|said| budgets[said.link.index()].push(said.budget));
         let usage = |error: &dyn ToString| Error::Usage(error.to_string());
         let ledger = Ledger::new(network.clone(), *model, budgets).map_err(|error| usage(&error))?;
-        let mut ledger = ledger.with_shares(Settings::default().guaranteed_budget);
+        let mut ledger = ledger.with_shares(Settings::default().guaranteed_budget, HoseCharge::default());
         // Copies of protected contracts take other links as well.
         for promise in &claim.promises {
             let demand = Demand { rate: promise.rate, burst: promise.burst, max_frame: Some(promise.frame) };
