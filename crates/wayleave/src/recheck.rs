@@ -1,7 +1,9 @@
 //! What a ledger promises, put before the independent calculator.
 
+use std::collections::BTreeSet;
+
 use wayleave_explain::{Context, claim, claimed_shares, share_times};
-use wayleave_recheck::{BrokenShare, Checked, check_shares, check_times, check_watched};
+use wayleave_recheck::{BrokenShare, Checked, check_all_shares, check_watched};
 
 use crate::progress::{Progress, Silent, Step};
 
@@ -19,11 +21,8 @@ pub fn recheck_watched(context: &Context<'_>, progress: &mut dyn Progress) -> Op
 /// By when minima are there is derived as well.
 pub fn recheck_shares(context: &Context<'_>) -> Vec<BrokenShare> {
     let (Some(claim), Some(classes)) = (claim(context), context.network.classes()) else { return Vec::new() };
-    let shares = claimed_shares(context);
-    let mut broken = check_shares(&claim, classes, &shares);
-    let times = share_times(context);
-    broken.extend(times.into_iter().flat_map(|times| check_times(&claim, classes, &shares, &times)));
-    broken
+    let (shares, times) = (claimed_shares(context), share_times(context));
+    check_all_shares(&claim, classes, &BTreeSet::new(), &shares, times.as_ref(), &mut |_, _| {})
 }
 
 #[cfg(test)]

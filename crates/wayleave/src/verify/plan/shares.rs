@@ -7,7 +7,7 @@ use wayleave_contracts::{
     ObjectiveContract,
 };
 use wayleave_ledger::{Ledger, Model};
-use wayleave_recheck::{HeldShare, PromisedShare};
+use wayleave_recheck::{HeldShare, HoseCharge, PromisedShare};
 use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
 use wayleave_schemes::fabric::Settings;
 use wayleave_topology::{Network, NodeId};
@@ -195,12 +195,16 @@ impl Reader<'_> {
                     let route = self.route(entry.route.as_ref().ok_or_else(missing)?)?;
                     (contract.min, HeldShare::Pair(*from, *to, route))
                 }
-                Between::Hose(members) => (contract.min, HeldShare::Hose(members.clone())),
+                Between::Hose(members) => {
+                    // The options of the scheme say which; what costs least is the weakest reading of a plan.
+                    let charge = HoseCharge::EvenSplits;
+                    (contract.min, HeldShare::Hose { members: members.clone(), charge })
+                }
             },
             AnyContract::Objective(contract) => (contract.min, HeldShare::Objective(contract.members.clone())),
             AnyContract::BestEffort(_) | AnyContract::Latency(_) => return Ok(None),
         };
-        Ok(Some(PromisedShare { name: entry.name.clone(), min, held, there_within: None }))
+        Ok(Some(PromisedShare { name: entry.name.clone(), min, held, there_within: None, certainty: None }))
     }
 
     /// Where what is said of a contract is not what it says.
