@@ -86,6 +86,7 @@ mod exact;
 mod polyline;
 mod port;
 mod report;
+mod share_transitions;
 mod shares;
 mod transitions;
 mod violation;
@@ -93,6 +94,7 @@ mod violation;
 pub use check::{Watcher, check, check_watched};
 pub use claim::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow};
 pub use report::{Checked, FlowFinding, QueueFinding};
+pub use share_transitions::{BrokenAt, ShareStay, ShareTerms, ShareTransitions, check_share_transitions};
 pub use shares::{
     AddedShare, BrokenShare, HeldShare, HeldShares, HoseCharge, PromisedShare, ShareTimes, StatedCertainty,
     check_all_shares, check_shares, check_times,

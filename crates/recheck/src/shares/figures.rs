@@ -56,8 +56,8 @@ pub(crate) struct Figures {
     pub(crate) trip: u64,
     /// The largest sum of budgets of an allowed path, ns.
     pub(crate) budget: u64,
-    /// Two members without an allowed path.
-    pub(crate) apart: Option<(NodeId, NodeId)>,
+    /// Whether two members have no allowed path.
+    pub(crate) apart: bool,
 }
 
 impl Figures {
@@ -68,7 +68,7 @@ impl Figures {
         }
         self.trip = self.trip.max(other.trip);
         self.budget = self.budget.max(other.budget);
-        self.apart = self.apart.or(other.apart);
+        self.apart |= other.apart;
     }
 }
 
@@ -143,8 +143,7 @@ pub(crate) fn figures(view: &mut View<'_>, bundles: &Bundles, members: &[NodeId]
     let (mut outs, mut intos) = (vec![Own::new(); count], vec![Own::new(); count]);
     for (from, to) in side.pairs() {
         let Some(facts) = view.facts(side.groups[from], side.groups[to], bundles) else {
-            let receiver = side.members[to][usize::from(from == to)];
-            found.apart = found.apart.or(Some((side.members[from][0], receiver)));
+            found.apart = true;
             continue;
         };
         trips[from * count + to] = facts.trip;

@@ -5,7 +5,8 @@
 //! splits and lengths. So what a pair does to a link between switches depends only on the groups of its ends, and what it does to a host's
 //! own link on the place of that link among those of its host. A worst load over members is then one over groups: members of a group may
 //! be averaged, which keeps all limits and the load, and `x_ab` units between groups a and b spread evenly over their pairs (over `m (m - 1)` pairs
-//! if a = b) keep the limits of members. A host beside another host is a group of its own.
+//! if a = b) keep the limits of members.
+//! No link joins two hosts (the builder of networks refuses it).
 //!
 //! *Bundles.* Links that carry the same part of every pair of groups seen so far have the same worst loads. A pair that tells two of them apart
 //! splits their bundle, and what was known of the bundle holds for both parts of it.
@@ -31,16 +32,15 @@ type Attachment = (NodeId, u64, u64);
 impl Groups {
     pub(crate) fn of(paths: &Paths<'_>) -> Self {
         let network = paths.network();
-        let mut known: HashMap<(Option<NodeId>, u64, Vec<Attachment>, Vec<Attachment>), u32> = HashMap::new();
+        let mut known: HashMap<(u64, Vec<Attachment>, Vec<Attachment>), u32> = HashMap::new();
         let mut groups = Self { of: vec![u32::MAX; network.nodes().len()], first: Vec::new() };
         for host in network.hosts() {
             let out = out_of(paths, host).into_iter().map(|link| attachment(paths, network.link(link).to, link));
             let into = into(paths, host).into_iter().map(|link| attachment(paths, network.link(link).from, link));
             let (out, into): (Vec<_>, Vec<_>) = (out.collect(), into.collect());
-            let beside_host = out.iter().chain(&into).any(|end| network.node(end.0).kind == NodeKind::Host);
             let processing = paths.lengths().processing.get(host.index()).copied().unwrap_or(0);
             let next = groups.first.len() as u32;
-            let group = *known.entry((beside_host.then_some(host), processing, out, into)).or_insert(next);
+            let group = *known.entry((processing, out, into)).or_insert(next);
             groups.of[host.index()] = group;
             match groups.first.get_mut(group as usize) {
                 None => groups.first.push([host, host]),
@@ -77,7 +77,7 @@ pub(crate) fn out_of(paths: &Paths<'_>, host: NodeId) -> Vec<LinkId> {
     sorted(links.collect(), |link| attachment(paths, paths.network().link(link).to, link))
 }
 
-/// Open links to a host from switches, in the order of their attachments.
+/// Open links to a host, in the order of their attachments.
 pub(crate) fn into(paths: &Paths<'_>, host: NodeId) -> Vec<LinkId> {
     let links = paths.network().links_into(host).iter().copied().filter(|&link| paths.is_open(link));
     sorted(links.collect(), |link| attachment(paths, paths.network().link(link).from, link))
@@ -95,7 +95,7 @@ pub(crate) struct Facts {
     pub(crate) bundles: Vec<(u32, Part)>,
     /// Links of the sender, by their place in [`out_of`].
     pub(crate) out: Vec<(u32, Part)>,
-    /// Links of the receiver, by their place in [`into`]; those from other hosts are in `out` alone.
+    /// Links of the receiver, by their place in [`into`].
     pub(crate) into: Vec<(u32, Part)>,
     pub(crate) trip: u64,
     pub(crate) budget: u64,
@@ -148,6 +148,18 @@ impl<'n> View<'n> {
         Facts { bundles: bundles_of, out, into, trip, budget, version: bundles.version }
     }
 
+    /// Returns `true` if a path was found between these groups.
+    fn joins(&self, from: u32, to: u32) -> bool {
+        self.facts.get(&(from, to)).is_some_and(Option::is_some)
+    }
+
+    /// Returns the first two of these hosts, in their order, without a path.
+    pub(crate) fn apart(&self, hosts: &[NodeId]) -> Option<(NodeId, NodeId)> {
+        let pairs = hosts.iter().flat_map(|&from| hosts.iter().map(move |&to| (from, to)));
+        let mut different = pairs.filter(|(from, to)| from != to);
+        different.find(|&(from, to)| !self.joins(self.groups.group(from), self.groups.group(to)))
+    }
+
     /// Returns what pairs of these groups do; `None` if no path leads from one to the other.
     pub(crate) fn facts(&mut self, from: u32, to: u32, bundles: &Bundles) -> Option<&Facts> {
         let facts = self.facts.get_mut(&(from, to))?.as_mut()?;
@@ -190,6 +202,9 @@ impl Bundles {
     /// Returns the bundle from which a later one was split, for all bundles since `first`.
     pub(crate) fn parents_since(&self, first: usize) -> Vec<u32> {
         let mut parents = vec![0; self.count() - first];
+        if parents.is_empty() {
+            return parents;
+        }
         for (parent, children) in self.children.iter().enumerate() {
             for &(_, child) in children.iter().filter(|(_, child)| *child as usize >= first) {
                 parents[child as usize - first] = parent as u32;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
-use wayleave_topology::{Class, Classes, LinkId, Network, NodeKind, Route};
+use wayleave_topology::{Class, Classes, LinkId, Network, Route};
 use wayleave_units::{Rate, Time};
 
 use super::figures::{Place, Worst};
@@ -102,6 +102,7 @@ impl<'n> HeldShares<'n> {
             };
             self.shares.insert(number, held);
         }
+        self.follow_splits();
     }
 
     /// Adds a share and returns its place, which [`HeldShares::remove`] takes.
@@ -109,7 +110,9 @@ impl<'n> HeldShares<'n> {
     /// # Errors
     /// If its route joins other hosts or takes a closed link, or if two members have no path: then nothing is added.
     pub fn add(&mut self, share: &PromisedShare) -> Result<AddedShare, BrokenShare> {
-        let on = self.places.of(share)?;
+        let on = self.places.of(share);
+        self.follow_splits();
+        let on = on?;
         self.apply(&on, Load::add);
         self.added += 1;
         self.shares.insert(self.added, Held { share: share.clone(), fault: None });
@@ -198,13 +201,8 @@ impl<'n> HeldShares<'n> {
     }
 
     fn load(&self, link: LinkId) -> Both<'_> {
-        let bundle = self.places.bundles.of(link) as usize;
-        Both(&self.links[link.index()], self.is_between_switches(link).then(|| &self.bundles[bundle]))
-    }
-
-    fn is_between_switches(&self, link: LinkId) -> bool {
-        let ends = self.network.link(link);
-        [ends.from, ends.to].into_iter().all(|end| self.network.node(end).kind == NodeKind::Switch)
+        let bundle = self.places.bundle_of(link).map(|bundle| &self.bundles[bundle as usize]);
+        Both(&self.links[link.index()], bundle)
     }
 
     fn sums(&self, link: LinkId) -> Vec<BrokenShare> {
@@ -224,8 +222,8 @@ impl<'n> HeldShares<'n> {
         let mut places = BTreeMap::new();
         for &link in beyond.iter().rev() {
             places.insert(Place::Link(link), link);
-            if self.is_between_switches(link) {
-                places.insert(Place::Bundle(self.places.bundles.of(link)), link);
+            if let Some(bundle) = self.places.bundle_of(link) {
+                places.insert(Place::Bundle(bundle), link);
             }
         }
         let mut broken = Vec::new();

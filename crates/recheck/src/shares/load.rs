@@ -80,6 +80,11 @@ impl Holding {
     pub(crate) fn is_guaranteed(&self) -> bool {
         matches!(self.kind, Kind::Alone | Kind::Hose(_))
     }
+
+    /// Returns `true` for a minimum of the link alone.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.kind == Kind::Alone && self.trip.is_none()
+    }
 }
 
 /// What a share counts as.

@@ -45,9 +45,12 @@ use wayleave_units::{Rate, Time};
 pub use held::{AddedShare, HeldShares};
 pub use times::ShareTimes;
 
-pub(crate) use load::{Both, Load};
+pub(crate) use figures::{Place, Worst};
+pub(crate) use held::broken_sums;
+pub(crate) use load::{Both, Holding, Load};
+pub(crate) use paths::Lengths;
 pub(crate) use placed::{Places, SharesOn};
-pub(crate) use times::{Reserved, reserved_on};
+pub(crate) use times::{Reserved, Waiting, reserved_on};
 
 use crate::check::Watcher;
 use crate::claim::Claim;

@@ -69,6 +69,13 @@ impl<'n> Places<'n> {
         }
     }
 
+    /// Returns the bundle of a link between switches.
+    pub(crate) fn bundle_of(&self, link: LinkId) -> Option<u32> {
+        let ends = self.network.link(link);
+        let between = [ends.from, ends.to].into_iter().all(|end| self.network.node(end).kind == NodeKind::Switch);
+        between.then(|| self.bundles.of(link))
+    }
+
     fn are_hosts(&self, nodes: &[NodeId]) -> bool {
         let known = self.network.nodes().len();
         nodes.iter().all(|&node| node.index() < known && self.network.node(node).kind == NodeKind::Host)
@@ -152,7 +159,7 @@ impl<'n> Places<'n> {
         for view in &mut self.views {
             all.include(figures(view, &self.bundles, members));
         }
-        if let Some((from, to)) = all.apart {
+        if let Some((from, to)) = self.views.iter().filter(|_| all.apart).find_map(|view| view.apart(members)) {
             return Err(self.no_path(share, from, to));
         }
         let trip = self.least_trip.max(all.trip);

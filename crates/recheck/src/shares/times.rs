@@ -134,7 +134,7 @@ impl Waiting {
     }
 
     /// Returns how long packets of the guaranteed class may wait at a link, rounded up; `None` if nothing is left for them.
-    fn wait(
+    pub(crate) fn wait(
         &self,
         network: &Network,
         classes: &Classes,

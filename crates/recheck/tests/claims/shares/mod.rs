@@ -1,5 +1,9 @@
 //! Minima and weights are derived again from what hosts may send.
 
+mod random;
+mod reference;
+mod scene;
+
 use std::collections::BTreeSet;
 
 use wayleave_recheck::{
