@@ -441,10 +441,11 @@ impl<'a> Reference<'a> {
     fn sums(&self, link: LinkId, on: &OnLink) -> Vec<BrokenShare> {
         let of = self.scene.network.link(link);
         let left = (i128::from(of.rate.bits_per_second()) - self.latency(link).0).max(0);
-        // 85 and 95 % of 6 and 3 tenths.
+        // Of 6 and 3 tenths.
+        let promise = i128::from(self.scene.network.classes().unwrap().promise);
         let part = |percent: i128, weight: i128| Number::new(left * percent * weight, 1_000);
-        let guaranteed = part(85, 6);
-        let objective = part(85, if self.fault == Fault::ObjectiveWeight { 6 } else { 3 });
+        let guaranteed = part(promise, 6);
+        let objective = part(promise, if self.fault == Fault::ObjectiveWeight { 6 } else { 3 });
         let filled = part(if self.fault == Fault::Target { 100 } else { 95 }, 6);
         let whole = |value: Number| u128::try_from(value.to_integer()).unwrap();
         let name = || of.name.clone();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use wayleave_recheck::{
     BrokenShare, Claim, HeldShare, HoseCharge, JitterTerm, PacketiserTerm, PromisedFlow, PromisedShare, ShareTimes,
-    StatedCertainty, check_all_shares,
+    StatedCertainty, check_all_shares, check_shares,
 };
 use wayleave_topology::{
     Classes, Hop, LinkId, LinkSpec, Network, NetworkBuilder, Node, NodeId, NodeKind, PortSpec, Route,
@@ -94,6 +94,14 @@ impl Scene {
         }
     }
 
+    /// The names of shares without a path where all links are up.
+    pub(crate) fn check_open(&self) -> Vec<String> {
+        let classes = self.network.classes().unwrap();
+        let broken = check_shares(&self.claim(), classes, &BTreeSet::new(), &self.shares);
+        let name = |one| if let BrokenShare::NoPath { share, .. } = one { Some(share) } else { None };
+        broken.into_iter().filter_map(name).collect()
+    }
+
     pub(crate) fn check(&self) -> Vec<BrokenShare> {
         let classes = self.network.classes().unwrap();
         let times = Some(&self.times);
@@ -160,10 +168,10 @@ fn drawn_network(chance: &mut Chance) -> Network {
             // A line, a ring (closed below), a tree, a leaf-spine fabric of two spines, a mesh.
             0 | 1 => ends.push((name("s", number - 1), name("s", number))),
             2 => ends.push((name("s", chance.below(number)), name("s", number))),
-            3 if number > 1 => (0..2).for_each(|spine| ends.push((name("s", spine), name("s", number)))),
+            3 if number > 1 => (0..3.min(number)).for_each(|spine| ends.push((name("s", spine), name("s", number)))),
             3 => {}
             _ => (0..number).for_each(|other| {
-                if !chance.one_in(3) {
+                if number == other + 1 || !chance.one_in(3) {
                     ends.push((name("s", other), name("s", number)));
                 }
             }),
@@ -172,7 +180,7 @@ fn drawn_network(chance: &mut Chance) -> Network {
     if shape == 1 && switches > 2 {
         ends.push((name("s", switches - 1), name("s", 0)));
     }
-    if !ends.is_empty() && chance.one_in(3) {
+    if !ends.is_empty() && chance.one_in(2) {
         let twice = chance.below(ends.len() as u64) as usize;
         ends.push(ends[twice].clone());
     }
@@ -190,7 +198,7 @@ fn drawn_network(chance: &mut Chance) -> Network {
             false => (10_000_000, 1_000),
         };
         let (forth, back) = (direction(), direction());
-        match chance.below(25) {
+        match chance.below(40) {
             0 => (one, other, Some(forth), None),
             1 => (one, other, None, Some(back)),
             _ => (one, other, Some(forth), Some(back)),
@@ -198,34 +206,38 @@ fn drawn_network(chance: &mut Chance) -> Network {
     });
     let cables: Vec<_> = cables.collect();
     let limits = [None, None, Some(Time::from_micros(15_000))];
-    let classes = Classes { round_trip: chance.some(&limits), ..Classes::default() };
+    let classes = Classes { round_trip: chance.some(&limits), promise: chance.some(&[85, 95]), ..Classes::default() };
     network(&nodes, &cables).with_classes(classes).unwrap()
 }
 
-fn drawn_share(network: &Network, number: u64, chance: &mut Chance) -> Option<PromisedShare> {
+fn drawn_share(network: &Network, number: u64, most: u64, chance: &mut Chance) -> Option<PromisedShare> {
     let hosts: Vec<NodeId> = network.hosts().collect();
     let mut members = hosts.clone();
     while members.len() > 2 && chance.one_in(2) {
         members.remove(chance.below(members.len() as u64) as usize);
     }
-    let held = match chance.below(8) {
-        0 | 1 => {
+    let held = match chance.below(11) {
+        0..=2 => {
             let (from, to) = (chance.some(&hosts), chance.some(&hosts));
             let route = (from != to).then(|| walk(network, from, to, chance)).flatten()?;
             HeldShare::Pair(from, to, route)
         }
-        2 => HeldShare::Link(LinkId(chance.below(network.links().len() as u64) as u32)),
-        3 => HeldShare::Objective(members),
+        3 => HeldShare::Link(LinkId(chance.below(network.links().len() as u64) as u32)),
+        4 => HeldShare::Objective(members),
         kind => {
-            let charges = [HoseCharge::EvenSplits, HoseCharge::ChosenPaths, HoseCharge::EveryPath];
-            HeldShare::Hose { members, charge: charges[(kind as usize - 4).min(2)] }
+            let charge = match kind {
+                5 | 6 => HoseCharge::EvenSplits,
+                7 => HoseCharge::EveryPath,
+                _ => HoseCharge::ChosenPaths,
+            };
+            HeldShare::Hose { members, charge }
         }
     };
     let is_minimum = !matches!(held, HeldShare::Objective(_));
     let within = [Time::ZERO, Time::from_micros(30_000), Time::from_millis(500)];
     Some(PromisedShare {
         name: format!("share{number}"),
-        min: Rate::from_bits_per_second(1 + chance.below(3_000_000)),
+        min: Rate::from_bits_per_second(1 + chance.below(most)),
         held,
         there_within: (is_minimum && chance.one_in(3)).then(|| chance.some(&within)),
         certainty: chance.some(&[None, Some(StatedCertainty::Measured), Some(StatedCertainty::Proven)]),
@@ -245,8 +257,9 @@ pub(crate) fn drawn(seed: u64) -> Scene {
             closed.extend(network.reverse(link).filter(|_| !chance.one_in(4)));
         });
     }
-    let count = 1 + chance.below(5);
-    let shares = (0..count).filter_map(|number| drawn_share(&network, number, &mut chance)).collect();
+    let count = 1 + chance.below(6);
+    let most = chance.some(&[600_000, 2_000_000, 3_000_000]);
+    let shares = (0..count).filter_map(|number| drawn_share(&network, number, most, &mut chance)).collect();
     let hosts: Vec<NodeId> = network.hosts().collect();
     let mut flows = Vec::new();
     for number in 0..chance.below(3) {
