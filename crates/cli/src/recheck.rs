@@ -28,7 +28,7 @@ pub(crate) fn recheck(context: &Context<'_>, progress: &mut Progress) -> Verdict
     if let Some(more) = report.violations.len().checked_sub(SHOWN).filter(|&more| more > 0) {
         crate::output::tell!("and {}", count(more, "more broken promise"));
     }
-    let broken = wayleave::recheck_shares(context);
+    let broken = wayleave::recheck_shares_watched(context, progress);
     broken.iter().take(SHOWN).for_each(|one| crate::output::tell!("broken promise: {one}"));
     let mut parts = vec![count(report.queues.len(), "queue"), count(report.flows.len(), "flow")];
     let shares = claimed_shares(context).len();
@@ -48,8 +48,9 @@ pub(crate) fn recheck(context: &Context<'_>, progress: &mut Progress) -> Verdict
 }
 
 /// Looks at every moment while contracts came, moved and went: whether all that could be in flight fitted. Says nothing where nobody left.
-pub(crate) fn recheck_transitions<S>(stays: &Stays<S>, session: &Session) -> Verdict {
-    let Some(found) = stays.check(session) else { return Verdict::Sound };
+pub(crate) fn recheck_transitions<S>(stays: &Stays<S>, session: &Session, progress: &mut Progress) -> Verdict {
+    let shares = recheck_shares_over_time(stays, session, progress);
+    let Some(found) = stays.check(session, progress) else { return shares };
     for one in found.overbooked.iter().take(SHOWN) {
         crate::output::tell!("overbooked: {one}");
     }
@@ -66,5 +67,21 @@ pub(crate) fn recheck_transitions<S>(stays: &Stays<S>, session: &Session) -> Ver
         0 => crate::output::tell!("{checked}: no port was ever overbooked"),
         many => crate::output::tell!("{checked}: UNSOUND, {} overbooked", count(many, "time")),
     }
-    if found.overbooked.is_empty() { Verdict::Sound } else { Verdict::Unsound }
+    if found.overbooked.is_empty() { shares } else { Verdict::Unsound }
+}
+
+/// Derives minima and weights at every moment, beside what can still be on their links. Prints nothing where there are none.
+fn recheck_shares_over_time<S>(stays: &Stays<S>, session: &Session, progress: &mut Progress) -> Verdict {
+    let Some(found) = stays.check_shares(session, progress) else { return Verdict::Sound };
+    found.broken.iter().take(SHOWN).for_each(|one| crate::output::tell!("broken promise: {one}"));
+    if let Some(more) = found.broken.len().checked_sub(SHOWN).filter(|&more| more > 0) {
+        crate::output::tell!("and {}", count(more, "more broken promise"));
+    }
+    let checked = format!("recheck: {} of shares and flows that can be on a link at once derived again", count(found.sets, "set"));
+    if found.broken.is_empty() {
+        crate::output::tell!("{checked}: every minimum and weight fits at every moment");
+        return Verdict::Sound;
+    }
+    crate::output::tell!("{checked}: UNSOUND, {} broken", count(found.broken.len(), "promise"));
+    Verdict::Unsound
 }

@@ -1,10 +1,11 @@
 //! What a scheme promises, as the independent calculator wants it (`wayleave-recheck`).
 
-use wayleave_ledger::{Jitter, QueueBounds, Residual, Shaping, Share};
+use wayleave_ledger::{HoseCharge as Charge, Jitter, Ledger, QueueBounds, Residual, Shaping, Share, Spread};
 use wayleave_recheck::{
-    Claim, ClaimedQueue, HeldShare, JitterTerm, PacketiserTerm, PromisedFlow, PromisedShare, ShareTimes,
+    Claim, ClaimedQueue, HeldShare, HoseCharge, JitterTerm, PacketiserTerm, PromisedFlow, PromisedShare, ShareTimes,
+    StatedCertainty,
 };
-use wayleave_roles::Admission as _;
+use wayleave_roles::{Admission as _, Certainty};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, NodeKind, ShareId};
@@ -77,11 +78,24 @@ pub fn promised_share(context: &Context<'_>, id: ShareId, share: &Share) -> Opti
                 };
                 (*min, held)
             }
-            Share::Hose { min, members, .. } => (*min, HeldShare::Hose(members.clone())),
+            Share::Hose { min, members, spread, .. } => {
+                let every_path = context.ledger().and_then(Ledger::hose_charge) == Some(Charge::EveryPath);
+                let charge = match spread {
+                    Spread::AllPaths => HoseCharge::EvenSplits,
+                    Spread::OnePath if every_path => HoseCharge::EveryPath,
+                    Spread::OnePath => HoseCharge::ChosenPaths,
+                };
+                (*min, HeldShare::Hose { members: members.clone(), charge })
+            }
             Share::Objective { weight, members } => (*weight, HeldShare::Objective(members.clone())),
         };
         let name = context.names.name_of_share(id).to_owned();
-        Some(PromisedShare { name, min, held, there_within: context.scheme.share_bound(id) })
+        let there_within = context.scheme.share_bound(id);
+        let certainty = context.scheme.certainty(id).map(|certainty| match certainty {
+            Certainty::Proven => StatedCertainty::Proven,
+            Certainty::Measured => StatedCertainty::Measured,
+        });
+        Some(PromisedShare { name, min, held, there_within, certainty })
     };
     promised()
 }
@@ -91,9 +105,8 @@ pub fn share_times(context: &Context<'_>) -> Option<ShareTimes> {
     let token_period = context.scheme.token_period()?;
     let ledger = context.scheme.queues().map(Placement::ledger)?;
     let links = || context.network.links().map(|(id, _)| id);
-    let round_trip = links().find_map(|link| Some(ledger.shared_link(link)?.round_trip))?;
     let budgets = links().map(|link| ledger.share_budget(link).unwrap_or(Time::ZERO)).collect();
-    Some(ShareTimes { budgets, round_trip, token_period })
+    Some(ShareTimes { budgets, token_period })
 }
 
 fn promise(context: &Context<'_>, placement: &Placement, flow: FlowId, name: String) -> Option<PromisedFlow> {

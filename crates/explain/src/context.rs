@@ -34,7 +34,7 @@ pub struct Context<'a> {
 
 impl Context<'_> {
     /// What is reserved queue by queue, in schemes that do so.
-    pub(crate) fn ledger(&self) -> Option<&Ledger> {
+    pub fn ledger(&self) -> Option<&Ledger> {
         self.scheme.queues().map(Placement::ledger)
     }
 

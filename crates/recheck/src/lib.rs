@@ -31,7 +31,8 @@
 //! term that it subtracts. So the packet has left at `-w + t + d = J + d`, with d as above. The backlog is the same
 //! either way: no service is counted within the first J, so a window below J holds less than that of J.
 //!
-//! Minima and weights of the classes below are derived again in `shares.rs` ([`check_shares`]), and by when a minimum is there in `times.rs` ([`check_times`]).
+//! Minima and weights of the classes below are derived again in `shares/` ([`check_shares`]), and by when a minimum is there in
+//! `shares/times.rs` ([`check_times`]).
 //!
 //! Where each line lives: the first in `check.rs`, the next three in `port.rs`, delay and backlog in `deviation.rs`;
 //! those three files and `polyline.rs` are all of the mathematics. It is exact (rationals without limit of size) and
@@ -85,15 +86,18 @@ mod exact;
 mod polyline;
 mod port;
 mod report;
+mod share_transitions;
 mod shares;
-mod times;
 mod transitions;
 mod violation;
 
 pub use check::{Watcher, check, check_watched};
 pub use claim::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow};
 pub use report::{Checked, FlowFinding, QueueFinding};
-pub use shares::{AddedShare, BrokenShare, HeldShare, HeldShares, PromisedShare, check_shares};
-pub use times::{ShareTimes, check_times};
+pub use share_transitions::{BrokenAt, ShareStay, ShareTerms, ShareTransitions, check_share_transitions};
+pub use shares::{
+    AddedShare, BrokenShare, HeldShare, HeldShares, HoseCharge, PromisedShare, ShareTimes, StatedCertainty,
+    check_all_shares, check_shares, check_times,
+};
 pub use transitions::{Overbooked, Stay, Transitions, check_transitions, check_transitions_watched};
 pub use violation::{RouteFault, Violation};

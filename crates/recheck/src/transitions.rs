@@ -64,13 +64,13 @@ impl fmt::Display for Overbooked {
 }
 
 /// A flow on a link.
-struct Presence<'a> {
-    flow: &'a PromisedFlow,
-    hop: usize,
+pub(crate) struct Presence<'a> {
+    pub(crate) flow: &'a PromisedFlow,
+    pub(crate) hop: usize,
     /// From when on it counts, ns.
-    from: u128,
+    pub(crate) from: u128,
     /// When its last packet has left, ns; `None`: never.
-    gone: Option<u128>,
+    pub(crate) gone: Option<u128>,
 }
 
 /// Looks at all links at all times; the flows of the claim itself are ignored.
@@ -86,6 +86,31 @@ pub fn check_transitions(claim: &Claim<'_>, stays: &[Stay]) -> Transitions {
 /// # Panics
 /// As [`check_transitions`].
 pub fn check_transitions_watched(claim: &Claim<'_>, stays: &[Stay], progress: &mut Watcher<'_>) -> Transitions {
+    let (links, mut found) = presences(claim, stays);
+    // Links do not depend on one another. What is found is put together in their order, whichever thread was first.
+    let links: Vec<_> = links.into_iter().collect();
+    let progress = Mutex::new((0, progress));
+    let over_time = |(link, presences): &(LinkId, Vec<Presence<'_>>)| {
+        let mut found = Transitions::default();
+        check_over_time(claim, *link, presences, &mut found);
+        let (done, progress) = &mut *progress.lock().unwrap_or_else(PoisonError::into_inner);
+        *done += 1;
+        progress(*done, links.len() as u64);
+        found
+    };
+    for on_link in links.par_iter().map(over_time).collect::<Vec<_>>() {
+        found.sets += on_link.sets;
+        found.overbooked.extend(on_link.overbooked);
+    }
+    found.overbooked.sort_by_key(|one| one.at);
+    found
+}
+
+/// By link, the flows that can have packets there, and from when until when.
+pub(crate) fn presences<'a>(
+    claim: &Claim<'_>,
+    stays: &'a [Stay],
+) -> (BTreeMap<LinkId, Vec<Presence<'a>>>, Transitions) {
     let mut found = Transitions::default();
     let mut links: BTreeMap<LinkId, Vec<Presence<'_>>> = BTreeMap::new();
     // When each stay's last packet has left; `None` if it is nowhere, or stays.
@@ -114,23 +139,7 @@ pub fn check_transitions_watched(claim: &Claim<'_>, stays: &[Stay], progress: &m
             }
         }
     }
-    // Links do not depend on one another. What is found is put together in their order, whichever thread was first.
-    let links: Vec<_> = links.into_iter().collect();
-    let progress = Mutex::new((0, progress));
-    let over_time = |(link, presences): &(LinkId, Vec<Presence<'_>>)| {
-        let mut found = Transitions::default();
-        check_over_time(claim, *link, presences, &mut found);
-        let (done, progress) = &mut *progress.lock().unwrap_or_else(PoisonError::into_inner);
-        *done += 1;
-        progress(*done, links.len() as u64);
-        found
-    };
-    for on_link in links.par_iter().map(over_time).collect::<Vec<_>>() {
-        found.sets += on_link.sets;
-        found.overbooked.extend(on_link.overbooked);
-    }
-    found.overbooked.sort_by_key(|one| one.at);
-    found
+    (links, found)
 }
 
 /// How many hops a route has in common with that of an earlier stay, from the first on.

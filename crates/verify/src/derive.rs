@@ -1,11 +1,11 @@
 //! What follows from a network, its contracts and their routes, whatever anybody says: wire buckets, the delay and the
 //! backlog of every queue, and every bound, by the method of `wayleave-recheck`. What a statement says is held against it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_recheck::{
     Checked, Claim as Asked, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, QueueFinding, ShareTimes, Watcher,
-    check_shares, check_times, check_watched,
+    check_all_shares, check_watched,
 };
 use wayleave_scenarios::Order;
 use wayleave_topology::{Class, Classes, LinkId, Network, NodeKind, Route};
@@ -81,9 +81,9 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
     discrepancies.extend(overbooked.map(Discrepancy::Overbooked));
     discrepancies.extend(report.violations.iter().cloned().map(Discrepancy::Unsound));
     if let Some(classes) = statement.network.classes() {
-        let mut broken = check_shares(&asked, classes, &statement.shares);
+        let (open, times) = (BTreeSet::new(), times(statement, classes));
+        let broken = check_all_shares(&asked, classes, &open, &statement.shares, Some(&times), progress);
         discrepancies.extend(meanwhile(statement, classes, &broken)?);
-        broken.extend(check_times(&asked, classes, &statement.shares, &times(statement, classes)));
         discrepancies.extend(broken.into_iter().map(Discrepancy::Share));
     }
     Ok(Derivation {
@@ -99,13 +99,11 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
 
 /// What times of minima rest on: budgets that the network fixes, and those that are said elsewhere.
 fn times(statement: &Statement, classes: &Classes) -> ShareTimes {
-    let (network, counting) = (&statement.network, &statement.counting);
+    let network = &statement.network;
     let queue = usize::from(classes.queue_of(Class::Guaranteed));
     let fixed = |link| network.queues(link).get(queue).and_then(|queue| queue.budget);
-    let longest = || network.longest_round_trip(|link| counting.largest_frame(link.mtu));
     ShareTimes {
         budgets: network.links().map(|(link, _)| fixed(link).unwrap_or(statement.minima.budget)).collect(),
-        round_trip: classes.round_trip.unwrap_or_else(longest),
         token_period: statement.minima.token_period,
     }
 }

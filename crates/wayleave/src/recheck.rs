@@ -1,7 +1,10 @@
 //! What a ledger promises, put before the independent calculator.
 
+use std::collections::BTreeSet;
+
 use wayleave_explain::{Context, claim, claimed_shares, share_times};
-use wayleave_recheck::{BrokenShare, Checked, check_shares, check_times, check_watched};
+use wayleave_recheck::{BrokenShare, Checked, check_all_shares, check_watched};
+use wayleave_topology::LinkId;
 
 use crate::progress::{Progress, Silent, Step};
 
@@ -18,12 +21,22 @@ pub fn recheck_watched(context: &Context<'_>, progress: &mut dyn Progress) -> Op
 /// The promises to classes below the latency queues that do not hold, derived from what hosts may send to one another.
 /// By when minima are there is derived as well.
 pub fn recheck_shares(context: &Context<'_>) -> Vec<BrokenShare> {
+    recheck_shares_watched(context, &mut Silent)
+}
+
+/// Links that are closed.
+fn closed(context: &Context<'_>) -> BTreeSet<LinkId> {
+    let links = context.network.links().map(|(link, _)| link);
+    context.ledger().map_or_else(BTreeSet::new, |ledger| links.filter(|&link| ledger.is_closed(link)).collect())
+}
+
+/// The same for somebody who wants to know how many shares of how many are done.
+pub fn recheck_shares_watched(context: &Context<'_>, progress: &mut dyn Progress) -> Vec<BrokenShare> {
     let (Some(claim), Some(classes)) = (claim(context), context.network.classes()) else { return Vec::new() };
-    let shares = claimed_shares(context);
-    let mut broken = check_shares(&claim, classes, &shares);
-    let times = share_times(context);
-    broken.extend(times.into_iter().flat_map(|times| check_times(&claim, classes, &shares, &times)));
-    broken
+    let (shares, times) = (claimed_shares(context), share_times(context));
+    check_all_shares(&claim, classes, &closed(context), &shares, times.as_ref(), &mut |done, total| {
+        progress.step(Step::Items { done, total });
+    })
 }
 
 #[cfg(test)]

@@ -50,9 +50,12 @@ pub(crate) struct PlanArgs {
     /// Show every request in the table, not only the first 40 and the first 20 refusals
     #[arg(long)]
     all: bool,
-    /// Derive every promise again with an independent calculator
+    /// Derive every promise again with an independent calculator; the default where contracts are not all about latency
     #[arg(long)]
     recheck: bool,
+    /// Do not derive promises again
+    #[arg(long, conflicts_with = "recheck")]
+    no_recheck: bool,
     /// Write what is promised to latency contracts with every queue's curves, for others to check (tools/check_proof.py); FILE is replaced
     #[arg(long, value_name = "FILE")]
     proof: Option<PathBuf>,
@@ -73,6 +76,7 @@ enum HoldName {
 
 /// Runs the command.
 pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
+    let mut args = args.clone();
     let inputs = args.files.iter().chain(&args.events).chain(&args.policy).chain([&args.session.network.topology]);
     check_stdin(inputs.map(String::as_str))?;
     let (session, outcome, in_flight) = match &args.events {
@@ -84,6 +88,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
             let mut session = args.session.open_for(&network, &contracts)?;
             args.check_recheck(&session)?;
             args.hold_policies(&mut session)?;
+            args.recheck |= args.rechecks_others(&session, contracts.all().any(|(_, any)| any.as_latency().is_none()));
             let (outcome, in_flight) = args.decide(&mut session, Asked::Contracts(&contracts))?;
             (session, outcome, in_flight)
         }
@@ -94,6 +99,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
             let mut session = args.session.open_on(&network, events.has_other_kinds())?;
             args.check_recheck(&session)?;
             args.hold_policies(&mut session)?;
+            args.recheck |= args.rechecks_others(&session, events.has_other_kinds());
             let (outcome, in_flight) = args.decide(&mut session, Asked::Events(&events, args.hold()))?;
             (session, outcome, in_flight)
         }
@@ -150,7 +156,12 @@ impl PlanArgs {
         let mut stays = Stays::new(sink);
         let outcome = decide(session, asked, &mut stays, &mut progress, &cancel)?;
         drop(progress);
-        Ok((outcome, recheck_transitions(&stays, session)))
+        Ok((outcome, recheck_transitions(&stays, session, &mut Progress::new(self.progress))))
+    }
+
+    /// Promises to other kinds than latency are derived again unless that is declined.
+    fn rechecks_others(&self, session: &Session, has_other_kinds: bool) -> bool {
+        has_other_kinds && !self.no_recheck && session.ledger().is_some_and(|ledger| ledger.has_shares())
     }
 
     /// Nothing is decided before it is said that nothing could be checked afterwards.

@@ -1,9 +1,11 @@
 //! Who is told to send where, and when, while a plan is decided: for the independent calculator.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use wayleave_explain::{Decided, DecidedShare};
-use wayleave_recheck::{PromisedFlow, Stay, Transitions, check_transitions};
+use wayleave_explain::{Decided, DecidedShare, promised_share, share_times};
+use wayleave_recheck::{
+    PromisedFlow, ShareStay, ShareTerms, ShareTransitions, Stay, Transitions, check_share_transitions, check_transitions_watched,
+};
 use wayleave_roles::{Decision, Handover};
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Route};
@@ -12,6 +14,7 @@ use wayleave_units::Time;
 use super::sink::Sink;
 use super::summary::Released;
 use crate::error::Error;
+use crate::progress::{Progress, Step};
 use crate::session::Session;
 
 /// Keeps what is told to senders, and hands every decision on to another sink.
@@ -22,12 +25,16 @@ pub struct Stays<S> {
     of_flow: HashMap<FlowId, usize>,
     /// By contract, its flows.
     of_contract: HashMap<String, Vec<FlowId>>,
+    shares: Vec<ShareStay>,
+    /// By contract, the latest stay of its share.
+    of_sharer: HashMap<String, usize>,
 }
 
 impl<S> Stays<S> {
     /// With nobody told anything.
     pub fn new(sink: S) -> Self {
-        Self { sink, stays: Vec::new(), of_flow: HashMap::new(), of_contract: HashMap::new() }
+        let (of_flow, of_contract, of_sharer) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { sink, stays: Vec::new(), of_flow, of_contract, shares: Vec::new(), of_sharer }
     }
 
     /// The sink behind.
@@ -35,10 +42,46 @@ impl<S> Stays<S> {
         self.sink
     }
 
-    /// Whether everything that can be in flight at once fits, at every moment; `None` for schemes that reserve no queues.
-    pub fn check(&self, session: &Session) -> Option<Transitions> {
+    /// Checks that everything that can be in flight at once fits, at every moment; `None` for schemes that reserve no queues.
+    pub fn check(&self, session: &Session, progress: &mut dyn Progress) -> Option<Transitions> {
         let claim = wayleave_explain::claim(&session.context())?;
-        Some(check_transitions(&claim, &self.stays))
+        Some(check_transitions_watched(&claim, &self.stays, &mut |done, total| progress.step(Step::Items { done, total })))
+    }
+
+    /// Checks that minima and weights fit at every moment, beside all latency flows that can have packets on their links; `None` where
+    /// there are no shares.
+    pub fn check_shares(&self, session: &Session, progress: &mut dyn Progress) -> Option<ShareTransitions> {
+        if self.shares.is_empty() {
+            return None;
+        }
+        let context = session.context();
+        let (claim, times) = (wayleave_explain::claim(&context)?, share_times(&context)?);
+        let closed = BTreeSet::new();
+        let terms = ShareTerms { classes: session.network.classes()?, closed: &closed, times: &times };
+        let mut progress = |done, total| progress.step(Step::Items { done, total });
+        Some(check_share_transitions(&claim, &terms, &self.stays, &self.shares, &mut progress))
+    }
+
+    fn follow_share(&mut self, session: &Session, decided: &DecidedShare<'_>) {
+        let Ok(Some(decision)) = decided.decision else { return };
+        let now = decided.event.map_or(Time::ZERO, |(_, at)| at);
+        let name = decided.contract.name();
+        self.leave_share(name, now);
+        let share = session.ledger().and_then(|ledger| ledger.share(decision.share));
+        let Some(mut share) = share.and_then(|share| promised_share(&session.context(), decision.share, share)) else {
+            return;
+        };
+        // Certainty depends on what comes later; it is checked in the end.
+        share.certainty = None;
+        let from = now + decided.start.unwrap_or(Time::ZERO);
+        self.of_sharer.insert(name.to_owned(), self.shares.len());
+        self.shares.push(ShareStay { share, from, until: None });
+    }
+
+    fn leave_share(&mut self, name: &str, at: Time) {
+        if let Some(stay) = self.of_sharer.remove(name) {
+            self.shares[stay].until = Some(at);
+        }
     }
 
     fn leave(&mut self, flow: FlowId, at: Time) {
@@ -104,6 +147,7 @@ fn promised(session: &Session, flow: FlowId, name: &str, route: &Route) -> Optio
 
 impl<S: Sink> Sink for Stays<S> {
     fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
+        self.follow_share(session, decided);
         self.sink.decided_share(session, decided)
     }
 
@@ -115,6 +159,7 @@ impl<S: Sink> Sink for Stays<S> {
     }
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
+        self.leave_share(released.name, released.at);
         for flow in self.of_contract.remove(released.name).unwrap_or_default() {
             self.leave(flow, released.at);
         }

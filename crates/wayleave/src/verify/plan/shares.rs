@@ -6,11 +6,11 @@ use wayleave_contracts::{
     Accounting, AnyContract, BandwidthContract, BestEffortContract, Between, Contract, Demand, Excess, Objective,
     ObjectiveContract,
 };
-use wayleave_ledger::{HoseCharge, Ledger, Model};
-use wayleave_recheck::{HeldShare, PromisedShare};
+use wayleave_ledger::{Ledger, Model, Share, Spread};
+use wayleave_recheck::{HeldShare, HoseCharge, PromisedShare};
 use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
 use wayleave_schemes::fabric::Settings;
-use wayleave_topology::{Network, NodeId};
+use wayleave_topology::{Hop, Network, NodeId, Route};
 use wayleave_units::{Rate, Time};
 use wayleave_verify::{Claim, Discrepancy, Statement};
 
@@ -69,11 +69,15 @@ impl StatedKinds {
         statement.queues.iter().for_each(|said| budgets[said.link.index()].push(said.budget));
         let usage = |error: &dyn ToString| Error::Usage(error.to_string());
         let ledger = Ledger::new(network.clone(), *model, budgets).map_err(|error| usage(&error))?;
-        let mut ledger = ledger.with_shares(Settings::default().guaranteed_budget, HoseCharge::default());
+        let mut ledger = ledger.with_shares(Settings::default().guaranteed_budget, wayleave_ledger::HoseCharge::default());
         // Copies of protected contracts take other links as well.
         for promise in &claim.promises {
             let demand = Demand { rate: promise.rate, burst: promise.burst, max_frame: Some(promise.frame) };
             ledger.reserve(demand, promise.route.clone());
+        }
+        // The round trip of a link is that of the pairs that may use it.
+        for (_, promised) in self.sharing.values() {
+            promised.iter().for_each(|promised| _ = ledger.reserve_share(share(promised)));
         }
         let links = network.links().filter_map(|(id, _)| Some((*ledger.shared_link(id)?, ledger.residual(id))));
         let mut tenants = Tenants::new(network, links.collect()).map_err(|error| usage(&error))?;
@@ -105,6 +109,26 @@ impl StatedKinds {
         }
         self.sharing.values().for_each(|(tenant, _)| tenants.add(tenant.clone()));
         Ok(tenants)
+    }
+}
+
+/// A promised share as the ledger holds it.
+fn share(promised: &PromisedShare) -> Share {
+    let (min, is_timed) = (promised.min, promised.there_within.is_some());
+    match &promised.held {
+        HeldShare::Pair(_, _, route) => Share::Pair { min, route: route.clone(), is_timed },
+        HeldShare::Link(link) => {
+            let route = Route { hops: vec![Hop { link: *link, queue: 0 }] };
+            Share::Pair { min, route, is_timed }
+        }
+        HeldShare::Hose { members, charge } => {
+            let spread = match charge {
+                HoseCharge::EvenSplits => Spread::AllPaths,
+                HoseCharge::ChosenPaths | HoseCharge::EveryPath => Spread::OnePath,
+            };
+            Share::Hose { min, members: members.clone(), spread, is_timed }
+        }
+        HeldShare::Objective(members) => Share::Objective { weight: min, members: members.clone() },
     }
 }
 
@@ -195,12 +219,16 @@ impl Reader<'_> {
                     let route = self.route(entry.route.as_ref().ok_or_else(missing)?)?;
                     (contract.min, HeldShare::Pair(*from, *to, route))
                 }
-                Between::Hose(members) => (contract.min, HeldShare::Hose(members.clone())),
+                Between::Hose(members) => {
+                    // The options of the scheme say which; what costs least is the weakest reading of a plan.
+                    let charge = HoseCharge::EvenSplits;
+                    (contract.min, HeldShare::Hose { members: members.clone(), charge })
+                }
             },
             AnyContract::Objective(contract) => (contract.min, HeldShare::Objective(contract.members.clone())),
             AnyContract::BestEffort(_) | AnyContract::Latency(_) => return Ok(None),
         };
-        Ok(Some(PromisedShare { name: entry.name.clone(), min, held, there_within: None }))
+        Ok(Some(PromisedShare { name: entry.name.clone(), min, held, there_within: None, certainty: None }))
     }
 
     /// Where what is said of a contract is not what it says.

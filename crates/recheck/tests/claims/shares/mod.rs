@@ -1,7 +1,13 @@
 //! Minima and weights are derived again from what hosts may send.
 
+mod random;
+mod reference;
+mod scene;
+
+use std::collections::BTreeSet;
+
 use wayleave_recheck::{
-    BrokenShare, Claim, HeldShare, JitterTerm, PacketiserTerm, PromisedFlow, PromisedShare, check_shares,
+    BrokenShare, Claim, HeldShare, HoseCharge, JitterTerm, PacketiserTerm, PromisedFlow, PromisedShare, check_shares,
 };
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Class, Classes, Hop, HopDistances, Network, NodeId, Route};
@@ -56,11 +62,15 @@ fn check(network: &Network, latency: Option<(usize, usize, u64)>, shares: &[Prom
         claimed_queues: Vec::new(),
         exact_claims: true,
     };
-    check_shares(&claim, network.classes().unwrap(), shares)
+    check_shares(&claim, network.classes().unwrap(), &BTreeSet::new(), shares)
 }
 
 fn share(mbit: u64, held: HeldShare) -> PromisedShare {
-    PromisedShare { name: "share".into(), min: Rate::from_mbit(mbit), held, there_within: None }
+    PromisedShare { name: "share".into(), min: Rate::from_mbit(mbit), held, there_within: None, certainty: None }
+}
+
+fn hose(members: Vec<NodeId>) -> HeldShare {
+    HeldShare::Hose { members, charge: HoseCharge::EvenSplits }
 }
 
 fn links(broken: &[BrokenShare]) -> usize {
@@ -72,13 +82,13 @@ fn links(broken: &[BrokenShare]) -> usize {
 fn a_hose_is_checked_against_the_worst_that_its_members_may_send() {
     let network = network();
     let three = hosts(&network, &[1, 5, 9]);
-    assert_eq!(check(&network, None, &[share(5_100, HeldShare::Hose(three.clone()))]), []);
-    let broken = check(&network, None, &[share(5_101, HeldShare::Hose(three.clone()))]);
+    assert_eq!(check(&network, None, &[share(5_100, hose(three.clone()))]), []);
+    let broken = check(&network, None, &[share(5_101, hose(three.clone()))]);
     assert_eq!(links(&broken), 6, "both directions of three hosts: {broken:?}");
     // Four racks of one pod and of another: 2 Gbit/s of each of two hosts leave a rack over two links, and four a pod over four.
     let eight = hosts(&network, &[1, 2, 3, 4, 5, 6, 7, 8]);
-    assert_eq!(check(&network, None, &[share(5_100, HeldShare::Hose(eight.clone()))]), []);
-    let two = [share(2_550, HeldShare::Hose(eight.clone())), share(2_551, HeldShare::Hose(eight))];
+    assert_eq!(check(&network, None, &[share(5_100, hose(eight.clone()))]), []);
+    let two = [share(2_550, hose(eight.clone())), share(2_551, hose(eight))];
     assert_eq!(links(&check(&network, None, &two)), 2 * (8 + 8 + 8), "hosts, racks and pods are full at once");
 }
 
