@@ -2,6 +2,7 @@
 
 use wayleave_contracts::AnyOrder;
 use wayleave_protocol::Id;
+use wayleave_roles::Certainty;
 use wayleave_topology::NodeId;
 
 use crate::command::{ElementName, Fault};
@@ -36,6 +37,8 @@ pub struct Prospect {
     pub refused: Vec<(Id, Fault)>,
     /// Contracts that would be ended.
     pub deleted: Vec<Id>,
+    /// Contracts whose promise would be known with another certainty: before and after.
+    pub certainty: Vec<(Id, Certainty, Certainty)>,
     /// VMs that would be elsewhere: from where, and to where if any host is left.
     pub placed: Vec<(Id, NodeId, Option<NodeId>)>,
 }

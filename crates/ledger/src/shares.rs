@@ -440,6 +440,8 @@ pub(crate) struct Shares {
     pub(crate) open: Option<Arc<PathTable>>,
     pub(crate) held: Vec<Option<Held>>,
     pub(crate) vacant: Vec<ShareId>,
+    /// How often a link came to be covered, or to be covered no longer.
+    pub(crate) turns: u64,
     /// Longest round trip of the network, ns, once it is needed: for minima of single links, whose pairs are not known.
     pub(crate) longest_round_trip: Arc<OnceLock<u64>>,
 }

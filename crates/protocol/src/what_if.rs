@@ -43,6 +43,9 @@ pub struct Prospect {
     pub refused: Vec<Broken>,
     /// Contracts that would be ended.
     pub deleted: Vec<String>,
+    /// Contracts whose promise would be `proven` no longer, or again.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub certainty: Vec<Recertified>,
     /// VMs that would be elsewhere.
     pub placed: Vec<Placed>,
     /// How many of each list are left out, by its key, if fewer were asked for (`limit`).
@@ -75,6 +78,17 @@ pub struct Broken {
     pub reason: String,
     /// The same for people.
     pub message: String,
+}
+
+/// A contract whose promise would be known with another certainty.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Recertified {
+    /// `tenant:name`.
+    pub id: String,
+    /// `proven` or `measured`, before.
+    pub from: String,
+    /// The same afterwards.
+    pub to: String,
 }
 
 /// A VM with the host that it would be on.

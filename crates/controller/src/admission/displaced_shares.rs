@@ -165,7 +165,15 @@ impl Admission {
         }
     }
 
-    /// What is known of a hose depends on which links are up.
+    /// A share that comes or goes can make others proven, or measured.
+    pub(super) fn follow_certainty(&mut self) {
+        let turns = self.enforcement.ledger().certainty_turns();
+        if std::mem::replace(&mut self.certainty_turns, turns) != turns {
+            self.refresh_certainty();
+        }
+    }
+
+    /// What is known of a share depends on which links are up, and on the others.
     pub(super) fn refresh_certainty(&mut self) {
         let book = self.enforcement.book();
         let now = |serial: u64| book.certainty(self.shared.get(serial)?.share?);

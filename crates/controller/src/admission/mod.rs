@@ -39,6 +39,8 @@ pub(crate) struct Admission {
     enforcement: Enforcement,
     shared: SharedContracts,
     policies: Policies,
+    /// [`Ledger::certainty_turns`](wayleave_ledger::Ledger::certainty_turns) when certainties were last looked at.
+    certainty_turns: u64,
 }
 
 /// What [`Admission::copy`] has copied.
@@ -60,6 +62,7 @@ impl Admission {
             enforcement,
             shared: SharedContracts::default(),
             policies: Policies::default(),
+            certainty_turns: 0,
         }
     }
 

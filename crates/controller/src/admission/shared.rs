@@ -166,6 +166,7 @@ impl Admission {
         self.shared.wait(serial, waits_for);
         self.touch_shared(serial);
         self.announce_shared(serial);
+        self.follow_certainty();
     }
 
     /// Ends a contract: what it had is free at once.
@@ -178,6 +179,7 @@ impl Admission {
         journal.mark(Dirty::Shared(serial));
         journal.contract_event(EventKind::Released, &grant.id, revision, String::new());
         journal.contract_event(EventKind::Gone, &grant.id, revision, String::new());
+        self.follow_certainty();
     }
 
     /// The time has come at which a contract starts or ends.

@@ -15,6 +15,7 @@ use wayleave_contracts::AnyOrder;
 use wayleave_ledger::Share;
 use wayleave_protocol::Id;
 use wayleave_protocol::contract::State;
+use wayleave_roles::Certainty;
 use wayleave_topology::{Hop, LinkId, NodeId};
 
 use super::Controller;
@@ -40,6 +41,8 @@ struct Places {
     flows: Vec<(Arc<Grant>, Range<usize>)>,
     /// Those of other kinds.
     shares: BTreeMap<u64, (Id, bool, Range<usize>)>,
+    /// Their certainty.
+    certainties: BTreeMap<Id, Certainty>,
 }
 
 impl Places {
@@ -112,6 +115,7 @@ impl Controller {
             self.hops_of_share(grant, &mut places.hops);
             let place = (grant.state == State::Degraded, begin..places.hops.len());
             places.shares.insert(grant.serial, (grant.id.clone(), place.0, place.1));
+            places.certainties.extend(grant.certainty.map(|certainty| (grant.id.clone(), certainty)));
         }
         places
     }
@@ -218,6 +222,10 @@ impl Controller {
                 (None, None) => continue,
             };
             let after: Place<'_> = (is_degraded, &hops);
+            let certainty = self.shared(&id).filter(|_| !is_degraded).and_then(|grant| grant.certainty);
+            if let Some((&from, to)) = before.certainties.get(&id).zip(certainty).filter(|(from, to)| *from != to) {
+                prospect.certainty.push((id.clone(), from, to));
+            }
             if old == after {
                 continue;
             }

@@ -48,6 +48,7 @@ impl Ledger {
             open: None,
             held: Vec::new(),
             vacant: Vec::new(),
+            turns: 0,
             longest_round_trip: Arc::new(OnceLock::new()),
         }));
         self
@@ -279,6 +280,11 @@ impl Ledger {
         })
     }
 
+    /// How often the answer of [`Ledger::is_proven`] may have changed for shares that are held: as long as it is the same, it has not.
+    pub fn certainty_turns(&self) -> u64 {
+        self.shares.as_ref().map_or(0, |shares| shares.turns)
+    }
+
     /// Figures of the paths of a share, with all links open and as the network is.
     pub fn share_paths(&self, share: &Share) -> SharePaths {
         let effect = self.current_effect(share);
@@ -361,8 +367,9 @@ impl Ledger {
     /// What searches see of a link, after its shares have changed; `is_less` if something was taken back there.
     fn refresh_shares(&mut self, link: LinkId, is_less: bool) {
         let Some(shares) = &mut self.shares else { return };
-        let total = shares.total(link);
+        let (total, charge) = (shares.total(link), shares.charge);
         let link_shares = &mut shares.links[link.index()];
+        shares.turns += u64::from(link_shares.total.is_covered(charge) != total.is_covered(charge));
         link_shares.set(total);
         let port = &mut self.ports[link.index()];
         (port.shared, port.timed) = (link_shares.needed(shares.charge), total.timed() > 0);

@@ -9,7 +9,7 @@ use wayleave_controller::{
 use wayleave_formats::{Addressed, Places, Source, read_order_of_any_kind};
 use wayleave_ledger::Share;
 use wayleave_protocol::problem::Problem;
-use wayleave_protocol::what_if::{Broken, Moved, Placed, Prospect, Question};
+use wayleave_protocol::what_if::{Broken, Moved, Placed, Prospect, Question, Recertified};
 use wayleave_topology::{NodeId, Route};
 use wayleave_units::Time;
 
@@ -107,6 +107,11 @@ fn shape(controller: &Controller, prospect: controller::Prospect, most: Option<u
         degraded: few.of("degraded", prospect.degraded, |id| degraded(controller, &id)),
         refused: few.of("refused", prospect.refused, |(id, fault)| refused(controller, &id, fault)),
         deleted: few.of("deleted", prospect.deleted, |id| id.to_string()),
+        certainty: few.of("certainty", prospect.certainty, |(id, from, to)| Recertified {
+            id: id.to_string(),
+            from: from.name().to_owned(),
+            to: to.name().to_owned(),
+        }),
         placed: few.of("placed", prospect.placed, |(id, from, to)| Placed {
             id: id.to_string(),
             from: host(from),

@@ -37,6 +37,9 @@ pub(crate) fn prospect(out: &mut impl Write, would: &Prospect) -> Result<(), Fai
     parts.moved("rerouted: would be kept on another route", &would.rerouted)?;
     parts.moved("restored: would be kept again", &would.restored)?;
     parts.moved("admitted", &would.admitted)?;
+    let certainty = would.certainty.iter();
+    let certainty = certainty.map(|one| vec![Cell::new(short(&one.id)), Cell::new(&one.from), Cell::new(&one.to)]);
+    parts.part("certainty of the promise would change", &["contract", "now", "then"], certainty.collect())?;
     let deleted: Vec<Vec<Cell>> = would.deleted.iter().map(|id| vec![Cell::new(short(id))]).collect();
     parts.part("deleted", &["contract"], deleted)?;
     let placed = would.placed.iter().map(|vm| {
