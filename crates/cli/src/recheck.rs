@@ -77,7 +77,10 @@ fn recheck_shares_over_time<S>(stays: &Stays<S>, session: &Session, progress: &m
     if let Some(more) = found.broken.len().checked_sub(SHOWN).filter(|&more| more > 0) {
         crate::output::tell!("and {}", count(more, "more broken promise"));
     }
-    let checked = format!("recheck: {} of shares and flows that can be on a link at once derived again", count(found.sets, "set"));
+    let checked = format!(
+        "recheck: {} of shares and flows that can be on a link at once derived again",
+        count(found.sets, "set")
+    );
     if found.broken.is_empty() {
         crate::output::tell!("{checked}: every minimum and weight fits at every moment");
         return Verdict::Sound;

@@ -15,6 +15,15 @@ use crate::chameleon::{self, Chameleon};
 use crate::placement::Placement;
 use crate::standing::stands_on_its_placement;
 
+/// Which of several paths a pair takes.
+#[derive(Clone, Copy)]
+enum Preference {
+    /// The widest.
+    Room,
+    /// The fastest with enough room.
+    Delay,
+}
+
 /// Admits contracts of every kind: latency contracts by Chameleon, shares of the classes below beside them.
 ///
 /// ```
@@ -91,7 +100,12 @@ impl Fabric {
         }
         let (min, is_timed) = (request.min, request.within.is_some());
         let share = match &request.among {
-            Among::Pair(from, to) => self.pair(ways, (*from, *to), request)?,
+            Among::Pair(from, to) => {
+                let widest = self.pair(ways, (*from, *to), request, Preference::Room)?;
+                let is_late = request.within.zip(self.bound(&widest)).is_some_and(|(within, bound)| bound > within);
+                let mut fastest = || self.pair(ways, (*from, *to), request, Preference::Delay).ok();
+                if is_late { fastest().unwrap_or(widest) } else { widest }
+            }
             Among::Hose(members) => Share::Hose { min, members: members.clone(), spread: self.spread, is_timed },
             Among::Objective(members) => Share::Objective { weight: min, members: members.clone() },
         };
@@ -120,18 +134,30 @@ impl Fabric {
         Some(Time::from_nanos(nanos.into_iter().fold(0, u64::saturating_add)))
     }
 
-    /// A pair on the widest of the open paths with the fewest links.
+    /// A pair on one of the open paths with the fewest links.
     fn pair(
         &self,
         ways: &mut Ways,
         (from, to): (NodeId, NodeId),
         request: &ShareRequest,
+        preference: Preference,
     ) -> Result<Share, ShareRefusal> {
         let (ledger, is_timed) = (self.ledger(), request.within.is_some());
         let (network, class) = (ledger.network(), Class::Guaranteed);
         // A link whose delay is beyond its budget is as bad as one without room.
         let is_late = |link| is_timed && ledger.is_late(link);
-        let room = |link| if is_late(link) { 0 } else { ledger.left_for(link, class).bits_per_second() };
+        let room = |link| {
+            let left = if is_late(link) { 0 } else { ledger.left_for(link, class).bits_per_second() };
+            match preference {
+                Preference::Room => left,
+                Preference::Delay if left < request.min.bits_per_second() => 0,
+                // The path whose slowest link is fastest.
+                Preference::Delay => {
+                    let frame = ledger.largest_frame(link);
+                    u64::MAX - network.transit_time(network.link(link), frame).as_nanos()
+                }
+            }
+        };
         let is_open = |link| !ledger.is_closed(link);
         ways.follow(ledger.link_turns());
         let Some(Way { links, .. }) = ways.widest(network, (from, to), is_open, room) else {

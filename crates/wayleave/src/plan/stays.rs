@@ -4,7 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use wayleave_explain::{Decided, DecidedShare, promised_share, share_times};
 use wayleave_recheck::{
-    PromisedFlow, ShareStay, ShareTerms, ShareTransitions, Stay, Transitions, check_share_transitions, check_transitions_watched,
+    PromisedFlow, ShareStay, ShareTerms, ShareTransitions, Stay, Transitions, check_share_transitions,
+    check_transitions_watched,
 };
 use wayleave_roles::{Decision, Handover};
 use wayleave_schemes::standing::Standing;
@@ -45,7 +46,9 @@ impl<S> Stays<S> {
     /// Checks that everything that can be in flight at once fits, at every moment; `None` for schemes that reserve no queues.
     pub fn check(&self, session: &Session, progress: &mut dyn Progress) -> Option<Transitions> {
         let claim = wayleave_explain::claim(&session.context())?;
-        Some(check_transitions_watched(&claim, &self.stays, &mut |done, total| progress.step(Step::Items { done, total })))
+        Some(check_transitions_watched(&claim, &self.stays, &mut |done, total| {
+            progress.step(Step::Items { done, total })
+        }))
     }
 
     /// Checks that minima and weights fit at every moment, beside all latency flows that can have packets on their links; `None` where

@@ -20,6 +20,7 @@ mod render;
 mod replay;
 mod schemes;
 mod serve;
+mod shares;
 mod sim;
 mod topology;
 mod toys;

@@ -69,7 +69,8 @@ impl StatedKinds {
         statement.queues.iter().for_each(|said| budgets[said.link.index()].push(said.budget));
         let usage = |error: &dyn ToString| Error::Usage(error.to_string());
         let ledger = Ledger::new(network.clone(), *model, budgets).map_err(|error| usage(&error))?;
-        let mut ledger = ledger.with_shares(Settings::default().guaranteed_budget, wayleave_ledger::HoseCharge::default());
+        let mut ledger =
+            ledger.with_shares(Settings::default().guaranteed_budget, wayleave_ledger::HoseCharge::default());
         // Copies of protected contracts take other links as well.
         for promise in &claim.promises {
             let demand = Demand { rate: promise.rate, burst: promise.burst, max_frame: Some(promise.frame) };
