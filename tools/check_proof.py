@@ -17,7 +17,7 @@ Exit code 0: all that is stated as proven is proven; 1: something does not hold;
 import sys
 from collections import defaultdict
 
-from proof.completeness import completeness_faults, listed
+from proof.completeness import completeness_faults, listed, setting_faults
 from proof.form import PROOF, Malformed, read
 from proof.latency import flow_faults, queue_faults
 from proof.minima import Minima, described
@@ -53,6 +53,8 @@ def check(proof, notes):
     for state in proof["minima"]:
         yield from Minima(proof, topology, state, notes).faults()
     for share in proof["shares"]:
+        if share.get("paths") == "all":
+            notes.append(f"assumed: every node splits the packets of {described(share)} evenly over its shortest paths")
         if share["certainty"] != "proven":
             notes.append(f"not proven: {described(share)} is {share['certainty']}")
 
@@ -66,7 +68,8 @@ def main():
         proof = PROOF(document, "proof")
         wrong = list(check(proof, notes))
         if len(sys.argv) == 3:
-            wrong += completeness_faults(proof, listed(sys.argv[2]))
+            contracts, settings = listed(sys.argv[2])
+            wrong += [*completeness_faults(proof, contracts), *setting_faults(proof, settings)]
         else:
             notes.append("not checked: completeness, since neither a plan nor a file of contracts was given")
     except (Malformed, RecursionError) as error:

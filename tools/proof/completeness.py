@@ -3,17 +3,18 @@
 import json
 from collections import Counter, defaultdict
 
-from proof.form import Malformed
+from proof.form import Malformed, array, text
 
 
 def listed(path):
-    """Returns what a plan or a file of contracts has: name, kind, and what is to be compared."""
+    """Returns the contracts of a plan or of a file of contracts, and the settings that a plan states: all that is to be compared."""
     try:
         document = read_plain(path)
         contracts = list(terms(document, path))
         for contract in contracts:
-            if not isinstance(contract["name"], str) or not all(isinstance(host, str) for host in contract["hosts"]):
-                raise Malformed(f"{path}: contract {contract['name']}: its name or its hosts are no names")
+            text(contract["name"], f"{path}: name of a contract")
+            array(text, least=2)(list(contract["hosts"]), f"{path}: hosts of {contract['name']}")
+        settings = settings_of(document) if "requests" in document else {}
     except (OSError, ValueError, RecursionError) as error:
         raise Malformed(f"{path}: {error}") from error
     except (KeyError, TypeError, AttributeError) as error:
@@ -21,7 +22,25 @@ def listed(path):
     for name, count in Counter(contract["name"] for contract in contracts).items():
         if count > 1:
             raise Malformed(f"{path}: contract {name} is there {count} times")
-    return contracts
+    return contracts, settings
+
+
+def settings_of(plan):
+    """Returns the settings of a plan on which its promises rest."""
+    counts = {key: plan["topology"][key] for key in ("hosts", "switches", "links")}
+    return counts | {"shaping": plan["model"]["shaping"], "paths": plan["scheme"].get("paths")}
+
+
+def setting_faults(proof, settings):
+    """Yields settings of the proof that are not those of the plan."""
+    kinds = Counter(node["kind"] for node in proof["nodes"])
+    stated = {"hosts": kinds["host"], "switches": kinds["switch"], "links": len(proof["links"]), "shaping": proof["shaping"]}
+    for key, value in stated.items():
+        if settings.get(key, value) != value:
+            yield f"{key}: {value} in the proof, and {settings[key]} in the plan"
+    for share in proof["shares"]:
+        if share["kind"] == "hose" and settings.get("paths", share["paths"]) != share["paths"]:
+            yield f"hose {share['contract']}: paths: {share['paths']} in the proof, and {settings['paths']} in the plan"
 
 
 def terms(document, path):
@@ -70,7 +89,10 @@ def ends_of(contract):
         kind, hosts = "hose", contract["bandwidth"]["hose"]
     else:
         kind, hosts = "pair", [contract["bandwidth"]["from"], contract["bandwidth"]["to"]]
-    return {"name": contract["name"], "kind": kind, "hosts": hosts, "routes": contract.get("protection", 1)}
+    routes = contract.get("protection", 1)
+    if type(routes) is not int:
+        raise TypeError("protection is no integer")
+    return {"name": contract["name"], "kind": kind, "hosts": hosts, "routes": routes}
 
 
 def completeness_faults(proof, contracts):

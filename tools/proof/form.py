@@ -54,7 +54,9 @@ def optional(kind):
 
 
 def label(item, keys=("name", "contract", "link", "state", "share")):
-    names = [str(item[key]) for key in keys if key in item and isinstance(item[key], str | int)] if isinstance(item, dict) else []
+    """Returns the name of an item for messages."""
+    values = [item[key] for key in keys if key in item] if isinstance(item, dict) else []
+    names = [value for value in values if isinstance(value, str) and value.isprintable()]
     return f" ({names[0]})" if names else ""
 
 

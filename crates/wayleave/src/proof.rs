@@ -139,7 +139,9 @@ impl Proof {
             shaping: context.model.shaping == Shaping::InputLinks,
             contracts,
             nodes: network.nodes().map(|(_, one)| node(one)).collect(),
-            links: ids().map(|id| link(context, id, claim.max_frame[id.index()].get(), !ledger.is_closed(id))).collect(),
+            links: ids()
+                .map(|id| link(context, id, claim.max_frame[id.index()].get(), !ledger.is_closed(id)))
+                .collect(),
             flows: claim.flows.iter().map(|flow| of_flow(network, flow, contract(flow))).collect(),
             queues: reports.map(|report| queue(network, &report)).collect(),
             classes: network.classes().map(weights),

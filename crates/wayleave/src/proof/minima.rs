@@ -211,7 +211,12 @@ impl Used {
     }
 
     /// Adds the links of hosts. Their pairs all have the host in common.
-    fn add_access(&mut self, paths: &Paths<'_>, access: &BTreeMap<(usize, usize, NodeId), Vec<(usize, Option<Part>)>>, shared: usize) {
+    fn add_access(
+        &mut self,
+        paths: &Paths<'_>,
+        access: &BTreeMap<(usize, usize, NodeId), Vec<(usize, Option<Part>)>>,
+        shared: usize,
+    ) {
         for group in 0..shared {
             for host in self.groups[group].clone() {
                 let own = self.groups.len();
@@ -221,7 +226,9 @@ impl Used {
                         let (start, end) = paths.ends(link);
                         let neighbour = if direction == 0 { end } else { start };
                         let Some(pairs) = access.get(&(group, direction, neighbour)) else { continue };
-                        let pairs = pairs.iter().map(|&(other, part)| if direction == 0 { (own, other, part) } else { (other, own, part) });
+                        let pairs = pairs
+                            .iter()
+                            .map(|&(other, part)| if direction == 0 { (own, other, part) } else { (other, own, part) });
                         self.on.entry(link).or_default().extend(pairs);
                     }
                 }
@@ -242,7 +249,9 @@ impl Used {
             (Spread::AllPaths, Some((_, sum))) => {
                 load.load = (sum * Rational::from_integer(min.into())).to_string();
             }
-            (Spread::AllPaths, None) => load.not_exported = Some("even splits: parts that no fraction of 128 bits expresses"),
+            (Spread::AllPaths, None) => {
+                load.not_exported = Some("even splits: parts that no fraction of 128 bits expresses")
+            }
         }
         load.prices = even.map(|(prices, _)| prices);
         load
@@ -262,7 +271,11 @@ impl Used {
     }
 
     /// Returns the cheapest prices of the parts of all pairs, and their sum over members.
-    fn even(&self, network: &Network, pairs: &[(usize, usize, Option<Part>)]) -> Option<(Sides<BTreeMap<String, String>>, Rational)> {
+    fn even(
+        &self,
+        network: &Network,
+        pairs: &[(usize, usize, Option<Part>)],
+    ) -> Option<(Sides<BTreeMap<String, String>>, Rational)> {
         let whole = pairs.iter().try_fold(1_i128, |whole, (_, _, part)| {
             // The least common multiple: a reduced fraction has the factor that is missing.
             whole.checked_mul(*Part::new(*part.as_ref()?.denom(), whole).numer())

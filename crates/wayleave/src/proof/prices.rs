@@ -32,7 +32,8 @@ pub(super) struct Prices {
 
 /// Returns the prices of the cheapest dual solution, for groups of these sizes on either side.
 pub(super) fn prices(sizes: &[i128], edges: &[Edge]) -> Prices {
-    let mut flow = Flow { sizes, edges, on: vec![0; edges.len()], sent: vec![0; sizes.len()], received: vec![0; sizes.len()] };
+    let mut flow =
+        Flow { sizes, edges, on: vec![0; edges.len()], sent: vec![0; sizes.len()], received: vec![0; sizes.len()] };
     while flow.augment() {}
     flow.potentials()
 }
@@ -140,9 +141,13 @@ impl Flow<'_> {
                 }
             }
         }
+        // No edge joins an empty group, and nothing limits its distance.
+        let price = |distance: i128, size: &i128| if *size > 0 { distance.max(0) } else { 0 };
+        let senders = senders.into_iter().map(|distance| distance - source).zip(self.sizes);
+        let receivers = receivers.into_iter().map(|distance| sink - distance).zip(self.sizes);
         Prices {
-            senders: senders.into_iter().map(|distance| (distance - source).max(0)).collect(),
-            receivers: receivers.into_iter().map(|distance| (sink - distance).max(0)).collect(),
+            senders: senders.map(|(distance, size)| price(distance, size)).collect(),
+            receivers: receivers.map(|(distance, size)| price(distance, size)).collect(),
         }
     }
 }
@@ -178,6 +183,13 @@ mod tests {
     fn prices_add_up_to_the_largest_load() {
         assert_eq!(cost(&[1; 4], &edges(&[(0, 2, 4), (0, 3, 3), (1, 2, 2)])), 5);
         assert_eq!(cost(&[2, 1, 1, 1], &edges(&[(0, 2, 4), (0, 3, 3), (1, 2, 2)])), 7);
+    }
+
+    /// The first group has no members here: it stands for hosts behind other links.
+    #[test]
+    fn empty_groups_have_no_price() {
+        let found = prices(&[0, 3, 1], &edges(&[(2, 1, 1)]));
+        assert_eq!(found, Prices { senders: vec![0, 0, 1], receivers: vec![0, 0, 0] });
     }
 
     /// All values of three by three, against all permutations (vertices of the polytope, G. Birkhoff 1946).

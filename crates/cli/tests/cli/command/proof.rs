@@ -78,20 +78,40 @@ type Forgery = (&'static str, fn(&mut Value), i32, &'static str);
 
 /// Latency contracts (`network.yaml`): robot from h1 and video from h2, both to h5.
 const LATENCY: &[Forgery] = &[
-    ("a ghost flow hides another", ghost, 2, "ghost): rate: -300000000 is no integer from 1"),
+    ("a ghost flow hides another", ghost, 2, "(ghost).rate: -300000000 is no integer from 1"),
     ("empty hops", |p| p["flows"][0]["hops"] = json!([]), 2, "flows[0] (robot).hops: 0 items"),
     ("an empty proof", empty, 1, "contracts: the list is empty"),
     ("an empty document", |p| *p = json!({}), 2, "no key proof"),
     ("a list", |p| *p = json!([]), 2, "proof: not an object"),
     ("version 1", |p| p["proof"] = json!(1), 2, "proof.proof: 1 is not one of 2"),
     ("version true", |p| p["proof"] = json!(true), 2, "true is not one of 2"),
-    ("negative propagation", |p| p["links"][0]["propagation_ns"] = json!(-1), 2, "propagation_ns: -1 is no integer from 0"),
-    ("negative processing", |p| p["nodes"][0]["processing_ns"] = json!(-1), 2, "processing_ns: -1 is no integer from 0"),
+    (
+        "negative propagation",
+        |p| p["links"][0]["propagation_ns"] = json!(-1),
+        2,
+        "propagation_ns: -1 is no integer from 0",
+    ),
+    (
+        "negative processing",
+        |p| p["nodes"][0]["processing_ns"] = json!(-1),
+        2,
+        "processing_ns: -1 is no integer from 0",
+    ),
     ("negative jitter", jitter, 2, "jitter_ns: -1000 is no integer from 0"),
     ("negative spread", |p| p["links"][0]["spread_ns"] = json!(-1), 2, "spread_ns: -1 is no integer from 0"),
-    ("a spread without jitter", |p| p["links"][0]["spread_ns"] = json!(1), 1, "a spread of 1 ns, with a jitter of 0 ns"),
+    (
+        "a spread without jitter",
+        |p| p["links"][0]["spread_ns"] = json!(1),
+        1,
+        "a spread of 1 ns, with a jitter of 0 ns",
+    ),
     ("a negative budget", |p| p["queues"][0]["budget_ns"] = json!(-1), 2, "budget_ns: -1 is no integer from 0"),
-    ("a largest frame of 0", |p| p["links"][0]["max_frame_bytes"] = json!(0), 2, "max_frame_bytes: 0 is no integer from 64"),
+    (
+        "a largest frame of 0",
+        |p| p["links"][0]["max_frame_bytes"] = json!(0),
+        2,
+        "max_frame_bytes: 0 is no integer from 64",
+    ),
     ("a line of 0", |p| p["links"][0]["rate"] = json!(0), 2, "rate: 0 is no integer from 1"),
     ("a flow without a rate", |p| p["flows"][0]["rate"] = json!(0), 2, "(robot).rate: 0 is no integer from 1"),
     ("a flow without a burst", |p| p["flows"][0]["burst_bytes"] = json!(0), 2, "(robot).burst_bytes: 0 is no integer"),
@@ -113,34 +133,91 @@ const LATENCY: &[Forgery] = &[
     ("a node twice", |p| twice(&mut p["nodes"]), 2, "is there 2 times"),
     ("a queue twice", |p| twice(&mut p["queues"]), 2, "is there 2 times"),
     ("a contract twice", |p| twice(&mut p["contracts"]), 2, "robot is there 2 times"),
-    ("a flow is left out", |p| drop(p["flows"].as_array_mut().unwrap().remove(0)), 1, "contract robot: the proof has neither"),
+    (
+        "a flow is left out",
+        |p| drop(p["flows"].as_array_mut().unwrap().remove(0)),
+        1,
+        "contract robot: the proof has neither",
+    ),
     ("a contract is left out", leave_out, 1, "contract robot: the proof has 0 of its 1 routes"),
-    ("a contract that is not listed", |p| p["contracts"] = json!(["robot"]), 1, "contract video: it is not in the proof's list"),
+    (
+        "a contract that is not listed",
+        |p| p["contracts"] = json!(["robot"]),
+        1,
+        "contract video: it is not in the proof's list",
+    ),
     ("the route ends early", early, 1, "flow robot: the route ends at leaf2, not at h5"),
-    ("the route starts elsewhere", |p| p["flows"][0]["from"] = json!("h2"), 1, "flow robot: h1->leaf1 does not leave h2"),
+    (
+        "the route starts elsewhere",
+        |p| p["flows"][0]["from"] = json!("h2"),
+        1,
+        "flow robot: h1->leaf1 does not leave h2",
+    ),
     ("the flow ends elsewhere", |p| p["flows"][0]["to"] = json!("h6"), 1, "the route ends at h5, not at h6"),
     ("a link that the route needs is closed", |p| p["links"][0]["open"] = json!(false), 1, "is closed"),
-    ("a switch as a host", |p| p["nodes"][0]["kind"] = json!("router"), 2, "kind: \"router\" is not one of host, switch"),
-    ("a reverse of another cable", |p| p["links"][0]["reverse"] = json!("h1->leaf1"), 1, "is not the other direction of its cable"),
-    ("other terms", |p| p["flows"][0]["deadline_ns"] = json!(3_000_000), 1, "deadline_ns is 3000000 in the proof, and 2000000"),
-    ("a smaller burst", |p| p["flows"][0]["burst_bytes"] = json!(1), 1, "burst_bytes is 1 in the proof, and 1500 in the plan"),
+    (
+        "a switch as a host",
+        |p| p["nodes"][0]["kind"] = json!("router"),
+        2,
+        "kind: \"router\" is not one of host, switch",
+    ),
+    (
+        "a reverse of another cable",
+        |p| p["links"][0]["reverse"] = json!("h1->leaf1"),
+        1,
+        "is not the other direction of its cable",
+    ),
+    ("no shaping", |p| p["shaping"] = json!(false), 1, "shaping: False in the proof, and True in the plan"),
+    ("a smaller network", |p| drop(p["nodes"].as_array_mut().unwrap().pop()), 2, "is no node of the proof"),
+    (
+        "other terms",
+        |p| p["flows"][0]["deadline_ns"] = json!(3_000_000),
+        1,
+        "deadline_ns is 3000000 in the proof, and 2000000",
+    ),
+    (
+        "a smaller burst",
+        |p| p["flows"][0]["burst_bytes"] = json!(1),
+        1,
+        "burst_bytes is 1 in the proof, and 1500 in the plan",
+    ),
     ("a larger burst", |p| p["flows"][0]["burst_bytes"] = json!(1_000_000), 1, "flows bring more"),
     ("a larger rate", |p| p["flows"][0]["rate"] = json!(2_000_000_000_u64), 1, "flows bring more"),
     ("a smaller bound", |p| p["flows"][0]["bound_ns"] = json!(1), 1, "1 ns promised"),
     ("a smaller deadline", |p| p["flows"][0]["deadline_ns"] = json!(1), 1, "1 ns asked for"),
-    ("an unknown queue", |p| p["flows"][0]["hops"] = json!([["no such link", 0]]), 1, "nothing of queue 0 of no such link"),
+    (
+        "an unknown queue",
+        |p| p["flows"][0]["hops"] = json!([["no such link", 0]]),
+        1,
+        "nothing of queue 0 of no such link",
+    ),
     ("a shorter delay", |p| p["queues"][0]["delay"] = json!("1"), 1, "packets may take longer than 1 ns"),
     ("a smaller backlog", |p| p["queues"][0]["backlog"] = json!("1"), 1, "more may wait than 1 nanobits"),
     ("a shorter budget", |p| p["queues"][0]["budget_ns"] = json!(1), 1, "beyond its budget of 1 ns"),
     ("a smaller buffer", |p| p["queues"][0]["buffer_bytes"] = json!(1), 1, "its buffer of 1 bytes"),
-    ("a lower arrival curve", |p| p["queues"][0]["arrival"] = json!([["0", "1"]]), 1, "flows bring more than its arrival curve"),
-    ("a higher service curve", |p| p["queues"][0]["service"] = json!([["1000000000000", "0"]]), 1, "the queues above leave less"),
+    (
+        "a lower arrival curve",
+        |p| p["queues"][0]["arrival"] = json!([["0", "1"]]),
+        1,
+        "flows bring more than its arrival curve",
+    ),
+    (
+        "a higher service curve",
+        |p| p["queues"][0]["service"] = json!([["1000000000000", "0"]]),
+        1,
+        "the queues above leave less",
+    ),
 ];
 
 /// Its negative rate and burst take away what video brings.
 fn ghost(proof: &mut Value) {
     let mut flow = proof["flows"][1].clone();
-    for (key, value) in [("name", json!("ghost")), ("contract", json!("video")), ("rate", json!(-300_000_000)), ("burst_bytes", json!(-20_000))] {
+    for (key, value) in [
+        ("name", json!("ghost")),
+        ("contract", json!("video")),
+        ("rate", json!(-300_000_000)),
+        ("burst_bytes", json!(-20_000)),
+    ] {
         flow[key] = value;
     }
     proof["flows"].as_array_mut().unwrap().push(flow);
@@ -180,30 +257,101 @@ const MINIMA: &[Forgery] = &[
     ("no classes", |p| p["classes"] = Value::Null, 1, "shares need classes"),
     ("a promise above 100 %", |p| p["classes"]["promise"] = json!(101), 2, "promise: 101 is no integer from 1 to 100"),
     ("no minima", |p| p["minima"] = json!([]), 1, "minima: states [] are there"),
-    ("a link is left out", |p| drop(p["minima"][0]["links"].as_array_mut().unwrap().remove(0)), 1, "the proof states no loads there"),
+    (
+        "a link is left out",
+        |p| drop(p["minima"][0]["links"].as_array_mut().unwrap().remove(0)),
+        1,
+        "the proof states no loads there",
+    ),
     ("a load is left out", no_load, 1, "no load is stated, and it may use the link"),
     ("a load twice", load_twice, 2, "share 0 is there 2 times"),
     ("a share that does not exist", |p| hose(p)["share"] = json!(99), 1, "share 99 may not use it"),
     ("a smaller load", |p| hose(p)["load"] = json!("1"), 1, "its load is 1500000000 bit/s, not 1"),
     ("no cover", |p| drop(hose(p).as_object_mut().unwrap().remove("cover")), 1, "hose db: its load has no cover"),
-    ("an empty cover", |p| hose(p)["cover"]["senders"] = json!([]), 1, "cover: not every pair that may use the link is covered"),
+    (
+        "an empty cover",
+        |p| hose(p)["cover"]["senders"] = json!([]),
+        1,
+        "cover: not every pair that may use the link is covered",
+    ),
     ("a cover of strangers", |p| hose(p)["cover"]["senders"] = json!(["h2"]), 1, "cover: h2 are no members"),
     ("a host twice in a cover", |p| hose(p)["cover"]["senders"] = json!(["h1", "h1"]), 2, "h1 is there 2 times"),
-    ("prices of 0", |p| hose(p)["prices"]["senders"] = json!({}), 1, "prices: not every pair that may use the link is covered"),
+    (
+        "prices of 0",
+        |p| hose(p)["prices"]["senders"] = json!({}),
+        1,
+        "prices: not every pair that may use the link is covered",
+    ),
     ("a negative price", |p| hose(p)["prices"]["senders"]["h1"] = json!("-1"), 2, "h1: \"-1\" is no fraction"),
     ("less is charged", |p| p["minima"][0]["links"][0]["guaranteed"] = json!(1), 1, "and 1 are charged"),
-    ("fewer weights are charged", |p| all(p, "objective", &json!(1)), 1, "objective: weights are 900000000 bit/s, and 1 are charged"),
-    ("more is charged than there is", |p| all(p, "guaranteed", &json!(9_000_000_000_u64)), 1, "are promised, and no more than"),
-    ("less is reserved for latency", |p| all(p, "latency", &json!(0)), 1, "latency contracts reserve 20000000 bit/s there, not 0"),
-    ("a measured hose as proven", |p| share(p, "db")["certainty"] = json!("proven"), 1, "hose db, pair copy: stated as proven"),
-    ("a proven pair as measured", |p| share(p, "copy")["certainty"] = json!("measured"), 1, "certainty is measured in the proof, and proven"),
+    (
+        "fewer weights are charged",
+        |p| all(p, "objective", &json!(1)),
+        1,
+        "objective: weights are 900000000 bit/s, and 1 are charged",
+    ),
+    (
+        "more is charged than there is",
+        |p| all(p, "guaranteed", &json!(9_000_000_000_u64)),
+        1,
+        "are promised, and no more than",
+    ),
+    (
+        "less is reserved for latency",
+        |p| all(p, "latency", &json!(0)),
+        1,
+        "latency contracts reserve 20000000 bit/s there, not 0",
+    ),
+    (
+        "a measured hose as proven",
+        |p| share(p, "db")["certainty"] = json!("proven"),
+        1,
+        "hose db, pair copy: stated as proven",
+    ),
+    (
+        "a proven pair as measured",
+        |p| share(p, "copy")["certainty"] = json!("measured"),
+        1,
+        "certainty is measured in the proof, and proven",
+    ),
     ("a hose with fewer members", |p| drop(members(p, "db").pop()), 1, "a hose of h1, h4, h6, h8 was asked for"),
     ("a member twice", |p| members(p, "db").push(json!("h1")), 2, "h1 is there 2 times"),
-    ("a member that is no host", |p| members(p, "search").push(json!("leaf1")), 1, "objective search: leaf1: no host of the proof"),
-    ("a smaller minimum", |p| share(p, "copy")["rate"] = json!(1), 1, "rate is 1 in the proof, and 1000000000 in the plan"),
-    ("a shorter route", |p| drop(share(p, "copy")["route"].as_array_mut().unwrap().pop()), 1, "pair copy: route: the route ends at leaf2"),
-    ("an unknown kind", |p| share(p, "copy")["kind"] = json!("tunnel"), 2, "kind: \"tunnel\" is not one of pair, link, hose, objective"),
-    ("a cable is cut", |p| close(p, "leaf1->spine1"), 1, "minima: states ['all_up'] are there, and ['all_up', 'now'] are needed"),
+    (
+        "a member that is no host",
+        |p| members(p, "search").push(json!("leaf1")),
+        1,
+        "objective search: leaf1: no host of the proof",
+    ),
+    (
+        "a smaller minimum",
+        |p| share(p, "copy")["rate"] = json!(1),
+        1,
+        "rate is 1 in the proof, and 1000000000 in the plan",
+    ),
+    (
+        "a shorter route",
+        |p| drop(share(p, "copy")["route"].as_array_mut().unwrap().pop()),
+        1,
+        "pair copy: route: the route ends at leaf2",
+    ),
+    (
+        "even splits instead of a choice",
+        |p| share(p, "db")["paths"] = json!("all"),
+        1,
+        "hose db: paths: all in the proof, and one in the plan",
+    ),
+    (
+        "an unknown kind",
+        |p| share(p, "copy")["kind"] = json!("tunnel"),
+        2,
+        "kind: \"tunnel\" is not one of pair, link, hose, objective",
+    ),
+    (
+        "a cable is cut",
+        |p| close(p, "leaf1->spine1"),
+        1,
+        "minima: states ['all_up'] are there, and ['all_up', 'now'] are needed",
+    ),
     ("an island", island, 1, "hose db: no path leads from h1 to h4"),
     ("a flow below the latency class", |p| p["flows"][0]["hops"][1][1] = json!(6), 1, "queue 6 of leaf1->spine1"),
 ];
@@ -254,6 +402,7 @@ fn island(proof: &mut Value) {
 /// Catches: a checker that believes what it reads. Each forgery would hide an overload, or a contract.
 #[test]
 fn every_forgery_of_a_proof_is_refused() {
+    let mut accepted = Vec::new();
     for (network, contracts, forgeries) in
         [("network.yaml", "contracts.yaml", LATENCY), ("network-fabric.yaml", "contracts-fabric.yaml", MINIMA)]
     {
@@ -263,10 +412,13 @@ fn every_forgery_of_a_proof_is_refused() {
             forge(&mut forged);
             assert_ne!(forged, honest, "{what} changes nothing");
             let Some((found, text)) = check(&forged, Some(&plan)) else { return };
-            assert!(found == *code && text.contains(expected), "{what}: exit code {found}, {text}");
-            assert!(!text.contains("Traceback") && !text.contains("holds"), "{what}: {text}");
+            let is_refused = !text.contains("Traceback") && !text.contains("holds");
+            if found != *code || !text.contains(expected) || !is_refused {
+                accepted.push(format!("{what}: exit code {found}, {text}"));
+            }
         }
     }
+    assert!(accepted.is_empty(), "{}", accepted.join("\n"));
 }
 
 /// What no JSON library of Rust writes.
