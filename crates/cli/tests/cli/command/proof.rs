@@ -306,7 +306,13 @@ const MINIMA: &[Forgery] = &[
         "a measured hose as proven",
         |p| share(p, "db")["certainty"] = json!("proven"),
         1,
-        "hose db, pair copy: stated as proven",
+        "certainty is proven in the proof, and measured in the plan",
+    ),
+    (
+        "proven beyond the charge",
+        beyond,
+        1,
+        "hose db, pair copy: stated as proven, and shares may bring 4000000000 bit/s",
     ),
     (
         "a proven pair as measured",
@@ -372,6 +378,12 @@ fn loads(proof: &mut Value) -> &mut Vec<Value> {
 /// The load of db on h1's link.
 fn hose(proof: &mut Value) -> &mut Value {
     &mut loads(proof)[0]
+}
+
+/// Even splits and the largest hose would come to 4 Gbit/s as well.
+fn beyond(proof: &mut Value) {
+    share(proof, "db")["certainty"] = json!("proven");
+    all(proof, "guaranteed", &json!(3_500_000_000_u64));
 }
 
 fn no_load(proof: &mut Value) {
