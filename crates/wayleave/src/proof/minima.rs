@@ -171,6 +171,9 @@ fn share_loads(paths: &mut Paths<'_>, network: &Network, share: &Share) -> BTree
     }
 }
 
+/// The links of hosts: group, direction (0 is out) and the node at the other end; for each, the other groups with their parts.
+type Access = BTreeMap<(usize, usize, NodeId), Vec<(usize, Option<Part>)>>;
+
 /// The pairs of members that may use each link, by groups.
 struct Used {
     groups: Vec<Vec<NodeId>>,
@@ -190,8 +193,7 @@ impl Used {
         }
         let mut used = Self { groups: groups.into_values().collect(), on: BTreeMap::new() };
         let shared = used.groups.len();
-        // The largest part on the links of a host, by group, direction and the node at the other end.
-        let mut access = BTreeMap::<(usize, usize, NodeId), Vec<(usize, Option<Part>)>>::new();
+        let mut access = Access::new();
         for (one, other) in (0..shared).flat_map(|one| (0..shared).map(move |other| (one, other))) {
             let Some(&to) = used.groups[other].get(usize::from(one == other)) else { continue };
             let from = used.groups[one][0];
@@ -211,12 +213,7 @@ impl Used {
     }
 
     /// Adds the links of hosts. Their pairs all have the host in common.
-    fn add_access(
-        &mut self,
-        paths: &Paths<'_>,
-        access: &BTreeMap<(usize, usize, NodeId), Vec<(usize, Option<Part>)>>,
-        shared: usize,
-    ) {
+    fn add_access(&mut self, paths: &Paths<'_>, access: &Access, shared: usize) {
         for group in 0..shared {
             for host in self.groups[group].clone() {
                 let own = self.groups.len();
