@@ -56,7 +56,8 @@ pub(crate) struct PlanArgs {
     /// Do not derive promises again
     #[arg(long, conflicts_with = "recheck")]
     no_recheck: bool,
-    /// Write what is promised to latency contracts with every queue's curves, for others to check (tools/check_proof.py); FILE is replaced
+    /// Export what is promised with every queue's curves and certificates of every link's load, for others to check
+    /// (tools/check_proof.py); FILE is replaced
     #[arg(long, value_name = "FILE")]
     proof: Option<PathBuf>,
     /// Show progress even if the standard error is no terminal
