@@ -28,7 +28,7 @@ pub(crate) fn recheck(context: &Context<'_>, progress: &mut Progress) -> Verdict
     if let Some(more) = report.violations.len().checked_sub(SHOWN).filter(|&more| more > 0) {
         crate::output::tell!("and {}", count(more, "more broken promise"));
     }
-    let broken = wayleave::recheck_shares(context);
+    let broken = wayleave::recheck_shares_watched(context, progress);
     broken.iter().take(SHOWN).for_each(|one| crate::output::tell!("broken promise: {one}"));
     let mut parts = vec![count(report.queues.len(), "queue"), count(report.flows.len(), "flow")];
     let shares = claimed_shares(context).len();

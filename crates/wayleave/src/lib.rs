@@ -80,7 +80,7 @@ pub use plan::{
 };
 pub use progress::{Cancel, Progress, Silent, Step};
 pub use proof::Proof;
-pub use recheck::{recheck, recheck_shares, recheck_watched};
+pub use recheck::{recheck, recheck_shares, recheck_shares_watched, recheck_watched};
 pub use reproduce::{
     Measured, MeasuredBy, Missing, ReproduceOptions, Reproduced, Row, Tally, Totals, figures, png_hint, reproduce,
     results_document,

@@ -20,9 +20,17 @@ pub fn recheck_watched(context: &Context<'_>, progress: &mut dyn Progress) -> Op
 /// The promises to classes below the latency queues that do not hold, derived from what hosts may send to one another.
 /// By when minima are there is derived as well.
 pub fn recheck_shares(context: &Context<'_>) -> Vec<BrokenShare> {
+    recheck_shares_watched(context, &mut Silent)
+}
+
+/// Does the same and reports how many shares of how many are done.
+pub fn recheck_shares_watched(context: &Context<'_>, progress: &mut dyn Progress) -> Vec<BrokenShare> {
     let (Some(claim), Some(classes)) = (claim(context), context.network.classes()) else { return Vec::new() };
     let (shares, times) = (claimed_shares(context), share_times(context));
-    check_all_shares(&claim, classes, &BTreeSet::new(), &shares, times.as_ref(), &mut |_, _| {})
+    // All links count as open: the links that a scheme has closed are not at hand here.
+    let closed = BTreeSet::new();
+    let step = &mut |done, total| progress.step(Step::Items { done, total });
+    check_all_shares(&claim, classes, &closed, &shares, times.as_ref(), step)
 }
 
 #[cfg(test)]

@@ -148,6 +148,7 @@ struct Crossing {
 type Own = Vec<(Part, u64)>;
 
 fn note(own: &mut Own, place: u32, part: Part, pairs: u64) {
+    assert_ne!(place, u32::MAX, "allowed paths begin and end with links of their own hosts");
     let place = place as usize;
     if own.len() <= place {
         own.resize(place + 1, (Part::ZERO, 0));

@@ -237,6 +237,17 @@ fn members_on_two_islands_have_no_path() {
     assert_eq!(scene(network, shares).check(), [no_path("h1", "h3"), no_path("h1", "h4")]);
 }
 
+/// h2 has a link to each of two switches that nothing else joins.
+#[test]
+fn hosts_do_not_forward() {
+    let network = built(&[("h1", "s1"), ("h2", "s1"), ("h2", "s2"), ("h3", "s2")]);
+    let check = |members: &[&str]| {
+        let one = hose(&network, 1, HoseCharge::EvenSplits, members);
+        scene(network.clone(), vec![one]).check().len()
+    };
+    assert_eq!((check(&["h1", "h3"]), check(&["h1", "h2"]), check(&["h2", "h3"])), (1, 0, 0));
+}
+
 /// Parallel cables carry half each, and a host with two links to its switch sends over both.
 #[test]
 fn parallel_cables_and_hosts_with_two_links_split() {
