@@ -30,7 +30,7 @@ fn closed(context: &Context<'_>) -> BTreeSet<LinkId> {
     context.ledger().map_or_else(BTreeSet::new, |ledger| links.filter(|&link| ledger.is_closed(link)).collect())
 }
 
-/// The same for somebody who wants to know how many shares of how many are done.
+/// Does the same and reports how many shares of how many are done.
 pub fn recheck_shares_watched(context: &Context<'_>, progress: &mut dyn Progress) -> Vec<BrokenShare> {
     let (Some(claim), Some(classes)) = (claim(context), context.network.classes()) else { return Vec::new() };
     let (shares, times) = (claimed_shares(context), share_times(context));

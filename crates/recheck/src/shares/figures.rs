@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use wayleave_topology::{LinkId, NodeId};
 
-use super::groups::{Bundles, View, into, out_of};
+use super::groups::{Bundles, View};
 use super::part::Part;
-use super::transport::{Lane, dearest};
+use super::transport::{Lane, by_one_side, dearest};
 
 /// Links on which a load counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,7 +51,8 @@ impl Worst {
 /// A share's worst loads and lengths.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Figures {
-    pub(crate) on: BTreeMap<Place, Worst>,
+    /// By place, each once.
+    pub(crate) on: Vec<(Place, Worst)>,
     /// The longest round trip of a pair, ns.
     pub(crate) trip: u64,
     /// The largest sum of budgets of an allowed path, ns.
@@ -63,8 +64,14 @@ pub(crate) struct Figures {
 impl Figures {
     /// Keeps the larger of both, link by link.
     pub(crate) fn include(&mut self, other: Self) {
-        for (place, worst) in other.on {
-            self.on.entry(place).and_modify(|known| *known = known.larger(worst)).or_insert(worst);
+        if self.on.is_empty() {
+            self.on = other.on;
+        } else {
+            let mut on: BTreeMap<Place, Worst> = std::mem::take(&mut self.on).into_iter().collect();
+            for (place, worst) in other.on {
+                on.entry(place).and_modify(|known| *known = known.larger(worst)).or_insert(worst);
+            }
+            self.on = on.into_iter().collect();
         }
         self.trip = self.trip.max(other.trip);
         self.budget = self.budget.max(other.budget);
@@ -112,10 +119,26 @@ pub(crate) fn learn(view: &mut View<'_>, bundles: &mut Bundles, members: &[NodeI
     side.pairs().for_each(|(from, to)| view.learn(side.groups[from], side.groups[to], bundles));
 }
 
+/// Scratch: by bundle, the pairs of groups that may use it.
+#[derive(Default)]
+pub(crate) struct Crossings {
+    of: Vec<Vec<Crossing>>,
+    used: Vec<u32>,
+}
+
+impl Crossings {
+    fn push(&mut self, bundle: u32, crossing: Crossing) {
+        let of = &mut self.of[bundle as usize];
+        if of.is_empty() {
+            self.used.push(bundle);
+        }
+        of.push(crossing);
+    }
+}
+
 /// A pair of groups on a bundle.
 #[derive(Clone, Copy)]
 struct Crossing {
-    bundle: u32,
     from: u32,
     to: u32,
     part: Part,
@@ -125,6 +148,7 @@ struct Crossing {
 type Own = Vec<(Part, u64)>;
 
 fn note(own: &mut Own, place: u32, part: Part, pairs: u64) {
+    assert_ne!(place, u32::MAX, "allowed paths begin and end with links of their own hosts");
     let place = place as usize;
     if own.len() <= place {
         own.resize(place + 1, (Part::ZERO, 0));
@@ -135,11 +159,17 @@ fn note(own: &mut Own, place: u32, part: Part, pairs: u64) {
 }
 
 /// Derives what members, of whom [`learn`] has heard, may put on links in one state of the network.
-pub(crate) fn figures(view: &mut View<'_>, bundles: &Bundles, members: &[NodeId]) -> Figures {
+pub(crate) fn figures(
+    view: &mut View<'_>,
+    bundles: &Bundles,
+    members: &[NodeId],
+    crossings: &mut Crossings,
+) -> Figures {
+    crossings.of.resize_with(bundles.count(), Vec::new);
     let side = Side::of(view, members);
     let count = side.groups.len();
     let mut found = Figures::default();
-    let (mut trips, mut crossings) = (vec![0; count * count], Vec::new());
+    let mut trips = vec![0; count * count];
     let (mut outs, mut intos) = (vec![Own::new(); count], vec![Own::new(); count]);
     for (from, to) in side.pairs() {
         let Some(facts) = view.facts(side.groups[from], side.groups[to], bundles) else {
@@ -148,23 +178,25 @@ pub(crate) fn figures(view: &mut View<'_>, bundles: &Bundles, members: &[NodeId]
         };
         trips[from * count + to] = facts.trip;
         found.budget = found.budget.max(facts.budget);
-        let crossing = |&(bundle, part): &(u32, Part)| Crossing { bundle, from: from as u32, to: to as u32, part };
-        crossings.extend(facts.bundles.iter().map(crossing));
+        for &(bundle, part) in &facts.bundles {
+            crossings.push(bundle, Crossing { from: from as u32, to: to as u32, part });
+        }
         facts.out.iter().for_each(|&(place, part)| note(&mut outs[from], place, part, side.receivers(from, to)));
         facts.into.iter().for_each(|&(place, part)| note(&mut intos[to], place, part, side.receivers(to, from)));
     }
     let there_and_back = |(from, to): (usize, usize)| trips[from * count + to].saturating_add(trips[to * count + from]);
     found.trip = side.pairs().map(there_and_back).max().unwrap_or(0);
-    // Stable: a bundle's pairs stay in order.
-    crossings.sort_by_key(|crossing| crossing.bundle);
     let mut places = Places { of: vec![[usize::MAX; 2]; count] };
-    for same in crossings.chunk_by(|one, other| one.bundle == other.bundle) {
-        found.on.insert(Place::Bundle(same[0].bundle), places.worst(&side, same));
+    for bundle in crossings.used.drain(..) {
+        let of = &mut crossings.of[bundle as usize];
+        found.on.push((Place::Bundle(bundle), places.worst(&side, of)));
+        of.clear();
     }
     for (place, members) in side.members.iter().enumerate() {
         for &member in members {
-            own_links(&out_of(&view.paths, member), &outs[place], &mut found);
-            own_links(&into(&view.paths, member), &intos[place], &mut found);
+            let [out, into] = view.groups.own(member);
+            own_links(out, &outs[place], &mut found);
+            own_links(into, &intos[place], &mut found);
         }
     }
     found
@@ -174,7 +206,7 @@ pub(crate) fn figures(view: &mut View<'_>, bundles: &Bundles, members: &[NodeId]
 fn own_links(links: &[LinkId], own: &Own, found: &mut Figures) {
     for (&link, &(part, pairs)) in links.iter().zip(own).filter(|(_, (_, pairs))| *pairs > 0) {
         let worst = Worst { full: 1, even: (u128::from(part.num()), part.den()), pairs };
-        found.on.insert(Place::Link(link), worst);
+        found.on.push((Place::Link(link), worst));
     }
 }
 
@@ -216,7 +248,8 @@ impl Places {
                 let parts: Vec<Part> = crossings.iter().map(|crossing| crossing.part).collect();
                 let (weights, common) = Part::weights(&parts);
                 lanes.iter_mut().zip(weights).for_each(|(lane, weight)| lane.weight = weight);
-                (dearest(&send, &receive, &lanes).bound, common)
+                let bound = by_one_side(&send, &receive, &lanes);
+                (bound.unwrap_or_else(|| dearest(&send, &receive, &lanes).bound), common)
             }
         };
         Worst { full, even: lowest_terms(even), pairs }

@@ -11,7 +11,8 @@
 //! *Bundles.* Links that carry the same part of every pair of groups seen so far have the same worst loads. A pair that tells two of them apart
 //! splits their bundle, and what was known of the bundle holds for both parts of it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
@@ -24,6 +25,8 @@ pub(crate) struct Groups {
     of: Vec<u32>,
     /// By group: its first two hosts (one twice, if it has no other).
     first: Vec<[NodeId; 2]>,
+    /// By node: a host's open links, and those to it, in the order of their attachments.
+    own: Vec<[Vec<LinkId>; 2]>,
 }
 
 /// What can be told of a host from one of its links: the neighbour, and the lengths there.
@@ -33,15 +36,19 @@ impl Groups {
     pub(crate) fn of(paths: &Paths<'_>) -> Self {
         let network = paths.network();
         let mut known: HashMap<(u64, Vec<Attachment>, Vec<Attachment>), u32> = HashMap::new();
-        let mut groups = Self { of: vec![u32::MAX; network.nodes().len()], first: Vec::new() };
+        let nodes = network.nodes().len();
+        let mut groups =
+            Self { of: vec![u32::MAX; nodes], first: Vec::new(), own: vec![[const { Vec::new() }; 2]; nodes] };
         for host in network.hosts() {
-            let out = out_of(paths, host).into_iter().map(|link| attachment(paths, network.link(link).to, link));
-            let into = into(paths, host).into_iter().map(|link| attachment(paths, network.link(link).from, link));
+            let own = [out_of(paths, host), into(paths, host)];
+            let out = own[0].iter().map(|&link| attachment(paths, network.link(link).to, link));
+            let into = own[1].iter().map(|&link| attachment(paths, network.link(link).from, link));
             let (out, into): (Vec<_>, Vec<_>) = (out.collect(), into.collect());
             let processing = paths.lengths().processing.get(host.index()).copied().unwrap_or(0);
             let next = groups.first.len() as u32;
             let group = *known.entry((processing, out, into)).or_insert(next);
             groups.of[host.index()] = group;
+            groups.own[host.index()] = own;
             match groups.first.get_mut(group as usize) {
                 None => groups.first.push([host, host]),
                 Some(two) if two[0] == two[1] => two[1] = host,
@@ -53,6 +60,11 @@ impl Groups {
 
     pub(crate) fn group(&self, host: NodeId) -> u32 {
         self.of.get(host.index()).copied().unwrap_or(u32::MAX)
+    }
+
+    /// Returns a host's open links and those to it, in the order of their attachments.
+    pub(crate) fn own(&self, host: NodeId) -> &[Vec<LinkId>; 2] {
+        &self.own[host.index()]
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -72,13 +84,13 @@ fn attachment(paths: &Paths<'_>, node: NodeId, link: LinkId) -> Attachment {
 }
 
 /// Open links of a host, in the order of their attachments.
-pub(crate) fn out_of(paths: &Paths<'_>, host: NodeId) -> Vec<LinkId> {
+fn out_of(paths: &Paths<'_>, host: NodeId) -> Vec<LinkId> {
     let links = paths.network().links_from(host).iter().copied().filter(|&link| paths.is_open(link));
     sorted(links.collect(), |link| attachment(paths, paths.network().link(link).to, link))
 }
 
 /// Open links to a host, in the order of their attachments.
-pub(crate) fn into(paths: &Paths<'_>, host: NodeId) -> Vec<LinkId> {
+fn into(paths: &Paths<'_>, host: NodeId) -> Vec<LinkId> {
     let links = paths.network().links_into(host).iter().copied().filter(|&link| paths.is_open(link));
     sorted(links.collect(), |link| attachment(paths, paths.network().link(link).from, link))
 }
@@ -93,9 +105,9 @@ fn sorted(mut links: Vec<LinkId>, key: impl Fn(LinkId) -> Attachment) -> Vec<Lin
 pub(crate) struct Facts {
     /// Bundles of links between switches.
     pub(crate) bundles: Vec<(u32, Part)>,
-    /// Links of the sender, by their place in [`out_of`].
+    /// Links of the sender, by their place in [`Groups::own`].
     pub(crate) out: Vec<(u32, Part)>,
-    /// Links of the receiver, by their place in [`into`].
+    /// Links of the receiver, by their place in [`Groups::own`].
     pub(crate) into: Vec<(u32, Part)>,
     pub(crate) trip: u64,
     pub(crate) budget: u64,
@@ -107,12 +119,12 @@ pub(crate) struct View<'n> {
     pub(crate) paths: Paths<'n>,
     pub(crate) groups: Groups,
     /// `None` where no path leads.
-    facts: HashMap<(u32, u32), Option<Facts>>,
+    facts: HashMap<(u32, u32), Option<Facts>, BuildHasherDefault<Numbers>>,
 }
 
 impl<'n> View<'n> {
     pub(crate) fn new(paths: Paths<'n>) -> Self {
-        Self { groups: Groups::of(&paths), paths, facts: HashMap::new() }
+        Self { groups: Groups::of(&paths), paths, facts: HashMap::default() }
     }
 
     /// Learns what pairs of these groups do.
@@ -130,17 +142,17 @@ impl<'n> View<'n> {
     fn facts_of(&self, explored: &Explored, from: NodeId, to: NodeId, bundles: &mut Bundles) -> Facts {
         let network = self.paths.network();
         let is_switch = |node| network.node(node).kind == NodeKind::Switch;
-        let (outs, intos) = (out_of(&self.paths, from), into(&self.paths, to));
+        let (outs, intos) = (&self.groups.own(from)[0], &self.groups.own(to)[1]);
         let (mut out, mut into, mut between) = (Vec::new(), Vec::new(), Vec::new());
         for &(link, part) in &explored.links {
             let ends = network.link(link);
             let place = |of: &[LinkId]| of.iter().position(|&one| one == link).map_or(u32::MAX, |place| place as u32);
             if !is_switch(ends.from) {
-                out.push((place(&outs), part));
+                out.push((place(outs), part));
             } else if is_switch(ends.to) {
                 between.push((link, part));
             } else {
-                into.push((place(&intos), part));
+                into.push((place(intos), part));
             }
         }
         let bundles_of = bundles.split(&between);
@@ -165,6 +177,25 @@ impl<'n> View<'n> {
         let facts = self.facts.get_mut(&(from, to))?.as_mut()?;
         bundles.refresh(facts);
         Some(facts)
+    }
+}
+
+/// A hash of small numbers: looked up once for each pair of each hose.
+#[derive(Default)]
+struct Numbers(u64);
+
+impl Hasher for Numbers {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u32(u32::from(byte)));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        // The multiplier of splitmix64.
+        self.0 = (self.0.rotate_left(32) ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
     }
 }
 
@@ -215,12 +246,13 @@ impl Bundles {
 
     /// Splits bundles until each is wholly among these links, with one part, or wholly outside.
     fn split(&mut self, parts: &[(LinkId, Part)]) -> Vec<(u32, Part)> {
-        let mut classes: BTreeMap<(u32, Part), Vec<LinkId>> = BTreeMap::new();
-        for &(link, part) in parts {
-            classes.entry((self.of(link), part)).or_default().push(link);
-        }
-        let mut covered = Vec::with_capacity(classes.len());
-        for ((bundle, part), links) in classes {
+        let mut classes: Vec<(u32, Part, LinkId)> =
+            parts.iter().map(|&(link, part)| (self.of(link), part, link)).collect();
+        classes.sort_unstable();
+        let mut covered = Vec::new();
+        for class in classes.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
+            let (bundle, part, _) = class[0];
+            let links = class.iter().map(|&(.., link)| link);
             if links.len() == self.links[bundle as usize].len() {
                 covered.push((bundle, part));
                 continue;
@@ -228,10 +260,10 @@ impl Bundles {
             let fresh = self.links.len() as u32;
             self.version += 1;
             self.children[bundle as usize].push((self.version, fresh));
-            links.iter().for_each(|link| self.of[link.index()] = fresh);
+            links.clone().for_each(|link| self.of[link.index()] = fresh);
             let of = &self.of;
             self.links[bundle as usize].retain(|link| of[link.index()] == bundle);
-            self.links.push(links);
+            self.links.push(links.collect());
             self.children.push(Vec::new());
             covered.push((fresh, part));
         }

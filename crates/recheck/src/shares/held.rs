@@ -41,8 +41,6 @@ struct Held {
 pub struct AddedShare {
     number: u64,
     links: Vec<LinkId>,
-    /// When the minimum is there, ns.
-    there_within: u128,
 }
 
 impl AddedShare {
@@ -110,14 +108,19 @@ impl<'n> HeldShares<'n> {
     /// # Errors
     /// If its route joins other hosts or takes a closed link, or if two members have no path: then nothing is added.
     pub fn add(&mut self, share: &PromisedShare) -> Result<AddedShare, BrokenShare> {
+        let on = self.enter(share)?;
+        Ok(AddedShare { number: self.added, links: self.links_of(&on) })
+    }
+
+    /// Adds a share and returns what it puts where.
+    pub(crate) fn enter(&mut self, share: &PromisedShare) -> Result<SharesOn, BrokenShare> {
         let on = self.places.of(share);
         self.follow_splits();
         let on = on?;
         self.apply(&on, Load::add);
         self.added += 1;
         self.shares.insert(self.added, Held { share: share.clone(), fault: None });
-        let there_within = self.waiting.as_ref().map_or(0, |waiting| waiting.there_within(share, &on));
-        Ok(AddedShare { number: self.added, links: self.links_of(&on), there_within })
+        Ok(on)
     }
 
     /// Removes a share: everything is as if it had never come.
@@ -255,11 +258,10 @@ impl<'n> HeldShares<'n> {
         waiting.broken(self.network, &self.classes, link, &self.latency[link.index()], senders, trip)
     }
 
-    /// Returns the fault if a minimum, which was just added, is there later than is said.
-    pub(crate) fn late(&self, share: &PromisedShare, added: &AddedShare) -> Option<BrokenShare> {
-        self.waiting.as_ref()?;
-        let said = share.there_within?;
-        let derived = Time::from_nanos(u64::try_from(added.there_within).unwrap_or(u64::MAX));
+    /// Returns the fault if a minimum is there later than is said.
+    pub(crate) fn late(&self, share: &PromisedShare, on: &SharesOn) -> Option<BrokenShare> {
+        let (waiting, said) = self.waiting.as_ref().zip(share.there_within)?;
+        let derived = Time::from_nanos(u64::try_from(waiting.there_within(share, on)).unwrap_or(u64::MAX));
         (said < derived).then(|| BrokenShare::Time { share: share.name.clone(), said, derived })
     }
 }

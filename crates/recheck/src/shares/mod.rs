@@ -254,8 +254,8 @@ pub fn check_all_shares(
     let mut held = HeldShares::beside(claim, classes, closed, times);
     let (mut broken, mut late) = (Vec::new(), Vec::new());
     for (done, share) in (1..).zip(shares) {
-        match held.add(share) {
-            Ok(added) => late.extend(held.late(share, &added)),
+        match held.enter(share) {
+            Ok(on) => late.extend(held.late(share, &on)),
             Err(fault) => broken.push(fault),
         }
         progress(done, shares.len() as u64);

@@ -111,14 +111,22 @@ impl<'n> Paths<'n> {
         let processing = self.lengths.processing.get(from.index()).copied().unwrap_or(0);
         let mut layer = vec![Reached { node: from, part: Part::ONE, trip: processing, budget: 0 }];
         let mut links = Vec::new();
+        let mut split = (Part::ONE, 1, Part::ONE);
+        let mut sum = (Part::ZERO, Part::ONE, Part::ONE);
         for left in (0..=next).rev() {
             let mut beyond: Vec<Reached> = Vec::with_capacity(layer.len());
             for here in layer {
-                let leads = |link: &&LinkId| self.is_open(**link) && hops[self.network.link(**link).to.index()] == left;
-                let nearer = || self.network.links_from(here.node).iter().filter(leads).copied();
-                let part = here.part.split(nearer().count());
+                let leads = |link: &LinkId| self.is_open(*link) && hops[self.network.link(*link).to.index()] == left;
                 let first = links.len();
-                links.extend(nearer().map(|link| (link, part)));
+                let nearer = self.network.links_from(here.node).iter().copied().filter(leads);
+                links.extend(nearer.map(|link| (link, here.part)));
+                let count = links.len() - first;
+                // Nodes of a layer mostly hand on the same.
+                if (split.0, split.1) != (here.part, count) {
+                    split = (here.part, count, here.part.split(count));
+                }
+                let part = split.2;
+                links[first..].iter_mut().for_each(|link| link.1 = part);
                 for &(link, part) in &links[first..] {
                     let node = self.network.link(link).to;
                     let add =
@@ -127,7 +135,10 @@ impl<'n> Paths<'n> {
                     let budget = add(&self.lengths.budget, here.budget);
                     match beyond.get_mut(self.place[node.index()] as usize) {
                         Some(known) => {
-                            known.part = known.part.plus(part);
+                            if (sum.0, sum.1) != (known.part, part) {
+                                sum = (known.part, part, known.part.plus(part));
+                            }
+                            known.part = sum.2;
                             known.trip = known.trip.max(trip);
                             known.budget = known.budget.max(budget);
                         }

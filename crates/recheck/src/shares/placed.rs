@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind, Route};
 
-use super::figures::{Figures, Place, Worst, figures, learn};
-use super::groups::{Bundles, View, into, out_of};
+use super::figures::{Crossings, Figures, Place, Worst, figures, learn};
+use super::groups::{Bundles, View};
 use super::load::{Holding, Kind};
 use super::paths::{Lengths, Paths};
 use super::{BrokenShare, HeldShare, PromisedShare};
@@ -21,6 +21,7 @@ pub(crate) struct Places<'n> {
     /// No round trip counts as shorter, ns.
     least_trip: u64,
     knows_all_pairs: bool,
+    scratch: Crossings,
 }
 
 /// What a share puts where.
@@ -46,7 +47,8 @@ impl<'n> Places<'n> {
             views.push(View::new(Paths::new(network, closed.iter().copied(), lengths)));
         }
         let bundles = Bundles::new(network);
-        Self { network, closed: closed.clone(), views, bundles, least_trip, knows_all_pairs: false }
+        let scratch = Crossings::default();
+        Self { network, closed: closed.clone(), views, bundles, least_trip, knows_all_pairs: false, scratch }
     }
 
     /// Derives what a share puts where.
@@ -157,7 +159,7 @@ impl<'n> Places<'n> {
         }
         let mut all = Figures::default();
         for view in &mut self.views {
-            all.include(figures(view, &self.bundles, members));
+            all.include(figures(view, &self.bundles, members, &mut self.scratch));
         }
         if let Some((from, to)) = self.views.iter().filter(|_| all.apart).find_map(|view| view.apart(members)) {
             return Err(self.no_path(share, from, to));
@@ -179,11 +181,11 @@ impl<'n> Places<'n> {
             }
             let ends = self.network.link(link);
             let (sender, receiver) = (view.groups.group(ends.from), view.groups.group(ends.to));
-            let at = |of: Vec<LinkId>| of.iter().position(|&one| one == link).map(|place| place as u32);
+            let at = |of: &[LinkId]| of.iter().position(|&one| one == link).map(|place| place as u32);
             let (out, into) = match (sender, receiver) {
                 (u32::MAX, u32::MAX) => (None, None),
-                (u32::MAX, _) => (None, at(into(&view.paths, ends.to))),
-                _ => (at(out_of(&view.paths, ends.from)), None),
+                (u32::MAX, _) => (None, at(&view.groups.own(ends.to)[1])),
+                _ => (at(&view.groups.own(ends.from)[0]), None),
             };
             for (from, to) in pairs() {
                 let Some(facts) = view.facts(from, to, &self.bundles) else { continue };

@@ -52,6 +52,32 @@ pub(crate) fn dearest(send: &[u64], receive: &[u64], lanes: &[Lane]) -> Optimum 
     search.certify(send, receive)
 }
 
+/// Returns the worth of the dearest flow where everybody may send to everybody, and lanes of one sender (or all lanes to one receiver) are worth
+/// the same: any amounts of one side fit as long as the other side has room, so the dearest are filled first. `None` elsewhere.
+pub(crate) fn by_one_side(send: &[u64], receive: &[u64], lanes: &[Lane]) -> Option<u128> {
+    if lanes.len() != send.len() * receive.len() {
+        return None;
+    }
+    let of_side = |count: usize, place: fn(&Lane) -> usize| {
+        let mut weights = vec![None; count];
+        lanes.iter().all(|lane| *weights[place(lane)].get_or_insert(lane.weight) == lane.weight).then_some(weights)
+    };
+    let (weights, capacities, mut room) = match of_side(send.len(), |lane| lane.from) {
+        Some(weights) => (weights, send, receive.iter().sum::<u64>()),
+        None => (of_side(receive.len(), |lane| lane.to)?, receive, send.iter().sum::<u64>()),
+    };
+    let mut dearest_first: Vec<(u64, u64)> =
+        weights.into_iter().zip(capacities).map(|(weight, &capacity)| (weight.unwrap_or(0), capacity)).collect();
+    dearest_first.sort_unstable_by(|one, other| other.cmp(one));
+    let mut worth = 0;
+    for (weight, capacity) in dearest_first {
+        let amount = capacity.min(room);
+        room -= amount;
+        worth += u128::from(weight) * u128::from(amount);
+    }
+    Some(worth)
+}
+
 struct Search<'a> {
     lanes: &'a [Lane],
     flow: Vec<u64>,
@@ -238,6 +264,18 @@ mod tests {
     }
 
     prop_compose! {
+        fn one_sided()(send in prop::collection::vec(1..4_u64, 1..4), receive in prop::collection::vec(1..4_u64, 1..3))(
+            weights in prop::collection::vec(0..9_u64, send.len().max(receive.len())),
+            by_sender in any::<bool>(),
+            (send, receive) in Just((send, receive)),
+        ) -> (Vec<u64>, Vec<u64>, Vec<Lane>) {
+            let all = (0..send.len()).flat_map(|from| (0..receive.len()).map(move |to| (from, to)));
+            let lanes = all.map(|(from, to)| lane(from, to, weights[if by_sender { from } else { to }])).collect();
+            (send, receive, lanes)
+        }
+    }
+
+    prop_compose! {
         fn problems()(send in prop::collection::vec(1..4_u64, 1..4), receive in prop::collection::vec(1..4_u64, 1..4))(
             lanes in prop::collection::btree_map((0..send.len(), 0..receive.len()), 0..9_u64, 0..7),
             (send, receive) in Just((send, receive)),
@@ -248,6 +286,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn weights_of_one_side_are_filled_dearest_first((send, receive, lanes) in one_sided()) {
+            let found = by_one_side(&send, &receive, &lanes);
+            prop_assert_eq!(found, Some(dearest(&send, &receive, &lanes).worth));
+            if let Some((_, fewer)) = lanes.split_last() {
+                prop_assert_eq!(by_one_side(&send, &receive, fewer), None);
+            }
+        }
+
         #[test]
         fn the_optimum_is_that_of_enumeration_and_prices_certify_it((send, receive, lanes) in problems()) {
             let best = by_enumeration(&mut send.clone(), &mut receive.clone(), &lanes);

@@ -1,5 +1,7 @@
 //! Minima and weights are derived again from what hosts may send.
 
+mod hand;
+mod over_time;
 mod random;
 mod reference;
 mod scene;

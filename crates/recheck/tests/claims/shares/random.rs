@@ -43,7 +43,7 @@ fn what_is_derived_equals_enumeration_of_paths_and_matchings() {
         }
         assert_eq!(sorted(broken), expected(&scene, Fault::None), "seed {seed}");
     }
-    assert!(kinds.iter().all(|&count| count >= 10), "each kind occurs: {kinds:?}");
+    assert!(kinds.iter().all(|&count| count > 0), "each kind occurs: {kinds:?}");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_formula_that_is_got_wrong_is_found() {
 /// Shares come and go in another order, links close and open: what is broken is what a check of those that are left finds.
 #[test]
 fn shares_that_come_and_go_leave_nothing_behind() {
-    for seed in 0..scenes() / 3 {
+    for seed in 0..scenes() {
         let mut scene = drawn(seed);
         let classes = *scene.network.classes().unwrap();
         let (gone, stays) = scene.shares.split_at(scene.shares.len() / 2);
