@@ -13,6 +13,7 @@ use wayleave_units::{Bytes, Time};
 
 use crate::claim::{Background, Claim, Duplication, Promise, Protected};
 use crate::discrepancy::Discrepancy;
+use crate::exact::{check_moments, check_share_queues, check_slack_times};
 use crate::meanwhile::meanwhile;
 use crate::reservations::{HistoryError, Nobody, Place, Reservations};
 use crate::statement::{
@@ -47,6 +48,30 @@ pub fn check_history(statement: &Statement) -> Result<(), HistoryError> {
     Reservations::of(statement, &mut Nobody).map(|_| ())
 }
 
+/// A reservation on one route.
+#[derive(Clone, Debug)]
+pub struct Reserved {
+    /// The bucket on the wire.
+    pub bucket: Bucket,
+    /// The largest frame on the wire, where one is known.
+    pub max_frame: Option<Bytes>,
+    /// The route.
+    pub route: Route,
+}
+
+/// Returns the reservations that are left at the end of a history, one for each route.
+///
+/// # Errors
+/// If the statement contradicts itself.
+pub fn reserved_in_the_end(statement: &Statement) -> Result<Vec<Reserved>, HistoryError> {
+    let reservations = Reservations::of(statement, &mut Nobody)?;
+    let all = reservations.places().flat_map(|(_, place)| {
+        let (bucket, max_frame) = (bucket(&statement.counting, place.admitted), place.admitted.max_frame);
+        place.routes.iter().map(move |route| Reserved { bucket, max_frame, route: route.clone() })
+    });
+    Ok(all.collect())
+}
+
 /// Derives everything that a statement says, and holds the two against each other.
 ///
 /// # Errors
@@ -64,6 +89,7 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
     let reservations = Reservations::of(statement, &mut transit)?;
     let moves = transit.moves;
     let mut discrepancies = statement.findings.clone();
+    discrepancies.extend(check_moments(statement)?);
     check_queues(statement, &mut discrepancies);
     let flows = Flows::of(statement, &reservations);
     for (_, place) in reservations.places() {
@@ -83,6 +109,8 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
     if let Some(classes) = statement.network.classes() {
         let mut broken = check_shares(&asked, classes, &statement.shares);
         discrepancies.extend(meanwhile(statement, classes, &broken)?);
+        discrepancies.extend(check_share_queues(statement, classes));
+        discrepancies.extend(check_slack_times(statement, &asked, classes, &times(statement, classes)));
         broken.extend(check_times(&asked, classes, &statement.shares, &times(statement, classes)));
         discrepancies.extend(broken.into_iter().map(Discrepancy::Share));
     }

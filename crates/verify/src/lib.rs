@@ -23,6 +23,7 @@
 //! |---|---|
 //! | `statement.rs`, `reservations.rs` | what is said; who stands where, step by step |
 //! | `derive.rs`, `transit.rs`, `discrepancy.rs` | what follows; moves under way; what is not as it was said |
+//! | `exact.rs` | figures that follow exactly from decisions: starts, holds, times and queues of minima |
 //! | `claim.rs`, `fault.rs` | what packets are to show; faults on purpose |
 //! | `attack.rs`, `schedule.rs` | who sends when, and its text |
 //! | `cuts.rs` | what fails meanwhile |
@@ -74,6 +75,7 @@ mod cuts;
 mod derive;
 mod discrepancy;
 mod effort;
+mod exact;
 mod fault;
 mod fill;
 mod meanwhile;
@@ -95,7 +97,7 @@ pub use classes::{
     ClassAttack, ClassBreach, ClassClaim, ClassFault, ClassReport, InFlightPromise, MinimumPromise, SharePromise,
     WeightPromise, verify_classes,
 };
-pub use derive::{Derivation, check_history, derive, derive_watched};
+pub use derive::{Derivation, Reserved, check_history, derive, derive_watched, reserved_in_the_end};
 pub use discrepancy::Discrepancy;
 pub use effort::Effort;
 pub use fault::{Fault, Layer, NotBroken};

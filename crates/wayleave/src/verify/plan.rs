@@ -1,6 +1,8 @@
 //! A plan that `wayleave plan -o json` has printed, read back as what it is: something that somebody says. The network, what is
 //! counted on it and, where they are at hand, the contracts come from the user.
 
+use std::collections::HashMap;
+
 use wayleave_contracts::Contract;
 use wayleave_ledger::{Model, Residual, Shaping};
 use wayleave_scenarios::Tenants;
@@ -12,6 +14,7 @@ use wayleave_verify::{
     Patience, Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, check_history,
 };
 
+mod compared;
 mod document;
 mod shares;
 
@@ -62,8 +65,10 @@ pub fn read(file: &PlanFile<'_>) -> Result<StatedPlan, Error> {
         file.network.clone()
     };
     let reader = Reader::new(&PlanFile { network: &network, ..*file });
-    let (statement, kinds) = reader.statement(&plan).map_err(wrong)?;
+    let (mut statement, kinds) = reader.statement(&plan).map_err(wrong)?;
     check_history(&statement).map_err(|error| wrong(error.to_string()))?;
+    let compared = compared::compare(file.source, &reader, &plan, &statement);
+    statement.findings.extend(compared.map_err(|error| wrong(error.to_string()))?);
     let kinds = Some(kinds).filter(|kinds| !kinds.is_empty());
     Ok(StatedPlan { promises: Promises::Stated(statement), kinds })
 }
@@ -130,14 +135,65 @@ impl Plan {
     }
 }
 
+/// The names that have asked for something, in the order of the document.
+#[derive(Default)]
+struct Standing<'p> {
+    now: u64,
+    /// Names that have asked, with whether they are admitted.
+    admitted: HashMap<&'p str, bool>,
+}
+
+impl<'p> Standing<'p> {
+    /// Checks that the event, the time and the decision of an entry are possible after the entries before it.
+    fn take(&mut self, entry: &'p Entry) -> Result<(), String> {
+        let (name, wrong) = (entry.name.as_str(), |what: &str| Err(format!("\"{}\" {what}", entry.name)));
+        if entry.at_ns < self.now {
+            return wrong("comes before the request ahead of it");
+        }
+        self.now = entry.at_ns;
+        let before = self.admitted.get(name).copied();
+        match (entry.event.as_deref(), entry.decision.as_str()) {
+            (None | Some("add"), "admitted" | "refused") if before == Some(true) => wrong("is admitted twice"),
+            (None | Some("add"), "admitted" | "refused") if before.is_some() => wrong("asks twice"),
+            (Some("change"), "admitted" | "refused") if before.is_none() => {
+                wrong("is changed, and has not asked before")
+            }
+            (None | Some("add" | "change"), decision @ ("admitted" | "refused")) => {
+                // A contract whose change is refused keeps its earlier terms.
+                self.admitted.insert(name, decision == "admitted" || before == Some(true));
+                Ok(())
+            }
+            (Some("release"), "released") if before == Some(true) => {
+                self.admitted.remove(name);
+                Ok(())
+            }
+            (Some("release"), "not-admitted") if before == Some(false) => {
+                self.admitted.remove(name);
+                Ok(())
+            }
+            (Some("release"), "released") => wrong("is released, and was not admitted before"),
+            (Some("release"), "not-admitted") => {
+                wrong("is said not to be admitted at its end, and was admitted before")
+            }
+            (event, decision) => Err(format!(
+                "\"{name}\" is \"{decision}\" by \"{}\", which is no decision",
+                event.unwrap_or("a list of contracts")
+            )),
+        }
+    }
+}
+
 impl Reader<'_> {
     fn statement(&self, plan: &Plan) -> Result<(Statement, StatedKinds), String> {
         let mut queues: Vec<StatedQueue> =
             plan.queues.iter().map(|queue| self.queue(queue)).collect::<Result<_, _>>()?;
         queues.sort_by_key(|said| (said.link, said.queue));
         let (mut history, mut findings, mut kinds) = (Vec::new(), Vec::new(), StatedKinds::default());
+        let mut standing = Standing::default();
         for entry in &plan.requests {
             let name = || entry.name.clone();
+            standing.take(entry)?;
+            self.words(entry, &mut findings)?;
             match entry.decision.as_str() {
                 "admitted" if entry.share.is_other_kind() => {
                     let is_new = entry.event.as_deref() != Some("change");

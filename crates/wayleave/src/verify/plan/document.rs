@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use wayleave_contracts::AnyContract;
 use wayleave_formats::Source;
 use wayleave_ledger::Model;
@@ -87,6 +88,13 @@ impl NodeJitter {
 pub(super) struct Entry {
     pub(super) name: String,
     pub(super) decision: String,
+    pub(super) tenant: Option<String>,
+    pub(super) reason: Option<String>,
+    pub(super) message: Option<IgnoredAny>,
+    pub(super) binding: Option<IgnoredAny>,
+    /// The links and switches that all routes of a protected contract have in common.
+    pub(super) shared: Option<Vec<String>>,
+    pub(super) longest_wait_ns: Option<u64>,
     pub(super) event: Option<String>,
     #[serde(default)]
     pub(super) at_ns: u64,
@@ -174,6 +182,8 @@ pub(super) struct ShareTerms {
     pub(super) weight: Option<NonZeroU32>,
     pub(super) within_ns: Option<u64>,
     pub(super) there_within_ns: Option<u64>,
+    pub(super) class: Option<String>,
+    pub(super) certainty: Option<String>,
 }
 
 impl ShareTerms {
