@@ -13,11 +13,11 @@ use wayleave_units::{Bytes, Time};
 
 use crate::claim::{Background, Claim, Duplication, Promise, Protected};
 use crate::discrepancy::Discrepancy;
-use crate::exact::{check_moments, check_share_queues, check_slack_times};
+use crate::exact::{check_moments, check_past, check_share_queues, check_share_times};
 use crate::meanwhile::meanwhile;
 use crate::reservations::{HistoryError, Nobody, Place, Reservations};
 use crate::statement::{
-    Admitted, Bucket, Counting, Figures, Lines, LowestQueue, Part, StatedQueue, StatedTerm, Statement,
+    Admitted, Bucket, Counting, Figures, Happening, Lines, LowestQueue, Part, StatedQueue, StatedTerm, Statement,
 };
 use crate::transit::{Transit, port};
 
@@ -92,9 +92,10 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
     discrepancies.extend(check_moments(statement)?);
     check_queues(statement, &mut discrepancies);
     let flows = Flows::of(statement, &reservations);
-    for (_, place) in reservations.places() {
-        check_contract(statement, place.admitted, &mut discrepancies);
+    for admitted in statement.history.iter().filter_map(Happening::admitted) {
+        check_contract(statement, admitted, &mut discrepancies);
     }
+    discrepancies.extend(check_past(statement, &reservations));
     let asked = flows.asked(statement, said_of_queues(statement));
     let report = check_watched(&asked, progress);
     check_counts(statement, &report, &mut discrepancies);
@@ -110,7 +111,7 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
         let mut broken = check_shares(&asked, classes, &statement.shares);
         discrepancies.extend(meanwhile(statement, classes, &broken)?);
         discrepancies.extend(check_share_queues(statement, classes));
-        discrepancies.extend(check_slack_times(statement, &asked, classes, &times(statement, classes)));
+        discrepancies.extend(check_share_times(statement, &asked, classes, &times(statement, classes)));
         broken.extend(check_times(&asked, classes, &statement.shares, &times(statement, classes)));
         discrepancies.extend(broken.into_iter().map(Discrepancy::Share));
     }
@@ -143,7 +144,7 @@ fn figure(found: &QueueFinding) -> ((LinkId, u8), (Option<Time>, Option<Bytes>))
 }
 
 /// A contract's name, with the number of its route if it is a further one.
-fn route_name(contract: &str, route: usize) -> String {
+pub(crate) fn route_name(contract: &str, route: usize) -> String {
     if route == 0 { contract.to_owned() } else { format!("{contract}, route {}", route + 1) }
 }
 

@@ -9,11 +9,12 @@
 use std::collections::{BTreeSet, HashMap};
 
 use wayleave_recheck::{BrokenShare, Claim as Asked, HeldShare, PromisedShare, ShareTimes, check_times};
-use wayleave_topology::{Class, Classes, LinkId, Network, Route};
+use wayleave_topology::{Class, Classes, LinkId, Network, NodeId, Route};
 use wayleave_units::Time;
 
+use crate::derive::route_name;
 use crate::discrepancy::Discrepancy;
-use crate::reservations::{HistoryError, Left, Reservations, Watcher};
+use crate::reservations::{HistoryError, Left, Place, Reservations, Watcher, text};
 use crate::statement::{Admitted, Happening, Kind, Patience, Relocation, Statement};
 use crate::transit::lasts;
 
@@ -179,13 +180,57 @@ impl<'s> Watcher<'s> for Moments<'s> {
     }
 }
 
-/// Compares the queues of minima of pairs with that of the guaranteed class.
+/// Checks the promises of decisions that are no longer in place: of contracts that have ended, have other terms or were moved.
+/// Their routes, bounds and deadlines are compared. Those that stand are checked with the queues.
+pub(crate) fn check_past(statement: &Statement, reservations: &Reservations<'_>) -> Vec<Discrepancy> {
+    let is_in_place = |place: &Place<'_>| {
+        place.routes.len() == place.admitted.routes.len()
+            && place.routes.iter().zip(&place.admitted.routes).all(|(route, stated)| *route == stated.route)
+    };
+    let places = reservations.places().filter(|(_, place)| is_in_place(place));
+    let standing: BTreeSet<*const Admitted> = places.map(|(_, place)| std::ptr::from_ref(place.admitted)).collect();
+    let past = statement.history.iter().filter_map(Happening::admitted);
+    let mut found = Vec::new();
+    for admitted in past.filter(|admitted| !standing.contains(&std::ptr::from_ref(*admitted))) {
+        for (number, stated) in admitted.routes.iter().enumerate() {
+            let name = route_name(&admitted.name, number);
+            let mut add = |what: &str, stated: String, derived: String| {
+                found.push(Discrepancy::Stated { name: name.clone(), what: what.to_owned(), stated, derived });
+            };
+            let route = &stated.route;
+            if !is_route(&statement.network, route, admitted.from, admitted.to) {
+                add("its route", text(&statement.network, route), "another one between its hosts".to_owned());
+            }
+            let derived = lasts(statement, route);
+            if stated.bound != derived {
+                add("its bound", stated.bound.to_string(), derived.to_string());
+            }
+            if stated.bound > admitted.asked.deadline {
+                add("its deadline", admitted.asked.deadline.to_string(), stated.bound.to_string());
+            }
+        }
+    }
+    found
+}
+
+fn is_route(network: &Network, route: &Route, from: NodeId, to: NodeId) -> bool {
+    let known = |hop: &wayleave_topology::Hop| hop.link.index() < network.links().len();
+    route.hops.iter().all(known) && route.validate(network, from, to).is_ok()
+}
+
+/// Compares the routes and queues of minima of pairs with their hosts and with the queue of the guaranteed class.
 pub(crate) fn check_share_queues(statement: &Statement, classes: &Classes) -> Vec<Discrepancy> {
     let network = &statement.network;
     let mut found = Vec::new();
     let mut seen: BTreeSet<(&str, LinkId)> = BTreeSet::new();
     for share in all_shares(statement) {
-        let HeldShare::Pair(_, _, route) = &share.held else { continue };
+        let HeldShare::Pair(from, to, route) = &share.held else { continue };
+        // A route of a minimum that stands is checked with its load.
+        if !statement.shares.contains(share) && !is_route(network, route, *from, *to) {
+            let (what, stated) = ("its route".to_owned(), text(network, route));
+            let derived = "another one between its hosts".to_owned();
+            found.push(Discrepancy::Stated { name: share.name.clone(), what, stated, derived });
+        }
         for hop in route.hops.iter().filter(|hop| hop.link.index() < network.links().len()) {
             let derived = guaranteed_queue(network, classes, hop.link);
             if hop.queue != derived && seen.insert((&share.name, hop.link)) {
@@ -213,8 +258,9 @@ fn all_shares(statement: &Statement) -> impl Iterator<Item = &PromisedShare> {
     past.chain(&statement.shares)
 }
 
-/// Finds times of minima that are longer than they have to be. Shorter ones are found by [`check_times`].
-pub(crate) fn check_slack_times(
+/// Compares the times of minima, of those that have ended as well, with the times that follow from the network. Times that are too
+/// short for a minimum that stands are reported by [`check_times`].
+pub(crate) fn check_share_times(
     statement: &Statement,
     asked: &Asked<'_>,
     classes: &Classes,
@@ -238,11 +284,12 @@ pub(crate) fn check_slack_times(
     if derived.len() != timed.len() {
         return Vec::new();
     }
-    let longer = timed.into_iter().zip(derived).filter_map(|(share, derived)| {
-        let stated = share.there_within.filter(|&stated| stated > derived)?;
+    let differ = timed.into_iter().zip(derived).filter_map(|(share, derived)| {
+        let is_past = || !statement.shares.contains(share);
+        let stated = share.there_within.filter(|&stated| stated > derived || (stated < derived && is_past()))?;
         let what = "the time within which its minimum is there".to_owned();
         let (stated, derived) = (stated.to_string(), derived.to_string());
         Some(Discrepancy::Stated { name: share.name.clone(), what, stated, derived })
     });
-    longer.collect()
+    differ.collect()
 }

@@ -32,6 +32,7 @@
 //! | `verify.rs`, `effort.rs` | which attacks are made |
 //! | `meanwhile.rs` | shares after every event of a history |
 //! | `classes.rs` | promises of classes below: minima, what is in flight, shares |
+//! | `links.rs`, `matching.rs` | the worst demands of minima on single links |
 //! | `terms.rs` | maxima and weights of bandwidth contracts |
 //! | `report.rs` | what was seen |
 //!
@@ -78,6 +79,8 @@ mod effort;
 mod exact;
 mod fault;
 mod fill;
+mod links;
+mod matching;
 mod meanwhile;
 mod narrow;
 mod report;
@@ -101,13 +104,14 @@ pub use derive::{Derivation, Reserved, check_history, derive, derive_watched, re
 pub use discrepancy::Discrepancy;
 pub use effort::Effort;
 pub use fault::{Fault, Layer, NotBroken};
+pub use links::{LinkClaim, Pattern};
 pub use report::{Breach, Finding, ProtectedFinding, Verification, Violation};
 pub use reservations::HistoryError;
 pub use statement::{
     Accounting, Admitted, Bucket, Counting, Figures, Happening, Kind, Lines, LowestQueue, MinimaTerms, Part, Patience,
     Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms,
 };
-pub use tenants::{TenantsClaim, TenantsReport, verify_tenants};
+pub use tenants::{LinkReport, TenantsClaim, TenantsReport, TestedMinimum, verify_tenants};
 pub use terms::{MaximumPromise, Meeting, PartPromise, Way};
 pub use verify::{replay, verify};
 

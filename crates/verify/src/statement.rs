@@ -254,6 +254,11 @@ pub struct Relocation {
 }
 
 impl Happening {
+    /// Returns the contract that is admitted, if one is.
+    pub(crate) fn admitted(&self) -> Option<&Admitted> {
+        if let Self::Admitted(admitted) = self { Some(admitted) } else { None }
+    }
+
     /// Whether it is about a contract of another kind than latency.
     pub(crate) const fn is_shared(&self) -> bool {
         matches!(self, Self::Shared { .. })

@@ -60,7 +60,35 @@ pub struct OfContract {
     pub latency: Option<(Route, Rate, Bytes)>,
 }
 
+/// A demand of a bandwidth contract: pairs of its hosts that send without end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairDemand {
+    /// The contract.
+    pub contract: String,
+    /// The name of the pattern, for the traffic.
+    pub pattern: &'static str,
+    /// Senders with their receivers.
+    pub pairs: Vec<(NodeId, NodeId)>,
+    /// The times of the demand; always if not given.
+    pub active: Option<Schedule>,
+}
+
 impl Tenants {
+    /// Returns what all tenants send in a run of this length, where bandwidth contracts have these demands and no others.
+    pub fn senders_with(&self, duration: Time, bursts: Bursts, demands: &[PairDemand]) -> Vec<Traffic> {
+        let bandwidth = self.sharing.iter().filter(|tenant| matches!(tenant.contract, AnyContract::Bandwidth(_)));
+        let without = bandwidth.map(|tenant| tenant.contract.name().to_owned()).collect();
+        let mut traffic = self.senders(duration, bursts, &without);
+        traffic.extend(demands.iter().filter_map(|demand| {
+            let tenant = self.sharing.iter().find(|tenant| tenant.contract.name() == demand.contract)?;
+            let name = format!("{} {}", demand.contract, demand.pattern);
+            let mut traffic = self.endless(&tenant.contract, &name, demand.pairs.clone());
+            traffic.active.clone_from(&demand.active);
+            Some(traffic)
+        }));
+        traffic
+    }
+
     /// The names of all contracts.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let latency = self.latency.iter().map(|tenant| tenant.contract.name.as_str());

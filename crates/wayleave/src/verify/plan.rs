@@ -207,6 +207,10 @@ impl Reader<'_> {
                 }
                 "released" if kinds.remove(&entry.name) => {
                     let at = time(entry.at_ns, &entry.name)?;
+                    if let Some(held) = entry.held_until_ns.filter(|&held| held != entry.at_ns) {
+                        let what = "the end of its reservation";
+                        findings.push(compared::stated(&entry.name, what, format!("{held} ns"), at));
+                    }
                     history.push(Happening::Shared { name: name(), at, share: None });
                 }
                 "admitted" => {

@@ -40,8 +40,9 @@ const NO_PROMISES: &[(&str, &str)] = &[
     ("refusals[].tried", "why it is refused"),
     ("refusals[].tried[].link", "why it is refused"),
     ("refusals[].tried[].queue", "why it is refused"),
+    ("scheme.budgets_ns (larger)", "a further budget is that of a queue that no port has"),
     (
-        "scheme.host_budgets_ns",
+        "scheme.host_budgets_ns (larger)",
         "a further budget is that of a queue that no port has; the budgets themselves are derived",
     ),
     ("scheme.reroute", "every move is derived; without rerouting there must be none"),
@@ -62,6 +63,14 @@ const NO_PROMISES_OF_HISTORIES: &[(&str, &str)] = &[
     ("requests[].tenant", "asked for"),
     ("requests[].rate_bps", "asked for; the reservation has to cover it"),
     ("requests[].burst_bytes", "asked for; the reservation has to cover it"),
+    (
+        "requests[].reserved.rate_bps (larger)",
+        "a contract in frame bytes takes more on the wire; what stands is in its queues",
+    ),
+    (
+        "requests[].reserved.burst_bytes (larger)",
+        "a contract in frame bytes takes more on the wire; what stands is in its queues",
+    ),
     ("requests[].deadline_ns", "asked for; the bound has to keep it"),
     ("requests[].min_bps", "asked for; links have to have room for it"),
     ("requests[].max_bps", "asked for"),
@@ -215,6 +224,10 @@ fn unnoticed(plan: &Value, network: &Network, contracts: Option<&Contracts>, exe
             continue;
         }
         for change in changes(&path, &value, &words) {
+            let size = |value: &Value| value.as_array().map_or(value.as_u64(), |items| Some(items.len() as u64));
+            if size(&change) > size(&value) && exempt.contains(&format!("{named} (larger)").as_str()) {
+                continue;
+            }
             let mut forged = plan.clone();
             *forged.pointer_mut(&path).unwrap() = change.clone();
             tried += 1;

@@ -222,8 +222,14 @@ fn compare_queues(
             rates[hop.link.index()] > u128::from(network.link(hop.link).rate.bits_per_second())
                 || usize::from(hop.queue) >= ledger.budgets(hop.link).len()
         });
-        // The derivation names a route that is none, and a link that is overbooked; no ledger can hold them.
+        // No ledger can hold them. The derivation says more of a route that is none, and of a link that is overbooked.
         if is_full || !is_route(reader, &one.route) {
+            found.push(stated(
+                "queues",
+                "what is reserved",
+                "as the routes say",
+                "more than the queues of a link can hold",
+            ));
             return Ok(());
         }
         ledger.reserve(demand, one.route);
@@ -266,6 +272,9 @@ impl Reader<'_> {
                 return Err(format!("\"{name}\" is admitted, and has a reason why it is not"));
             }
             "admitted" => {}
+            "not-admitted" if entry.held_until_ns.is_some() => {
+                return Err(format!("\"{name}\" was not admitted, and has a reservation at its end"));
+            }
             _ => return Ok(()),
         }
         let asked = self.contracts.as_ref().and_then(|contracts| contracts.get(name).copied());
@@ -276,6 +285,9 @@ impl Reader<'_> {
             found.push(stated(name, "its tenant", word(entry.tenant.as_deref()), word(asked.tenant())));
         }
         if entry.share.is_other_kind() {
+            if entry.route.is_some() && entry.share.between.as_deref() != Some("pair") {
+                return Err(format!("\"{name}\" has a route, which only the minimum of a pair has"));
+            }
             self.certainty(entry, found);
             let class = match entry.share.kind.as_deref() {
                 Some("bandwidth") => "guaranteed",
