@@ -1,5 +1,6 @@
 //! Attacks on links: all hoses and pairs send the worst that they can put on one link together ([`crate::matching`]), beside
-//! latency contracts with their whole bursts and rates, objectives and best effort.
+//! latency contracts with their whole bursts and rates. Objectives and best effort fill the rest of the link: their classes have to
+//! have something to send, or the guaranteed class gets their parts as well.
 //!
 //! Links are attacked in the order of need: the part of what minima may have of a link that the worst demands on it take.
 
@@ -86,10 +87,13 @@ struct Worst {
 pub(crate) fn attacks(tenants: &Tenants, whole: &ClassClaim, links: usize) -> Vec<LinkClaim> {
     let network = tenants.network();
     let contracts = tenants.guaranteed();
-    let distances = Distances::of(network, contracts.iter().flat_map(|contract| contract.members.iter().copied()));
-    let mut worst: Vec<Worst> = network
-        .links()
-        .filter_map(|(link, _)| {
+    if contracts.is_empty() {
+        return Vec::new();
+    }
+    let distances = Distances::of(network, network.hosts());
+    let mut worst: Vec<Worst> = considered(tenants, &contracts)
+        .into_iter()
+        .filter_map(|link| {
             let of = |contract: &Guaranteed| {
                 let pairs = demand(contract, &distances, link, 0).len() as u64;
                 contract.min.bits_per_second().saturating_mul(pairs)
@@ -115,30 +119,62 @@ pub(crate) fn attacks(tenants: &Tenants, whole: &ClassClaim, links: usize) -> Ve
         .collect()
 }
 
+/// Pairs of members that are looked at for the order of links, at most: seconds.
+const PAIRS: usize = 50_000_000;
+
+/// Returns the links whose worst demands are compared: all, or of large sets of contracts those on which latency contracts leave
+/// least.
+fn considered(tenants: &Tenants, contracts: &[Guaranteed]) -> Vec<LinkId> {
+    let pairs: usize = contracts.iter().map(|contract| contract.members.len().pow(2)).sum();
+    let mut links: Vec<LinkId> = tenants.network().links().map(|(link, _)| link).collect();
+    let most = (PAIRS / pairs.max(1)).max(1);
+    if links.len() > most {
+        links.sort_by_key(|&link| (tenants.promisable(link), link));
+        links.truncate(most);
+    }
+    links
+}
+
+/// Pairs of hosts without a contract that fill a link.
+const FILLING: usize = 4;
+
 /// Returns pairs of hosts that put the most of one contract on a link, each host sending to one and receiving from one.
 fn demand(contract: &Guaranteed, distances: &Distances<'_>, link: LinkId, first: usize) -> Vec<(NodeId, NodeId)> {
     let members = &contract.members;
     if let (true, &[from, to, ..]) = (contract.is_pair, &members[..]) {
         return if distances.may_use(from, to, link) { vec![(from, to)] } else { Vec::new() };
     }
+    across(members, distances, link, first)
+}
+
+/// Returns a largest set of pairs of members over a link.
+fn across(members: &[NodeId], distances: &Distances<'_>, link: LinkId, first: usize) -> Vec<(NodeId, NodeId)> {
     let may = |from: usize, to: usize| distances.may_use(members[from], members[to], link);
     largest(members.len(), first, may).into_iter().map(|(from, to)| (members[from], members[to])).collect()
 }
 
-fn attack(
+/// Returns pairs of hosts over a link that have no contract.
+fn filling(tenants: &Tenants, distances: &Distances<'_>, link: LinkId) -> Vec<(NodeId, NodeId)> {
+    let network = tenants.network();
+    let hosts = || network.hosts();
+    let of = |from: NodeId| hosts().find(|&to| distances.may_use(from, to, link)).map(|to| (from, to));
+    hosts().filter_map(of).take(FILLING).collect()
+}
+
+/// Returns the demands of all contracts that can send over a link.
+fn demands(
     tenants: &Tenants,
-    whole: &ClassClaim,
     contracts: &[Guaranteed],
     distances: &Distances<'_>,
-    worst: &Worst,
+    link: LinkId,
     pattern: Pattern,
-) -> LinkClaim {
-    let duration = whole.scenario.duration;
+    duration: Time,
+) -> Vec<PairDemand> {
     let half = Time::from_nanos(duration.as_nanos() / 2);
     let once = |from, on| Some(Schedule { periods: vec![Period { from, on, off: None }] });
     let mut demands = Vec::new();
     for contract in contracts {
-        let pairs = demand(contract, distances, worst.link, 0);
+        let pairs = demand(contract, distances, link, 0);
         if pairs.is_empty() {
             continue;
         }
@@ -151,23 +187,46 @@ fn attack(
             Pattern::Flip if contract.is_pair => add("across", pairs, None),
             Pattern::Flip => {
                 let members = contract.members.len();
-                let others = (1..members).map(|first| demand(contract, distances, worst.link, first));
+                let mut others = (1..members).map(|first| demand(contract, distances, link, first));
                 // Where there is only one largest matching, the other direction follows.
-                let other = others.into_iter().find(|other| *other != pairs);
+                let other = others.find(|other| *other != pairs);
                 let other = other.unwrap_or_else(|| pairs.iter().map(|&(from, to)| (to, from)).collect());
                 add("across", pairs, once(Time::ZERO, half));
                 add("flipped", other, once(half, duration.saturating_sub(half)));
             }
         }
     }
+    let others = tenants.without_minima().into_iter();
+    demands.extend(others.filter_map(|(contract, members)| {
+        let pairs = across(&members, distances, link, 0);
+        (!pairs.is_empty()).then_some(PairDemand { contract, pattern: "across", pairs, active: None })
+    }));
+    demands
+}
+
+fn attack(
+    tenants: &Tenants,
+    whole: &ClassClaim,
+    contracts: &[Guaranteed],
+    distances: &Distances<'_>,
+    worst: &Worst,
+    pattern: Pattern,
+) -> LinkClaim {
+    let duration = whole.scenario.duration;
+    let demands = demands(tenants, contracts, distances, worst.link, pattern, duration);
     let asked = |service: &str, host: NodeId| {
         demands.iter().any(|demand| demand.contract == service && demand.pairs.iter().any(|(_, to)| *to == host))
     };
     let minima = whole.minima.iter().enumerate();
     let minima: Vec<usize> =
         minima.filter(|(_, promise)| asked(&promise.service, promise.host)).map(|(number, _)| number).collect();
-    let mut claim =
-        ClassClaim { minima: minima.iter().map(|&number| whole.minima[number].clone()).collect(), ..whole.clone() };
-    claim.scenario.traffic = tenants.senders_with(duration, Bursts::Long, &demands);
+    let mut claim = ClassClaim {
+        minima: minima.iter().map(|&number| whole.minima[number].clone()).collect(),
+        // Weights are promised at hosts to members that send around a ring.
+        weights: Vec::new(),
+        ..whole.clone()
+    };
+    let fill = filling(tenants, distances, worst.link);
+    claim.scenario.traffic = tenants.senders_with(duration, Bursts::Long, &demands, fill);
     LinkClaim { link: worst.link, pattern, demand: worst.demand, minima, claim }
 }

@@ -87,8 +87,8 @@ pub struct LinkReport {
 /// The worst that was seen of a minimum. A field is `None` where no run tested it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TestedMinimum {
-    /// The longest lag, per mille of the promised one.
-    pub lag: Option<u64>,
+    /// The longest lag.
+    pub lag: Option<Time>,
     /// The lowest rate under a demand without end, per mille of the minimum.
     pub rate: Option<u64>,
     /// The attack on a link with the longest lag.
@@ -240,16 +240,15 @@ pub fn verify_tenants(
 /// Returns the worst of every minimum over all runs.
 fn tested(claim: &TenantsClaim, whole: &ClassReport, links: &[LinkReport]) -> Vec<TestedMinimum> {
     let per_mille = |part: u64, of: u64| u64::try_from(u128::from(part) * 1_000 / u128::from(of.max(1))).ok();
-    let of = |(number, promise): (usize, &MinimumPromise)| {
-        let within = promise.within.as_nanos();
+    let of = |(number, _): (usize, &MinimumPromise)| {
         let mut tested = TestedMinimum::default();
         if whole.runs > 0 {
-            tested.lag = whole.lags.get(number).and_then(|lag| per_mille(lag.as_nanos(), within));
+            tested.lag = whole.lags.get(number).copied();
         }
         let mut worst = None;
         for attack in links {
             let Some(place) = attack.minima.iter().position(|&other| other == number) else { continue };
-            let lag = attack.report.lags.get(place).and_then(|lag| per_mille(lag.as_nanos(), within));
+            let lag = attack.report.lags.get(place).copied();
             if lag > worst || tested.by.is_none() {
                 worst = lag;
                 tested.by = Some((attack.link, attack.pattern));

@@ -10,7 +10,7 @@ use wayleave_contracts::{AnyContract, BandwidthContract, Between};
 use wayleave_topology::{Class, LinkId, NodeId, NodeKind};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use super::{SharingTenant, Tenants, is_pair};
+use super::{SharingTenant, Tenants, is_pair, members};
 
 /// How often hosts give tokens anew (uFAB, section 5.1).
 const TOKEN_PERIOD: Time = Time::from_micros(32);
@@ -88,6 +88,14 @@ impl Tenants {
             min: contract.min,
         };
         self.bandwidth().map(of).collect()
+    }
+
+    /// Returns the names and members of objectives and of best effort.
+    pub fn without_minima(&self) -> Vec<(String, Vec<NodeId>)> {
+        let others = self.sharing.iter().map(|tenant| &tenant.contract);
+        let others =
+            others.filter(|contract| matches!(contract, AnyContract::Objective(_) | AnyContract::BestEffort(_)));
+        others.map(|contract| (contract.name().to_owned(), members(contract))).collect()
     }
 
     /// Returns the most that minima may have of a link beside its latency contracts; `None` for a link that is not there.

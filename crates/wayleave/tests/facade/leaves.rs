@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
 use serde_json::{Value, json};
 use wayleave::{Asked, Contracts, Hold, Model, Network, PlanFile, Promises, SchemeOptions, Source, read_plan};
 use wayleave_formats::read_events;
@@ -217,7 +218,7 @@ fn unnoticed(plan: &Value, network: &Network, contracts: Option<&Contracts>, exe
         }
         leaves.push((path.to_owned(), value.clone()));
     });
-    let (mut tried, mut missed) = (0, Vec::new());
+    let mut forgeries = Vec::new();
     for (path, value) in leaves {
         let named = pattern(plan, &path);
         if exempt.contains(&named.as_str()) {
@@ -228,15 +229,15 @@ fn unnoticed(plan: &Value, network: &Network, contracts: Option<&Contracts>, exe
             if size(&change) > size(&value) && exempt.contains(&format!("{named} (larger)").as_str()) {
                 continue;
             }
-            let mut forged = plan.clone();
-            *forged.pointer_mut(&path).unwrap() = change.clone();
-            tried += 1;
-            if noticed(&forged.to_string(), network, contracts).is_empty() {
-                missed.push(format!("{path} ({named}): {value} -> {change}"));
-            }
+            forgeries.push((path.clone(), change.clone(), format!("{path} ({named}): {value} -> {change}")));
         }
     }
-    (tried, missed)
+    let missed = forgeries.par_iter().filter(|(path, change, _)| {
+        let mut forged = plan.clone();
+        *forged.pointer_mut(path).unwrap() = change.clone();
+        noticed(&forged.to_string(), network, contracts).is_empty()
+    });
+    (forgeries.len(), missed.map(|(_, _, words)| words.clone()).collect())
 }
 
 fn names(lists: &[&[(&'static str, &'static str)]]) -> Vec<&'static str> {
