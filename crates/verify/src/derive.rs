@@ -13,7 +13,7 @@ use wayleave_units::{Bytes, Time};
 
 use crate::claim::{Background, Claim, Duplication, Promise, Protected};
 use crate::discrepancy::Discrepancy;
-use crate::exact::{check_moments, check_past, check_share_queues, check_share_times};
+use crate::exact::{check_past, check_share_queues, check_share_times};
 use crate::meanwhile::meanwhile;
 use crate::reservations::{HistoryError, Nobody, Place, Reservations};
 use crate::statement::{
@@ -89,7 +89,6 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
     let reservations = Reservations::of(statement, &mut transit)?;
     let moves = transit.moves;
     let mut discrepancies = statement.findings.clone();
-    discrepancies.extend(check_moments(statement)?);
     check_queues(statement, &mut discrepancies);
     let flows = Flows::of(statement, &reservations);
     for admitted in statement.history.iter().filter_map(Happening::admitted) {

@@ -18,18 +18,19 @@ use crate::reservations::{HistoryError, Left, Place, Reservations, Watcher, text
 use crate::statement::{Admitted, Happening, Kind, Patience, Relocation, Statement};
 use crate::transit::lasts;
 
-/// Compares the starts and the holds of a history with those that follow from it.
+/// Compares the starts and the holds of a history with those that follow from it where senders act as soon as they may, as a plan
+/// has it. A statement in which a flow starts later than it may is sound, and no plan.
 ///
 /// # Errors
 /// If the history contradicts itself.
-pub(crate) fn check_moments(statement: &Statement) -> Result<Vec<Discrepancy>, HistoryError> {
+pub fn check_moments(statement: &Statement) -> Result<Vec<Discrepancy>, HistoryError> {
     let says_when = |happening: &Happening| match happening {
         Happening::Admitted(admitted) => admitted.moved.iter().all(|moved| moved.after.is_some()),
         Happening::Released { .. } | Happening::Shared { .. } => true,
     };
     // Statements of older plans do not say when flows are moved, and a statement without patience is wrong on purpose.
     if statement.patience == Patience::None || !statement.history.iter().all(says_when) {
-        return Ok(Vec::new());
+        return Reservations::of(statement, &mut crate::reservations::Nobody).map(|_| Vec::new());
     }
     let mut moments = Moments {
         statement,
@@ -220,13 +221,13 @@ fn is_route(network: &Network, route: &Route, from: NodeId, to: NodeId) -> bool 
 
 /// Compares the routes and queues of minima of pairs with their hosts and with the queue of the guaranteed class.
 pub(crate) fn check_share_queues(statement: &Statement, classes: &Classes) -> Vec<Discrepancy> {
-    let network = &statement.network;
+    let (network, standing) = (&statement.network, standing(statement));
     let mut found = Vec::new();
     let mut seen: BTreeSet<(&str, LinkId)> = BTreeSet::new();
     for share in all_shares(statement) {
         let HeldShare::Pair(from, to, route) = &share.held else { continue };
         // A route of a minimum that stands is checked with its load.
-        if !statement.shares.contains(share) && !is_route(network, route, *from, *to) {
+        if standing.get(share.name.as_str()) != Some(&share) && !is_route(network, route, *from, *to) {
             let (what, stated) = ("its route".to_owned(), text(network, route));
             let derived = "another one between its hosts".to_owned();
             found.push(Discrepancy::Stated { name: share.name.clone(), what, stated, derived });
@@ -247,6 +248,11 @@ pub(crate) fn check_share_queues(statement: &Statement, classes: &Classes) -> Ve
 fn guaranteed_queue(network: &Network, classes: &Classes, link: LinkId) -> u8 {
     let last = network.queues(link).len().saturating_sub(1);
     classes.queue_of(Class::Guaranteed).min(u8::try_from(last).unwrap_or(u8::MAX))
+}
+
+/// Returns the shares that are held in the end, by name.
+fn standing(statement: &Statement) -> HashMap<&str, &PromisedShare> {
+    statement.shares.iter().map(|share| (share.name.as_str(), share)).collect()
 }
 
 /// Returns all shares of a history, and those that are held in the end.
@@ -284,8 +290,9 @@ pub(crate) fn check_share_times(
     if derived.len() != timed.len() {
         return Vec::new();
     }
+    let standing = standing(statement);
     let differ = timed.into_iter().zip(derived).filter_map(|(share, derived)| {
-        let is_past = || !statement.shares.contains(share);
+        let is_past = || standing.get(share.name.as_str()) != Some(&share);
         let stated = share.there_within.filter(|&stated| stated > derived || (stated < derived && is_past()))?;
         let what = "the time within which its minimum is there".to_owned();
         let (stated, derived) = (stated.to_string(), derived.to_string());

@@ -103,6 +103,7 @@ pub use classes::{
 pub use derive::{Derivation, Reserved, check_history, derive, derive_watched, reserved_in_the_end};
 pub use discrepancy::Discrepancy;
 pub use effort::Effort;
+pub use exact::check_moments;
 pub use fault::{Fault, Layer, NotBroken};
 pub use links::{LinkClaim, Pattern};
 pub use report::{Breach, Finding, ProtectedFinding, Verification, Violation};

@@ -11,7 +11,7 @@ use wayleave_topology::{MAX_BUDGET, Network, NodeId};
 use wayleave_units::{Bytes, Time};
 use wayleave_verify::{
     Accounting, Admitted, Claim, Counting, Discrepancy, Happening, Kind, LowestQueue, MinimaTerms, Order, Part,
-    Patience, Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, check_history,
+    Patience, Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, check_moments,
 };
 
 mod compared;
@@ -66,7 +66,8 @@ pub fn read(file: &PlanFile<'_>) -> Result<StatedPlan, Error> {
     };
     let reader = Reader::new(&PlanFile { network: &network, ..*file });
     let (mut statement, kinds) = reader.statement(&plan).map_err(wrong)?;
-    check_history(&statement).map_err(|error| wrong(error.to_string()))?;
+    let moments = check_moments(&statement).map_err(|error| wrong(error.to_string()))?;
+    statement.findings.extend(moments);
     let compared = compared::compare(file.source, &reader, &plan, &statement);
     statement.findings.extend(compared.map_err(|error| wrong(error.to_string()))?);
     let kinds = Some(kinds).filter(|kinds| !kinds.is_empty());

@@ -122,7 +122,7 @@ spec:
 ";
 
 /// The discrepancies of a document, or the reason why it is none.
-fn noticed(text: &str, network: &Network, contracts: Option<&Contracts>) -> Vec<String> {
+pub(crate) fn noticed(text: &str, network: &Network, contracts: Option<&Contracts>) -> Vec<String> {
     let (source, model) = (Source::new("plan.json", text), Model::default());
     let plan = PlanFile { source: &source, network: &network.graph, model: &model, contracts };
     let read = match read_plan(&plan) {
@@ -242,6 +242,30 @@ fn unnoticed(plan: &Value, network: &Network, contracts: Option<&Contracts>, exe
 
 fn names(lists: &[&[(&'static str, &'static str)]]) -> Vec<&'static str> {
     lists.iter().flat_map(|list| list.iter().map(|(name, _)| *name)).collect()
+}
+
+/// Lists with rerouting, two routes, other schemes and every kind: what was decided is what is derived.
+#[test]
+fn plans_of_lists_are_as_they_are_derived() {
+    let network = Network::open("fat-tree:k=4,queues=4").unwrap();
+    for (scheme, key, value) in [
+        ("chameleon", "reroute", "true"),
+        ("chameleon", "routing", "least-delay"),
+        ("chameleon", "reroute", "false"),
+        ("silo", "", ""),
+    ] {
+        let mut options = SchemeOptions::named(scheme).unwrap();
+        if !key.is_empty() {
+            options = options.with(key, value).unwrap();
+        }
+        let contracts = Contracts::drawn(&network, 8, 3, 1_000).unwrap();
+        let options = PlanOptions { scheme: options, ..PlanOptions::default() };
+        let plan = printed(&network, Asked::Contracts(&contracts), &options);
+        for contracts in [None, Some(&contracts)] {
+            let noticed = noticed(&plan.to_string(), &network, contracts);
+            assert_eq!(noticed, Vec::<String>::new(), "{scheme} {key} {value}");
+        }
+    }
 }
 
 #[test]
