@@ -230,6 +230,8 @@ impl Reader<'_> {
                 other => return Err(format!("\"{}\" is \"{other}\", which is no decision", entry.name)),
             }
         }
+        let end = plan.requests.last().map_or(Ok(Time::ZERO), |entry| time(entry.at_ns, &entry.name))?;
+        history.extend(Happening::time_passes(end, &history));
         findings.extend(self.unmentioned(plan));
         let (network, counting) = (self.network.clone(), counting(self.model));
         let (shares, patience) = (kinds.shares(), Patience::Waits);
