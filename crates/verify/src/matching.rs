@@ -23,14 +23,14 @@ pub(crate) struct Distances<'n> {
 impl<'n> Distances<'n> {
     /// Creates the distances between these hosts and all nodes.
     pub(crate) fn of(network: &'n Network, hosts: impl IntoIterator<Item = NodeId>) -> Self {
-        let mut all = Self { network, from: HashMap::new(), to: HashMap::new() };
+        let (mut from, mut to) = (HashMap::new(), HashMap::new());
         for host in hosts {
-            if !all.from.contains_key(&host) {
-                all.from.insert(host, distances(network, host, |node| network.links_from(node), |link| link.to));
-                all.to.insert(host, distances(network, host, |node| network.links_into(node), |link| link.from));
-            }
+            from.entry(host)
+                .or_insert_with(|| distances(network, host, |node| network.links_from(node), |link| link.to));
+            to.entry(host)
+                .or_insert_with(|| distances(network, host, |node| network.links_into(node), |link| link.from));
         }
-        all
+        Self { network, from, to }
     }
 
     /// Returns `true` if a path with the fewest links from one host to another leads over a link.

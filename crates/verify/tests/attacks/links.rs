@@ -56,7 +56,7 @@ fn tenants(mut contracts: Vec<AnyContract>) -> Tenants {
     let network = line();
     let link = SharedLink { classes: Classes::default(), line: LINE, frame: FRAME, round_trip: Time::from_micros(20) };
     let residual = Residual::below(LINE, Amount::from(Bytes::new(2 * FRAME.get())), Rate::ZERO, Amount::ZERO);
-    let links = network.links().map(|_| (link, residual.clone())).collect();
+    let links = network.links().map(|_| (link, residual)).collect();
     let mut tenants = Tenants::new(&network, links).unwrap();
     for contract in contracts {
         tenants.add(SharingTenant { contract, within: Some(Time::from_micros(800)) });
