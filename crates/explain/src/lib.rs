@@ -30,3 +30,4 @@ pub use request::{Decided, EventKind, RequestShape};
 pub use schemes::{GivenAway, SettingsShape, ValueShape};
 pub use share::{DecidedShare, ShareShape, share_refusal};
 pub use shared::{ExplainedShare, NearestShare, SharedExplanation, assumption, share_refusal_to_tenant, write_share};
+pub use waits::wait_for_tokens;

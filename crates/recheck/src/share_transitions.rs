@@ -5,13 +5,12 @@
 //!
 //! ```text
 //! T + largest sum of budgets D of an allowed path       where a minimum has a time: packets wait no longer than D at a link
-//! T + largest sum of waits d(l) of an allowed path      otherwise
+//! T + links of an allowed path times its largest wait d(l)   otherwise
 //! ```
 //!
 //! after its senders have stopped. T stands for the time without queues. *Assumed* of minima without a time, and of objectives: at each link the
-//! bytes held before the last packet are those in flight, `I + N L`, so that they have drained after `d(l)` (`shares/times.rs`), with the
-//! most latency contracts that can ever be on the link at once, the longest T of all shares that ever count there, and the most pairs
-//! that senders of shares (and for T after they have stopped) ever have there at once.
+//! bytes held before the last packet are those in flight, `I + N L`, so that they have drained after `d(l)` (`shares/times.rs`), with all that is
+//! there when the senders stop, what drains included. What starts during the drain is not counted there: it was admitted beside this share.
 //!
 //! What has to hold at every moment is the sums of minima, acknowledgements and weights of a link, and where a minimum with a time passes, the
 //! wait there. The set on a link grows only when somebody starts, and fewer never take more. So it is enough to look before something
@@ -207,57 +206,59 @@ impl<'a, 'n> Course<'a, 'n> {
         self.links[link.index()].iter().chain(bundle.into_iter().flatten())
     }
 
-    /// By stay, when its last packets have gone, ns; `None`: never.
+    /// By stay, when its last packets have gone, ns; `None`: never. In the order of ends, since what drains still delays what ends next.
     fn gone(&self) -> Vec<Option<u128>> {
         let drains = |stay: &ShareStay| stay.until.is_some() && stay.share.there_within.is_none();
-        let mut draining = self.stays.iter().any(drains).then(|| {
-            let waits = self.claim.network.links().map(|(link, _)| self.longest_wait(link)).collect();
-            let lengths = Lengths { budget: waits, ..Lengths::default() };
-            Places::new(self.claim.network, self.terms.closed, lengths, 0)
-        });
-        let mut gone = Vec::with_capacity(self.stays.len());
-        for (stay, lengths) in self.stays.iter().zip(&self.lengths) {
-            gone.push(stay.until.zip(*lengths).and_then(|(until, (trip, budget))| {
-                let queued = match draining.as_mut().filter(|_| drains(stay)) {
-                    Some(places) => places.of(&stay.share).ok().map(|on| on.budget).filter(|&sum| sum < u64::MAX)?,
-                    None => budget,
+        let mut links: BTreeMap<usize, Vec<LinkId>> = BTreeMap::new();
+        if self.stays.iter().any(drains) {
+            for (link, _) in self.claim.network.links() {
+                let draining = self.on(link).filter(|counts| drains(&self.stays[counts.stay]));
+                draining.for_each(|counts| links.entry(counts.stay).or_default().push(link));
+            }
+        }
+        let one_each = Lengths { budget: vec![1; self.claim.network.links().len()], ..Lengths::default() };
+        let mut hops = Places::new(self.claim.network, self.terms.closed, one_each, 0);
+        let mut order: Vec<usize> = (0..self.stays.len()).filter(|&stay| self.stays[stay].until.is_some()).collect();
+        order.sort_by_key(|&stay| self.stays[stay].until);
+        let mut gone = vec![None; self.stays.len()];
+        for number in order {
+            let stay = &self.stays[number];
+            gone[number] = stay.until.zip(self.lengths[number]).and_then(|(until, (trip, budget))| {
+                let at = u128::from(until.as_nanos());
+                let queued = if drains(stay) {
+                    let on = links.get(&number).into_iter().flatten();
+                    let longest = on.map(|&link| self.wait_at(link, at, &gone)).max().unwrap_or(0);
+                    let hops = hops.of(&stay.share).ok()?.budget;
+                    u128::from(longest) * u128::from(hops)
+                } else {
+                    u128::from(budget)
                 };
-                Some(u128::from(until.as_nanos()) + u128::from(trip) + u128::from(queued))
-            }));
+                Some(at + u128::from(trip) + queued)
+            });
         }
         gone
     }
 
-    /// The longest wait at a link with all that may ever be there at once, ns.
-    fn longest_wait(&self, link: LinkId) -> u64 {
-        let mut events: Vec<(u128, bool, Reserved, u128)> = Vec::new();
+    /// Longest wait at a link with all that is there at a moment, what drains included, ns.
+    fn wait_at(&self, link: LinkId, at: u128, gone: &[Option<u128>]) -> u64 {
+        let mut reserved = Reserved::default();
         for one in self.flows.get(&link).into_iter().flatten() {
-            let reserved = reserved_on(self.claim, one.flow, one.hop);
-            events.push((one.from, true, reserved, 0));
-            events.extend(one.gone.map(|gone| (gone, false, reserved, 0)));
-        }
-        let mut trip = 0;
-        for counts in self.on(link).filter(|counts| counts.holding.is_guaranteed()) {
-            let stay = &self.stays[counts.stay];
-            let own = self.lengths[counts.stay].map_or(0, |(trip, _)| trip);
-            trip = trip.max(own);
-            let pairs = u128::from(counts.worst.pairs);
-            events.push((u128::from(stay.from.as_nanos()), true, Reserved::default(), pairs));
-            let end = stay.until.map(|until| u128::from(until.as_nanos()) + u128::from(own));
-            events.extend(end.map(|end| (end, false, Reserved::default(), pairs)));
-        }
-        events.sort_by_key(|&(at, starts, ..)| (at, starts));
-        let (mut now, mut most, mut pairs, mut most_pairs) = (Reserved::default(), Reserved::default(), 0, 0);
-        for (_, starts, of, count) in events {
-            if starts {
-                (now.rate, now.bursts, pairs) = (now.rate + of.rate, now.bursts + of.bursts, pairs + count);
-                most = Reserved { rate: most.rate.max(now.rate), bursts: most.bursts.max(now.bursts) };
-                most_pairs = most_pairs.max(pairs);
-            } else {
-                (now.rate, now.bursts, pairs) = (now.rate - of.rate, now.bursts - of.bursts, pairs - count);
+            if one.from <= at && one.gone.is_none_or(|gone| gone > at) {
+                let of = reserved_on(self.claim, one.flow, one.hop);
+                (reserved.rate, reserved.bursts) = (reserved.rate + of.rate, reserved.bursts + of.bursts);
             }
         }
-        let wait = self.waiting.wait(self.claim.network, self.terms.classes, link, &most, most_pairs, trip);
+        let (mut trip, mut pairs) = (0, 0);
+        for counts in self.on(link).filter(|counts| counts.holding.is_guaranteed()) {
+            let stay = &self.stays[counts.stay];
+            let is_over = stay.until.is_some_and(|until| u128::from(until.as_nanos()) < at)
+                && gone[counts.stay].is_some_and(|gone| gone <= at);
+            if u128::from(stay.from.as_nanos()) <= at && !is_over {
+                trip = trip.max(self.lengths[counts.stay].map_or(0, |(trip, _)| trip));
+                pairs += u128::from(counts.worst.pairs);
+            }
+        }
+        let wait = self.waiting.wait(self.claim.network, self.terms.classes, link, &reserved, pairs, trip);
         wait.map_or(u64::MAX, Time::as_nanos)
     }
 

@@ -41,8 +41,8 @@ pub use sharing::{
 };
 pub use sizes::{FlowSizes, PUBLISHED, SizesError};
 pub use tenants::{
-    Bursts, Competitor, FabricSettings, LatencyTenant, Maximum, Minimum, OfContract, SharingTenant, Tenants,
-    TenantsError, Weight,
+    Bursts, Competitor, FabricSettings, Guaranteed, LatencyTenant, Maximum, Minimum, OfContract, PairDemand,
+    SharingTenant, Tenants, TenantsError, Weight,
 };
 pub use traffic::{
     Arrivals, Copies, Ends, FlowSpec, Offer, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic, Transport, Workload,

@@ -75,6 +75,8 @@ pub struct Starts {
 pub struct Timeline {
     /// By the time at which they are empty.
     left: LeftRoutes<Time>,
+    /// The same of shares that got other terms. Only shares wait for them: latency queues have strict priority.
+    left_by_shares: LeftRoutes<Time>,
 }
 
 impl Timeline {
@@ -106,13 +108,13 @@ impl Timeline {
 
     /// When a share may start on these links, counted from the decision: when all that left them earlier is gone.
     pub fn start_share(&self, now: Time, links: &[LinkId]) -> Time {
-        self.left.last_on(links.iter().copied()).map_or(Time::ZERO, |empty| empty.saturating_sub(now))
+        let last = |left: &LeftRoutes<Time>| left.last_on(links.iter().copied());
+        last(&self.left).max(last(&self.left_by_shares)).map_or(Time::ZERO, |empty| empty.saturating_sub(now))
     }
 
-    /// A share leaves these links, and its packets are gone at this time. Latency flows wait for that as well: otherwise they would
-    /// delay packets for which a share that comes later waits.
+    /// A share leaves these links, and its packets are gone at this time.
     pub fn leave_share(&mut self, links: &[LinkId], empty: Time) {
-        self.left.insert(empty, links.iter().copied());
+        self.left_by_shares.insert(empty, links.iter().copied());
     }
 
     fn start(&self, now: Time, route: &Route) -> Time {

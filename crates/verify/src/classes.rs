@@ -208,6 +208,9 @@ pub struct ClassReport {
     pub farthest_from_part: Option<u64>,
     /// The longest lag of each minimum, in the order of the claim.
     pub lags: Vec<Time>,
+    /// The least that each minimum got from the time on from which it is counted what pairs carry, in the order of the claim;
+    /// empty without a run.
+    pub rates: Vec<Rate>,
 }
 
 impl ClassReport {
@@ -342,6 +345,11 @@ fn look(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut
         // A promise that nothing measures is not kept.
         let lag = lag.map_or(Time::MAX, |lag| Time::from_nanos(lag.longest().div_ceil(1_000)));
         report.lags[number] = report.lags[number].max(lag);
+        let got = carried(claim, outcome, &promise.service, promise.host, Way::Received);
+        match report.rates.get_mut(number) {
+            Some(rate) => *rate = got.min(*rate),
+            None => report.rates.push(got),
+        }
         report.largest_lag = report.largest_lag.max(per_mille(lag.as_nanos(), promise.within.as_nanos()));
         if lag > promise.within {
             report.breaches.push((attack, ClassBreach::Minimum { promise: promise.clone(), lag }));

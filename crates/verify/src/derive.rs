@@ -13,10 +13,11 @@ use wayleave_units::{Bytes, Time};
 
 use crate::claim::{Background, Claim, Duplication, Promise, Protected};
 use crate::discrepancy::Discrepancy;
+use crate::exact::{check_past, check_share_queues, check_share_times};
 use crate::meanwhile::meanwhile;
 use crate::reservations::{HistoryError, Nobody, Place, Reservations};
 use crate::statement::{
-    Admitted, Bucket, Counting, Figures, Lines, LowestQueue, Part, StatedQueue, StatedTerm, Statement,
+    Admitted, Bucket, Counting, Figures, Happening, Lines, LowestQueue, Part, StatedQueue, StatedTerm, Statement,
 };
 use crate::transit::{Transit, port};
 
@@ -47,6 +48,30 @@ pub fn check_history(statement: &Statement) -> Result<(), HistoryError> {
     Reservations::of(statement, &mut Nobody).map(|_| ())
 }
 
+/// A reservation on one route.
+#[derive(Clone, Debug)]
+pub struct Reserved {
+    /// The bucket on the wire.
+    pub bucket: Bucket,
+    /// The largest frame on the wire, where one is known.
+    pub max_frame: Option<Bytes>,
+    /// The route.
+    pub route: Route,
+}
+
+/// Returns the reservations that are left at the end of a history, one for each route.
+///
+/// # Errors
+/// If the statement contradicts itself.
+pub fn reserved_in_the_end(statement: &Statement) -> Result<Vec<Reserved>, HistoryError> {
+    let reservations = Reservations::of(statement, &mut Nobody)?;
+    let all = reservations.places().flat_map(|(_, place)| {
+        let (bucket, max_frame) = (bucket(&statement.counting, place.admitted), place.admitted.max_frame);
+        place.routes.iter().map(move |route| Reserved { bucket, max_frame, route: route.clone() })
+    });
+    Ok(all.collect())
+}
+
 /// Derives everything that a statement says, and holds the two against each other.
 ///
 /// # Errors
@@ -66,9 +91,10 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
     let mut discrepancies = statement.findings.clone();
     check_queues(statement, &mut discrepancies);
     let flows = Flows::of(statement, &reservations);
-    for (_, place) in reservations.places() {
-        check_contract(statement, place.admitted, &mut discrepancies);
+    for admitted in statement.history.iter().filter_map(Happening::admitted) {
+        check_contract(statement, admitted, &mut discrepancies);
     }
+    discrepancies.extend(check_past(statement, &reservations));
     let asked = flows.asked(statement, said_of_queues(statement));
     let report = check_watched(&asked, progress);
     check_counts(statement, &report, &mut discrepancies);
@@ -84,6 +110,8 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
         let (open, times) = (BTreeSet::new(), times(statement, classes));
         let broken = check_all_shares(&asked, classes, &open, &statement.shares, Some(&times), progress);
         discrepancies.extend(meanwhile(statement, classes, &broken)?);
+        discrepancies.extend(check_share_queues(statement, classes));
+        discrepancies.extend(check_share_times(statement, &asked, classes, &times));
         discrepancies.extend(broken.into_iter().map(Discrepancy::Share));
     }
     Ok(Derivation {
@@ -113,7 +141,7 @@ fn figure(found: &QueueFinding) -> ((LinkId, u8), (Option<Time>, Option<Bytes>))
 }
 
 /// A contract's name, with the number of its route if it is a further one.
-fn route_name(contract: &str, route: usize) -> String {
+pub(crate) fn route_name(contract: &str, route: usize) -> String {
     if route == 0 { contract.to_owned() } else { format!("{contract}, route {}", route + 1) }
 }
 

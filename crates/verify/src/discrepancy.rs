@@ -41,6 +41,17 @@ pub enum Discrepancy {
         /// What the contract says.
         contract: String,
     },
+    /// A figure or a word of a decision is not the one that follows from it.
+    Stated {
+        /// The contract, or the part of the statement.
+        name: String,
+        /// The field, in words.
+        what: String,
+        /// The value that is stated.
+        stated: String,
+        /// The value that is derived.
+        derived: String,
+    },
     /// Nothing is said of a contract.
     Unmentioned {
         /// Whose.
@@ -126,6 +137,9 @@ impl fmt::Display for Discrepancy {
             }
             Self::Asked { name, what, stated, contract } => {
                 write!(f, "\"{name}\" is said to ask for {what} {stated}, and its contract says {contract}")
+            }
+            Self::Stated { name, what, stated, derived } => {
+                write!(f, "\"{name}\": {what} is stated as {stated}, and {derived} is derived")
             }
             Self::Unmentioned { name } => write!(f, "of contract \"{name}\" nothing is said"),
             Self::Terms { name, stated, derived } => {

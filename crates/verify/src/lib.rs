@@ -23,6 +23,7 @@
 //! |---|---|
 //! | `statement.rs`, `reservations.rs` | what is said; who stands where, step by step |
 //! | `derive.rs`, `transit.rs`, `discrepancy.rs` | what follows; moves under way; what is not as it was said |
+//! | `exact.rs` | figures that follow exactly from decisions: starts, holds, times and queues of minima |
 //! | `claim.rs`, `fault.rs` | what packets are to show; faults on purpose |
 //! | `attack.rs`, `schedule.rs` | who sends when, and its text |
 //! | `cuts.rs` | what fails meanwhile |
@@ -31,6 +32,7 @@
 //! | `verify.rs`, `effort.rs` | which attacks are made |
 //! | `meanwhile.rs` | shares after every event of a history |
 //! | `classes.rs` | promises of classes below: minima, what is in flight, shares |
+//! | `links.rs`, `matching.rs` | the worst demands of minima on single links |
 //! | `terms.rs` | maxima and weights of bandwidth contracts |
 //! | `report.rs` | what was seen |
 //!
@@ -74,8 +76,11 @@ mod cuts;
 mod derive;
 mod discrepancy;
 mod effort;
+mod exact;
 mod fault;
 mod fill;
+mod links;
+mod matching;
 mod meanwhile;
 mod narrow;
 mod report;
@@ -95,17 +100,19 @@ pub use classes::{
     ClassAttack, ClassBreach, ClassClaim, ClassFault, ClassReport, InFlightPromise, MinimumPromise, SharePromise,
     WeightPromise, verify_classes,
 };
-pub use derive::{Derivation, check_history, derive, derive_watched};
+pub use derive::{Derivation, Reserved, check_history, derive, derive_watched, reserved_in_the_end};
 pub use discrepancy::Discrepancy;
 pub use effort::Effort;
+pub use exact::check_moments;
 pub use fault::{Fault, Layer, NotBroken};
+pub use links::{LinkClaim, Pattern};
 pub use report::{Breach, Finding, ProtectedFinding, Verification, Violation};
 pub use reservations::HistoryError;
 pub use statement::{
     Accounting, Admitted, Bucket, Counting, Figures, Happening, Kind, Lines, LowestQueue, MinimaTerms, Part, Patience,
     Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms,
 };
-pub use tenants::{TenantsClaim, TenantsReport, verify_tenants};
+pub use tenants::{LinkReport, TenantsClaim, TenantsReport, TestedMinimum, verify_tenants};
 pub use terms::{MaximumPromise, Meeting, PartPromise, Way};
 pub use verify::{replay, verify};
 

@@ -231,7 +231,7 @@ impl<'s> Reservations<'s> {
 }
 
 impl Happening {
-    fn at(&self) -> Time {
+    pub(crate) fn at(&self) -> Time {
         match self {
             Self::Admitted(admitted) => admitted.at,
             Self::Released { at, .. } | Self::Shared { at, .. } => *at,

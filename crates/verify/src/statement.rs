@@ -254,6 +254,18 @@ pub struct Relocation {
 }
 
 impl Happening {
+    /// Returns an event without a contract at the end of a history, if the history ends earlier: refused requests are no part of it,
+    /// and until they were decided, reservations of ended contracts may have become free.
+    pub fn time_passes(until: Time, history: &[Self]) -> Option<Self> {
+        let last = history.last().map_or(Time::ZERO, Self::at);
+        (until > last).then_some(Self::Shared { name: String::new(), at: until, share: None })
+    }
+
+    /// Returns the contract that is admitted, if one is.
+    pub(crate) fn admitted(&self) -> Option<&Admitted> {
+        if let Self::Admitted(admitted) = self { Some(admitted) } else { None }
+    }
+
     /// Whether it is about a contract of another kind than latency.
     pub(crate) const fn is_shared(&self) -> bool {
         matches!(self, Self::Shared { .. })

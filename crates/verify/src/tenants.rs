@@ -4,16 +4,20 @@
 //! flight has the bound that counts it, and minima and weights are looked at. In the second nothing is sent beside windows, and nobody but latency contracts beside
 //! pairs: only there it shows whether windows rise as they should, since the bound of the first is twice theirs. It is looked at where that is broken on purpose: the
 //! bound of windows alone is no promise, and two pairs exceed it by a few per cent for a moment. In the third, what is above minima has to be shared by weights.
+//!
+//! Beside them, single links are attacked with the worst demands that minima can put on them ([`crate::links`]).
 
 use std::collections::BTreeSet;
 
 use wayleave_scenarios::{Bursts, Competitor, Maximum, Scenario, Tenants, TenantsError};
-use wayleave_topology::NodeId;
-use wayleave_units::Time;
+use wayleave_topology::{LinkId, NodeId};
+use wayleave_units::{Rate, Time};
 
 use crate::classes::{
     ClassAttack, ClassClaim, ClassFault, ClassReport, InFlightPromise, MinimumPromise, WeightPromise, verify_classes,
 };
+use crate::effort::Effort;
+use crate::links::{self, LinkClaim, Pattern};
 use crate::terms::{MaximumPromise, Meeting, PartPromise};
 
 /// SCC's tunnels find their levels by marks (docs/scc.md), and for a while have less: by how much of a weight, per cent.
@@ -35,6 +39,10 @@ pub struct TenantsClaim {
     pub windows: Option<ClassClaim>,
     /// Bandwidth contracts that meet at one receiver; absent where no two do.
     pub meeting: Option<ClassClaim>,
+    /// Attacks on single links.
+    pub links: Vec<LinkClaim>,
+    /// The minimum of each promise of `whole`, in its order.
+    rates: Vec<Rate>,
     /// Whether they are looked at.
     watch: Watch,
 }
@@ -55,6 +63,36 @@ pub struct TenantsReport {
     pub windows: Option<ClassReport>,
     /// Of those that meet at one receiver.
     pub meeting: Option<ClassReport>,
+    /// Of attacks on single links.
+    pub links: Vec<LinkReport>,
+    /// The minima, in the order of the claim.
+    pub minima: Vec<TestedMinimum>,
+}
+
+/// The outcome of an attack on a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkReport {
+    /// The link.
+    pub link: LinkId,
+    /// The demands over time.
+    pub pattern: Pattern,
+    /// The sum of the minima that sent over the link together.
+    pub demand: Rate,
+    /// The numbers of the minima that were asked for.
+    pub minima: Vec<usize>,
+    /// What was seen of them, and of the other promises.
+    pub report: ClassReport,
+}
+
+/// The worst that was seen of a minimum. A field is `None` where no run tested it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TestedMinimum {
+    /// The longest lag.
+    pub lag: Option<Time>,
+    /// The lowest rate under a demand without end, per mille of the minimum.
+    pub rate: Option<u64>,
+    /// The attack on a link with the longest lag.
+    pub by: Option<(LinkId, Pattern)>,
 }
 
 impl TenantsReport {
@@ -65,7 +103,8 @@ impl TenantsReport {
 
     /// What was seen, run by run.
     pub fn reports(&self) -> impl Iterator<Item = &ClassReport> {
-        [Some(&self.whole), self.windows.as_ref(), self.meeting.as_ref()].into_iter().flatten()
+        let links = self.links.iter().map(|attacked| &attacked.report);
+        [Some(&self.whole), self.windows.as_ref(), self.meeting.as_ref()].into_iter().flatten().chain(links)
     }
 }
 
@@ -119,7 +158,14 @@ impl TenantsClaim {
         let sharing = windows.scenario.sharing.as_mut();
         let is_there = sharing.is_some_and(|sharing| sharing.set_word("ufab", "floor", "nothing"));
         let meeting = tenants.competitors().map(|(host, competitors)| meeting(&whole, tenants, host, &competitors));
-        Ok(Self { whole, windows: is_there.then_some(windows), meeting, watch: Watch::Promises })
+        let rates = tenants.minima().into_iter().map(|minimum| minimum.min).collect();
+        let windows = is_there.then_some(windows);
+        Ok(Self { whole, windows, meeting, links: Vec::new(), rates, watch: Watch::Promises })
+    }
+
+    /// Adds attacks on single links, as many as the effort says, those with the least left for minima first.
+    pub fn attack_links(&mut self, tenants: &Tenants, effort: &Effort) {
+        self.links = links::attacks(tenants, &self.whole, effort.links());
     }
 
     /// Windows alone are looked at as well.
@@ -135,7 +181,9 @@ impl TenantsClaim {
         let whole = fault.put_into(&mut self.whole);
         let windows = self.windows.as_mut().is_some_and(|windows| fault.put_into(windows));
         let meeting = self.meeting.as_mut().is_some_and(|meeting| fault.put_into(meeting));
-        whole | windows | meeting
+        let mut links = false;
+        self.links.iter_mut().for_each(|attack| links |= fault.put_into(&mut attack.claim));
+        whole | windows | meeting | links
     }
 }
 
@@ -179,5 +227,40 @@ pub fn verify_tenants(
     let windows = windows.map(|windows| verify_classes(windows, &phases, seed)).transpose()?;
     let once = &attacks[..attacks.len().min(1)];
     let meeting = claim.meeting.as_ref().map(|meeting| verify_classes(meeting, once, seed)).transpose()?;
-    Ok(TenantsReport { whole, windows, meeting })
+    let mut links = Vec::new();
+    // Where nothing is tried, because a fault changes nothing, links are not attacked either.
+    for LinkClaim { link, pattern, demand, minima, claim } in claim.links.iter().filter(|_| !once.is_empty()) {
+        let (link, pattern, demand, minima) = (*link, *pattern, *demand, minima.clone());
+        links.push(LinkReport { link, pattern, demand, minima, report: verify_classes(claim, once, seed)? });
+    }
+    let minima = tested(claim, &whole, &links);
+    Ok(TenantsReport { whole, windows, meeting, links, minima })
+}
+
+/// Returns the worst of every minimum over all runs.
+fn tested(claim: &TenantsClaim, whole: &ClassReport, links: &[LinkReport]) -> Vec<TestedMinimum> {
+    let per_mille = |part: u64, of: u64| u64::try_from(u128::from(part) * 1_000 / u128::from(of.max(1))).ok();
+    let of = |(number, _): (usize, &MinimumPromise)| {
+        let mut tested = TestedMinimum::default();
+        if whole.runs > 0 {
+            tested.lag = whole.lags.get(number).copied();
+        }
+        let mut worst = None;
+        for attack in links {
+            let Some(place) = attack.minima.iter().position(|&other| other == number) else { continue };
+            let lag = attack.report.lags.get(place).copied();
+            if lag > worst || tested.by.is_none() {
+                worst = lag;
+                tested.by = Some((attack.link, attack.pattern));
+            }
+            if attack.pattern == Pattern::Steady {
+                let min = claim.rates.get(number).map_or(0, |rate| rate.bits_per_second());
+                let rate = attack.report.rates.get(place).and_then(|got| per_mille(got.bits_per_second(), min));
+                tested.rate = tested.rate.into_iter().chain(rate).min();
+            }
+        }
+        tested.lag = tested.lag.max(worst);
+        tested
+    };
+    claim.whole.minima.iter().enumerate().map(of).collect()
 }

@@ -87,7 +87,7 @@ impl<'s> Transit<'s> {
 }
 
 /// How long packets may be on a route.
-fn lasts(statement: &Statement, route: &Route) -> Time {
+pub(crate) fn lasts(statement: &Statement, route: &Route) -> Time {
     budgets(statement, route).checked_add(constants(&statement.network, route)).unwrap_or(Time::MAX)
 }
 

@@ -156,8 +156,15 @@ impl Session {
         Some(timeline.start_share(self.now, &links))
     }
 
-    /// Ends a share: what it held is free, and shares that start on its links wait until its last packets have left them.
-    pub(crate) fn end_share(&mut self, share: ShareId) {
+    /// How long packets of a share can be on its links once its senders have stopped.
+    pub(crate) fn share_drain(&self, share: ShareId) -> Time {
+        let drain = |ledger: &Ledger| Some(ledger.share_drain(ledger.share(share)?));
+        self.ledger().and_then(drain).unwrap_or(Time::ZERO)
+    }
+
+    /// Gives up what a share holds for other terms: it is free, and shares that start on its links wait until its last packets have left
+    /// them.
+    fn replace_share(&mut self, share: ShareId) {
         let left = self.ledger().and_then(|ledger| {
             let held = ledger.share(share)?;
             Some((ledger.links_of_share(held), ledger.share_drain(held)))
@@ -177,7 +184,7 @@ impl Session {
     ) -> (Result<Option<ShareDecision>, ShareRefusal>, Duration, Option<ShareId>) {
         let before = old.and_then(|id| self.ledger()?.share(id).cloned());
         let timeline = self.timeline.clone();
-        old.into_iter().for_each(|id| self.end_share(id));
+        old.into_iter().for_each(|id| self.replace_share(id));
         let (decision, time) = self.admit_share(contract);
         if decision.is_err() {
             self.timeline = timeline;

@@ -21,8 +21,8 @@ use wayleave_contracts::{AnyContract, Between, Contract};
 use wayleave_topology::{Classes, Network, NetworkError, NodeId, NodeKind, PortSpec, Residual, Route, SharedLink};
 use wayleave_units::{Bytes, Rate, Time};
 
-pub use promises::{Competitor, Maximum, Minimum, Weight};
-pub use senders::{Bursts, OfContract};
+pub use promises::{Competitor, Guaranteed, Maximum, Minimum, Weight};
+pub use senders::{Bursts, OfContract, PairDemand};
 pub use wayleave_schemes::fabric::Settings as FabricSettings;
 
 /// A latency contract with what was decided of it.

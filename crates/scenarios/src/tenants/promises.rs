@@ -10,7 +10,7 @@ use wayleave_contracts::{AnyContract, BandwidthContract, Between};
 use wayleave_topology::{Class, LinkId, NodeId, NodeKind};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use super::{SharingTenant, Tenants, is_pair};
+use super::{SharingTenant, Tenants, is_pair, members};
 
 /// How often hosts give tokens anew (uFAB, section 5.1).
 const TOKEN_PERIOD: Time = Time::from_micros(32);
@@ -65,7 +65,45 @@ pub struct Competitor {
     pub max: Option<Rate>,
 }
 
+/// A contract with a minimum, as it may load links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guaranteed {
+    /// The contract.
+    pub name: String,
+    /// Its members, which all may send to one another; of a pair, the sender and the receiver.
+    pub members: Vec<NodeId>,
+    /// Only the first member sends, and only to the second.
+    pub is_pair: bool,
+    /// The minimum of a pair, or of every member.
+    pub min: Rate,
+}
+
 impl Tenants {
+    /// Returns the contracts with minima.
+    pub fn guaranteed(&self) -> Vec<Guaranteed> {
+        let of = |(contract, _): (&BandwidthContract, _)| Guaranteed {
+            name: contract.name.clone(),
+            members: contract.between.hosts(),
+            is_pair: matches!(contract.between, Between::Pair(..)),
+            min: contract.min,
+        };
+        self.bandwidth().map(of).collect()
+    }
+
+    /// Returns the names and members of objectives and of best effort.
+    pub fn without_minima(&self) -> Vec<(String, Vec<NodeId>)> {
+        let others = self.sharing.iter().map(|tenant| &tenant.contract);
+        let others =
+            others.filter(|contract| matches!(contract, AnyContract::Objective(_) | AnyContract::BestEffort(_)));
+        others.map(|contract| (contract.name().to_owned(), members(contract))).collect()
+    }
+
+    /// Returns the most that minima may have of a link beside its latency contracts; `None` for a link that is not there.
+    pub fn promisable(&self, link: LinkId) -> Option<Rate> {
+        let (link, residual) = self.links.get(link.index())?;
+        Some(link.promisable(Class::Guaranteed, residual.rate))
+    }
+
     /// The maxima of bandwidth contracts at their hosts.
     pub fn maxima(&self) -> Vec<Maximum> {
         let of = |(contract, _): (&BandwidthContract, _)| {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wayleave_contracts::AnyContract;
+use wayleave_contracts::{AnyContract, BestEffortContract};
 use wayleave_topology::{Class, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -60,7 +60,49 @@ pub struct OfContract {
     pub latency: Option<(Route, Rate, Bytes)>,
 }
 
+/// A demand of a contract that is not about latency: pairs of its hosts that send without end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairDemand {
+    /// The contract.
+    pub contract: String,
+    /// The name of the pattern, for the traffic.
+    pub pattern: &'static str,
+    /// Senders with their receivers.
+    pub pairs: Vec<(NodeId, NodeId)>,
+    /// The times of the demand; always if not given.
+    pub active: Option<Schedule>,
+}
+
 impl Tenants {
+    /// Returns what all tenants send in a run of this length, where contracts have these demands. Bandwidth contracts without a
+    /// demand are silent; others without one send as in [`Tenants::senders`]. Pairs of `fill` send best effort without a contract.
+    pub fn senders_with(
+        &self,
+        duration: Time,
+        bursts: Bursts,
+        demands: &[PairDemand],
+        fill: Vec<(NodeId, NodeId)>,
+    ) -> Vec<Traffic> {
+        let bandwidth = self.sharing.iter().filter(|tenant| matches!(tenant.contract, AnyContract::Bandwidth(_)));
+        let bandwidth = bandwidth.map(|tenant| tenant.contract.name().to_owned());
+        let without = bandwidth.chain(demands.iter().map(|demand| demand.contract.clone())).collect();
+        let mut traffic = self.senders(duration, bursts, &without);
+        traffic.extend(demands.iter().filter_map(|demand| {
+            let tenant = self.sharing.iter().find(|tenant| tenant.contract.name() == demand.contract)?;
+            let name = format!("{} {}", demand.contract, demand.pattern);
+            let mut traffic = self.endless(&tenant.contract, &name, demand.pairs.clone());
+            traffic.active.clone_from(&demand.active);
+            Some(traffic)
+        }));
+        if !fill.is_empty() {
+            // Nothing limits the service of latency contracts at its hosts.
+            let (name, members) = (self.latency_service(), Vec::new());
+            let nobody = AnyContract::BestEffort(BestEffortContract { name, tenant: None, members });
+            traffic.push(self.endless(&nobody, "without a contract", fill));
+        }
+        traffic
+    }
+
     /// The names of all contracts.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let latency = self.latency.iter().map(|tenant| tenant.contract.name.as_str());

@@ -6,6 +6,7 @@ mod bottlenecks;
 mod classes;
 mod common;
 mod jitter;
+mod links;
 mod loko;
 mod mutations;
 mod protected;

@@ -104,7 +104,7 @@ impl<'a> Head<'a> {
 
 /// What the model counts.
 #[derive(Serialize)]
-pub(super) struct ModelShape {
+pub(crate) struct ModelShape {
     residual: &'static str,
     /// `None`: each link's MTU and the overhead.
     max_frame_bytes: Option<u64>,
@@ -118,7 +118,7 @@ pub(super) struct ModelShape {
 
 impl ModelShape {
     /// In the words of the options.
-    fn of(model: &Model) -> Self {
+    pub(crate) fn of(model: &Model) -> Self {
         let tags = match model.overhead {
             WireOverhead::Counted { tags } => Some(tags),
             WireOverhead::Ignored => None,

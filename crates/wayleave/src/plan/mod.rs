@@ -38,7 +38,7 @@ use certainty::Certainties;
 use sink::Watch;
 
 pub use json::Document;
-pub(crate) use json::Head;
+pub(crate) use json::{Head, ModelShape};
 pub use saved::SavedPlan;
 pub use sink::{Asked, Hold, Outcome, Sink};
 pub use stays::Stays;

@@ -80,8 +80,15 @@ pub(super) struct Replay<'a> {
     hold: Hold,
     /// Who is admitted.
     standing: HashMap<&'a str, Standing>,
-    /// Ended flows that are still held, by the time at which they are freed.
-    due: BTreeSet<(Time, FlowId)>,
+    /// What has ended and is still held, by the time at which it is freed.
+    due: BTreeSet<(Time, Ended)>,
+}
+
+/// A reservation of a contract that has ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Ended {
+    Flow(FlowId),
+    Share(ShareId),
 }
 
 impl<'a> Replay<'a> {
@@ -138,9 +145,12 @@ impl<'a> Replay<'a> {
 
     /// Frees what is due.
     fn free(&mut self, now: Time) {
-        while let Some(&(due, flow)) = self.due.first().filter(|(due, _)| *due <= now) {
-            self.due.remove(&(due, flow));
-            self.session.scheme.release(flow);
+        while let Some(&(due, ended)) = self.due.first().filter(|(due, _)| *due <= now) {
+            self.due.remove(&(due, ended));
+            match ended {
+                Ended::Flow(flow) => _ = self.session.scheme.release(flow),
+                Ended::Share(share) => _ = self.session.scheme.release_share(share),
+            }
         }
     }
 
@@ -148,10 +158,12 @@ impl<'a> Replay<'a> {
         let held_until = self.standing.remove(name).map(|standing| {
             let flow = match standing {
                 Standing::Flow(flow) => flow,
-                Standing::Share(share) => {
-                    // Nothing of the classes below delays a latency contract by more than the frame that is always counted; shares wait.
-                    share.into_iter().for_each(|share| self.session.end_share(share));
-                    return now;
+                Standing::Share(None) => return now,
+                Standing::Share(Some(share)) => {
+                    let drain = if self.hold == Hold::Bound { self.session.share_drain(share) } else { Time::ZERO };
+                    let due = now.checked_add(drain).unwrap_or(Time::MAX);
+                    self.due.insert((due, Ended::Share(share)));
+                    return due;
                 }
             };
             let due = now + self.in_flight(flow);
@@ -159,7 +171,7 @@ impl<'a> Replay<'a> {
             if let Some(placement) = self.session.scheme.queues_mut() {
                 placement.pin(flow, true);
             }
-            self.due.insert((due, flow));
+            self.due.insert((due, Ended::Flow(flow)));
             due
         });
         self.free(now);

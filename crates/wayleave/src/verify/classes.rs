@@ -10,10 +10,11 @@ use wayleave_explain::{Decided, DecidedShare};
 use wayleave_roles::{Decision, ShareDecision};
 use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
 use wayleave_schemes::standing::Standing;
-use wayleave_topology::{FlowId, Network, NodeId};
+use wayleave_topology::{FlowId, LinkId, Network, NodeId};
 use wayleave_units::Time;
 use wayleave_verify::{
-    ClassAttack, ClassBreach, ClassFault, ClassReport, Effort, TenantsClaim, TenantsReport, verify_tenants,
+    ClassAttack, ClassBreach, ClassFault, ClassReport, Effort, LinkReport, MinimumPromise, TenantsClaim, TenantsReport,
+    TestedMinimum, verify_tenants,
 };
 
 use crate::error::Error;
@@ -112,6 +113,7 @@ pub fn verify_kinds(tenants: &Tenants, effort: &Effort, fault: Option<ClassFault
         _ => (32, 7),
     };
     let mut claim = TenantsClaim::of(tenants, Time::from_millis(millis)).map_err(usage)?;
+    claim.attack_links(tenants, effort);
     let fault = fault.map(|fault| (fault, claim.break_by(fault)));
     let shifted = |seed| ClassAttack::Shifted { seed: effort.seed + seed, most: Time::from_millis(1) };
     let attacks: Vec<ClassAttack> = [ClassAttack::AsSaid].into_iter().chain((0..shifts).map(shifted)).collect();
@@ -165,31 +167,34 @@ impl VerifiedKinds {
 
     /// How many promises were looked at.
     pub fn promises(&self) -> usize {
-        self.report.reports().map(|report| report.promises).sum()
+        // Attacks on links are about promises that are counted with all tenants.
+        let TenantsReport { whole, windows, meeting, .. } = &self.report;
+        [Some(whole), windows.as_ref(), meeting.as_ref()].into_iter().flatten().map(|report| report.promises).sum()
     }
 
     /// Per contract: what is promised, and the worst that was seen.
     fn rows(&self) -> Vec<KindRow> {
         let mut rows: Vec<KindRow> = Vec::new();
-        let (claim, report) = (&self.claim.whole, &self.report.whole);
-        for (promise, lag) in claim.minima.iter().zip(&report.lags) {
+        let claim = &self.claim.whole;
+        for (promise, tested) in claim.minima.iter().zip(&self.report.minima) {
             let place = rows.iter().position(|row| row.name == promise.service);
             let place = place.unwrap_or_else(|| {
                 rows.push(KindRow {
                     name: promise.service.clone(),
                     hosts: 0,
                     within: Some(promise.within),
-                    lag: Time::ZERO,
+                    lag: Some(Time::ZERO),
                 });
                 rows.len() - 1
             });
             rows[place].hosts += 1;
-            rows[place].lag = rows[place].lag.max(*lag);
+            // A minimum of which one host was not tested was not tested.
+            rows[place].lag = rows[place].lag.zip(tested.lag).map(|(one, other)| one.max(other));
         }
         for promise in &claim.weights {
             match rows.iter_mut().find(|row| row.name == promise.service) {
                 Some(row) => row.hosts += 1,
-                None => rows.push(KindRow { name: promise.service.clone(), hosts: 1, within: None, lag: Time::ZERO }),
+                None => rows.push(KindRow { name: promise.service.clone(), hosts: 1, within: None, lag: None }),
             }
         }
         rows
@@ -210,7 +215,10 @@ impl VerifiedKinds {
             let (promised, seen) = match row.within {
                 Some(within) => (
                     format!("its minimum at {hosts}, {} after there is something to send", within.up()),
-                    format!("{} behind, {:.0} % of that", row.lag.up(), percent(row.lag, within)),
+                    match row.lag {
+                        Some(lag) => format!("{} behind, {:.0} % of that", lag.up(), percent(lag, within)),
+                        None => "not tested".to_owned(),
+                    },
                 ),
                 None => (format!("its weight at {hosts}"), "see below".to_owned()),
             };
@@ -239,12 +247,63 @@ impl VerifiedKinds {
                 "in flight: at most {whole:.0} % of the bound of a link, {windows:.0} % where only windows send"
             )?;
         }
+        if let Some(attacked) = self.attacked() {
+            writeln!(out, "{attacked}")?;
+        }
         let verdict = match self.breaches().len() {
             0 => "every promise held".to_owned(),
             broken => count(broken, "broken promise"),
         };
         let runs = count(self.runs(), "run");
         Ok(writeln!(out, "{} of the classes below latency, {runs}: {verdict}", count(self.promises(), "promise"))?)
+    }
+
+    /// Describes the attacks on links, in one line; `None` if there was none.
+    fn attacked(&self) -> Option<String> {
+        let worst = self.report.links.iter().max_by_key(|attack| attack.report.largest_lag)?;
+        let mut links: Vec<LinkId> = self.report.links.iter().map(|attack| attack.link).collect();
+        links.dedup();
+        let attacked = count(links.len(), "link");
+        let lag = worst.report.largest_lag as f64 / 10.0;
+        let (link, pattern) = (&self.network.link(worst.link).name, worst.pattern);
+        let minima = &self.report.minima;
+        let missed = minima.iter().filter(|tested| tested.by.is_none()).count();
+        let rate = minima.iter().filter_map(|tested| tested.rate).min();
+        let rate = rate.map_or_else(String::new, |rate| format!(", at least {:.0} % of a minimum", rate as f64 / 10.0));
+        let missed =
+            if missed == 0 { String::new() } else { format!("; {missed} of {} minima not attacked", minima.len()) };
+        Some(format!(
+            "worst demands on {attacked}: lags of at most {lag:.0} % of what is promised ({link}, {pattern}){rate}{missed}"
+        ))
+    }
+
+    /// Returns the attacks on links for documents.
+    fn link_shapes(&self) -> Vec<LinkShape> {
+        let of = |attack: &LinkReport| LinkShape {
+            link: self.network.link(attack.link).name.clone(),
+            pattern: attack.pattern.name(),
+            demand_bps: attack.demand.bits_per_second(),
+            minima: attack.minima.len(),
+            largest_lag_per_mille: attack.report.largest_lag,
+            violations: attack.report.breaches.len(),
+        };
+        self.report.links.iter().map(of).collect()
+    }
+
+    /// Returns every minimum with the worst that was seen of it, for documents.
+    fn minimum_shapes(&self) -> Vec<MinimumShape> {
+        let of = |(promise, tested): (&MinimumPromise, &TestedMinimum)| MinimumShape {
+            contract: promise.service.clone(),
+            host: self.network.node(promise.host).name.clone(),
+            within_ns: promise.within.as_nanos(),
+            lag_ns: tested.lag.map(|lag| lag.as_nanos()),
+            least_rate_per_mille: tested.rate,
+            attack: match tested.by {
+                Some((link, pattern)) => format!("{pattern} on {}", self.network.link(link).name),
+                None => "not tested".to_owned(),
+            },
+        };
+        self.claim.whole.minima.iter().zip(&self.report.minima).map(of).collect()
     }
 
     /// The largest part of a maximum that was seen, per mille.
@@ -270,6 +329,8 @@ impl VerifiedKinds {
             smallest_weight_per_mille: self.report.whole.smallest_weight,
             largest_of_maximum_per_mille: self.largest_of_maximum(),
             farthest_from_part_per_mille: self.farthest_from_part().map(|(_, farthest)| farthest),
+            links: self.link_shapes(),
+            minima: self.minimum_shapes(),
             violations: self.breaches(),
         }
     }
@@ -285,7 +346,8 @@ struct KindRow {
     hosts: usize,
     /// Of a minimum.
     within: Option<Time>,
-    lag: Time,
+    /// The longest lag of a minimum; `None` where it was not tested.
+    lag: Option<Time>,
 }
 
 /// In `verify -o json`.
@@ -301,5 +363,36 @@ pub(super) struct KindsShape {
     smallest_weight_per_mille: Option<u64>,
     largest_of_maximum_per_mille: Option<u64>,
     farthest_from_part_per_mille: Option<u64>,
+    /// Attacks with the worst demands on a link.
+    links: Vec<LinkShape>,
+    minima: Vec<MinimumShape>,
     violations: Vec<String>,
+}
+
+/// An attack on a link.
+#[derive(Serialize)]
+struct LinkShape {
+    link: String,
+    /// `steady`, `flip` or `on-off`.
+    pattern: &'static str,
+    /// The sum of the minima that sent over the link together.
+    demand_bps: u64,
+    /// The number of minima that were asked for.
+    minima: usize,
+    largest_lag_per_mille: u64,
+    violations: usize,
+}
+
+/// A minimum at a receiver.
+#[derive(Serialize)]
+struct MinimumShape {
+    contract: String,
+    host: String,
+    within_ns: u64,
+    /// The longest lag; `null` if no run asked for it.
+    lag_ns: Option<u64>,
+    /// Under a demand without end; `null` if no attack on a link asked for it.
+    least_rate_per_mille: Option<u64>,
+    /// The attack on a link with the longest lag, or `not tested`.
+    attack: String,
 }

@@ -1,23 +1,29 @@
 //! A plan that `wayleave plan -o json` has printed, read back as what it is: something that somebody says. The network, what is
 //! counted on it and, where they are at hand, the contracts come from the user.
 
+use std::collections::HashMap;
+
 use wayleave_contracts::Contract;
 use wayleave_ledger::{Model, Residual, Shaping};
+use wayleave_recheck::HoseCharge;
 use wayleave_scenarios::Tenants;
 use wayleave_schemes::fabric::Settings;
 use wayleave_topology::{MAX_BUDGET, Network, NodeId};
 use wayleave_units::{Bytes, Time};
 use wayleave_verify::{
     Accounting, Admitted, Claim, Counting, Discrepancy, Happening, Kind, LowestQueue, MinimaTerms, Order, Part,
-    Patience, Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, check_history,
+    Patience, Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, check_moments,
 };
 
+mod certainty;
+mod compared;
 mod document;
 mod shares;
 
 pub use document::PlanFile;
 pub use shares::StatedKinds;
 
+use self::certainty::{Certainties, stated_in_the_end};
 use self::document::{Entry, Move, NodeJitter, Plan, Queue, Reader, Step, Term, Topology, bucket, bytes, time};
 use super::promises::{Promises, counting, terms};
 use crate::error::Error;
@@ -61,9 +67,12 @@ pub fn read(file: &PlanFile<'_>) -> Result<StatedPlan, Error> {
     } else {
         file.network.clone()
     };
-    let reader = Reader::new(&PlanFile { network: &network, ..*file });
-    let (statement, kinds) = reader.statement(&plan).map_err(wrong)?;
-    check_history(&statement).map_err(|error| wrong(error.to_string()))?;
+    let reader = Reader::new(&PlanFile { network: &network, ..*file }, &plan.scheme);
+    let (mut statement, kinds) = reader.statement(&plan).map_err(wrong)?;
+    let moments = check_moments(&statement).map_err(|error| wrong(error.to_string()))?;
+    statement.findings.extend(moments);
+    let compared = compared::compare(file.source, &reader, &plan, &statement);
+    statement.findings.extend(compared.map_err(|error| wrong(error.to_string()))?);
     let kinds = Some(kinds).filter(|kinds| !kinds.is_empty());
     Ok(StatedPlan { promises: Promises::Stated(statement), kinds })
 }
@@ -130,14 +139,71 @@ impl Plan {
     }
 }
 
+/// The names that have asked for something, in the order of the document.
+#[derive(Default)]
+struct Standing<'p> {
+    now: u64,
+    /// Names that have asked, with whether they are admitted.
+    admitted: HashMap<&'p str, bool>,
+}
+
+impl<'p> Standing<'p> {
+    /// Checks that the event, the time and the decision of an entry are possible after the entries before it.
+    fn take(&mut self, entry: &'p Entry) -> Result<(), String> {
+        let (name, wrong) = (entry.name.as_str(), |what: &str| Err(format!("\"{}\" {what}", entry.name)));
+        if entry.at_ns < self.now {
+            return wrong("comes before the request ahead of it");
+        }
+        self.now = entry.at_ns;
+        let before = self.admitted.get(name).copied();
+        match (entry.event.as_deref(), entry.decision.as_str()) {
+            (None | Some("add"), "admitted" | "refused") if before == Some(true) => wrong("is admitted twice"),
+            (None | Some("add"), "admitted" | "refused") if before.is_some() => wrong("asks twice"),
+            (Some("change"), "admitted" | "refused") if before.is_none() => {
+                wrong("is changed, and has not asked before")
+            }
+            (None | Some("add" | "change"), decision @ ("admitted" | "refused")) => {
+                // A contract whose change is refused keeps its earlier terms.
+                self.admitted.insert(name, decision == "admitted" || before == Some(true));
+                Ok(())
+            }
+            (Some("release"), "released") if before == Some(true) => {
+                self.admitted.remove(name);
+                Ok(())
+            }
+            (Some("release"), "not-admitted") if before == Some(false) => {
+                self.admitted.remove(name);
+                Ok(())
+            }
+            (Some("release"), "released") => wrong("is released, and was not admitted before"),
+            (Some("release"), "not-admitted") => {
+                wrong("is said not to be admitted at its end, and was admitted before")
+            }
+            (event, decision) => Err(format!(
+                "\"{name}\" is \"{decision}\" by \"{}\", which is no decision",
+                event.unwrap_or("a list of contracts")
+            )),
+        }
+    }
+}
+
 impl Reader<'_> {
     fn statement(&self, plan: &Plan) -> Result<(Statement, StatedKinds), String> {
         let mut queues: Vec<StatedQueue> =
             plan.queues.iter().map(|queue| self.queue(queue)).collect::<Result<_, _>>()?;
         queues.sort_by_key(|said| (said.link, said.queue));
         let (mut history, mut findings, mut kinds) = (Vec::new(), Vec::new(), StatedKinds::default());
+        let mut standing = Standing::default();
+        let charge = match self.charge {
+            HoseCharge::EveryPath => wayleave_ledger::HoseCharge::EveryPath,
+            HoseCharge::EvenSplits | HoseCharge::ChosenPaths => wayleave_ledger::HoseCharge::Split,
+        };
+        let mut certainties = Certainties::new(self.network, self.model, charge);
+        let mut words: HashMap<&str, &str> = HashMap::new();
         for entry in &plan.requests {
             let name = || entry.name.clone();
+            standing.take(entry)?;
+            self.words(entry, &mut findings)?;
             match entry.decision.as_str() {
                 "admitted" if entry.share.is_other_kind() => {
                     let is_new = entry.event.as_deref() != Some("change");
@@ -147,10 +213,17 @@ impl Reader<'_> {
                     let (tenant, share) = self.share(entry, &mut findings)?;
                     let at = time(entry.at_ns, &entry.name)?;
                     history.push(Happening::Shared { name: name(), at, share: share.clone() });
+                    certainties.decided(entry, share.as_ref(), &mut findings);
+                    words.extend(entry.share.certainty.as_deref().map(|word| (entry.name.as_str(), word)));
                     kinds.add(tenant, share);
                 }
                 "released" if kinds.remove(&entry.name) => {
                     let at = time(entry.at_ns, &entry.name)?;
+                    certainties.released(entry);
+                    if let Some(held) = entry.held_until_ns.filter(|&held| held < entry.at_ns) {
+                        let what = "the end of its reservation";
+                        findings.push(compared::stated(&entry.name, what, format!("{held} ns"), at));
+                    }
                     history.push(Happening::Shared { name: name(), at, share: None });
                 }
                 "admitted" => {
@@ -169,6 +242,11 @@ impl Reader<'_> {
                 other => return Err(format!("\"{}\" is \"{other}\", which is no decision", entry.name)),
             }
         }
+        let end = plan.requests.last().map_or(Ok(Time::ZERO), |entry| time(entry.at_ns, &entry.name))?;
+        history.extend(Happening::time_passes(end, &history));
+        certainties.end(end.as_nanos(), &plan.changed_certainty, &mut findings);
+        words.extend(plan.changed_certainty.iter().map(|one| (one.name.as_str(), one.to.as_str())));
+        words.iter().for_each(|(name, word)| kinds.set_certainty(name, stated_in_the_end(Some(word))));
         findings.extend(self.unmentioned(plan));
         let (network, counting) = (self.network.clone(), counting(self.model));
         let (shares, patience) = (kinds.shares(), Patience::Waits);

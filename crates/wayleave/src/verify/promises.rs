@@ -47,15 +47,19 @@ impl Promises {
 #[derive(Clone, Debug, Default)]
 pub struct History {
     happenings: Vec<Happening>,
+    /// The time of the last event, also of a refused one.
+    now: Time,
 }
 
 impl Sink for History {
     fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+        self.now = decided.event.map_or(self.now, |(_, at)| at);
         self.happenings.extend(happening(session, decided));
         Ok(())
     }
 
     fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
+        self.now = decided.event.map_or(self.now, |(_, at)| at);
         let Ok(decision) = decided.decision else { return Ok(()) };
         let share = decision.as_ref().and_then(|decision| {
             let share = session.ledger()?.share(decision.share)?;
@@ -68,6 +72,7 @@ impl Sink for History {
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
         let Released { name, at, held_until } = *released;
+        self.now = at;
         if held_until.is_none() {
             self.happenings.push(Happening::Shared { name: name.to_owned(), at, share: None });
         }
@@ -83,7 +88,9 @@ impl Sink for History {
 impl History {
     /// Everything that a session has promised, with how it came to be.
     pub fn promises(&self, session: &Session) -> Promises {
-        match statement(session, self.happenings.clone()) {
+        let mut happenings = self.happenings.clone();
+        happenings.extend(Happening::time_passes(self.now, &self.happenings));
+        match statement(session, happenings) {
             Some(statement) => Promises::Stated(statement),
             None => Promises::Claimed(claimed(session)),
         }
@@ -137,7 +144,7 @@ pub fn of_session(session: &Session) -> Promises {
             ..standing(session, name, &held)?
         })))
     });
-    let history = History { happenings: admitted.collect() };
+    let history = History { happenings: admitted.collect(), now: Time::ZERO };
     history.promises(session)
 }
 

@@ -13,7 +13,7 @@ use wayleave::{
 };
 use wayleave::{Stays, decide};
 use wayleave_explain::Decided;
-use wayleave_formats::read_events;
+use wayleave_formats::{EventList, read_events};
 use wayleave_recheck::Transitions;
 use wayleave_roles::Handover;
 use wayleave_schemes::standing::Standing;
@@ -103,7 +103,8 @@ fn history(dice: &mut ChaCha8Rng, hosts: u64) -> String {
     text
 }
 
-fn live(seed: u64, as_before: bool) -> Outcome {
+/// The network, the scheme and the events of a seed.
+fn drawn(seed: u64) -> (Network, SchemeOptions, EventList) {
     let mut dice = ChaCha8Rng::seed_from_u64(seed);
     let (topology, hosts) = [
         ("leaf-spine:leaves=2,spines=2,hosts=2,queues=3", 4),
@@ -120,6 +121,11 @@ fn live(seed: u64, as_before: bool) -> Outcome {
     }
     let text = history(&mut dice, hosts);
     let events = read_events(&Source::new("events.yaml", text), &network.graph).unwrap();
+    (network, scheme, events)
+}
+
+fn live(seed: u64, as_before: bool) -> Outcome {
+    let (network, scheme, events) = drawn(seed);
     let options = PlanOptions { scheme, ..PlanOptions::default() };
     let mut session = Session::open(&network, options.model, options.scheme).unwrap();
     let mut stays = Stays::new(Quiet);
@@ -130,7 +136,7 @@ fn live(seed: u64, as_before: bool) -> Outcome {
     } else {
         decide(&mut session, asked, &mut stays, &mut Silent, &Cancel::default())
     };
-    Outcome { moved: outcome.unwrap().summary.moved, found: stays.check(&session).unwrap() }
+    Outcome { moved: outcome.unwrap().summary.moved, found: stays.check(&session, &mut wayleave::Silent).unwrap() }
 }
 
 #[test]
@@ -158,4 +164,21 @@ fn moves_that_do_not_wait_for_one_another_are_seen() {
         (1..1 + CHURNS).into_par_iter().filter(|&seed| !live(seed, true).found.overbooked.is_empty()).count();
     println!("{overbooked} of {CHURNS} histories overbook a port");
     assert!(overbooked > 0);
+}
+
+/// What is derived exactly is what was decided: no history has a discrepancy, whether reservations are held or not.
+#[test]
+fn plans_of_histories_are_as_they_are_derived() {
+    let moved: u64 = (1..=40_u64)
+        .into_par_iter()
+        .map(|seed| {
+            let (network, scheme, events) = drawn(seed);
+            let options = PlanOptions { scheme, ..PlanOptions::default() };
+            let hold = Hold::Bound;
+            let plan = crate::printed(&network, Asked::Events(&events, hold), &options);
+            assert_eq!(crate::leaves::noticed(&plan.to_string(), &network, None), Vec::<String>::new(), "seed {seed}");
+            plan["summary"]["moved"].as_u64().unwrap()
+        })
+        .sum();
+    assert!(moved > 10, "{moved}");
 }

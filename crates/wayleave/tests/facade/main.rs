@@ -4,6 +4,7 @@
 
 mod churn;
 mod kinds;
+mod leaves;
 mod planned;
 
 use std::num::NonZeroUsize;

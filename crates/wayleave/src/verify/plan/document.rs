@@ -5,9 +5,11 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use wayleave_contracts::AnyContract;
 use wayleave_formats::Source;
 use wayleave_ledger::Model;
+use wayleave_recheck::HoseCharge;
 use wayleave_topology::{Hop, LinkId, Network, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_verify::Bucket;
@@ -34,11 +36,23 @@ pub(super) struct Plan {
     pub(super) model: Counted,
     pub(super) requests: Vec<Entry>,
     pub(super) queues: Vec<Queue>,
+    #[serde(default)]
+    pub(super) changed_certainty: Vec<ChangedCertainty>,
+}
+
+/// A promise whose certainty is another one in the end than when it was decided.
+#[derive(Deserialize)]
+pub(super) struct ChangedCertainty {
+    pub(super) name: String,
+    pub(super) from: String,
+    pub(super) to: String,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Scheme {
     pub(super) name: String,
+    pub(super) paths: Option<String>,
+    pub(super) hose_charge: Option<String>,
     pub(super) guaranteed_budget_ns: Option<u64>,
     pub(super) token_period_ns: Option<u64>,
 }
@@ -87,6 +101,13 @@ impl NodeJitter {
 pub(super) struct Entry {
     pub(super) name: String,
     pub(super) decision: String,
+    pub(super) tenant: Option<String>,
+    pub(super) reason: Option<String>,
+    pub(super) message: Option<IgnoredAny>,
+    pub(super) binding: Option<IgnoredAny>,
+    /// The links and switches that all routes of a protected contract have in common.
+    pub(super) shared: Option<Vec<String>>,
+    pub(super) longest_wait_ns: Option<u64>,
     pub(super) event: Option<String>,
     #[serde(default)]
     pub(super) at_ns: u64,
@@ -174,6 +195,8 @@ pub(super) struct ShareTerms {
     pub(super) weight: Option<NonZeroU32>,
     pub(super) within_ns: Option<u64>,
     pub(super) there_within_ns: Option<u64>,
+    pub(super) class: Option<String>,
+    pub(super) certainty: Option<String>,
 }
 
 impl ShareTerms {
@@ -188,14 +211,21 @@ pub(super) struct Reader<'a> {
     pub(super) network: &'a Arc<Network>,
     pub(super) model: &'a Model,
     pub(super) contracts: Option<HashMap<&'a str, &'a AnyContract>>,
+    /// How hoses use paths, and what is charged for it, by the scheme of the plan.
+    pub(super) charge: HoseCharge,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(file: &PlanFile<'a>) -> Self {
+    pub(super) fn new(file: &PlanFile<'a>, scheme: &Scheme) -> Self {
+        let charge = match (scheme.paths.as_deref(), scheme.hose_charge.as_deref()) {
+            (Some("all"), _) => HoseCharge::EvenSplits,
+            (_, Some("every-path")) => HoseCharge::EveryPath,
+            _ => HoseCharge::ChosenPaths,
+        };
         let by_name = |contracts: &'a Contracts| {
             contracts.all().map(|(_, contract)| (contract.name(), contract)).collect::<HashMap<_, _>>()
         };
-        Self { network: file.network, model: file.model, contracts: file.contracts.map(by_name) }
+        Self { network: file.network, model: file.model, contracts: file.contracts.map(by_name), charge }
     }
 
     pub(super) fn route(&self, steps: &[Step]) -> Result<Route, String> {

@@ -7,7 +7,7 @@ use wayleave_contracts::{
     ObjectiveContract,
 };
 use wayleave_ledger::{Ledger, Model, Share, Spread};
-use wayleave_recheck::{HeldShare, HoseCharge, PromisedShare};
+use wayleave_recheck::{HeldShare, HoseCharge, PromisedShare, StatedCertainty};
 use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
 use wayleave_schemes::fabric::Settings;
 use wayleave_topology::{Hop, Network, NodeId, Route};
@@ -35,6 +35,14 @@ impl StatedKinds {
         self.came += 1;
         let place = *self.by_name.entry(name).or_insert(self.came);
         self.sharing.insert(place, (tenant, share));
+    }
+
+    /// Sets the certainty that a contract has in the end.
+    pub(super) fn set_certainty(&mut self, name: &str, certainty: Option<StatedCertainty>) {
+        let place = self.by_name.get(name).and_then(|place| self.sharing.get_mut(place));
+        if let Some((_, Some(share))) = place {
+            share.certainty = certainty;
+        }
     }
 
     /// Whether there was somebody of this name, who is there no longer.
@@ -114,7 +122,7 @@ impl StatedKinds {
 }
 
 /// A promised share as the ledger holds it.
-fn share(promised: &PromisedShare) -> Share {
+pub(super) fn share(promised: &PromisedShare) -> Share {
     let (min, is_timed) = (promised.min, promised.there_within.is_some());
     match &promised.held {
         HeldShare::Pair(_, _, route) => Share::Pair { min, route: route.clone(), is_timed },
@@ -221,8 +229,7 @@ impl Reader<'_> {
                     (contract.min, HeldShare::Pair(*from, *to, route))
                 }
                 Between::Hose(members) => {
-                    // The options of the scheme say which; what costs least is the weakest reading of a plan.
-                    let charge = HoseCharge::EvenSplits;
+                    let charge = self.charge;
                     (contract.min, HeldShare::Hose { members: members.clone(), charge })
                 }
             },

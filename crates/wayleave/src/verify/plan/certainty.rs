@@ -1,0 +1,110 @@
+//! Certainties of minima and weights, as a ledger has them that gets the same shares in the same order.
+//!
+//! That a promise that is said to be proven is proven is derived by `wayleave-recheck`; here a weaker word is noticed as well, and each
+//! word is compared at the moment of its decision.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use wayleave_ledger::{HoseCharge, Ledger, Model};
+use wayleave_recheck::{HeldShare, PromisedShare, StatedCertainty};
+use wayleave_roles::Certainty;
+use wayleave_topology::{Network, ShareId};
+use wayleave_units::Time;
+use wayleave_verify::Discrepancy;
+
+use super::compared::stated;
+use super::document::{ChangedCertainty, Entry};
+use super::shares::share;
+
+/// Shares as they come, change and go.
+pub(super) struct Certainties {
+    /// `None` where queues are not divided among classes.
+    ledger: Option<Ledger>,
+    /// By name, the share and the word of its decision.
+    standing: BTreeMap<String, (ShareId, Certainty)>,
+    /// Shares that have ended and are held until a time, ns.
+    due: BTreeSet<(u64, ShareId)>,
+}
+
+impl Certainties {
+    /// Without shares; hoses are charged as the scheme of the plan says.
+    pub(super) fn new(network: &Arc<Network>, model: &Model, charge: HoseCharge) -> Self {
+        let none = vec![Vec::new(); network.links().len()];
+        let ledger = Ledger::new(network.clone(), *model, none).ok();
+        let ledger = ledger.map(|ledger| ledger.with_shares(Time::ZERO, charge)).filter(Ledger::has_shares);
+        Self { ledger, standing: BTreeMap::new(), due: BTreeSet::new() }
+    }
+
+    /// Takes an admitted contract, and compares the certainty that it was told.
+    pub(super) fn decided(&mut self, entry: &Entry, promised: Option<&PromisedShare>, found: &mut Vec<Discrepancy>) {
+        self.free(entry.at_ns);
+        let said = entry.share.certainty.as_deref().unwrap_or("none");
+        let derived = self.take(&entry.name, promised).map_or("none", Certainty::name);
+        if said != derived {
+            found.push(stated(&entry.name, "its certainty", said, derived));
+        }
+    }
+
+    fn take(&mut self, name: &str, promised: Option<&PromisedShare>) -> Option<Certainty> {
+        let before = self.standing.remove(name);
+        let ledger = self.ledger.as_mut()?;
+        before.into_iter().for_each(|(id, _)| _ = ledger.release_share(id));
+        // A route that is none has no place in a ledger; the recheck names it.
+        let promised = promised.filter(|promised| is_possible(ledger.network(), promised))?;
+        let id = ledger.reserve_share(share(promised))?;
+        let certainty = certainty(ledger, id)?;
+        self.standing.insert(name.to_owned(), (id, certainty));
+        Some(certainty)
+    }
+
+    /// Takes the end of a contract.
+    pub(super) fn released(&mut self, entry: &Entry) {
+        self.free(entry.at_ns);
+        if let Some((id, _)) = self.standing.remove(&entry.name) {
+            self.due.insert((entry.held_until_ns.unwrap_or(entry.at_ns), id));
+        }
+    }
+
+    fn free(&mut self, now: u64) {
+        while let Some(&(at, id)) = self.due.first().filter(|&&(at, _)| at <= now) {
+            self.due.remove(&(at, id));
+            self.ledger.as_mut().map(|ledger| ledger.release_share(id));
+        }
+    }
+
+    /// Compares the certainties that have changed until the end.
+    pub(super) fn end(&mut self, now: u64, said: &[ChangedCertainty], found: &mut Vec<Discrepancy>) {
+        self.free(now);
+        let words = |one: &ChangedCertainty| format!("{}: from {} to {}", one.name, one.from, one.to);
+        let said: Vec<String> = said.iter().map(words).collect();
+        let changed = self.standing.iter().filter_map(|(name, &(id, before))| {
+            let now = certainty(self.ledger.as_ref()?, id).filter(|&now| now != before)?;
+            Some(format!("{name}: from {} to {}", before.name(), now.name()))
+        });
+        let changed: Vec<String> = changed.collect();
+        if said != changed {
+            found.push(stated("changed_certainty", "its entries", said.join(", "), changed.join(", ")));
+        }
+    }
+}
+
+fn certainty(ledger: &Ledger, id: ShareId) -> Option<Certainty> {
+    let is_proven = ledger.is_proven(ledger.share(id)?);
+    Some(if is_proven { Certainty::Proven } else { Certainty::Measured })
+}
+
+/// Returns `true` unless a pair has a route that does not join its hosts.
+fn is_possible(network: &Network, promised: &PromisedShare) -> bool {
+    let HeldShare::Pair(from, to, route) = &promised.held else { return true };
+    route.hops.iter().all(|hop| hop.link.index() < network.links().len()) && route.validate(network, *from, *to).is_ok()
+}
+
+/// The certainty that a plan states for its end.
+pub(super) fn stated_in_the_end(entry: Option<&str>) -> Option<StatedCertainty> {
+    match entry? {
+        "proven" => Some(StatedCertainty::Proven),
+        "measured" => Some(StatedCertainty::Measured),
+        _ => None,
+    }
+}
