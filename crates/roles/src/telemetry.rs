@@ -161,7 +161,17 @@ impl Probe {
     /// Of a pair that no port counts yet, with a weight as large as its tokens.
     pub const fn new(pair: u64, kind: ProbeKind, tokens: u64) -> Self {
         let request = MaxRequest { wants: None, holds: Rate::ZERO, seen: 0 };
-        Self { pair, kind, tokens, counted: 0, weight: tokens, weight_counted: 0, change: 0, is_repeated: false, request }
+        Self {
+            pair,
+            kind,
+            tokens,
+            counted: 0,
+            weight: tokens,
+            weight_counted: 0,
+            change: 0,
+            is_repeated: false,
+            request,
+        }
     }
 }
 
