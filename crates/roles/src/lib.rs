@@ -99,5 +99,7 @@ pub use path::{Departure, Path, PathProbe, PathReport};
 pub use refusal::{Allocated, Binding, Reason, Refusal};
 pub use share::{Among, Certainty, ShareDecision, ShareRefusal, ShareRequest};
 pub use switch::{Mark, QueueState, Switch};
-pub use telemetry::{ClassHop, HopWindow, IntHop, Probe, ProbeAnswer, ProbeAt, ProbeKind, ProbeOutcome};
+pub use telemetry::{
+    ClassHop, HopWindow, IntHop, MaxGrant, MaxRequest, Probe, ProbeAnswer, ProbeAt, ProbeKind, ProbeOutcome,
+};
 pub use tunnel::{CongestionSignal, Entry, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn};

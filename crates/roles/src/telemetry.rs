@@ -104,6 +104,30 @@ pub struct Probe {
     pub change: u16,
     /// Whether the sender does not know which ports have seen this change already.
     pub is_repeated: bool,
+    /// The sender's part of the protocol that divides the receiver's maximum. The bits of appendix G have no place for it.
+    pub request: MaxRequest,
+}
+
+/// A request for a part of the receiver's maximum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MaxRequest {
+    /// The rate that the pair would use; `None`: any rate.
+    pub wants: Option<Rate>,
+    /// The rate that the pair is limited to when the probe leaves.
+    pub holds: Rate,
+    /// The number of the latest grant that the sender has received.
+    pub seen: u32,
+}
+
+/// A part of the receiver's maximum, granted to one pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaxGrant {
+    /// The rate that the pair is limited to from now on.
+    pub rate: Rate,
+    /// Grants of a pair are numbered from 1, so that a sender ignores one that was overtaken.
+    pub number: u32,
+    /// The pair's part is larger, but other pairs still hold some of it.
+    pub is_short: bool,
 }
 
 /// What the sender of a probe says to one port.
@@ -136,7 +160,18 @@ pub struct ProbeAt {
 impl Probe {
     /// Of a pair that no port counts yet, with a weight as large as its tokens.
     pub const fn new(pair: u64, kind: ProbeKind, tokens: u64) -> Self {
-        Self { pair, kind, tokens, counted: 0, weight: tokens, weight_counted: 0, change: 0, is_repeated: false }
+        let request = MaxRequest { wants: None, holds: Rate::ZERO, seen: 0 };
+        Self {
+            pair,
+            kind,
+            tokens,
+            counted: 0,
+            weight: tokens,
+            weight_counted: 0,
+            change: 0,
+            is_repeated: false,
+            request,
+        }
     }
 }
 
@@ -146,6 +181,8 @@ pub struct ProbeAnswer {
     /// The tokens that it admits for the pair; `None` if it admits whatever the sender gives (uFAB, E, Algorithm 1,
     /// line 25).
     pub tokens: Option<u64>,
+    /// The part of the receiver's maximum that the pair may use; `None`: the receiver has no maximum.
+    pub grant: Option<MaxGrant>,
 }
 
 /// What became of a probe.

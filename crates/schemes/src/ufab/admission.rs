@@ -112,6 +112,11 @@ pub(super) fn target(hop: &IntHop, target_percent: u8) -> u64 {
     part(line(hop), u64::from(target_percent), 100)
 }
 
+/// Returns what the limiters of a pair let through in a base round trip, and a quarter more.
+fn limited(terms: Terms) -> u64 {
+    terms.most.map_or(u64::MAX, |most| bytes(u128::from(most) * 5 / 4, terms.round_trip))
+}
+
 /// How many bandwidth-delay products a link counts for a pair at most.
 fn most(settings: &Settings) -> u64 {
     match settings.sum {
@@ -235,9 +240,8 @@ impl Admission {
             let is_held = self.rests && settings.latency_bound;
             window = window.min(if is_held { link.window.min(view.share) } else { link.window.min(view.product) });
         }
-        // Who is held back by a limiter would pass for one that wants little, and links would count its share in place of what equation 3 gives it.
-        let most = terms.most.map_or(u64::MAX, |most| bytes(u128::from(most) * 5 / 4, terms.round_trip));
-        self.window = window.min(most).max(LEAST);
+        // The limiter holds back a pair whose limit is small, and its rate may rise without an answer that ports count.
+        self.window = window.min(limited(terms).max(2 * settings.probe_every.get())).max(LEAST);
     }
 
     /// Scenario-2: a pair that sends less than its share of the path begins there when it wants more, and all grow in steps.
@@ -248,7 +252,8 @@ impl Admission {
         let nanos = usage.elapsed.as_nanos().max(1);
         self.sends = part(usage.bytes.saturating_mul(8), 1_000_000_000, nanos);
         let sent = part(usage.bytes, terms.round_trip.as_nanos(), nanos);
-        let rests = sent < share && sent.saturating_mul(2) < self.window;
+        // A pair that its limiter holds back would pass for one that wants little, and links would count its share in place of what equation 3 gives it.
+        let rests = sent < share && sent.saturating_mul(2) < self.window.min(limited(terms));
         let wakes = std::mem::replace(&mut self.rests, rests) && !rests;
         for (link, view) in self.links.iter_mut().zip(views) {
             if rests {

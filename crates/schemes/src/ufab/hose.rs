@@ -1,7 +1,6 @@
-//! The terms of a class, and what of its weight and its maxima belongs to a part of its minimum.
+//! The terms of a class, and the part of its weight that belongs to a part of its minimum.
 
 use wayleave_roles::Share;
-use wayleave_units::Rate;
 
 /// The terms of a class, of which a pair has a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,21 +19,6 @@ impl Hose {
     pub(super) fn weight(&self, part: u64) -> u64 {
         let min = self.transmit.min.bits_per_second();
         scaled(u64::from(self.transmit.weight), part, min).max(1)
-    }
-
-    /// The part of both maxima that belongs to this part of the minimum, in bit/s.
-    pub(super) fn most(&self, part: u64) -> Option<u64> {
-        let of = |share: &Share| {
-            let max = share.max?.bits_per_second();
-            Some(scaled(max, part, share.min.bits_per_second()).min(max))
-        };
-        of(&self.transmit).into_iter().chain(of(&self.receive)).min()
-    }
-
-    /// The part of what a receiver may get that belongs to this part of its minimum; all of it where there is no minimum.
-    pub(super) fn limit(&self, part: u64) -> Option<Rate> {
-        let max = self.receive.max?.bits_per_second();
-        Some(Rate::from_bits_per_second(scaled(max, part, self.receive.min.bits_per_second()).clamp(1, max)))
     }
 }
 

@@ -54,15 +54,17 @@
 //!   path; where a driver does not tell, that is the last link only, and others can make a path look fuller than it is.
 //! - A pair without a guarantee has one token. A hose is not scaled down if it is above the line: placement (3.1, assumption iii) sees to that.
 //! - A pair's paths share its tokens before the first of them is told of its part: otherwise the first would begin with all of them.
-//! - **Maxima** ([`Share::max`]), of which the text says nothing: a limiter of the class holds what a host sends, and limiters of its pairs what others receive, each with the part of the
-//!   maximum that its tokens are of the minimum. Receivers admit tokens up to their minimum in all, so what they get is no more than their maximum.
+//! - **Maxima** ([`Share::max`]), of which the text says nothing: a limiter of the class holds what a host sends, and limiters of its pairs what others receive. Receivers divide their
+//!   maximum among the pairs that request a part of it with their probes (`maxima`).
 //! - **Weights** (`surplus`): what is above all minima can be shared by the weights of services. A pair then has the window of its tokens, and of what equation 3 gives all
 //!   pairs together beyond the tokens of all a part by weight; with weights as large as minima that is equation 3.
 //! - Whoever has been idle for [`Settings::idle`] round trips leaves its paths, and is found one anew.
 
 mod admission;
 mod hose;
+mod maxima;
 mod pair;
+mod path;
 mod registration;
 mod search;
 mod settings;
@@ -75,7 +77,7 @@ use std::convert::Infallible;
 
 use wayleave_roles::{
     Bucket, ClassId, Demand, Described, Descriptor, Excess, HopWindow, Host, HostAction, HostInput, Incoming, Limiter,
-    Outgoing, Parameters, PathIndex, PathsChange, Probe, ProbeAnswer, ProbeKind, Role, Share, Weighted,
+    MaxGrant, Outgoing, Parameters, PathIndex, PathsChange, Probe, ProbeAnswer, ProbeKind, Role, Share, Weighted,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -86,6 +88,7 @@ use crate::edges::{HostScheme, HostSetup, NoHost};
 use crate::random::SplitMix;
 use crate::switches::Ecn;
 use hose::Hose;
+use maxima::Ledger;
 use pair::{Around, Sending};
 use search::{round_trips, tokens_of};
 use tokens::Wish;
@@ -166,7 +169,7 @@ impl Default for Class {
 }
 
 /// A pair that arrives here.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Receiving {
     class: ClassId,
     /// What its sender gives it, in bit/s, and when that was said; `None`: it takes no part.
@@ -175,6 +178,9 @@ struct Receiving {
     asked: Option<(u64, Time)>,
     /// For so long.
     waits: Time,
+    /// Its part of this host's maximum, and the time for which it is granted.
+    ledger: Ledger,
+    lease: Time,
 }
 
 impl Receiving {
@@ -259,10 +265,15 @@ impl Ufab {
         tokens::assign(class.transmit.min.bits_per_second(), wishes, settings.unused, parts);
         let pairs: Vec<Outgoing> = active().copied().collect();
         let hose = Hose { transmit: class.transmit, receive: class.receive };
+        let level = class.transmit.max.map(|max| {
+            let mut wishes: Vec<u64> = active().filter_map(state).map(Sending::wish).collect();
+            maxima::level(max.bits_per_second(), &mut wishes)
+        });
         for (number, &part) in pairs.into_iter().zip(&*parts) {
             if let Some(Some(pair)) = sending.get_mut(number.index()) {
                 pair.belongs_to(hose);
                 pair.give(part);
+                pair.level(level);
                 pair.limit(number, act);
             }
         }
@@ -276,6 +287,12 @@ impl Ufab {
         }
         let classes: Vec<ClassId> = self.classes.keys().copied().collect();
         classes.into_iter().for_each(|class| self.divide(class, act));
+        for pair in (0..self.sending.len() as u32).map(Outgoing) {
+            if !self.sending[pair.index()].as_ref().is_some_and(Sending::is_limited) {
+                continue;
+            }
+            self.with(now, pair, None, |pair, around| pair.renew(around, act));
+        }
         act(HostAction::Arm { at: now + self.settings.token_period, timer: Timer::Tokens });
     }
 
@@ -330,6 +347,20 @@ impl Ufab {
                 }
             }
         }
+    }
+
+    /// Grants a pair its part of what the class may receive here; `None` where there is no maximum.
+    fn grant(&mut self, now: Time, pair: Incoming, probe: &Probe) -> Option<MaxGrant> {
+        let state = self.receiving.get_mut(pair.index())?.as_mut()?;
+        state.ledger.request(now, &probe.request, state.lease);
+        let class = self.classes.get(&state.class)?;
+        let max = class.receive.max?.bits_per_second();
+        let ledger = |other: &Incoming| Some(&self.receiving.get(other.index())?.as_ref()?.ledger);
+        let mut wishes: Vec<u64> = class.incoming.iter().filter_map(ledger).map(|other| other.wanted(now)).collect();
+        let others = class.incoming.iter().filter(|&&other| other != pair).filter_map(ledger);
+        let left = max.saturating_sub(others.map(|other| other.held(now)).fold(0, u64::saturating_add));
+        let level = maxima::level(max, &mut wishes);
+        Some(self.receiving.get_mut(pair.index())?.as_mut()?.ledger.grant(level, left))
     }
 
     fn close(&mut self, pair: Outgoing) {
@@ -431,11 +462,10 @@ impl Host for Ufab {
             HostInput::IncomingOpened { pair, spec } => {
                 self.classes.entry(spec.class).or_default().incoming.push(pair);
                 let waits = round_trips(spec.round_trip, self.settings.timeout);
-                place(
-                    &mut self.receiving,
-                    pair.index(),
-                    Receiving { class: spec.class, given: None, asked: None, waits },
-                );
+                let lease = maxima::lease(spec.round_trip, &self.settings);
+                let (class, ledger) = (spec.class, Ledger::default());
+                let receiving = Receiving { class, given: None, asked: None, waits, ledger, lease };
+                place(&mut self.receiving, pair.index(), receiving);
             }
             HostInput::IncomingClosed { pair } => {
                 let closed = self.receiving.get_mut(pair.index()).and_then(Option::take);
@@ -462,10 +492,12 @@ impl Host for Ufab {
             ProbeKind::Candidate if self.settings.asks => state.asked = Some((given, now)),
             ProbeKind::Candidate => {}
         }
-        let Some(class) = self.classes.get(&state.class) else { return ProbeAnswer::default() };
+        let class = state.class;
+        let grant = self.grant(now, pair, probe);
+        let Some(class) = self.classes.get(&class) else { return ProbeAnswer::default() };
         let hose = class.receive.min.bits_per_second();
         if hose == 0 || probe.kind == ProbeKind::Finish {
-            return ProbeAnswer::default();
+            return ProbeAnswer { tokens: None, grant };
         }
         let silent = self.settings.clean;
         let heard = |other: &&Incoming| {
@@ -475,6 +507,6 @@ impl Host for Ufab {
         let mut all = vec![given];
         all.extend(class.incoming.iter().filter_map(|other| heard(&other)));
         let admitted = tokens::admit(hose, &all).first().copied().flatten();
-        ProbeAnswer { tokens: admitted.map(|admitted| tokens_of(admitted, self.settings.unit)) }
+        ProbeAnswer { tokens: admitted.map(|admitted| tokens_of(admitted, self.settings.unit)), grant }
     }
 }

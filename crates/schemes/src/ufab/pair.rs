@@ -1,18 +1,21 @@
 //! One pair at its sender: which paths it uses, what it may have in flight there, and its probes.
 
+mod limiter;
+
 use wayleave_roles::{
-    HopWindow, HostAction, IntHop, Limiter, Outgoing, PairSpec, PathIndex, PathUse, Probe, ProbeAnswer, ProbeKind,
-    ProbeOutcome,
+    HopWindow, HostAction, IntHop, Outgoing, PairSpec, PathIndex, PathUse, Probe, ProbeAnswer, ProbeKind, ProbeOutcome,
 };
 use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::admission::{Admission, Terms, Usage, capacity};
 use super::hose::Hose;
-use super::registration::{Changes, Registration};
+use super::maxima::Allowance;
+use super::path::PathState;
+use super::registration::Changes;
 use super::search::{Candidate, Search, Why, round_trips, sample, tokens_of};
 use super::settings::{Settings, Surplus};
-use super::{Action, Timer, bucket};
+use super::{Action, Timer};
 use crate::random::SplitMix;
 
 /// In how many parts the time is observed for which another path has to be better.
@@ -30,28 +33,6 @@ pub(super) struct Around<'a> {
     pub(super) said: &'a mut Vec<HopWindow>,
 }
 
-/// One path of a pair.
-#[derive(Clone, Debug, Default)]
-struct PathState {
-    registration: Registration,
-    /// Its links, as far as answers have said them.
-    links: Vec<LinkId>,
-    /// While the path is in use.
-    admission: Option<Admission>,
-    /// Of the pair's guarantee, in bit/s.
-    part: u64,
-    /// Sent since the last probe, and since the last answer.
-    unprobed: u64,
-    unanswered: u64,
-    answered_at: Time,
-    /// Since when it cannot serve the guarantee.
-    violated_since: Option<Time>,
-    /// Since when another one is better.
-    worse_since: Option<Time>,
-    /// Whether a timer is armed that compares it with others: one is enough.
-    is_compared: bool,
-}
-
 /// One pair.
 #[derive(Clone, Debug)]
 pub(super) struct Sending {
@@ -65,6 +46,9 @@ pub(super) struct Sending {
     admitted: Option<u64>,
     /// The terms of its hose.
     hose: Hose,
+    /// Its part of the receiver's maximum, and the level up to which the sender's is divided, in bit/s.
+    allowance: Allowance,
+    level: Option<u64>,
     /// What its limiter lets through, if it has one.
     limit: Option<Rate>,
     paths: Vec<PathState>,
@@ -86,6 +70,8 @@ impl Sending {
             given: 0,
             admitted: None,
             hose: Hose::UNKNOWN,
+            allowance: Allowance::default(),
+            level: None,
             limit: None,
             paths: Vec::new(),
             in_use: Vec::new(),
@@ -130,12 +116,9 @@ impl Sending {
         self.given.min(self.admitted.unwrap_or(u64::MAX))
     }
 
-    /// Its limiter lets through its part of what a receiver may get. The sender's own limiter is one of the class.
-    pub(super) fn limit(&mut self, pair: Outgoing, act: &mut dyn FnMut(Action<'_>)) {
-        let limit = self.hose.limit(self.part());
-        if limit != std::mem::replace(&mut self.limit, limit) {
-            act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: limit.map(bucket) });
-        }
+    fn candidate(&self, settings: &Settings) -> Probe {
+        let tokens = tokens_of(self.part(), settings.unit);
+        Probe { request: self.allowance.request(), ..Probe::new(self.spec.key, ProbeKind::Candidate, tokens) }
     }
 
     /// Its part of the hose; paths in use share it (F, Algorithm 2).
@@ -165,7 +148,12 @@ impl Sending {
             Surplus::Minima => tokens,
             Surplus::Weights => self.hose.weight(part),
         };
-        Terms { tokens, weight, round_trip: self.spec.round_trip, most: self.hose.most(part) }
+        Terms {
+            tokens,
+            weight,
+            round_trip: self.spec.round_trip,
+            most: self.limit_rate().into_iter().chain(self.level).min(),
+        }
     }
 
     fn path(&mut self, path: PathIndex) -> &mut PathState {
@@ -196,6 +184,8 @@ impl Sending {
     pub(super) fn begins(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
         if self.in_use.is_empty() && self.search.is_none() {
             self.join(around, act);
+        } else if self.limit_rate() == Some(0) {
+            self.ask(around, act);
         }
     }
 
@@ -221,6 +211,8 @@ impl Sending {
             return;
         }
         self.search = None;
+        self.allowance.release();
+        self.limit(around.pair, act);
         for path in std::mem::take(&mut self.in_use) {
             self.rested.push(path);
             self.stop(path, around, act);
@@ -256,8 +248,7 @@ impl Sending {
         let waiting = sample(self.spec.paths, around.settings.candidates, &self.in_use, around.random);
         self.serial += 1;
         let (pair, serial) = (around.pair, self.serial);
-        let tokens = tokens_of(self.part(), around.settings.unit);
-        let probe = Probe::new(self.spec.key, ProbeKind::Candidate, tokens);
+        let probe = self.candidate(around.settings);
         for &path in &waiting {
             act(HostAction::SendProbe { pair, path, probe, windows: &[HopWindow::default()] });
         }
@@ -278,11 +269,12 @@ impl Sending {
             ProbeOutcome::Answered(answer) => Some(answer),
             ProbeOutcome::Failed => None,
         };
-        if let Some(ProbeAnswer { tokens }) = answer
+        if let Some(ProbeAnswer { tokens, grant }) = answer
             && probe.kind != ProbeKind::Finish
         {
             let unit = around.settings.unit.bits_per_second();
             self.admitted = tokens.map(|tokens| tokens.saturating_mul(unit));
+            self.granted(grant, around, act);
         }
         match (probe.kind, answer) {
             (ProbeKind::Candidate, _) => self.looked(path, answer.map(|_| hops), around, act),
@@ -467,7 +459,9 @@ impl Sending {
     /// The change that is under way, for the first time or again.
     fn send(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
         let (pair, key, at) = (around.pair, self.spec.key, self.timeout(around));
+        let request = self.allowance.request();
         if let Some(probe) = self.path(path).registration.probe(key, around.said) {
+            let probe = Probe { request, ..probe };
             act(HostAction::SendProbe { pair, path, probe, windows: around.said });
             act(HostAction::Arm { at, timer: Timer::Lost { pair, key, path, change: probe.change } });
         }

@@ -92,14 +92,12 @@ impl Registration {
             HopWindow { window, counted, period }
         }));
         Some(Probe {
-            pair,
-            kind: change.kind,
-            tokens: change.tokens,
             counted: self.tokens,
             weight: change.weight,
             weight_counted: self.weight,
             change: self.change,
             is_repeated: change.tries > 1,
+            ..Probe::new(pair, change.kind, change.tokens)
         })
     }
 

@@ -1,6 +1,6 @@
 //! One machine's edge, told what happens by hand.
 
-use wayleave_roles::{IntHop, PairSpec, PathUse, ProbeOutcome};
+use wayleave_roles::{IntHop, MaxGrant, MaxRequest, PairSpec, PathUse, ProbeOutcome};
 use wayleave_units::Bytes;
 
 use super::*;
@@ -231,7 +231,7 @@ fn weighted_queues_are_by_powers_of_two() {
     assert_eq!(level(Rate::ZERO, line), 0);
 }
 
-/// A host keeps a maximum for what it sends; of what a receiver may get, a pair has the part that it has of the minimum.
+/// A limiter of the class holds what a host sends. The limiter of a pair lets nothing through before its receiver has granted a part of its own maximum.
 #[test]
 fn maxima_are_limits_of_a_class_and_of_its_pairs() {
     let mut edge = Ufab::new(Rate::from_gbit(10), Settings::default(), 1);
@@ -255,11 +255,49 @@ fn maxima_are_limits_of_a_class_and_of_its_pairs() {
         let spec = PairSpec { class, peer_class: class, peer, key: number.into(), paths: 1, round_trip: T };
         HostInput::Opened { pair: Outgoing(number), spec }
     };
+    let answer = |number: u32, grant: Option<(u64, u32)>| {
+        let grant = grant.map(|(rate, number)| MaxGrant { rate: Rate::from_mbit(rate), number, is_short: false });
+        let probe = Probe::new(number.into(), ProbeKind::Candidate, 1_000);
+        let outcome = ProbeOutcome::Answered(ProbeAnswer { tokens: None, grant });
+        HostInput::ProbeReturned { pair: Outgoing(number), path: PathIndex(0), probe, outcome, hops: &[] }
+    };
+    let of = |number, rate| [(Limiter::Pair(Outgoing(number)), rate)];
     assert_eq!(tell(&mut edge, set(Some(3_000))), [(Limiter::Class(class), Some(3_000))]);
-    assert_eq!(tell(&mut edge, pair(0)), [(Limiter::Pair(Outgoing(0)), Some(3_000))], "all of it, while it is alone");
-    let halves = [0, 1].map(|number| (Limiter::Pair(Outgoing(number)), Some(1_500)));
-    assert_eq!(tell(&mut edge, pair(1)), halves);
-    let lifted = [(Limiter::Class(class), None), (halves[0].0, None), (halves[1].0, None)];
-    assert_eq!(tell(&mut edge, set(None)), lifted);
+    assert_eq!(tell(&mut edge, pair(0)), of(0, Some(0)), "nothing is granted yet");
+    assert_eq!(tell(&mut edge, answer(0, Some((3_000, 1)))), of(0, Some(3_000)));
+    assert_eq!(tell(&mut edge, pair(1)), of(1, Some(0)));
+    assert_eq!(tell(&mut edge, answer(0, Some((1_500, 3)))), of(0, Some(1_500)));
+    assert_eq!(tell(&mut edge, answer(0, Some((3_000, 2)))), [], "a grant that was overtaken");
+    assert_eq!(tell(&mut edge, answer(1, Some((1_500, 1)))), of(1, Some(1_500)));
+    assert_eq!(tell(&mut edge, set(None)), [(Limiter::Class(class), None)]);
+    assert_eq!(tell(&mut edge, answer(0, None)), of(0, None), "the receiver has no maximum any more");
     assert_eq!(tell(&mut edge, set(None)), [], "there is nothing to lift");
+}
+
+/// 400 Mbit/s are 57.14 for each of seven, and 57 tokens: less than its part, so Algorithm 1 admits anything. Parts of the maximum are in bit/s, and a receiver
+/// that has divided it grants no more.
+#[test]
+fn seven_senders_are_granted_a_maximum_once() {
+    let mut edge = Ufab::new(Rate::from_gbit(10), Settings::beside_other_classes(), 1);
+    let class = ClassId(1);
+    let hose = Share { min: Rate::from_mbit(400), max: Some(Rate::from_gbit(2)), ..Share::BEST_EFFORT };
+    edge.on(Time::ZERO, HostInput::ClassSet { class, transmit: hose, receive: hose }, &mut |_| {});
+    let mut held = [(Rate::ZERO, 0); 7];
+    for round in 0..4 {
+        for (number, held) in held.iter_mut().enumerate() {
+            let peer = wayleave_topology::NodeId(number as u32);
+            let spec = PairSpec { class, peer_class: class, peer, key: number as u64, paths: 1, round_trip: T };
+            if round == 0 {
+                edge.on(Time::ZERO, HostInput::IncomingOpened { pair: Incoming(number as u32), spec }, &mut |_| {});
+            }
+            let request = MaxRequest { wants: None, holds: held.0, seen: held.1 };
+            let probe = Probe { request, ..Probe::new(number as u64, ProbeKind::Active, 57) };
+            let answer = edge.answer(Time::ZERO, Incoming(number as u32), &probe);
+            let grant = answer.grant.unwrap();
+            *held = (grant.rate, grant.number);
+        }
+        let sum: u64 = held.iter().map(|held| held.0.bits_per_second()).sum();
+        assert!(sum <= 2_000_000_000, "round {round}: {sum}");
+        assert!(round < 3 || held.iter().all(|held| held.0.bits_per_second() == 2_000_000_000 / 7), "{held:?}");
+    }
 }

@@ -66,7 +66,14 @@ impl Churn {
             edge.counted.map_or((0, 0, None), |(tokens, window, period)| (tokens, window, Some(period)));
         // A weight of three times the tokens, so that both sums are followed.
         let (weight, weight_counted) = (3 * tokens, 3 * counted);
-        let probe = Probe { pair, kind, tokens, counted, weight, weight_counted, change: edge.change, is_repeated };
+        let probe = Probe {
+            counted,
+            weight,
+            weight_counted,
+            change: edge.change,
+            is_repeated,
+            ..Probe::new(pair, kind, tokens)
+        };
         let said = HopWindow { window: Bytes::new(window), counted: Bytes::new(window_counted), period };
         let [is_lost, is_unanswered] = [(); 2].map(|()| self.random.unit() < self.loss);
         if is_lost {

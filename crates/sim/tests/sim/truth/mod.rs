@@ -36,6 +36,7 @@ mod strict_over_weighted;
 mod swift;
 mod tasks;
 mod ufab;
+mod ufab_maxima;
 mod ufab_paths;
 mod ufab_properties;
 mod ufab_watched;

@@ -1,18 +1,19 @@
 //! uFAB with somebody who notes what its hosts and ports do: the machines are those of the scheme, only plugged in from outside.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 use wayleave_roles::{
-    CustomHost, CustomMessage, HostAction, HostInput, Incoming, IntHop, Mark, PathIndex, Plugged, Probe, ProbeAnswer,
-    ProbeAt, ProbeKind, QueueState, Switch,
+    CustomHost, CustomMessage, HostAction, HostInput, Incoming, IntHop, Limiter, Mark, Outgoing, PathIndex, Plugged,
+    Probe, ProbeAnswer, ProbeAt, ProbeKind, QueueState, Switch,
 };
 use wayleave_scenarios::{EdgeScheme, Scenario};
 use wayleave_schemes::ufab::{Settings, Timer, Ufab};
 use wayleave_schemes::ufab_core::{Params, UfabCore};
 use wayleave_sim::{Custom, CustomScheme, HostPlace, Outcome};
 use wayleave_topology::{LinkId, NodeId, NodeKind};
-use wayleave_units::Time;
+use wayleave_units::{Rate, Time};
 
 /// What was seen.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +30,8 @@ pub(super) enum What {
     Probe { from: NodeId, path: PathIndex, probe: Probe },
     /// One is back.
     Answer { from: NodeId, path: PathIndex, probe: Probe },
+    /// A host sets the limiter of a pair, or lifts it.
+    Limit { from: NodeId, to: NodeId, rate: Option<Rate> },
 }
 
 type Log = Arc<Mutex<Vec<Event>>>;
@@ -43,6 +46,8 @@ type Edge = Plugged<Ufab, Timer, fn(&Infallible) -> u32>;
 struct WatchedHost {
     edge: Edge,
     node: NodeId,
+    /// The other ends of pairs.
+    peers: BTreeMap<Outgoing, NodeId>,
     log: Log,
 }
 
@@ -53,13 +58,23 @@ impl CustomHost for WatchedHost {
         input: HostInput<'_, CustomMessage, u64>,
         act: &mut dyn FnMut(HostAction<'_, CustomMessage, u64>),
     ) {
-        let Self { edge, node, log } = self;
+        let Self { edge, node, peers, log } = self;
         if let HostInput::ProbeReturned { path, probe, .. } = &input {
             note(log, now, What::Answer { from: *node, path: *path, probe: *probe });
         }
+        if let HostInput::Opened { pair, spec } = &input {
+            peers.insert(*pair, spec.peer);
+        }
         edge.on(now, input, &mut |action| {
-            if let HostAction::SendProbe { path, probe, .. } = &action {
-                note(log, now, What::Probe { from: *node, path: *path, probe: *probe });
+            match &action {
+                HostAction::SendProbe { path, probe, .. } => {
+                    note(log, now, What::Probe { from: *node, path: *path, probe: *probe });
+                }
+                HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket } => {
+                    let rate = bucket.map(|bucket| bucket.rate);
+                    note(log, now, What::Limit { from: *node, to: peers[pair], rate });
+                }
+                _ => {}
             }
             act(action);
         });
@@ -104,7 +119,7 @@ impl CustomScheme for Watched {
         let seed = self.seed << 32 | u64::from(place.node.0);
         let edge = Ufab::new(place.transmit, self.settings.clone(), seed);
         let edge = Edge::new(edge, |message| match *message {});
-        Box::new(WatchedHost { edge, node: place.node, log: self.log.clone() })
+        Box::new(WatchedHost { edge, node: place.node, peers: BTreeMap::new(), log: self.log.clone() })
     }
 
     fn switch(&self, link: LinkId, _queue: u8) -> Option<Box<dyn Switch + Send>> {

@@ -217,7 +217,7 @@ impl Host for Edge {
     }
 
     fn answer(&mut self, _now: Time, _pair: wayleave_roles::Incoming, probe: &Probe) -> ProbeAnswer {
-        ProbeAnswer { tokens: Some(probe.tokens) }
+        ProbeAnswer { tokens: Some(probe.tokens), grant: None }
     }
 }
 
