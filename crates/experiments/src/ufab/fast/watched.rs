@@ -58,7 +58,8 @@ impl CustomHost for Machine {
         act: &mut dyn FnMut(HostAction<'_, CustomMessage, u64>),
     ) {
         let Self { edge, node, notes } = self;
-        if let HostInput::ProbeReturned { probe, outcome: ProbeOutcome::Answered(ProbeAnswer { tokens, .. }), .. } = &input
+        if let HostInput::ProbeReturned { probe, outcome: ProbeOutcome::Answered(ProbeAnswer { tokens, .. }), .. } =
+            &input
             && probe.kind == ProbeKind::Active
         {
             note(notes, now, *node, What::Hears { pair: probe.pair, admitted: *tokens });
