@@ -154,7 +154,10 @@ fuzz-dataplane: toolchain ## the eBPF programs against their models with a milli
 	$(call say,$(FRAMES) frames a test)
 	@WAYLEAVE_FRAMES=$(FRAMES) $(CARGO) test --locked --release --package wayleave-dataplane --test dataplane differential::
 
-verify-long: toolchain ## a million random networks with admitted contracts under attack (VERIFY_CASES)
+verify-long: toolchain ## a million random networks under attack, and a million with shares of every kind derived again (VERIFY_CASES)
+	$(call say,$(VERIFY_CASES) random networks with minima and objectives)
+	@FABRIC_SCENES=$(VERIFY_CASES) $(CARGO) test --locked --release --package wayleave --test facade random_fabrics:: -- --nocapture
+	@SHARE_SCENES=$(VERIFY_CASES) $(CARGO) test --locked --release --package wayleave-recheck --test claims shares::random::
 	$(call say,$(VERIFY_CASES) random networks under attack)
 	@VERIFY_CASES=$(VERIFY_CASES) $(CARGO) test --locked --release --package wayleave-verify --test attacks random_sets::
 

@@ -78,7 +78,7 @@ impl Admission {
         consequences: &mut Consequences,
     ) -> Option<Without> {
         let grant = self.shared.get(serial)?;
-        let (id, order) = (grant.id.clone(), grant.order.clone());
+        let (id, order, was_degraded) = (grant.id.clone(), grant.order.clone(), grant.is_failed());
         let decision = match self.admit_share(&order) {
             Ok(decision) => decision,
             Err(refusal) => return Some(Without { serial, id, share, refusal }),
@@ -86,6 +86,9 @@ impl Admission {
         let route = decision.as_ref().and_then(|one| one.route.as_ref());
         let is_moved = route.is_some_and(|route| !goes_by(&share, route));
         self.settle_share(serial, decision);
+        if was_degraded {
+            consequences.restored.push(id.clone());
+        }
         if is_moved {
             let revision = self.shared.get(serial).map_or(0, |grant| grant.revision);
             let detail = cause.detail();

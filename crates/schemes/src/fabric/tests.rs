@@ -74,6 +74,8 @@ fn hoses_are_proven_where_what_is_charged_covers_every_choice_of_paths() {
     assert_eq!(others[2].certainty, Certainty::Measured);
     assert_eq!(one.certainty(first.share), Some(Certainty::Measured), "they may all meet on one link");
     assert!(one.release_share(others[2].share) && one.release_share(others[1].share));
+    assert_eq!(one.certainty(first.share), Some(Certainty::Measured), "2 Gbit/s may meet where 1.5 are charged");
+    assert!(one.release_share(others[0].share));
     assert_eq!(one.certainty(first.share), Some(Certainty::Proven));
     let settings = Settings { hose_charge: Charge::EveryPath, ..Settings::default() };
     let mut every = Fabric::new(network(), Model::default(), chameleon::Params::default(), &settings).unwrap();
@@ -82,7 +84,8 @@ fn hoses_are_proven_where_what_is_charged_covers_every_choice_of_paths() {
     }
     let pod = hose(&[3, 13, 16], 1_101);
     assert!(matches!(every.admit_share(&pod), Err(ShareRefusal::Rate { .. })), "any link of the pod may get all");
-    assert!(one.admit_share(&pod).is_ok());
+    let pods = [[1, 5, 9], [1, 6, 10], [2, 7, 11], [2, 8, 12]].map(|members| hose(&members, 1_000));
+    assert!(pods[1..].iter().chain([&pod]).all(|request| one.admit_share(request).is_ok()));
 }
 
 #[test]

@@ -47,13 +47,14 @@ const NO_PROMISES: &[(&str, &str)] = &[
         "a further budget is that of a queue that no port has; the budgets themselves are derived",
     ),
     ("scheme.reroute", "every move is derived; without rerouting there must be none"),
-    // Until `wayleave-recheck` derives certainties: verify/plan/compared.rs, `Reader::certainty`.
-    ("requests[].certainty of a hose", "NOT YET DERIVED: it depends on all hoses that share a link"),
-    ("scheme.paths", "NOT YET DERIVED: the certainty of hoses rests on it"),
+    ("scheme.paths", "charges and certainties that rest on it are derived; here they are the same"),
+    ("scheme.hose_charge", "charges and certainties that rest on it are derived; here they are the same"),
+    ("requests[].activate_after_ns of a share", "NOT YET DERIVED: `plan --recheck` checks that it is late enough"),
 ];
 
 /// Further fields of a history. It is read without its contracts, so what contracts ask for is what the plan says.
 const NO_PROMISES_OF_HISTORIES: &[(&str, &str)] = &[
+    ("releases[].held_until_ns of a share", "NOT YET DERIVED: `plan --recheck` checks that it is late enough"),
     ("requests[].at_ns", "the time of an event is an input"),
     ("refusals[].at_ns", "the time of an event is an input"),
     ("releases[].at_ns", "the time of an event is an input"),
@@ -94,6 +95,7 @@ const WORDS: &[(&str, &[&str])] = &[
     ("compare", &["strict", "non-strict"]),
     ("jitter", &["any", "ordered"]),
     ("paths", &["one", "all"]),
+    ("hose_charge", &["split", "every-path"]),
 ];
 
 const NETWORK: &str = "
@@ -169,11 +171,17 @@ fn pattern(plan: &Value, path: &str) -> String {
     let Some(request) = parts.get(1).filter(|_| parts[0] == "requests").and_then(|at| at.parse::<usize>().ok()) else {
         return pattern;
     };
-    let request = &plan["requests"][request];
+    let requests = &plan["requests"];
+    let request = &requests[request];
+    let is_share = |one: &Value| one["name"] == request["name"] && !one["kind"].is_null();
+    let suffix = match requests.as_array().is_some_and(|all| all.iter().any(is_share)) {
+        true if pattern.ends_with("activate_after_ns") || pattern.ends_with("held_until_ns") => " of a share",
+        _ => "",
+    };
+    let pattern = pattern + suffix;
     match request["decision"].as_str() {
         Some("refused") => pattern.replacen("requests", "refusals", 1),
         Some("released" | "not-admitted") => pattern.replacen("requests", "releases", 1),
-        _ if pattern == "requests[].certainty" && request["between"] == "hose" => pattern + " of a hose",
         _ => pattern,
     }
 }

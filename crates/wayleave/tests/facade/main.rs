@@ -6,6 +6,7 @@ mod churn;
 mod kinds;
 mod leaves;
 mod planned;
+mod random_fabrics;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
