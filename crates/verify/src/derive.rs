@@ -88,13 +88,14 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
     let mut transit = Transit::new(statement);
     let reservations = Reservations::of(statement, &mut transit)?;
     let moves = transit.moves;
-    let mut discrepancies = statement.findings.clone();
+    // What repeats other figures, or is past, comes last: a wrong route changes much of it.
+    let (repeated, mut discrepancies): (Vec<_>, Vec<_>) =
+        statement.findings.iter().cloned().partition(|finding| matches!(finding, Discrepancy::Stated { .. }));
     check_queues(statement, &mut discrepancies);
     let flows = Flows::of(statement, &reservations);
     for admitted in statement.history.iter().filter_map(Happening::admitted) {
         check_contract(statement, admitted, &mut discrepancies);
     }
-    discrepancies.extend(check_past(statement, &reservations));
     let asked = flows.asked(statement, said_of_queues(statement));
     let report = check_watched(&asked, progress);
     check_counts(statement, &report, &mut discrepancies);
@@ -114,6 +115,8 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
         discrepancies.extend(check_share_times(statement, &asked, classes, &times));
         discrepancies.extend(broken.into_iter().map(Discrepancy::Share));
     }
+    discrepancies.extend(check_past(statement, &reservations));
+    discrepancies.extend(repeated);
     Ok(Derivation {
         claim: claim(statement, &reservations, &flows, &report),
         discrepancies,

@@ -164,7 +164,8 @@ impl<'s> Watcher<'s> for Moments<'s> {
         let beside = self.starts(admitted, &given_up, false);
         let ends = admitted.old_terms_end_after;
         // Old terms end when the new ones start, or at once where the new ones fit only without them.
-        let is_instead = !given_up.is_empty() && ends == Some(Time::ZERO) && beside.0 != stated;
+        let is_instead =
+            !given_up.is_empty() && ends == Some(Time::ZERO) && (stated.flow > Time::ZERO || beside.0 != stated);
         let (derived, empty) = if is_instead { self.starts(admitted, &given_up, true) } else { beside };
         self.compare(admitted, &stated, &derived);
         let end = if is_instead { Time::ZERO } else { derived.flow };

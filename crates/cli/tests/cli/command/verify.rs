@@ -216,7 +216,15 @@ fn promises_of_every_kind_hold_and_faults_of_classes_are_caught() {
     );
     let json = wayleave(&format!("{command} -o json")).ends_with(0).json();
     assert_eq!(json["classes"]["violations"].as_array().map(Vec::len), Some(0), "{json}");
-    assert!(json["classes"]["promises"].as_u64().unwrap() > 8 && json["classes"]["runs"] == 2, "{json}");
+    assert!(json["classes"]["promises"].as_u64().unwrap() > 8 && json["classes"]["runs"] == 8, "{json}");
+    let links = json["classes"]["links"].as_array().unwrap();
+    assert_eq!(
+        links.iter().filter(|attack| attack["link"] == "s1->h13").count(),
+        3,
+        "the link with most minima: {json}"
+    );
+    let minima = json["classes"]["minima"].as_array().unwrap();
+    assert!(minima.iter().all(|minimum| minimum["attack"].as_str().unwrap().contains(" on s1->h13")), "{json}");
     let farthest = json["classes"]["farthest_from_part_per_mille"].as_u64().unwrap();
     assert!(farthest < 150, "six pairs meet at h13: {json}");
     let text = wayleave(&command).ends_with(0);
