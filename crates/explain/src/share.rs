@@ -64,7 +64,8 @@ fn promise(network: &Network, contract: &AnyContract, decision: Option<&ShareDec
                 (Some(route), _) => format!("{min}{within}{above}: {}", crate::sentences::route(network, route)),
                 (None, Certainty::Proven) => {
                     format!(
-                        "{min} to and from each{within}{above}: it fits on every link, whatever they send to one another"
+                        "{min} to and from each{within}{above}: it fits on every link, whatever they send to one another and whichever \
+                         paths they take"
                     )
                 }
                 (None, Certainty::Measured) => format!(

@@ -83,7 +83,7 @@ fn contract(random: &mut ChaCha8Rng, hosts: &[NodeId], number: usize) -> AnyCont
     let count = random.random_range(2..=hosts.len());
     let members: Vec<NodeId> = hosts.sample(random, count).copied().collect();
     let name = format!("c{number}");
-    let min = Rate::from_mbit(*[1, 50, 200, 700].choose(random).unwrap());
+    let min = Rate::from_mbit(*[1, 100, 400, 1_500].choose(random).unwrap());
     match random.random_range(0..10) {
         0..3 => AnyContract::Latency(Contract {
             name,
@@ -102,7 +102,11 @@ fn contract(random: &mut ChaCha8Rng, hosts: &[NodeId], number: usize) -> AnyCont
         3..8 => AnyContract::Bandwidth(BandwidthContract {
             name,
             tenant: None,
-            between: if random.random_bool(0.4) { Between::Pair(members[0], members[1]) } else { Between::Hose(members) },
+            between: if random.random_bool(0.4) {
+                Between::Pair(members[0], members[1])
+            } else {
+                Between::Hose(members)
+            },
             min,
             max: None,
             weight: None,
@@ -124,7 +128,9 @@ fn links_of(graph: &Graph, broken: &[BrokenShare]) -> (BTreeSet<LinkId>, Vec<Str
     let (mut links, mut faults) = (BTreeSet::new(), Vec::new());
     for one in broken {
         match one {
-            BrokenShare::Class { link, .. } | BrokenShare::Acknowledgements { link, .. } | BrokenShare::Wait { link, .. } => {
+            BrokenShare::Class { link, .. }
+            | BrokenShare::Acknowledgements { link, .. }
+            | BrokenShare::Wait { link, .. } => {
                 links.extend(graph.find_link(link));
             }
             other => faults.push(other.to_string()),
@@ -146,7 +152,7 @@ fn look_at(seed: u64, seen: &mut Seen) {
     options = options.with("hose_charge", *["split", "split", "every-path"].choose(random).unwrap()).unwrap();
     let mut session = Session::open(&network, Model::default(), options).unwrap();
     let mut asked: BTreeMap<usize, AnyContract> = BTreeMap::new();
-    for number in 0..random.random_range(3..25) {
+    for number in 0..random.random_range(3..30) {
         let contract = contract(random, &hosts, number);
         let (kind, is_admitted) = match contract.as_latency() {
             Some(latency) => (0, session.admit(latency).decision.is_ok()),
@@ -209,6 +215,6 @@ fn what_a_fabric_admits_on_any_network_is_derived_again() {
     (0..count).for_each(|seed| look_at(seed, &mut seen));
     println!("{count} networks: {seen:?}");
     assert!(seen.admitted.iter().all(|&admitted| admitted as u64 > count / 2), "{seen:?}");
-    assert!(seen.refused as u64 > count / 2 && seen.overbooked as u64 > count / 20, "{seen:?}");
-    assert!(seen.proven > 0 && seen.measured > 0 && seen.fullest > 990, "{seen:?}");
+    assert!(seen.refused as u64 > count / 2 && seen.overbooked as u64 > count / 100, "{seen:?}");
+    assert!(seen.proven > 0 && seen.measured > 0 && seen.fullest > 950, "{seen:?}");
 }

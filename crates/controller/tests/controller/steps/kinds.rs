@@ -384,7 +384,8 @@ fn repairs_are_decided_by_priority_like_failures() {
     let network = build::ring(&Chain { switches: 4, hosts_per_switch: 2, cabling }).unwrap();
     let network = Arc::new(network.with_classes(Classes::default()).unwrap());
     let of = network.clone();
-    let make = move || Fabric::new(of.clone(), Model::default(), Params::default(), &Settings::default()).unwrap().into();
+    let make =
+        move || Fabric::new(of.clone(), Model::default(), Params::default(), &Settings::default()).unwrap().into();
     let setup = Setup { scheme: Arc::new(make), network: network.clone(), ..setup(Paths::One) };
     let mut controller = start(&setup);
     let cable = |controller: &mut Controller, name: &str, is_down: bool| {
