@@ -373,7 +373,7 @@ fn shares_of_an_older_ledger_that_do_not_fit_are_decided_again_by_priority() {
     // It comes back when there is room.
     let command = Command::Delete { ids: vec![(id("high"), Check::None)] };
     new.handle(at(1), command).unwrap();
-    new.tick(at(20));
+    new.tick(at(60_000));
     assert_eq!(standing(&new, "low").state, State::Admitted);
 }
 
