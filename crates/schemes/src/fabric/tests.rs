@@ -94,7 +94,11 @@ fn even_splits_are_proven_whatever_is_down() {
     assert_eq!(all.admit_share(&hose(&[1, 5, 9], 1_000)).unwrap().certainty, Certainty::Proven);
     let aggregation = network().links_to_switches(network().link(network().links_from(hosts(&[2])[0])[0]).to)[0];
     all.placement_mut().close(aggregation);
-    assert_eq!(all.admit_share(&hose(&[2, 9], 100)).unwrap().certainty, Certainty::Proven, "over the links that are left");
+    assert_eq!(
+        all.admit_share(&hose(&[2, 9], 100)).unwrap().certainty,
+        Certainty::Proven,
+        "over the links that are left"
+    );
     all.placement_mut().open(aggregation);
     let of_host = network().links_from(hosts(&[2])[0])[0];
     all.placement_mut().close(of_host);
