@@ -184,6 +184,7 @@ fn components() -> Value {
         what_if::Placed,
         what_if::Prospect,
         what_if::Question,
+        what_if::Recertified,
     );
     let mut value = serde_json::to_value(components).unwrap_or_default();
     schema::merge(&mut value["schemas"]);
