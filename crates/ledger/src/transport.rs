@@ -117,7 +117,7 @@ impl Problem {
         if self.edges.len().saturating_mul(self.rows.len().min(self.columns.len())) > MOST_STEPS {
             return self.bound();
         }
-        self.solve(|weight| i128::from(weight)).unsigned_abs()
+        self.solve(i128::from).unsigned_abs()
     }
 
     /// Returns the smaller of two dual solutions: every sender at its largest weight, or every receiver.

@@ -197,8 +197,7 @@ impl Ledger {
 
     /// The same as if no link were closed: whether a share that has lost its route may keep what it had.
     pub fn share_denial_once_open(&self, share: &Share) -> Option<ShareDenial> {
-        let Some(base) = self.base(share) else { return None };
-        self.effect_denial(share, &base)
+        self.effect_denial(share, &self.base(share)?)
     }
 
     /// Largest minimum, or weight, with which a share would fit as it is; zero if none would.

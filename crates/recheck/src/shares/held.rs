@@ -12,8 +12,8 @@ use super::figures::{Place, Worst};
 use super::load::{Both, Holding, Load};
 use super::paths::Lengths;
 use super::placed::{Places, SharesOn};
+use super::promise::{BrokenShare, PromisedShare, StatedCertainty};
 use super::times::{Reserved, ShareTimes, Waiting, reserved};
-use super::{BrokenShare, PromisedShare, StatedCertainty};
 use crate::claim::Claim;
 
 /// Minima and weights on each link, beside what latency contracts reserve there, while contracts come and go.

@@ -7,7 +7,7 @@ use num_rational::BigRational;
 use num_traits::Zero;
 
 use super::figures::Worst;
-use super::{HoseCharge, StatedCertainty};
+use super::promise::{HoseCharge, StatedCertainty};
 
 /// A sum of fractions: by denominator, the sum of the numerators.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::figures::{Crossings, Figures, Place, Worst, figures, learn};
 use super::groups::{Bundles, View};
 use super::load::{Holding, Kind};
 use super::paths::{Lengths, Paths};
-use super::{BrokenShare, HeldShare, PromisedShare};
+use super::promise::{BrokenShare, HeldShare, PromisedShare};
 
 /// The states of a network, with what was found out about pairs.
 pub(crate) struct Places<'n> {

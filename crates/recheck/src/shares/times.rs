@@ -22,7 +22,7 @@ use wayleave_units::{Bytes, Time};
 
 use super::paths::Lengths;
 use super::placed::SharesOn;
-use super::{BrokenShare, HeldShare, PromisedShare};
+use super::promise::{BrokenShare, HeldShare, PromisedShare};
 use crate::claim::{Claim, PacketiserTerm};
 
 type Part = Ratio<u128>;

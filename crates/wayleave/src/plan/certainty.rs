@@ -46,8 +46,8 @@ impl Certainties {
     }
 
     /// Certainty of a contract now, if it is another one than when it was decided.
-    pub(super) fn now(&self, session: &Session, name: &str) -> Option<&'static str> {
+    pub(super) fn now(&self, session: &Session, name: &str) -> Option<Certainty> {
         let &(share, from) = self.by_name.get(name)?;
-        session.scheme.certainty(share).filter(|&now| now != from).map(Certainty::name)
+        session.scheme.certainty(share).filter(|&now| now != from)
     }
 }

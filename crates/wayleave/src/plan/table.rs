@@ -7,6 +7,7 @@ use wayleave_contracts::AnyContract;
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::{Layout, plain_table, write_table};
 use wayleave_explain::{Decided, DecidedShare, EventKind, sentences};
+use wayleave_roles::{Certainty, ShareDecision};
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::Time;
@@ -37,8 +38,8 @@ pub struct RequestTable {
 struct Row {
     event: String,
     name: String,
-    /// The whole name of a contract of another kind than latency.
-    share: Option<String>,
+    /// A contract of another kind than latency, with its decision.
+    share: Option<Box<(AnyContract, Option<ShareDecision>)>>,
     ends: String,
     decision: &'static str,
     bound: String,
@@ -111,7 +112,7 @@ impl RequestTable {
         self.rows.push(Row {
             event: event(decided.event),
             name: shortened(decided.contract.name()),
-            share: Some(decided.contract.name().to_owned()),
+            share: Some(Box::new((decided.contract.clone(), admitted.cloned()))),
             ends: decided.ends(&session.network),
             decision,
             bound,
@@ -163,7 +164,7 @@ impl RequestTable {
                 if self.has_events {
                     cells.insert(0, Cell::new(&row.event));
                 }
-                cells.extend([Cell::new(&row.bound), Cell::new(self.detail(session, &row.detail))]);
+                cells.extend([Cell::new(&row.bound), Cell::new(self.detail(session, row))]);
                 table.add_row(cells);
             }
             write_table(out, &mut table)?;
@@ -185,14 +186,23 @@ impl RequestTable {
 
     /// A decision; among contracts that all stay, with the certainty that is left in the end.
     fn decision(&self, session: &Session, row: &Row) -> Cell {
-        let now = row.share.as_ref().filter(|_| !self.has_events);
-        let now = now.and_then(|name| self.certainties.now(session, name));
-        decision(now.unwrap_or(row.decision), self.layout)
+        decision(self.certainty(session, row).map_or(row.decision, Certainty::name), self.layout)
+    }
+
+    /// The certainty that is left in the end, if it is another one than when the contract was decided.
+    fn certainty(&self, session: &Session, row: &Row) -> Option<Certainty> {
+        let (contract, _) = row.share.as_deref().filter(|_| !self.has_events)?;
+        self.certainties.now(session, contract.name())
     }
 
     /// A flow's present route, if it is there still.
-    fn detail(&self, session: &Session, detail: &Detail) -> String {
-        match detail {
+    fn detail(&self, session: &Session, row: &Row) -> String {
+        if let Some((certainty, (contract, Some(decision)))) = self.certainty(session, row).zip(row.share.as_deref()) {
+            let decision = Ok(Some(ShareDecision { certainty, ..decision.clone() }));
+            let decided = DecidedShare { contract, decision: &decision, start: None, event: None };
+            return decided.sentence(&session.network).replace("]- ", "]-\u{a0}");
+        }
+        match &row.detail {
             Detail::Text(text) => text.clone(),
             // Indices of ended flows are used again, so the present route is known only where nothing ends.
             Detail::Route(_, placed) if self.has_events => route(session, placed),

@@ -146,10 +146,10 @@ fn look_at(seed: u64, seen: &mut Seen) {
     let network = Network::new("random", graph);
     let mut options = SchemeOptions::named("fabric").unwrap();
     // Slow links need large budgets, or nothing with a time would be admitted.
-    options = options.with("guaranteed_budget", *["260us", "30ms", "200ms"].choose(random).unwrap()).unwrap();
+    options = options.with("guaranteed_budget", ["260us", "30ms", "200ms"].choose(random).unwrap()).unwrap();
     options = options.with("budgets", "20ms,30ms,40ms,50ms,60ms").unwrap();
-    options = options.with("paths", *["one", "one", "all"].choose(random).unwrap()).unwrap();
-    options = options.with("hose_charge", *["split", "split", "every-path"].choose(random).unwrap()).unwrap();
+    options = options.with("paths", ["one", "one", "all"].choose(random).unwrap()).unwrap();
+    options = options.with("hose_charge", ["split", "split", "every-path"].choose(random).unwrap()).unwrap();
     let mut session = Session::open(&network, Model::default(), options).unwrap();
     let mut asked: BTreeMap<usize, AnyContract> = BTreeMap::new();
     for number in 0..random.random_range(3..30) {

@@ -69,7 +69,7 @@ fn questions_without_a_controller_take_contracts_of_every_kind() {
     let kinds = file("what-if-kinds.yaml", kinds.replace("tenant: acme, ", "").replace("tenant: beta, ", ""));
     let on = format!("-t fat-tree:k=4,rate=10Gbit -f {kinds}");
     let explained = wayleave(&format!("explain db {on}")).ends_with(0);
-    assert!(explained.stdout.contains("db: admitted, measured"), "{}", explained.stdout);
+    assert!(explained.stdout.contains("db: admitted, proven"), "{}", explained.stdout);
     let asked = format!("what-if {on} --fail h9 --delete copy");
     let would = wayleave(&asked).ends_with(3);
     assert!(would.stdout.contains("degraded") && would.stdout.contains("db"), "{}", would.stdout);

@@ -1,0 +1,169 @@
+//! Promises to the classes below the latency queues, and what is wrong with them.
+
+use std::fmt;
+
+use wayleave_topology::{Class, LinkId, NodeId, Route};
+use wayleave_units::{Rate, Time};
+
+/// A minimum or a weight, and what it was promised for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromisedShare {
+    /// For the reader of a violation.
+    pub name: String,
+    /// On the wire.
+    pub min: Rate,
+    /// Where it counts.
+    pub held: HeldShare,
+    /// The minimum is said to be there so soon after there is something to send, where that was asked for.
+    pub there_within: Option<Time>,
+    /// The certainty that was stated; `None` where none is known.
+    pub certainty: Option<StatedCertainty>,
+}
+
+/// The certainty of a promise, as stated to whoever asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StatedCertainty {
+    /// It follows from the charges.
+    Proven,
+    /// It rests on measurements.
+    Measured,
+}
+
+/// Where a share counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeldShare {
+    /// A minimum on every link of a route between two hosts.
+    Pair(NodeId, NodeId, Route),
+    /// A minimum on one link, whoever sends there.
+    Link(LinkId),
+    /// A minimum of every member, on the allowed paths between members.
+    Hose {
+        /// The members.
+        members: Vec<NodeId>,
+        /// The use of allowed paths, and what is charged for it.
+        charge: HoseCharge,
+    },
+    /// A weight on every link that packets between members may take.
+    Objective(Vec<NodeId>),
+}
+
+/// How a hose uses allowed paths, and what is charged for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HoseCharge {
+    /// The network splits every pair evenly over its allowed paths; even splits are charged.
+    EvenSplits,
+    /// Hosts choose a path for each pair; even splits and the largest minimum are charged, or every path where that is less.
+    ChosenPaths,
+    /// Hosts choose a path for each pair; every path is charged.
+    EveryPath,
+}
+
+/// A promise that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BrokenShare {
+    /// The route does not lead from one host to the other.
+    Route {
+        /// The share.
+        share: String,
+    },
+    /// A host that is none, or a link that the network does not have.
+    Unknown {
+        /// The share.
+        share: String,
+    },
+    /// The route of a pair takes a closed link.
+    Closed {
+        /// The share.
+        share: String,
+        /// The link.
+        link: String,
+    },
+    /// No path leads from one member to another.
+    NoPath {
+        /// The share.
+        share: String,
+        /// The sender.
+        from: String,
+        /// The receiver.
+        to: String,
+    },
+    /// A class of a link was promised more than it can be.
+    Class {
+        /// The link.
+        link: String,
+        /// The class.
+        class: Class,
+        /// What was promised, rounded up.
+        promised: u128,
+        /// What can be, rounded down.
+        most: u128,
+    },
+    /// Minima fit on a link, but not together with acknowledgements and probes.
+    Acknowledgements {
+        /// The link.
+        link: String,
+        /// Minima, acknowledgements and probes, rounded up.
+        promised: u128,
+        /// What can be, rounded down.
+        most: u128,
+    },
+    /// A minimum was said to be proven, and more may be on a link than is charged there.
+    Certainty {
+        /// The share.
+        share: String,
+        /// The link.
+        link: String,
+    },
+    /// Packets of minima may wait longer at a link than is kept where a minimum has a time.
+    Wait {
+        /// The link.
+        link: String,
+        /// The time; `None` is for ever.
+        wait: Option<Time>,
+        /// The budget.
+        budget: Time,
+    },
+    /// A minimum is there later than is said.
+    Time {
+        /// The share.
+        share: String,
+        /// What is said.
+        said: Time,
+        /// What follows from the budgets of its longest path.
+        derived: Time,
+    },
+}
+
+impl fmt::Display for BrokenShare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Route { share } => write!(f, "the route of {share} does not join its hosts"),
+            Self::Unknown { share } => write!(f, "{share} names a host or a link that the network does not have"),
+            Self::Closed { share, link } => write!(f, "the route of {share} takes {link}, which is closed"),
+            Self::NoPath { share, from, to } => write!(f, "no path leads from {from} to {to}, members of {share}"),
+            Self::Class { link, class, promised, most } => {
+                let class = class.name();
+                write!(f, "the {class} class of {link} was promised {promised} bit/s, and no more than {most} can be")
+            }
+            Self::Acknowledgements { link, promised, most } => write!(
+                f,
+                "minima of {link} with acknowledgements and probes take {promised} bit/s, and hosts fill no more than {most}"
+            ),
+            Self::Certainty { share, link } => {
+                write!(f, "{share} is said to be proven, and hoses may put more on {link} than is charged there")
+            }
+            Self::Wait { link, wait, budget } => {
+                let wait = or_for_ever(*wait);
+                write!(f, "packets of minima may wait {wait} at {link}, and minima with a time count with {budget}")
+            }
+            Self::Time { share, said, derived } => {
+                write!(f, "the minimum of {share} is said to be there within {said}, and it takes up to {derived}")
+            }
+        }
+    }
+}
+
+/// For messages.
+fn or_for_ever(wait: Option<Time>) -> String {
+    wait.map_or_else(|| "for ever".to_owned(), |wait| wait.to_string())
+}
