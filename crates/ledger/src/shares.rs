@@ -1,7 +1,7 @@
 //! Promises to the classes below the latency queues: what a share puts on links, and what a link has promised.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use wayleave_topology::{Class, LinkId, NodeId, Residual, Route, ShareId, SharedLink};
 use wayleave_units::{Rate, Time};
@@ -425,6 +425,21 @@ pub(crate) struct Held {
     pub(crate) now: Option<Arc<Effect>>,
 }
 
+/// Effect of a set of members with all links open, and two of them that nothing joins.
+#[derive(Clone, Debug)]
+pub(crate) struct OfMembers {
+    pub(crate) effect: Effect,
+    pub(crate) unjoined: Option<(NodeId, NodeId)>,
+}
+
+/// A set of members with what was found for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Latest {
+    pub(crate) members: Vec<NodeId>,
+    pub(crate) with_loads: bool,
+    pub(crate) found: OfMembers,
+}
+
 /// All shares of a ledger.
 #[derive(Clone, Debug)]
 pub(crate) struct Shares {
@@ -442,6 +457,8 @@ pub(crate) struct Shares {
     pub(crate) vacant: Vec<ShareId>,
     /// How often a link came to be covered, or to be covered no longer.
     pub(crate) turns: u64,
+    /// The set of members that was asked for last, since a decision asks several times.
+    pub(crate) latest: Arc<Mutex<Option<Latest>>>,
     /// Longest round trip of the network, ns, once it is needed: for minima of single links, whose pairs are not known.
     pub(crate) longest_round_trip: Arc<OnceLock<u64>>,
 }

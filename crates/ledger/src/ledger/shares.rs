@@ -49,6 +49,7 @@ impl Ledger {
             held: Vec::new(),
             vacant: Vec::new(),
             turns: 0,
+            latest: Arc::default(),
             longest_round_trip: Arc::new(OnceLock::new()),
         }));
         self
@@ -63,7 +64,7 @@ impl Ledger {
     pub fn without_tiers(mut self) -> Self {
         if let Some(shares) = &mut self.shares {
             assert!(shares.held.is_empty(), "shares are reserved");
-            (shares.tiers, shares.loads) = (None, Vec::new());
+            (shares.tiers, shares.loads, shares.latest) = (None, Vec::new(), Arc::default());
         }
         self
     }

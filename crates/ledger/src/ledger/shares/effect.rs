@@ -4,13 +4,13 @@
 //! are used instead, and one that is repaired never adds more than a share was admitted with, as long as it was the only one.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use wayleave_topology::{LinkId, NodeId, Route};
 
 use super::super::Ledger;
 use crate::paths::{Footprint, Footprints, PathTable};
-use crate::shares::{Contribution, Effect, Held, Place, Share, ShareDenial, Shares};
+use crate::shares::{Contribution, Effect, Held, Latest, OfMembers, Place, Share, ShareDenial, Shares};
 
 /// A pair on a link.
 const ONE: Footprint = Footprint { full: 1, even: 0, pairs: 1 };
@@ -186,16 +186,23 @@ fn shares_held(ledger: &Ledger) -> usize {
     ledger.shares.as_ref().map_or(0, |shares| shares.held.len())
 }
 
-/// Effect of members with all links open, and two of them that nothing joins.
-struct OfMembers {
-    effect: Effect,
-    unjoined: Option<(NodeId, NodeId)>,
+/// Finds the effect of members with all links open, or remembers it.
+fn of_members(shares: &Shares, share: &Share, members: &[NodeId]) -> OfMembers {
+    let with_loads = needs_loads(share);
+    let mut latest = shares.latest.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = latest.as_ref().filter(|latest| latest.with_loads == with_loads && latest.members == members);
+    if let Some(latest) = known {
+        return latest.found.clone();
+    }
+    let found = find_of_members(shares, members, with_loads);
+    *latest = Some(Latest { members: members.to_vec(), with_loads, found: found.clone() });
+    found
 }
 
-fn of_members(shares: &Shares, share: &Share, members: &[NodeId]) -> OfMembers {
+fn find_of_members(shares: &Shares, members: &[NodeId], with_loads: bool) -> OfMembers {
     let paths: &PathTable = &shares.all;
     let Some(tiers) = &shares.tiers else {
-        let Footprints { links, round_trip, budget, hops, unjoined } = paths.footprints(members, needs_loads(share));
+        let Footprints { links, round_trip, budget, hops, unjoined } = paths.footprints(members, with_loads);
         let places = links.into_iter().map(|(link, footprint)| (Place::Link(link), footprint)).collect();
         return OfMembers { effect: Effect { places, round_trip, budget, hops }, unjoined };
     };
