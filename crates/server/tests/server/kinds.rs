@@ -99,7 +99,7 @@ fn every_kind_is_created_shown_listed_changed_and_deleted() {
     ];
     let known = [
         ("bandwidth", json!("proven")),
-        ("bandwidth", json!("measured")),
+        ("bandwidth", json!("proven")),
         ("objective", json!("proven")),
         ("best-effort", json!(null)),
     ];
@@ -163,7 +163,7 @@ fn a_document_of_every_kind_is_applied_as_a_whole() {
     assert_eq!((&dry["done"], &dry["refused"]), (&json!(3), &json!(0)));
     let report = world.client.post("/v1/apply", &document("1Gbit")).is(200).json();
     let said = |key: &str| report["items"].as_array().unwrap().iter().map(|one| one[key].clone()).collect::<Vec<_>>();
-    assert_eq!(said("certainty"), [json!(null), json!("measured"), json!(null)]);
+    assert_eq!(said("certainty"), [json!(null), json!("proven"), json!(null)]);
     assert_eq!(said("state")[1..], [json!("admitted"), json!("admitted")]);
     // What would be if a core switch failed, or a larger one were asked for.
     let question = json!({
@@ -198,7 +198,7 @@ fn a_tenant_is_told_what_would_fit_for_itself_and_nothing_of_others() {
     // What is said to fit does.
     acme.put("/v1/contracts/mine", &hose(&["a", "b", "c"], "1.1Gbit")).is(201);
     let own = acme.get("/v1/contracts/mine/explanation").is(200).json();
-    assert!(own["assumption"].as_str().unwrap().contains("no guarantee") && own.get("links").is_none(), "{own}");
+    assert!(own["assumption"].as_str().unwrap().contains("fewest links") && own.get("links").is_none(), "{own}");
     // The operator is told where, and of whom.
     let told = world.client.get(&format!("/v1/decisions/acme:{decision}/explanation")).is(200).json();
     assert_eq!(told["links"][0]["holders"], json!(["theirs", "mine"]), "{told}");
