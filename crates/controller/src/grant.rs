@@ -53,7 +53,7 @@ pub enum Trouble {
     },
     /// It was admitted by the rules of an earlier version, which promised more than its links can carry.
     Unfit {
-        /// Why it was refused when it was decided again.
+        /// Reason of the refusal when it was decided again.
         why: String,
     },
     /// Its sender has not confirmed in time.

@@ -17,7 +17,7 @@ pub struct DecidedShare<'a> {
     pub contract: &'a AnyContract,
     /// What became of it; nothing is reserved for best effort.
     pub decision: &'a Result<Option<ShareDecision>, ShareRefusal>,
-    /// When it may start, counted from the decision; `None` if nobody waits for packets in flight.
+    /// Earliest start, counted from the decision; `None` if packets in flight are not waited for.
     pub start: Option<Time>,
     /// Among events, which and when.
     pub event: Option<(EventKind, Time)>,

@@ -76,7 +76,7 @@ impl Cuts {
         self.of_link[link.index()]
     }
 
-    /// What members with a minimum of 1 put on each link of the cuts that part them.
+    /// Returns the load of members with a minimum of 1 on each link of the cuts that part them.
     pub(crate) fn footprints(&self, members: &[NodeId]) -> impl Iterator<Item = (CutId, Footprint)> + '_ {
         let all = members.len() as u64;
         self.parting(members).into_iter().map(move |(cut, inside)| {

@@ -68,7 +68,7 @@ pub struct Ledger {
     /// Per link, in order of placement.
     on_link: Vec<Vec<(u64, FlowId)>>,
     placements: u64,
-    /// How often links were closed or opened.
+    /// Number of times that links were closed or opened.
     turns: u32,
     /// What classes below the latency queues were promised, if the ledger holds that.
     shares: Option<Box<Shares>>,

@@ -10,7 +10,7 @@ use crate::cuts::{CutId, Cuts};
 use crate::paths::{Footprint, PathTable};
 use crate::transport::SCALE;
 
-/// How packets of a hose find their paths.
+/// Path selection of a hose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Spread {
     /// Every node splits evenly what it forwards over all links that lead nearer.
@@ -19,14 +19,14 @@ pub enum Spread {
     OnePath,
 }
 
-/// How hoses whose hosts choose paths are charged.
+/// Charge of hoses whose hosts choose paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum HoseCharge {
     /// As if they split evenly, and the largest minimum besides, where that is less than [`HoseCharge::EveryPath`]. Where it is, hoses are
     /// measured, not proven.
     #[default]
     Split,
-    /// What they can put on the link for any choice of paths: always proven.
+    /// The largest load for any choice of paths: always proven.
     EveryPath,
 }
 
@@ -48,7 +48,7 @@ pub enum Share {
         min: Rate,
         /// The hosts.
         members: Vec<NodeId>,
-        /// How packets find their paths.
+        /// Path selection.
         spread: Spread,
         /// As of a pair.
         is_timed: bool,
@@ -133,11 +133,11 @@ pub struct SharePaths {
     pub hops: u64,
 }
 
-/// Part of a minimum that acknowledgements and probes take in the other direction: one of so many parts. An acknowledgement has 84 B on
+/// Acknowledgements and probes take a minimum divided by this in the other direction. An acknowledgement has 84 B on
 /// the wire and answers a segment of 1,538 B (5.5 %), and the answer to a probe of uFAB comes every 4 kB (docs/admission.md, section 14).
 pub(crate) const RETURNED: u64 = 10;
 
-/// Where a share counts.
+/// Links on which a share counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// All links of a cut.
@@ -148,7 +148,7 @@ pub(crate) enum Place {
     Return(LinkId),
 }
 
-/// What a share puts where, as the network is.
+/// Links and loads of a share, as the network is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Effect {
     pub(crate) places: Vec<(Place, Footprint)>,
@@ -455,7 +455,7 @@ pub(crate) struct Shares {
     pub(crate) open: Option<Arc<PathTable>>,
     pub(crate) held: Vec<Option<Held>>,
     pub(crate) vacant: Vec<ShareId>,
-    /// How often a link came to be covered, or to be covered no longer.
+    /// Number of times that a link became covered, or ceased to be.
     pub(crate) turns: u64,
     /// The set of members that was asked for last, since a decision asks several times.
     pub(crate) latest: Arc<Mutex<Option<Latest>>>,

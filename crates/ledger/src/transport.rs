@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 /// one are exact; other parts are rounded up.
 pub(crate) const SCALE: u64 = (1 << 16) * 6_561 * 625 * 49 * 11 * 13;
 
-/// Above so many steps a weighted problem gets an upper bound instead of its optimum.
+/// Number of steps above which a weighted problem gets an upper bound instead of its optimum.
 const MOST_STEPS: usize = 20_000_000;
 
 /// A sender group and a receiver group that may use a link.

@@ -44,23 +44,23 @@ pub struct ShareStay {
     pub until: Option<Time>,
 }
 
-/// What shares over time are held against.
+/// Terms against which shares are checked over time.
 #[derive(Clone, Copy, Debug)]
 pub struct ShareTerms<'a> {
     /// The division of links.
     pub classes: &'a Classes,
     /// Links that are closed. Where that changes, shares end and start again.
     pub closed: &'a BTreeSet<LinkId>,
-    /// What times of minima rest on.
+    /// Terms of times of minima.
     pub times: &'a ShareTimes,
 }
 
 /// The outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShareTransitions {
-    /// How many sets of flows and shares on a link were looked at.
+    /// Number of sets of flows and shares on a link that were checked.
     pub sets: usize,
-    /// What does not hold, by time.
+    /// Broken promises, by time.
     pub broken: Vec<BrokenAt>,
 }
 
@@ -69,7 +69,7 @@ pub struct ShareTransitions {
 pub struct BrokenAt {
     /// Since when.
     pub at: Time,
-    /// What is broken.
+    /// The broken promise.
     pub broken: BrokenShare,
     /// The latency flows that can have packets there.
     pub flows: Vec<String>,
@@ -200,7 +200,7 @@ impl<'a, 'n> Course<'a, 'n> {
         }
     }
 
-    /// What shares put on a link, in all times.
+    /// Returns the loads of shares on a link, at all times.
     fn on(&self, link: LinkId) -> impl Iterator<Item = &Counts> {
         let bundle = self.places.bundle_of(link).and_then(|bundle| self.bundles.get(bundle as usize));
         self.links[link.index()].iter().chain(bundle.into_iter().flatten())
@@ -277,7 +277,7 @@ impl<'a, 'n> Course<'a, 'n> {
         trips
     }
 
-    /// Follows a link in the order of time: whoever leaves at a moment is gone when others start.
+    /// Follows a link in the order of time: departures at a moment come before starts.
     fn check_over_time(&self, link: LinkId, gone: &[Option<u128>], found: &mut ShareTransitions) {
         let shares: Vec<&Counts> = self.on(link).collect();
         if shares.is_empty() {

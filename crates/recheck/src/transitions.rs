@@ -51,7 +51,7 @@ pub struct Transitions {
 pub struct Overbooked {
     /// Since when.
     pub at: Time,
-    /// What is broken.
+    /// The broken promise.
     pub violation: Violation,
     /// The flows that can have packets there.
     pub flows: Vec<String>,

@@ -106,7 +106,7 @@ impl Timeline {
         Starts { moves, flow: start - now }
     }
 
-    /// When a share may start on these links, counted from the decision: when all that left them earlier is gone.
+    /// Returns the earliest start of a share on these links, counted from the decision: all that left them earlier is gone then.
     pub fn start_share(&self, now: Time, links: &[LinkId]) -> Time {
         let last = |left: &LeftRoutes<Time>| left.last_on(links.iter().copied());
         last(&self.left).max(last(&self.left_by_shares)).map_or(Time::ZERO, |empty| empty.saturating_sub(now))

@@ -24,7 +24,7 @@ pub struct Statement {
     pub history: Vec<Happening>,
     /// What classes below the latency queues have been promised, in the end.
     pub shares: Vec<PromisedShare>,
-    /// What times of minima rest on.
+    /// Terms of times of minima.
     pub minima: MinimaTerms,
     /// Whether later decisions wait for the packets of flows that were moved.
     pub patience: Patience,

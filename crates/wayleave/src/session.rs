@@ -156,7 +156,7 @@ impl Session {
         Some(timeline.start_share(self.now, &links))
     }
 
-    /// How long packets of a share can be on its links once its senders have stopped.
+    /// Returns the time for which packets of a share can be on its links once its senders have stopped.
     pub(crate) fn share_drain(&self, share: ShareId) -> Time {
         let drain = |ledger: &Ledger| Some(ledger.share_drain(ledger.share(share)?));
         self.ledger().and_then(drain).unwrap_or(Time::ZERO)

@@ -44,7 +44,7 @@ struct Without {
     refusal: Refusal,
 }
 
-/// Why contracts look for another place.
+/// Cause for which contracts look for another place.
 #[derive(Clone, Copy)]
 pub(crate) enum Cause<'a> {
     /// An element is down.

@@ -176,7 +176,7 @@ impl Admission {
         }
     }
 
-    /// What is known of a share depends on which links are up, and on the others.
+    /// Updates certainties: they depend on the links that are up, and on other shares.
     pub(super) fn refresh_certainty(&mut self) {
         let book = self.enforcement.book();
         let now = |serial: u64| book.certainty(self.shared.get(serial)?.share?);

@@ -32,7 +32,7 @@ impl Ledger {
         self.follow_links();
     }
 
-    /// How often links were closed or opened: as long as it is the same, so are all open paths.
+    /// Returns the number of times that links were closed or opened: while it is unchanged, so are all open paths.
     pub fn link_turns(&self) -> u32 {
         self.turns
     }

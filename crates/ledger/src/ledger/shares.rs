@@ -89,7 +89,7 @@ impl Ledger {
         self.shares.as_ref().map_or(0, |shares| shares.links[link.index()].total.pairs())
     }
 
-    /// How hoses whose hosts choose paths are charged.
+    /// Charge of hoses whose hosts choose paths.
     pub fn hose_charge(&self) -> Option<HoseCharge> {
         Some(self.shares.as_ref()?.charge)
     }
@@ -144,7 +144,7 @@ impl Ledger {
         }
     }
 
-    /// What the guaranteed class can carry on a link beside minima and their acknowledgements.
+    /// Returns the rate that the guaranteed class can carry on a link beside minima and their acknowledgements.
     fn left_to_carry(&self, link: LinkId, total: &Total) -> Rate {
         let Some(shares) = &self.shares else { return Rate::ZERO };
         let port = self.port(link);
@@ -280,7 +280,7 @@ impl Ledger {
         })
     }
 
-    /// How often the answer of [`Ledger::is_proven`] may have changed for shares that are held: as long as it is the same, it has not.
+    /// Returns a number that changes whenever [`Ledger::is_proven`] may have another answer for shares that are held.
     pub fn certainty_turns(&self) -> u64 {
         self.shares.as_ref().map_or(0, |shares| shares.turns)
     }
@@ -364,7 +364,7 @@ impl Ledger {
         self.shares().filter(|(_, share)| passes(share)).map(|(id, _)| id).collect()
     }
 
-    /// What searches see of a link, after its shares have changed; `is_less` if something was taken back there.
+    /// Updates the figures of a link that searches read, after its shares have changed; `is_less` if something was released there.
     fn refresh_shares(&mut self, link: LinkId, is_less: bool) {
         let Some(shares) = &mut self.shares else { return };
         let (total, charge) = (shares.total(link), shares.charge);

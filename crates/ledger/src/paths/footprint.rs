@@ -7,7 +7,7 @@ use wayleave_topology::{LinkId, NodeId};
 use super::{AttachmentId, PathFigures, PathTable};
 use crate::transport::{Edge, SCALE, Worst, worst};
 
-/// What members with a minimum of 1 put on a link.
+/// Load of members with a minimum of 1 on a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Footprint {
     /// Members that can send over it at once, for some choice of paths.

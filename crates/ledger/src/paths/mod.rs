@@ -19,7 +19,7 @@ pub(crate) type AttachmentId = u32;
 /// Distance of a node from which no path leads to its goal.
 const FAR: u16 = u16::MAX;
 
-/// What a link adds to the figures of a path, ns.
+/// Contribution of a link to the figures of a path, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LinkCost {
     /// Transmission of its largest frame, propagation, and processing of the switch that it enters.
@@ -39,7 +39,7 @@ pub(crate) struct PathFigures {
     pub(crate) hops: u64,
 }
 
-/// How a host is attached: its open links to and from switches, in order.
+/// Attachment of a host: its open links to and from switches, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Signature {
     processing: u64,

@@ -1,4 +1,4 @@
-//! What one hose or objective may put on each link, at a minimum of 1.
+//! Loads of one hose or objective on each link, at a minimum of 1.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(crate) enum Place {
     Link(LinkId),
 }
 
-/// What members with a minimum of 1 may put on a link.
+/// Largest load of members with a minimum of 1 on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Worst {
     /// The size of the largest matching.
@@ -57,7 +57,7 @@ pub(crate) struct Figures {
     pub(crate) trip: u64,
     /// The largest sum of budgets of an allowed path, ns.
     pub(crate) budget: u64,
-    /// Whether two members have no allowed path.
+    /// `true` if two members have no allowed path.
     pub(crate) apart: bool,
 }
 
@@ -83,7 +83,7 @@ impl Figures {
 struct Side {
     groups: Vec<u32>,
     members: Vec<Vec<NodeId>>,
-    /// How many members each group has.
+    /// Number of members of each group.
     sizes: Vec<u64>,
 }
 

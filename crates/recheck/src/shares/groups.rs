@@ -100,7 +100,7 @@ fn sorted(mut links: Vec<LinkId>, key: impl Fn(LinkId) -> Attachment) -> Vec<Lin
     links
 }
 
-/// What pairs of two groups put on links.
+/// Loads of pairs of two groups on links.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     /// Bundles of links between switches.

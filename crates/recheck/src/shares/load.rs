@@ -39,7 +39,7 @@ impl Sum {
     }
 }
 
-/// How often each value occurs.
+/// Number of occurrences of each value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted(BTreeMap<u64, u32>);
 
@@ -69,9 +69,9 @@ pub(crate) struct Holding {
     pub(crate) min: u64,
     pub(crate) kind: Kind,
     pub(crate) certainty: Option<StatedCertainty>,
-    /// The round trip, ns; `None` where it is that of whoever sends there.
+    /// The round trip, ns; `None` where it is that of the pairs that use the link.
     pub(crate) trip: Option<u64>,
-    /// Whether a time was promised.
+    /// `true` if a time was promised.
     pub(crate) timed: bool,
 }
 
@@ -87,7 +87,7 @@ impl Holding {
     }
 }
 
-/// What a share counts as.
+/// Kind of load of a share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A minimum on this link itself.
@@ -224,7 +224,7 @@ impl Both<'_> {
         self.each().map(|load| of(load).bounds()).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 
-    /// What is charged to the guaranteed class.
+    /// Charge of the guaranteed class.
     pub(crate) fn charged(&self) -> BigRational {
         let integer = |value: u128| BigRational::from_integer(BigInt::from(value));
         let full = integer(self.sum(|load| load.chosen_full));
@@ -239,7 +239,7 @@ impl Both<'_> {
         self.whole() + self.bounds(|load| &load.even).1 + full.min(even)
     }
 
-    /// What acknowledgements and probes may take beside `charged`.
+    /// Rate of acknowledgements and probes beside `charged`.
     pub(crate) fn acknowledged(&self) -> BigRational {
         let integer = |value: u128| BigRational::from_integer(BigInt::from(value));
         let pairs = integer(self.sum(|load| load.pairs));

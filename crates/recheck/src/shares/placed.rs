@@ -24,7 +24,7 @@ pub(crate) struct Places<'n> {
     scratch: Crossings,
 }
 
-/// What a share puts where.
+/// Links and loads of a share.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharesOn {
     pub(crate) on: Vec<(Place, Holding, Worst)>,

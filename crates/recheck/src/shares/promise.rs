@@ -12,7 +12,7 @@ pub struct PromisedShare {
     pub name: String,
     /// On the wire.
     pub min: Rate,
-    /// Where it counts.
+    /// Links on which it counts.
     pub held: HeldShare,
     /// The minimum is said to be there so soon after there is something to send, where that was asked for.
     pub there_within: Option<Time>,
@@ -20,7 +20,7 @@ pub struct PromisedShare {
     pub certainty: Option<StatedCertainty>,
 }
 
-/// The certainty of a promise, as stated to whoever asked for it.
+/// Certainty of a promise, as stated to the tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StatedCertainty {
     /// It follows from the charges.
@@ -29,12 +29,12 @@ pub enum StatedCertainty {
     Measured,
 }
 
-/// Where a share counts.
+/// Links on which a share counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeldShare {
     /// A minimum on every link of a route between two hosts.
     Pair(NodeId, NodeId, Route),
-    /// A minimum on one link, whoever sends there.
+    /// A minimum on one link, for all senders.
     Link(LinkId),
     /// A minimum of every member, on the allowed paths between members.
     Hose {
@@ -47,7 +47,7 @@ pub enum HeldShare {
     Objective(Vec<NodeId>),
 }
 
-/// How a hose uses allowed paths, and what is charged for it.
+/// Use of allowed paths by a hose, and the charge for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HoseCharge {
     /// The network splits every pair evenly over its allowed paths; even splits are charged.
@@ -93,9 +93,9 @@ pub enum BrokenShare {
         link: String,
         /// The class.
         class: Class,
-        /// What was promised, rounded up.
+        /// Promised rate, rounded up.
         promised: u128,
-        /// What can be, rounded down.
+        /// Largest possible rate, rounded down.
         most: u128,
     },
     /// Minima fit on a link, but not together with acknowledgements and probes.
@@ -104,7 +104,7 @@ pub enum BrokenShare {
         link: String,
         /// Minima, acknowledgements and probes, rounded up.
         promised: u128,
-        /// What can be, rounded down.
+        /// Largest possible rate, rounded down.
         most: u128,
     },
     /// A minimum was said to be proven, and more may be on a link than is charged there.
@@ -127,9 +127,9 @@ pub enum BrokenShare {
     Time {
         /// The share.
         share: String,
-        /// What is said.
+        /// Stated time.
         said: Time,
-        /// What follows from the budgets of its longest path.
+        /// Time that follows from the budgets of its longest path.
         derived: Time,
     },
 }

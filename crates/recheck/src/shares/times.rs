@@ -29,7 +29,7 @@ type Part = Ratio<u128>;
 
 const NANOBITS_PER_BYTE: u128 = 8_000_000_000;
 
-/// What times of minima rest on besides a claim.
+/// Terms of times of minima besides a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShareTimes {
     /// By link: packets of the guaranteed class wait no longer, where a minimum with a time passes.
@@ -45,7 +45,7 @@ pub(crate) struct Reserved {
     pub(crate) bursts: u128,
 }
 
-/// What the latency contracts of a claim reserve, by link.
+/// Returns the reservations of the latency contracts of a claim, by link.
 pub(crate) fn reserved(claim: &Claim<'_>) -> Vec<Reserved> {
     let mut all = vec![Reserved::default(); claim.network.links().len()];
     for flow in &claim.flows {

@@ -21,7 +21,7 @@ pub(crate) struct Lane {
     pub(crate) from: usize,
     /// The place of the receiving group.
     pub(crate) to: usize,
-    /// What a unit of flow is worth.
+    /// Value of a unit of flow.
     pub(crate) weight: u64,
 }
 

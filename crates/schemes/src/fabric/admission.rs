@@ -15,7 +15,7 @@ use crate::chameleon::{self, Chameleon};
 use crate::placement::Placement;
 use crate::standing::stands_on_its_placement;
 
-/// Which of several paths a pair takes.
+/// Preference of a pair among several paths.
 #[derive(Clone, Copy)]
 enum Preference {
     /// The widest.

@@ -11,7 +11,7 @@ const FAR: u16 = u16::MAX;
 pub(super) struct Ways {
     /// By the only switch of a destination, or by a destination with several: hops of every node to it.
     distances: HashMap<NodeId, Box<[u16]>>,
-    /// How often links had been closed or opened.
+    /// Number of times that links had been closed or opened.
     turns: u32,
 }
 

@@ -154,7 +154,7 @@ pub enum What {
         decision: Result<Option<ShareDecision>, ShareRefusal>,
         /// For a refusal: the reason as a sentence.
         reason: Option<String>,
-        /// When it may start, counted from the decision.
+        /// Earliest start, counted from the decision.
         start: Option<Time>,
         /// Among events, which and when.
         event: Option<(EventKind, Time)>,

@@ -80,7 +80,7 @@ pub(super) struct Replay<'a> {
     hold: Hold,
     /// Who is admitted.
     standing: HashMap<&'a str, Standing>,
-    /// What has ended and is still held, by the time at which it is freed.
+    /// Ended reservations that are still held, by the time at which they are freed.
     due: BTreeSet<(Time, Ended)>,
 }
 
@@ -222,7 +222,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// When an admitted share may start.
+/// Returns the earliest start of an admitted share.
 fn start_of(session: &Session, decision: &Result<Option<ShareDecision>, ShareRefusal>) -> Option<Time> {
     session.share_start(decision.as_ref().ok()?.as_ref()?.share)
 }

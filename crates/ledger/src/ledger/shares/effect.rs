@@ -1,4 +1,4 @@
-//! What a share puts where: on the links of its route, or on all links that packets between its members may use.
+//! Links on which a share counts: those of its route, or all links that packets between its members may use.
 //!
 //! Every figure is the larger of that with all links open and that of the network as it is, so a link that fails adds to the links that
 //! are used instead, and one that is repaired never adds more than a share was admitted with, as long as it was the only one.
@@ -16,7 +16,7 @@ use crate::shares::{Contribution, Effect, Held, Latest, OfMembers, Place, Share,
 const ONE: Footprint = Footprint { full: 1, even: 0, pairs: 1 };
 
 impl Ledger {
-    /// What a share that is not held would put where.
+    /// Returns the effect of a share that is not held.
     ///
     /// # Errors
     /// If no path joins two of its hosts, or none that is open.
@@ -125,7 +125,7 @@ impl Ledger {
         Some(held)
     }
 
-    /// What closed links make of the effect of a share; `None` if nothing.
+    /// Returns the effect of a share over the open links; `None` if closed links do not change it.
     fn with_links_closed(&self, held: &Held) -> Option<Arc<Effect>> {
         let shares = self.shares.as_ref().filter(|shares| shares.open.is_some())?;
         let members = held.share.members()?;

@@ -211,7 +211,7 @@ pub(super) struct Reader<'a> {
     pub(super) network: &'a Arc<Network>,
     pub(super) model: &'a Model,
     pub(super) contracts: Option<HashMap<&'a str, &'a AnyContract>>,
-    /// How hoses use paths, and what is charged for it, by the scheme of the plan.
+    /// Use of paths by hoses and the charge for it, by the scheme of the plan.
     pub(super) charge: HoseCharge,
 }
 
