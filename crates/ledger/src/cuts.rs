@@ -76,6 +76,12 @@ impl Cuts {
         self.of_link[link.index()]
     }
 
+    /// The links that leave a cut or enter it.
+    pub(crate) fn links(&self, cut: CutId) -> impl Iterator<Item = LinkId> + '_ {
+        let cut = &self.cuts[cut as usize];
+        cut.out.iter().chain(&cut.into).copied()
+    }
+
     /// Returns the load of members with a minimum of 1 on each link of the cuts that part them.
     pub(crate) fn footprints(&self, members: &[NodeId]) -> impl Iterator<Item = (CutId, Footprint)> + '_ {
         let all = members.len() as u64;

@@ -148,6 +148,19 @@ pub(crate) enum Place {
     Return(LinkId),
 }
 
+impl Place {
+    pub(crate) const fn cut(self) -> Option<CutId> {
+        if let Self::Cut(cut) = self { Some(cut) } else { None }
+    }
+
+    pub(crate) const fn link(self) -> Option<LinkId> {
+        match self {
+            Self::Link(link) | Self::Return(link) => Some(link),
+            Self::Cut(_) => None,
+        }
+    }
+}
+
 /// Links and loads of a share, as the network is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Effect {
@@ -162,11 +175,12 @@ pub(crate) struct Effect {
 /// Sums of shares at a link, or at all links of a cut; a function of the shares alone, whatever their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Load {
-    sums: Sums,
     /// Minima of hoses whose hosts choose paths, with how many have each.
     minima: BTreeMap<u64, u32>,
     /// Round trips of shares of the guaranteed class, with how many have each.
     round_trips: BTreeMap<u64, u32>,
+    /// Of all of these.
+    total: Total,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -227,16 +241,28 @@ impl Contribution {
 }
 
 impl Load {
-    pub(crate) fn add(&mut self, one: &Contribution) {
-        self.sums = self.sums.plus(one.sums);
+    /// Returns `true` without any share.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.total.sums == Sums::default() && self.minima.is_empty() && self.round_trips.is_empty()
+    }
+
+    /// Adds a contribution, or takes it back.
+    pub(crate) fn change(&mut self, one: &Contribution, comes: bool) {
+        if comes { self.add(one) } else { self.remove(one) }
+    }
+
+    fn add(&mut self, one: &Contribution) {
+        self.total = self.total.with(one);
         one.chosen.into_iter().for_each(|min| *self.minima.entry(min).or_default() += 1);
         one.round_trip.into_iter().for_each(|time| *self.round_trips.entry(time).or_default() += 1);
     }
 
-    pub(crate) fn remove(&mut self, one: &Contribution) {
-        self.sums = self.sums.minus(one.sums);
+    fn remove(&mut self, one: &Contribution) {
         one.chosen.into_iter().for_each(|min| remove(&mut self.minima, min));
         one.round_trip.into_iter().for_each(|time| remove(&mut self.round_trips, time));
+        let last = |counts: &BTreeMap<u64, u32>| counts.last_key_value().map_or(0, |(&key, _)| key);
+        let (largest, round_trip) = (last(&self.minima), last(&self.round_trips));
+        self.total = Total { sums: self.total.sums.minus(one.sums), largest, round_trip };
     }
 }
 
@@ -277,6 +303,44 @@ impl Sums {
     }
 }
 
+/// Charges of a link, bit/s, rounded up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Charges {
+    /// Of the guaranteed class.
+    pub(crate) guaranteed: u128,
+    /// The same with acknowledgements and probes.
+    pub(crate) carried: u128,
+    /// Of the objective class.
+    pub(crate) objective: u128,
+    /// What is charged covers every choice of paths.
+    pub(crate) is_covered: bool,
+}
+
+impl Charges {
+    pub(crate) const fn of(&self, class: Class) -> u128 {
+        match class {
+            Class::Guaranteed => self.guaranteed,
+            Class::Objective => self.objective,
+            Class::Latency | Class::BestEffort => 0,
+        }
+    }
+
+    /// bit/s of a line that latency contracts have to leave.
+    pub(crate) fn needed(&self, link: &SharedLink) -> i128 {
+        let all = [
+            link.needed(Class::Guaranteed, rate(self.guaranteed)),
+            link.needed_to_carry(Class::Guaranteed, rate(self.carried)),
+            link.needed(Class::Objective, rate(self.objective)),
+        ];
+        i128::from(all.into_iter().map(Rate::bits_per_second).max().unwrap_or(0))
+    }
+}
+
+/// A rate, which saturates.
+pub(crate) fn rate(bits: u128) -> Rate {
+    Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX))
+}
+
 /// All shares of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Total {
@@ -288,20 +352,13 @@ pub(crate) struct Total {
 }
 
 impl Total {
-    /// Of a link's own shares, and of those of its cut.
-    pub(crate) fn of(own: &Load, cut: Option<&Load>) -> Self {
-        let last = |counts: &BTreeMap<u64, u32>| counts.last_key_value().map_or(0, |(&key, _)| key);
-        let one =
-            |load: &Load| Self { sums: load.sums, largest: last(&load.minima), round_trip: last(&load.round_trips) };
-        let own = one(own);
-        cut.map_or(own, |cut| {
-            let cut = one(cut);
-            Self {
-                sums: own.sums.plus(cut.sums),
-                largest: own.largest.max(cut.largest),
-                round_trip: own.round_trip.max(cut.round_trip),
-            }
-        })
+    /// With these as well.
+    fn plus(self, other: &Self) -> Self {
+        Self {
+            sums: self.sums.plus(other.sums),
+            largest: self.largest.max(other.largest),
+            round_trip: self.round_trip.max(other.round_trip),
+        }
     }
 
     /// With one more share.
@@ -313,37 +370,22 @@ impl Total {
         }
     }
 
-    /// Charge of all hoses, bit/s, rounded up.
-    fn hoses(&self, charge: HoseCharge) -> u128 {
+    /// Charges of these shares.
+    pub(crate) fn charges(&self, charge: HoseCharge) -> Charges {
         let even = self.sums.even.div_ceil(u128::from(SCALE));
         let full = even.saturating_add(self.sums.chosen_full);
-        match charge {
+        let hoses = match charge {
             HoseCharge::EveryPath => full,
+            HoseCharge::Split if self.sums.chosen_full == 0 => full,
             HoseCharge::Split => {
                 let all = self.sums.even.saturating_add(self.sums.chosen_even).div_ceil(u128::from(SCALE));
                 full.min(all.saturating_add(u128::from(self.largest)))
             }
-        }
-    }
-
-    /// Returns `true` if what is charged covers every choice of paths.
-    pub(crate) fn is_covered(&self, charge: HoseCharge) -> bool {
-        self.hoses(charge) == self.hoses(HoseCharge::EveryPath)
-    }
-
-    /// Charge of the guaranteed class, bit/s.
-    pub(crate) fn guaranteed(&self, charge: HoseCharge) -> u128 {
-        self.sums.routed.saturating_add(self.hoses(charge))
-    }
-
-    /// Acknowledgements and probes beside it, bit/s, rounded up.
-    pub(crate) fn returned(&self, charge: HoseCharge) -> u128 {
-        self.sums.returned + self.hoses(charge).div_ceil(u128::from(RETURNED))
-    }
-
-    /// Charge of the objective class, bit/s.
-    pub(crate) const fn objective(&self) -> u128 {
-        self.sums.objective
+        };
+        let guaranteed = self.sums.routed.saturating_add(hoses);
+        let returned = self.sums.returned + hoses.div_ceil(u128::from(RETURNED));
+        let carried = guaranteed.saturating_add(returned);
+        Charges { guaranteed, carried, objective: self.sums.objective, is_covered: hoses == full }
     }
 
     /// Shares with a time.
@@ -369,25 +411,16 @@ pub(crate) struct LinkShares {
     pub(crate) link: SharedLink,
     /// Longest wait of packets of the guaranteed class, where minima have a time.
     pub(crate) budget: Time,
-    /// Shares that count on this link alone.
-    pub(crate) own: Load,
-    /// With those of its cut.
-    pub(crate) total: Total,
+    /// Shares that count on this link alone, if there are any.
+    pub(crate) own: Option<Box<Load>>,
+    /// Of all shares that count here.
+    pub(crate) charges: Charges,
 }
 
 impl LinkShares {
-    pub(crate) fn set(&mut self, total: Total) {
-        self.total = total;
+    pub(crate) fn set(&mut self, total: &Total, charges: Charges) {
+        self.charges = charges;
         self.link.round_trip = total.round_trip(&self.link);
-    }
-
-    pub(crate) fn promised(&self, class: Class, charge: HoseCharge) -> u64 {
-        let promised = match class {
-            Class::Guaranteed => self.total.guaranteed(charge),
-            Class::Objective => self.total.objective(),
-            Class::Latency | Class::BestEffort => 0,
-        };
-        u64::try_from(promised).unwrap_or(u64::MAX)
     }
 
     /// Longest wait of packets of the guaranteed class with these shares; `None` if nothing is left for the class.
@@ -399,19 +432,6 @@ impl LinkShares {
     /// Returns `true` if packets of the guaranteed class wait no longer than their budget with these shares.
     pub(crate) fn is_in_time(&self, residual: &Residual, total: &Total) -> bool {
         self.wait(residual, total).is_some_and(|wait| wait <= self.budget)
-    }
-
-    /// bit/s of the line that latency contracts have to leave.
-    pub(crate) fn needed(&self, charge: HoseCharge) -> i128 {
-        let rate = |bits: u128| Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX));
-        let guaranteed = self.total.guaranteed(charge);
-        let with_returned = guaranteed.saturating_add(self.total.returned(charge));
-        let all = [
-            self.link.needed(Class::Guaranteed, rate(guaranteed)),
-            self.link.needed_to_carry(Class::Guaranteed, rate(with_returned)),
-            self.link.needed(Class::Objective, rate(self.total.objective())),
-        ];
-        i128::from(all.into_iter().map(Rate::bits_per_second).max().unwrap_or(0))
     }
 }
 
@@ -467,15 +487,17 @@ impl Shares {
     /// Sums of a link.
     pub(crate) fn total(&self, link: LinkId) -> Total {
         let cut = self.tiers.as_ref().and_then(|tiers| tiers.cut_of(link)).map(|cut| &self.loads[cut as usize]);
-        Total::of(&self.links[link.index()].own, cut)
+        match (&self.links[link.index()].own, cut) {
+            (None, None) => Total::default(),
+            (Some(only), None) => only.total,
+            (None, Some(only)) => only.total,
+            (Some(own), Some(cut)) => own.total.plus(&cut.total),
+        }
     }
 
     /// Links of a place.
     pub(crate) fn links_of(&self, place: Place) -> impl Iterator<Item = LinkId> + '_ {
-        let (one, cut) = match place {
-            Place::Link(link) | Place::Return(link) => (Some(link), None),
-            Place::Cut(cut) => (None, self.tiers.as_ref().map(|tiers| &tiers.cuts[cut as usize])),
-        };
-        one.into_iter().chain(cut.into_iter().flat_map(|cut| cut.out.iter().chain(&cut.into).copied()))
+        let cut = place.cut().zip(self.tiers.as_ref());
+        place.link().into_iter().chain(cut.into_iter().flat_map(|(cut, tiers)| tiers.links(cut)))
     }
 }

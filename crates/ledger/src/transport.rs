@@ -5,7 +5,7 @@
 //! problem is a maximum flow, the weighted one a transportation problem; both have integral solutions. Rows with equal edges are one row,
 //! since only the sum of their capacities matters, and so are columns.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::VecDeque;
 
 /// Weight of traffic that uses a link with all of its packets. Divisible by the numbers of equal-cost links that occur, so that parts of
 /// one are exact; other parts are rounded up.
@@ -55,20 +55,11 @@ struct Problem {
 
 impl Problem {
     fn new(edges: &[Edge], capacity: impl Fn(u32) -> u64) -> Self {
-        let mut all = Self { rows: Vec::new(), columns: Vec::new(), edges: Vec::with_capacity(edges.len()) };
-        let (mut rows, mut columns) = (HashMap::new(), HashMap::new());
-        for edge in edges {
-            let row = *rows.entry(edge.row).or_insert_with(|| {
-                all.rows.push(capacity(edge.row));
-                all.rows.len() - 1
-            });
-            let column = *columns.entry(edge.column).or_insert_with(|| {
-                all.columns.push(capacity(edge.column));
-                all.columns.len() - 1
-            });
-            all.edges.push((row, column, edge.weight));
-        }
-        all
+        let (places, rows) = dense(edges.iter().map(|edge| edge.row), &capacity);
+        let row = |edge: &Edge| places[edge.row as usize];
+        let (places, columns) = dense(edges.iter().map(|edge| edge.column), &capacity);
+        let edges = edges.iter().map(|edge| (row(edge), places[edge.column as usize], edge.weight)).collect();
+        Self { rows, columns, edges }
     }
 
     /// Solves problems in which every row meets every column, and weights depend on rows alone or on columns alone: receivers (or senders)
@@ -100,24 +91,17 @@ impl Problem {
 
     /// Makes rows with equal edges one, and columns likewise.
     fn merge(&mut self) {
-        let merged = merged(&mut self.rows, self.edges.iter().map(|&(row, column, weight)| (row, (column, weight))));
-        self.edges.iter_mut().for_each(|edge| edge.0 = merged[edge.0]);
-        self.unique();
-        let merged = merged_columns(&mut self.columns, &self.edges);
-        self.edges.iter_mut().for_each(|edge| edge.1 = merged[edge.1]);
-        self.unique();
-    }
-
-    fn unique(&mut self) {
-        let mut seen = HashSet::with_capacity(self.edges.len());
-        self.edges.retain(|&(row, column, _)| seen.insert((row, column)));
+        merge(&mut self.rows, &mut self.edges);
+        transpose(&mut self.edges);
+        merge(&mut self.columns, &mut self.edges);
+        transpose(&mut self.edges);
     }
 
     fn weighted(&self) -> u128 {
         if self.edges.len().saturating_mul(self.rows.len().min(self.columns.len())) > MOST_STEPS {
             return self.bound();
         }
-        self.solve(i128::from).unsigned_abs()
+        self.solve(|weight| weight as i64)
     }
 
     /// Returns the smaller of two dual solutions: every sender at its largest weight, or every receiver.
@@ -134,15 +118,30 @@ impl Problem {
         sum(&rows, &self.rows).min(sum(&columns, &self.columns))
     }
 
-    /// Returns the optimum by successive augmentation along paths of largest gain (Ahuja, Magnanti, Orlin, *Network Flows*, 9.7).
-    fn solve(&self, gain: impl Fn(u64) -> i128) -> i128 {
+    /// Returns the optimum by successive augmentation along paths of largest gain, all paths of one gain at a time (Ahuja, Magnanti,
+    /// Orlin, *Network Flows*, 9.7 and 9.8: successive shortest paths, primal-dual).
+    fn solve(&self, gain: impl Fn(u64) -> i64) -> u128 {
         let mut search = Search::new(self, gain);
         let mut sum = 0;
-        while let Some(gained) = search.augment() {
-            sum += gained;
+        while let Some(gain) = search.label() {
+            sum += u128::from(gain.unsigned_abs()) * u128::from(search.fill(gain));
         }
         sum
     }
+}
+
+/// Numbers groups in the order in which they occur: the number of each, and the capacities in that order.
+fn dense(groups: impl Iterator<Item = u32> + Clone, capacity: impl Fn(u32) -> u64) -> (Vec<usize>, Vec<u64>) {
+    let mut places = vec![usize::MAX; groups.clone().max().map_or(0, |last| last as usize + 1)];
+    let mut capacities = Vec::new();
+    for group in groups {
+        let place = &mut places[group as usize];
+        if *place == usize::MAX {
+            *place = capacities.len();
+            capacities.push(capacity(group));
+        }
+    }
+    (places, capacities)
 }
 
 /// Returns the weight of each group if all of its edges have the same.
@@ -156,106 +155,178 @@ fn uniform(groups: usize, edges: impl Iterator<Item = (usize, u64)>) -> Option<V
     Some(weights.into_iter().map(Option::unwrap_or_default).collect())
 }
 
-fn merged_columns(capacities: &mut Vec<u64>, edges: &[(usize, usize, u64)]) -> Vec<usize> {
-    merged(capacities, edges.iter().map(|&(row, column, weight)| (column, (row, weight))))
+fn transpose(edges: &mut [(usize, usize, u64)]) {
+    edges.iter_mut().for_each(|edge| *edge = (edge.1, edge.0, edge.2));
 }
 
-/// Merges groups with equal edges: adds up their capacities and returns the new index of each group.
-fn merged(capacities: &mut Vec<u64>, edges: impl Iterator<Item = (usize, (usize, u64))>) -> Vec<usize> {
-    let mut lists: Vec<Vec<(usize, u64)>> = vec![Vec::new(); capacities.len()];
-    edges.for_each(|(group, edge)| lists[group].push(edge));
-    lists.iter_mut().for_each(|list| list.sort_unstable());
-    let (mut known, mut sums) = (HashMap::new(), Vec::new());
-    let place = |(list, &capacity): (Vec<(usize, u64)>, &u64)| {
-        let at = *known.entry(list).or_insert(sums.len());
-        if at == sums.len() {
-            sums.push(0);
-        }
-        sums[at] += capacity;
-        at
-    };
-    let places = lists.into_iter().zip(capacities.iter()).map(place).collect();
-    *capacities = sums;
-    places
+/// Merges groups with equal edges, which are those in the first place of each edge: adds up their capacities.
+fn merge(capacities: &mut Vec<u64>, edges: &mut Vec<(usize, usize, u64)>) {
+    edges.sort_unstable();
+    let mut lists: Vec<&[(usize, usize, u64)]> = edges.chunk_by(|one, other| one.0 == other.0).collect();
+    fn ends<'a>(list: &&'a [(usize, usize, u64)]) -> impl Iterator<Item = (usize, u64)> + use<'a> {
+        list.iter().map(|&(_, end, weight)| (end, weight))
+    }
+    lists.sort_by(|one, other| one.len().cmp(&other.len()).then_with(|| ends(one).cmp(ends(other))));
+    let (mut sums, mut merged) = (Vec::new(), Vec::with_capacity(edges.len()));
+    for same in lists.chunk_by(|one, other| one.len() == other.len() && ends(one).eq(ends(other))) {
+        merged.extend(same[0].iter().map(|&(_, end, weight)| (sums.len(), end, weight)));
+        sums.push(same.iter().map(|list| capacities[list[0].0]).sum());
+    }
+    (*capacities, *edges) = (sums, merged);
 }
+
+/// Label of a node that no path reaches.
+const UNREACHED: i64 = i64::MIN;
 
 /// Augmenting paths over the residual graph; rows come first, then columns.
+///
+/// Gains are at most [`SCALE`]. A path meets every node of the smaller side once, of which there are at most the root of [`MOST_STEPS`]
+/// where gains are weights, so the sum of the gains of a path fits 64 bits.
 struct Search<'a> {
     problem: &'a Problem,
-    gains: Vec<i128>,
+    gains: Vec<i64>,
     flow: Vec<u64>,
-    /// By row, then by column: edges.
-    of_node: Vec<Vec<usize>>,
+    /// By node: the first of its edges in `edges`; one more at the end.
+    first: Vec<usize>,
+    edges: Vec<usize>,
     left: Vec<u64>,
+    /// By node: the largest gain of a path to it.
+    labels: Vec<i64>,
+    /// By node: the next of its edges to be tried.
+    cursors: Vec<usize>,
+    is_seen: Vec<bool>,
 }
 
+const _: () = assert!(MOST_STEPS.isqrt() as u64 * SCALE < i64::MAX as u64, "sums of gains fit");
+
 impl<'a> Search<'a> {
-    fn new(problem: &'a Problem, gain: impl Fn(u64) -> i128) -> Self {
+    fn new(problem: &'a Problem, gain: impl Fn(u64) -> i64) -> Self {
         let rows = problem.rows.len();
-        let mut of_node = vec![Vec::new(); rows + problem.columns.len()];
+        let nodes = rows + problem.columns.len();
+        let mut first = vec![0; nodes + 1];
+        for &(row, column, _) in &problem.edges {
+            first[row + 1] += 1;
+            first[rows + column + 1] += 1;
+        }
+        for node in 0..nodes {
+            first[node + 1] += first[node];
+        }
+        let (mut next, mut edges) = (first.clone(), vec![0; 2 * problem.edges.len()]);
         for (index, &(row, column, _)) in problem.edges.iter().enumerate() {
-            of_node[row].push(index);
-            of_node[rows + column].push(index);
+            for node in [row, rows + column] {
+                edges[next[node]] = index;
+                next[node] += 1;
+            }
         }
-        let gains = problem.edges.iter().map(|&(_, _, weight)| gain(weight)).collect();
-        let left = problem.rows.iter().chain(&problem.columns).copied().collect();
-        Self { problem, gains, flow: vec![0; problem.edges.len()], of_node, left }
+        Self {
+            problem,
+            gains: problem.edges.iter().map(|&(_, _, weight)| gain(weight)).collect(),
+            flow: vec![0; problem.edges.len()],
+            first,
+            edges,
+            left: problem.rows.iter().chain(&problem.columns).copied().collect(),
+            labels: vec![UNREACHED; nodes],
+            cursors: vec![0; nodes],
+            is_seen: vec![false; nodes],
+        }
     }
 
-    /// Sends as much as possible along the path with the largest gain; `None` if no path gains anything.
-    fn augment(&mut self) -> Option<i128> {
-        let rows = self.problem.rows.len();
-        let (best, through) = self.longest();
-        let columns = (rows..self.left.len()).filter(|&node| self.left[node] > 0);
-        let (gain, end) = columns.filter_map(|node| Some((best[node]?, node))).max_by_key(|&(gain, _)| gain)?;
-        if gain <= 0 {
-            return None;
-        }
-        let (mut path, mut node) = (Vec::new(), end);
-        while let Some(edge) = through[node] {
-            path.push((edge, node >= rows));
-            let (row, column, _) = self.problem.edges[edge];
-            node = if node >= rows { row } else { rows + column };
-        }
-        let back = path.iter().filter(|(_, is_forward)| !is_forward).map(|&(edge, _)| self.flow[edge]);
-        let amount = back.chain([self.left[node], self.left[end]]).min()?;
-        for (edge, is_forward) in path {
-            self.flow[edge] = if is_forward { self.flow[edge] + amount } else { self.flow[edge] - amount };
-        }
-        (self.left[node], self.left[end]) = (self.left[node] - amount, self.left[end] - amount);
-        Some(gain * i128::from(amount))
+    fn rows(&self) -> usize {
+        self.problem.rows.len()
     }
 
-    /// Longest paths from rows with capacity left, with the edge over which each node is reached. An optimal flow has no cycle that gains,
-    /// so labels settle.
-    fn longest(&self) -> (Vec<Option<i128>>, Vec<Option<usize>>) {
-        let rows = self.problem.rows.len();
-        let (mut best, mut through) = (vec![None; self.left.len()], vec![None; self.left.len()]);
-        let mut queue: std::collections::VecDeque<usize> = (0..rows).filter(|&row| self.left[row] > 0).collect();
-        let mut is_queued = vec![false; self.left.len()];
+    /// The node at the other end of an edge, and the label that it has over this edge; `None` if nothing can be sent that way.
+    fn over(&self, node: usize, edge: usize) -> Option<(usize, i64)> {
+        let (row, column, _) = self.problem.edges[edge];
+        let (here, gain) = (self.labels[node], self.gains[edge]);
+        if node == row {
+            return Some((self.rows() + column, here + gain));
+        }
+        (self.flow[edge] > 0).then_some((row, here - gain))
+    }
+
+    /// Labels all nodes and returns the largest gain of a path to a column with capacity left; `None` if no path gains anything. An
+    /// optimal flow has no cycle that gains, so labels settle.
+    fn label(&mut self) -> Option<i64> {
+        let rows = self.rows();
+        self.labels.fill(UNREACHED);
+        self.is_seen.fill(false);
+        let mut queue: VecDeque<usize> = (0..rows).filter(|&row| self.left[row] > 0).collect();
         for &row in &queue {
-            (best[row], is_queued[row]) = (Some(0), true);
+            (self.labels[row], self.is_seen[row]) = (0, true);
         }
         while let Some(node) = queue.pop_front() {
-            is_queued[node] = false;
-            let Some(here) = best[node] else { continue };
-            for &edge in &self.of_node[node] {
-                let (row, column, _) = self.problem.edges[edge];
-                let (next, gain) = if node < rows {
-                    (rows + column, here + self.gains[edge])
-                } else if self.flow[edge] > 0 {
-                    (row, here - self.gains[edge])
-                } else {
-                    continue;
-                };
-                if best[next].is_none_or(|known| known < gain) {
-                    (best[next], through[next]) = (Some(gain), Some(edge));
-                    if !std::mem::replace(&mut is_queued[next], true) {
+            self.is_seen[node] = false;
+            for at in self.first[node]..self.first[node + 1] {
+                let Some((next, label)) = self.over(node, self.edges[at]) else { continue };
+                if self.labels[next] < label {
+                    self.labels[next] = label;
+                    if !std::mem::replace(&mut self.is_seen[next], true) {
                         queue.push_back(next);
                     }
                 }
             }
         }
-        (best, through)
+        let columns = (rows..self.left.len()).filter(|&node| self.left[node] > 0);
+        columns.map(|node| self.labels[node]).max().filter(|&gain| gain > 0)
+    }
+
+    /// Sends as much as possible along all paths with this gain.
+    fn fill(&mut self, gain: i64) -> u64 {
+        let mut sum = 0;
+        loop {
+            self.is_seen.fill(false);
+            self.cursors.copy_from_slice(&self.first[..self.left.len()]);
+            let before = sum;
+            for row in 0..self.rows() {
+                while self.left[row] > 0 && !self.is_seen[row] {
+                    sum += self.send(row, gain);
+                }
+            }
+            if sum == before {
+                return sum;
+            }
+        }
+    }
+
+    /// Sends along one path with this gain from a row. Nodes from which none was found stay marked.
+    fn send(&mut self, from: usize, gain: i64) -> u64 {
+        let (mut path, mut node) = (Vec::new(), from);
+        self.is_seen[from] = true;
+        while node < self.rows() || self.left[node] == 0 || self.labels[node] != gain {
+            match self.next(node) {
+                Some((edge, next)) => {
+                    path.push((edge, node));
+                    self.is_seen[next] = true;
+                    node = next;
+                }
+                None => match path.pop() {
+                    Some((_, before)) => node = before,
+                    None => return 0,
+                },
+            }
+        }
+        let back = path.iter().filter(|&&(_, node)| node >= self.rows()).map(|&(edge, _)| self.flow[edge]);
+        let amount = back.fold(self.left[from].min(self.left[node]), u64::min);
+        (self.left[from], self.left[node]) = (self.left[from] - amount, self.left[node] - amount);
+        self.is_seen[node] = false;
+        for (edge, node) in path {
+            let is_forward = node < self.rows();
+            self.flow[edge] = if is_forward { self.flow[edge] + amount } else { self.flow[edge] - amount };
+            self.is_seen[node] = false;
+        }
+        amount
+    }
+
+    /// The next edge from a node that is part of a path of largest gain, to a node that is not marked.
+    fn next(&mut self, node: usize) -> Option<(usize, usize)> {
+        while self.cursors[node] < self.first[node + 1] {
+            let edge = self.edges[self.cursors[node]];
+            match self.over(node, edge) {
+                Some((next, label)) if self.labels[next] == label && !self.is_seen[next] => return Some((edge, next)),
+                _ => self.cursors[node] += 1,
+            }
+        }
+        None
     }
 }

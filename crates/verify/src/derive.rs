@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_recheck::{
-    Checked, Claim as Asked, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, QueueFinding, ShareTimes, Watcher,
-    check_all_shares, check_watched,
+    Checked, Claim as Asked, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, QueueFinding, ShareTerms,
+    ShareTimes, Watcher, check_all_shares, check_watched,
 };
 use wayleave_scenarios::Order;
 use wayleave_topology::{Class, Classes, LinkId, Network, NodeKind, Route};
@@ -111,6 +111,9 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
         let (open, times) = (BTreeSet::new(), times(statement, classes));
         let broken = check_all_shares(&asked, classes, &open, &statement.shares, Some(&times), progress);
         discrepancies.extend(meanwhile(statement, classes, &broken)?);
+        let terms = ShareTerms { classes, closed: &open, times: &times };
+        discrepancies
+            .extend(transit.broken_shares(&asked, &terms, &broken, progress).into_iter().map(Discrepancy::ShareThen));
         discrepancies.extend(check_share_queues(statement, classes));
         discrepancies.extend(check_share_times(statement, &asked, classes, &times));
         discrepancies.extend(broken.into_iter().map(Discrepancy::Share));

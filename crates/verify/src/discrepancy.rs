@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use wayleave_recheck::{BrokenShare, Overbooked, Violation};
+use wayleave_recheck::{BrokenAt, BrokenShare, Overbooked, Violation};
 use wayleave_units::{Bytes, Time};
 
 use crate::statement::Bucket;
@@ -21,6 +21,8 @@ pub enum Discrepancy {
         /// What was broken then.
         broken: BrokenShare,
     },
+    /// A class of a link is promised more than it can be while packets of earlier terms or routes are still on the link.
+    ShareThen(BrokenAt),
     /// Less was reserved than the contract's traffic can be on the wire.
     Reserved {
         /// Whose.
@@ -124,6 +126,7 @@ impl fmt::Display for Discrepancy {
         match self {
             Self::Unsound(violation) => violation.fmt(f),
             Self::Share(broken) => broken.fmt(f),
+            Self::ShareThen(broken) => broken.fmt(f),
             Self::ShareMeanwhile { after, broken } => write!(f, "once \"{after}\" was admitted, {broken}"),
             Self::Reserved { name, stated, derived } => {
                 let (rate, burst) = (derived.rate, derived.burst);

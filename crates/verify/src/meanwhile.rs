@@ -113,7 +113,7 @@ impl<'s> Watcher<'s> for Meanwhile<'s> {
         self.until.push((held_until, place));
     }
 
-    fn shared(&mut self, at: Time, name: &'s str, share: Option<&'s PromisedShare>) {
+    fn shared(&mut self, (at, _): (Time, Time), name: &'s str, share: Option<&'s PromisedShare>) {
         self.advance(at);
         if let Some(before) = self.shares.remove(name) {
             self.held.remove(&before);

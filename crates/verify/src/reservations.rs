@@ -105,8 +105,8 @@ pub(crate) trait Watcher<'s> {
     fn admitted(&mut self, reservations: &Reservations<'s>, admitted: &'s Admitted, place: usize);
     /// The contract in this place has ended.
     fn released(&mut self, place: usize, at: Time, held_until: Time);
-    /// A contract of another kind holds this from now on, or nothing any more.
-    fn shared(&mut self, _at: Time, _name: &'s str, _share: Option<&'s PromisedShare>) {}
+    /// A contract of another kind holds this from now on, or nothing any more: the time of the event, and of the start after it.
+    fn shared(&mut self, _times: (Time, Time), _name: &'s str, _share: Option<&'s PromisedShare>) {}
 }
 
 /// Nobody watches.
@@ -137,7 +137,9 @@ impl<'s> Reservations<'s> {
                     let place = reservations.release(name, *held_until)?;
                     watcher.released(place, *at, *held_until);
                 }
-                Happening::Shared { name, at, share } => watcher.shared(*at, name, share.as_ref()),
+                Happening::Shared { name, at, after, share } => {
+                    watcher.shared((*at, *after), name, share.as_ref());
+                }
             }
         }
         if let Some(last) = statement.history.last() {

@@ -131,8 +131,10 @@ pub enum Happening {
     Shared {
         /// Whose.
         name: String,
-        /// When.
+        /// Time of the event, at which it gives up its earlier terms.
         at: Time,
+        /// Start of what it holds from now on, counted from the event.
+        after: Time,
         /// What it holds from now on.
         share: Option<PromisedShare>,
     },
@@ -258,7 +260,7 @@ impl Happening {
     /// and until they were decided, reservations of ended contracts may have become free.
     pub fn time_passes(until: Time, history: &[Self]) -> Option<Self> {
         let last = history.last().map_or(Time::ZERO, Self::at);
-        (until > last).then_some(Self::Shared { name: String::new(), at: until, share: None })
+        (until > last).then_some(Self::Shared { name: String::new(), at: until, after: Time::ZERO, share: None })
     }
 
     /// Returns the contract that is admitted, if one is.

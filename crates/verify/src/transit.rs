@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use wayleave_recheck::{Overbooked, Stay, Violation, check_transitions_watched};
+use wayleave_recheck::{
+    BrokenAt, BrokenShare, Claim, Overbooked, PromisedShare, ShareStay, ShareTerms, Stay, Violation,
+    check_share_transitions, check_transitions_watched,
+};
 use wayleave_topology::Route;
 use wayleave_units::Time;
 
@@ -27,6 +30,9 @@ pub(crate) struct Transit<'s> {
     stays: Vec<Stay>,
     /// By place, the latest stays: one for each route.
     of_place: HashMap<usize, Vec<usize>>,
+    shares: Vec<ShareStay>,
+    /// By name, the latest stay of a share.
+    of_name: HashMap<&'s str, usize>,
     pub(crate) moves: usize,
 }
 
@@ -40,7 +46,8 @@ impl<'s> Transit<'s> {
             true => Clock::Said,
             false => Clock::Steps { now: Time::ZERO, longest: longest(statement) },
         };
-        Self { statement, clock, stays: Vec::new(), of_place: HashMap::new(), moves: 0 }
+        let (of_place, of_name) = (HashMap::new(), HashMap::new());
+        Self { statement, clock, stays: Vec::new(), of_place, shares: Vec::new(), of_name, moves: 0 }
     }
 
     /// Where more is on a link at once than its queues can take: the first time for every port and kind of violation.
@@ -58,6 +65,22 @@ impl<'s> Transit<'s> {
             }
         }
         first
+    }
+
+    /// Minima and weights that do not fit at some moment beside all that can still be on a link; what is broken in the end as well is left
+    /// out.
+    pub(crate) fn broken_shares(
+        &self,
+        claim: &Claim<'_>,
+        terms: &ShareTerms<'_>,
+        in_the_end: &[BrokenShare],
+        progress: &mut wayleave_recheck::Watcher<'_>,
+    ) -> Vec<BrokenAt> {
+        if self.shares.is_empty() {
+            return Vec::new();
+        }
+        let found = check_share_transitions(claim, terms, &self.stays, &self.shares, progress);
+        found.broken.into_iter().filter(|one| !in_the_end.contains(&one.broken)).collect()
     }
 
     fn now(&self, said: Time) -> Time {
@@ -154,5 +177,18 @@ impl<'s> Watcher<'s> for Transit<'s> {
                 if held_until > at { now } else { now.saturating_sub(lasts(self.statement, &flow.route)).max(*from) };
             self.leave(stay, end);
         }
+    }
+
+    fn shared(&mut self, (at, after): (Time, Time), name: &'s str, share: Option<&'s PromisedShare>) {
+        let (now, from) = (self.now(at), self.after(at, after));
+        if let Some(stay) = self.of_name.remove(name) {
+            // Who has not started does not start.
+            let before = &mut self.shares[stay];
+            before.until = Some(now.max(before.from));
+        }
+        let Some(share) = share.cloned() else { return };
+        self.of_name.insert(name, self.shares.len());
+        // Certainty depends on what comes later; it is compared at each decision.
+        self.shares.push(ShareStay { share: PromisedShare { certainty: None, ..share }, from, until: None });
     }
 }

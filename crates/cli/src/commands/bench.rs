@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use clap::{Args, Subcommand};
 
-use wayleave::bench::{Metric, admission, controller, dataplane, mixed, sharing, sim, write_lines};
+use wayleave::bench::{Metric, admission, controller, dataplane, hoses, mixed, sharing, sim, write_lines};
 use wayleave_experiments::SHARE_CASES;
 use wayleave_schemes::chameleon::RoutingName;
 
@@ -127,7 +127,8 @@ pub(crate) fn run(command: &BenchCommand) -> Result<Exit, Failure> {
 
 fn run_admission(args: &AdmissionArgs) -> Result<Exit, Failure> {
     let mixed = mixed::MIXED.iter().map(|case| case.name);
-    let names: Vec<&'static str> = admission::CASES.iter().map(|case| case.name).chain(mixed).collect();
+    let hoses = hoses::HOSES.iter().map(|case| case.name);
+    let names: Vec<&'static str> = admission::CASES.iter().map(|case| case.name).chain(mixed).chain(hoses).collect();
     if args.list {
         return list(&names);
     }
@@ -220,12 +221,14 @@ fn run_here(args: &AdmissionArgs, name: &str) -> Result<Exit, Failure> {
     let routing = RoutingName::or_usual(args.routing, args.model.model.defaults()).routing(None);
     let (scenario, model) = (args.scenario as usize, args.model.model()?);
     let setting = admission::Setting { scenario, seed: args.seed, model, routing };
-    let found =
-        (admission::CASES.iter().find(|case| case.name == name), mixed::MIXED.iter().find(|case| case.name == name));
-    let metrics = match found {
-        (Some(case), _) => admission::run(*case, setting),
-        (None, Some(case)) => mixed::run(*case, setting),
-        (None, None) => return Err(Failure::Usage(format!("there is no case \"{name}\""))),
+    let metrics = if let Some(case) = admission::CASES.iter().find(|case| case.name == name) {
+        admission::run(*case, setting)
+    } else if let Some(case) = mixed::MIXED.iter().find(|case| case.name == name) {
+        mixed::run(*case, setting)
+    } else if let Some(case) = hoses::HOSES.iter().find(|case| case.name == name) {
+        hoses::run(*case, setting)
+    } else {
+        return Err(Failure::Usage(format!("there is no case \"{name}\"")));
     };
     let metrics = metrics.map_err(Failure::Internal)?;
     print("admission", name, &metrics)

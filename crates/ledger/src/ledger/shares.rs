@@ -10,7 +10,8 @@ use crate::cuts::Cuts;
 use crate::kernel::{Denial, Limit};
 use crate::paths::{LinkCost, PathTable};
 use crate::shares::{
-    Contribution, Effect, HoseCharge, LinkShares, Load, Place, Share, ShareDenial, SharePaths, Shares, Total,
+    Charges, Contribution, Effect, HoseCharge, LinkShares, Load, Place, Share, ShareDenial, SharePaths, Shares, Total,
+    rate,
 };
 
 mod effect;
@@ -22,13 +23,13 @@ impl Ledger {
     #[must_use]
     pub fn with_shares(mut self, budget: Time, charge: HoseCharge) -> Self {
         let Some(&classes) = self.network.classes() else { return self };
-        let (loads, total) = (Load::default(), Total::default());
+        let charges = Total::default().charges(charge);
         let link_shares = |(id, link): (LinkId, &wayleave_topology::Link)| {
             let queue = self.network.queues(id).get(usize::from(classes.queue_of(Class::Guaranteed)));
             let budget = queue.and_then(|queue| queue.budget).unwrap_or(budget);
             let round_trip = classes.round_trip.unwrap_or(Time::ZERO);
             let link = SharedLink { classes, line: link.rate, frame: self.model.largest_frame(link), round_trip };
-            LinkShares { link, budget, own: loads.clone(), total }
+            LinkShares { link, budget, own: None, charges }
         };
         let links: Vec<LinkShares> = self.network.links().map(link_shares).collect();
         let cost = |((_, link), shares): ((LinkId, &wayleave_topology::Link), &LinkShares)| LinkCost {
@@ -38,7 +39,7 @@ impl Ledger {
         let costs: Arc<[LinkCost]> = self.network.links().zip(&links).map(cost).collect();
         let all = Arc::new(PathTable::new(self.network.clone(), costs, vec![false; links.len()]));
         let tiers = Some(Cuts::of(&self.network)).filter(|cuts| cuts.regular && !all.has_direct_links());
-        let loads = vec![loads; tiers.as_ref().map_or(0, |tiers| tiers.cuts.len())];
+        let loads = vec![Load::default(); tiers.as_ref().map_or(0, |tiers| tiers.cuts.len())];
         self.shares = Some(Box::new(Shares {
             charge,
             links,
@@ -86,7 +87,7 @@ impl Ledger {
 
     /// Ordered pairs of hosts that may have packets of minima on a link.
     pub fn pairs_on(&self, link: LinkId) -> u64 {
-        self.shares.as_ref().map_or(0, |shares| shares.links[link.index()].total.pairs())
+        self.shares.as_ref().map_or(0, |shares| shares.total(link).pairs())
     }
 
     /// Charge of hoses whose hosts choose paths.
@@ -101,7 +102,7 @@ impl Ledger {
 
     /// Returns `true` if a minimum with a time may use a link: then its budget is kept.
     pub fn is_timed(&self, link: LinkId) -> bool {
-        self.shares.as_ref().is_some_and(|shares| shares.links[link.index()].total.timed() > 0)
+        self.shares.is_some() && self.port(link).timed
     }
 
     /// What the latency contracts of a link leave the classes below them.
@@ -123,8 +124,7 @@ impl Ledger {
 
     /// What has been promised to a class on a link.
     pub fn promised_to(&self, link: LinkId, class: Class) -> Rate {
-        let promised = |shares: &Shares| shares.links[link.index()].promised(class, shares.charge);
-        Rate::from_bits_per_second(self.shares.as_deref().map_or(0, promised))
+        rate(self.shares.as_ref().map_or(0, |shares| shares.links[link.index()].charges.of(class)))
     }
 
     /// What can be promised to a class on a link beside everything that is.
@@ -139,27 +139,28 @@ impl Ledger {
         let left = Rate::from_bits_per_second(u64::try_from(port.rate - port.reserved).unwrap_or(0));
         let promisable = link_shares.link.promisable(class, left).saturating_sub(self.promised_to(link, class));
         match class {
-            Class::Guaranteed => promisable.min(self.left_to_carry(link, &link_shares.total)),
+            Class::Guaranteed => promisable.min(self.left_to_carry(link)),
             _ => promisable,
         }
     }
 
     /// Returns the rate that the guaranteed class can carry on a link beside minima and their acknowledgements.
-    fn left_to_carry(&self, link: LinkId, total: &Total) -> Rate {
+    fn left_to_carry(&self, link: LinkId) -> Rate {
         let Some(shares) = &self.shares else { return Rate::ZERO };
-        let port = self.port(link);
+        let (port, link_shares) = (self.port(link), &shares.links[link.index()]);
         let left = Rate::from_bits_per_second(u64::try_from(port.rate - port.reserved).unwrap_or(0));
-        let carriable = shares.links[link.index()].link.carriable(Class::Guaranteed, left);
-        let carried = total.guaranteed(shares.charge).saturating_add(total.returned(shares.charge));
-        carriable.saturating_sub(Rate::from_bits_per_second(u64::try_from(carried).unwrap_or(u64::MAX)))
+        let carriable = link_shares.link.carriable(Class::Guaranteed, left);
+        carriable.saturating_sub(rate(link_shares.charges.carried))
     }
 
     /// Returns `true` if one more latency contract leaves the guaranteed class its delays where a minimum has a time.
     pub(super) fn leaves_shares_in_time(&self, link: LinkId, rate: Rate, burst: Amount) -> bool {
         let Some(shares) = &self.shares else { return true };
-        let link_shares = &shares.links[link.index()];
+        if !self.port(link).timed {
+            return true;
+        }
         let residual = self.residual_with(link, i128::from(rate.bits_per_second()), burst.nanobits());
-        link_shares.total.timed() == 0 || link_shares.is_in_time(&residual, &link_shares.total)
+        shares.links[link.index()].is_in_time(&residual, &shares.total(link))
     }
 
     /// The delay of the guaranteed class that one more latency contract would break.
@@ -171,7 +172,7 @@ impl Ledger {
             return None;
         }
         let residual = self.residual_with(link, i128::from(rate.bits_per_second()), burst.nanobits());
-        let bound = link_shares.wait(&residual, &link_shares.total).unwrap_or(Time::MAX);
+        let bound = link_shares.wait(&residual, &shares.total(link)).unwrap_or(Time::MAX);
         let queue = link_shares.link.classes.queue_of(Class::Guaranteed);
         Some(Denial { queue, limit: Limit::Delay { bound, budget: link_shares.budget } })
     }
@@ -181,7 +182,7 @@ impl Ledger {
     pub fn is_late(&self, link: LinkId) -> bool {
         let Some(shares) = &self.shares else { return false };
         let link_shares = &shares.links[link.index()];
-        !link_shares.is_in_time(&self.residual(link), &link_shares.total)
+        !link_shares.is_in_time(&self.residual(link), &shares.total(link))
     }
 
     /// Why a share does not fit; `None` if it does, or if the ledger holds none.
@@ -217,22 +218,30 @@ impl Ledger {
         let shares = self.shares.as_ref()?;
         effect.places.iter().find_map(|(place, footprint)| {
             let one = Contribution::of(share, effect, *place, footprint);
-            shares.links_of(*place).find_map(|link| self.link_denial(link, share, &one))
+            let with = |before: Total| {
+                let after = before.with(&one);
+                (after, after.charges(shares.charge))
+            };
+            // Links of a cut without shares of their own hold the same.
+            let mut of_cut = None;
+            shares.links_of(*place).find_map(|link| {
+                let is_alone = place.cut().is_none() || shares.links[link.index()].own.is_some();
+                let (after, charges) = match of_cut {
+                    _ if is_alone => with(shares.total(link)),
+                    known => *of_cut.insert(known.unwrap_or_else(|| with(shares.total(link)))),
+                };
+                self.link_denial(link, share.class(), &after, &charges)
+            })
         })
     }
 
-    fn link_denial(&self, link: LinkId, share: &Share, one: &Contribution) -> Option<ShareDenial> {
+    /// Why a link cannot hold these shares; `None` if it can.
+    fn link_denial(&self, link: LinkId, class: Class, after: &Total, charges: &Charges) -> Option<ShareDenial> {
         let shares = self.shares.as_ref()?;
         let link_shares = &shares.links[link.index()];
-        let (before, after) = (link_shares.total, link_shares.total.with(one));
-        let rate = |bits: u128| Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX));
         let port = self.port(link);
         let left = Rate::from_bits_per_second(u64::try_from(port.rate - port.reserved).unwrap_or(0));
-        let class = share.class();
-        let (had, has) = match class {
-            Class::Objective => (before.objective(), after.objective()),
-            _ => (before.guaranteed(shares.charge), after.guaranteed(shares.charge)),
-        };
+        let (had, has) = (link_shares.charges.of(class), charges.of(class));
         let promisable = link_shares.link.promisable(class, left);
         if has > had && rate(has) > promisable {
             return Some(ShareDenial::Rate {
@@ -244,17 +253,16 @@ impl Ledger {
         if class != Class::Guaranteed {
             return None;
         }
-        let carried = |total: &Total| total.guaranteed(shares.charge).saturating_add(total.returned(shares.charge));
-        let asked = carried(&after).saturating_sub(carried(&before));
-        let left = self.left_to_carry(link, &before);
-        if rate(asked) > left {
-            return Some(ShareDenial::Rate { link, asked: rate(asked), left });
+        let asked = rate(charges.carried.saturating_sub(link_shares.charges.carried));
+        let left = self.left_to_carry(link);
+        if asked > left {
+            return Some(ShareDenial::Rate { link, asked, left });
         }
         // More pairs, or pairs that are farther apart, delay those that have a time already.
         if after.timed() == 0 {
             return None;
         }
-        let bound = link_shares.wait(&self.residual(link), &after).unwrap_or(Time::MAX);
+        let bound = link_shares.wait(&self.residual(link), after).unwrap_or(Time::MAX);
         let budget = link_shares.budget;
         (bound > budget).then_some(ShareDenial::Delay { link, bound, budget })
     }
@@ -272,7 +280,7 @@ impl Ledger {
         if share.class() == Class::Objective || shares.charge == HoseCharge::EveryPath {
             return true;
         }
-        let covered = |link: LinkId| shares.links[link.index()].total.is_covered(shares.charge);
+        let covered = |link: LinkId| shares.links[link.index()].charges.is_covered;
         self.current_effect(share).places.iter().all(|&(place, _)| match place {
             Place::Return(_) => true,
             Place::Link(link) => covered(link),
@@ -303,7 +311,7 @@ impl Ledger {
         let paths = self.share_paths(share);
         let wait = |link: LinkId| {
             let link_shares = &shares.links[link.index()];
-            link_shares.wait(&self.residual(link), &link_shares.total).unwrap_or(Time::MAX)
+            link_shares.wait(&self.residual(link), &shares.total(link)).unwrap_or(Time::MAX)
         };
         let longest = self.links_of_share(share).into_iter().map(wait).max().unwrap_or(Time::ZERO);
         let waits = longest.as_nanos().saturating_mul(paths.hops);
@@ -364,28 +372,43 @@ impl Ledger {
         self.shares().filter(|(_, share)| passes(share)).map(|(id, _)| id).collect()
     }
 
-    /// Updates the figures of a link that searches read, after its shares have changed; `is_less` if something was released there.
-    fn refresh_shares(&mut self, link: LinkId, is_less: bool) {
+    /// Updates the figures of the links of a place that searches read, after its shares have changed; `is_less` if something was
+    /// released there.
+    fn refresh_shares(&mut self, place: Place, is_less: bool) {
         let Some(shares) = &mut self.shares else { return };
-        let (total, charge) = (shares.total(link), shares.charge);
-        let link_shares = &mut shares.links[link.index()];
-        shares.turns += u64::from(link_shares.total.is_covered(charge) != total.is_covered(charge));
-        link_shares.set(total);
-        let port = &mut self.ports[link.index()];
-        (port.shared, port.timed) = (link_shares.needed(shares.charge), total.timed() > 0);
-        // What searches remember of this link is true no longer.
-        port.changes = port.changes.wrapping_add(1);
-        port.releases = port.releases.wrapping_add(u32::from(is_less));
-        self.gates[link.index()] = port.gate();
+        let (tiers, one) = (shares.tiers.clone(), place.link());
+        let of_cut = tiers.iter().flat_map(|tiers| place.cut().into_iter().flat_map(|cut| tiers.links(cut)));
+        // Links of a cut without shares of their own hold the same.
+        let mut cut_total = None;
+        for link in one.into_iter().chain(of_cut) {
+            let find = || {
+                let total = shares.total(link);
+                let charges = total.charges(shares.charge);
+                (total, charges, charges.needed(&shares.links[link.index()].link))
+            };
+            let is_alone = place.cut().is_none() || shares.links[link.index()].own.is_some();
+            let (total, charges, needed) = match cut_total {
+                _ if is_alone => find(),
+                known => *cut_total.insert(known.unwrap_or_else(find)),
+            };
+            let link_shares = &mut shares.links[link.index()];
+            shares.turns += u64::from(link_shares.charges.is_covered != charges.is_covered);
+            link_shares.set(&total, charges);
+            let port = &mut self.ports[link.index()];
+            (port.shared, port.timed) = (needed, total.timed() > 0);
+            // What searches remember of this link is true no longer.
+            port.changes = port.changes.wrapping_add(1);
+            port.releases = port.releases.wrapping_add(u32::from(is_less));
+            self.gates[link.index()] = port.gate();
+        }
     }
 
     /// Returns `true` if the classes of a link keep what they were promised: for whoever has filled a ledger without asking.
     pub fn keeps_shares(&self, link: LinkId) -> bool {
         let Some(shares) = &self.shares else { return true };
         let port = self.port(link);
-        let link_shares = &shares.links[link.index()];
-        port.reserved + link_shares.needed(shares.charge) <= port.rate
-            && (link_shares.total.timed() == 0 || link_shares.is_in_time(&self.residual(link), &link_shares.total))
+        port.reserved + port.shared <= port.rate
+            && (!port.timed || shares.links[link.index()].is_in_time(&self.residual(link), &shares.total(link)))
     }
 
     /// Equal if every link has been promised the same.

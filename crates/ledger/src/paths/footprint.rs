@@ -124,28 +124,28 @@ impl PathTable {
         let groups = self.groups(members);
         let mut found = self.figures_of_groups(&groups, members);
         let mut walk = Walk::new(self);
-        let mut own: BTreeMap<LinkId, OwnLink> = BTreeMap::new();
+        let mut own = vec![OwnLink::default(); self.network.links().len()];
         for (row, from) in groups.iter().enumerate() {
             for (column, to) in groups.iter().enumerate() {
                 let others = to.size() - u64::from(row == column);
                 if others > 0 && !self.joins_directly(from, to) {
-                    let ends = walk.pair((row as u32, from.attachment), (column as u32, to.attachment));
-                    self.add_own(from, to, &ends, &mut own);
+                    walk.pair((row as u32, from.attachment), (column as u32, to.attachment));
+                    self.add_own(from, to, &walk.ends, &mut own);
                 }
             }
         }
         for (&(from, to), links) in &self.direct {
             if members.contains(&from) && members.contains(&to) {
                 let part = SCALE.div_ceil(links.len() as u64);
-                links.iter().for_each(|&link| own.entry(link).or_default().add(part, 1));
+                links.iter().for_each(|&link| own[link.index()].add(part, 1));
             }
         }
-        let of_own = |(link, own): (LinkId, OwnLink)| {
-            (link, Footprint { full: 1, even: u128::from(own.part), pairs: own.others })
-        };
-        found.links.extend(own.into_iter().map(of_own));
+        let used = (0..).map(LinkId).zip(own).filter(|(_, own)| own.others > 0);
+        found.links.extend(
+            used.map(|(link, own)| (link, Footprint { full: 1, even: u128::from(own.part), pairs: own.others })),
+        );
         let sizes: Vec<u64> = groups.iter().map(Group::size).collect();
-        found.links.extend(walk.into_links().into_iter().map(|(link, edges)| {
+        found.links.extend(walk.into_links().map(|(link, edges)| {
             let pair = |edge: &Edge| {
                 sizes[edge.row as usize] * (sizes[edge.column as usize] - u64::from(edge.row == edge.column))
             };
@@ -167,10 +167,11 @@ impl PathTable {
         }
         let [from, to] = [from, to].map(|host| Group { attachment: self.attachment(host), members: vec![host] });
         let mut walk = Walk::new(self);
-        let ends = walk.pair((0, from.attachment), (1, to.attachment));
-        let mut own = BTreeMap::new();
-        self.add_own(&from, &to, &ends, &mut own);
-        own.into_keys().chain(walk.into_links().into_keys()).collect()
+        walk.pair((0, from.attachment), (1, to.attachment));
+        let mut own = vec![OwnLink::default(); self.network.links().len()];
+        self.add_own(&from, &to, &walk.ends, &mut own);
+        let own = (0..).map(LinkId).zip(own).filter(|(_, own)| own.others > 0).map(|(link, _)| link);
+        own.chain(walk.into_links().map(|(link, _)| link)).collect()
     }
 
     /// Returns `true` if a direct link joins two groups, each of a single host.
@@ -179,24 +180,25 @@ impl PathTable {
     }
 
     /// Adds what members put on their own links.
-    fn add_own(&self, from: &Group, to: &Group, ends: &Ends, own: &mut BTreeMap<LinkId, OwnLink>) {
+    fn add_own(&self, from: &Group, to: &Group, ends: &Ends, own: &mut [OwnLink]) {
         let is_one = from.attachment == to.attachment;
         for &member in &from.members {
             for (link, _) in self.next(member).filter(|&(_, switch)| ends.first.contains(&switch)) {
-                own.entry(link).or_default().add(ends.first_part, to.size() - u64::from(is_one));
+                own[link.index()].add(ends.first_part, to.size() - u64::from(is_one));
             }
         }
         for &member in &to.members {
             for &(switch, part) in &ends.last {
                 let links = self.network.links_from_switches(member).iter();
                 let links = links.filter(|&&link| self.network.link(link).from == switch && self.is_open(link));
-                links.for_each(|&link| own.entry(link).or_default().add(part, from.size() - u64::from(is_one)));
+                links.for_each(|&link| own[link.index()].add(part, from.size() - u64::from(is_one)));
             }
         }
     }
 }
 
 /// Ends of the paths of a pair.
+#[derive(Default)]
 struct Ends {
     /// Switches to which senders may send.
     first: Vec<NodeId>,
@@ -206,57 +208,67 @@ struct Ends {
     last: Vec<(NodeId, u64)>,
 }
 
+impl Ends {
+    fn clear(&mut self) {
+        self.first.clear();
+        self.last.clear();
+    }
+}
+
 /// Walks over the paths of pairs, collecting edges by link.
 struct Walk<'a> {
     table: &'a PathTable,
-    edges: BTreeMap<LinkId, Vec<Edge>>,
+    /// By link.
+    edges: Vec<Vec<Edge>>,
     /// By node: the part that has come there, in the present pair.
     part: Vec<u64>,
+    /// Of the pair that was walked last.
+    ends: Ends,
+    /// Empty between pairs.
+    layer: Vec<NodeId>,
+    /// Empty between pairs.
+    next: Vec<NodeId>,
 }
 
 impl<'a> Walk<'a> {
     fn new(table: &'a PathTable) -> Self {
-        Self { table, edges: BTreeMap::new(), part: vec![0; table.network.nodes().len()] }
+        let (edges, part) = (vec![Vec::new(); table.network.links().len()], vec![0; table.network.nodes().len()]);
+        Self { table, edges, part, ends: Ends::default(), layer: Vec::new(), next: Vec::new() }
     }
 
-    /// Splits the traffic of a pair evenly at every node over all links that lead nearer; parts are rounded up.
-    fn pair(&mut self, (row, from): (u32, AttachmentId), (column, to): (u32, AttachmentId)) -> Ends {
+    /// Splits the traffic of a pair evenly at every node over all links that lead nearer; parts are rounded up. Fills `self.ends`.
+    fn pair(&mut self, (row, from): (u32, AttachmentId), (column, to): (u32, AttachmentId)) {
         let table = self.table;
         let distances = table.distances(to);
-        let mut ends = Ends { first: Vec::new(), first_part: 0, last: Vec::new() };
-        let Some(mut hops) = table.hops(from, to) else { return ends };
-        let nearest: Vec<NodeId> = table
-            .next(table.host(from))
-            .filter(|&(_, switch)| distances.to[switch.index()] == hops)
-            .map(|(_, switch)| switch)
-            .collect();
-        ends.first_part = SCALE.div_ceil(nearest.len() as u64);
-        let mut layer = Vec::new();
-        for switch in nearest {
-            self.reach(switch, ends.first_part, &mut layer);
+        self.ends.clear();
+        let Some(mut hops) = table.hops(from, to) else { return };
+        let (mut layer, mut next) = (std::mem::take(&mut self.layer), std::mem::take(&mut self.next));
+        let nearest = || table.next(table.host(from)).filter(|&(_, switch)| distances.to[switch.index()] == hops);
+        self.ends.first_part = SCALE.div_ceil(nearest().count() as u64);
+        for (_, switch) in nearest() {
+            self.reach(switch, self.ends.first_part, &mut layer);
         }
-        ends.first.clone_from(&layer);
+        self.ends.first.extend(&layer);
         while hops > 1 {
-            let mut next = Vec::new();
-            for node in std::mem::take(&mut layer) {
+            for node in layer.drain(..) {
                 let part = std::mem::take(&mut self.part[node.index()]);
                 let nearer = || table.next(node).filter(|&(_, to)| distances.to[to.index()] == hops - 1);
                 let weight = part.div_ceil((nearer().count() as u64).max(1));
                 for (link, to) in nearer() {
-                    self.edges.entry(link).or_default().push(Edge { row, column, weight });
+                    self.edges[link.index()].push(Edge { row, column, weight });
                     self.reach(to, weight, &mut next);
                 }
             }
-            (layer, hops) = (next, hops - 1);
+            (layer, next, hops) = (next, layer, hops - 1);
         }
         let host = table.host(to);
-        for node in layer {
+        for node in layer.drain(..) {
             let part = std::mem::take(&mut self.part[node.index()]);
             let links = table.network.links_from_switches(host).iter();
             let count = links.filter(|&&link| table.network.link(link).from == node && table.is_open(link)).count();
-            ends.last.push((node, part.div_ceil((count as u64).max(1))));
+            self.ends.last.push((node, part.div_ceil((count as u64).max(1))));
         }
-        ends
+        (self.layer, self.next) = (layer, next);
     }
 
     fn reach(&mut self, node: NodeId, part: u64, layer: &mut Vec<NodeId>) {
@@ -267,7 +279,7 @@ impl<'a> Walk<'a> {
         *so_far += part;
     }
 
-    fn into_links(self) -> BTreeMap<LinkId, Vec<Edge>> {
-        self.edges
+    fn into_links(self) -> impl Iterator<Item = (LinkId, Vec<Edge>)> {
+        (0..).map(LinkId).zip(self.edges).filter(|(_, edges)| !edges.is_empty())
     }
 }

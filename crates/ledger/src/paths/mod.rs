@@ -183,11 +183,19 @@ impl PathTable {
 
     /// Figures of the paths from hosts of one attachment to those of another; `None` if none joins them.
     pub(crate) fn figures(&self, from: AttachmentId, to: AttachmentId) -> Option<PathFigures> {
-        let (host, distances, hops) = (self.host(from), self.distances(to), self.hops(from, to)?);
-        let nearest = self.next(host).filter(|&(_, switch)| distances.to[switch.index()] == hops);
-        let over = |(link, switch): (LinkId, NodeId)| distances.figures[switch.index()].over(self.costs[link.index()]);
-        let slowest = nearest.map(over).fold(PathFigures::default(), PathFigures::slower);
-        Some(PathFigures { transit: slowest.transit + self.network.node(host).processing.as_nanos(), ..slowest })
+        let (host, distances) = (self.host(from), self.distances(to));
+        let (mut hops, mut slowest) = (FAR - 1, PathFigures::default());
+        for (link, switch) in self.next(host) {
+            let of_switch = distances.to[switch.index()];
+            if of_switch < hops {
+                (hops, slowest) = (of_switch, PathFigures::default());
+            }
+            if of_switch == hops {
+                slowest = slowest.slower(distances.figures[switch.index()].over(self.costs[link.index()]));
+            }
+        }
+        let transit = slowest.transit + self.network.node(host).processing.as_nanos();
+        (hops < FAR - 1).then_some(PathFigures { transit, ..slowest })
     }
 
     /// Figures between two hosts, which may be joined directly.

@@ -92,14 +92,14 @@ fn network(case: MixedCase) -> Result<Network, String> {
 }
 
 /// Random contracts.
-struct Draw {
-    hosts: Vec<NodeId>,
-    random: ChaCha8Rng,
+pub(super) struct Draw {
+    pub(super) hosts: Vec<NodeId>,
+    pub(super) random: ChaCha8Rng,
 }
 
 impl Draw {
     /// So many different hosts.
-    fn members(&mut self, count: usize) -> Vec<NodeId> {
+    pub(super) fn members(&mut self, count: usize) -> Vec<NodeId> {
         for at in 0..count {
             let other = self.random.random_range(at..self.hosts.len());
             self.hosts.swap(at, other);

@@ -4,6 +4,7 @@
 pub mod admission;
 pub mod controller;
 pub mod dataplane;
+pub mod hoses;
 pub mod mixed;
 pub mod sharing;
 pub mod sim;

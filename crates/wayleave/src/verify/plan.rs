@@ -212,7 +212,8 @@ impl Reader<'_> {
                     }
                     let (tenant, share) = self.share(entry, &mut findings)?;
                     let at = time(entry.at_ns, &entry.name)?;
-                    history.push(Happening::Shared { name: name(), at, share: share.clone() });
+                    let after = time(entry.activate_after_ns.unwrap_or(0), &entry.name)?;
+                    history.push(Happening::Shared { name: name(), at, after, share: share.clone() });
                     certainties.decided(entry, share.as_ref(), &mut findings);
                     words.extend(entry.share.certainty.as_deref().map(|word| (entry.name.as_str(), word)));
                     kinds.add(tenant, share);
@@ -224,7 +225,7 @@ impl Reader<'_> {
                         let what = "the end of its reservation";
                         findings.push(compared::stated(&entry.name, what, format!("{held} ns"), at));
                     }
-                    history.push(Happening::Shared { name: name(), at, share: None });
+                    history.push(Happening::Shared { name: name(), at, after: Time::ZERO, share: None });
                 }
                 "admitted" => {
                     let admitted = self.admitted(entry, &mut findings)?;

@@ -47,6 +47,8 @@ impl Promises {
 #[derive(Clone, Debug, Default)]
 pub struct History {
     happenings: Vec<Happening>,
+    /// Admitted contracts of other kinds than latency.
+    sharing: HashSet<String>,
     /// The time of the last event, also of a refused one.
     now: Time,
 }
@@ -66,21 +68,20 @@ impl Sink for History {
             promised_share(&session.context(), decision.share, share)
         });
         let (name, at) = (decided.contract.name().to_owned(), decided.event.map_or(Time::ZERO, |(_, at)| at));
-        self.happenings.push(Happening::Shared { name, at, share });
+        let after = decided.start.unwrap_or(Time::ZERO);
+        self.sharing.insert(name.clone());
+        self.happenings.push(Happening::Shared { name, at, after, share });
         Ok(())
     }
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
         let Released { name, at, held_until } = *released;
         self.now = at;
-        if held_until.is_none() {
-            self.happenings.push(Happening::Shared { name: name.to_owned(), at, share: None });
-        }
-        self.happenings.extend(held_until.map(|held_until| Happening::Released {
-            name: name.to_owned(),
-            at,
-            held_until,
-        }));
+        let name = name.to_owned();
+        self.happenings.push(match held_until {
+            Some(held_until) if !self.sharing.remove(&name) => Happening::Released { name, at, held_until },
+            _ => Happening::Shared { name, at, after: Time::ZERO, share: None },
+        });
         Ok(())
     }
 }
@@ -144,7 +145,7 @@ pub fn of_session(session: &Session) -> Promises {
             ..standing(session, name, &held)?
         })))
     });
-    let history = History { happenings: admitted.collect(), now: Time::ZERO };
+    let history = History { happenings: admitted.collect(), ..History::default() };
     history.promises(session)
 }
 

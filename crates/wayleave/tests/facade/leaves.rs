@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 use serde_json::{Value, json};
-use wayleave::{Asked, Contracts, Hold, Model, Network, PlanFile, Promises, SchemeOptions, Source, read_plan};
+use wayleave::{
+    Asked, Cancel, Contracts, Hold, Model, Network, PlanFile, Promises, SchemeOptions, Silent, Source, plan_watched,
+    read_plan,
+};
 use wayleave_formats::read_events;
 use wayleave_units::Bytes;
 use wayleave_verify::derive;
@@ -49,12 +52,18 @@ const NO_PROMISES: &[(&str, &str)] = &[
     ("scheme.reroute", "every move is derived; without rerouting there must be none"),
     ("scheme.paths", "charges and certainties that rest on it are derived; here they are the same"),
     ("scheme.hose_charge", "charges and certainties that rest on it are derived; here they are the same"),
-    ("requests[].activate_after_ns of a share", "NOT YET DERIVED: `plan --recheck` checks that it is late enough"),
+    (
+        "requests[].activate_after_ns of a share",
+        "what does not fit during the time between is derived (`early_starts_of_shares_are_noticed`); the rest is safe",
+    ),
 ];
 
 /// Further fields of a history. It is read without its contracts, so what contracts ask for is what the plan says.
 const NO_PROMISES_OF_HISTORIES: &[(&str, &str)] = &[
-    ("releases[].held_until_ns of a share", "NOT YET DERIVED: `plan --recheck` checks that it is late enough"),
+    (
+        "releases[].held_until_ns of a share",
+        "how long its packets stay is derived: `early_starts_of_shares_are_noticed`",
+    ),
     ("requests[].at_ns", "the time of an event is an input"),
     ("refusals[].at_ns", "the time of an event is an input"),
     ("releases[].at_ns", "the time of an event is an input"),
@@ -376,4 +385,58 @@ fn every_changed_leaf_of_a_plan_of_events_is_noticed() {
     let (tried, missed) = unnoticed(&plan, &network, None, &names(&[NO_PROMISES, NO_PROMISES_OF_HISTORIES]));
     assert!(missed.is_empty(), "{} of {tried}:\n{}", missed.len(), missed.join("\n"));
     assert!(tried > 3_000, "{tried}");
+}
+
+const STAR: &str = "
+apiVersion: wayleave/v1
+kind: Topology
+metadata: { name: star }
+spec:
+  builder: { kind: star, hosts: 3, rate: 10Gbit, delay: 1us, queues: 5 }
+  classes: { latency: 2, guaranteed: 6, objective: 3, bestEffort: 1 }
+";
+
+const ONE_AFTER_ANOTHER: &str = "
+apiVersion: wayleave/v1
+kind: Events
+spec:
+  events:
+    - { at: 0s, add: { name: P, bandwidth: { from: h1, to: h2, min: 4Gbit } } }
+    - { at: 1s, change: { name: P, bandwidth: { from: h1, to: h3, min: 4Gbit } } }
+    - { at: 2s, release: P }
+    - { at: 3s, add: { name: Q, bandwidth: { from: h1, to: h2, min: 4Gbit } } }
+    - { at: 4s, release: Q }
+";
+
+/// New terms that start before packets of the earlier terms are gone, and a minimum that is admitted before those of an ended one are.
+#[test]
+fn early_starts_of_shares_are_noticed() {
+    let network = Network::parse(&Source::new("network.yaml", STAR)).unwrap();
+    let events = read_events(&Source::new("events.yaml", ONE_AFTER_ANOTHER), &network.graph).unwrap();
+    let options = PlanOptions { scheme: SchemeOptions::named("fabric").unwrap(), ..PlanOptions::default() };
+    let plan = printed(&network, Asked::Events(&events, Hold::Bound), &options);
+    assert!(plan["requests"][1]["activate_after_ns"].as_u64() > Some(0), "{plan:#}");
+    assert_eq!(noticed(&plan.to_string(), &network, None), Vec::<String>::new());
+    let with = |changes: &[(usize, &str, u64)]| {
+        let mut forged = plan.clone();
+        changes.iter().for_each(|&(at, key, value)| forged["requests"][at][key] = json!(value));
+        noticed(&forged.to_string(), &network, None)
+    };
+    let second = 1_000_000_000;
+    let early = with(&[(1, "activate_after_ns", 0)]);
+    assert!(early.iter().any(|one| one.starts_with("from 1s on, ")), "{early:?}");
+    let early = with(&[(2, "held_until_ns", 2 * second), (3, "at_ns", 2 * second)]);
+    assert!(early.iter().any(|one| one.starts_with("from 2s on, ")), "{early:?}");
+}
+
+/// A session in which shares have ended is verified like any other.
+#[test]
+fn ended_shares_are_part_of_a_history() {
+    let network = Network::parse(&Source::new("network.yaml", STAR)).unwrap();
+    let events = read_events(&Source::new("events.yaml", ONE_AFTER_ANOTHER), &network.graph).unwrap();
+    let options = PlanOptions { scheme: SchemeOptions::named("fabric").unwrap(), ..PlanOptions::default() };
+    let asked = Asked::Events(&events, Hold::Bound);
+    let plan = plan_watched(&network, asked, &options, &mut Silent, &Cancel::default()).unwrap();
+    let Promises::Stated(statement) = plan.promises() else { panic!("a scheme with queues") };
+    assert_eq!(derive(&statement).unwrap().discrepancies, []);
 }

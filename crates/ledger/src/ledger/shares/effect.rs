@@ -151,14 +151,17 @@ impl Ledger {
         };
         for (place, footprint) in &effect.places {
             let one = Contribution::of(&held.share, effect, *place, footprint);
-            let load = match *place {
-                Place::Cut(cut) => &mut shares.loads[cut as usize],
-                Place::Link(link) | Place::Return(link) => &mut shares.links[link.index()].own,
-            };
-            if comes { load.add(&one) } else { load.remove(&one) }
+            match *place {
+                Place::Cut(cut) => shares.loads[cut as usize].change(&one, comes),
+                Place::Link(link) | Place::Return(link) => {
+                    let own = &mut shares.links[link.index()].own;
+                    own.get_or_insert_default().change(&one, comes);
+                    own.take_if(|load| load.is_empty());
+                }
+            }
         }
-        let links: Vec<LinkId> = effect.places.iter().flat_map(|&(place, _)| shares.links_of(place)).collect();
-        links.into_iter().for_each(|link| self.refresh_shares(link, !comes));
+        let places: Vec<Place> = effect.places.iter().map(|&(place, _)| place).collect();
+        places.into_iter().for_each(|place| self.refresh_shares(place, !comes));
     }
 
     /// After links were closed or opened: shares whose paths have changed count where they are now.
