@@ -1,4 +1,7 @@
-//! Paths: all shortest ways between two switches, kept once for all hosts behind them.
+//! Paths: all paths with the fewest links between two hosts, over all of their links that work.
+//!
+//! Most hosts have one cable. Paths between their switches are kept once for all hosts behind them. Where a host has several links, paths
+//! are kept for each pair of hosts, and each has its own first and last link.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -7,13 +10,13 @@ use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
 use crate::fabric::Step;
 
-/// The most paths that are kept between two switches: the number of one fits a byte of its packet.
+/// The most paths that are kept between two hosts: the number of one fits a byte of its packet.
 const MAX_PATHS: usize = 256;
 
-/// All paths between two switches, in one class of queues.
+/// All paths between two hosts or switches, in one class of queues.
 pub(crate) type PathSetId = u32;
 
-/// Where a host is attached.
+/// One cable between a host and a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attachment {
     /// The link from the host.
@@ -39,12 +42,15 @@ pub(crate) struct Router {
 
 #[derive(Debug)]
 struct PathSet {
+    /// Hosts, or the switches of hosts with one cable each.
     from: NodeId,
     to: NodeId,
     queue: u8,
     is_fixed: bool,
     /// Where each path begins in the table of routes.
     starts: Vec<u32>,
+    /// The first and the last step of each path between hosts of which one has several links; otherwise empty.
+    ends: Vec<(Step, Step)>,
 }
 
 impl Router {
@@ -54,23 +60,29 @@ impl Router {
         Self { network, is_up, distances, known, fixed, sets: Vec::new() }
     }
 
-    /// The first link of a host that has a counterpart; hosts with several use it for all traffic without a route.
+    /// The cable of a host that has no other link to or from a switch.
     pub(crate) fn attachment(&self, host: NodeId) -> Option<Attachment> {
-        self.network.links_from(host).iter().find_map(|&up| {
-            let switch = self.network.link(up).to;
-            let down = self.network.links_into(host).iter().find(|&&down| self.network.link(down).from == switch);
-            down.map(|&down| Attachment { up, down, switch })
-        })
+        let (&[up], &[down]) = (self.network.links_to_switches(host), self.network.links_from_switches(host)) else {
+            return None;
+        };
+        let switch = self.network.link(up).to;
+        (self.network.link(down).from == switch).then_some(Attachment { up, down, switch })
     }
 
-    /// The paths between two switches; their steps are appended to `routes` when they are asked for first.
+    /// Returns `true` if paths between two hosts have first and last links of their own.
+    pub(crate) fn has_several_links(&self, from: NodeId, to: NodeId) -> bool {
+        [from, to].into_iter().any(|host| self.attachment(host).is_none())
+    }
+
+    /// The paths between two switches, or between two hosts of which one has several links; their steps are appended to `routes` when they
+    /// are asked for first.
     pub(crate) fn paths(&mut self, from: NodeId, to: NodeId, queue: u8, routes: &mut Vec<Step>) -> PathSetId {
         if let Some(&known) = self.known.get(&(from, to, queue)) {
             return known;
         }
-        let starts = self.find(from, to, queue, routes);
+        let (starts, ends) = self.find(from, to, queue, routes);
         let id = self.sets.len() as PathSetId;
-        self.sets.push(PathSet { from, to, queue, is_fixed: false, starts });
+        self.sets.push(PathSet { from, to, queue, is_fixed: false, starts, ends });
         self.known.insert((from, to, queue), id);
         id
     }
@@ -81,9 +93,20 @@ impl Router {
             return known;
         }
         let id = self.sets.len() as PathSetId;
-        self.sets.push(PathSet { from: NodeId(0), to: NodeId(0), queue: 0, is_fixed: true, starts: vec![start] });
+        let (node, ends) = (NodeId(0), Vec::new());
+        self.sets.push(PathSet { from: node, to: node, queue: 0, is_fixed: true, starts: vec![start], ends });
         self.fixed.insert(start, id);
         id
+    }
+
+    /// The first and the last step of a path, where paths of a set differ in these.
+    #[inline]
+    pub(crate) fn ends(&self, set: PathSetId, path: u32) -> Option<(Step, Step)> {
+        let ends = &self.sets[set as usize].ends;
+        match ends.get(path as usize) {
+            None if !ends.is_empty() => Some(ends[path as usize % ends.len()]),
+            known => known.copied(),
+        }
     }
 
     /// How many paths a set has: none if nothing joins its ends now.
@@ -122,13 +145,46 @@ impl Router {
             if is_fixed {
                 continue;
             }
-            self.sets[index].starts = self.find(from, to, queue, routes);
+            let (starts, ends) = self.find(from, to, queue, routes);
+            (self.sets[index].starts, self.sets[index].ends) = (starts, ends);
         }
     }
 
-    fn find(&mut self, from: NodeId, to: NodeId, queue: u8, routes: &mut Vec<Step>) -> Vec<u32> {
+    fn find(&mut self, from: NodeId, to: NodeId, queue: u8, routes: &mut Vec<Step>) -> (Vec<u32>, Vec<(Step, Step)>) {
+        let network = self.network.clone();
+        if network.node(from).kind == NodeKind::Switch {
+            return (self.walk(from, to, queue, MAX_PATHS, routes), Vec::new());
+        }
+        let is_up = |link: &&LinkId| self.is_up[link.index()];
+        let ups: Vec<LinkId> = network.links_to_switches(from).iter().filter(is_up).copied().collect();
+        let downs: Vec<LinkId> = network.links_from_switches(to).iter().filter(is_up).copied().collect();
+        let all = ups.iter().flat_map(|&up| downs.iter().map(move |&down| (up, down)));
+        let between: Vec<(u32, LinkId, LinkId)> = all
+            .filter_map(|(up, down)| {
+                let hops = self.distances_to(network.link(down).from)[network.link(up).to.index()];
+                (hops != u32::MAX).then_some((hops, up, down))
+            })
+            .collect();
+        let Some(fewest) = between.iter().map(|&(hops, ..)| hops).min() else { return Default::default() };
+        let nearest = || between.iter().filter(|&&(hops, ..)| hops == fewest);
+        // No link of a host is left out.
+        let most = (MAX_PATHS / nearest().count()).max(1);
+        let (mut starts, mut ends) = (Vec::new(), Vec::new());
+        for &(_, up, down) in nearest().take(MAX_PATHS) {
+            starts.extend(self.walk(network.link(up).to, network.link(down).from, queue, most, routes));
+            ends.resize(starts.len(), (Step::new(up.0, queue), Step::new(down.0, queue)));
+        }
+        (starts, ends)
+    }
+
+    fn distances_to(&mut self, to: NodeId) -> &[u32] {
+        self.distances.entry(to).or_insert_with(|| distances(&self.network, &self.is_up, to))
+    }
+
+    /// At most so many paths between two switches.
+    fn walk(&mut self, from: NodeId, to: NodeId, queue: u8, most: usize, routes: &mut Vec<Step>) -> Vec<u32> {
         let distances = self.distances.entry(to).or_insert_with(|| distances(&self.network, &self.is_up, to));
-        let mut search = Search { network: &self.network, is_up: &self.is_up, distances, queue, to, routes };
+        let mut search = Search { network: &self.network, is_up: &self.is_up, distances, queue, to, most, routes };
         let mut starts = Vec::new();
         search.walk(from, &mut Vec::new(), &mut starts);
         starts
@@ -142,6 +198,8 @@ struct Search<'a> {
     distances: &'a [u32],
     queue: u8,
     to: NodeId,
+    /// The most paths that are listed.
+    most: usize,
     routes: &'a mut Vec<Step>,
 }
 
@@ -156,7 +214,7 @@ impl Search<'_> {
         let here = self.distances[at.index()];
         let network = self.network;
         for &link in network.links_to_switches(at) {
-            if starts.len() == MAX_PATHS {
+            if starts.len() == self.most {
                 return;
             }
             let next = network.link(link).to;

@@ -4,7 +4,7 @@
 //! which somebody wants to send there, what the class has in flight on a link at most, and which parts divisions get. An adversary
 //! moves when everybody begins; packets say the rest. As with latency contracts, what a run shows disproves a promise, and proves none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use rand::rngs::ChaCha8Rng;
@@ -14,6 +14,7 @@ use wayleave_sim::{Carried, Outcome};
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
+use crate::fill::MOST_OVERHEAD;
 use crate::terms::{MaximumPromise, Meeting, Way, due};
 
 /// At a receiver, of one service: in any time `t` in which somebody wants to send there, at least its minimum times `t - within` arrives.
@@ -204,7 +205,7 @@ pub struct ClassReport {
     pub smallest_weight: Option<u64>,
     /// The largest part of a maximum that was seen, per mille.
     pub largest_of_maximum: Option<u64>,
-    /// How far somebody was from what is due to it by minimum and weight, at most, per mille of that.
+    /// How much somebody lacked of what is due to it by minimum and weight, at most, per mille of that.
     pub farthest_from_part: Option<u64>,
     /// The longest lag of each minimum, in the order of the claim.
     pub lags: Vec<Time>,
@@ -402,15 +403,21 @@ fn per_mille(part: u64, of: u64) -> u64 {
     u64::try_from(u128::from(part) * 1_000 / u128::from(of.max(1))).unwrap_or(u64::MAX)
 }
 
-/// Packets leave in turns, and a receiver's limit is divided among its senders anew in each round trip: so much more than a maximum is none, per cent.
+/// A receiver's limit is divided among its senders anew in each round trip: so much more than a maximum is none, per cent.
 const TURNS: u64 = 5;
+
+/// Frames of one pair that a window of time may count beside its rate: limiters let whole frames go, one may be under way at the beginning
+/// of the window, and one more than the rate is in its end.
+const FRAMES_OF_PAIR: u64 = 2;
 
 /// What hosts sent and received, against maxima.
 fn look_at_maxima(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
     for promise in &claim.maxima {
         for way in [Way::Sent, Way::Received] {
             let got = carried(claim, outcome, &promise.service, promise.host, way);
-            let part = per_mille(got.bits_per_second(), promise.max.bits_per_second());
+            let frames = frames_of(claim, outcome, &promise.service, promise.host, way);
+            let whole = got.saturating_sub(rate(claim, outcome, frames));
+            let part = per_mille(whole.bits_per_second(), promise.max.bits_per_second());
             report.largest_of_maximum = report.largest_of_maximum.max(Some(part));
             if part > 1_000 + 10 * TURNS {
                 report.breaches.push((attack, ClassBreach::Maximum { promise: promise.clone(), way, got }));
@@ -427,9 +434,12 @@ fn look_at_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, rep
         .map(|part| carried(claim, outcome, &part.service, *host, Way::Received).bits_per_second())
         .collect();
     for ((part, due), &got) in parts.iter().zip(due(parts, got.iter().sum())).zip(&got) {
-        let of_due = per_mille(got, due);
-        report.farthest_from_part = report.farthest_from_part.max(Some(of_due.abs_diff(1_000)));
-        if of_due.abs_diff(1_000) > 10 * claim.tolerance_percent {
+        // Who has more than is due breaks no promise: somebody else has less then.
+        let frames = frames_of(claim, outcome, &part.service, *host, Way::Received);
+        let short = due.saturating_sub(got).saturating_sub(rate(claim, outcome, frames).bits_per_second());
+        let short = per_mille(short, due);
+        report.farthest_from_part = report.farthest_from_part.max(Some(short));
+        if short > 10 * claim.tolerance_percent {
             let [due, got] = [due, got].map(Rate::from_bits_per_second);
             report.breaches.push((attack, ClassBreach::Part { service: part.service.clone(), host: *host, due, got }));
         }
@@ -437,13 +447,27 @@ fn look_at_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, rep
 }
 
 fn carried(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId, way: Way) -> Rate {
-    let Some(sharing) = &outcome.sharing else { return Rate::ZERO };
-    let here = |path: &&Carried| {
+    rate(claim, outcome, paths_at(outcome, service, host, way).map(|path| path.bytes.get()).sum())
+}
+
+/// What pairs of a service carried from or to a host, by pair and path.
+fn paths_at<'a>(outcome: &'a Outcome, service: &str, host: NodeId, way: Way) -> impl Iterator<Item = &'a Carried> {
+    let carried = outcome.sharing.iter().flat_map(|sharing| &sharing.carried);
+    carried.filter(move |path| {
         let end = match way {
             Way::Sent => path.from,
             Way::Received => path.to,
         };
         end == host && path.service.as_deref() == Some(service)
-    };
-    rate(claim, outcome, sharing.carried.iter().filter(here).map(|path| path.bytes.get()).sum())
+    })
+}
+
+/// Bytes of [`FRAMES_OF_PAIR`] largest frames for each pair of a service at a host.
+fn frames_of(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId, way: Way) -> u64 {
+    let pairs: BTreeSet<(NodeId, NodeId)> =
+        paths_at(outcome, service, host, way).map(|path| (path.from, path.to)).collect();
+    let network = &claim.scenario.network;
+    let links = network.links_from(host).iter().chain(network.links_into(host));
+    let largest = links.map(|&link| network.link(link).mtu.get() + MOST_OVERHEAD).max().unwrap_or(0);
+    largest * FRAMES_OF_PAIR * pairs.len() as u64
 }

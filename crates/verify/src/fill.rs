@@ -12,7 +12,7 @@ use crate::claim::{Background, Claim};
 const MOST_INPUTS: usize = 4;
 
 /// The largest frame that the simulator takes: Ethernet's 38 B and six tags beside the MTU.
-const MOST_OVERHEAD: u64 = 62;
+pub(crate) const MOST_OVERHEAD: u64 = 62;
 
 /// Routes that fill ports.
 pub(crate) struct Fill {

@@ -27,7 +27,9 @@ pub enum Pattern {
 }
 
 /// Times of [`Pattern::OnOff`]: windows of pairs that pause for many round trips shrink, and have to grow again.
-const PAUSE: Time = Time::from_millis(1);
+fn pause(duration: Time) -> Time {
+    Time::from_millis(1).max(Time::from_nanos(duration.as_nanos() / 16))
+}
 
 impl Pattern {
     /// All patterns.
@@ -183,7 +185,9 @@ fn demands(
         };
         match pattern {
             Pattern::Steady => add("across", pairs, None),
-            Pattern::OnOff => add("across", pairs, Some(Schedule::periodic(Time::ZERO, PAUSE, PAUSE))),
+            Pattern::OnOff => {
+                add("across", pairs, Some(Schedule::periodic(Time::ZERO, pause(duration), pause(duration))))
+            }
             Pattern::Flip if contract.is_pair => add("across", pairs, None),
             Pattern::Flip => {
                 let members = contract.members.len();

@@ -93,6 +93,8 @@ pub struct TestedMinimum {
     pub rate: Option<u64>,
     /// The attack on a link with the longest lag.
     pub by: Option<(LinkId, Pattern)>,
+    /// The longest lag that a run could have shown: one that lasts as long as the demand. A promise of a longer time is not tested.
+    pub could: Time,
 }
 
 impl TenantsReport {
@@ -240,8 +242,13 @@ pub fn verify_tenants(
 /// Returns the worst of every minimum over all runs.
 fn tested(claim: &TenantsClaim, whole: &ClassReport, links: &[LinkReport]) -> Vec<TestedMinimum> {
     let per_mille = |part: u64, of: u64| u64::try_from(u128::from(part) * 1_000 / u128::from(of.max(1))).ok();
-    let of = |(number, _): (usize, &MinimumPromise)| {
-        let mut tested = TestedMinimum::default();
+    let of = |(number, promise): (usize, &MinimumPromise)| {
+        let could = claim.whole.scenario.duration;
+        let mut tested = TestedMinimum { could, ..TestedMinimum::default() };
+        // A lag is at most as long as the run.
+        if promise.within >= could {
+            return tested;
+        }
         if whole.runs > 0 {
             tested.lag = whole.lags.get(number).copied();
         }

@@ -105,11 +105,18 @@ pub(crate) fn run(args: &SimArgs) -> Result<Exit, Failure> {
         crate::output::tell!("{speed}");
     }
     sweep.check()?;
-    if !sweep.is_partial() {
-        return Ok(Exit::Fine);
+    if sweep.is_partial() {
+        args.say_partial(&sweep);
+        return Ok(Exit::Stopped);
     }
-    args.say_partial(&sweep);
-    Ok(Exit::Stopped)
+    let silent = sweep.silent();
+    for (name, runs) in &silent {
+        match (runs, sweep.batch.runs.len()) {
+            (_, 1) => crate::output::tell!("of the traffic \"{name}\" nothing arrived in the time that is counted"),
+            (runs, all) => crate::output::tell!("of the traffic \"{name}\" nothing arrived in {runs} of {all} runs"),
+        }
+    }
+    Ok(if silent.is_empty() { Exit::Fine } else { Exit::Incomplete })
 }
 
 impl SimArgs {

@@ -348,7 +348,21 @@ fn judge(verified: &Verified, is_stopped: bool) -> Exit {
         (Some(Noticed::ByNobody), _) => unnoticed(verified),
         (Some(Noticed::ByDerivation | Noticed::ByPackets), _) | (None, false) => Exit::Unsound,
         (None, true) if is_stopped => Exit::Stopped,
-        (None, true) => Exit::Fine,
+        (None, true) if verified.promises_nothing() => {
+            crate::output::tell!("nothing is promised: nothing was tested");
+            Exit::Incomplete
+        }
+        (None, true) => match verified.untested() {
+            0 => Exit::Fine,
+            1 => {
+                crate::output::tell!("1 promise was not tested; --effort long runs for longer");
+                Exit::Incomplete
+            }
+            more => {
+                crate::output::tell!("{more} promises were not tested; --effort long runs for longer");
+                Exit::Incomplete
+            }
+        },
     }
 }
 

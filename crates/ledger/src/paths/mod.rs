@@ -134,7 +134,7 @@ impl PathTable {
     }
 
     /// Returns `true` if a link is open.
-    fn is_open(&self, link: LinkId) -> bool {
+    pub(crate) fn is_open(&self, link: LinkId) -> bool {
         !self.closed[link.index()]
     }
 

@@ -182,7 +182,10 @@ impl Account {
         let name = |class| services.name(class).unwrap_or(BEST_EFFORT).to_owned();
         let names: Vec<String> = services.classes().map(name).collect();
         let shortfalls = shortfalls(scenario, &names, hosts);
-        let line = |&host: &NodeId| network.links_from(host).first().map_or(Rate::ZERO, |&up| network.link(up).rate);
+        let line = |&host: &NodeId| {
+            let rates = network.links_from(host).iter().map(|&up| network.link(up).rate);
+            rates.fold(Rate::ZERO, |sum, rate| sum.checked_add(rate).unwrap_or(Rate::MAX))
+        };
         Self {
             rack_of: switches.into_iter().map(place).collect(),
             line: hosts.iter().map(line).collect(),

@@ -108,7 +108,7 @@ impl Edges {
         let classes = services.len() as u32;
         let network = &scenario.network;
         let mut rng = random::generator(seed, EDGES);
-        let nodes: Vec<NodeId> = network.hosts().filter(|&node| fabric.attachment(node).is_some()).collect();
+        let nodes: Vec<NodeId> = network.hosts().filter(|&node| fabric.can_send_and_receive(node)).collect();
         let is_here = |class: ClassId, node| services.name(class).is_none_or(|name| sharing.is_at(name, node));
         // Where there are brokers they count every machine of a rack.
         let has_edge = |node: &NodeId| {
@@ -144,7 +144,7 @@ impl Edges {
             });
             here.extend(services.classes().map(|class| is_here(class, node)));
         }
-        let switch_of = |node: NodeId| fabric.attachment(node).map(|attachment| attachment.switch);
+        let switch_of = |node: NodeId| network.links_to_switches(node).first().map(|&up| network.link(up).to);
         Some(Self {
             account: Account::new(scenario, &services, &nodes, switch_of),
             promises: Promises::of(scenario, fabric.links(), &services, &nodes),

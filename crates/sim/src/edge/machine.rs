@@ -52,14 +52,15 @@ impl Edges {
         flows: &Flows,
     ) {
         let node = self.hosts[edge as usize].node;
-        let Some(up) = fabric.attachment(node).map(|attachment| attachment.up) else { return };
         let (class, weight) = class;
         let class_of = |item: Item| match item {
             Item::Flow(flow) => self.class_of_pair(flows[flow].pair),
             Item::Tunnel(pair, _) => self.class_of_pair(pair),
             Item::Packet(id, ..) => self.class_of_packet(fabric.packet(id), flows).0,
         };
-        interfaces.weigh(up.0, (class.0, weight), fabric.largest(), class_of);
+        for up in fabric.network().links_from(node) {
+            interfaces.weigh(up.0, (class.0, weight), fabric.largest(), class_of);
+        }
     }
 
     /// A pair gets another weight: its tunnel and its transports hear of it. The pair, whose flows may go on.
@@ -146,7 +147,8 @@ impl Edges {
         if let Some(promises) = &mut self.promises {
             promises.received(pair.to_place, packet.size, now);
             let (from, to, class, ..) = pair.key;
-            let links = || fabric.links_of(pair.forth.first, packet.route, Step::from_bits(packet.last_hop));
+            let (first, _) = fabric.ends(&pair.forth, u32::from(packet.path));
+            let links = || fabric.links_of(first, packet.route, Step::from_bits(packet.last_hop));
             promises.freight.arrived((slot, pair.epoch), (from, to, class), (packet.route, packet.size, now), links);
         }
         self.tell(receiver, scheme, HostInput::Received { pair: incoming, arrivals }, now);

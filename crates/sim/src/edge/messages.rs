@@ -9,7 +9,7 @@ use super::message::{Message, Recipient, Transit, way};
 use super::slot::{EdgeId, NO_EDGE, NO_PAIR, PairSlot};
 use super::wakes::Wake;
 use crate::clock::{self, Instant};
-use crate::fabric::{Direction, DropCause, Dropped, Fabric};
+use crate::fabric::{DropCause, Dropped, Fabric};
 use crate::packet::{Kind, Packet};
 use crate::random;
 
@@ -102,11 +102,13 @@ impl Edges {
     /// A message leaves its host as a packet. What was dropped for it.
     pub(super) fn post(&mut self, message: Message, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
         let Transit::Network(from, to) = message.way else { return None };
-        let Direction { first, paths, last_hop } = fabric.direction(from, to, self.queue)?;
+        let direction = fabric.direction(from, to, self.queue)?;
         let bytes = message.body.wire_bytes();
         self.account.message(bytes);
         let (number, spread) = self.messages.post(message);
-        let route = fabric.start(paths, spread % fabric.path_count(paths).max(1));
+        let path = spread % fabric.path_count(direction.paths).max(1);
+        let route = fabric.start(direction.paths, path);
+        let (first, last_hop) = fabric.ends(&direction, path);
         let packet = Packet {
             sent: now,
             due: now,

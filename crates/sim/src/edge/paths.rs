@@ -8,7 +8,7 @@ use wayleave_units::Time;
 use super::edges::Edges;
 use super::slot::{NO_PAIR, PairSlot};
 use crate::clock::{self, Instant};
-use crate::fabric::Fabric;
+use crate::fabric::{Fabric, Step};
 use crate::flows::Flows;
 use crate::packet::{Kind, Packet, PacketId};
 
@@ -18,20 +18,30 @@ const REMEMBERED: u16 = 1024;
 const RESET: Time = Time::from_millis(1_000);
 
 impl Edges {
-    /// A packet takes this path of its pair.
-    pub(crate) fn take_path(&self, slot: PairSlot, id: PacketId, path: PathIndex, flows: &Flows, fabric: &mut Fabric) {
+    /// A packet takes this path of its pair. Its first step, if paths differ in that.
+    pub(crate) fn take_path(
+        &self,
+        slot: PairSlot,
+        id: PacketId,
+        path: PathIndex,
+        flows: &Flows,
+        fabric: &mut Fabric,
+    ) -> Option<Step> {
         let packet = fabric.packet(id);
         let set = match packet.kind {
             Kind::Data => flows[packet.flow].forth.paths,
             _ => match self.pairs.get(slot as usize) {
                 Some(pair) => pair.forth.paths,
-                None => return,
+                None => return None,
             },
         };
-        if let Some(route) = fabric.start(set, path.0) {
-            let packet = fabric.packet_mut(id);
-            (packet.route, packet.path) = (route, path.0 as u8);
-        }
+        let route = fabric.start(set, path.0)?;
+        let ends = fabric.own_ends(set, path.0);
+        let packet = fabric.packet_mut(id);
+        (packet.route, packet.path) = (route, path.0 as u8);
+        let (first, last_hop) = ends?;
+        packet.last_hop = last_hop.bits();
+        Some(first)
     }
 
     /// The further paths of a packet that has taken one, if its scheme wants copies of it.

@@ -190,8 +190,9 @@ fn packet(path: PathIndex, stack: u32) -> Packet {
 
 /// A probe leaves its host. What was dropped for it.
 fn leave(packet: Packet, forth: Direction, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
-    let id = fabric.insert(Packet { sent: now, due: now, last_hop: forth.last_hop.bits(), ..packet });
-    fabric.enter(forth.first, id, now)
+    let (first, last_hop) = fabric.ends(&forth, u32::from(packet.path));
+    let id = fabric.insert(Packet { sent: now, due: now, last_hop: last_hop.bits(), ..packet });
+    fabric.enter(first, id, now)
 }
 
 /// A packet turns round: it goes back to the sender of its pair, and collects nothing more. What was dropped for that.
@@ -200,11 +201,12 @@ fn send_back(id: PacketId, kind: Kind, back: Direction, fabric: &mut Fabric, now
     packet.kind = kind;
     packet.flags = Flags::default();
     packet.hop = u8::MAX;
-    packet.last_hop = back.last_hop.bits();
     let path = u32::from(packet.path);
     let Some(route) = fabric.start(back.paths, path) else {
         return Some(Dropped { id, cause: DropCause::NoRoute });
     };
-    fabric.packet_mut(id).route = route;
-    fabric.enter(back.first, id, now)
+    let (first, last_hop) = fabric.ends(&back, path);
+    let packet = fabric.packet_mut(id);
+    (packet.route, packet.last_hop) = (route, last_hop.bits());
+    fabric.enter(first, id, now)
 }

@@ -133,6 +133,7 @@ impl Engine {
         let flow = &mut self.flows[slot];
         let back = flow.back;
         let route = self.fabric.start(back.paths, flow.back_path);
+        let (first, last_hop) = self.fabric.ends(&back, flow.back_path);
         let packet = self.fabric.packet_mut(id);
         let is_partial = packet.flags.has(Flags::PARTIAL);
         let received = if is_partial { flow.receiver.on_probe() } else { flow.receiver.on_segment(packet.sequence) };
@@ -148,14 +149,14 @@ impl Engine {
             self.tally.payload(flow.stat, packet.size - HEADERS - FRAMING);
         }
         let is_last = !received.is_duplicate && !is_partial && Some(received.expected) == flow.sender.segments();
-        flows::answer(packet, received.expected, received.block, back, route.unwrap_or(u32::MAX));
+        flows::answer(packet, received.expected, received.block, last_hop, route.unwrap_or(u32::MAX));
         if is_in_vain {
             packet.flags = packet.flags.with(Flags::DUPLICATE);
         }
         if route.is_none() {
             self.dropped(Dropped { id, cause: DropCause::NoRoute });
         } else {
-            self.enter(back.first, id, now);
+            self.enter(first, id, now);
         }
         if is_last {
             self.complete(slot, now);

@@ -100,7 +100,7 @@ impl Engine {
     fn open(&mut self, opening: Opening, now: Instant) {
         let Opening { from, to, queue, purpose } = opening;
         let number = self.tally.opened(&purpose) << 16 | u64::from(purpose.traffic);
-        if [from, to].iter().any(|end| self.fabric.attachment(end.host).is_none()) {
+        if [from, to].iter().any(|end| !self.fabric.can_send_and_receive(end.host)) {
             return;
         }
         if self.flows.are_full() {
@@ -111,6 +111,7 @@ impl Engine {
         let back = self.fabric.direction(to.host, from.host, queue);
         let (Some(mut forth), Some(back)) = (forth, back) else { return };
         let transport = self.processes.transport(&purpose, now);
+        let is_fixed = transport.fixed.is_some();
         if let Some(fixed) = transport.fixed {
             forth = self.fabric.fixed(fixed);
         }
@@ -124,6 +125,7 @@ impl Engine {
             forth,
             back,
             interface: (interface, self.interfaces.classes(interface)),
+            has_several_links: !is_fixed && self.fabric.has_several_links(from.host, to.host),
             stat,
             is_ecn_capable: transport.hears_marks,
             is_tunnelled: self.edges.as_ref().is_some_and(|edges| edges.has_tunnel(pair)),
@@ -286,6 +288,7 @@ impl Engine {
         for slot in self.flows.slots() {
             let flow = &mut self.flows[slot];
             flow.path.on_paths_changed(clock::to_time(now));
+            flow.forget_plan();
             flow.tell_route(&self.fabric, now);
             if flow.state == FlowState::Waiting {
                 self.pump(slot, now);

@@ -8,7 +8,7 @@ use crate::clock::Instant;
 use crate::edge::{EdgeId, NO_PAIR, PairSlot, Rest, Sending, Waits};
 use crate::fabric::Step;
 use crate::flows::{FlowSlot, FlowState};
-use crate::packet::{FRAMING, Flags, HEADERS, Kind, PacketId};
+use crate::packet::{FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
 use crate::recorder;
 use crate::trace::Event;
 
@@ -230,14 +230,14 @@ impl Engine {
     fn let_packet_go(
         &mut self,
         slot: PairSlot,
-        (id, first): (PacketId, Step),
+        (id, mut first): (PacketId, Step),
         bytes: u32,
         path: Option<PathIndex>,
         now: Instant,
     ) {
         let Some(edges) = &mut self.edges else { return };
         if let Some(path) = path {
-            edges.take_path(slot, id, path, &self.flows, &mut self.fabric);
+            first = edges.take_path(slot, id, path, &self.flows, &mut self.fabric).unwrap_or(first);
         }
         let taken = self.fabric.packet(id).path;
         if let Some(sent) = edges.left(slot, bytes, bytes, taken, now) {
@@ -270,10 +270,9 @@ impl Engine {
                 self.flows[copy.flow].on_the_way += 1;
             }
             let copy = self.fabric.insert(copy);
-            if let Some(edges) = &self.edges {
-                edges.take_path(slot, copy, path, &self.flows, &mut self.fabric);
-            }
-            self.enter(first, copy, now);
+            let edges = self.edges.as_ref();
+            let own = edges.and_then(|edges| edges.take_path(slot, copy, path, &self.flows, &mut self.fabric));
+            self.enter(own.unwrap_or(first), copy, now);
         }
     }
 
@@ -330,7 +329,7 @@ impl Engine {
                 remaining: state.sender.segments().map(|_| state.sender.remaining()),
                 unsent: state.sender.unsent_payload(),
             };
-            let first = state.forth.first;
+            let forth = state.forth;
             let entry = self.edges.as_mut().and_then(|edges| edges.ask_tunnel(slot, flow, packet, now));
             let Some(entry) = entry else { return };
             if entry == Entry::HeldBack {
@@ -338,7 +337,8 @@ impl Engine {
                 break;
             }
             let Some(id) = self.flows.segment(flow, &mut self.fabric, &mut self.tally, now) else { break };
-            let bytes = self.fabric.packet(id).size;
+            let Packet { size: bytes, path, .. } = *self.fabric.packet(id);
+            let (first, _) = self.fabric.ends(&forth, u32::from(path));
             let unsent = self.flows[flow].sender.unsent_payload();
             let packet = TunnelPacket { bytes, payload: bytes - (HEADERS + FRAMING), unsent, ..packet };
             self.enter_tunnel(slot, entry, packet, (id, first), now);

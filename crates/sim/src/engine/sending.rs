@@ -28,12 +28,16 @@ impl Engine {
         if flow.state == FlowState::Waiting && flow.is_tunnelled {
             self.fill_tunnel(slot, now);
         } else if flow.state == FlowState::Waiting {
-            let (number, class) = (flow.interface, flow.class);
+            let (mut number, class) = (flow.interface, flow.class);
             while self.flows[slot].can_send(&self.fabric, now)
                 && (self.flows[slot].pair == NO_PAIR || self.admit(slot, now))
             {
+                if self.flows[slot].has_several_links {
+                    number = self.interface_of_next(slot, now);
+                }
                 if !self.interfaces.has_turn(number, &self.fabric, now) {
                     self.flows[slot].state = FlowState::Ready;
+                    let class = if self.flows[slot].has_several_links { self.flows[slot].class } else { class };
                     self.join_interface(number, usize::from(class), slot);
                     self.interfaces.schedule_turn(number, &mut self.fabric, now);
                     break;
@@ -43,6 +47,19 @@ impl Engine {
             }
         }
         self.flows.set_alarm(slot, &mut self.fabric, now);
+    }
+
+    /// The interface at which a flow with several links waits with its next segment: that of the first link of the path.
+    #[cold]
+    fn interface_of_next(&mut self, slot: FlowSlot, now: Instant) -> u32 {
+        let count = self.fabric.path_count(self.flows[slot].forth.paths);
+        let flow = &mut self.flows[slot];
+        let path = flow.plan_path(count, now);
+        let (first, _) = self.fabric.ends(&flow.forth, path);
+        let number = self.interfaces.of(first.link());
+        let last = self.interfaces.classes(number).saturating_sub(1);
+        (flow.interface, flow.class) = (number, first.queue().min(u8::try_from(last).unwrap_or(u8::MAX)));
+        number
     }
 
     /// A flow stands in the list of its interface.
@@ -57,8 +74,9 @@ impl Engine {
     fn send(&mut self, slot: FlowSlot, now: Instant) -> bool {
         let Some(id) = self.flows.segment(slot, &mut self.fabric, &mut self.tally, now) else { return false };
         let flow = &self.flows[slot];
-        let (first, pair) = (flow.forth.first, flow.pair);
+        let (forth, pair) = (flow.forth, flow.pair);
         let packet = self.fabric.packet(id);
+        let (first, _) = self.fabric.ends(&forth, u32::from(packet.path));
         let (size, path, is_again) = (packet.size, packet.path, packet.flags.has(Flags::AGAIN));
         if pair != NO_PAIR
             && let Some(edges) = &mut self.edges

@@ -127,7 +127,12 @@ impl Fabric {
         &self.network
     }
 
-    /// Where a host is attached, if it is.
+    /// Returns `true` if a host has a link to send on and one to receive on.
+    pub(crate) fn can_send_and_receive(&self, host: NodeId) -> bool {
+        !self.network.links_from(host).is_empty() && !self.network.links_into(host).is_empty()
+    }
+
+    /// The cable of a host, if it is the only one.
     pub(crate) fn attachment(&self, host: NodeId) -> Option<Attachment> {
         self.attachments[host.index()]
     }

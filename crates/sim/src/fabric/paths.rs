@@ -7,7 +7,7 @@ use super::{Fabric, Step};
 use crate::clock::{self, Instant};
 use crate::link::Target;
 use crate::packet::{ACKNOWLEDGEMENT, FRAMING, HEADERS, PacketId};
-use crate::router::{Attachment, PathSetId};
+use crate::router::PathSetId;
 
 /// The way of packets from one host to another.
 #[derive(Clone, Copy, Debug)]
@@ -60,26 +60,53 @@ impl Fabric {
         Direction { first, paths: self.router.fixed(route), last_hop: Step::END }
     }
 
-    /// The way of packets from one host to another in a queue; `None` if one of them has no switch.
+    /// The way of packets from one host to another in a queue; `None` if one of them has no link to send or to receive on.
     pub(crate) fn direction(&mut self, from: NodeId, to: NodeId, queue: u8) -> Option<Direction> {
-        let (source, sink) = (self.attachment(from)?, self.attachment(to)?);
-        Some(self.between(source, sink, queue))
+        if let (Some(source), Some(sink)) = (self.attachment(from), self.attachment(to)) {
+            return Some(Direction {
+                first: Step::new(source.up.0, queue),
+                paths: self.router.paths(source.switch, sink.switch, queue, &mut self.routes),
+                last_hop: Step::new(sink.down.0, queue),
+            });
+        }
+        let (&up, &down) = (self.network.links_from(from).first()?, self.network.links_into(to).first()?);
+        let (first, last_hop) = (Step::new(up.0, queue), Step::new(down.0, queue));
+        let paths = self.router.paths(from, to, queue, &mut self.routes);
+        let (first, last_hop) = self.router.ends(paths, 0).unwrap_or((first, last_hop));
+        Some(Direction { first, paths, last_hop })
     }
 
-    fn between(&mut self, source: Attachment, sink: Attachment, queue: u8) -> Direction {
-        Direction {
-            first: Step::new(source.up.0, queue),
-            paths: self.router.paths(source.switch, sink.switch, queue, &mut self.routes),
-            last_hop: Step::new(sink.down.0, queue),
-        }
+    /// The first and the last step of a path.
+    #[inline]
+    pub(crate) fn ends(&self, direction: &Direction, path: u32) -> (Step, Step) {
+        self.router.ends(direction.paths, path).unwrap_or((direction.first, direction.last_hop))
+    }
+
+    /// The first and the last step of a path of a set, if its paths differ in these.
+    pub(crate) fn own_ends(&self, set: PathSetId, path: u32) -> Option<(Step, Step)> {
+        self.router.ends(set, path)
+    }
+
+    /// Returns `true` if paths from one host to another have first and last links of their own.
+    pub(crate) fn has_several_links(&self, from: NodeId, to: NodeId) -> bool {
+        self.router.has_several_links(from, to)
     }
 
     /// The way of packets from a switch to a host, in a queue: its first step, where the others stand, and the last one.
     pub(crate) fn way_from_switch(&mut self, at: NodeId, to: NodeId, queue: u8) -> Option<(Step, u32, Step)> {
-        let home = self.attachment(to)?;
-        let paths = self.router.paths(at, home.switch, queue, &mut self.routes);
-        let route = self.router.start(paths, 0)?;
-        let last_hop = Step::new(home.down.0, queue);
+        let network = self.network.clone();
+        let downs = network.links_from_switches(to).iter();
+        let ways: Vec<(u32, u32, Step)> = downs
+            .filter_map(|&down| {
+                if !self.router.is_up(down) {
+                    return None;
+                }
+                let paths = self.router.paths(at, network.link(down).from, queue, &mut self.routes);
+                let route = self.router.start(paths, 0)?;
+                Some((self.hops_of(route), route, Step::new(down.0, queue)))
+            })
+            .collect();
+        let &(_, route, last_hop) = ways.iter().min_by_key(|&&(hops, ..)| hops)?;
         let first = match self.routes[route as usize] {
             Step::END => last_hop,
             step => step,
@@ -108,7 +135,8 @@ impl Fabric {
     /// The links of one path.
     pub(crate) fn links_along(&self, direction: &Direction, path: u32) -> Vec<u32> {
         let start = self.router.start(direction.paths, path).unwrap_or(u32::MAX);
-        self.links_of(direction.first, start, direction.last_hop)
+        let (first, last_hop) = self.ends(direction, path);
+        self.links_of(first, start, last_hop)
     }
 
     /// The links of a route that begins there in the table of routes, with its first and its last hop.
@@ -134,9 +162,10 @@ impl Fabric {
     /// How many paths there are from one host to another in queue 0, and how long a full frame and a small answer take on the
     /// first ones, if nothing delays them.
     pub(crate) fn way_between(&mut self, from: NodeId, to: NodeId) -> (u32, Instant) {
-        let (Some(source), Some(sink)) = (self.attachment(from), self.attachment(to)) else { return (1, 0) };
-        let (forth, back) = (self.between(source, sink, 0), self.between(sink, source, 0));
-        let mtu = self.network.link(source.up).mtu.get();
+        let (Some(forth), Some(back)) = (self.direction(from, to, 0), self.direction(to, from, 0)) else {
+            return (1, 0);
+        };
+        let mtu = self.network.link(LinkId(forth.first.link())).mtu.get();
         let frame = u32::try_from(mtu).unwrap_or(u32::MAX).saturating_add(FRAMING);
         (self.path_count(forth.paths).max(1), self.duration(&forth, frame) + self.duration(&back, ACKNOWLEDGEMENT))
     }

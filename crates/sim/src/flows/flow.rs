@@ -7,7 +7,7 @@ use wayleave_schemes::transports::AnyPath;
 use super::purpose::Purpose;
 use crate::clock::{self, Instant};
 use crate::edge::PairSlot;
-use crate::fabric::{Direction, Fabric};
+use crate::fabric::{Direction, Fabric, Step};
 use crate::packet::{ACKNOWLEDGEMENT, Block, Extra, FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
 use crate::supply::Supply;
 use crate::transport::{NEVER, Receiver, Sender};
@@ -48,6 +48,10 @@ pub(crate) struct Flow {
     pub(crate) is_tunnelled: bool,
     /// The path of the segment for which it has tokens, or [`OWN_PATH`].
     pub(crate) granted_path: u16,
+    /// The path of the next segment, where a host has several links; otherwise [`OWN_PATH`].
+    pub(crate) planned_path: u16,
+    /// Its paths have first and last links of their own.
+    pub(crate) has_several_links: bool,
     /// What its application writes, if not everything at once.
     pub(crate) supply: Option<Box<Supply>>,
     pub(crate) path: AnyPath,
@@ -226,7 +230,32 @@ impl Flow {
         }
     }
 
-    /// The packet that carries a segment; `count` is how many paths there are, `route` gives the start of one.
+    #[inline]
+    fn choose_path(&mut self, bytes: u32, paths: u32, now: Instant) -> u32 {
+        match paths {
+            1 => 0,
+            paths => self.path.choose(clock::to_time(now - self.skipped), Departure { bytes, paths }),
+        }
+    }
+
+    /// The path of its next segment, chosen now where it is not yet: the segment waits at the interface of the path's first link.
+    #[cold]
+    pub(crate) fn plan_path(&mut self, count: u32, now: Instant) -> u32 {
+        if self.granted_path != OWN_PATH {
+            return u32::from(self.granted_path);
+        }
+        if self.planned_path == OWN_PATH {
+            self.planned_path = self.choose_path(self.next_bytes() - (HEADERS + FRAMING), count, now) as u16;
+        }
+        u32::from(self.planned_path)
+    }
+
+    /// Paths have changed: the next segment may take another.
+    pub(crate) fn forget_plan(&mut self) {
+        self.planned_path = OWN_PATH;
+    }
+
+    /// The packet that carries a segment; `count` is how many paths there are, `way` gives the start and the last step of one.
     #[inline]
     pub(crate) fn packet(
         &mut self,
@@ -234,13 +263,15 @@ impl Flow {
         segment: Segment,
         now: Instant,
         count: u32,
-        route: impl FnOnce(u32) -> u32,
+        way: impl FnOnce(u32) -> (u32, Step),
     ) -> Packet {
-        let path = match count {
-            _ if self.granted_path != OWN_PATH => u32::from(std::mem::replace(&mut self.granted_path, OWN_PATH)),
-            1 => 0,
-            paths => self.path.choose(clock::to_time(now - self.skipped), Departure { bytes: segment.bytes, paths }),
+        let planned = std::mem::replace(&mut self.planned_path, OWN_PATH);
+        let path = match std::mem::replace(&mut self.granted_path, OWN_PATH) {
+            OWN_PATH if planned != OWN_PATH => u32::from(planned),
+            OWN_PATH => self.choose_path(segment.bytes, count, now),
+            granted => u32::from(granted),
         };
+        let (route, last_hop) = way(path);
         let mut flags = Flags::default();
         if self.is_ecn_capable {
             flags = flags.with(Flags::ECN_CAPABLE);
@@ -257,9 +288,9 @@ impl Flow {
             flow: slot,
             size: segment.bytes + HEADERS + FRAMING,
             sequence: segment.sequence,
-            route: route(path),
+            route,
+            last_hop: last_hop.bits(),
             // The first switch makes it zero.
-            last_hop: self.forth.last_hop.bits(),
             hop: u8::MAX,
             kind: Kind::Data,
             flags,
@@ -272,12 +303,12 @@ impl Flow {
 
 /// Makes the acknowledgement of a segment out of its packet.
 #[inline]
-pub(crate) fn answer(packet: &mut Packet, expected: u32, block: Block, back: Direction, route: u32) {
+pub(crate) fn answer(packet: &mut Packet, expected: u32, block: Block, last_hop: Step, route: u32) {
     packet.kind = Kind::Ack;
     packet.size = ACKNOWLEDGEMENT;
     packet.route = route;
     packet.hop = u8::MAX;
-    packet.last_hop = back.last_hop.bits();
+    packet.last_hop = last_hop.bits();
     packet.flags = packet.flags.only(Flags::MARKED.with(Flags::AGAIN).with(Flags::PARTIAL));
     packet.extra = Extra::ack(expected, block, packet.extra.telemetry());
 }

@@ -43,6 +43,7 @@ pub(crate) struct Start {
     pub(crate) back: Direction,
     /// Which interface sends for it, with how many queues.
     pub(crate) interface: (u32, usize),
+    pub(crate) has_several_links: bool,
     pub(crate) stat: u32,
     pub(crate) is_ecn_capable: bool,
     pub(crate) is_tunnelled: bool,
@@ -122,6 +123,8 @@ impl Flows {
             local: 0,
             granted: 0,
             granted_path: OWN_PATH,
+            planned_path: OWN_PATH,
+            has_several_links: start.has_several_links,
         };
         flow.supply(now);
         let slot = self.vacant.pop().unwrap_or(self.all.len() as FlowSlot);
@@ -198,7 +201,11 @@ impl Flows {
             return None;
         };
         let segment = Segment { sequence, bytes, is_again, is_partial };
-        let mut packet = flow.packet(slot, segment, now, count, |path| fabric.start(set, path).unwrap_or(0));
+        let forth_last = flow.forth.last_hop;
+        let mut packet = flow.packet(slot, segment, now, count, |path| {
+            let last_hop = fabric.own_ends(set, path).map_or(forth_last, |(_, last)| last);
+            (fabric.start(set, path).unwrap_or(0), last_hop)
+        });
         if flow.wants_telemetry {
             packet.extra.set_telemetry(fabric.telemetry_mut().open());
             packet.flags = packet.flags.with(Flags::TELEMETRY);

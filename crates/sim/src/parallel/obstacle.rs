@@ -13,6 +13,8 @@ use crate::processes::MAX_COUNTED_PAIRS;
 pub enum Obstacle {
     /// The network has one switch with hosts.
     OneSwitch,
+    /// A host has several links.
+    SeveralLinks,
     /// A link between parts takes no time: whatever happens on one side is seen on the other at once.
     NoLatency,
     /// Hosts share: pairs, brokers and their messages know both ends.
@@ -54,6 +56,7 @@ impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OneSwitch => f.write_str("the network has one switch with hosts"),
+            Self::SeveralLinks => f.write_str("a host has several links"),
             Self::NoLatency => f.write_str("links between switches have no propagation delay"),
             Self::Sharing => f.write_str("hosts share what they send and receive among services"),
             Self::Jitter => f.write_str("each packet takes a time of its own in nodes"),
@@ -88,6 +91,7 @@ pub fn obstacle(scenario: &Scenario) -> Option<Obstacle> {
     let is_instant = network.links().any(|(_, link)| link.propagation == Time::ZERO);
     let of_scenario = [
         (Cut::new(network, 2).is_none(), Obstacle::OneSwitch),
+        (network.hosts().any(|host| network.links_from(host).len() > 1), Obstacle::SeveralLinks),
         (is_instant, Obstacle::NoLatency),
         (scenario.sharing.is_some(), Obstacle::Sharing),
         (scenario.jitter != Jitter::Whole, Obstacle::Jitter),

@@ -22,7 +22,7 @@ use crate::connections::Connections;
 use crate::copies::{Copies, CopyWay};
 use crate::edge::Edges;
 use crate::ends::Pairs;
-use crate::fabric::{Direction, Fabric, Step};
+use crate::fabric::{Fabric, Step};
 use crate::jobs::JobRun;
 use crate::packet::Kind;
 use crate::random;
@@ -196,9 +196,11 @@ impl<'a> Builder<'a> {
         let (first, route, last_hop, paths) = match spec.fixed {
             Some((first, route)) => (first, route, Step::END, None),
             None => {
-                let Direction { first, paths, last_hop } = self.fabric.direction(from.host, to.host, spec.queue)?;
+                let direction = self.fabric.direction(from.host, to.host, spec.queue)?;
+                let paths = direction.paths;
                 let path = random::below(rng, self.fabric.path_count(paths).max(1));
                 let route = self.fabric.start(paths, path)?;
+                let (first, last_hop) = self.fabric.ends(&direction, path);
                 (first, route, last_hop, Some((paths, path)))
             }
         };
@@ -337,11 +339,11 @@ impl<'a> Builder<'a> {
         self.processes.all.push(process);
     }
 
-    /// How many flows a second load the first links of all senders so much.
+    /// How many flows a second load the links of all senders so much.
     fn flows_per_second(&self, spec: &TrafficSpec, load: f64) -> f64 {
         let rate_of = |host: &NodeId| {
-            let up = self.fabric.attachment(*host).map(|attachment| attachment.up);
-            up.map_or(0.0, |up| self.fabric.network().link(up).rate.bits_per_second() as f64)
+            let network = self.fabric.network();
+            network.links_from(*host).iter().map(|&up| network.link(up).rate.bits_per_second() as f64).sum::<f64>()
         };
         let capacity: f64 = spec.pairs.senders().iter().map(rate_of).sum();
         let mean = spec.sizes.as_ref().map_or(1.0, FlowSizes::mean).max(1.0);

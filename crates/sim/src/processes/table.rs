@@ -315,9 +315,13 @@ impl Processes {
     pub(crate) fn reroute(&mut self, fabric: &Fabric) {
         for process in &mut self.all {
             if let Process::Source { source, .. } = process
-                && let Some(route) = source.way.paths.and_then(|(set, path)| fabric.start(set, path))
+                && let Some((set, path)) = source.way.paths
+                && let Some(route) = fabric.start(set, path)
             {
                 source.way.route = route;
+                if let Some((first, last_hop)) = fabric.own_ends(set, path) {
+                    (source.way.first, source.way.last_hop) = (first, last_hop);
+                }
             }
         }
     }

@@ -278,6 +278,19 @@ impl Sweep {
         self.complete() < self.batch.runs.len()
     }
 
+    /// Traffic of which nothing arrived in the time that is counted, each with the number of runs in which that is so.
+    pub fn silent(&self) -> Vec<(&str, usize)> {
+        let mut silent: Vec<(&str, usize)> = Vec::new();
+        for traffic in self.runs.iter().flatten().flat_map(|run| &run.traffic).filter(|traffic| traffic.delivered == 0)
+        {
+            match silent.iter_mut().find(|(name, _)| *name == traffic.name) {
+                Some((_, runs)) => *runs += 1,
+                None => silent.push((&traffic.name, 1)),
+            }
+        }
+        silent
+    }
+
     /// Where results and the report are.
     pub fn folder(&self) -> Option<&Path> {
         self.store.folder()

@@ -112,7 +112,7 @@ pub fn verify_kinds(tenants: &Tenants, effort: &Effort, fault: Option<ClassFault
         seeds if seeds <= Effort::USUAL.seeds => (16, 2),
         _ => (32, 7),
     };
-    let mut claim = TenantsClaim::of(tenants, Time::from_millis(millis)).map_err(usage)?;
+    let mut claim = TenantsClaim::of(tenants, lasting(tenants, Time::from_millis(millis), effort)).map_err(usage)?;
     claim.attack_links(tenants, effort);
     let fault = fault.map(|fault| (fault, claim.break_by(fault)));
     let shifted = |seed| ClassAttack::Shifted { seed: effort.seed + seed, most: Time::from_millis(1) };
@@ -122,10 +122,39 @@ pub fn verify_kinds(tenants: &Tenants, effort: &Effort, fault: Option<ClassFault
     Ok(VerifiedKinds { network: (**tenants.network()).clone(), claim, report, fault })
 }
 
+/// Times of the longest promise that a run lasts: its beginning is over then, and a lag beyond the promise shows.
+const PROMISES_OF_A_RUN: u64 = 4;
+
+/// Links of a path, for the work of a run.
+const LINKS_OF_A_PATH: u128 = 4;
+
+/// Runs of the other kinds put so many times as many packets on links as one run for latency may.
+const WORK: u128 = 16;
+
+/// Time of a run: several of the longest promise, as far as the effort allows; promises that are longer than the run are not tested.
+fn lasting(tenants: &Tenants, least: Time, effort: &Effort) -> Time {
+    let network = tenants.network();
+    let longest = tenants.minima().iter().map(|minimum| minimum.within).max().unwrap_or(Time::ZERO);
+    let wanted = longest.as_nanos().saturating_mul(PROMISES_OF_A_RUN);
+    let frames_per_second = |link: &LinkId| {
+        let link = network.link(*link);
+        u128::from(link.rate.bits_per_second()) / u128::from(8 * link.mtu.get().max(1))
+    };
+    let sent: u128 = network.hosts().flat_map(|host| network.links_from(host)).map(frames_per_second).sum();
+    let most = u128::from(effort.packet_hops) * WORK * 1_000_000_000 / (sent * LINKS_OF_A_PATH).max(1);
+    let most = u64::try_from(most).unwrap_or(u64::MAX);
+    least.max(Time::from_nanos(wanted.min(most)))
+}
+
 impl VerifiedKinds {
-    /// Whether every promise held.
+    /// Whether no promise was broken.
     pub fn is_sound(&self) -> bool {
         self.report.is_sound()
+    }
+
+    /// Minima that no run tested.
+    pub fn untested(&self) -> usize {
+        self.report.minima.iter().filter(|tested| tested.lag.is_none()).count()
     }
 
     /// What showed the fault that was put in; `None` if there was none.
@@ -184,6 +213,7 @@ impl VerifiedKinds {
                     hosts: 0,
                     within: Some(promise.within),
                     lag: Some(Time::ZERO),
+                    could: tested.could,
                 });
                 rows.len() - 1
             });
@@ -194,7 +224,10 @@ impl VerifiedKinds {
         for promise in &claim.weights {
             match rows.iter_mut().find(|row| row.name == promise.service) {
                 Some(row) => row.hosts += 1,
-                None => rows.push(KindRow { name: promise.service.clone(), hosts: 1, within: None, lag: None }),
+                None => {
+                    let (name, could) = (promise.service.clone(), Time::ZERO);
+                    rows.push(KindRow { name, hosts: 1, within: None, lag: None, could });
+                }
             }
         }
         rows
@@ -216,8 +249,13 @@ impl VerifiedKinds {
                 Some(within) => (
                     format!("its minimum at {hosts}, {} after there is something to send", within.up()),
                     match row.lag {
-                        Some(lag) => format!("{} behind, {:.0} % of that", lag.up(), percent(lag, within)),
-                        None => "not tested".to_owned(),
+                        Some(lag) => format!(
+                            "{} behind, {:.0} % of that; up to {} would show",
+                            lag.up(),
+                            percent(lag, within),
+                            row.could
+                        ),
+                        None => format!("not tested: runs of {} show no longer lag", row.could),
                     },
                 ),
                 None => (format!("its weight at {hosts}"), "see below".to_owned()),
@@ -237,7 +275,7 @@ impl VerifiedKinds {
             let farthest = farthest as f64 / 10.0;
             writeln!(
                 out,
-                "weights: where bandwidth contracts meet at {host}, each is at most {farthest:.0} % off what is due to it"
+                "weights: where bandwidth contracts meet at {host}, each lacks at most {farthest:.0} % of what is due to it"
             )?;
         }
         if let Some(windows) = &self.report.windows {
@@ -250,9 +288,11 @@ impl VerifiedKinds {
         if let Some(attacked) = self.attacked() {
             writeln!(out, "{attacked}")?;
         }
-        let verdict = match self.breaches().len() {
-            0 => "every promise held".to_owned(),
-            broken => count(broken, "broken promise"),
+        let verdict = match (self.breaches().len(), self.untested()) {
+            (0, 0) => "every promise held".to_owned(),
+            (0, untested) => format!("none was broken, {untested} not tested"),
+            (broken, 0) => count(broken, "broken promise"),
+            (broken, untested) => format!("{}, {untested} not tested", count(broken, "broken promise")),
         };
         let runs = count(self.runs(), "run");
         Ok(writeln!(out, "{} of the classes below latency, {runs}: {verdict}", count(self.promises(), "promise"))?)
@@ -297,6 +337,7 @@ impl VerifiedKinds {
             host: self.network.node(promise.host).name.clone(),
             within_ns: promise.within.as_nanos(),
             lag_ns: tested.lag.map(|lag| lag.as_nanos()),
+            could_show_ns: tested.could.as_nanos(),
             least_rate_per_mille: tested.rate,
             attack: match tested.by {
                 Some((link, pattern)) => format!("{pattern} on {}", self.network.link(link).name),
@@ -348,6 +389,8 @@ struct KindRow {
     within: Option<Time>,
     /// The longest lag of a minimum; `None` where it was not tested.
     lag: Option<Time>,
+    /// The longest lag that a run could have shown.
+    could: Time,
 }
 
 /// In `verify -o json`.
@@ -389,8 +432,10 @@ struct MinimumShape {
     contract: String,
     host: String,
     within_ns: u64,
-    /// The longest lag; `null` if no run asked for it.
+    /// The longest lag; `null` if no run tested it.
     lag_ns: Option<u64>,
+    /// The longest lag that a run could have shown.
+    could_show_ns: u64,
     /// Under a demand without end; `null` if no attack on a link asked for it.
     least_rate_per_mille: Option<u64>,
     /// The attack on a link with the longest lag, or `not tested`.

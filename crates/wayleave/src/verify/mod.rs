@@ -176,7 +176,21 @@ pub enum Noticed {
 }
 
 impl Verified {
-    /// Whether everything that was said is so, and every promise held.
+    /// Promises that no run tested: of latency contracts that sent nothing, and of minima that are longer than a run.
+    pub fn untested(&self) -> usize {
+        if self.no_effect.is_some() {
+            return 0;
+        }
+        let silent = self.report.findings.iter().filter(|finding| finding.packets == 0).count();
+        silent + self.kinds.as_ref().map_or(0, VerifiedKinds::untested)
+    }
+
+    /// Returns `true` if nothing at all was promised.
+    pub fn promises_nothing(&self) -> bool {
+        self.claim.promises.is_empty() && self.kinds.is_none()
+    }
+
+    /// Whether everything that was said is so, and no promise was broken.
     pub fn is_sound(&self) -> bool {
         self.report.is_sound() && self.discrepancies().is_empty()
     }

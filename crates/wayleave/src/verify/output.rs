@@ -140,16 +140,23 @@ fn table(verified: &Verified, out: &mut impl Write, layout: Layout, show_all: bo
     if let Some(derived) = &verified.derived {
         writeln!(out, "{}{}", if order.is_empty() { "" } else { "\n" }, derived_text(derived))?;
     }
+    if order.is_empty() && verified.kinds.is_some() {
+        return Ok(());
+    }
+    if order.is_empty() {
+        return Ok(writeln!(out, "nothing is promised: nothing was tested")?);
+    }
     let packets: u64 = report.findings.iter().map(|finding| finding.packets).sum();
     let runs = count(usize::try_from(report.runs).unwrap_or(usize::MAX), "run");
     writeln!(
         out,
         "{}{}, {runs}, {packets} of their packets: {}",
-        if order.is_empty() || verified.derived.is_some() { "" } else { "\n" },
+        if verified.derived.is_some() { "" } else { "\n" },
         count(verified.contracts(), "contract"),
-        match report.violations.len() {
-            0 => "every promise held".to_owned(),
-            broken => count(broken, "broken promise"),
+        match (report.violations.len(), verified.untested()) {
+            (0, 0) => "every promise held".to_owned(),
+            (0, untested) => format!("none was broken, {untested} not tested"),
+            (broken, _) => count(broken, "broken promise"),
         }
     )?;
     if !order.is_empty() {

@@ -22,18 +22,14 @@ impl Ledger {
     /// If no path joins two of its hosts, or none that is open.
     pub(super) fn effect(&self, share: &Share) -> Result<Effect, ShareDenial> {
         let Some(shares) = &self.shares else { return Ok(Effect::default()) };
-        let Some(members) = share.members() else {
-            let Share::Pair { route, .. } = share else { return Ok(Effect::default()) };
-            return match route.hops.iter().find(|hop| self.is_closed(hop.link)) {
-                Some(hop) => Err(ShareDenial::Closed(hop.link)),
-                None => Ok(self.of_route(shares, route, share.ends(&self.network))),
-            };
+        let base = match share {
+            Share::Pair { route, .. } => self.of_route(shares, route, share.ends(&self.network), None),
+            Share::Hose { members, .. } | Share::Objective { members, .. } => of_members(shares, share, members),
         };
-        let base = of_members(shares, share, members);
         if let Some((from, to)) = base.unjoined {
             return Err(ShareDenial::NoPath { from, to });
         }
-        match self.with_closed(shares, share, members, base.effect) {
+        match self.with_closed(shares, share, base.effect) {
             (effect, None) => Ok(effect),
             (_, Some(closed)) => Err(ShareDenial::Closed(closed)),
         }
@@ -42,43 +38,55 @@ impl Ledger {
     /// The same of a share that is held, or would be: parts without an open path count where they did.
     pub(super) fn current_effect(&self, share: &Share) -> Effect {
         let Some(shares) = &self.shares else { return Effect::default() };
-        match share {
-            Share::Pair { route, .. } => self.of_route(shares, route, share.ends(&self.network)),
-            Share::Hose { members, .. } | Share::Objective { members, .. } => {
-                self.with_closed(shares, share, members, of_members(shares, share, members).effect).0
-            }
-        }
+        self.base(share).map_or_else(Effect::default, |base| self.with_closed(shares, share, base).0)
     }
 
     /// The same with all links open; `None` if the ledger holds no shares.
     pub(super) fn base(&self, share: &Share) -> Option<Effect> {
         let shares = self.shares.as_ref()?;
-        Some(match share {
-            Share::Pair { route, .. } => self.of_route(shares, route, share.ends(&self.network)),
-            Share::Hose { members, .. } | Share::Objective { members, .. } => of_members(shares, share, members).effect,
-        })
+        let found = match share {
+            Share::Pair { route, .. } => self.of_route(shares, route, share.ends(&self.network), None),
+            Share::Hose { members, .. } | Share::Objective { members, .. } => of_members(shares, share, members),
+        };
+        Some(found.effect)
     }
 
-    /// A pair counts on its route, and its acknowledgements on the way back.
-    fn of_route(&self, shares: &Shares, route: &Route, ends: Option<(NodeId, NodeId)>) -> Effect {
-        let links = || route.hops.iter().map(|hop| hop.link);
-        let forth = shares.all.figures_along(links());
-        let back: Option<Vec<LinkId>> = links().map(|link| self.network.reverse(link)).rev().collect();
-        let (back, figures) = match (back, ends) {
-            (Some(back), Some(_)) => {
-                let figures = shares.all.figures_along(back.iter().copied());
-                (back, Some(figures))
-            }
-            (None, Some((from, to))) => (shares.all.links_between(to, from), shares.all.figures_between(to, from)),
-            (back, None) => (back.unwrap_or_default(), None),
-        };
-        let round_trip = match figures {
-            Some(figures) => forth.transit + figures.transit,
+    /// Finds the effect of a pair: it counts on its route, and its acknowledgements in the other direction of each cable. Where a cable has
+    /// none, or it is closed, they may use every path back. `open`: the same over the open links as well.
+    fn of_route(
+        &self,
+        shares: &Shares,
+        route: &Route,
+        ends: Option<(NodeId, NodeId)>,
+        open: Option<&PathTable>,
+    ) -> OfMembers {
+        let links: Vec<LinkId> = route.hops.iter().map(|hop| hop.link).collect();
+        let forth = shares.all.figures_along(links.iter().copied());
+        let (mut answers, mut slowest, mut unjoined) = (Vec::new(), 0, None);
+        for paths in std::iter::once(&*shares.all).chain(open) {
+            let reverse = |&link: &LinkId| self.network.reverse(link).filter(|&back| paths.is_open(back));
+            let back: Vec<LinkId> = links.iter().rev().filter_map(reverse).collect();
+            answers.extend(back.iter().copied());
+            let figures = match ends {
+                Some((from, to)) if back.len() < links.len() => {
+                    answers.extend(paths.links_between(to, from));
+                    unjoined = unjoined.or(Some((to, from)).filter(|_| paths.figures_between(to, from).is_none()));
+                    paths.figures_between(to, from)
+                }
+                _ => Some(paths.figures_along(back.into_iter())),
+            };
+            slowest = slowest.max(figures.map_or(0, |figures| figures.transit));
+        }
+        answers.sort_unstable();
+        answers.dedup();
+        let round_trip = match ends {
+            Some(_) => forth.transit + slowest,
             None => self.longest_round_trip(shares),
         };
-        let places = links().map(|link| (Place::Link(link), ONE));
-        let back = back.into_iter().map(|link| (Place::Return(link), Footprint::default()));
-        Effect { places: places.chain(back).collect(), round_trip, budget: forth.budget, hops: forth.hops }
+        let places = links.into_iter().map(|link| (Place::Link(link), ONE));
+        let back = answers.into_iter().map(|link| (Place::Return(link), Footprint::default()));
+        let places = places.chain(back).collect();
+        OfMembers { effect: Effect { places, round_trip, budget: forth.budget, hops: forth.hops }, unjoined }
     }
 
     /// Longest round trip of the network, for minima whose pairs are not known.
@@ -87,21 +95,26 @@ impl Ledger {
         *shares.longest_round_trip.get_or_init(longest)
     }
 
-    /// With what closed links make different, and a closed link that keeps two members apart, if there is one.
-    fn with_closed(
-        &self,
-        shares: &Shares,
-        share: &Share,
-        members: &[NodeId],
-        base: Effect,
-    ) -> (Effect, Option<LinkId>) {
+    /// With what closed links make different, and a closed link that keeps two of its hosts apart, if there is one.
+    fn with_closed(&self, shares: &Shares, share: &Share, base: Effect) -> (Effect, Option<LinkId>) {
         let Some(open) = &shares.open else { return (base, None) };
-        let links = base
-            .places
-            .iter()
-            .flat_map(|&(place, footprint)| shares.links_of(place).map(move |link| (link, footprint)));
-        let mut all: BTreeMap<LinkId, Footprint> = links.collect();
-        let Some(closed) = all.keys().copied().find(|&link| self.is_closed(link)) else { return (base, None) };
+        let links = || {
+            let places = base.places.iter();
+            places.flat_map(|&(place, footprint)| shares.links_of(place).map(move |link| (link, footprint)))
+        };
+        let Some(closed) = links().map(|(link, _)| link).filter(|&link| self.is_closed(link)).min() else {
+            return (base, None);
+        };
+        let members = match share {
+            Share::Pair { route, .. } => {
+                let lost = route.hops.iter().map(|hop| hop.link).find(|&link| self.is_closed(link));
+                let OfMembers { effect, unjoined } =
+                    self.of_route(shares, route, share.ends(&self.network), Some(open));
+                return (effect, lost.or(unjoined.map(|_| closed)));
+            }
+            Share::Hose { members, .. } | Share::Objective { members, .. } => members,
+        };
+        let mut all: BTreeMap<LinkId, Footprint> = links().collect();
         let now = open.footprints(members, needs_loads(share));
         for (link, footprint) in &now.links {
             let of_link = all.entry(*link).or_default();
@@ -128,12 +141,11 @@ impl Ledger {
     /// Returns the effect of a share over the open links; `None` if closed links do not change it.
     fn with_links_closed(&self, held: &Held) -> Option<Arc<Effect>> {
         let shares = self.shares.as_ref().filter(|shares| shares.open.is_some())?;
-        let members = held.share.members()?;
         let base = match &held.base {
             Some(base) => Effect::clone(base),
-            None => of_members(shares, &held.share, members).effect,
+            None => self.base(&held.share)?,
         };
-        let (effect, _) = self.with_closed(shares, &held.share, members, base.clone());
+        let (effect, _) = self.with_closed(shares, &held.share, base.clone());
         (effect != base).then(|| Arc::new(effect))
     }
 

@@ -30,6 +30,7 @@ mod scc;
 mod scc_properties;
 mod scheduling;
 mod services;
+mod several_links;
 mod shaping;
 mod stamps;
 mod strict_over_weighted;
