@@ -3,10 +3,10 @@
 //! Most hosts have one cable. Paths between their switches are kept once for all hosts behind them. Where a host has several links, paths
 //! are kept for each pair of hosts, and each has its own first and last link.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
+use wayleave_topology::{HopDistances, LinkId, Network, NodeId, NodeKind};
 
 use crate::fabric::Step;
 
@@ -32,8 +32,8 @@ pub(crate) struct Router {
     network: Arc<Network>,
     /// Per link.
     is_up: Vec<bool>,
-    /// Per node, for each destination that was asked for: links to go.
-    distances: HashMap<NodeId, Vec<u32>>,
+    /// For each switch that was asked for: links to go.
+    distances: HashMap<NodeId, HopDistances>,
     known: HashMap<(NodeId, NodeId, u8), PathSetId>,
     /// Sets with one path that never changes, by where it begins in the table of routes.
     fixed: HashMap<u32, PathSetId>,
@@ -161,8 +161,8 @@ impl Router {
         let all = ups.iter().flat_map(|&up| downs.iter().map(move |&down| (up, down)));
         let between: Vec<(u32, LinkId, LinkId)> = all
             .filter_map(|(up, down)| {
-                let hops = self.distances_to(network.link(down).from)[network.link(up).to.index()];
-                (hops != u32::MAX).then_some((hops, up, down))
+                let hops = self.distances_to(network.link(down).from).from(network.link(up).to)?;
+                Some((hops, up, down))
             })
             .collect();
         let Some(fewest) = between.iter().map(|&(hops, ..)| hops).min() else { return Default::default() };
@@ -177,13 +177,15 @@ impl Router {
         (starts, ends)
     }
 
-    fn distances_to(&mut self, to: NodeId) -> &[u32] {
-        self.distances.entry(to).or_insert_with(|| distances(&self.network, &self.is_up, to))
+    fn distances_to(&mut self, to: NodeId) -> &HopDistances {
+        let find = || HopDistances::over(&self.network, to, |link| self.is_up[link.index()]);
+        self.distances.entry(to).or_insert_with(find)
     }
 
     /// At most so many paths between two switches.
     fn walk(&mut self, from: NodeId, to: NodeId, queue: u8, most: usize, routes: &mut Vec<Step>) -> Vec<u32> {
-        let distances = self.distances.entry(to).or_insert_with(|| distances(&self.network, &self.is_up, to));
+        self.distances_to(to);
+        let Some(distances) = self.distances.get(&to) else { return Vec::new() };
         let mut search = Search { network: &self.network, is_up: &self.is_up, distances, queue, to, most, routes };
         let mut starts = Vec::new();
         search.walk(from, &mut Vec::new(), &mut starts);
@@ -195,7 +197,7 @@ impl Router {
 struct Search<'a> {
     network: &'a Network,
     is_up: &'a [bool],
-    distances: &'a [u32],
+    distances: &'a HopDistances,
     queue: u8,
     to: NodeId,
     /// The most paths that are listed.
@@ -211,36 +213,18 @@ impl Search<'_> {
             self.routes.push(Step::END);
             return;
         }
-        let here = self.distances[at.index()];
+        let Some(here) = self.distances.from(at) else { return };
         let network = self.network;
         for &link in network.links_to_switches(at) {
             if starts.len() == self.most {
                 return;
             }
             let next = network.link(link).to;
-            if self.is_up[link.index()] && here != u32::MAX && self.distances[next.index()] == here - 1 {
+            if self.is_up[link.index()] && self.distances.from(next) == Some(here - 1) {
                 way.push(Step::new(link.0, self.queue));
                 self.walk(next, way, starts);
                 way.pop();
             }
         }
     }
-}
-
-/// Links to go from every switch to `to`.
-fn distances(network: &Network, is_up: &[bool], to: NodeId) -> Vec<u32> {
-    let mut distances = vec![u32::MAX; network.nodes().len()];
-    distances[to.index()] = 0;
-    let mut queue = VecDeque::from([to]);
-    while let Some(node) = queue.pop_front() {
-        for &link in network.links_from_switches(node) {
-            let from = network.link(link).from;
-            if is_up[link.index()] && distances[from.index()] == u32::MAX && network.node(from).kind == NodeKind::Switch
-            {
-                distances[from.index()] = distances[node.index()] + 1;
-                queue.push_back(from);
-            }
-        }
-    }
-    distances
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use rand::Rng;
 use wayleave_scenarios::{OnOff, PacketKind};
+use wayleave_schemes::transports::AnyPath;
 use wayleave_units::{Bytes, Rate};
 
 use crate::clock::{self, Instant, PS_PER_SECOND};
-use crate::fabric::Step;
+use crate::fabric::{Fabric, Step};
 use crate::random;
 use crate::router::PathSetId;
 use crate::schedule::Schedule;
@@ -16,9 +17,11 @@ use crate::schedule::Schedule;
 const SMALLEST_FRAME: u32 = 84;
 
 /// One pair of hosts, or one route, with what is sent there.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) way: Way,
+    /// What chooses a path for each packet, if not all take one.
+    pub(crate) spreading: Option<Box<AnyPath>>,
     frame: u32,
     stop: Instant,
     sequence: u32,
@@ -40,6 +43,17 @@ pub(crate) struct Way {
     pub(crate) paths: Option<(PathSetId, u32)>,
     /// The set of its copies, if it has any.
     pub(crate) copies: Option<u32>,
+}
+
+impl Way {
+    /// Takes this path of a set, if there is one.
+    pub(crate) fn take(&mut self, set: PathSetId, path: u32, fabric: &Fabric) {
+        let Some(route) = fabric.start(set, path) else { return };
+        self.route = route;
+        if let Some((first, last_hop)) = fabric.own_ends(set, path) {
+            (self.first, self.last_hop) = (first, last_hop);
+        }
+    }
 }
 
 /// When the next packet is due.
@@ -177,12 +191,17 @@ impl Source {
                 Timing::Poisson { next: start.saturating_add(random::exponential(rng, mean)), mean }
             }
         };
-        Self { way, frame, stop, sequence: 0, timing, schedule: None }
+        Self { way, spreading: None, frame, stop, sequence: 0, timing, schedule: None }
     }
 
     /// The same, but active at times only. Its start counts the time of being active.
     pub(crate) fn switched(self, schedule: Option<Arc<Schedule>>) -> Self {
         Self { schedule, ..self }
+    }
+
+    /// The same, but its packets take several paths.
+    pub(crate) fn spread(self, spreading: Option<AnyPath>) -> Self {
+        Self { spreading: spreading.map(Box::new), ..self }
     }
 
     /// When the next packet leaves; `None` if there is none.

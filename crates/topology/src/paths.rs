@@ -15,6 +15,11 @@ impl HopDistances {
 
     /// Breadth-first search backwards from `destination`.
     pub fn to(network: &Network, destination: NodeId) -> Self {
+        Self::over(network, destination, |_| true)
+    }
+
+    /// The same over the links that are open.
+    pub fn over(network: &Network, destination: NodeId, is_open: impl Fn(LinkId) -> bool) -> Self {
         let mut hops = vec![Self::UNREACHABLE; network.nodes().len()];
         hops[destination.index()] = 0;
         let mut queue = VecDeque::from([destination]);
@@ -22,7 +27,7 @@ impl HopDistances {
             let next = hops[node.index()] + 1;
             for &link in network.links_into(node) {
                 let from = network.link(link).from;
-                if hops[from.index()] != Self::UNREACHABLE {
+                if hops[from.index()] != Self::UNREACHABLE || !is_open(link) {
                     continue;
                 }
                 hops[from.index()] = next;

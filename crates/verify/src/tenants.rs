@@ -243,9 +243,11 @@ pub fn verify_tenants(
 fn tested(claim: &TenantsClaim, whole: &ClassReport, links: &[LinkReport]) -> Vec<TestedMinimum> {
     let per_mille = |part: u64, of: u64| u64::try_from(u128::from(part) * 1_000 / u128::from(of.max(1))).ok();
     let of = |(number, promise): (usize, &MinimumPromise)| {
-        let could = claim.whole.scenario.duration;
+        let duration = claim.whole.scenario.duration;
+        // A lag is at most as long as the demand: of a hose a pattern, unless a link is attacked all the time.
+        let is_steady = |attack: &LinkReport| attack.pattern == Pattern::Steady && attack.minima.contains(&number);
+        let could = if links.iter().any(is_steady) { duration } else { Tenants::pattern(duration) };
         let mut tested = TestedMinimum { could, ..TestedMinimum::default() };
-        // A lag is at most as long as the run.
         if promise.within >= could {
             return tested;
         }

@@ -9,8 +9,9 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::{Competitor, LatencyTenant, SharingTenant, Tenants, is_pair, members};
 use crate::{Arrivals, Congestion, Ends, PacketKind, Phase, Reliable, Schedule, Traffic, Transport, Workload};
 
-/// Hoses stay so long in one pattern.
+/// Hoses stay at least so long in one pattern.
 const PATTERN: Time = Time::from_millis(4);
+
 /// How latency tenants use what they may send: their burst first, and then their rate for a while, until their buckets have to fill again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bursts {
@@ -42,6 +43,9 @@ impl Bursts {
 const FRAME: Bytes = Bytes::new(1_500);
 /// uFAB's windows are the only ones: its edge is the transport's congestion control (4.1).
 const WINDOW: u32 = 10_000;
+
+/// Where round trips are longer: so many times as many packets as the fastest line carries in the longest one.
+const ROUND_TRIPS_OF_WINDOW: u128 = 2;
 
 /// What belongs to a contract: which service and queue, how it is carried, between whom.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,7 +143,7 @@ impl Tenants {
         let latency = self.latency.iter().filter(|tenant| !without.contains(&tenant.contract.name));
         let latency = latency.flat_map(|tenant| rounds(tenant, bursts, &service, duration));
         let sharing = self.sharing.iter().filter(|tenant| !without.contains(tenant.contract.name()));
-        latency.chain(sharing.flat_map(|tenant| self.shared(tenant))).collect()
+        latency.chain(sharing.flat_map(|tenant| self.shared(tenant, duration))).collect()
     }
 
     /// The class of a contract, and what its flows leave to its edge.
@@ -156,15 +160,31 @@ impl Tenants {
     pub fn carriage(&self, contract: &AnyContract) -> (u8, Transport) {
         let class = Self::class(contract);
         let transport = match class {
-            Class::Guaranteed => Transport {
-                congestion: Congestion::fixed_window(WINDOW),
-                initial_window: WINDOW,
-                max_window: WINDOW,
-                ..Transport::default()
-            },
+            Class::Guaranteed => {
+                let window = self.window();
+                Transport {
+                    congestion: Congestion::fixed_window(window),
+                    initial_window: window,
+                    max_window: window,
+                    ..Transport::default()
+                }
+            }
             _ => Transport { congestion: Congestion::dctcp(), ..Transport::default() },
         };
         (self.classes.queue_of(class), transport)
+    }
+
+    /// The window of a transport that never waits for acknowledgements before the windows of its pair do, in packets.
+    fn window(&self) -> u32 {
+        let line = self.links.iter().map(|(link, _)| link.line.bits_per_second()).max().unwrap_or(0);
+        let bits = u128::from(line) * u128::from(self.round_trip.as_nanos()) / 1_000_000_000;
+        let most = ROUND_TRIPS_OF_WINDOW * bits / u128::from(8 * FRAME.get());
+        WINDOW.max(u32::try_from(most).unwrap_or(u32::MAX))
+    }
+
+    /// The time for which hoses stay in one pattern in a run of this length.
+    pub fn pattern(duration: Time) -> Time {
+        PATTERN.max(Time::from_nanos(duration.as_nanos() / 4))
     }
 
     /// Bandwidth contracts that meet at a host and send there without end, each from one host.
@@ -176,7 +196,7 @@ impl Tenants {
         competitors.iter().filter_map(traffic).collect()
     }
 
-    fn shared(&self, tenant: &SharingTenant) -> Vec<Traffic> {
+    fn shared(&self, tenant: &SharingTenant, duration: Time) -> Vec<Traffic> {
         let contract = &tenant.contract;
         let members = members(contract);
         let (Some(&first), Some(&last)) = (members.first(), members.last()) else { return Vec::new() };
@@ -188,10 +208,11 @@ impl Tenants {
             return vec![self.endless(contract, contract.name(), ring)];
         }
         let to_one = members.iter().filter(|&&member| member != first).map(|&member| (member, first)).collect();
-        let patterns = [("around", ring, Time::ZERO), ("to one", to_one, PATTERN)];
+        let pattern = Self::pattern(duration);
+        let patterns = [("around", ring, Time::ZERO), ("to one", to_one, pattern)];
         let traffic = |(what, pairs, from)| {
             let mut traffic = self.endless(contract, &format!("{} {what}", contract.name()), pairs);
-            traffic.active = Some(Schedule::periodic(from, PATTERN, PATTERN));
+            traffic.active = Some(Schedule::periodic(from, pattern, pattern));
             traffic
         };
         patterns.into_iter().map(traffic).collect()

@@ -69,7 +69,7 @@ impl Engine {
 
     /// A source's packet leaves.
     fn emit(&mut self, number: usize, now: Instant) {
-        let Some(Emission { packet, first, copies }) = self.processes.emit(number, now) else { return };
+        let Some(Emission { packet, first, copies }) = self.processes.emit(number, &self.fabric, now) else { return };
         self.tally.sent(packet.flow, &packet);
         let id = self.fabric.insert(packet);
         if self.edges.is_some() && copies.is_none() {

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use wayleave_scenarios::{
-    Arrivals, Endpoint, Ends, FlowSizes, PacketKind, Phase, Reliable, Scenario, Server, Traffic, Transport, Workload,
+    Arrivals, Endpoint, Ends, FlowSizes, PacketKind, Phase, Reliable, Routing, Scenario, Server, Traffic, Transport,
+    Workload,
 };
 use wayleave_schemes::duplicates::Filter;
 use wayleave_schemes::services::Services;
+use wayleave_schemes::transports::AnyPath;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Time};
 
@@ -36,6 +38,9 @@ pub(crate) const MAX_COUNTED_PAIRS: usize = 4096;
 
 /// The purposes of the random numbers of deadlines; those of traffic are below, with those of the edges between them.
 const DEADLINES: u64 = 1 << 41;
+
+/// Seeds of what chooses paths for packets of sources; those of flows are below.
+const SOURCES: u64 = 1 << 63;
 
 /// Each pair for itself, if they are known and not too many.
 fn counting(pairs: &Pairs) -> Counting {
@@ -180,8 +185,16 @@ impl<'a> Builder<'a> {
         for ((way, _), phase) in ways.into_iter().zip(phases) {
             let start = spec.active(phase);
             let source = Source::new(way, kind, frame, start, stop, rng).switched(spec.schedule.clone());
+            let source = source.spread(self.spreading(&way));
             self.processes.all.push(Process::Source { traffic: index, source, start });
         }
+    }
+
+    /// What chooses the paths of a source's packets; `None` if all take one, and where hosts share: their stacks choose.
+    fn spreading(&self, way: &Way) -> Option<AnyPath> {
+        let routing = &self.scenario.routing;
+        let is_one = matches!(routing, Routing::PerFlow(_)) || way.paths.is_none() || self.edges.is_some();
+        (!is_one).then(|| routing.path(self.seed.rotate_left(32) ^ (SOURCES | u64::from(way.flow))))
     }
 
     /// The way of a source.

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use wayleave_roles::{Departure, Path as _};
 use wayleave_scenarios::{Endpoint, FlowSpec, Outage};
 
 use super::traffic::TrafficSpec;
@@ -283,9 +284,14 @@ impl Processes {
 
     /// The next packet of a process that is a source.
     #[inline]
-    pub(crate) fn emit(&mut self, number: usize, now: Instant) -> Option<Emission> {
+    pub(crate) fn emit(&mut self, number: usize, fabric: &Fabric, now: Instant) -> Option<Emission> {
         let Process::Source { traffic, source, .. } = &mut self.all[number] else { return None };
         let emission = source.emit(&mut self.traffic[*traffic as usize].rng);
+        if let (Some(spreading), Some((set, _))) = (&mut source.spreading, source.way.paths) {
+            let paths = fabric.path_count(set).max(1);
+            let path = spreading.choose(clock::to_time(now), Departure { bytes: emission.bytes, paths });
+            source.way.take(set, path, fabric);
+        }
         let packet = Packet {
             sent: now,
             due: now,
@@ -316,12 +322,8 @@ impl Processes {
         for process in &mut self.all {
             if let Process::Source { source, .. } = process
                 && let Some((set, path)) = source.way.paths
-                && let Some(route) = fabric.start(set, path)
             {
-                source.way.route = route;
-                if let Some((first, last_hop)) = fabric.own_ends(set, path) {
-                    (source.way.first, source.way.last_hop) = (first, last_hop);
-                }
+                source.way.take(set, path, fabric);
             }
         }
     }

@@ -122,8 +122,8 @@ pub fn verify_kinds(tenants: &Tenants, effort: &Effort, fault: Option<ClassFault
     Ok(VerifiedKinds { network: (**tenants.network()).clone(), claim, report, fault })
 }
 
-/// Times of the longest promise that a run lasts: its beginning is over then, and a lag beyond the promise shows.
-const PROMISES_OF_A_RUN: u64 = 4;
+/// Times of the longest promise that a run lasts: hoses stay a quarter of it in one pattern, in which a lag beyond the promise shows.
+const PROMISES_OF_A_RUN: u64 = 8;
 
 /// Links of a path, for the work of a run.
 const LINKS_OF_A_PATH: u128 = 4;
@@ -253,9 +253,9 @@ impl VerifiedKinds {
                             "{} behind, {:.0} % of that; up to {} would show",
                             lag.up(),
                             percent(lag, within),
-                            row.could
+                            row.could.down()
                         ),
-                        None => format!("not tested: runs of {} show no longer lag", row.could),
+                        None => format!("not tested: a lag of up to {} would show", row.could.down()),
                     },
                 ),
                 None => (format!("its weight at {hosts}"), "see below".to_owned()),

@@ -156,24 +156,6 @@ fn random_network(random: &mut ChaCha8Rng) -> (Arc<Network>, Vec<(NodeId, NodeId
     (Arc::new(network), pairs)
 }
 
-/// The links that lie on a path with the fewest links, by distances alone.
-fn on_shortest_paths(network: &Network, from: NodeId, to: NodeId) -> BTreeSet<LinkId> {
-    let distances = HopDistances::to(network, to);
-    let mut links = BTreeSet::new();
-    let mut waiting = vec![from];
-    while let Some(node) = waiting.pop() {
-        let here = distances.from(node).unwrap();
-        for &link in network.links_from(node) {
-            let next = network.link(link).to;
-            let forwards = next == to || network.node(next).kind == NodeKind::Switch;
-            if forwards && distances.from(next).is_some_and(|there| there + 1 == here) && links.insert(link) {
-                waiting.push(next);
-            }
-        }
-    }
-    links
-}
-
 /// Catches a link on a path with the fewest links that carries nothing, and one on no such path that carries something: packets that are
 /// sprayed over all paths of a pair use exactly the links that the planner counts.
 #[test]
@@ -187,10 +169,25 @@ fn in_random_networks_all_links_of_shortest_paths_carry_packets() {
         assert_eq!(finished(&outcome, 0), 1, "seed {seed}");
         // Acknowledgements have at most a tenth of the bytes.
         let used = outcome.links.iter().filter(|link| link.sent.get() > 0).map(|link| link.link);
-        let there = on_shortest_paths(&network, from, to);
-        let back = on_shortest_paths(&network, to, from);
+        let on_paths = |from, to| -> BTreeSet<LinkId> {
+            HopDistances::to(&network, to).shortest_path_links(&network, from).into_iter().collect()
+        };
+        let (there, back) = (on_paths(from, to), on_paths(to, from));
         let used: BTreeSet<LinkId> = used.collect();
         assert!(there.is_subset(&used), "seed {seed}: {:?} of {there:?} carry nothing", there.difference(&used));
         assert!(used.iter().all(|link| there.contains(link) || back.contains(link)), "seed {seed}: {used:?}");
+    }
+}
+
+/// Catches a source whose packets all take one path although each should draw its own: 15 Gbit/s do not fit one link of 10.
+#[test]
+fn packets_of_sources_are_sprayed_as_well() {
+    let (network, [h1, h2]) = two_planes();
+    let kind = PacketKind::ConstantRate { rate: Rate::from_gbit(15) };
+    let traffic = Traffic::packets("p", Ends::Pairs(vec![(h1, h2)]), kind, Bytes::new(1_500));
+    let outcome = run(&scenario(network.clone(), Routing::spraying(), vec![traffic]), 1);
+    for name in ["h1->a", "h1->b"] {
+        let gbit = sent(&outcome, link(&network, name)) as f64 * 8.0 / 10e6;
+        assert!((7.0..=8.0).contains(&gbit), "{name}: {gbit} Gbit/s");
     }
 }
