@@ -4,6 +4,7 @@ use rand::Rng;
 use wayleave_scenarios::{After, Endpoint, Ends, Onward};
 
 use crate::clock::Instant;
+use crate::ideal::{PortLoad, PortUse};
 use crate::random;
 
 /// The tasks of a traffic that follows another one.
@@ -25,7 +26,9 @@ struct Task {
     /// Payload of those that are.
     bytes: u64,
     /// How long the longest of them would have taken alone.
-    ideal: Instant,
+    longest: Instant,
+    /// Port of the sender, which all of them leave by.
+    sender: PortLoad,
 }
 
 /// A task is over.
@@ -67,7 +70,7 @@ impl Chains {
                 others
             }
         };
-        let task = Task { origin, missing: to.len() as u32, bytes: 0, ideal: 0 };
+        let task = Task { origin, missing: to.len() as u32, bytes: 0, longest: 0, sender: PortLoad::NONE };
         let place = self.vacant.pop().unwrap_or_else(|| {
             self.tasks.push(task);
             (self.tasks.len() - 1) as u32
@@ -81,17 +84,18 @@ impl Chains {
         self.tasks[task as usize].origin
     }
 
-    /// A flow of a task is complete, which would have taken `ideal` alone; whether all are.
-    pub(crate) fn completed(&mut self, place: u32, bytes: u64, ideal: Instant) -> Option<Over> {
+    /// Counts a complete flow of a task, which would have taken `ideal` alone and used its sender's port so. Returns the task if all its flows are complete.
+    pub(crate) fn completed(&mut self, place: u32, bytes: u64, ideal: Instant, sender: PortUse) -> Option<Over> {
         let task = &mut self.tasks[place as usize];
         task.bytes += bytes;
-        task.ideal = task.ideal.max(ideal);
+        task.longest = task.longest.max(ideal);
+        task.sender.add(0, sender);
         task.missing = task.missing.saturating_sub(1);
         if task.missing > 0 {
             return None;
         }
         self.vacant.push(place);
-        let Task { origin, bytes, ideal, .. } = *task;
-        Some(Over { origin, bytes, ideal })
+        let Task { origin, bytes, longest, sender, .. } = *task;
+        Some(Over { origin, bytes, ideal: longest.max(sender.longest()) })
     }
 }

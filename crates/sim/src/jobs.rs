@@ -5,6 +5,7 @@ use std::sync::Arc;
 use wayleave_scenarios::{Action, Endpoint, Graph, Job, Progress, Step};
 
 use crate::clock::{self, Instant};
+use crate::ideal::{PortLoads, PortUse};
 
 /// A job during a run.
 #[derive(Debug)]
@@ -12,6 +13,8 @@ pub(crate) struct JobRun {
     graph: Arc<Graph>,
     ranks: Vec<Endpoint>,
     progress: Progress,
+    /// Ports of hosts, with the messages of the iteration that are acknowledged.
+    ports: PortLoads,
     /// The number of the process that has its timers.
     pub(crate) process: usize,
     /// Iterations that have not begun.
@@ -38,7 +41,7 @@ pub(crate) enum JobStep {
     Message { operation: u32, from: Endpoint, to: Endpoint, bytes: u64 },
     /// A rank is busy until then.
     Computes { operation: u32, until: Instant },
-    /// An iteration is over that began then, and whose longest chain would have taken `ideal` alone. If it was the last one: when the first began.
+    /// An iteration is over that began then, and that takes at least `ideal` alone. If it was the last one: when the first began.
     Ends { began: Instant, ideal: Instant, first: Option<Instant> },
 }
 
@@ -46,6 +49,7 @@ impl JobRun {
     pub(crate) fn new(job: &Job, process: usize) -> Self {
         Self {
             progress: Progress::new(job.graph()),
+            ports: PortLoads::default(),
             graph: Arc::clone(job.graph()),
             ranks: job.ranks().to_vec(),
             process,
@@ -66,6 +70,7 @@ impl JobRun {
             State::Between { first } if now < stop => {
                 self.left -= 1;
                 self.progress = Progress::new(&self.graph);
+                self.ports.clear();
                 self.state = State::Running { first, began: now };
                 return Some(JobStep::Begins);
             }
@@ -83,7 +88,7 @@ impl JobRun {
                         return Some(JobStep::Message { operation, from, to, bytes: size.get().max(1) });
                     }
                     self.delivered(operation, 0);
-                    self.ended(operation, 0);
+                    self.progress.ended(&self.graph, operation, 0);
                 }
                 Action::Compute(time) => {
                     return Some(JobStep::Computes { operation, until: now.saturating_add(clock::from_time(time)) });
@@ -96,7 +101,8 @@ impl JobRun {
         }
         let is_last = self.left == 0;
         self.state = if is_last { State::Idle } else { State::Between { first } };
-        Some(JobStep::Ends { began, ideal: self.progress.longest(), first: is_last.then_some(first) })
+        let ideal = self.progress.longest().max(self.ports.longest());
+        Some(JobStep::Ends { began, ideal, first: is_last.then_some(first) })
     }
 
     /// All of a message has come to its receiver.
@@ -104,15 +110,17 @@ impl JobRun {
         self.progress.delivered(&self.graph, operation, ideal);
     }
 
-    /// A message is acknowledged.
-    pub(crate) fn ended(&mut self, operation: u32, ideal: Instant) {
+    /// A message is acknowledged, which would have taken `ideal` alone, and would have used these ports.
+    pub(crate) fn acknowledged(&mut self, operation: u32, ideal: Instant, ports: [PortUse; 2]) {
+        let earliest = self.progress.earliest(operation);
+        ports.into_iter().for_each(|port| self.ports.add(earliest, port));
         self.progress.ended(&self.graph, operation, ideal);
     }
 
     /// A rank has computed.
     pub(crate) fn computed(&mut self, operation: u32) {
         if let Action::Compute(time) = self.graph.operations()[operation as usize].action {
-            self.ended(operation, clock::from_time(time));
+            self.progress.ended(&self.graph, operation, clock::from_time(time));
         }
     }
 

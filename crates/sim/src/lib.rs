@@ -44,6 +44,7 @@ mod events;
 mod fabric;
 mod flows;
 mod forward;
+mod ideal;
 mod interfaces;
 mod jobs;
 mod link;

@@ -135,6 +135,11 @@ impl PortNetwork {
         self.previous(flow, server).map(|before| self.first_of_port[before])
     }
 
+    /// Returns the server whose line is behind a server: the first of its port.
+    pub(crate) fn first_of_port(&self, server: usize) -> usize {
+        self.first_of_port[server]
+    }
+
     /// Every path: the flow and the index of its path.
     pub fn paths(&self) -> impl Iterator<Item = (usize, usize)> {
         self.flows.iter().enumerate().flat_map(|(flow, of)| (0..of.paths.len()).map(move |path| (flow, path)))

@@ -14,7 +14,7 @@
 //!
 //! b_x is the burst where x joins the path. A flow that leaves and comes back counts as two. Of a curve with several pieces
 //! the one that binds in the long run counts. The burst at the joint comes from the same formula for the servers before
-//! it, or from alpha(t + D), whichever is lower; in a network with a cycle from the latter alone.
+//! it, or from alpha(t + D), whichever is lower. In a network with a cycle alpha(t + D) holds already, so that what follows from it does too.
 
 use std::collections::HashMap;
 
@@ -30,18 +30,17 @@ type Curves = HashMap<(usize, usize), Result<ArrivalCurve, NoBound>>;
 /// Bounds every flow with each burst of cross traffic counted once on its path.
 pub fn pmoo(network: &PortNetwork, options: &Options, tfa: &Tfa) -> PathBounds {
     let state = Propagation { options: *options, ..tfa.propagation(network) };
-    let order = network.topological_order();
-    let has_cycle = order.is_none();
-    let order = order.unwrap_or_else(|| (0..network.servers().len()).collect());
-    let mut curves = Curves::new();
-    for server in order {
+    let order = network.topological_order().unwrap_or_else(|| (0..network.servers().len()).collect());
+    let places = order.iter().flat_map(|&server| network.visitors(server).iter().map(move |&flow| (flow, server)));
+    let mut curves: Curves = places.map(|(flow, server)| ((flow, server), state.flow_at(flow, server))).collect();
+    for &server in &order {
         for &flow in network.visitors(server) {
-            let delayed = state.flow_at(flow, server);
-            let curve = match prefix(network, flow, server) {
-                path if has_cycle || path.is_empty() => delayed,
-                path => lower(output(&state, &curves, flow, &path), delayed),
-            };
-            curves.insert((flow, server), curve);
+            let path = prefix(network, flow, server);
+            if !path.is_empty() {
+                let delayed = curves[&(flow, server)].clone();
+                let curve = lower(output(&state, &curves, flow, &path), delayed);
+                curves.insert((flow, server), curve);
+            }
         }
     }
     PathBounds::of(network, |flow, path| {

@@ -80,8 +80,11 @@ pub(crate) struct Propagation<'n> {
     pub(crate) delays: Vec<Result<Rational, NoBound>>,
 }
 
-/// The curves of the flows that come over one line.
-type Groups = BTreeMap<Option<usize>, Vec<(usize, ArrivalCurve)>>;
+/// Flows with their curves.
+pub(crate) type Flows = Vec<(usize, ArrivalCurve)>;
+
+/// Flows by the line that they come over.
+pub(crate) type Groups = BTreeMap<Option<usize>, Flows>;
 
 impl<'n> Propagation<'n> {
     /// What a flow keeps to where it enters a server that it visits.
@@ -140,7 +143,8 @@ impl<'n> Propagation<'n> {
         Ok(groups)
     }
 
-    fn shaped(&self, from: Option<usize>, flows: &[(usize, ArrivalCurve)]) -> ArrivalCurve {
+    /// The aggregate of flows that come over one line, within what the line lets through.
+    pub(crate) fn shaped(&self, from: Option<usize>, flows: &[(usize, ArrivalCurve)]) -> ArrivalCurve {
         let sum = flows.iter().map(|(_, curve)| curve).sum();
         self.capped(from, sum, &self.largest_packet(flows.iter().map(|(flow, _)| *flow)))
     }

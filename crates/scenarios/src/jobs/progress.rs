@@ -126,6 +126,11 @@ impl Progress {
         self.finish(graph, place, at);
     }
 
+    /// Returns when an operation that has begun could have begun at the earliest.
+    pub fn earliest(&self, operation: u32) -> u64 {
+        self.earliest[operation as usize]
+    }
+
     /// Whether all operations are over.
     pub fn is_over(&self) -> bool {
         self.left == 0

@@ -175,7 +175,8 @@ impl Engine {
             }
             RpcStep::Task => {
                 self.follow(&purpose, now);
-                if let Some(task) = self.processes.task_over(&purpose, ideal) {
+                let [sender, _] = self.flows[slot].port_uses(&self.fabric);
+                if let Some(task) = self.processes.task_over(&purpose, ideal, sender) {
                     let whole = Purpose { bytes: task.bytes, ..purpose };
                     self.tally.completed(&whole, now - purpose.began, task.ideal);
                     self.tally.chained(&purpose, now - task.origin);
@@ -197,8 +198,8 @@ impl Engine {
     pub(super) fn acknowledged(&mut self, slot: FlowSlot, now: Instant) {
         let flow = &self.flows[slot];
         if flow.purpose.step == RpcStep::Message {
-            let (purpose, ideal) = (flow.purpose, flow.ideal(&self.fabric));
-            self.processes.message_ended(&purpose, ideal);
+            let (purpose, (ideal, ports)) = (flow.purpose, flow.ideal_acknowledged(&self.fabric));
+            self.processes.message_ended(&purpose, ideal, ports);
             self.go_on(purpose.traffic, now);
         }
     }

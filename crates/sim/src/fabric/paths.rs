@@ -5,6 +5,7 @@ use wayleave_units::Rate;
 
 use super::{Fabric, Step};
 use crate::clock::{self, Instant};
+use crate::ideal::PortUse;
 use crate::link::Target;
 use crate::packet::{ACKNOWLEDGEMENT, FRAMING, HEADERS, PacketId};
 use crate::router::PathSetId;
@@ -210,6 +211,33 @@ impl Fabric {
             ahead += self.transmission(number, first);
         }
         latencies + longest
+    }
+
+    /// Returns how a message of this payload uses its sender's and its receiver's port. It is over with its last bit at the receiver.
+    ///
+    /// Segments may take several paths, so the first one on a port may be any of them.
+    pub(crate) fn port_uses(&self, forth: &Direction, segment: u32, bytes: u64) -> [PortUse; 2] {
+        let count = bytes.div_ceil(u64::from(segment)).max(1);
+        let last = (bytes - (count - 1) * u64::from(segment)) as u32 + HEADERS + FRAMING;
+        let full = segment + HEADERS + FRAMING;
+        let links = self.links_along(forth, 0);
+        let between = |links: &[u32]| -> Instant {
+            links.iter().map(|&link| self.links[link as usize].latency + self.transmission(link, last.min(full))).sum()
+        };
+        [0, links.len().saturating_sub(1)].map(|at| {
+            let Some(&link) = links.get(at) else { return PortUse { port: u32::MAX, before: 0, busy: 0, after: 0 } };
+            PortUse {
+                port: link,
+                before: between(&links[..at]),
+                busy: (count - 1).saturating_mul(self.transmission(link, full)) + self.transmission(link, last),
+                after: self.links[link as usize].latency + between(&links[at + 1..]),
+            }
+        })
+    }
+
+    /// Returns how long an acknowledgement takes if nothing delays it.
+    pub(crate) fn acknowledgement(&self, back: &Direction) -> Instant {
+        self.duration(back, ACKNOWLEDGEMENT)
     }
 
     /// How long so much payload takes on the last link of a way, in segments of this size.

@@ -8,6 +8,7 @@ use super::purpose::Purpose;
 use crate::clock::{self, Instant};
 use crate::edge::PairSlot;
 use crate::fabric::{Direction, Fabric, Step};
+use crate::ideal::PortUse;
 use crate::packet::{ACKNOWLEDGEMENT, Block, Extra, FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
 use crate::supply::Supply;
 use crate::transport::{NEVER, Receiver, Sender};
@@ -193,6 +194,22 @@ impl Flow {
             let last = bytes - (segments - 1) * u64::from(segment);
             network.max(supply.lasts(bytes) + fabric.alone(&self.forth, segment, last))
         })
+    }
+
+    /// Returns how long it would take alone until its sender has the last acknowledgement, and its use of its sender's and its receiver's port until then.
+    pub(crate) fn ideal_acknowledged(&self, fabric: &Fabric) -> (Instant, [PortUse; 2]) {
+        let answer = fabric.acknowledgement(&self.back);
+        let ports = self.port_uses(fabric).map(|port| PortUse { after: port.after + answer, ..port });
+        (self.ideal(fabric) + answer, ports)
+    }
+
+    /// Returns its use of its sender's and its receiver's port.
+    pub(crate) fn port_uses(&self, fabric: &Fabric) -> [PortUse; 2] {
+        if self.has_several_links {
+            // Messages need not share a port then: no more is known than how long each takes alone.
+            return [PortUse { port: u32::MAX, before: 0, busy: 0, after: 0 }; 2];
+        }
+        fabric.port_uses(&self.forth, self.sender.segment(), self.purpose.bytes)
     }
 
     /// How long its segments take on the last link of its way.

@@ -13,6 +13,7 @@ use crate::clock::Instant;
 use crate::connections::{Arrived, Connections};
 use crate::fabric::{Fabric, Step};
 use crate::flows::{Purpose, RpcStep};
+use crate::ideal::PortUse;
 use crate::random;
 use crate::supply::Supply;
 use crate::tally::Tally;
@@ -137,9 +138,9 @@ impl Processes {
     }
 
     /// A flow is complete that belongs to no request: the task that is over with it, if it is part of one, which would have taken so long alone.
-    pub(crate) fn task_over(&mut self, purpose: &Purpose, ideal: Instant) -> Option<Over> {
+    pub(crate) fn task_over(&mut self, purpose: &Purpose, ideal: Instant, sender: PortUse) -> Option<Over> {
         let chains = self.traffic[purpose.traffic as usize].chains.as_mut()?;
-        chains.completed(purpose.pair, purpose.bytes, ideal)
+        chains.completed(purpose.pair, purpose.bytes, ideal, sender)
     }
 
     /// When the chain of a flow began that belongs to no request.

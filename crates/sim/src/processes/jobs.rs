@@ -6,6 +6,7 @@ use super::table::{Opening, Process, Processes};
 use crate::clock::Instant;
 use crate::fabric::Fabric;
 use crate::flows::{Purpose, RpcStep};
+use crate::ideal::PortUse;
 use crate::jobs::JobStep;
 
 /// What is due of a job that has not begun: the number of no operation.
@@ -18,7 +19,7 @@ pub(crate) enum JobDeed {
     Begins,
     /// A message leaves.
     Open(Opening),
-    /// An iteration is over, which would have taken `ideal` alone; with the last one the job, which began then.
+    /// An iteration is over, which takes at least `ideal` alone; with the last one the job, which began then.
     Ends { iteration: Purpose, ideal: Instant, first: Option<Instant> },
 }
 
@@ -39,10 +40,10 @@ impl Processes {
         }
     }
 
-    /// Its sender knows that.
-    pub(crate) fn message_ended(&mut self, message: &Purpose, ideal: Instant) {
+    /// All of a message is acknowledged, which would have taken `ideal` alone, and would have used these ports.
+    pub(crate) fn message_ended(&mut self, message: &Purpose, ideal: Instant, ports: [PortUse; 2]) {
         if let Some(job) = &mut self.traffic[message.traffic as usize].job {
-            job.ended(message.pair, ideal);
+            job.acknowledged(message.pair, ideal, ports);
         }
     }
 

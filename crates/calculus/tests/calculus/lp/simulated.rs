@@ -106,11 +106,17 @@ proptest! {
             let options = Options { shaping, packetizer: Packetizer::On, multiplexing: Multiplexing::Fifo };
             let total = tfa(&net, &options);
             let (separate, once) = (sfa(&net, &options, &total), pmoo(&net, &options, &total));
+            // First come, first served is one of all orders.
+            let any = Options { multiplexing: Multiplexing::Arbitrary, ..options };
+            let blind = tfa(&net, &any);
+            let [blind_separate, blind_once] = [sfa(&net, &any, &blind), pmoo(&net, &any, &blind)];
             for (flow, delays) in delays.iter().enumerate() {
                 let worst = delays.iter().max().unwrap();
                 prop_assert!(*worst <= total.path_delay(flow, 0).unwrap(), "TFA");
                 prop_assert!(*worst <= separate.path_delay(flow, 0).unwrap(), "SFA");
                 prop_assert!(*worst <= once.path_delay(flow, 0).unwrap(), "PMOO");
+                prop_assert!(*worst <= blind_separate.path_delay(flow, 0).unwrap(), "SFA, any order");
+                prop_assert!(*worst <= blind_once.path_delay(flow, 0).unwrap(), "PMOO, any order");
                 prop_assert!(*worst <= fifo_delay(&net, &total, None, flow, 0).unwrap().delay, "LP");
             }
         }

@@ -47,6 +47,34 @@ fn cross_traffic_on_the_whole_path_is_paid_at_every_server_in_sfa_and_once_in_pm
     assert_eq!(pmoo(&net, &options, &total).path_delay(0, 0), Ok(once));
 }
 
+/// Two cross flows from one server to the next, bounded as one aggregate: at a 20 [t - 1]+ serves both, so that they leave with 8 + 10 + (2 + 3) 1 = 23, and
+/// b leaves f 15 [t - (20 + 23) / 15]+. One by one each is the other's cross traffic at a, and they leave with 8 + 2 30/17 + 10 + 3 28/18.
+#[test]
+fn cross_flows_from_one_server_are_bounded_together_in_sfa() {
+    let servers = vec![server("a", 20, 1), server("b", 20, 1)];
+    let net = network(servers, vec![flow("f", 1, 6, &[1]), flow("x", 2, 8, &[0, 1]), flow("y", 3, 10, &[0, 1])]);
+    let options = arbitrary();
+    assert_eq!(sfa(&net, &options, &tfa(&net, &options)).path_delay(0, 0), Ok(frac(20 + 23 + 6, 15)));
+}
+
+/// A ring of three servers, each flow on two of them. With bursts of TFA alone, D = (10 + 8 + D) / 8 and the cross burst is 4 + D = 46/7; with what is left
+/// for a flow it falls towards B = 4 + (10 + B) / 9 = 46/8, and the bound is (10 + B + 14 + 4) / 9.
+#[test]
+fn bursts_on_a_cycle_are_the_lower_of_both_in_sfa() {
+    let servers = ["a", "b", "c"].map(|name| server(name, 10, 1));
+    let flows = vec![flow("f", 1, 4, &[0, 1]), flow("g", 1, 4, &[1, 2]), flow("h", 1, 4, &[2, 0])];
+    let net = network(servers.to_vec(), flows);
+    let options = arbitrary();
+    let total = tfa(&net, &options);
+    for flow in 0..3 {
+        let bound = sfa(&net, &options, &total).path_delay(flow, 0).unwrap();
+        assert!(bound >= frac(28 * 8 + 46, 72) && bound < frac(377, 100), "{flow}: {bound}");
+        // R = 9, T = 2 + (B + 4 + 2) / 9: the burst of a flow that joins is lower than with TFA's delay, too.
+        let once = pmoo(&net, &options, &total).path_delay(flow, 0).unwrap();
+        assert!(once < whole(2) + (frac(46, 7) + whole(4 + 2 + 4)) / whole(9), "{flow}: {once}");
+    }
+}
+
 /// Interleaved cross flows, x1 on servers 1 and 2, x2 on 2 and 3: the case that convolution alone cannot solve (Schmitt,
 /// Zdarsky and Martinovic, 2008). R = min(R - r_x) with both at the second server; x2's burst where it joins is its own.
 #[test]

@@ -48,6 +48,9 @@ fn what_follows_a_flow_begins_when_it_is_complete_and_is_over_with_the_last_of_i
     // The same for the whole since the write began, and the confirmation of the last copy has two hops more.
     let chains = [1, 2].map(|traffic| outcome.traffic[traffic].chains.max().unwrap());
     assert!(near(chains[0], 6) && near(chains[1], 8), "{chains:?}");
+    // Nothing else is large: the three copies share their sender's port with acknowledgements only.
+    let slowdowns = &outcome.traffic[1].completions.all().slowdowns;
+    assert!(slowdowns.min() >= Some(1_000) && slowdowns.max() <= Some(1_030), "{:?}", slowdowns.max());
     assert_eq!(outcome.traffic[1].completions.all().bytes, 100 * 3 * u128::from(SEGMENT), "as long as the flow before");
     assert_eq!(outcome.traffic[0].chains.count(), 0, "a write follows nothing");
 }
