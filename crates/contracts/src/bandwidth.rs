@@ -88,6 +88,12 @@ impl BandwidthContract {
         self.weight.map_or_else(of_minimum, |weight| u64::from(weight.get()) * 1_000)
     }
 
+    /// Least maximum of a minimum with a time. What is lost while senders come and go is made up for above the minimum; where nothing is
+    /// above it, lags add up (`minima_are_kept_within_maxima_while_senders_come_and_go` in `wayleave-verify` measures both).
+    fn least_max_within(&self) -> Rate {
+        Rate::from_bits_per_second(self.min.bits_per_second().saturating_mul(2))
+    }
+
     /// Checks everything that can be said without knowing what else is admitted.
     ///
     /// # Errors
@@ -113,6 +119,9 @@ impl BandwidthContract {
         }
         if let Some(max) = self.max.filter(|&max| max < self.min) {
             return Err(SharedError::MaxBelowMin { max, min: self.min });
+        }
+        if let Some(max) = self.max.filter(|&max| self.within.is_some() && max < self.least_max_within()) {
+            return Err(SharedError::MaxNearMin { max, least: self.least_max_within() });
         }
         match self.within {
             Some(Time::ZERO) => Err(SharedError::ZeroTime("within")),

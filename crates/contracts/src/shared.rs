@@ -45,6 +45,13 @@ pub enum SharedError {
         /// The minimum.
         min: Rate,
     },
+    /// A maximum that leaves too little above a minimum with a time.
+    MaxNearMin {
+        /// The maximum.
+        max: Rate,
+        /// The least that there may be.
+        least: Rate,
+    },
     /// A time of zero.
     ZeroTime(&'static str),
     /// A time beyond [`MAX_DEADLINE`](crate::MAX_DEADLINE).
@@ -72,7 +79,7 @@ impl SharedError {
             | Self::LongTime { field, .. } => field,
             Self::SameHost(_) => "to",
             Self::ZeroMin => "min",
-            Self::MaxBelowMin { .. } => "max",
+            Self::MaxBelowMin { .. } | Self::MaxNearMin { .. } => "max",
             Self::NoDeadline | Self::NeedlessDeadline(_) => "deadline",
         }
     }
@@ -96,6 +103,11 @@ impl fmt::Display for SharedError {
             Self::TwiceMember { field, host } => write!(f, "{field} has {host} twice"),
             Self::ZeroMin => write!(f, "the minimum is zero: a rate such as 500Mbit is expected"),
             Self::MaxBelowMin { max, min } => write!(f, "the maximum {max} is below the minimum {min}"),
+            Self::MaxNearMin { max, least } => write!(
+                f,
+                "the maximum {max} is too near the minimum for a time: what is lost while senders change is made up for above the \
+                 minimum, so with within a max of at least {least} is expected, or none"
+            ),
             Self::ZeroTime(field) => write!(f, "{field} is zero: a time such as 20ms is expected"),
             Self::LongTime { field, time } => {
                 write!(f, "{field} is {time}, which is too long: up to {} is accepted", crate::MAX_DEADLINE)

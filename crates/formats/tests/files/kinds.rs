@@ -83,6 +83,10 @@ fn errors_name_what_is_wrong_for_which_kind_and_where() {
     said("{ name: x, bandwidth: { from: h1, min: 1Mbit } }", &["bandwidth needs the key \"to\""]);
     said("{ name: x, bandwidth: { from: h1, to: h2, min: 0bit } }", &["the minimum is zero"]);
     said("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, max: 1Mbit } }", &["the maximum 1Mbit is below"]);
+    said(
+        "{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, max: 3Mbit, within: 3ms } }",
+        &["the maximum 3Mbit is too near", "a max of at least 4Mbit"],
+    );
     said("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, weight: 0 } }", &["\"0\" is no weight"]);
     said("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, within: 0s } }", &["within is zero"]);
     said("{ name: x, bandwidth: { from: h1, to: h2, mim: 2Mbit } }", &["did you mean \"min\"?"]);

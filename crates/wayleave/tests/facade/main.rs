@@ -7,6 +7,7 @@ mod kinds;
 mod leaves;
 mod planned;
 mod random_fabrics;
+mod scales;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

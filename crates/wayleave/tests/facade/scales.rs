@@ -1,0 +1,112 @@
+//! Faults of classes on networks of every scale: each is noticed, or the report says that it was not.
+//!
+//! `cargo test -p wayleave --test facade -- scales --nocapture` prints the table of docs/verification.md.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use wayleave::{KindsNoticed, verify_kinds};
+use wayleave_contracts::{
+    Accounting, AnyContract, BandwidthContract, BestEffortContract, Contract, Excess, Objective, ObjectiveContract,
+};
+use wayleave_scenarios::{FabricSettings, Tenants};
+use wayleave_topology::builders::{Cabling, build};
+use wayleave_topology::{Classes, NodeId, PortSpec};
+use wayleave_units::{Bytes, Rate, Time};
+use wayleave_verify::{ClassFault, Effort};
+
+/// Rates in Mbit/s and delays of links.
+const SCALES: [(u64, Time); 7] = [
+    (10, Time::from_micros(1)),
+    (10, Time::from_millis(5)),
+    (1_000, Time::from_micros(500)),
+    (1_000, Time::from_millis(50)),
+    (10_000, Time::from_micros(4)),
+    (100_000, Time::from_micros(1)),
+    (400_000, Time::from_micros(1)),
+];
+
+/// What is not noticed, with the reason.
+const NOT_NOTICED: &[(u64, Time, ClassFault, &str)] = &[];
+
+/// A star on which everybody sends to the last host: latency contracts with two fifths of its link, pairs and a hose with minima, weights and
+/// a maximum, an objective, best effort.
+fn tenants(rate: u64, delay: Time) -> Tenants {
+    let buffer = Bytes::new(500_000_000);
+    let cabling = Cabling {
+        rate: Rate::from_mbit(rate),
+        propagation: delay,
+        switch_port: PortSpec::uniform(8, buffer),
+        host_port: PortSpec::uniform(1, buffer),
+        ..Cabling::default()
+    };
+    let network = Arc::new(build::star(9, cabling).unwrap().with_classes(Classes::default()).unwrap());
+    let hosts: Vec<NodeId> = network.hosts().collect();
+    let (to, part) = (hosts[8], |percent: u64| Rate::from_bits_per_second(rate * 1_000_000 * percent / 100));
+    let mut all: Vec<AnyContract> = (0..2)
+        .map(|number| {
+            AnyContract::Latency(Contract {
+                name: format!("l{number}"),
+                tenant: None,
+                from: hosts[number],
+                to,
+                rate: part(20),
+                burst: Bytes::new(6_000),
+                deadline: Time::from_millis(2_000),
+                accounting: Accounting::Wire,
+                max_frame: Some(Bytes::new(1_500)),
+                route: None,
+                protection: 1,
+                excess: Excess::Wait,
+            })
+        })
+        .collect();
+    for (number, weight) in [(2, 100), (3, 300)] {
+        let pair = BandwidthContract::pair(&format!("g{number}"), hosts[number], to, part(10));
+        all.push(AnyContract::Bandwidth(BandwidthContract { weight: NonZeroU32::new(weight), ..pair }));
+    }
+    let hose = BandwidthContract::hose("capped", &[hosts[4], hosts[5], to], part(4));
+    all.push(AnyContract::Bandwidth(BandwidthContract { max: Some(part(8)), ..hose }));
+    all.push(AnyContract::Objective(ObjectiveContract {
+        name: "search".to_owned(),
+        tenant: None,
+        objective: Objective::Completion,
+        deadline: None,
+        members: vec![hosts[6], to],
+        min: part(9),
+    }));
+    let members = vec![hosts[7], to];
+    all.push(AnyContract::BestEffort(BestEffortContract { name: "bulk".to_owned(), tenant: None, members }));
+    let settings = FabricSettings::default();
+    let (tenants, refused) = Tenants::admit(&network, &all, &settings).unwrap();
+    assert!(refused.iter().all(|name| name.starts_with('l')), "{rate} Mbit/s, {delay}: {refused:?}");
+    tenants
+}
+
+#[test]
+fn every_fault_at_every_scale_is_noticed_or_reported() {
+    let mut wrong = Vec::new();
+    for (rate, delay) in SCALES {
+        let tenants = tenants(rate, delay);
+        let whole = verify_kinds(&tenants, &Effort::QUICK, None).unwrap();
+        let mut row = format!("| {}, {delay} | {} not tested |", Rate::from_mbit(rate), whole.untested());
+        if !whole.is_sound() {
+            wrong.push(format!("{rate} Mbit/s, {delay}: {:?}", whole.breaches()));
+        }
+        for fault in ClassFault::ALL {
+            let broken = verify_kinds(&tenants, &Effort::QUICK, Some(fault)).unwrap();
+            let (noticed, untested) = (broken.noticed().unwrap(), broken.untested());
+            let is_known = NOT_NOTICED.iter().any(|&(r, d, f, _)| (r, d, f) == (rate, delay, fault));
+            row += match noticed {
+                KindsNoticed::ByPackets => " noticed |",
+                KindsNoticed::NoEffect => " no effect |",
+                KindsNoticed::ByNobody => " not noticed |",
+            };
+            if noticed == KindsNoticed::ByNobody && untested == 0 && !is_known {
+                wrong.push(format!("{rate} Mbit/s, {delay}: {} is not noticed", fault.name()));
+            }
+        }
+        println!("{row}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
