@@ -20,6 +20,11 @@ use key::{ACTOR_BITS, NONE, actor_of, key};
 pub(crate) use key::{Actor, HORIZON, MAX_ACTORS};
 use wheel::Wheel;
 
+/// Events can be put so long before the present: what stood still begins again a little earlier. In ps: 1 ms.
+pub(crate) const REACH: Instant = 1_000_000_000;
+
+const _: () = assert!(REACH < HORIZON / 2, "keys count from at most `HORIZON` before the present");
+
 /// Up to when events are taken, as [`EventQueue::limit`] says it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit(u64);
@@ -101,6 +106,12 @@ impl EventQueue {
         Limit(until.saturating_sub(self.base).min(HORIZON) << ACTOR_BITS)
     }
 
+    /// The same for the events before a time, and those at that time of actors before one.
+    pub(crate) fn limit_at(&self, at: Instant, actor: Actor) -> Limit {
+        let after = at.saturating_sub(self.base);
+        if after < HORIZON { Limit(key(after, actor)) } else { self.limit(at) }
+    }
+
     /// Takes the first event, if it is before a time. If there is none, [`Self::is_due_before`] says whether that is for good.
     #[inline(always)]
     pub(crate) fn take_before(&mut self, limit: Limit) -> Option<(Instant, Actor)> {
@@ -130,7 +141,7 @@ impl EventQueue {
     pub(crate) fn is_due_before(&mut self, until: Instant) -> bool {
         let Some(first) = self.first_at().filter(|&first| first < until) else { return false };
         if first - self.base >= HORIZON {
-            self.rebase(first);
+            self.rebase(first - REACH);
         }
         true
     }
@@ -154,7 +165,7 @@ impl EventQueue {
         keys.into_iter().for_each(|key| self.put_key(changed(key)));
     }
 
-    /// Whether an event can be put then, which may be a little before the last one that was taken.
+    /// Whether an event can be put then, which may be [`REACH`] before the last one that was taken.
     pub(crate) fn reaches_back_to(&self, at: Instant) -> bool {
         at >= self.base
     }

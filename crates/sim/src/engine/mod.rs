@@ -81,6 +81,8 @@ pub(crate) struct Engine {
     has_too_many_flows: bool,
     end: Instant,
     now: Instant,
+    /// Whose event is dealt with.
+    actor: Actor,
     ahead: Ahead,
 }
 
@@ -110,6 +112,7 @@ impl Engine {
             has_too_many_flows: false,
             end: clock::from_time(scenario.duration),
             now: 0,
+            actor: 0,
             ahead: Ahead::default(),
         };
         if let Some(edges) = &mut engine.edges {
@@ -158,7 +161,7 @@ impl Engine {
                 limit = self.fabric.events().limit(until);
                 continue;
             };
-            self.now = now;
+            (self.now, self.actor) = (now, actor);
             self.events += 1;
             if let Some(part) = self.fabric.part() {
                 part.crowd.begin(now, actor, (kinds[1]..kinds[2]).contains(&actor));

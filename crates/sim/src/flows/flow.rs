@@ -105,6 +105,11 @@ impl Flow {
         self.real(self.sender.timeout_at())
     }
 
+    /// When its sender measures the least round trip anew.
+    pub(crate) fn forgets_at(&self) -> Instant {
+        self.real(self.sender.forgets_at())
+    }
+
     /// It stood still for so long, until now.
     pub(crate) fn delay(&mut self, by: Instant) {
         self.skipped += by;

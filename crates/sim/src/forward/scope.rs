@@ -35,6 +35,9 @@ fn refusal_of_ports(ports: &PortBehaviour) -> Option<&'static str> {
     if ports.discipline == Discipline::SmallestRemainingFirst {
         return Some("ports serve the flow with the least left first");
     }
+    if ports.discipline != Discipline::Fifo {
+        return Some("ports have several queues");
+    }
     if matches!(ports.buffering, Buffering::Shared { .. }) {
         return Some("ports share buffers");
     }

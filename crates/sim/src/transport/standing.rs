@@ -1,10 +1,15 @@
-//! Where a sender stands, for whoever looks whether it is steady; and the segments that it need not send.
+//! Where a sender stands, relative to a time, so that it can be seen whether it does the same again; and the segments that it need not
+//! send then.
 
-use wayleave_roles::Flow;
+use wayleave_schemes::cubic::Cubic;
+use wayleave_schemes::dctcp::Dctcp;
+use wayleave_schemes::newreno::NewReno;
+use wayleave_schemes::swift::Swift;
 use wayleave_schemes::transports::AnyFlow;
 
-use super::sender::{ENDLESS, Sender};
-use crate::clock::Instant;
+use super::sender::{Due, ENDLESS, Repair, Sender};
+use super::timer::NEVER;
+use crate::clock::{self, Instant};
 
 /// Where a sender stands.
 #[derive(Clone, Copy, Debug)]
@@ -13,16 +18,37 @@ pub(crate) struct Standing {
     pub(crate) acknowledged: u32,
     /// When the latest of them was, by the sender's clock.
     pub(crate) at: Instant,
-    /// Segments under way.
-    pub(crate) in_flight: u32,
-    /// What congestion control lets be under way, in bytes, also where less is.
-    pub(crate) window: u64,
-    /// What it remembers of marks: alpha of DCTCP, which goes on to change where the window does not.
-    pub(crate) memory: f64,
     /// Segments that were never sent; `None` without end.
     pub(crate) unsent: Option<u32>,
     /// The smoothed round trip, 0 before the first sample.
     pub(crate) round_trip: Instant,
+}
+
+/// Congestion control of a sender at a time.
+#[derive(Clone, Debug)]
+pub(crate) enum Control {
+    NewReno(NewReno),
+    Cubic(Cubic),
+    Swift(Swift),
+    /// With what is acknowledged, and the payload of a segment, in bytes.
+    Dctcp(Dctcp, u64, u64),
+}
+
+impl Control {
+    /// Returns `true` if congestion control does the same again and again, where it was this before and is `later` after so many
+    /// acknowledgements. Alpha of DCTCP may have sunk in between as it does where nothing is marked: until the next mark nothing goes
+    /// by it. It is known how it goes on if the same is outstanding after each acknowledgement, which is so if there is one in a period.
+    pub(crate) fn is_repeated_by(&self, later: &Self, segments: u32) -> bool {
+        match (self, later) {
+            (Self::NewReno(one), Self::NewReno(other)) => one == other,
+            (Self::Cubic(one), Self::Cubic(other)) => one == other,
+            (Self::Swift(one), Self::Swift(other)) => one == other,
+            (&Self::Dctcp(one, acknowledged, segment), Self::Dctcp(other, ..)) => {
+                segments == 1 && one.after_unmarked(acknowledged, segment, 1) == *other
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Sender {
@@ -30,21 +56,68 @@ impl Sender {
         Standing {
             acknowledged: self.flight.first(),
             at: self.rack.heard_at(),
-            in_flight: self.flight.in_flight(),
-            window: self.control.window(),
-            memory: if let AnyFlow::Dctcp(flow) = &self.control { flow.alpha() } else { 0.0 },
             unsent: self.segments().map(|segments| segments.saturating_sub(self.flight.next())),
             round_trip: self.timer.smoothed(),
         }
     }
 
-    /// So many segments, fewer than are unsent, count as sent and acknowledged. Numbers on the way stay what they are: there are fewer
-    /// segments behind them.
-    pub(crate) fn skip(&mut self, segments: u32) {
+    /// Adds its state relative to a time, and returns that of its congestion control; or why it cannot do the same again.
+    pub(crate) fn add_state(&self, now: Instant, words: &mut Vec<u64>) -> Result<Control, &'static str> {
+        let is_usual = self.repair == Repair::None && self.due == Due::Window && self.prober.is_idle();
+        if !self.flight.add_state(now, words) || !is_usual {
+            return Err("losses are being repaired");
+        }
+        if self.available != self.segments {
+            return Err("something beside congestion control limits a flow");
+        }
+        let first = self.flight.first();
+        self.timer.add_state(now, words);
+        self.rack.add_state(now, first, words);
+        self.prober.add_state(now, words);
+        words.extend([self.pace_at.saturating_sub(now), u64::from(self.judge_at != NEVER)]);
+        self.control_at(now)
+    }
+
+    fn control_at(&self, now: Instant) -> Result<Control, &'static str> {
+        match &self.control {
+            AnyFlow::NewReno(flow) => Ok(Control::NewReno(*flow)),
+            AnyFlow::Cubic(flow) => Ok(Control::Cubic(*flow)),
+            AnyFlow::Swift(flow) if flow.may_shrink(clock::to_time(now)) => Ok(Control::Swift(flow.clone())),
+            AnyFlow::Dctcp(flow) => {
+                let acknowledged = u64::from(self.flight.first()) * u64::from(self.segment);
+                match flow.may_shrink(acknowledged) {
+                    true => Ok(Control::Dctcp(*flow, acknowledged, u64::from(self.segment))),
+                    false => Err("a window has just shrunk"),
+                }
+            }
+            AnyFlow::Swift(_) => Err("a window has just shrunk"),
+            _ => Err("congestion control is not known"),
+        }
+    }
+
+    /// When the least round trip is measured anew, by its clock.
+    pub(crate) fn forgets_at(&self) -> Instant {
+        self.rack.forgets_at()
+    }
+
+    /// So many segments, fewer than are unsent, count as sent and acknowledged, in a time that its clock did not count. Numbers on the
+    /// way stay what they are: there are fewer segments behind them. Nothing was lost or marked.
+    pub(crate) fn skip(&mut self, segments: u64, by: Instant) {
+        let segment = u64::from(self.segment);
+        match &mut self.control {
+            AnyFlow::Dctcp(flow) => {
+                let acknowledged = u64::from(self.flight.first()) * segment;
+                *flow = flow.after_unmarked(acknowledged, segment, segments);
+                flow.renumber(segments * segment);
+            }
+            AnyFlow::Swift(flow) => flow.pass(clock::to_time(by)),
+            _ => {}
+        }
+        self.rack.pass(by);
         if self.segments != ENDLESS {
-            let is_all = self.available == self.segments;
-            self.segments -= segments.min(self.segments - self.flight.next());
-            self.available = if is_all { self.segments } else { self.available.min(self.segments) };
+            debug_assert!(segments <= u64::from(self.segments - self.flight.next()), "fewer segments are unsent");
+            self.segments -= segments as u32;
+            self.available = self.segments;
         }
     }
 }
