@@ -9,7 +9,7 @@ use crate::clock::Instant;
 use crate::events::{Actor, REACH};
 use crate::fabric::LinkCounts;
 use crate::flows::{FlowSlot, FlowState, Flows};
-use crate::tally::FlowCounts;
+use crate::tally::{Credit, FlowCounts};
 use crate::transport::Standing;
 
 /// A skip shorter than so many round trips is not worth it.
@@ -288,16 +288,16 @@ impl Parked {
         let by = now - self.since;
         debug_assert_eq!(by % self.cycle.length, 0, "skips are whole periods");
         let cycles = by / self.cycle.length;
-        let mut credits: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        let mut credits: BTreeMap<u32, Credit> = BTreeMap::new();
         for (member, &each) in self.watch.members.iter().zip(&self.cycle.segments) {
             let flow = &mut parts.flows[member.slot];
             let stood_at = flow.local(self.since);
             flow.delay(by);
             debug_assert_eq!(flow.local(now), stood_at, "the clock of a sender stands still as long as its group");
             let segments = u64::from(each) * cycles;
+            flow.skipped_segments = flow.number_of(segments as u32);
             flow.sender.skip(segments, by);
-            let credit = credits.entry(flow.stat).or_default();
-            *credit = (credit.0 + segments, credit.1 + segments * u64::from(flow.sender.segment()));
+            credits.entry(flow.stat).or_default().add(segments, flow.sender.segment());
         }
         for &link in &self.watch.links {
             parts.fabric.delay(link, by);
@@ -313,7 +313,7 @@ impl Parked {
         for (stat, counts) in &self.cycle.flows {
             parts.tally.credit(*stat, counts, credits.get(stat).copied().unwrap_or_default());
         }
-        credits.values().map(|credit| credit.0).sum()
+        credits.values().map(|credit| credit.segments).sum()
     }
 
     /// It is watched again.

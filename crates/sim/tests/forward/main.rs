@@ -10,7 +10,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use wayleave_scenarios::{FastForward, Scenario};
-use wayleave_sim::{ForwardOutcome, Outcome, run};
+use wayleave_sim::stats::Histogram;
+use wayleave_sim::{FlowOutcome, ForwardOutcome, Outcome, TrafficOutcome, run};
 
 use workloads::{CLASSES, Class, Drawn, draw};
 
@@ -64,7 +65,7 @@ fn errors(full: &Outcome, fast: &Outcome) -> Vec<f64> {
     sums(full).iter().zip(sums(fast)).map(|(full, fast)| (fast - full).abs() / full.max(1.0)).collect()
 }
 
-/// All results that are not the same, but for the effort.
+/// All results that are not the same. What tells of the effort is left out: events, packets on links, and packets at once.
 fn differences(full: &Outcome, fast: &Outcome) -> Vec<String> {
     let mut found = Vec::new();
     let mut compare = |what: String, one: String, other: String| {
@@ -73,11 +74,13 @@ fn differences(full: &Outcome, fast: &Outcome) -> Vec<String> {
         }
     };
     for (one, other) in full.traffic.iter().zip(&fast.traffic) {
-        let of = |traffic: &wayleave_sim::TrafficOutcome| format!("{} {:?}", traffic.begun, traffic.completions);
+        let of = |traffic: &TrafficOutcome| format!("{} {:?}", traffic.begun, traffic.completions);
         compare(format!("completions of {}", one.name), of(one), of(other));
     }
     for (number, (one, other)) in full.flows.iter().zip(&fast.flows).enumerate() {
-        compare(format!("flow {number}"), format!("{one:?}"), format!("{other:?}"));
+        compare(format!("delays of flow {number}"), format!("{:?}", one.delay), format!("{:?}", other.delay));
+        let counts = |flow: &FlowOutcome| format!("{:?}", FlowOutcome { delay: Histogram::new(), ..flow.clone() });
+        compare(format!("counts of flow {number}"), counts(one), counts(other));
     }
     for (one, other) in full.links.iter().zip(&fast.links) {
         compare(format!("link {:?}", one.link), format!("{one:?}"), format!("{other:?}"));
@@ -85,12 +88,11 @@ fn differences(full: &Outcome, fast: &Outcome) -> Vec<String> {
     for (one, other) in full.queues.iter().zip(&fast.queues) {
         compare(format!("queue {:?}", one.link), format!("{:?}", one.counts), format!("{:?}", other.counts));
     }
-    compare("packets at once".to_owned(), full.peak_packets.to_string(), fast.peak_packets.to_string());
     found
 }
 
 fn shortened(text: &str) -> String {
-    text.chars().take(300).collect()
+    text.chars().take(500).collect()
 }
 
 /// Compares workloads on two threads, and prints what was found.
