@@ -303,6 +303,33 @@ mod tests {
     }
 
     #[test]
+    fn events_can_be_put_a_little_before_the_present_also_when_keys_count_from_a_later_time() {
+        for mut queue in [EventQueue::default(), EventQueue::large()] {
+            for at in [3 * HORIZON / 4, 3 * HORIZON / 2, 9 * HORIZON / 4] {
+                queue.put(at, 5);
+                assert_eq!(queue.take(), Some((at, 5)));
+                assert!(queue.reaches_back_to(at - REACH), "from {} to {at}", queue.base);
+                queue.put(at + 1, 1);
+                queue.put(at - REACH, 7);
+                queue.put(at - REACH, 6);
+                let order: Vec<_> = std::iter::from_fn(|| queue.take()).collect();
+                assert_eq!(order, [(at - REACH, 6), (at - REACH, 7), (at + 1, 1)]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_limit_at_a_time_leaves_the_actors_behind_it() {
+        for mut queue in [EventQueue::default(), EventQueue::large()] {
+            for event in [(5, 9), (7, 1), (7, 3), (7, 4), (8, 0)] {
+                queue.put(event.0, event.1);
+            }
+            let limit = queue.limit_at(7, 3);
+            assert_eq!([(); 3].map(|()| queue.take_before(limit)), [Some((5, 9)), Some((7, 1)), None]);
+        }
+    }
+
+    #[test]
     fn a_long_history_equals_a_sorted_set() {
         let widths = compare(EventQueue::default());
         assert!(widths.len() > 10, "{widths:?}");

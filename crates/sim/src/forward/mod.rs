@@ -3,7 +3,7 @@
 //! After Long et al., "Supercharging Packet-level Network Simulation of Large Model Training via Memoization and Fast-Forwarding"
 //! (Wormhole, NSDI 2026): the network falls into parts that share no port, and a part that is steady is skipped up to the next event.
 //! Deviations: a part is steady where its state is the same a period later, not where its rates hardly change, so that a skip changes
-//! nothing (decision 126). Their memory of transients is not here.
+//! nothing (decision 121). Their memory of transients is not here.
 //!
 //! A [group](Watch) is what flows share ports with one another, on the way of their segments or of their acknowledgements. Where its
 //! [state](state) repeats itself it is [parked](Parked): its events leave the queue, and nothing of it changes. When it goes on, because

@@ -37,7 +37,8 @@ mod tests {
     #[test]
     fn a_period_is_whole_or_none() {
         let from = Sight { at: 100, acknowledged: u32::MAX };
-        let after = |time, segments: u32| Sight { at: 100 + time, acknowledged: u32::MAX.wrapping_add(segments) };
+        let after =
+            |time: Instant, segments: u32| Sight { at: 100 + time, acknowledged: u32::MAX.wrapping_add(segments) };
         assert_eq!(period(from, after(2_460_800, 2)), Some(1_230_400));
         assert_eq!(period(from, after(2_460_801, 2)), None);
         assert_eq!(period(from, after(2_460_800, 0)), None);

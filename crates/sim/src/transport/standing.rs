@@ -121,3 +121,99 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wayleave_roles::{Ack, Flow, FlowStart, Limit, Loss, Phase};
+    use wayleave_units::Time;
+
+    const SEGMENT: u64 = 1_000;
+
+    fn start() -> FlowStart {
+        FlowStart {
+            segment: 1_000,
+            initial_window: 10_000,
+            max_window: 1_000_000,
+            size: None,
+            deadline: None,
+            weight: 1,
+        }
+    }
+
+    fn controls() -> [AnyFlow; 4] {
+        [AnyFlow::newreno(&start()), AnyFlow::cubic(&start()), AnyFlow::swift(&start()), AnyFlow::dctcp(&start())]
+    }
+
+    /// Congestion control with the window full after each of so many acknowledgements.
+    fn acknowledge(flow: &mut AnyFlow, from: u64, count: u64, marked: u64, limit: Limit) {
+        for acknowledged in from + 1..=from + count {
+            let ack = Ack {
+                newly: SEGMENT,
+                marked,
+                acknowledged: acknowledged * SEGMENT,
+                sent: (acknowledged + 9) * SEGMENT,
+                in_flight: 9 * SEGMENT,
+                remaining: None,
+                round_trip: Some(Time::from_micros(20)),
+                host_delay: None,
+                limit,
+                phase: Phase::Open,
+                telemetry: &[],
+            };
+            flow.on_ack(Time::from_micros(acknowledged), &ack);
+        }
+    }
+
+    fn control(flow: AnyFlow, acknowledged: u32) -> Result<Control, &'static str> {
+        let setup = super::super::Setup {
+            size: None,
+            segment: 1_000,
+            initial_window: 10,
+            max_window: 1_000,
+            min_timeout: Time::from_millis(1),
+            first_timeout: Time::from_millis(1),
+            deadline: None,
+            pacing: wayleave_scenarios::Pacing::Off,
+        };
+        let mut sender = Sender::new(&setup, flow);
+        (0..acknowledged).for_each(|_| {
+            sender.flight.send(0);
+        });
+        sender.flight.advance_in_order(acknowledged);
+        sender.control_at(1_000_000_000)
+    }
+
+    /// Of each kind of congestion control: what may be different a period later, and what may not.
+    #[test]
+    fn windows_that_change_are_no_repetition() {
+        for kind in 0..controls().len() {
+            let state = |acks: u64, marked: u64, limit| {
+                let mut flow = controls().into_iter().nth(kind).unwrap();
+                acknowledge(&mut flow, 0, 30, 0, Limit::Application);
+                acknowledge(&mut flow, 30, acks, marked, limit);
+                control(flow, 30 + acks as u32).unwrap()
+            };
+            let before = state(0, 0, Limit::Application);
+            assert!(before.is_repeated_by(&state(1, 0, Limit::Application), 1), "{before:?}");
+            assert!(!before.is_repeated_by(&state(1, 0, Limit::Window), 1), "{before:?}");
+            if let Control::Dctcp(..) = before {
+                // Marked while the window is the least that it may be, or about to be observed.
+                assert!(!before.is_repeated_by(&state(2, 0, Limit::Application), 2), "two in a period");
+                assert!(!before.is_repeated_by(&state(2, 0, Limit::Application), 1), "an acknowledgement too many");
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_just_shrunk_is_no_state_to_repeat() {
+        let mut flows = controls();
+        let loss = Loss::Fast { in_flight: 10_000 };
+        for (at, flow) in flows.iter_mut().enumerate() {
+            acknowledge(flow, 0, 30, 0, Limit::Application);
+            flow.on_loss(Time::from_micros(1_000), loss);
+            assert_eq!(control(std::mem::replace(flow, AnyFlow::newreno(&start())), 30).is_ok(), at < 2, "{at}");
+        }
+        assert!(control(AnyFlow::d2tcp(&start()), 0).is_err(), "it is not known whether others repeat themselves");
+    }
+}
