@@ -22,7 +22,7 @@
 //! | `wishes` | what machines and brokers want done, and what is due at the edges |
 //! | `deeds` | what happens of itself: packets, flows, requests, failures |
 //! | `part`, `meeting` | a part of a run in several threads, and where these meet |
-//! | `forward` | parts of the network whose flows are steady stand still, and are credited with that time |
+//! | `forward` | parts of the network whose state repeats itself stand still, and are credited with that time |
 //! | `outcome` | the end of a run |
 //!
 //! Actors are numbered without gaps: arrivals of all links, then services of all ports, then processes (sources,
@@ -73,7 +73,7 @@ pub(crate) struct Engine {
     /// What limits hosts, if they share.
     edges: Option<Edges>,
     tally: Tally,
-    /// What skips steady traffic, if that is asked for.
+    /// What skips traffic whose state repeats itself, if that is asked for.
     forward: Option<Box<Forward>>,
     /// Events that were dealt with.
     events: u64,

@@ -321,3 +321,18 @@ impl Parked {
         Watch { next: 0, ..self.watch }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Clocks of congestion control count whole nanoseconds, and round down: after other skips they would round differently.
+    #[test]
+    fn skips_are_whole_periods_and_whole_nanoseconds() {
+        let unit = |length| Cycle { length, segments: Vec::new(), links: Vec::new(), flows: BTreeMap::new() }.unit();
+        assert_eq!(unit(1_230_400), Some(6_152_000));
+        assert_eq!(unit(123_040), Some(3_076_000));
+        assert_eq!(unit(1_000), Some(1_000));
+        assert_eq!(unit(999_999_999), None);
+    }
+}

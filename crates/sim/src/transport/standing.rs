@@ -205,6 +205,28 @@ mod tests {
         }
     }
 
+    /// Its clock stands still, and what expires at a time of its own does so earlier by that clock.
+    #[test]
+    fn what_expires_moves_by_what_was_skipped() {
+        let setup = super::super::Setup {
+            size: Some(1_000_000),
+            segment: 1_000,
+            initial_window: 10,
+            max_window: 1_000,
+            min_timeout: Time::from_millis(1),
+            first_timeout: Time::from_millis(1),
+            deadline: None,
+            pacing: wayleave_scenarios::Pacing::Off,
+        };
+        for control in controls() {
+            let mut sender = Sender::new(&setup, control);
+            let forgets = sender.forgets_at();
+            sender.skip(900, 7_000_000);
+            assert_eq!(sender.forgets_at(), forgets - 7_000_000);
+            assert_eq!(sender.standing().unsent, Some(100));
+        }
+    }
+
     #[test]
     fn what_has_just_shrunk_is_no_state_to_repeat() {
         let mut flows = controls();
