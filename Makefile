@@ -13,7 +13,7 @@ CHURNS ?= 10000
 TRANSFERS ?= 100000
 LOSSES ?= 20000
 # Random workloads in `make forward-long`; about a second each.
-FORWARD ?= 200
+FORWARD ?= 2000
 # Random networks in `make ufab-long`; about 100 ms each.
 UFAB ?= 1000
 # Random divisions in `make scc-long`; about a second each.
@@ -173,9 +173,9 @@ transport-long: toolchain ## 100,000 transfers with double and triple losses, an
 	$(call say,$(TRANSFERS) transfers$(comma) $(LOSSES) losses)
 	@WAYLEAVE_TRANSFERS=$(TRANSFERS) WAYLEAVE_LOSSES=$(LOSSES) $(CARGO) test --locked --release --package wayleave-sim --lib transport:: -- --nocapture
 
-forward-long: toolchain ## fast-forward against the full simulation on 200 random workloads (FORWARD)
+forward-long: toolchain ## fast-forward against the full simulation on 2,000 random workloads: the same results (FORWARD)
 	$(call say,$(FORWARD) workloads)
-	@WAYLEAVE_FORWARD=$(FORWARD) WAYLEAVE_FORWARD_SCALE=100 $(CARGO) test --locked --release --package wayleave-sim --test forward -- --nocapture
+	@WAYLEAVE_FORWARD=$(FORWARD) $(CARGO) test --locked --release --package wayleave-sim --test forward -- --nocapture
 
 ufab-long: toolchain ## uFAB on a thousand random networks and histories: max-min shares, bounded queues, failures, false positives (UFAB)
 	$(call say,$(UFAB) random networks)

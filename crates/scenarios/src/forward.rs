@@ -1,15 +1,15 @@
-//! Whether steady traffic is skipped instead of simulated.
+//! Whether traffic whose state repeats itself is skipped instead of simulated.
 
-/// Steady traffic is skipped: where the rates of flows no longer change, the simulator credits them with what they would have sent,
+/// Traffic is skipped: where the state of flows is the same a period later, the simulator credits them with what they would have sent,
 /// up to the next event. Packets are simulated again from there on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FastForward {
-    /// How large the estimated error of a completion time may become, as a share of that time.
+    /// How large the error of a completion time may become, as a share of that time. Skips cause none.
     pub error: f64,
 }
 
 impl FastForward {
-    /// The largest error that can be asked for. Beyond it the statistics of a few windows say nothing.
+    /// The largest error that can be asked for. Results that are off by more say nothing.
     pub const MOST: f64 = 0.1;
 
     /// Whether the error can be asked for: above zero, and no more than [`Self::MOST`].

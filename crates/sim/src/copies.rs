@@ -77,7 +77,7 @@ impl Copies {
         let Some(set) = set else { return };
         // Numbers are of 16 bits on the wire.
         match set.filter.on_packet(clock::to_time(now), packet.sequence as u16) {
-            Verdict::Accept => tally.delivered(set.whole, packet, now),
+            Verdict::Accept => tally.delivered(set.whole, packet, || packet.sequence, now),
             Verdict::Discard => tally.duplicate(set.whole),
         }
     }

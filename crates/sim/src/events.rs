@@ -20,6 +20,11 @@ use key::{ACTOR_BITS, NONE, actor_of, key};
 pub(crate) use key::{Actor, HORIZON, MAX_ACTORS};
 use wheel::Wheel;
 
+/// Events can be put so long before the present: what stood still begins again a little earlier. In ps: 1 ms.
+pub(crate) const REACH: Instant = 1_000_000_000;
+
+const _: () = assert!(REACH < HORIZON / 2, "keys count from at most `HORIZON` before the present");
+
 /// Up to when events are taken, as [`EventQueue::limit`] says it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit(u64);
@@ -101,6 +106,12 @@ impl EventQueue {
         Limit(until.saturating_sub(self.base).min(HORIZON) << ACTOR_BITS)
     }
 
+    /// The same for the events before a time, and those at that time of actors before one.
+    pub(crate) fn limit_at(&self, at: Instant, actor: Actor) -> Limit {
+        let after = at.saturating_sub(self.base);
+        if after < HORIZON { Limit(key(after, actor)) } else { self.limit(at) }
+    }
+
     /// Takes the first event, if it is before a time. If there is none, [`Self::is_due_before`] says whether that is for good.
     #[inline(always)]
     pub(crate) fn take_before(&mut self, limit: Limit) -> Option<(Instant, Actor)> {
@@ -130,7 +141,7 @@ impl EventQueue {
     pub(crate) fn is_due_before(&mut self, until: Instant) -> bool {
         let Some(first) = self.first_at().filter(|&first| first < until) else { return false };
         if first - self.base >= HORIZON {
-            self.rebase(first);
+            self.rebase(first - REACH);
         }
         true
     }
@@ -154,7 +165,7 @@ impl EventQueue {
         keys.into_iter().for_each(|key| self.put_key(changed(key)));
     }
 
-    /// Whether an event can be put then, which may be a little before the last one that was taken.
+    /// Whether an event can be put then, which may be [`REACH`] before the last one that was taken.
     pub(crate) fn reaches_back_to(&self, at: Instant) -> bool {
         at >= self.base
     }
@@ -288,6 +299,33 @@ mod tests {
             }
             let order: Vec<_> = std::iter::from_fn(|| queue.take()).collect();
             assert_eq!(order, [(5, 3), (5, 9), (7, 0), (7, 1)]);
+        }
+    }
+
+    #[test]
+    fn events_can_be_put_a_little_before_the_present_also_when_keys_count_from_a_later_time() {
+        for mut queue in [EventQueue::default(), EventQueue::large()] {
+            for at in [3 * HORIZON / 4, 3 * HORIZON / 2, 9 * HORIZON / 4] {
+                queue.put(at, 5);
+                assert_eq!(queue.take(), Some((at, 5)));
+                assert!(queue.reaches_back_to(at - REACH), "from {} to {at}", queue.base);
+                queue.put(at + 1, 1);
+                queue.put(at - REACH, 7);
+                queue.put(at - REACH, 6);
+                let order: Vec<_> = std::iter::from_fn(|| queue.take()).collect();
+                assert_eq!(order, [(at - REACH, 6), (at - REACH, 7), (at + 1, 1)]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_limit_at_a_time_leaves_the_actors_behind_it() {
+        for mut queue in [EventQueue::default(), EventQueue::large()] {
+            for event in [(5, 9), (7, 1), (7, 3), (7, 4), (8, 0)] {
+                queue.put(event.0, event.1);
+            }
+            let limit = queue.limit_at(7, 3);
+            assert_eq!([(); 3].map(|()| queue.take_before(limit)), [Some((5, 9)), Some((7, 1)), None]);
         }
     }
 

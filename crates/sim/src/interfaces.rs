@@ -151,6 +151,21 @@ impl Interfaces {
         }
     }
 
+    /// Adds the state of the interface that sends on a link, if one does, relative to a time. Returns `false` where more than flows
+    /// in turn want to send.
+    pub(crate) fn add_state(&self, link: u32, now: Instant, words: &mut Vec<u64>) -> bool {
+        let Some(interface) = self.all.get(self.of_link[link as usize] as usize) else { return true };
+        words.extend([interface.turn_at.saturating_sub(now), u64::from(interface.is_scheduled)]);
+        interface.ready.iter().all(|ready| match ready {
+            Ready::Turns(turns) if turns.tunnels.is_empty() => {
+                words.push(turns.flows.len() as u64);
+                words.extend(turns.flows.iter().map(|&slot| u64::from(slot)));
+                true
+            }
+            Ready::Turns(_) | Ready::Fair(_) => false,
+        })
+    }
+
     /// Puts the event of the next turn.
     pub(crate) fn schedule_turn(&mut self, number: u32, fabric: &mut Fabric, now: Instant) {
         let interface = &mut self.all[number as usize];

@@ -28,7 +28,7 @@
 //! How it works: `engine` takes one event after the other and hands it to the part that it concerns. `fabric` moves packets
 //! over `link`s and through `port`s, and keeps the `events`; `flows`, `interfaces` and `transport` are the hosts, `edge` limits
 //! them where services share; `processes` begin things, with `sources`, `calls`, `chains` and `jobs`, `schedule` and `supply` switch them on and
-//! off and hand them data; `tally` counts; `parallel` runs parts of a network in several threads; `forward` lets steady parts of the network stand still and credits them
+//! off and hand them data; `tally` counts; `parallel` runs parts of a network in several threads; `forward` lets parts of the network whose state repeats itself stand still and credits them
 //! with the time. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
 
 mod calls;

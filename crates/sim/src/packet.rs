@@ -73,6 +73,11 @@ impl Flags {
     pub(crate) const fn only(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
+
+    /// All of them.
+    pub(crate) const fn bits(self) -> u8 {
+        self.0
+    }
 }
 
 /// A packet on its way.

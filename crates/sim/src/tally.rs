@@ -13,7 +13,7 @@ use crate::packet::{Flags, Packet};
 use crate::stats::{Completions, Histogram, Histograms, Series};
 use crate::transport::NEVER;
 
-pub(crate) use credit::FlowCounts;
+pub(crate) use credit::{Credit, FlowCounts};
 
 /// What is counted of one flow, or of all flows of a traffic that come and go.
 #[derive(Clone, Debug, Default)]
@@ -116,15 +116,16 @@ impl Tally {
         }
     }
 
+    /// A packet has come. `number`: the number within its flow, of which fast-forward leaves out some.
     #[inline]
-    pub(crate) fn delivered(&mut self, flow: u32, packet: &Packet, now: Instant) {
+    pub(crate) fn delivered(&mut self, flow: u32, packet: &Packet, number: impl FnOnce() -> u32, now: Instant) {
         if packet.sent < self.warmup {
             return;
         }
         let record = &mut self.flows[flow as usize];
         let delay = now - packet.sent;
         if delay > record.delay.max().unwrap_or(0) {
-            record.slowest = packet.sequence;
+            record.slowest = number();
         }
         record.delay.record(delay);
         record.delivered += 1;

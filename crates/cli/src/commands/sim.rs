@@ -55,7 +55,7 @@ pub(crate) struct SimArgs {
     /// Keep the runs that are complete in the directory, and do the others
     #[arg(long)]
     resume: bool,
-    /// Skip steady traffic; estimated errors of completion times stay below this share of them
+    /// Skip traffic whose state repeats itself; errors of completion times stay below this share of them (skips cause none)
     #[arg(long, value_name = "ERROR", num_args = 0..=1, require_equals = true, default_missing_value = "0.005", value_parser = forward_error)]
     fast_forward: Option<f64>,
     /// Write the last packet events of the run (as many as record.trace says, or a million)

@@ -111,6 +111,59 @@ impl Dctcp {
         f64::from(self.alpha) / f64::from(ONE)
     }
 
+    /// Returns `true` if a mark on the next acknowledgement would shrink the window.
+    pub fn may_shrink(&self, acknowledged: u64) -> bool {
+        self.reduced_until != LOST && acknowledged >= self.reduced_until
+    }
+
+    /// Returns the flow after `count` more acknowledgements, none of which brings a mark or lets the window grow. `acknowledged` is what
+    /// is acknowledged now, each tells of `segment` bytes, and as much is outstanding after each as after the latest one.
+    ///
+    /// ```
+    /// # use wayleave_roles::{Ack, Flow, FlowStart, Limit, Phase};
+    /// # use wayleave_schemes::dctcp::Dctcp;
+    /// # use wayleave_units::Time;
+    /// # let start = FlowStart {
+    /// #     segment: 1000, initial_window: 10_000, max_window: 1_000_000, size: None, deadline: None, weight: 1,
+    /// # };
+    /// let mut flow = Dctcp::new(&start);
+    /// let acknowledge = |flow: &mut Dctcp, acknowledged| {
+    ///     flow.on_ack(Time::ZERO, &Ack {
+    ///         newly: 1000, marked: 0, acknowledged, sent: acknowledged + 9000, in_flight: 9000, remaining: None,
+    ///         round_trip: None, host_delay: None, limit: Limit::Application, phase: Phase::Open, telemetry: &[],
+    ///     });
+    /// };
+    /// acknowledge(&mut flow, 1000);
+    /// let later = flow.after_unmarked(1000, 1000, 25);
+    /// (2..=26).for_each(|segments| acknowledge(&mut flow, segments * 1000));
+    /// assert_eq!(later, flow);
+    /// ```
+    #[must_use]
+    pub fn after_unmarked(mut self, acknowledged: u64, segment: u64, count: u64) -> Self {
+        let segment = segment.max(1);
+        let outstanding = u64::from(self.base.outstanding());
+        let (mut acknowledged, mut left) = (acknowledged, count);
+        while left > 0 {
+            // One more than those that only reach the end of the observation.
+            let round = self.observed_until.saturating_sub(acknowledged) / segment + 1;
+            let some = round.min(left);
+            acknowledged += some * segment;
+            left -= some;
+            self.acknowledged = self.acknowledged.saturating_add(saturate(some * segment));
+            if some == round {
+                self.alpha = average(self.alpha, self.marked, self.acknowledged);
+                (self.acknowledged, self.marked) = (0, 0);
+                self.observed_until = acknowledged + outstanding;
+            }
+        }
+        self
+    }
+
+    /// What is acknowledged counts from a later byte.
+    pub fn renumber(&mut self, by: u64) {
+        self.observed_until = self.observed_until.saturating_sub(by);
+    }
+
     /// For tests of what is made of it.
     #[cfg(test)]
     pub(crate) fn set_alpha(&mut self, alpha: f64) {

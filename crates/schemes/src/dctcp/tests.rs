@@ -232,3 +232,38 @@ fn alone_on_a_line_alpha_is_the_root_of_two_over_the_window() {
     let mean = sum / f64::from(count);
     assert!((0.12..0.17).contains(&mean), "{mean}");
 }
+
+/// For windows of 1 to 40 segments, from any place in an observation, with marks before: against one acknowledgement after another.
+#[test]
+fn what_follows_without_marks_is_known_in_advance() {
+    for window in 1..=40 {
+        for marks in 0..3 {
+            let mut sender = Sender::new(window);
+            (0..=window + marks).for_each(|segment| {
+                sender.acknowledge(segment < marks);
+            });
+            // The window does not grow, and is full again.
+            (0..2 * window).for_each(|_| {
+                sender.acknowledge(false);
+            });
+            let (flow, acknowledged) = (sender.flow, sender.acknowledged);
+            for count in 0..1_000 {
+                assert_eq!(flow.after_unmarked(acknowledged, SEGMENT, count), sender.flow, "{window}, {marks}: {count}");
+                sender.acknowledge(false);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_window_may_shrink_again_when_what_was_sent_before_is_acknowledged() {
+    let mut sender = Sender::new(4);
+    assert!(sender.flow.may_shrink(0));
+    sender.acknowledge(true);
+    while !sender.flow.may_shrink(sender.acknowledged) {
+        assert!(!sender.acknowledge(true), "at {}", sender.acknowledged);
+    }
+    assert!(sender.acknowledge(true));
+    sender.flow.on_loss(Time::ZERO, Loss::Timeout { in_flight: 1000 });
+    assert!(!sender.flow.may_shrink(u64::MAX - 1));
+}

@@ -144,6 +144,11 @@ impl NewReno {
         u64::from(self.threshold)
     }
 
+    /// What was sent and not acknowledged after the latest acknowledgement, in bytes.
+    pub(crate) fn outstanding(&self) -> u32 {
+        self.outstanding
+    }
+
     /// Takes notice of an acknowledgement, whether or not the window may grow.
     #[inline]
     pub(crate) fn hear(&mut self, ack: &Ack<'_>) {

@@ -196,9 +196,14 @@ impl Window {
         }
     }
 
+    /// Returns `true` if nothing was taken away for a round trip.
+    fn may_shrink(&self, now: Time, round_trip: Time) -> bool {
+        self.reduced_at.is_none_or(|at| now.saturating_sub(at) >= round_trip)
+    }
+
     /// Keeps this part, if nothing was taken away for a round trip.
     fn reduce(&mut self, now: Time, round_trip: Time, part: f64, rule: &Rule) {
-        if self.reduced_at.is_none_or(|at| now.saturating_sub(at) >= round_trip) {
+        if self.may_shrink(now, round_trip) {
             self.reduced_at = Some(now);
             self.packets = (self.packets * part).max(rule.least);
         }
@@ -238,6 +243,19 @@ impl Swift {
             round_trip: Time::ZERO,
             timeouts: 0,
         }))
+    }
+
+    /// Returns `true` if the next acknowledgement that is late would shrink its windows.
+    pub fn may_shrink(&self, now: Time) -> bool {
+        let mut windows = std::iter::once(&self.0.fabric).chain(&self.0.endpoint);
+        windows.all(|window| window.may_shrink(now, self.0.round_trip))
+    }
+
+    /// A time has passed that its clock did not count: windows shrank so much earlier.
+    pub fn pass(&mut self, by: Time) {
+        for window in std::iter::once(&mut self.0.fabric).chain(&mut self.0.endpoint) {
+            window.reduced_at = window.reduced_at.and_then(|at| at.checked_sub(by));
+        }
     }
 
     /// The target of the fabric now.

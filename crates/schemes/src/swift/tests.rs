@@ -154,3 +154,17 @@ fn the_window_of_the_receiving_host_follows_its_delay_alone() {
     // 0.8 of two thirds is above one half.
     assert_packets(&flow, 5.0);
 }
+
+#[test]
+fn windows_shrank_earlier_when_time_has_passed_that_a_clock_did_not_count() {
+    let [at, round_trip] = [100, 400].map(Time::from_micros);
+    let mut flow = with(1_000);
+    flow.on_ack(at, &after(400));
+    for passed in [0, 1, 99, 100, 101, 1_000].map(Time::from_micros) {
+        let mut later = flow.clone();
+        later.pass(passed);
+        let free = (at + round_trip).saturating_sub(passed).max(at);
+        assert_eq!(later.may_shrink(at), passed > at || free == at, "{passed}");
+        assert!(later.may_shrink(free), "{passed}");
+    }
+}

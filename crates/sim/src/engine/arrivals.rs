@@ -42,7 +42,7 @@ impl Engine {
             Kind::Datagram => self.on_datagram(id, now),
             Kind::Data => {
                 let flow = &self.flows[number];
-                self.tally.delivered(flow.stat, packet, now);
+                self.tally.delivered(flow.stat, packet, || flow.number_of(packet.sequence), now);
                 let (pair, is_reordered) = (flow.pair, flow.reorder.is_some());
                 if pair != NO_PAIR
                     && let Some(edges) = &mut self.edges
@@ -74,7 +74,7 @@ impl Engine {
             return;
         }
         let packet = self.fabric.packet(id);
-        self.tally.delivered(packet.flow, packet, now);
+        self.tally.delivered(packet.flow, packet, || packet.sequence, now);
         if let Some(edges) = &mut self.edges {
             let packet = *packet;
             let dropped = edges.packet_arrived(&packet, &mut self.fabric, now);

@@ -161,7 +161,7 @@ impl Engine {
     /// The last segment of a flow has come: what follows.
     pub(super) fn complete(&mut self, slot: FlowSlot, now: Instant) {
         if let Some(forward) = &mut self.forward {
-            forward.completed(slot, now);
+            forward.completed();
         }
         let flow = &self.flows[slot];
         let (purpose, ideal) = (flow.purpose, flow.ideal(&self.fabric));

@@ -5,6 +5,7 @@ use wayleave_units::Time;
 
 use super::Engine;
 use crate::clock::Instant;
+use crate::events::Actor;
 use crate::flows::FlowSlot;
 use crate::forward::{Forward, ForwardOutcome, LEAST_LOOK, Parked, Parts};
 
@@ -15,7 +16,7 @@ impl Engine {
         if !forward.is_refused() {
             let links = self.links_of_flow(slot);
             let met = forward.opened(slot, links, now);
-            self.resume_in_phase(&mut forward, met, now);
+            self.resume_in_phase(&mut forward, met, (now, self.actor));
             let flow = &self.flows[slot];
             let round_trip = self.fabric.round_trip(&flow.forth, &flow.back, flow.sender.segment());
             self.processes.wake_forward(now + round_trip.max(LEAST_LOOK), &mut self.fabric, now);
@@ -65,25 +66,36 @@ impl Engine {
         }
     }
 
-    /// Groups go on that have to be where they would be in the full simulation: less than one period of each is simulated, before
-    /// anything else happens. All other events are later.
-    fn resume_in_phase(&mut self, forward: &mut Forward, groups: Vec<Parked>, now: Instant) {
+    /// Groups go on from where they would be in the full simulation: what they do up to this time, in less than a period, is simulated
+    /// before anything else happens, and at this time what comes before an actor. All other events are later.
+    fn resume_in_phase(&mut self, forward: &mut Forward, groups: Vec<Parked>, (now, actor): (Instant, Actor)) {
         if groups.is_empty() {
             return;
         }
         for group in groups {
-            let from = Some(group.same_before(now)).filter(|&from| self.fabric.reaches_back_to(from));
-            forward.resume(group, &mut self.parts(), from.unwrap_or(now));
+            let from = group.same_before(now);
+            debug_assert!(self.fabric.reaches_back_to(from), "a period is not longer than events reach back");
+            forward.resume(group, &mut self.parts(), from);
         }
         self.deal(now, u64::MAX);
-        self.now = now;
+        let kinds = self.kinds();
+        while self.fabric.events().is_due_before(now + 1) {
+            let limit = self.fabric.events().limit_at(now, actor);
+            let Some((at, first)) = self.fabric.events().take_before(limit) else { break };
+            self.events += 1;
+            self.act(first, kinds, at);
+        }
+        (self.now, self.actor) = (now, actor);
     }
 
     /// The run ends: all groups go on, and what was found out.
     pub(super) fn finish_forward(&mut self) -> Option<ForwardOutcome> {
         let mut forward = self.forward.take()?;
         let groups = forward.take_all();
-        self.resume(&mut forward, groups, self.now);
+        if !groups.is_empty() {
+            self.resume_in_phase(&mut forward, groups, (self.now, self.actor));
+            self.deal(self.now + 1, u64::MAX);
+        }
         Some(forward.into_outcome())
     }
 }

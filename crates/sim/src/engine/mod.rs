@@ -22,7 +22,7 @@
 //! | `wishes` | what machines and brokers want done, and what is due at the edges |
 //! | `deeds` | what happens of itself: packets, flows, requests, failures |
 //! | `part`, `meeting` | a part of a run in several threads, and where these meet |
-//! | `forward` | parts of the network whose flows are steady stand still, and are credited with that time |
+//! | `forward` | parts of the network whose state repeats itself stand still, and are credited with that time |
 //! | `outcome` | the end of a run |
 //!
 //! Actors are numbered without gaps: arrivals of all links, then services of all ports, then processes (sources,
@@ -73,7 +73,7 @@ pub(crate) struct Engine {
     /// What limits hosts, if they share.
     edges: Option<Edges>,
     tally: Tally,
-    /// What skips steady traffic, if that is asked for.
+    /// What skips traffic whose state repeats itself, if that is asked for.
     forward: Option<Box<Forward>>,
     /// Events that were dealt with.
     events: u64,
@@ -81,6 +81,8 @@ pub(crate) struct Engine {
     has_too_many_flows: bool,
     end: Instant,
     now: Instant,
+    /// Whose event is dealt with.
+    actor: Actor,
     ahead: Ahead,
 }
 
@@ -110,6 +112,7 @@ impl Engine {
             has_too_many_flows: false,
             end: clock::from_time(scenario.duration),
             now: 0,
+            actor: 0,
             ahead: Ahead::default(),
         };
         if let Some(edges) = &mut engine.edges {
@@ -158,7 +161,7 @@ impl Engine {
                 limit = self.fabric.events().limit(until);
                 continue;
             };
-            self.now = now;
+            (self.now, self.actor) = (now, actor);
             self.events += 1;
             if let Some(part) = self.fabric.part() {
                 part.crowd.begin(now, actor, (kinds[1]..kinds[2]).contains(&actor));

@@ -15,8 +15,9 @@ const MANY: u64 = 48;
 /// After so many buckets their width is looked at.
 const TURNS: u64 = 256;
 
-/// The width of a bucket is a power of two in ps: at most 2.1 ms, so that all buckets together end before [`super::HORIZON`].
-const WIDEST: u32 = 63 - ACTOR_BITS - BUCKETS.trailing_zeros();
+/// The width of a bucket is a power of two in ps: at most 1.1 ms, so that all buckets together last for half of [`super::HORIZON`]. Keys
+/// count from a multiple of that, and from [`super::REACH`] before the present at least.
+const WIDEST: u32 = 62 - ACTOR_BITS - BUCKETS.trailing_zeros();
 
 /// Keys by time, the near ones.
 #[derive(Debug)]

@@ -33,6 +33,8 @@ pub(crate) struct Flow {
     pub(crate) sender: Sender,
     /// For how long it was fast-forwarded: its sender and what chooses its paths do not know of that time.
     pub(crate) skipped: Instant,
+    /// Segments that were skipped then: numbers on the way leave them out.
+    pub(crate) skipped_segments: u32,
     /// When its alarms ring.
     pub(crate) slow_at: Instant,
     pub(crate) quick_at: Instant,
@@ -92,6 +94,11 @@ pub(crate) struct Segment {
 }
 
 impl Flow {
+    /// The number of a segment among all, with those that were skipped before.
+    pub(crate) fn number_of(&self, sequence: u32) -> u32 {
+        sequence.saturating_add(self.skipped_segments)
+    }
+
     /// A time by the clock of its sender, which stood still while the flow was fast-forwarded.
     #[inline]
     pub(crate) fn local(&self, now: Instant) -> Instant {
@@ -108,6 +115,11 @@ impl Flow {
     #[inline]
     pub(crate) fn timeout_at(&self) -> Instant {
         self.real(self.sender.timeout_at())
+    }
+
+    /// When its sender measures the least round trip anew.
+    pub(crate) fn forgets_at(&self) -> Instant {
+        self.real(self.sender.forgets_at())
     }
 
     /// It stood still for so long, until now.

@@ -110,6 +110,7 @@ impl Flows {
             back_path: ((number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32)
                 % fabric.path_count(back.paths).max(1),
             skipped: 0,
+            skipped_segments: 0,
             slow_at: NEVER,
             quick_at: NEVER,
             on_the_way: 0,

@@ -1,14 +1,15 @@
-//! Fast-forward: where flows are steady, nobody simulates their packets.
+//! Fast-forward: where the state of flows repeats itself, nobody simulates their packets.
 //!
 //! After Long et al., "Supercharging Packet-level Network Simulation of Large Model Training via Memoization and Fast-Forwarding"
-//! (Wormhole, NSDI 2026): the network falls into parts that share no port, and a part whose rates no longer change is skipped up to the
-//! next event. Their memory of transients is not here.
+//! (Wormhole, NSDI 2026): the network falls into parts that share no port, and a part that is steady is skipped up to the next event.
+//! Deviations: a part is steady where its state is the same a period later, not where its rates hardly change, so that a skip changes
+//! nothing (decision 121). Their memory of transients is not here.
 //!
-//! A [group](Watch) is what flows share ports with one another, on the way of their segments or of their acknowledgements. While its
-//! rates are steady it is [parked](Parked): its events leave the queue, and nothing of it changes. When it goes on, because a flow would
-//! soon be complete, a new flow comes to one of its ports, or the run ends, everything that is due there is due so much later, its
-//! flows are credited with what they would have sent, and its ports with what they would have counted. No state has to be moved:
-//! senders and their congestion control have a clock of their own, which stood still
+//! A [group](Watch) is what flows share ports with one another, on the way of their segments or of their acknowledgements. Where its
+//! [state](state) repeats itself it is [parked](Parked): its events leave the queue, and nothing of it changes. When it goes on, because
+//! a flow would soon be complete, a new flow comes to one of its ports, or the run ends, everything that is due there is due whole periods
+//! later, its flows are credited with what they would have sent, and its ports with what they would have counted. No state has to be
+//! moved: senders and their congestion control have a clock of their own, which stood still
 //! ([`Flow::local`](crate::flows::Flow::local)), and instead of numbers on the way the number of the last segment
 //! changes ([`Sender::skip`](crate::transport::Sender::skip)).
 //!
@@ -17,18 +18,20 @@
 //! | `mod` | which groups are watched and parked, and what is counted of that |
 //! | `groups` | flows that share ports |
 //! | `watch` | one group, until it is parked |
+//! | `period` | after how long a state may be repeated |
+//! | `state` | the state of a group, relative to a time |
 //! | `parts` | what groups are looked at with |
-//! | `history` | what was seen of a group, and whether it is steady |
 //! | `scope` | what can be fast-forwarded at all |
 //! | `outcome` | what a run says of it |
 //!
 //! `engine/forward` is where it meets the rest of the run.
 
 mod groups;
-mod history;
 mod outcome;
 mod parts;
+mod period;
 mod scope;
+mod state;
 mod watch;
 
 pub use outcome::ForwardOutcome;
@@ -42,6 +45,9 @@ use crate::clock::{self, Instant};
 use crate::custom::Custom;
 use crate::flows::{FlowSlot, FlowState, Flows};
 use crate::stats::Histogram;
+
+/// How much skips may change a completion time: nothing, since what they leave out is known exactly ([`state`]).
+const ERROR_OF_A_SKIP: u64 = 0;
 
 /// Parts of the network that are watched, and those that stand still.
 #[derive(Debug)]
@@ -57,7 +63,7 @@ pub(crate) struct Forward {
     /// Flows have come or gone since groups were made.
     is_changed: bool,
     outcome: ForwardOutcome,
-    /// Estimated errors of completed flows, in millionths of their times.
+    /// Bounds of the errors of completed flows, in millionths of their times.
     errors: Histogram,
 }
 
@@ -97,11 +103,8 @@ impl Forward {
     }
 
     /// A flow is complete.
-    pub(crate) fn completed(&mut self, slot: FlowSlot, now: Instant) {
-        if let Some(known) = self.known.get(slot as usize) {
-            let took = now.saturating_sub(known.opened).max(1);
-            self.errors.record((known.error / took as f64 * 1e6).ceil() as u64);
-        }
+    pub(crate) fn completed(&mut self) {
+        self.errors.record(ERROR_OF_A_SKIP);
     }
 
     /// Those groups whose time has come.
@@ -118,17 +121,15 @@ impl Forward {
     pub(crate) fn resume(&mut self, parked: Parked, parts: &mut Parts<'_>, now: Instant) {
         self.outcome.skipped_segments += parked.resume(parts, now);
         let by = now - parked.since;
-        for (slot, pace) in parked.paces() {
-            let known = &mut self.known[slot as usize];
-            known.error += pace.error * by as f64;
-            known.is_parked = false;
+        for member in &parked.watch.members {
+            self.known[member.slot as usize].is_parked = false;
         }
         self.outcome.skips += 1;
         self.outcome.skipped_flow_time += parked.watch.members.len() as u128 * u128::from(by);
-        self.watches.push(parked.into_watch(by));
+        self.watches.push(parked.into_watch());
     }
 
-    /// Looks at all groups that do not stand still, and parks those that are steady. When to look again, if there is something to see.
+    /// Looks at all groups that do not stand still, and parks those that repeat themselves. When to look again, if there is something to see.
     /// `event`: when something begins that is known already.
     pub(crate) fn look(&mut self, parts: &mut Parts<'_>, event: Option<Instant>, now: Instant) -> Option<Instant> {
         if now < self.warmup {
@@ -140,17 +141,17 @@ impl Forward {
         }
         let mut watches = std::mem::take(&mut self.watches);
         let end = event.map_or(self.end, |event| event.min(self.end));
-        watches.retain_mut(|watch| match watch.look_if_due(parts, (self.error, end), now) {
+        watches.retain_mut(|watch| match watch.look_if_due(parts, end, now) {
             Looked::Watching => true,
             Looked::Declined(why) => {
                 self.outcome.decline(why);
                 true
             }
-            Looked::Steady { paces, until } => {
+            Looked::Steady { cycle, until } => {
                 for member in &watch.members {
                     self.known[member.slot as usize].is_parked = true;
                 }
-                self.parked.push(Parked::new(watch, paces, (now, until), parts));
+                self.parked.push(Parked::new(watch, cycle, (now, until), parts));
                 false
             }
         });

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::stats::Histogram;
 
-/// What was skipped instead of simulated, and what that may have cost.
+/// What was skipped instead of simulated.
 #[derive(Clone, Debug, Default)]
 pub struct ForwardOutcome {
-    /// What was asked for: the estimated error of a completion time, as a share of it.
+    /// What was asked for: the error that a completion time may have, as a share of it.
     pub error: f64,
     /// Why nothing of the scenario could be skipped, if that is so.
     pub refusal: Option<&'static str>,
@@ -19,7 +19,7 @@ pub struct ForwardOutcome {
     pub skipped_flow_time: u128,
     /// How often a group was looked at and not skipped, by what was wrong.
     pub declined: BTreeMap<&'static str, u64>,
-    /// Of completed flows: how much of the completion time the estimated error is, in millionths.
+    /// Of completed flows: a bound of the error of the completion time, in millionths of it.
     pub errors: Histogram,
 }
 

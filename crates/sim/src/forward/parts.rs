@@ -24,7 +24,5 @@ pub(super) struct Known {
     pub(super) opened: Instant,
     /// Those that its segments and acknowledgements take, each once.
     pub(super) links: Vec<u32>,
-    /// How much its completion may be too early or too late for what was skipped, in ps.
-    pub(super) error: f64,
     pub(super) is_parked: bool,
 }

@@ -8,7 +8,9 @@ use crate::custom::Custom;
 
 /// Why nothing of a scenario can be fast-forwarded, if that is so.
 pub(super) fn refusal(scenario: &Scenario, custom: &Custom<'_>) -> Option<&'static str> {
+    let network = &scenario.network;
     let reasons = [
+        (network.hosts().any(|host| network.links_from(host).len() > 1), "hosts have several links"),
         (scenario.sharing.is_some() || !scenario.vms.is_empty(), "hosts share what they send among services"),
         (!scenario.outages.is_empty(), "links fail or are repaired"),
         (!scenario.shared_services.is_empty(), "ports share a service"),
@@ -34,6 +36,9 @@ fn refusal_of_ports(ports: &PortBehaviour) -> Option<&'static str> {
     let marks_by_length = |ecn: &Ecn| !ecn.marks() || ecn.threshold_only().is_some();
     if ports.discipline == Discipline::SmallestRemainingFirst {
         return Some("ports serve the flow with the least left first");
+    }
+    if ports.discipline != Discipline::Fifo {
+        return Some("ports have several queues");
     }
     if matches!(ports.buffering, Buffering::Shared { .. }) {
         return Some("ports share buffers");

@@ -1,30 +1,28 @@
-//! One group of flows: watched until it is steady, then counted for a while, then parked.
+//! One group of flows: watched until its state repeats itself, then parked.
 
 use std::collections::BTreeMap;
 
-use super::history::{History, Pace, Sight, Unsteady};
 use super::parts::{Known, LEAST_LOOK, Parts};
+use super::period::{Sight, common, period};
+use super::state::State;
 use crate::clock::Instant;
-use crate::events::Actor;
+use crate::events::{Actor, REACH};
 use crate::fabric::LinkCounts;
 use crate::flows::{FlowSlot, FlowState, Flows};
-use crate::tally::FlowCounts;
+use crate::tally::{Credit, FlowCounts};
 use crate::transport::Standing;
 
-/// A rate that was seen for some time is taken for that of so many times as long, at most.
-const MOST_TIMES: u64 = 64;
-
-/// A skip that is not so many times as long as what is counted for it is not worth it.
-const LEAST_TIMES: u64 = 2;
-
-/// What is counted lasts for at least so many parts of what was judged.
-const COUNTED_PART: u64 = 2;
+/// A skip shorter than so many round trips is not worth it.
+const LEAST_ROUND_TRIPS: u64 = 4;
 
 /// So many round trips before a flow would be complete its packets are simulated again.
 const ROUND_TRIPS_BEFORE_END: u64 = 4;
 
-/// A ms: what repeats itself less often does so too seldom to tell.
-const LONGEST_PERIOD: Instant = 1_000_000_000;
+/// A group whose state did not repeat itself is left alone for one look, then two, and for so many at most.
+const MAX_PAUSE: u32 = 64;
+
+/// Skips are whole nanoseconds: congestion control sees no shorter time ([`crate::clock::to_time`]).
+const UNIT: Instant = 1_000;
 
 /// One flow of a group: its place, and when it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,22 +37,36 @@ pub(crate) struct Watch {
     pub(crate) members: Vec<Member>,
     /// In order.
     links: Vec<u32>,
-    history: History,
+    /// By member, from the look before.
+    sights: Vec<Sight>,
+    /// By member, how long a segment took between the looks before.
+    periods: Vec<Option<Instant>>,
     /// When to look at it again.
     pub(super) next: Instant,
-    counted: Option<Counted>,
+    attempt: Option<Attempt>,
+    /// Looks until the next attempt, and after the next failure.
+    pauses: (u32, u32),
 }
 
-/// What was counted of a group when it was found to be steady: what comes after that is repeated.
+/// What a group was like when its acknowledgements came evenly. A period later it has to be the same.
 #[derive(Clone, Debug)]
-struct Counted {
+struct Attempt {
     since: Instant,
-    /// Until then it has to go on as it was.
     until: Instant,
-    paces: Vec<Pace>,
+    state: State,
     acknowledged: Vec<u32>,
     links: Vec<LinkCounts>,
     /// By index of statistics.
+    flows: BTreeMap<u32, FlowCounts>,
+}
+
+/// A period after which the state of a group is what it was before.
+#[derive(Clone, Debug)]
+pub(crate) struct Cycle {
+    length: Instant,
+    /// Segments that each member has acknowledged in that time.
+    segments: Vec<u32>,
+    links: Vec<LinkCounts>,
     flows: BTreeMap<u32, FlowCounts>,
 }
 
@@ -64,8 +76,8 @@ pub(crate) enum Looked {
     Watching,
     /// It is not skipped, and why.
     Declined(&'static str),
-    /// It is steady, and can be skipped until then.
-    Steady { paces: Vec<Pace>, until: Instant },
+    /// It repeats itself, and can be skipped until then.
+    Steady { cycle: Cycle, until: Instant },
 }
 
 impl Watch {
@@ -79,10 +91,11 @@ impl Watch {
         let mut all: Vec<u32> = slots.iter().flat_map(|&slot| links(slot)).copied().collect();
         all.sort_unstable();
         all.dedup();
-        Self { members, links: all, history: History::new(slots.len()), next: 0, counted: None }
+        let (sights, periods) = (Vec::new(), Vec::new());
+        Self { members, links: all, sights, periods, next: 0, attempt: None, pauses: (0, 1) }
     }
 
-    /// Whether all its flows are still there.
+    /// Returns `true` if all its flows are still there.
     pub(super) fn is_current(&self, known: &[Known], flows: &Flows) -> bool {
         self.members.iter().all(|member| {
             let known = known.get(member.slot as usize);
@@ -94,123 +107,142 @@ impl Watch {
         self.members.iter().map(|member| flows[member.slot].sender.standing())
     }
 
-    fn sights<'a>(&'a self, flows: &'a Flows) -> impl Iterator<Item = Sight> + 'a {
-        self.members.iter().map(|member| {
-            let sender = &flows[member.slot].sender;
-            let at = sender.standing();
-            Sight {
-                at: at.at,
-                acknowledged: at.acknowledged,
-                in_flight: at.in_flight,
-                window: at.window as f64 / f64::from(sender.segment()),
-                memory: at.memory,
-            }
-        })
+    /// Looks at the group, if it is time. `end`: when the run ends, or something begins that is known already.
+    pub(super) fn look_if_due(&mut self, parts: &mut Parts<'_>, end: Instant, now: Instant) -> Looked {
+        if now < self.next { Looked::Watching } else { self.look(parts, end, now) }
     }
 
-    /// Looks at the group, if it is time.
-    pub(super) fn look_if_due(&mut self, parts: &mut Parts<'_>, limits: (f64, Instant), now: Instant) -> Looked {
-        if now < self.next { Looked::Watching } else { self.look(parts, limits, now) }
-    }
-
-    /// Looks at the group, after a round trip of its flows again. `limits`: the error that is asked for, and when the run ends.
-    fn look(&mut self, parts: &mut Parts<'_>, limits: (f64, Instant), now: Instant) -> Looked {
-        let longest = self.standings(parts.flows).map(|at| at.round_trip).max().unwrap_or(0);
+    /// Looks at the group, after a round trip of its flows again.
+    fn look(&mut self, parts: &mut Parts<'_>, end: Instant, now: Instant) -> Looked {
         // At common times, so that one event looks at many groups.
-        let step = longest.max(LEAST_LOOK).next_power_of_two();
+        let step = self.round_trip(parts.flows).max(LEAST_LOOK).next_power_of_two();
         self.next = (now / step + 1) * step;
         // A flow that is over waits for the last of its packets: the group is about to change.
         if self.members.iter().any(|member| !parts.flows[member.slot].is_open()) {
+            self.attempt = None;
             return Looked::Watching;
         }
-        let sights: Vec<Sight> = self.sights(parts.flows).collect();
-        let is_time = self.history.look(now, sights.into_iter());
-        match self.counted.take() {
-            Some(counted) if now < counted.until => {
-                self.counted = Some(counted);
+        if let Some(attempt) = self.attempt.take() {
+            let found = match now == attempt.until {
+                true => self.conclude(attempt, parts, end, now),
+                false => Err("the state does not repeat itself"),
+            };
+            return found.unwrap_or_else(|why| self.decline(why));
+        }
+        match self.evenness(parts.flows) {
+            _ if self.pauses.0 > 0 => {
+                self.pauses.0 -= 1;
                 Looked::Watching
             }
-            Some(counted) => self.conclude(&counted, parts.flows, limits, now),
-            None if is_time => self.judge(parts, limits, now),
-            None => Looked::Watching,
+            Ok(period) => self.begin(period, parts, end, now).unwrap_or_else(|why| self.decline(why)),
+            Err(None) => Looked::Watching,
+            Err(Some(why)) => Looked::Declined(why),
         }
     }
 
-    /// Enough was seen to judge. A group that is steady is counted from now on.
-    fn judge(&mut self, parts: &mut Parts<'_>, (error, end): (f64, Instant), now: Instant) -> Looked {
-        let paces = match self.history.judge(error) {
-            Ok(paces) => paces,
-            Err(why) => return Looked::Declined(why.name()),
-        };
-        let length = (self.history.span() / COUNTED_PART).max(1);
-        if self.time_left(&paces, parts.flows).min(end - now) < (LEAST_TIMES + 1) * length {
-            return Looked::Declined("too little is left");
+    /// The longest round trip of its flows.
+    fn round_trip(&self, flows: &Flows) -> Instant {
+        self.standings(flows).map(|at| at.round_trip).max().unwrap_or(0)
+    }
+
+    fn decline(&mut self, why: &'static str) -> Looked {
+        let (_, pause) = self.pauses;
+        self.pauses = (pause, (2 * pause).min(MAX_PAUSE));
+        Looked::Declined(why)
+    }
+
+    /// The common period of all flows, if each took as long for a segment since the latest look as it did before; or what is
+    /// wrong, once there were enough looks.
+    fn evenness(&mut self, flows: &Flows) -> Result<Instant, Option<&'static str>> {
+        let sights: Vec<Sight> =
+            self.standings(flows).map(|at| Sight { at: at.at, acknowledged: at.acknowledged }).collect();
+        let before = std::mem::replace(&mut self.sights, sights);
+        let stands_still = before.iter().zip(&self.sights).any(|(before, now)| before.acknowledged == now.acknowledged);
+        let periods = before.iter().zip(&self.sights).map(|(before, now)| period(*before, *now)).collect();
+        let periods_before = std::mem::replace(&mut self.periods, periods);
+        if periods_before.is_empty() {
+            return Err(None);
         }
+        if stands_still {
+            return Err(Some("a flow stands still"));
+        }
+        let are_same = self.periods.iter().all(Option::is_some) && self.periods == periods_before;
+        if !are_same {
+            return Err(Some("acknowledgements do not come evenly"));
+        }
+        common(self.periods.iter().flatten().copied(), REACH).ok_or(Some("flows have no short period in common"))
+    }
+
+    /// The state of the group now. A period later it is compared.
+    fn begin(
+        &mut self,
+        period: Instant,
+        parts: &mut Parts<'_>,
+        end: Instant,
+        now: Instant,
+    ) -> Result<Looked, &'static str> {
+        if self.time_left(parts.flows, end, now + period) < self.least_skip(period, parts.flows) {
+            return Err("too little is left");
+        }
+        let state = State::of(&self.members, &self.links, parts, now)?;
         let links = self.links.iter().map(|&link| parts.fabric.counts_at(link)).collect();
         let stats = self.members.iter().map(|member| parts.flows[member.slot].stat);
         let flows = stats.map(|stat| (stat, parts.tally.counts_of(stat))).collect();
         let acknowledged = self.standings(parts.flows).map(|at| at.acknowledged).collect();
-        self.counted = Some(Counted { since: now, until: now + length, paces, acknowledged, links, flows });
-        Looked::Watching
+        self.next = now + period;
+        self.attempt = Some(Attempt { since: now, until: now + period, state, acknowledged, links, flows });
+        Ok(Looked::Watching)
     }
 
-    /// What was counted has to look like what was seen before. It is kept if the group is parked.
-    fn conclude(&mut self, counted: &Counted, flows: &Flows, (error, end): (f64, Instant), now: Instant) -> Looked {
-        let length = now - counted.since;
-        let standings: Vec<Standing> = self.standings(flows).collect();
-        for ((pace, before), at) in counted.paces.iter().zip(&counted.acknowledged).zip(&standings) {
-            let (seen, expected) = (f64::from(at.acknowledged.wrapping_sub(*before)), pace.rate * length as f64);
-            // Segments are whole at both ends.
-            if (seen - expected).abs() > 2.0 * error * expected + 2.0 {
-                return Looked::Declined("the rate has changed");
-            }
+    /// A period later: where the state is the same again, all that follows is a repetition.
+    fn conclude(
+        &mut self,
+        attempt: Attempt,
+        parts: &mut Parts<'_>,
+        end: Instant,
+        now: Instant,
+    ) -> Result<Looked, &'static str> {
+        let state = State::of(&self.members, &self.links, parts, now)?;
+        let segments: Vec<u32> = self
+            .standings(parts.flows)
+            .zip(&attempt.acknowledged)
+            .map(|(at, before)| at.acknowledged.wrapping_sub(*before))
+            .collect();
+        attempt.state.is_repeated_by(&state, &segments)?;
+        let length = now - attempt.since;
+        let cycle = Cycle { length, segments, links: attempt.links, flows: attempt.flows };
+        let unit = cycle.unit().ok_or("flows have no short period in common")?;
+        let time = self.time_left(parts.flows, end, now) / unit * unit;
+        if time < self.least_skip(length, parts.flows) {
+            return Err("too little is left");
         }
-        let paces = match self.history.judge(error) {
-            Ok(paces) => paces,
-            Err(why) => return Looked::Declined(why.name()),
+        self.pauses = (0, 1);
+        Ok(Looked::Steady { cycle, until: now + time })
+    }
+
+    /// How long the group may repeat itself: until the first flow is nearly complete, forgets its least round trip, or something else
+    /// begins.
+    fn time_left(&self, flows: &Flows, end: Instant, now: Instant) -> Instant {
+        let before_end = ROUND_TRIPS_BEFORE_END * self.round_trip(flows);
+        let of_flow = |(member, period): (&Member, &Option<Instant>)| {
+            let flow = &flows[member.slot];
+            let forgets = flow.forgets_at().saturating_sub(now);
+            let unsent = flow.sender.standing().unsent.map_or(Instant::MAX, u64::from);
+            unsent.saturating_mul(period.unwrap_or(0)).saturating_sub(before_end).min(forgets)
         };
-        let most = MOST_TIMES.saturating_mul(self.history.span());
-        let time = self.time_left(&paces, flows).min(end.saturating_sub(now)).min(most);
-        // Where all segments take the same time, whole periods later everything is as it is now.
-        let time = common_period(&paces).map_or(time, |period| time / period * period);
-        if time < LEAST_TIMES * length {
-            return Looked::Declined("too little is left");
-        }
-        self.counted = Some(counted.clone());
-        Looked::Steady { paces, until: now + time }
+        let of_flows = self.members.iter().zip(&self.periods).map(of_flow);
+        of_flows.min().unwrap_or(0).min(end.saturating_sub(now))
     }
 
-    /// How long it takes until the first flow is nearly complete.
-    fn time_left(&self, paces: &[Pace], flows: &Flows) -> Instant {
-        let longest = self.standings(flows).map(|at| at.round_trip).max().unwrap_or(0);
-        let left = self.standings(flows).zip(paces).filter_map(|(at, pace)| Some(f64::from(at.unsent?) / pace.rate));
-        let least = left.fold(f64::INFINITY, f64::min);
-        // Beyond what the clock can count it is the largest number.
-        (least as Instant).saturating_sub(ROUND_TRIPS_BEFORE_END * longest)
+    fn least_skip(&self, period: Instant, flows: &Flows) -> Instant {
+        (LEAST_ROUND_TRIPS * self.round_trip(flows)).max(period)
     }
 }
 
-/// After how long all flows are again where they were, if segments take whole ps and that is not too long.
-fn common_period(paces: &[Pace]) -> Option<Instant> {
-    paces.iter().try_fold(1, |common: Instant, pace| {
-        let period = pace.period?;
-        let (mut one, mut other) = (common, period);
-        while other != 0 {
-            (one, other) = (other, one % other);
-        }
-        Some(common / one * period).filter(|&common| common <= LONGEST_PERIOD)
-    })
-}
-
-impl Unsteady {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Idle => "a flow stands still",
-            Self::Noise => "rates vary too much",
-            Self::Trend => "rates change",
-            Self::Flight => "windows grow or shrink",
-            Self::Memory => "congestion control still learns",
-        }
+impl Cycle {
+    /// Skips are a multiple of this.
+    fn unit(&self) -> Option<Instant> {
+        common([self.length, UNIT].into_iter(), REACH)
     }
 }
 
@@ -218,7 +250,7 @@ impl Unsteady {
 #[derive(Debug)]
 pub(crate) struct Parked {
     pub(crate) watch: Watch,
-    paces: Vec<Pace>,
+    cycle: Cycle,
     pub(crate) since: Instant,
     pub(crate) until: Instant,
     /// What was due.
@@ -227,12 +259,7 @@ pub(crate) struct Parked {
 
 impl Parked {
     /// Stops a group.
-    pub(super) fn new(
-        watch: &Watch,
-        paces: Vec<Pace>,
-        (since, until): (Instant, Instant),
-        parts: &mut Parts<'_>,
-    ) -> Self {
+    pub(super) fn new(watch: &Watch, cycle: Cycle, (since, until): (Instant, Instant), parts: &mut Parts<'_>) -> Self {
         let (flows, fabric) = (&*parts.flows, &mut *parts.fabric);
         let links = fabric.links();
         let is_ours = |actor: Actor| match flows.slot_of_actor(actor) {
@@ -241,39 +268,36 @@ impl Parked {
             None => false,
         };
         let events = fabric.take_events(is_ours);
-        Self { watch: watch.clone(), paces, since, until, events }
+        Self { watch: watch.clone(), cycle, since, until, events }
     }
 
-    /// Whether a link belongs to it.
+    /// Returns `true` if a link belongs to it.
     pub(super) fn has(&self, link: u32) -> bool {
         self.watch.links.binary_search(&link).is_ok()
     }
 
-    /// Its flows, with their paces.
-    pub(super) fn paces(&self) -> impl Iterator<Item = (FlowSlot, Pace)> {
-        self.watch.members.iter().map(|member| member.slot).zip(self.paces.iter().copied())
-    }
-
-    /// The latest time up to now at which the group is where it stopped, if it repeats itself. It has to go on from there.
+    /// The latest time up to now at which the group is where it stopped. It has to go on from there.
     pub(crate) fn same_before(&self, now: Instant) -> Instant {
-        common_period(&self.paces).map_or(now, |period| self.since + (now - self.since) / period * period)
+        let unit = self.cycle.unit().unwrap_or(Instant::MAX);
+        self.since + (now - self.since) / unit * unit
     }
 
-    /// Goes on now: everything is later by the time that it stood still, and is credited with it. How many segments were skipped.
+    /// Goes on at a time at which it is where it stopped: everything is later by the time that it stood still, and is credited with it.
+    /// How many segments were skipped.
     pub(super) fn resume(&self, parts: &mut Parts<'_>, now: Instant) -> u64 {
         let by = now - self.since;
-        let mut credits: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
-        for (slot, pace) in self.paces() {
-            let flow = &mut parts.flows[slot];
+        debug_assert_eq!(by % self.cycle.length, 0, "skips are whole periods");
+        let cycles = by / self.cycle.length;
+        let mut credits: BTreeMap<u32, Credit> = BTreeMap::new();
+        for (member, &each) in self.watch.members.iter().zip(&self.cycle.segments) {
+            let flow = &mut parts.flows[member.slot];
             let stood_at = flow.local(self.since);
             flow.delay(by);
             debug_assert_eq!(flow.local(now), stood_at, "the clock of a sender stands still as long as its group");
-            let most = flow.sender.standing().unsent.map_or(u32::MAX, |unsent| unsent.saturating_sub(1));
-            let segments = ((pace.rate * by as f64).round() as u32).min(most);
-            flow.sender.skip(segments);
-            let payload = u64::from(segments) * u64::from(flow.sender.segment());
-            let credit = credits.entry(flow.stat).or_default();
-            *credit = (credit.0 + u64::from(segments), credit.1 + payload);
+            let segments = u64::from(each) * cycles;
+            flow.skipped_segments = flow.number_of(segments as u32);
+            flow.sender.skip(segments, by);
+            credits.entry(flow.stat).or_default().add(segments, flow.sender.segment());
         }
         for &link in &self.watch.links {
             parts.fabric.delay(link, by);
@@ -282,23 +306,33 @@ impl Parked {
         for &(at, actor) in &self.events {
             parts.fabric.schedule(at + by, actor);
         }
-        if let Some(counted) = &self.watch.counted {
-            let times = (by, self.since - counted.since);
-            for (&link, counts) in self.watch.links.iter().zip(&counted.links) {
-                parts.fabric.repeat(link, counts, times);
-            }
-            for (stat, counts) in &counted.flows {
-                parts.tally.credit(*stat, counts, credits.get(stat).copied().unwrap_or_default());
-            }
+        for (&link, counts) in self.watch.links.iter().zip(&self.cycle.links) {
+            // Between that and now there was one period.
+            parts.fabric.repeat(link, counts, (cycles, 1));
         }
-        credits.values().map(|credit| credit.0).sum()
+        for (stat, counts) in &self.cycle.flows {
+            parts.tally.credit(*stat, counts, credits.get(stat).copied().unwrap_or_default());
+        }
+        credits.values().map(|credit| credit.segments).sum()
     }
 
-    /// It is watched again, after it stood still for so long.
-    pub(super) fn into_watch(self, by: Instant) -> Watch {
-        let mut watch = self.watch;
-        (watch.counted, watch.next) = (None, 0);
-        watch.history.delay(by);
-        watch
+    /// It is watched again.
+    pub(super) fn into_watch(self) -> Watch {
+        Watch { next: 0, ..self.watch }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Clocks of congestion control count whole nanoseconds, and round down: after other skips they would round differently.
+    #[test]
+    fn skips_are_whole_periods_and_whole_nanoseconds() {
+        let unit = |length| Cycle { length, segments: Vec::new(), links: Vec::new(), flows: BTreeMap::new() }.unit();
+        assert_eq!(unit(1_230_400), Some(6_152_000));
+        assert_eq!(unit(123_040), Some(3_076_000));
+        assert_eq!(unit(1_000), Some(1_000));
+        assert_eq!(unit(999_999_999), None);
     }
 }

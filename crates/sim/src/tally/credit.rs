@@ -1,10 +1,29 @@
 //! What flows are credited with for time that is skipped and not simulated.
 
 use super::{FlowRecord, Tally};
+use crate::packet::{FRAMING, HEADERS};
 
 /// What was counted of a flow until a time.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowCounts(FlowRecord);
+
+/// Segments that count as sent and received.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Credit {
+    pub(crate) segments: u64,
+    /// On the wire.
+    pub(crate) bytes: u64,
+    pub(crate) payload: u64,
+}
+
+impl Credit {
+    /// So many segments with so much payload each.
+    pub(crate) fn add(&mut self, segments: u64, payload: u32) {
+        self.segments += segments;
+        self.bytes += segments * u64::from(payload + HEADERS + FRAMING);
+        self.payload += segments * u64::from(payload);
+    }
+}
 
 impl Tally {
     /// What was counted of a flow until now.
@@ -12,31 +31,16 @@ impl Tally {
         FlowCounts(self.flows[flow as usize].clone())
     }
 
-    /// Flows that are counted there have sent and received so many more segments, which looked like those that came since an earlier
-    /// time. `payload`: of all of them.
-    pub(crate) fn credit(&mut self, flow: u32, earlier: &FlowCounts, (segments, payload): (u64, u64)) {
+    /// Flows that are counted there have sent and received so many more segments, with as long delays as those that came since an earlier
+    /// time. Nothing was lost, marked or sent again.
+    pub(crate) fn credit(&mut self, flow: u32, earlier: &FlowCounts, credit: Credit) {
         let record = &mut self.flows[flow as usize];
-        let before = &earlier.0;
-        let seen = record.delivered.saturating_sub(before.delivered).max(1);
-        let scaled = |now: u64, before: u64| {
-            let more = u128::from(now.saturating_sub(before)) * u128::from(segments) / u128::from(seen);
-            u64::try_from(more).unwrap_or(u64::MAX)
-        };
-        record.delay.repeat_since(&before.delay, (segments, record.delay.count_since(&before.delay)));
-        record.sent_bytes += scaled(record.delivered_bytes, before.delivered_bytes);
-        record.delivered_bytes += scaled(record.delivered_bytes, before.delivered_bytes);
+        let Credit { segments, bytes, payload } = credit;
+        record.delay.repeat_since(&earlier.0.delay, (segments, record.delay.count_since(&earlier.0.delay)));
+        record.sent_bytes += bytes;
+        record.delivered_bytes += bytes;
         record.sent += segments;
         record.delivered += segments;
         record.payload += payload;
-        let (rare, rare_before) = (&mut record.rare, &before.rare);
-        for (count, before) in [
-            (&mut rare.drops, rare_before.drops),
-            (&mut rare.again, rare_before.again),
-            (&mut rare.duplicates, rare_before.duplicates),
-            (&mut rare.timeouts, rare_before.timeouts),
-            (&mut rare.marked, rare_before.marked),
-        ] {
-            *count += scaled(*count, before);
-        }
     }
 }

@@ -120,6 +120,13 @@ impl Flight {
         !self.is_out_of_order
     }
 
+    /// Adds how long ago each segment was sent. Returns `false` where something is out of order.
+    pub(crate) fn add_state(&self, now: Instant, words: &mut Vec<u64>) -> bool {
+        words.extend([u64::from(self.in_flight), self.segments.len() as u64]);
+        words.extend(self.segments.iter().map(|segment| now - segment.sent()));
+        !self.is_out_of_order && self.segments.iter().all(|segment| !segment.is(ARRIVED | LOST | AGAIN))
+    }
+
     /// How many segments have arrived beyond a gap.
     pub(crate) fn arrived(&self) -> u32 {
         self.disorder.as_ref().map_or(0, |disorder| disorder.count)

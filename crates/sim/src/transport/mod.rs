@@ -20,7 +20,7 @@ mod timer;
 pub(crate) use answers::Answer;
 pub(crate) use receiver::Receiver;
 pub(crate) use sender::{Next, Sender, Setup};
-pub(crate) use standing::Standing;
+pub(crate) use standing::{Control, Standing};
 pub(crate) use timer::NEVER;
 
 #[cfg(test)]

