@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use wayleave::Error;
 
-use crate::watch::aside;
+use crate::watch::{aside, give_way};
 
 /// Bytes that the module `json` reads at once: some milliseconds of work.
 const PART: usize = 1 << 18;
@@ -90,8 +90,7 @@ impl Parts {
     fn loaded<'py>(self, py: Python<'py>, loads: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         match self {
             Self::Whole(text) => {
-                py.detach(std::thread::yield_now);
-                py.check_signals()?;
+                give_way(py)?;
                 loads.call1((&*text,))
             }
             Self::Object(members) => {

@@ -192,14 +192,14 @@ impl Table {
             let near = near.map_or_else(|| names.join(", "), |near| format!("did you mean \"{near}\"?"));
             return Err(pyo3::exceptions::PyKeyError::new_err(format!("there is no column \"{name}\": {near}")));
         };
-        self.column(py, column)
+        self.column(py, column, &mut Pulse::default())
     }
 
     /// Columns as lists, by name.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let columns = PyDict::new(py);
+        let (columns, mut pulse) = (PyDict::new(py), Pulse::default());
         for (index, name) in self.names().into_iter().enumerate() {
-            columns.set_item(name, self.column(py, index)?)?;
+            columns.set_item(name, self.column(py, index, &mut pulse)?)?;
         }
         Ok(columns)
     }
@@ -271,10 +271,9 @@ impl Table {
 }
 
 impl Table {
-    fn column<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyList>> {
+    fn column<'py>(&self, py: Python<'py>, index: usize, pulse: &mut Pulse) -> PyResult<Bound<'py, PyList>> {
         let array = self.batch.column(index);
         let values = PyList::empty(py);
-        let mut pulse = Pulse::default();
         for row in 0..array.len() {
             pulse.beat(py)?;
             if array.is_null(row) {

@@ -17,6 +17,9 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Values of Python that are made before other threads get the interpreter's lock, and signals are looked at: less than a millisecond of work.
 const VALUES: u32 = 4_096;
 
+/// How long the lock is free then.
+const GIVEN: Duration = Duration::from_micros(50);
+
 /// So much of so much, in a unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Come {
@@ -66,9 +69,18 @@ impl Pulse {
             return Ok(());
         }
         self.0 = 0;
-        py.detach(std::thread::yield_now);
-        py.check_signals()
+        give_way(py)
     }
+}
+
+/// Lets another thread that waits for the interpreter's lock have it, and looks at signals.
+///
+/// # Errors
+/// What a signal raises.
+pub(crate) fn give_way(py: Python<'_>) -> PyResult<()> {
+    // Whoever takes the lock again at once is faster than a thread that has to wake up first.
+    py.detach(|| std::thread::sleep(GIVEN));
+    py.check_signals()
 }
 
 /// Does work on another thread. `progress`, a callable, is told `(done, total, unit)` on the caller's thread. A signal (Ctrl-C) or an exception

@@ -133,6 +133,7 @@ SUBJECTS: dict[str, tuple[str, list[str], list[str]]] = {
     "sweep": (f"subject = wl.sweep({SCENARIO}, seeds=2)._done", ["table"], ["to_dict", "pictures", "__str__", "_repr_html_"]),
     "figure": ("subject = wl.reproduce('sec2-examples')", ["table", "statements"], ["to_dict", "picture", "_repr_html_"]),
     "long table": ("subject = wl.Network.star(700).links", [], ["to_rows", "to_dict"]),
+    "long document": ("subject = wl.Network.star(1500)", [], ["to_dict"]),
     "long list": (f"{NETWORK}\nsubject = wl.Contracts.drawn(subject, count=5000)", ["names"], []),
 }
 

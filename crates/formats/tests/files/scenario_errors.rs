@@ -381,7 +381,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
         (
             "10ms",
             "10ms\n  sweep: { vary: { warmup: [0ms, 1ms, 0ms] } }",
-            &["6:40 \"0ms\" stands in the values of \"warmup\" twice"],
+            &["6:39 \"0ms\" stands in the values of \"warmup\" twice"],
         ),
         ("10ms", "10ms\n  seed: 4\n  sweep: { seeds: [1] }", &["6:9 seed cannot stand beside the seeds of a sweep"]),
         (

@@ -3,9 +3,6 @@
 use serde::{Deserialize, Serialize};
 use wayleave_experiments::{Entry, Figure};
 
-use super::document;
-use crate::error::Error;
-
 /// A figure that was measured, and how.
 pub struct Measured {
     /// Which.
@@ -61,14 +58,6 @@ impl MeasuredBy {
 }
 
 impl Measured {
-    /// Returns the figure's document, as the folder of a measurement and `wayleave reproduce -o json` have it.
-    ///
-    /// # Errors
-    /// If it has a figure that JSON cannot hold.
-    pub fn to_json(&self) -> Result<String, Error> {
-        Ok(document::of(self)?)
-    }
-
     /// A short name for what was measured with what: FNV-1a over the figure's name, settings and seeds, and the effort.
     pub fn input_hash(&self) -> String {
         let Figure { settings, seeds, .. } = &self.figure;
