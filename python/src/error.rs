@@ -110,11 +110,15 @@ fn snake(message: &str) -> String {
     said
 }
 
-/// An error about the keywords of a method such as `Network.star`: the text that they come to has no place that a program knows.
+/// An error about the keywords of a method such as `Network.star`, without the places in the text that the keywords become.
 pub(crate) fn of_keywords(method: &str, error: &wayleave::Error) -> PyErr {
-    let Some(problem) = error.problems().first() else {
-        return Failure(wayleave::Error::Usage(error.to_string())).into();
+    let is_excerpt =
+        |line: &str| line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start().starts_with('|');
+    let without_place = |line: &str| match line.strip_prefix("builder:").and_then(|placed| placed.split_once(": ")) {
+        Some((_, message)) => format!("{method}: {message}"),
+        None => line.to_owned(),
     };
-    let hint = problem.hint().map(|hint| format!("\n  hint: {}", snake(hint)));
-    usage(format!("{method}: {}{}", snake(problem.message()), hint.unwrap_or_default()))
+    let text = error.to_string();
+    let lines = text.lines().filter(|line| !is_excerpt(line) && !line.contains("so it was read as a builder"));
+    usage(snake(&lines.map(without_place).collect::<Vec<_>>().join("\n")))
 }
