@@ -62,7 +62,6 @@ impl PyBatch {
     /// `texts` are files that exist in memory only, by their names in the scenario; `is_file` says whether `name` is a file with this text.
     #[new]
     #[pyo3(signature = (text, name, texts=HashMap::new(), vary=Vec::new(), seeds=Vec::new(), is_file=true))]
-    #[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
     fn new(
         py: Python<'_>,
         text: String,
