@@ -80,12 +80,24 @@ impl PyAdmit {
     /// `route`: names of links, or pairs of a link and a queue (0 is the highest, and taken where none is named). `bound_ns`: no packet takes
     /// longer.
     #[new]
-    fn new(route: Vec<HopOfPython>, bound_ns: u64) -> Self {
-        let route = route.into_iter().map(|hop| match hop {
+    fn new(route: &Bound<'_, PyAny>, bound_ns: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let Ok(route_given) = route.extract::<Vec<HopOfPython>>() else {
+            return Err(usage(format!(
+                "route: a list with names of links, or with pairs of a link and a queue, is expected: this is {}",
+                route.repr()?
+            )));
+        };
+        let Ok(bound_ns) = bound_ns.extract::<u64>() else {
+            return Err(usage(format!(
+                "bound_ns: a whole number of ns from 0 is expected: this is {}; round a bound up, with math.ceil()",
+                bound_ns.repr()?
+            )));
+        };
+        let route = route_given.into_iter().map(|hop| match hop {
             HopOfPython::Link(link) => (link, 0),
             HopOfPython::Queue(link, queue) => (link, queue),
         });
-        Self { route: route.collect(), bound_ns }
+        Ok(Self { route: route.collect(), bound_ns })
     }
 
     fn __repr__(&self) -> String {
@@ -215,7 +227,15 @@ impl OwnScheme {
                 links.join(" ")
             )));
         }
-        Ok(Ok((route, Time::from_nanos(bound_ns))))
+        let bound = Time::from_nanos(bound_ns);
+        if bound > request.deadline {
+            let (from, to, deadline) = (name(request.from), name(request.to), request.deadline);
+            return Err(usage(format!(
+                "admit() has promised {bound} from {from} to {to}, and the deadline is {deadline}: a bound_ns of at most {} is expected, or wayleave.Refuse",
+                deadline.as_nanos()
+            )));
+        }
+        Ok(Ok((route, bound)))
     }
 
     fn hop(&self, name: &str, queue: usize) -> PyResult<Hop> {

@@ -62,7 +62,7 @@ pub(crate) fn problem<'py>(py: Python<'py>, found: &Problem) -> PyResult<Bound<'
 }
 
 /// What messages call the command's options for files of other tools, and what the arguments are called here.
-const OPTIONS: [(&str, &str); 9] = [
+const OPTIONS: [(&str, &str); 10] = [
     ("--default-rate 10Gbit", "default_rate=\"10Gbit\""),
     ("--default-rate", "default_rate="),
     ("--default-delay", "default_delay="),
@@ -72,9 +72,53 @@ const OPTIONS: [(&str, &str); 9] = [
     ("--hosts-per-node 1", "hosts=1"),
     ("`wayleave topology list` names them", "wayleave.Network has a method for each kind"),
     ("wayleave reproduce list prints the names of all figures", "wayleave.figures() names them all"),
+    ("`wayleave plan` says why", "wayleave.plan says why"),
 ];
 
-/// A message of the command in the words of the package.
-fn in_python(message: &str) -> String {
-    OPTIONS.iter().fold(message.to_owned(), |text, (option, argument)| text.replace(option, argument))
+/// A message of the command in the words of the package: `--hold-time` is `hold_time=`.
+pub(crate) fn in_python(message: &str) -> String {
+    let text = OPTIONS.iter().fold(message.to_owned(), |text, (option, argument)| text.replace(option, argument));
+    let mut parts = text.split("--");
+    let mut said = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_option = part.starts_with(|first: char| first.is_ascii_lowercase())
+            && !said.ends_with(|last: char| last.is_ascii_alphanumeric() || last == '-');
+        let end = part.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-').unwrap_or(part.len());
+        let (word, rest) = part.split_at(end);
+        match is_option {
+            true => said = said + &word.replace('-', "_") + "=" + rest,
+            false => said = said + "--" + part,
+        }
+    }
+    said
+}
+
+/// A message about keys of files in the spelling of Python: `hostQueues` is `host_queues`.
+fn snake(message: &str) -> String {
+    let mut said = String::with_capacity(message.len());
+    let mut is_in_key = false;
+    for letter in message.chars() {
+        let is_inside = said.ends_with(|last: char| last.is_ascii_alphanumeric() || last == '_');
+        is_in_key = if is_inside { is_in_key } else { letter.is_ascii_lowercase() };
+        if is_in_key && letter.is_ascii_uppercase() {
+            said.push('_');
+            said.push(letter.to_ascii_lowercase());
+        } else {
+            said.push(letter);
+        }
+    }
+    said
+}
+
+/// An error about the keywords of a method such as `Network.star`, without the places in the text that the keywords become.
+pub(crate) fn of_keywords(method: &str, error: &wayleave::Error) -> PyErr {
+    let is_excerpt =
+        |line: &str| line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start().starts_with('|');
+    let without_place = |line: &str| match line.strip_prefix("builder:").and_then(|placed| placed.split_once(": ")) {
+        Some((_, message)) => format!("{method}: {message}"),
+        None => line.to_owned(),
+    };
+    let text = error.to_string();
+    let lines = text.lines().filter(|line| !is_excerpt(line) && !line.contains("so it was read as a builder"));
+    usage(snake(&lines.map(without_place).collect::<Vec<_>>().join("\n")))
 }

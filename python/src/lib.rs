@@ -10,15 +10,19 @@
 //! | `admission`, `transport` | schemes that are objects of Python |
 //! | `table`, `html` | Arrow tables, pages of notebooks |
 //! | `watch` | work without the interpreter's lock, stopped by Ctrl-C |
+//! | `own` | what provenance says of these |
+//! | `document` | long documents as values of Python |
 //! | `error` | errors as exceptions |
 
 use pyo3::prelude::*;
 
 mod admission;
+mod document;
 mod error;
 mod html;
 mod measure;
 mod network;
+mod own;
 mod plan;
 mod simulate;
 mod table;

@@ -2,33 +2,35 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
 use wayleave::analyze::{Analysis, Report, Subject};
-use wayleave::{FigureEffort, Measured, ReproduceOptions, Source, figures, reproduce};
+use wayleave::{Error, FigureEffort, Measured, Plan, ReproduceOptions, Source, figures, reproduce};
 use wayleave_experiments::{CATALOGUE, X};
 
+use crate::document::loaded;
 use crate::error::{Failure, internal, usage};
 use crate::html::page;
-use crate::network::{hash, loaded, parsed, provenance, rows};
+use crate::network::{derived, hash, hashed, parsed, provenance, rows};
 use crate::plan::PyPlan;
 use crate::table::{Column, Kind, Provenance, Table, columns};
-use crate::watch::run;
+use crate::watch::{aside, run};
 
 /// A figure of a publication, measured again.
 #[pyclass(name = "Figure", module = "wayleave", frozen)]
 pub(crate) struct PyFigure {
-    measured: Measured,
+    measured: Arc<Measured>,
 }
 
 /// All figures that can be measured: one row each.
 #[pyfunction]
-pub(crate) fn figures_known() -> PyResult<Table> {
+pub(crate) fn figures_known() -> Result<Table, Failure> {
     let row = |entry: &wayleave_experiments::Entry| json!({ "figure": entry.id, "paper": entry.paper.name, "place": entry.place, "title": entry.title });
     let rows: Vec<Value> = CATALOGUE.iter().map(row).collect();
-    Table::of(&rows, &columns(Kind::Text, &["figure", "paper", "place", "title"]), &provenance([]))
+    Ok(Table::of(&rows, &columns(Kind::Text, &["figure", "paper", "place", "title"]), &provenance([]))?)
 }
 
 /// Measures one figure.
@@ -59,62 +61,88 @@ pub(crate) fn _reproduce(
         return Err(internal(format!("{} could not be measured: {why}", entry.id)));
     }
     let measured = done.figures.into_iter().next().ok_or_else(|| internal("nothing was measured"))?;
-    Ok(PyFigure { measured })
+    Ok(PyFigure { measured: Arc::new(measured) })
 }
 
 impl PyFigure {
-    fn provenance(&self) -> Provenance {
-        let Measured { entry, figure, effort, command, .. } = &self.measured;
-        let seeds: Vec<String> = figure.seeds.iter().map(u64::to_string).collect();
-        provenance([
-            ("figure", entry.id.to_owned()),
-            ("input_hash", self.measured.input_hash()),
-            ("seed", seeds.join(" ")),
-            ("effort", effort.clone()),
-            ("command", command.clone()),
-        ])
+    /// Does work with the figure, without the interpreter's lock.
+    fn aside<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Measured) -> Result<T, Error> + Send + 'static,
+    ) -> PyResult<T> {
+        let measured = self.measured.clone();
+        aside(py, move || work(&measured))
     }
+}
+
+/// Where a figure's tables come from.
+fn origin(measured: &Measured) -> Provenance {
+    let Measured { entry, figure, effort, command, .. } = measured;
+    let seeds: Vec<String> = figure.seeds.iter().map(u64::to_string).collect();
+    provenance([
+        ("figure", entry.id.to_owned()),
+        ("input_hash", measured.input_hash()),
+        ("seed", seeds.join(" ")),
+        ("effort", effort.clone()),
+        ("command", command.clone()),
+    ])
+}
+
+/// Points of all series.
+fn points(measured: &Measured) -> Result<Table, Error> {
+    let mut rows = Vec::new();
+    for panel in &measured.figure.panels {
+        for series in &panel.series {
+            for point in &series.points {
+                let mut row = json!({ "panel": panel.name, "series": series.name, "summary": point.summary });
+                match &point.x {
+                    X::Number(number) => row["x"] = json!(number),
+                    X::Name(name) => row["x_name"] = json!(name),
+                }
+                let ci95 = point.summary.ci95;
+                row["ci95_low"] = json!(ci95.map(|[low, _]| low));
+                row["ci95_high"] = json!(ci95.map(|[_, high]| high));
+                rows.push(row);
+            }
+        }
+    }
+    let mut all = columns(Kind::Text, &["panel", "series"]);
+    all.extend(columns(Kind::Real, &["x"]));
+    all.extend(columns(Kind::Text, &["x_name"]));
+    all.push(Column::new("summary.samples", Kind::Whole).called("samples"));
+    all.push(Column::new("summary.mean", Kind::Real).called("mean"));
+    all.extend(columns(Kind::Real, &["ci95_low", "ci95_high"]));
+    for part in ["median", "p1", "p10", "p90", "p99", "min", "max"] {
+        all.push(Column::new(&format!("summary.{part}"), Kind::Real).called(part));
+    }
+    Table::of(&rows, &all, &origin(measured))
+}
+/// Statements of the publication.
+fn statements(measured: &Measured) -> Result<Table, Error> {
+    let row = |statement: &wayleave_experiments::Statement| json!({ "says": statement.says, "measured": statement.measured, "verdict": statement.verdict.name() });
+    let rows: Vec<Value> = measured.figure.statements.iter().map(row).collect();
+    Table::of(&rows, &columns(Kind::Text, &["says", "measured", "verdict"]), &origin(measured))
 }
 
 #[pymethods]
 impl PyFigure {
     /// One row for each point of each series: mean, confidence interval, percentiles.
     #[getter]
-    fn table(&self) -> PyResult<Table> {
-        let mut rows = Vec::new();
-        for panel in &self.measured.figure.panels {
-            for series in &panel.series {
-                for point in &series.points {
-                    let mut row = json!({ "panel": panel.name, "series": series.name, "summary": point.summary });
-                    match &point.x {
-                        X::Number(number) => row["x"] = json!(number),
-                        X::Name(name) => row["x_name"] = json!(name),
-                    }
-                    let ci95 = point.summary.ci95;
-                    row["ci95_low"] = json!(ci95.map(|[low, _]| low));
-                    row["ci95_high"] = json!(ci95.map(|[_, high]| high));
-                    rows.push(row);
-                }
-            }
-        }
-        let mut all = columns(Kind::Text, &["panel", "series"]);
-        all.extend(columns(Kind::Real, &["x"]));
-        all.extend(columns(Kind::Text, &["x_name"]));
-        all.push(Column::new("summary.samples", Kind::Whole).called("samples"));
-        all.push(Column::new("summary.mean", Kind::Real).called("mean"));
-        all.extend(columns(Kind::Real, &["ci95_low", "ci95_high"]));
-        for part in ["median", "p1", "p10", "p90", "p99", "min", "max"] {
-            all.push(Column::new(&format!("summary.{part}"), Kind::Real).called(part));
-        }
-        Table::of(&rows, &all, &self.provenance())
+    fn table(&self, py: Python<'_>) -> PyResult<Table> {
+        self.aside(py, points)
     }
 
     /// What the publication's text says, beside what was measured.
     #[getter]
-    fn statements(&self) -> PyResult<Table> {
-        let row = |statement: &wayleave_experiments::Statement| json!({ "says": statement.says, "measured": statement.measured, "verdict": statement.verdict.name() });
-        let rows: Vec<Value> = self.measured.figure.statements.iter().map(row).collect();
-        Table::of(&rows, &columns(Kind::Text, &["says", "measured", "verdict"]), &self.provenance())
+    fn statements(&self, py: Python<'_>) -> PyResult<Table> {
+        self.aside(py, statements)
+    }
+
+    /// The figure's document, which `wayleave reproduce -o json` prints, as a dictionary.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = self.aside(py, Measured::to_json)?;
+        loaded(py, text.into())
     }
 
     /// What it is called, in words.
@@ -124,8 +152,8 @@ impl PyFigure {
     }
 
     /// The figure with its panels, tables and settings, as the text of an SVG file.
-    fn picture(&self) -> String {
-        self.measured.picture()
+    fn picture(&self, py: Python<'_>) -> PyResult<String> {
+        self.aside(py, |measured| Ok(measured.picture()))
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -135,25 +163,27 @@ impl PyFigure {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        self.table()?.stream(py)
+        self.table(py)?.stream(py)
     }
 
     fn __repr__(&self) -> String {
         format!("<Figure {}: {}>", self.measured.entry.id, self.measured.entry.title)
     }
 
-    fn _repr_html_(&self) -> PyResult<String> {
-        let picture = self.measured.picture();
-        Ok(page(self.measured.entry.title, [picture.as_str()], &self.statements()?.html()))
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        self.aside(py, |measured| {
+            Ok(page(measured.entry.title, [measured.picture().as_str()], &statements(measured)?.html()))
+        })
     }
 }
 
 /// Bounds of flows and servers, one analysis beside the other.
 #[pyclass(name = "Analysis", module = "wayleave", frozen)]
 pub(crate) struct PyAnalysis {
-    text: String,
+    text: Arc<str>,
     provenance: Provenance,
     analyses: Vec<&'static str>,
+    /// What a reader has to know about some of the bounds.
     #[pyo3(get)]
     notes: Vec<String>,
 }
@@ -167,13 +197,12 @@ pub(crate) enum SubjectOfPython<'py> {
 
 /// Bounds by the analyses that are named.
 #[pyfunction]
-#[pyo3(signature = (subject, *, analyses, flows=Vec::new(), all=true, progress=None))]
+#[pyo3(signature = (subject, *, analyses, flows=Vec::new(), progress=None))]
 pub(crate) fn _analyze(
     py: Python<'_>,
     subject: SubjectOfPython<'_>,
     analyses: Vec<String>,
     flows: Vec<String>,
-    all: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyAnalysis> {
     let analysis = |name: &String| {
@@ -181,52 +210,70 @@ pub(crate) fn _analyze(
         known.ok_or_else(|| usage(format!("analyses: \"{name}\" is none of tfa, sfa, pmoo, lp")))
     };
     let analyses = analyses.iter().map(analysis).collect::<PyResult<Vec<_>>>()?;
+    let names: Vec<&str> = analyses.iter().map(|analysis| analysis.name()).collect();
+    let more = [("analyses", names.join(" ")), ("flows", flows.join(" "))].into_iter().filter(|(_, of)| !of.is_empty());
     let (subject, provenance) = match subject {
-        SubjectOfPython::Plan(plan) => (Subject::admitted(&plan.plan.session), plan.provenance.clone()),
+        SubjectOfPython::Plan(plan) => (SubjectOf::Plan(plan.plan.clone()), derived(&plan.provenance, more)),
         SubjectOfPython::Text(text, name) => {
-            let from = provenance([("input_hash", hash([text.as_str()]))]);
-            (Subject::parse(&Source::new(&name, text.as_str()), &name), from)
+            let from = hashed(&hash([text.as_str()]), more);
+            (SubjectOf::Text(Source::new(&name, text.as_str()), name), from)
         }
     };
-    let subject = subject.map_err(Failure::from)?;
-    let flows = subject.flows(&flows).map_err(Failure::from)?;
-    let names = analyses.iter().map(|analysis| analysis.name()).collect();
-    let (text, notes) = run(py, progress, move |progress, _| {
-        let report = Report::watched(&subject, &analyses, &flows, all, progress);
+    let (text, notes) = run(py, progress, move |progress, cancel| {
+        let subject = match subject {
+            SubjectOf::Plan(plan) => Subject::admitted(&plan.session)?,
+            SubjectOf::Text(source, name) => Subject::parse(&source, &name)?,
+        };
+        let flows = subject.flows(&flows)?;
+        let report = Report::stoppable(&subject, &analyses, &flows, progress, cancel)?;
         let mut out = Vec::new();
         subject.write_json(&report, &mut out)?;
         Ok((String::from_utf8_lossy(&out).into_owned(), report.notes))
     })?;
-    Ok(PyAnalysis { text, provenance, analyses: names, notes })
+    Ok(PyAnalysis { text: text.into(), provenance, analyses: names, notes })
+}
+
+/// The same for another thread.
+enum SubjectOf {
+    Plan(Arc<Plan>),
+    Text(Source, String),
+}
+
+impl PyAnalysis {
+    /// A table of rows of the document, without the interpreter's lock.
+    fn rows(&self, py: Python<'_>, key: &'static str, all: Vec<Column>) -> PyResult<Table> {
+        let (text, provenance) = (self.text.clone(), self.provenance.clone());
+        aside(py, move || Table::of(&rows(&mut parsed(&text)?, key), &all, &provenance))
+    }
 }
 
 #[pymethods]
 impl PyAnalysis {
     /// One row for each flow and path: the bound of each analysis in ns, rounded up, and which of them is tightest.
     #[getter]
-    fn table(&self) -> PyResult<Table> {
+    fn table(&self, py: Python<'_>) -> PyResult<Table> {
         let mut all = columns(Kind::Text, &["name", "path"]);
         for analysis in &self.analyses {
             all.push(Column::new(&format!("bounds.{analysis}.ns"), Kind::Whole).called(&format!("{analysis}_ns")));
         }
         all.extend(columns(Kind::Text, &["tightest"]));
         all.push(Column::new("budgets.ns", Kind::Whole).called("budgets_ns"));
-        Table::of(&rows(&mut parsed(&self.text)?, "flows"), &all, &self.provenance)
+        self.rows(py, "flows", all)
     }
 
     /// One row for each server: delay and backlog by total flow analysis.
     #[getter]
-    fn servers(&self) -> PyResult<Table> {
+    fn servers(&self, py: Python<'_>) -> PyResult<Table> {
         let mut all = columns(Kind::Text, &["name"]);
         all.push(Column::new("delay.ns", Kind::Whole).called("delay_ns"));
         all.push(Column::new("backlog.bytes", Kind::Whole).called("backlog_bytes"));
         all.push(Column::new("none", Kind::Text).called("no_bound"));
-        Table::of(&rows(&mut parsed(&self.text)?, "servers"), &all, &self.provenance)
+        self.rows(py, "servers", all)
     }
 
     /// What `wayleave analyze -o json` prints, with every bound exactly, as a dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        loaded(py, &self.text)
+        loaded(py, self.text.clone())
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -236,14 +283,14 @@ impl PyAnalysis {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        self.table()?.stream(py)
+        self.table(py)?.stream(py)
     }
 
     fn __repr__(&self) -> String {
         format!("<Analysis by {}>", self.analyses.join(", "))
     }
 
-    fn _repr_html_(&self) -> PyResult<String> {
-        Ok(page(&format!("Bounds by {}", self.analyses.join(", ")), [], &self.table()?.html()))
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(page(&format!("Bounds by {}", self.analyses.join(", ")), [], &self.table(py)?.html()))
     }
 }

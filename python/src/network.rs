@@ -2,21 +2,23 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use serde_json::Value;
-use wayleave::{Contracts, ImportOptions, Network, Source};
+use wayleave::{Cancel, Contracts, Error, ImportOptions, Network, Source};
 use wayleave_explain::sentences::nearest;
 use wayleave_formats::{DelayUnit, HostRule, RateUnit, write_topology};
 use wayleave_sim::trace::fnv1a;
 use wayleave_topology::{HopDistances, LinkId};
 
-use crate::error::{Failure, internal, usage};
+use crate::document::loaded;
+use crate::error::{Failure, in_python, of_keywords, usage};
 use crate::html::page;
 use crate::table::{Column, Kind, Provenance, Table, columns};
+use crate::watch::{Last, Pulse, aside, run};
 
 /// The hash of texts, as results carry it: FNV-1a over each with its length, so that no text can pass into the next.
 pub(crate) fn hash<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
@@ -33,14 +35,28 @@ pub(crate) fn provenance(more: impl IntoIterator<Item = (&'static str, String)>)
     std::iter::once(("wayleave", env!("CARGO_PKG_VERSION").to_owned())).chain(more).collect()
 }
 
-/// A document of JSON as values of Python.
-pub(crate) fn loaded<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
-    py.import("json")?.call_method1("loads", (text,))
+/// Provenance whose hash covers the input and everything else that decides what a table has: two tables with the same metadata are the same.
+pub(crate) fn hashed(input: &str, more: impl IntoIterator<Item = (&'static str, String)>) -> Provenance {
+    let more: Vec<_> = more.into_iter().collect();
+    let texts = more.iter().flat_map(|(key, value)| [*key, value.as_str()]);
+    let input_hash = hash(std::iter::once(input).chain(texts));
+    provenance(std::iter::once(("input_hash", input_hash)).chain(more))
+}
+
+/// Provenance of what was made of something with another one. What is said anew replaces what was said, which the hash covers.
+pub(crate) fn derived(from: &Provenance, more: impl IntoIterator<Item = (&'static str, String)>) -> Provenance {
+    let more: Vec<_> = more.into_iter().collect();
+    let input = from.iter().find(|(key, _)| *key == "input_hash").map_or("", |(_, hash)| hash.as_str());
+    let is_kept = |(key, _): &&(&'static str, String)| {
+        !matches!(*key, "wayleave" | "input_hash") && more.iter().all(|(other, _)| other != key)
+    };
+    let kept = from.iter().filter(is_kept).cloned();
+    hashed(input, kept.chain(more.iter().cloned()))
 }
 
 /// A document that the library has written.
-pub(crate) fn parsed(text: &str) -> PyResult<Value> {
-    serde_json::from_str(text).map_err(|error| internal(format!("a document cannot be read again: {error}")))
+pub(crate) fn parsed(text: &str) -> Result<Value, Error> {
+    serde_json::from_str(text).map_err(|error| Error::Internal(format!("a document cannot be read again: {error}")))
 }
 
 /// Rows of a document, under a key.
@@ -62,16 +78,30 @@ pub(crate) struct PyNetwork {
     pub(crate) network: Network,
     /// What was assumed for a file of another tool.
     remarks: Vec<String>,
+    text: Text,
+}
+
+/// The text of a network as a file, written when it is first asked for.
+type Text = Arc<OnceLock<String>>;
+
+/// As a file of Wayleave has it.
+fn written<'t>(text: &'t Text, network: &Network) -> &'t str {
+    text.get_or_init(|| write_topology(&network.graph, &network.name))
 }
 
 impl PyNetwork {
     fn of(network: Network) -> Self {
-        Self { network, remarks: Vec::new() }
+        Self { network, remarks: Vec::new(), text: Text::default() }
     }
 
-    /// As a file of Wayleave has it.
-    pub(crate) fn text(&self) -> String {
-        write_topology(&self.network.graph, &self.network.name)
+    /// Does work with the network and its text, without the interpreter's lock.
+    fn aside<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Network, &str) -> Result<T, Error> + Send + 'static,
+    ) -> PyResult<T> {
+        let (network, text) = (self.network.clone(), self.text.clone());
+        aside(py, move || work(&network, written(&text, &network)))
     }
 }
 
@@ -79,22 +109,23 @@ impl PyNetwork {
 impl PyNetwork {
     /// What a file describes, or a builder makes (`fat-tree:k=4,queues=8`).
     #[new]
-    fn new(text: PathBuf) -> Result<Self, Failure> {
-        Ok(Self::of(Network::open(&text.to_string_lossy())?))
+    fn new(py: Python<'_>, text: PathBuf) -> PyResult<Self> {
+        aside(py, move || Network::open(&text.to_string_lossy())).map(Self::of)
     }
 
     /// A file, with what files of other tools do not say (`default_rate`, `hosts`, ...: see the stub).
     #[staticmethod]
     #[pyo3(signature = (file, **options))]
-    fn read(file: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        imported(&Source::read(&file).map_err(Failure::from)?, options)
+    fn read(py: Python<'_>, file: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        imported(py, move || Ok(Source::read(&file)?), options)
     }
 
     /// The same of a text; `name` stands in messages.
     #[staticmethod]
     #[pyo3(signature = (text, *, name="network", **options))]
-    fn parse(text: &str, name: &str, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        imported(&Source::new(name, text), options)
+    fn parse(py: Python<'_>, text: &str, name: &str, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let source = Source::new(name, text);
+        imported(py, move || Ok(source), options)
     }
 
     /// A graph of NetworkX. Nodes say what they are by `kind` (host or switch), edges have `bandwidth` and `delay`, as texts with units or as
@@ -104,42 +135,48 @@ impl PyNetwork {
     fn from_networkx(graph: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let written = graph.py().import("wayleave._networkx")?.call_method1("node_link", (graph,))?;
         let (text, name): (String, String) = written.extract()?;
-        imported(&Source::new(&name, text), options)
+        imported(graph.py(), move || Ok(Source::new(&name, text)), options)
     }
 
     /// k pods of edge and aggregation switches, and (k/2)^2 cores.
     #[staticmethod]
     #[pyo3(signature = (k=4, **keys))]
-    fn fat_tree(k: u32, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        built("fat-tree", &[("k", k)], keys)
+    fn fat_tree(py: Python<'_>, k: u32, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        built(py, "fat-tree", &[("k", k)], keys)
     }
 
     /// Every leaf joined to every spine.
     #[staticmethod]
     #[pyo3(signature = (leaves=4, spines=2, hosts=4, **keys))]
-    fn leaf_spine(leaves: u32, spines: u32, hosts: u32, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        built("leaf-spine", &[("leaves", leaves), ("spines", spines), ("hosts", hosts)], keys)
+    fn leaf_spine(
+        py: Python<'_>,
+        leaves: u32,
+        spines: u32,
+        hosts: u32,
+        keys: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        built(py, "leaf-spine", &[("leaves", leaves), ("spines", spines), ("hosts", hosts)], keys)
     }
 
     /// Switches in a line.
     #[staticmethod]
     #[pyo3(signature = (switches=4, hosts=1, **keys))]
-    fn line(switches: u32, hosts: u32, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        built("line", &[("switches", switches), ("hosts", hosts)], keys)
+    fn line(py: Python<'_>, switches: u32, hosts: u32, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        built(py, "line", &[("switches", switches), ("hosts", hosts)], keys)
     }
 
     /// Switches in a ring.
     #[staticmethod]
     #[pyo3(signature = (switches=4, hosts=1, **keys))]
-    fn ring(switches: u32, hosts: u32, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        built("ring", &[("switches", switches), ("hosts", hosts)], keys)
+    fn ring(py: Python<'_>, switches: u32, hosts: u32, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        built(py, "ring", &[("switches", switches), ("hosts", hosts)], keys)
     }
 
     /// Hosts around one switch.
     #[staticmethod]
     #[pyo3(signature = (hosts, **keys))]
-    fn star(hosts: u32, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        built("star", &[("hosts", hosts)], keys)
+    fn star(py: Python<'_>, hosts: u32, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        built(py, "star", &[("hosts", hosts)], keys)
     }
 
     /// What it is called.
@@ -170,13 +207,89 @@ impl PyNetwork {
 
     /// Shortest paths from a host to another, at most so many, each as names of links: what a scheme of your own chooses from.
     #[pyo3(signature = (source, destination, *, most=16))]
-    fn shortest_paths(&self, source: &str, destination: &str, most: usize) -> PyResult<Vec<Vec<String>>> {
+    fn shortest_paths(
+        &self,
+        py: Python<'_>,
+        source: &str,
+        destination: &str,
+        most: usize,
+    ) -> PyResult<Vec<Vec<String>>> {
+        py.detach(|| self.paths(source, destination, most)).map_err(|error| Failure::from(error).into())
+    }
+
+    /// The hash of everything that it says, as in the provenance of tables.
+    #[getter]
+    fn input_hash(&self, py: Python<'_>) -> PyResult<String> {
+        self.aside(py, |_, text| Ok(hash([text])))
+    }
+
+    /// Links, one row for each direction: rate, propagation, queues.
+    #[getter]
+    fn links(&self, py: Python<'_>) -> PyResult<Table> {
+        self.aside(py, |network, text| {
+            let mut document = parsed(&json_of(network)?)?;
+            let mut links = rows(&mut document, "links");
+            for link in &mut links {
+                let queues = link.get("queues").and_then(Value::as_array).map_or(0, Vec::len);
+                link["queues"] = queues.into();
+            }
+            let mut all = columns(Kind::Text, &["name", "from", "to"]);
+            all.extend(columns(Kind::Whole, &["rate_bps", "propagation_ns", "mtu_bytes", "queues"]));
+            Table::of(&links, &all, &provenance([("input_hash", hash([text]))]))
+        })
+    }
+
+    /// Everything that it knows, as a dictionary.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = self.aside(py, |network, _| json_of(network))?;
+        loaded(py, text.into())
+    }
+
+    /// A file of Wayleave with this network.
+    fn to_yaml(&self, py: Python<'_>) -> PyResult<String> {
+        self.aside(py, |_, text| Ok(text.to_owned()))
+    }
+
+    /// A picture, as the text of an SVG file; `None` for more than 300 nodes.
+    fn picture(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.aside(py, |network, _| Ok(network.picture()))
+    }
+
+    /// Also what was assumed about a file of another tool: which nodes are hosts, above all.
+    fn __repr__(&self) -> String {
+        let assumed = match self.remarks.as_slice() {
+            [] => String::new(),
+            [only] => format!("; {only}"),
+            [first, more @ ..] => format!("; {first} (and {} more: see .remarks)", more.len()),
+        };
+        format!("<Network {}{assumed}>", self.network.summary())
+    }
+
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        self.aside(py, |network, _| Ok(page(&network.summary(), network.picture().as_deref(), "")))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String, String))> {
+        let rebuild = py.import("wayleave._wayleave")?.getattr("_network_of")?;
+        Ok((rebuild, (self.to_yaml(py)?, format!("{}.yaml", self.network.name))))
+    }
+}
+
+/// What `wayleave topology show -o json` prints.
+fn json_of(network: &Network) -> Result<String, Error> {
+    let mut out = Vec::new();
+    network.write_json(&mut out)?;
+    Ok(String::from_utf8_lossy(&out).into_owned())
+}
+
+impl PyNetwork {
+    fn paths(&self, source: &str, destination: &str, most: usize) -> Result<Vec<Vec<String>>, Error> {
         let graph = &self.network.graph;
         let node = |name: &str| {
             graph.find_node(name).ok_or_else(|| {
                 let near = nearest(name, graph.nodes().map(|(_, node)| node.name.as_str()));
                 let near = near.map_or_else(String::new, |near| format!(", did you mean \"{near}\"?"));
-                usage(format!("there is no node \"{name}\" in {}{near}", self.network.name))
+                Error::Usage(format!("there is no node \"{name}\" in {}{near}", self.network.name))
             })
         };
         let (from, to) = (node(source)?, node(destination)?);
@@ -200,72 +313,19 @@ impl PyNetwork {
         }
         Ok(paths)
     }
-
-    /// The hash of everything that it says, as in the provenance of tables.
-    #[getter]
-    fn input_hash(&self) -> String {
-        hash([self.text().as_str()])
-    }
-
-    /// Links, one row for each direction: rate, propagation, queues.
-    #[getter]
-    fn links(&self) -> PyResult<Table> {
-        let mut document = parsed(&self.json()?)?;
-        let mut links = rows(&mut document, "links");
-        for link in &mut links {
-            let queues = link.get("queues").and_then(Value::as_array).map_or(0, Vec::len);
-            link["queues"] = queues.into();
-        }
-        let mut all = columns(Kind::Text, &["name", "from", "to"]);
-        all.extend(columns(Kind::Whole, &["rate_bps", "propagation_ns", "mtu_bytes", "queues"]));
-        Table::of(&links, &all, &provenance([("input_hash", self.input_hash())]))
-    }
-
-    /// Everything that it knows, as a dictionary.
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        loaded(py, &self.json()?)
-    }
-
-    /// A file of Wayleave with this network.
-    fn to_yaml(&self) -> String {
-        self.text()
-    }
-
-    /// A picture, as the text of an SVG file; `None` for more than 300 nodes.
-    fn picture(&self) -> Option<String> {
-        self.network.picture()
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<Network {}>", self.network.summary())
-    }
-
-    fn _repr_html_(&self) -> String {
-        page(&self.network.summary(), self.network.picture().as_deref(), "")
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String, String))> {
-        let rebuild = py.import("wayleave._wayleave")?.getattr("_network_of")?;
-        Ok((rebuild, (self.text(), format!("{}.yaml", self.network.name))))
-    }
-}
-
-impl PyNetwork {
-    fn json(&self) -> PyResult<String> {
-        let mut out = Vec::new();
-        self.network.write_json(&mut out).map_err(Failure::from)?;
-        Ok(String::from_utf8_lossy(&out).into_owned())
-    }
 }
 
 /// What a builder makes. Keys are those of `wayleave topology list`, in the spelling of Python (`host_queues`).
-fn built(kind: &str, own: &[(&str, u32)], keys: Option<&Bound<'_, PyDict>>) -> PyResult<PyNetwork> {
+fn built(py: Python<'_>, kind: &str, own: &[(&str, u32)], keys: Option<&Bound<'_, PyDict>>) -> PyResult<PyNetwork> {
     let mut text: Vec<String> = own.iter().map(|(key, value)| format!("{key}={value}")).collect();
     for (key, value) in keys.into_iter().flatten() {
         text.push(format!("{}={}", camel(&key.extract::<String>()?), value.str()?));
     }
-    let network = Network::build(&format!("{kind}:{}", text.join(",")));
-    Ok(PyNetwork::of(network.map_err(Failure::from)?))
+    let text = format!("{kind}:{}", text.join(","));
+    match aside(py, move || Ok(Network::build(&text)))? {
+        Ok(network) => Ok(PyNetwork::of(network)),
+        Err(error) => Err(of_keywords(&format!("Network.{}", kind.replace('-', "_")), &error)),
+    }
 }
 
 /// `host_queues` as `hostQueues`.
@@ -279,7 +339,11 @@ fn camel(key: &str) -> String {
 }
 
 /// A network with what files of other tools do not say.
-fn imported(source: &Source, given: Option<&Bound<'_, PyDict>>) -> PyResult<PyNetwork> {
+fn imported(
+    py: Python<'_>,
+    source: impl FnOnce() -> Result<Source, Error> + Send + 'static,
+    given: Option<&Bound<'_, PyDict>>,
+) -> PyResult<PyNetwork> {
     let mut options = ImportOptions::default();
     for (key, value) in given.into_iter().flatten() {
         let key: String = key.extract()?;
@@ -298,14 +362,16 @@ fn imported(source: &Source, given: Option<&Bound<'_, PyDict>>) -> PyResult<PyNe
             }
         }
     }
-    let (network, origin) = Network::import(source, &options).map_err(Failure::from)?;
-    Ok(PyNetwork { network, remarks: origin.remarks.iter().map(ToString::to_string).collect() })
+    let (network, origin) = aside(py, move || Network::import(&source()?, &options))?;
+    let remarks = origin.remarks.iter().map(|remark| in_python(&remark.to_string())).collect();
+    Ok(PyNetwork { network, remarks, text: Text::default() })
 }
 
 /// What was pickled.
 #[pyfunction]
-pub(crate) fn _network_of(text: &str, name: &str) -> Result<PyNetwork, Failure> {
-    Ok(PyNetwork::of(Network::parse(&Source::new(name, text))?))
+pub(crate) fn _network_of(py: Python<'_>, text: &str, name: &str) -> PyResult<PyNetwork> {
+    let source = Source::new(name, text);
+    aside(py, move || Network::parse(&source)).map(PyNetwork::of)
 }
 
 fn rate_unit_of(text: &str) -> PyResult<RateUnit> {
@@ -346,22 +412,44 @@ fn host_rule(text: &str) -> PyResult<HostRule> {
 #[pyclass(name = "Contracts", module = "wayleave", frozen)]
 pub(crate) struct PyContracts {
     pub(crate) contracts: Arc<Contracts>,
-    sources: Vec<Source>,
-    /// The network whose hosts they name, as a file has it.
-    network: String,
+    sources: Arc<Vec<Source>>,
+    /// The network whose hosts they name, and its text as a file.
+    network: (Network, Text),
+    /// The hash of the network and of what is asked of it.
+    hash: String,
     /// Of the random numbers of contracts that were drawn.
     seed: Option<u64>,
 }
 
 impl PyContracts {
-    fn read_for(network: &PyNetwork, sources: Vec<Source>) -> Result<Self, Failure> {
-        let contracts = Contracts::parse_all_kinds(&sources, &network.network)?;
-        Ok(Self { contracts: Arc::new(contracts), sources, network: network.text(), seed: None })
+    /// Contracts that `read` makes of their sources on the network.
+    fn read_for(
+        py: Python<'_>,
+        on: &PyNetwork,
+        seed: Option<u64>,
+        read: impl FnOnce(&Network, &mut Last, &Cancel) -> Result<(Contracts, Vec<Source>), Error> + Send + 'static,
+    ) -> PyResult<Self> {
+        let (network, text) = (on.network.clone(), on.text.clone());
+        run(py, None, move |progress, cancel| {
+            let (contracts, sources) = read(&network, progress, cancel)?;
+            let texts = std::iter::once(written(&text, &network)).chain(sources.iter().map(Source::text));
+            let hash = hash(texts);
+            Ok(Self {
+                contracts: Arc::new(contracts),
+                sources: Arc::new(sources),
+                network: (network, text),
+                hash,
+                seed,
+            })
+        })
     }
 
     /// Their hosts are indices into the network that they were read for: another one would give them other hosts, or none.
-    pub(crate) fn check_network(&self, network: &PyNetwork) -> PyResult<()> {
-        if self.network == network.text() {
+    pub(crate) fn check_network(&self, py: Python<'_>, network: &PyNetwork) -> PyResult<()> {
+        let (mine, text) = self.network.clone();
+        let is_same = Arc::ptr_eq(&text, &network.text)
+            || network.aside(py, move |_, other| Ok(written(&text, &mine) == other))?;
+        if is_same {
             return Ok(());
         }
         Err(usage(format!(
@@ -371,8 +459,8 @@ impl PyContracts {
     }
 
     /// The hash of the network and of what is asked of it.
-    pub(crate) fn hash(&self) -> String {
-        hash(std::iter::once(self.network.as_str()).chain(self.sources.iter().map(Source::text)))
+    pub(crate) fn hash(&self) -> &str {
+        &self.hash
     }
 
     /// The seed of contracts that were drawn, for tables.
@@ -385,30 +473,43 @@ impl PyContracts {
 impl PyContracts {
     /// Texts as files have them, each with its name (`.csv` is CSV).
     #[staticmethod]
-    fn _parse(texts: Vec<(String, String)>, network: &PyNetwork) -> Result<Self, Failure> {
-        Self::read_for(network, texts.into_iter().map(|(name, text)| Source::new(&name, text)).collect())
+    fn _parse(py: Python<'_>, texts: Vec<(String, String)>, network: &PyNetwork) -> PyResult<Self> {
+        Self::read_for(py, network, None, |network, _, _| {
+            let sources: Vec<Source> = texts.into_iter().map(|(name, text)| Source::new(&name, text)).collect();
+            Ok((Contracts::parse_all_kinds(&sources, network)?, sources))
+        })
     }
 
     /// Files in YAML, JSON or CSV.
     #[staticmethod]
-    fn _read(files: Vec<String>, network: &PyNetwork) -> Result<Self, Failure> {
-        Self::read_for(network, files.iter().map(Source::read).collect::<Result<Vec<_>, _>>()?)
+    fn _read(py: Python<'_>, files: Vec<String>, network: &PyNetwork) -> PyResult<Self> {
+        Self::read_for(py, network, None, move |network, _, _| {
+            let sources = files.iter().map(Source::read).collect::<Result<Vec<_>, _>>()?;
+            Ok((Contracts::parse_all_kinds(&sources, network)?, sources))
+        })
     }
 
     /// Random contracts in a mix of Chameleon's evaluation (CoNEXT 2020, Table 2).
     #[staticmethod]
     #[pyo3(signature = (network, *, scenario=8, seed=1, count=40))]
-    fn drawn(network: &PyNetwork, scenario: usize, seed: u64, count: usize) -> Result<Self, Failure> {
-        let contracts = Contracts::drawn(&network.network, scenario, seed, count)?;
-        // The same arguments lead to the same contracts on the same network.
-        let sources = vec![Source::new("scenario", format!("scenario {scenario} seed {seed} count {count}"))];
-        Ok(Self { contracts: Arc::new(contracts), sources, network: network.text(), seed: Some(seed) })
+    fn drawn(py: Python<'_>, network: &PyNetwork, scenario: usize, seed: u64, count: usize) -> PyResult<Self> {
+        Self::read_for(py, network, Some(seed), move |network, progress, cancel| {
+            let contracts = Contracts::drawn_watched(network, scenario, seed, count, progress, cancel)?;
+            // The same arguments lead to the same contracts on the same network.
+            let source = Source::new("scenario", format!("scenario {scenario} seed {seed} count {count}"));
+            Ok((contracts, vec![source]))
+        })
     }
 
     /// Names, in their order.
     #[getter]
-    fn names(&self) -> Vec<String> {
-        self.contracts.all().map(|(_, contract)| contract.name().to_owned()).collect()
+    fn names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let (names, mut pulse) = (PyList::empty(py), Pulse::default());
+        for (_, contract) in self.contracts.all() {
+            names.append(contract.name())?;
+            pulse.beat(py)?;
+        }
+        Ok(names)
     }
 
     fn __len__(&self) -> usize {

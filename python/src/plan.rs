@@ -4,21 +4,22 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use serde_json::Value;
 use wayleave::{
-    Asked, Explanation, Model, Network, Plan, SchemeOptions, Session, Verified, VerifyOptions, What, explain_in,
-    plan_in, verify_kinds, verify_watched,
+    Asked, Error, Explanation, Model, Network, Plan, SchemeOptions, Session, Verified, VerifyOptions, What,
+    explain_watched, plan_in, verify_kinds, verify_watched,
 };
 use wayleave_explain::table::Layout;
 use wayleave_schemes::registry::Defaults;
 use wayleave_verify::Effort;
 
 use crate::admission::{Raised, raised, scheme_of};
-use crate::error::{Failure, internal, problem, usage};
+use crate::document::loaded;
+use crate::error::{Failure, problem, usage};
 use crate::html::{listing, page};
-use crate::network::{PyContracts, PyNetwork, loaded, parsed, provenance, request_columns, rows};
+use crate::network::{PyContracts, PyNetwork, derived, hashed, parsed, request_columns, rows};
+use crate::own::OwnCode;
 use crate::table::{Column, Kind, Provenance, Table, columns};
-use crate::watch::run;
+use crate::watch::{aside, run};
 
 /// What admits contracts of every kind, where nobody says which scheme decides.
 const ALL_KINDS: &str = "fabric";
@@ -27,8 +28,8 @@ const ALL_KINDS: &str = "fabric";
 pub(crate) enum Chosen {
     /// A scheme of the list.
     Listed(Box<SchemeOptions>),
-    /// An object of Python, with the name of its class, and where its exceptions wait.
-    Own(Py<PyAny>, String, Raised),
+    /// An object of Python, and where its exceptions wait.
+    Own(Py<PyAny>, OwnCode, Raised),
 }
 
 impl Chosen {
@@ -45,8 +46,22 @@ impl Chosen {
     fn name(&self) -> String {
         match self {
             Self::Listed(options) => options.descriptor().name.to_owned(),
-            Self::Own(_, class, _) => format!("python:{class}"),
+            Self::Own(_, code, _) => code.name(),
         }
+    }
+
+    /// Where the decisions come from: the scheme with its settings or its code, and the model.
+    fn provenance(&self, settings: &[(String, String)], model: &str) -> Provenance {
+        let mut from = vec![("scheme", self.name())];
+        if let Self::Own(_, code, _) = self {
+            from.push(("code", code.hash.clone()));
+        }
+        if !settings.is_empty() {
+            let settings: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            from.push(("settings", settings.join(" ")));
+        }
+        from.push(("model", model.to_owned()));
+        from
     }
 
     /// Where exceptions of an object wait.
@@ -65,8 +80,8 @@ fn model_of(name: &str) -> PyResult<(Model, Defaults)> {
 }
 
 /// The network for contracts; with the usual classes where some are of another kind than latency, as the command has it.
-fn divided(network: &PyNetwork, contracts: &PyContracts) -> PyResult<Network> {
-    contracts.check_network(network)?;
+fn divided(py: Python<'_>, network: &PyNetwork, contracts: &PyContracts) -> PyResult<Network> {
+    contracts.check_network(py, network)?;
     if contracts.contracts.has_other_kinds() {
         return Ok(network.network.with_classes().map_err(Failure::from)?);
     }
@@ -77,7 +92,7 @@ fn divided(network: &PyNetwork, contracts: &PyContracts) -> PyResult<Network> {
 fn chosen(
     network: &Network,
     scheme: Option<&Bound<'_, PyAny>>,
-    settings: Vec<(String, String)>,
+    settings: &[(String, String)],
     defaults: Defaults,
 ) -> PyResult<Chosen> {
     let options = match scheme {
@@ -89,8 +104,7 @@ fn chosen(
                 if let Some((key, _)) = settings.first() {
                     return Err(usage(format!("{key}: settings of a scheme of your own belong into its object")));
                 }
-                let class = given.get_type().name()?.to_string();
-                return Ok(Chosen::Own(given.clone().unbind(), class, Raised::default()));
+                return Ok(Chosen::Own(given.clone().unbind(), OwnCode::of(given)?, Raised::default()));
             }
             Err(_) => return Err(usage("scheme: a name or an object with a method `admit(request)` is expected")),
         },
@@ -110,7 +124,7 @@ pub(crate) struct PyPlan {
     #[pyo3(get)]
     warnings: Vec<String>,
     /// What happened, as `wayleave plan -o json` prints it.
-    text: String,
+    text: Arc<str>,
 }
 
 /// Decides contracts in their order. `settings` are parameters of the scheme.
@@ -125,10 +139,11 @@ pub(crate) fn _plan(
     model: &str,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyPlan> {
-    let (model, defaults) = model_of(model)?;
-    let on = divided(network, contracts)?;
-    let chosen = chosen(&on, scheme, settings, defaults)?;
+    let on = divided(py, network, contracts)?;
+    let (named, (model, defaults)) = (model, model_of(model)?);
+    let chosen = chosen(&on, scheme, &settings, defaults)?;
     let (scheme, exceptions) = (chosen.name(), chosen.raised());
+    let from = chosen.provenance(&settings, named);
     let asked = contracts.contracts.clone();
     let (plan, text, warnings) = run(py, progress, move |progress, cancel| {
         let session = chosen.session(&on, model)?;
@@ -138,24 +153,24 @@ pub(crate) fn _plan(
         Ok((plan, text, warnings))
     })?;
     raised(&exceptions)?;
-    let from = [("input_hash", contracts.hash()), ("scheme", scheme.clone())].into_iter().chain(contracts.seed());
-    Ok(PyPlan { scheme, plan: Arc::new(plan), provenance: provenance(from), text, warnings })
+    let provenance = hashed(contracts.hash(), from.into_iter().chain(contracts.seed()));
+    Ok(PyPlan { scheme, plan: Arc::new(plan), provenance, text: text.into(), warnings })
 }
 
 #[pymethods]
 impl PyPlan {
     /// One row for each request: decision, bound, route or reason.
     #[getter]
-    fn table(&self) -> PyResult<Table> {
-        Table::of(&rows(&mut parsed(&self.text)?, "requests"), &request_columns(), &self.provenance)
+    fn table(&self, py: Python<'_>) -> PyResult<Table> {
+        self.aside(py, |_, text, provenance| requests(text, provenance))
     }
 
-    /// One row for each queue of each link: what is reserved there, the delay and the backlog that it can reach.
+    /// One row for each queue of each link: what is reserved there, the delay and the backlog that it can reach. No rows for schemes without queues.
     #[getter]
-    fn queues(&self) -> PyResult<Table> {
-        let queues = rows(&mut parsed(&self.text)?, "queues");
-        let columns = columns_of(&queues);
-        Table::of(&queues, &columns, &self.provenance)
+    fn queues(&self, py: Python<'_>) -> PyResult<Table> {
+        self.aside(py, |_, text, provenance| {
+            Table::of(&rows(&mut parsed(text)?, "queues"), &queue_columns(), provenance)
+        })
     }
 
     /// Names of the contracts that are admitted, in their order.
@@ -190,7 +205,7 @@ impl PyPlan {
 
     /// What `wayleave plan -o json` prints, as a dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        loaded(py, &self.text)
+        loaded(py, self.text.clone())
     }
 
     /// The same as a text: `wayleave verify --plan` reads it.
@@ -219,7 +234,9 @@ impl PyPlan {
         flow: Option<String>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyVerified> {
+        let named = effort;
         let effort = Effort { seed, ..effort_of(effort)? };
+        let only = flow.clone().map(|flow| ("flow", flow));
         let options = VerifyOptions { effort, flow, ..VerifyOptions::default() };
         let plan = self.plan.clone();
         let (verified, text) = run(py, progress, move |progress, cancel| {
@@ -231,14 +248,14 @@ impl PyPlan {
             verified.write_json(&mut text, &plan.session.topology)?;
             Ok((verified, String::from_utf8_lossy(&text).into_owned()))
         })?;
-        let seed = Some(("seed", effort.seed.to_string()));
-        let kept = self.provenance.iter().filter(|(key, _)| *key != "seed").cloned();
-        Ok(PyVerified { verified, provenance: kept.chain(seed).collect(), text })
+        // The seed of contracts that were drawn counts in the hash.
+        let more = [("seed", effort.seed.to_string()), ("effort", named.to_owned())].into_iter().chain(only);
+        Ok(PyVerified { verified: Arc::new(verified), provenance: derived(&self.provenance, more), text: text.into() })
     }
 
     /// The bound of every contract over its deadline, as the text of an SVG file.
-    fn picture(&self) -> Option<String> {
-        self.plan.picture()
+    fn picture(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.aside(py, |plan, _, _| Ok(plan.picture()))
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -248,59 +265,54 @@ impl PyPlan {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        self.table()?.stream(py)
+        self.table(py)?.stream(py)
     }
 
     fn __len__(&self) -> usize {
         self.plan.entries.len()
     }
 
-    fn __str__(&self) -> PyResult<String> {
-        let mut out = Vec::new();
-        self.plan.write_text(&mut out, Layout::default()).map_err(Failure::from)?;
-        String::from_utf8(out).map_err(|error| internal(error.to_string()))
+    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
+        self.aside(py, |plan, _, _| {
+            let mut out = Vec::new();
+            plan.write_text(&mut out, Layout::default())?;
+            Ok(String::from_utf8_lossy(&out).into_owned())
+        })
     }
 
     fn __repr__(&self) -> String {
         format!("<Plan {}>", self.summary())
     }
 
-    fn _repr_html_(&self) -> PyResult<String> {
-        let table = self.table()?.html();
-        Ok(page(&self.summary(), self.plan.picture().as_deref(), &table))
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let summary = self.summary();
+        self.aside(py, move |plan, text, provenance| {
+            let table = requests(text, provenance)?.html();
+            Ok(page(&summary, plan.picture().as_deref(), &table))
+        })
     }
 }
 
+/// Requests of a plan's document.
+fn requests(text: &str, provenance: &Provenance) -> Result<Table, Error> {
+    Table::of(&rows(&mut parsed(text)?, "requests"), &request_columns(), provenance)
+}
+
 impl PyPlan {
+    /// Does work with the plan, its document and its provenance, without the interpreter's lock.
+    fn aside<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Plan, &str, &Provenance) -> Result<T, Error> + Send + 'static,
+    ) -> PyResult<T> {
+        let (plan, text, provenance) = (self.plan.clone(), self.text.clone(), self.provenance.clone());
+        aside(py, move || work(&plan, &text, &provenance))
+    }
+
     fn summary(&self) -> String {
         let summary = &self.plan.outcome.summary;
         format!("by {}: {} admitted, {} refused", self.scheme, summary.admitted, summary.refused)
     }
-}
-
-/// Columns of flat rows whose keys are known only now: in the order of their first appearance.
-fn columns_of(rows: &[Value]) -> Vec<Column> {
-    let mut all: Vec<Column> = Vec::new();
-    let Some(Value::Object(first)) = rows.first() else { return all };
-    for (key, value) in first {
-        let kind = match value {
-            Value::Number(number) if number.is_u64() => Kind::Whole,
-            Value::Number(_) => Kind::Real,
-            Value::Bool(_) => Kind::Flag,
-            Value::Null => {
-                rows.iter().filter_map(|row| row.get(key)).find(|value| !value.is_null()).map_or(Kind::Text, |value| {
-                    match value {
-                        Value::Number(number) if number.is_u64() => Kind::Whole,
-                        Value::Number(_) => Kind::Real,
-                        _ => Kind::Text,
-                    }
-                })
-            }
-            _ => Kind::Text,
-        };
-        all.extend(columns(kind, &[key]));
-    }
-    all
 }
 
 fn effort_of(name: &str) -> PyResult<Effort> {
@@ -312,16 +324,29 @@ fn effort_of(name: &str) -> PyResult<Effort> {
     }
 }
 
+/// Columns of a queue of the ledger.
+fn queue_columns() -> Vec<Column> {
+    let mut all = columns(Kind::Text, &["link"]);
+    all.extend(columns(Kind::Whole, &["queue", "budget_ns", "buffer_bytes", "flows"]));
+    all.extend(columns(Kind::Text, &["inputs", "arrival", "service"]));
+    all.extend(columns(Kind::Whole, &["jitter_ns", "delay_bound_ns"]));
+    all.extend(columns(Kind::Real, &["delay_ns"]));
+    all.extend(columns(Kind::Whole, &["backlog_bound_bytes"]));
+    all.extend(columns(Kind::Real, &["backlog_bytes"]));
+    all
+}
+
 /// Why one contract is admitted, term by term, or refused, with what would fit.
 #[pyclass(name = "Explanation", module = "wayleave", frozen)]
 pub(crate) struct PyExplanation {
+    /// Whether it is admitted.
     #[pyo3(get)]
     is_admitted: bool,
     /// What can be said against it whatever else is admitted, at its place in the file.
     #[pyo3(get)]
     finding: Option<String>,
     text: String,
-    json: String,
+    json: Arc<str>,
 }
 
 /// Decides the contracts before `name`, and then that one, and says why.
@@ -339,12 +364,13 @@ pub(crate) fn _explain(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyExplanation> {
     let (model, defaults) = model_of(model)?;
-    let on = divided(network, contracts)?;
-    let chosen = chosen(&on, scheme, settings, defaults)?;
+    let on = divided(py, network, contracts)?;
+    let chosen = chosen(&on, scheme, &settings, defaults)?;
     let (exceptions, asked) = (chosen.raised(), contracts.contracts.clone());
-    let explained = run(py, progress, move |progress, _| {
-        let explanation: Explanation = explain_in(chosen.session(&on, model)?, &asked, &name, progress)?;
-        let json = serde_json::to_string(&explanation)?;
+    let explained = run(py, progress, move |progress, cancel| {
+        let session = chosen.session(&on, model)?;
+        let explanation: Explanation = explain_watched(session, &asked, &name, progress, cancel)?;
+        let json = serde_json::to_string(&explanation)?.into();
         let finding = explanation.finding.as_ref().map(ToString::to_string);
         Ok(PyExplanation { is_admitted: explanation.is_admitted(), finding, text: explanation.text()?, json })
     })?;
@@ -356,7 +382,7 @@ pub(crate) fn _explain(
 impl PyExplanation {
     /// What `wayleave explain -o json` prints, as a dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        loaded(py, &self.json)
+        loaded(py, self.json.clone())
     }
 
     fn __str__(&self) -> &str {
@@ -375,22 +401,17 @@ impl PyExplanation {
 /// The worst that packets met of every promise.
 #[pyclass(name = "Verified", module = "wayleave", frozen)]
 pub(crate) struct PyVerified {
-    verified: Verified,
+    verified: Arc<Verified>,
     provenance: Provenance,
-    text: String,
+    text: Arc<str>,
 }
 
 #[pymethods]
 impl PyVerified {
     /// One row for each promise about latency: its bound, the slowest packet, what is left of the bound.
     #[getter]
-    fn table(&self) -> PyResult<Table> {
-        let mut all = columns(Kind::Text, &["name"]);
-        all.extend(columns(Kind::Whole, &["bound_ns", "today_ns", "worst_ps"]));
-        all.extend(columns(Kind::Real, &["margin_percent"]));
-        all.extend(columns(Kind::Whole, &["packets", "drops"]));
-        all.extend(columns(Kind::Text, &["attack"]));
-        Table::of(&rows(&mut parsed(&self.text)?, "contracts"), &all, &self.provenance)
+    fn table(&self, py: Python<'_>) -> PyResult<Table> {
+        self.aside(py, |_, text, provenance| verdicts(text, provenance))
     }
 
     /// Whether every promise held, of latency and of the other kinds.
@@ -402,7 +423,7 @@ impl PyVerified {
     /// What did not hold, each in a sentence.
     #[getter]
     fn violations(&self) -> Vec<String> {
-        let Verified { claim, report, kinds, .. } = &self.verified;
+        let Verified { claim, report, kinds, .. } = &*self.verified;
         let broken = report.violations.iter().map(|violation| {
             format!("{}: {} ({})", claim.promises[violation.promise].name, violation.breach, violation.attack)
         });
@@ -413,12 +434,12 @@ impl PyVerified {
 
     /// What `wayleave verify -o json` prints, as a dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        loaded(py, &self.text)
+        loaded(py, self.text.clone())
     }
 
     /// The slowest packet of every contract over its bound, as the text of an SVG file.
-    fn picture(&self) -> Option<String> {
-        self.verified.picture()
+    fn picture(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.aside(py, |verified, _, _| Ok(verified.picture()))
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -428,27 +449,52 @@ impl PyVerified {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        self.table()?.stream(py)
+        self.table(py)?.stream(py)
     }
 
-    fn __str__(&self) -> PyResult<String> {
-        let mut out = Vec::new();
-        self.verified.write_text(&mut out, Layout::default(), false).map_err(Failure::from)?;
-        String::from_utf8(out).map_err(|error| internal(error.to_string()))
+    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
+        self.aside(py, |verified, _, _| {
+            let mut out = Vec::new();
+            verified.write_text(&mut out, Layout::default(), false)?;
+            Ok(String::from_utf8_lossy(&out).into_owned())
+        })
     }
 
     fn __repr__(&self) -> String {
         format!("<Verified {}>", self.summary())
     }
 
-    fn _repr_html_(&self) -> PyResult<String> {
-        Ok(page(&self.summary(), self.verified.picture().as_deref(), &self.table()?.html()))
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let summary = self.summary();
+        self.aside(py, move |verified, text, provenance| {
+            Ok(page(&summary, verified.picture().as_deref(), &verdicts(text, provenance)?.html()))
+        })
     }
 }
 
+/// Promises about latency of a verification's document.
+fn verdicts(text: &str, provenance: &Provenance) -> Result<Table, Error> {
+    let mut all = columns(Kind::Text, &["name"]);
+    all.extend(columns(Kind::Whole, &["bound_ns", "today_ns", "worst_ps"]));
+    all.extend(columns(Kind::Real, &["margin_percent"]));
+    all.extend(columns(Kind::Whole, &["packets", "drops"]));
+    all.extend(columns(Kind::Text, &["attack"]));
+    Table::of(&rows(&mut parsed(text)?, "contracts"), &all, provenance)
+}
+
 impl PyVerified {
+    /// Does work with the verification, its document and its provenance, without the interpreter's lock.
+    fn aside<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Verified, &str, &Provenance) -> Result<T, Error> + Send + 'static,
+    ) -> PyResult<T> {
+        let (verified, text, provenance) = (self.verified.clone(), self.text.clone(), self.provenance.clone());
+        aside(py, move || work(&verified, &text, &provenance))
+    }
+
     fn summary(&self) -> String {
-        let Verified { claim, report, .. } = &self.verified;
+        let Verified { claim, report, .. } = &*self.verified;
         let verdict = if self.is_sound() {
             "every promise held".to_owned()
         } else {

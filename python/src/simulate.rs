@@ -4,30 +4,34 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
 use wayleave::sim::result::{Ending, Parameter, RunResult};
-use wayleave::{Batch, Choice, Planned, Scenario, Silent, Source, Sweep, SweepOptions, Threads, sweep};
+use wayleave::{Batch, Choice, Error, Planned, Scenario, Silent, Source, Sweep, SweepOptions, Threads, sweep};
 use wayleave_explain::table::Layout;
 use wayleave_formats::{Grid, InputErrors, beside, with_grid};
 use wayleave_scenarios::Congestion;
 use wayleave_schemes::transports::SharedTransport;
 
 use crate::admission::raised;
+use crate::document::loaded;
 use crate::error::{Failure, internal, usage};
 use crate::html::{listing, page};
-use crate::network::{loaded, parsed, provenance};
+use crate::network::{hash, parsed, provenance};
+use crate::own::OwnCode;
 use crate::table::{Column, Kind, Provenance, Table, columns};
 use crate::transport::OwnTransport;
-use crate::watch::run;
+use crate::watch::{aside, run};
 
 /// A scenario with the texts that it names, from which every machine makes the same runs.
 #[pyclass(name = "_Batch", module = "wayleave._wayleave", frozen)]
 pub(crate) struct PyBatch {
     batch: Batch,
+    /// What calls that do a run again name as their scenario; `None` if a command can do it.
+    subject: Option<String>,
     /// The scenario and the files that it names, by their names in it.
     texts: Vec<(String, String)>,
 }
@@ -59,34 +63,15 @@ impl PyBatch {
     #[new]
     #[pyo3(signature = (text, name, texts=HashMap::new(), vary=Vec::new(), seeds=Vec::new(), is_file=true))]
     fn new(
-        text: &str,
-        name: &str,
+        py: Python<'_>,
+        text: String,
+        name: String,
         texts: HashMap<String, String>,
         vary: Vec<(String, String)>,
         seeds: Vec<u64>,
         is_file: bool,
     ) -> PyResult<Self> {
-        let source = Source::new(name, text);
-        let opener = Opener { source: &source, given: &texts, opened: RefCell::default() };
-        let open = |name: &str| opener.open(name);
-        let values = |(path, values): (String, String)| match parsed(&values)? {
-            Value::Array(values) => Ok((path, values)),
-            _ => Err(usage(format!("grid: a list of values is expected for \"{path}\""))),
-        };
-        let vary = vary.into_iter().map(values).collect::<PyResult<Vec<_>>>()?;
-        // What is wrong with the file is told with the file's own lines.
-        let mut batch = Batch::parse_with(&source, name, &Choice::default(), &open).map_err(Failure::from)?;
-        if !(vary.is_empty() && seeds.is_empty()) {
-            let varied = with_grid(&source, &Grid { vary, seeds }).map_err(Failure::from)?;
-            batch = Batch::parse_with(&varied, name, &Choice::default(), &open).map_err(Failure::from)?;
-            let subject = if is_file { json!(name).to_string() } else { "scenario".to_owned() };
-            batch.runs.iter_mut().for_each(|run| run.replay = replay(&subject, run));
-        } else if !is_file {
-            batch.runs.iter_mut().for_each(|run| run.replay = replay("scenario", run));
-        }
-        let scenario = batch.sources.first().map_or(text, Source::text).to_owned();
-        let texts = std::iter::once((name.to_owned(), scenario)).chain(opener.opened.into_inner()).collect();
-        Ok(Self { batch, texts })
+        aside(py, move || Self::parsed(text, &name, &texts, vary, seeds, is_file))
     }
 
     /// What makes the same batch elsewhere.
@@ -119,6 +104,40 @@ impl PyBatch {
     fn run(&self, py: Python<'_>, index: usize) -> PyResult<String> {
         let batch = self.batch.clone();
         run(py, None, move |_, cancel| Ok(serde_json::to_string(&batch.run(index, cancel)?)?))
+    }
+}
+
+impl PyBatch {
+    fn parsed(
+        text: String,
+        name: &str,
+        texts: &HashMap<String, String>,
+        vary: Vec<(String, String)>,
+        seeds: Vec<u64>,
+        is_file: bool,
+    ) -> Result<Self, Error> {
+        let source = Source::new(name, text.as_str());
+        let opener = Opener { source: &source, given: texts, opened: RefCell::default() };
+        let open = |name: &str| opener.open(name);
+        let values = |(path, values): (String, String)| match parsed(&values)? {
+            Value::Array(values) => Ok((path, values)),
+            _ => Err(Error::Usage(format!("grid: a list of values is expected for \"{path}\""))),
+        };
+        let vary = vary.into_iter().map(values).collect::<Result<Vec<_>, _>>()?;
+        // What is wrong with the file is told with the file's own lines.
+        let mut batch = Batch::parse_with(&source, name, &Choice::default(), &open)?;
+        let mut subject = (!is_file).then(|| "scenario".to_owned());
+        if !(vary.is_empty() && seeds.is_empty()) {
+            let varied = with_grid(&source, &Grid { vary, seeds })?;
+            batch = Batch::parse_with(&varied, name, &Choice::default(), &open)?;
+            subject = subject.or_else(|| Some(json!(name).to_string()));
+        }
+        if let Some(subject) = &subject {
+            batch.runs.iter_mut().for_each(|run| run.replay = replay(subject, run));
+        }
+        let scenario = batch.sources.first().map_or(text, |source| source.text().to_owned());
+        let texts = std::iter::once((name.to_owned(), scenario)).chain(opener.opened.into_inner()).collect();
+        Ok(Self { batch, subject, texts })
     }
 }
 
@@ -161,8 +180,8 @@ fn put(what: &str, part: &str) -> String {
 }
 
 /// The rows of one run: its traffic, with what it shares with no other run.
-fn traffic_rows(result: &RunResult) -> PyResult<Vec<Value>> {
-    let document = serde_json::to_value(&result.traffic).map_err(|error| internal(error.to_string()))?;
+fn traffic_rows(result: &RunResult) -> Result<Vec<Value>, Error> {
+    let document = serde_json::to_value(&result.traffic)?;
     let Value::Array(mut rows) = document else { return Ok(Vec::new()) };
     for row in &mut rows {
         row["traffic"] = row["name"].take();
@@ -182,24 +201,48 @@ fn traffic_rows(result: &RunResult) -> PyResult<Vec<Value>> {
 /// One run.
 #[pyclass(name = "Run", module = "wayleave", frozen)]
 pub(crate) struct PyRun {
-    result: RunResult,
+    result: Arc<RunResult>,
+    provenance: Provenance,
+}
+
+/// A part of a result as a table.
+fn part<T: serde::Serialize>(part: &[T], all: &[Column], provenance: &Provenance) -> Result<Table, Error> {
+    match serde_json::to_value(part)? {
+        Value::Array(rows) => Table::of(&rows, all, provenance),
+        _ => Err(Error::Internal("a part of a result is no list".to_owned())),
+    }
+}
+
+/// The traffic of a run as a table.
+fn traffic_table(result: &RunResult, provenance: &Provenance) -> Result<Table, Error> {
+    Table::of(&traffic_rows(result)?, &traffic_columns(), provenance)
 }
 
 impl PyRun {
-    fn provenance(&self) -> Provenance {
-        let RunResult { input_hash, seed, scenario, .. } = &self.result;
-        provenance([("input_hash", input_hash.clone()), ("seed", seed.to_string()), ("scenario", scenario.clone())])
+    /// A result; `own` is the transport that the program brought.
+    fn new(mut result: RunResult, own: Option<OwnCode>) -> Self {
+        let mut from = vec![("seed", result.seed.to_string()), ("scenario", result.scenario.clone())];
+        if let Some(own) = own {
+            from.extend([("transport", own.name()), ("code", own.hash.clone())]);
+            result.replay = format!("not replayable: own transport {} (code {})", own.name(), own.hash);
+            result.input_hash = hash([result.input_hash.as_str(), &own.name(), &own.hash]);
+        }
+        let provenance = provenance(std::iter::once(("input_hash", result.input_hash.clone())).chain(from));
+        Self { result: Arc::new(result), provenance }
     }
 
-    fn part<T: serde::Serialize>(&self, part: &[T], all: &[Column]) -> PyResult<Table> {
-        match serde_json::to_value(part).map_err(|error| internal(error.to_string()))? {
-            Value::Array(rows) => Table::of(&rows, all, &self.provenance()),
-            _ => Err(internal("a part of a result is no list")),
-        }
+    /// Does work with the result and its provenance, without the interpreter's lock.
+    fn aside<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&RunResult, &Provenance) -> Result<T, Error> + Send + 'static,
+    ) -> PyResult<T> {
+        let (result, provenance) = (self.result.clone(), self.provenance.clone());
+        aside(py, move || work(&result, &provenance))
     }
 
     fn summary(&self) -> String {
-        let RunResult { scenario, seed, simulated_ns, hops, ending, .. } = &self.result;
+        let RunResult { scenario, seed, simulated_ns, hops, ending, .. } = &*self.result;
         let why = match ending {
             Ending::Complete => "",
             Ending::TooManyFlows => {
@@ -215,36 +258,36 @@ impl PyRun {
 impl PyRun {
     /// One row for each kind of traffic: what was sent, lost and marked, delays and completion times.
     #[getter]
-    fn table(&self) -> PyResult<Table> {
-        Table::of(&traffic_rows(&self.result)?, &traffic_columns(), &self.provenance())
+    fn table(&self, py: Python<'_>) -> PyResult<Table> {
+        self.aside(py, traffic_table)
     }
 
     /// Flows that are there for the whole run.
     #[getter]
-    fn flows(&self) -> PyResult<Table> {
+    fn flows(&self, py: Python<'_>) -> PyResult<Table> {
         let mut all = columns(Kind::Text, &["traffic", "from", "to"]);
         all.extend(columns(Kind::Whole, &["sent", "delivered", "payload_bytes", "drops", "marked", "again"]));
         all.push(Column::new("delay_ps.max", Kind::Whole).called("delay_max_ps"));
-        self.part(&self.result.flows, &all)
+        self.aside(py, move |result, provenance| part(&result.flows, &all, provenance))
     }
 
     /// Every queue that something passed.
     #[getter]
-    fn queues(&self) -> PyResult<Table> {
+    fn queues(&self, py: Python<'_>) -> PyResult<Table> {
         let mut all = columns(Kind::Text, &["link"]);
         all.extend(columns(Kind::Whole, &["queue", "peak_bytes", "drops", "marks"]));
         all.push(Column::new("wait_ps.p99", Kind::Whole).called("wait_p99_ps"));
         all.push(Column::new("wait_ps.max", Kind::Whole).called("wait_max_ps"));
-        self.part(&self.result.queues, &all)
+        self.aside(py, move |result, provenance| part(&result.queues, &all, provenance))
     }
 
     /// Every link.
     #[getter]
-    fn links(&self) -> PyResult<Table> {
+    fn links(&self, py: Python<'_>) -> PyResult<Table> {
         let mut all = columns(Kind::Text, &["link", "tier"]);
         all.extend(columns(Kind::Whole, &["rate_bps", "sent_bytes"]));
         all.extend(columns(Kind::Real, &["utilisation"]));
-        self.part(&self.result.links, &all)
+        self.aside(py, move |result, provenance| part(&result.links, &all, provenance))
     }
 
     /// Whether it came to its end.
@@ -253,6 +296,7 @@ impl PyRun {
         self.result.is_complete()
     }
 
+    /// Of its random numbers.
     #[getter]
     fn seed(&self) -> u64 {
         self.result.seed
@@ -260,13 +304,13 @@ impl PyRun {
 
     /// What `wayleave sim -o json` prints of it, as a dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let text = serde_json::to_string(&self.result).map_err(|error| internal(error.to_string()))?;
-        loaded(py, &text)
+        let text = self.aside(py, |result, _| Ok(serde_json::to_string(result)?))?;
+        loaded(py, text.into())
     }
 
     /// Distributions and what was recorded over time, each as the text of an SVG file.
-    fn pictures(&self) -> Vec<String> {
-        self.result.pictures()
+    fn pictures(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.aside(py, |result, _| Ok(result.pictures()))
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -276,16 +320,19 @@ impl PyRun {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        self.table()?.stream(py)
+        self.table(py)?.stream(py)
     }
 
     fn __repr__(&self) -> String {
         format!("<Run {}>", self.summary())
     }
 
-    fn _repr_html_(&self) -> PyResult<String> {
-        let pictures = self.result.pictures();
-        Ok(page(&self.summary(), pictures.iter().map(String::as_str), &self.table()?.html()))
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let summary = self.summary();
+        self.aside(py, move |result, provenance| {
+            let pictures = result.pictures();
+            Ok(page(&summary, pictures.iter().map(String::as_str), &traffic_table(result, provenance)?.html()))
+        })
     }
 }
 
@@ -301,8 +348,10 @@ pub(crate) fn _simulate(
 ) -> PyResult<PyRun> {
     let mut runs = batch.batch.clone();
     if let Some(seed) = seed {
-        runs.runs.dedup_by(|one, other| one.parameters == other.parameters);
-        runs.runs.iter_mut().for_each(|run| run.seed = seed);
+        runs.reseed(seed);
+        if let Some(subject) = &batch.subject {
+            runs.runs.iter_mut().for_each(|run| run.replay = replay(subject, run));
+        }
     }
     if runs.is_sweep() {
         let count = runs.runs.len();
@@ -311,6 +360,7 @@ pub(crate) fn _simulate(
         )));
     }
     let own = transport.map(OwnTransport::new).transpose()?;
+    let code = transport.map(OwnCode::of).transpose()?;
     if let (Some(own), Some(planned)) = (&own, runs.runs.first_mut()) {
         let mut scenario = Scenario::clone(&planned.scenario);
         scenario.transport.congestion = Congestion::Custom(SharedTransport(Arc::new(own.clone())));
@@ -328,21 +378,42 @@ pub(crate) fn _simulate(
     }
     let swept = swept?;
     let result = swept.runs.into_iter().flatten().next();
-    Ok(PyRun { result: result.ok_or_else(|| internal("the run has left no result"))? })
+    Ok(PyRun::new(result.ok_or_else(|| internal("the run has left no result"))?, code))
 }
 
 /// All runs of a sweep that have ended, with those that are missing.
-#[pyclass(name = "_Sweep", module = "wayleave._wayleave")]
+#[pyclass(name = "_Sweep", module = "wayleave._wayleave", frozen)]
 pub(crate) struct PySweep {
-    sweep: Sweep,
+    sweep: Arc<Mutex<Sweep>>,
+}
+
+impl PySweep {
+    fn of(sweep: Sweep) -> Self {
+        Self { sweep: Arc::new(Mutex::new(sweep)) }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Sweep> {
+        self.sweep.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does work with the sweep, without the interpreter's lock.
+    fn aside<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Sweep) -> Result<T, Error> + Send + 'static,
+    ) -> PyResult<T> {
+        let sweep = self.sweep.clone();
+        aside(py, move || work(&mut sweep.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
 }
 
 /// Keeps runs that are in the folder; the others are to be done.
 #[pyfunction]
 #[pyo3(signature = (batch, *, folder=None, resume=false))]
-pub(crate) fn _begin(batch: &PyBatch, folder: Option<PathBuf>, resume: bool) -> Result<PySweep, Failure> {
+pub(crate) fn _begin(py: Python<'_>, batch: &PyBatch, folder: Option<PathBuf>, resume: bool) -> PyResult<PySweep> {
     let options = SweepOptions { folder, resume, ..SweepOptions::default() };
-    Ok(PySweep { sweep: Sweep::begin(batch.batch.clone(), &options, &mut Silent)? })
+    let batch = batch.batch.clone();
+    aside(py, move || Sweep::begin(batch, &options, &mut Silent)).map(PySweep::of)
 }
 
 /// Does all runs on threads of this machine.
@@ -360,103 +431,116 @@ pub(crate) fn _sweep(
     let command = "wayleave.sweep(...) of the Python package".to_owned();
     let options = SweepOptions { folder, resume, threads, command, keep_going: true, ..SweepOptions::default() };
     let batch = batch.batch.clone();
-    let sweep = run(py, progress, move |progress, cancel| sweep(batch, &options, progress, cancel))?;
-    Ok(PySweep { sweep })
+    run(py, progress, move |progress, cancel| sweep(batch, &options, progress, cancel)).map(PySweep::of)
+}
+
+/// The traffic of all runs of a sweep as a table.
+fn sweep_table(sweep: &Sweep) -> Result<Table, Error> {
+    let runs = || sweep.runs.iter().flatten();
+    let rows = runs().map(traffic_rows).collect::<Result<Vec<_>, _>>()?.concat();
+    let mut all = Vec::new();
+    if let Some(planned) = sweep.batch.runs.first() {
+        for Parameter { path, .. } in &planned.parameters {
+            let key = path.replace('.', "/");
+            let is_number = rows.iter().all(|row| row["parameters"][&key].is_number());
+            let kind = if is_number { Kind::Real } else { Kind::Text };
+            all.push(Column::new(&format!("parameters.{key}"), kind).called(path));
+        }
+    }
+    all.extend(columns(Kind::Whole, &["seed"]));
+    all.extend(traffic_columns());
+    all.extend(columns(Kind::Text, &["ending"]));
+    let batch = &sweep.batch;
+    let seeds: std::collections::BTreeSet<u64> = batch.runs.iter().map(|run| run.seed).collect();
+    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    let provenance =
+        provenance([("input_hash", batch.input_hash()), ("seed", seeds.join(" ")), ("scenario", batch.name.clone())]);
+    Table::of(&rows, &all, &provenance)
+}
+
+/// What `wayleave sim` prints of a sweep.
+fn sweep_text(sweep: &Sweep) -> Result<String, Error> {
+    let mut out = Vec::new();
+    sweep.write_text(&mut out, Layout::default())?;
+    Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
 #[pymethods]
 impl PySweep {
     /// One row for each kind of traffic of each run: what the sweep varies, the seed, and what came of it.
     #[getter]
-    fn table(&self) -> PyResult<Table> {
-        let runs = || self.sweep.runs.iter().flatten();
-        let rows = runs().map(traffic_rows).collect::<PyResult<Vec<_>>>()?.concat();
-        let mut all = Vec::new();
-        if let Some(planned) = self.sweep.batch.runs.first() {
-            for Parameter { path, .. } in &planned.parameters {
-                let key = path.replace('.', "/");
-                let is_number = rows.iter().all(|row| row["parameters"][&key].is_number());
-                let kind = if is_number { Kind::Real } else { Kind::Text };
-                all.push(Column::new(&format!("parameters.{key}"), kind).called(path));
-            }
-        }
-        all.extend(columns(Kind::Whole, &["seed"]));
-        all.extend(traffic_columns());
-        all.extend(columns(Kind::Text, &["ending"]));
-        let batch = &self.sweep.batch;
-        let seeds: std::collections::BTreeSet<u64> = batch.runs.iter().map(|run| run.seed).collect();
-        let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
-        let provenance = provenance([
-            ("input_hash", batch.input_hash()),
-            ("seed", seeds.join(" ")),
-            ("scenario", batch.name.clone()),
-        ]);
-        Table::of(&rows, &all, &provenance)
+    fn table(&self, py: Python<'_>) -> PyResult<Table> {
+        self.aside(py, |sweep| sweep_table(sweep))
     }
 
     /// The numbers of the runs without a result.
     #[getter]
     fn missing(&self) -> Vec<usize> {
-        self.sweep.missing()
+        self.locked().missing()
     }
 
     /// Runs that could not be simulated on this machine, each with the reason.
     #[getter]
     fn failed(&self) -> Vec<(usize, String)> {
-        self.sweep.failed.clone()
+        self.locked().failed.clone()
     }
 
     /// How many runs came to their end.
     #[getter]
     fn complete(&self) -> usize {
-        self.sweep.complete()
+        self.locked().complete()
     }
 
     /// The report, if there is a folder.
     #[getter]
     fn report(&self) -> Option<PathBuf> {
-        self.sweep.report.clone()
+        self.locked().report.clone()
     }
 
     /// Adds the JSON of a result, at once on the disk if there is a folder.
-    fn keep(&mut self, index: usize, text: &str) -> PyResult<()> {
-        let result: RunResult = serde_json::from_str(text)
-            .map_err(|error| usage(format!("run {index} has come back as no result: {error}")))?;
-        Ok(self.sweep.keep(index, result).map_err(Failure::from)?)
+    fn keep(&self, py: Python<'_>, index: usize, text: String) -> PyResult<()> {
+        self.aside(py, move |sweep| {
+            let result: RunResult = serde_json::from_str(&text)
+                .map_err(|error| Error::Usage(format!("run {index} has come back as no result: {error}")))?;
+            sweep.keep(index, result)
+        })
     }
 
     /// Writes the report into the folder, if there is one.
-    fn finish(&mut self) -> Result<(), Failure> {
-        Ok(self.sweep.write_report("wayleave.sweep(...) of the Python package")?)
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        self.aside(py, |sweep| sweep.write_report("wayleave.sweep(...) of the Python package"))
     }
 
     /// What ended early because too many flows were open.
     fn check(&self) -> Result<(), Failure> {
-        Ok(self.sweep.check()?)
+        Ok(self.locked().check()?)
     }
 
-    /// Everything of every run, as `wayleave sim -o json` prints it.
-    fn to_json(&self) -> PyResult<String> {
-        let mut out = Vec::new();
-        self.sweep.write_json(&mut out).map_err(Failure::from)?;
-        String::from_utf8(out).map_err(|error| internal(error.to_string()))
+    /// Everything of every run, as `wayleave sim -o json` prints it, as a dictionary.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = self.aside(py, |sweep| {
+            let mut out = Vec::new();
+            sweep.write_json(&mut out)?;
+            Ok(String::from_utf8_lossy(&out).into_owned())
+        })?;
+        loaded(py, text.into())
     }
 
     /// The main figures over what varies, each as the text of an SVG file.
-    fn pictures(&self) -> Vec<String> {
-        self.sweep.pictures()
+    fn pictures(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.aside(py, |sweep| Ok(sweep.pictures()))
     }
 
-    fn __str__(&self) -> PyResult<String> {
-        let mut out = Vec::new();
-        self.sweep.write_text(&mut out, Layout::default()).map_err(Failure::from)?;
-        String::from_utf8(out).map_err(|error| internal(error.to_string()))
+    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
+        self.aside(py, |sweep| sweep_text(sweep))
     }
 
-    fn _repr_html_(&self) -> PyResult<String> {
-        let pictures = self.sweep.pictures();
-        let title = format!("{} of {} runs complete", self.sweep.complete(), self.sweep.batch.runs.len());
-        let more = if pictures.is_empty() { listing(&self.__str__()?) } else { self.table()?.html() };
-        Ok(page(&title, pictures.iter().map(String::as_str), &more))
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        self.aside(py, |sweep| {
+            let pictures = sweep.pictures();
+            let title = format!("{} of {} runs complete", sweep.complete(), sweep.batch.runs.len());
+            let more = if pictures.is_empty() { listing(&sweep_text(sweep)?) } else { sweep_table(sweep)?.html() };
+            Ok(page(&title, pictures.iter().map(String::as_str), &more))
+        })
     }
 }

@@ -4,19 +4,22 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::builder::{BooleanBuilder, Float64Builder, StringBuilder, UInt64Builder};
+use arrow_array::builder::{Float64Builder, StringBuilder, UInt64Builder};
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 use serde_json::Value;
+use wayleave::Error;
 
-use crate::error::{internal, usage};
+use crate::error::usage;
 use crate::html::{escaped, page_of_table};
+use crate::watch::Pulse;
 
 /// Rows of a table that are shown as text or as HTML.
 const SHOWN: usize = 20;
@@ -30,8 +33,6 @@ pub(crate) enum Kind {
     Whole,
     /// Anything else with digits.
     Real,
-    /// Yes or no.
-    Flag,
 }
 
 /// A column: what it is called, what it holds, and where that stands in a row (`completion_ps.p99`).
@@ -70,14 +71,14 @@ pub(crate) struct Table {
 
 impl Table {
     /// Of rows that are objects of JSON; what a row lacks is null.
-    pub(crate) fn of(rows: &[Value], columns: &[Column], provenance: &Provenance) -> PyResult<Self> {
+    pub(crate) fn of(rows: &[Value], columns: &[Column], provenance: &Provenance) -> Result<Self, Error> {
         let fields: Vec<Field> =
             columns.iter().map(|column| Field::new(&column.name, data_type(column.kind), true)).collect();
         let arrays = columns.iter().map(|column| array(rows, column)).collect();
         let metadata: HashMap<String, String> =
             provenance.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
         let schema = Arc::new(Schema::new(fields).with_metadata(metadata));
-        let batch = RecordBatch::try_new(schema, arrays).map_err(|error| internal(error.to_string()))?;
+        let batch = RecordBatch::try_new(schema, arrays).map_err(|error| Error::Internal(error.to_string()))?;
         Ok(Self { batch })
     }
 
@@ -90,7 +91,6 @@ impl Table {
         match array.data_type() {
             DataType::UInt64 => array.as_primitive::<UInt64Type>().value(row).to_string(),
             DataType::Float64 => array.as_primitive::<Float64Type>().value(row).to_string(),
-            DataType::Boolean => array.as_boolean().value(row).to_string(),
             _ => array.as_string::<i32>().value(row).to_owned(),
         }
     }
@@ -128,7 +128,6 @@ fn data_type(kind: Kind) -> DataType {
         Kind::Text => DataType::Utf8,
         Kind::Whole => DataType::UInt64,
         Kind::Real => DataType::Float64,
-        Kind::Flag => DataType::Boolean,
     }
 }
 
@@ -148,11 +147,6 @@ fn array(rows: &[Value], column: &Column) -> ArrayRef {
         Kind::Real => {
             let mut builder = Float64Builder::new();
             cells.for_each(|cell| builder.append_option(cell.and_then(Value::as_f64)));
-            Arc::new(builder.finish())
-        }
-        Kind::Flag => {
-            let mut builder = BooleanBuilder::new();
-            cells.for_each(|cell| builder.append_option(cell.and_then(Value::as_bool)));
             Arc::new(builder.finish())
         }
     }
@@ -198,14 +192,14 @@ impl Table {
             let near = near.map_or_else(|| names.join(", "), |near| format!("did you mean \"{near}\"?"));
             return Err(pyo3::exceptions::PyKeyError::new_err(format!("there is no column \"{name}\": {near}")));
         };
-        self.column(py, column)
+        self.column(py, column, &mut Pulse::default())
     }
 
     /// Columns as lists, by name.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let columns = PyDict::new(py);
+        let (columns, mut pulse) = (PyDict::new(py), Pulse::default());
         for (index, name) in self.names().into_iter().enumerate() {
-            columns.set_item(name, self.column(py, index)?)?;
+            columns.set_item(name, self.column(py, index, &mut pulse)?)?;
         }
         Ok(columns)
     }
@@ -222,10 +216,12 @@ impl Table {
     fn to_rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let columns = self.to_dict(py)?;
         let rows = PyList::empty(py);
+        let mut pulse = Pulse::default();
         for row in 0..self.batch.num_rows() {
             let cells = PyDict::new(py);
             for (name, values) in &columns {
                 cells.set_item(name, values.get_item(row)?)?;
+                pulse.beat(py)?;
             }
             rows.append(cells)?;
         }
@@ -248,6 +244,18 @@ impl Table {
         PyCapsule::new_with_value(py, schema.map_err(|error| usage(error.to_string()))?, c"arrow_schema")
     }
 
+    /// A table is no list: this raises an error that names what is.
+    fn __iter__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a Table cannot be iterated: `for row in table.to_rows()`, or `table[\"name\"]` for a column",
+        ))
+    }
+
+    /// Whether there is a column of that name.
+    fn __contains__(&self, name: &str) -> bool {
+        self.batch.schema_ref().column_with_name(name).is_some()
+    }
+
     fn __len__(&self) -> usize {
         self.batch.num_rows()
     }
@@ -263,10 +271,11 @@ impl Table {
 }
 
 impl Table {
-    fn column<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyList>> {
+    fn column<'py>(&self, py: Python<'py>, index: usize, pulse: &mut Pulse) -> PyResult<Bound<'py, PyList>> {
         let array = self.batch.column(index);
         let values = PyList::empty(py);
         for row in 0..array.len() {
+            pulse.beat(py)?;
             if array.is_null(row) {
                 values.append(py.None())?;
                 continue;
@@ -274,7 +283,6 @@ impl Table {
             match array.data_type() {
                 DataType::UInt64 => values.append(array.as_primitive::<UInt64Type>().value(row))?,
                 DataType::Float64 => values.append(array.as_primitive::<Float64Type>().value(row))?,
-                DataType::Boolean => values.append(array.as_boolean().value(row))?,
                 _ => values.append(array.as_string::<i32>().value(row))?,
             }
         }

@@ -83,6 +83,17 @@ impl CustomTransport for OwnTransport {
     }
 }
 
+/// A number of a flow from 1: with less it would never send again. Without a limit it is infinite.
+fn at_least_one(name: &str, unit: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    match value.extract::<f64>() {
+        Ok(number) if number >= 1.0 => Ok(number as u64),
+        _ => Err(usage(format!(
+            "transport: {name} is {}, and a number from 1 is expected ({unit}); keep it with max({name}, 1)",
+            value.repr()?
+        ))),
+    }
+}
+
 /// One flow: its object, and what it said last.
 struct OwnFlow {
     /// `None` after an exception.
@@ -100,10 +111,11 @@ impl fmt::Debug for OwnFlow {
 
 impl OwnFlow {
     fn read(&mut self, object: &Bound<'_, PyAny>) -> PyResult<()> {
-        // A window of 0 would never send again.
-        self.window = object.getattr("window")?.extract::<f64>()?.max(1.0) as u64;
-        let pacing = if object.hasattr("pacing_bps")? { object.getattr("pacing_bps")?.extract()? } else { None::<f64> };
-        self.pacing = pacing.map(|rate| Rate::from_bits_per_second(rate.max(1.0) as u64));
+        self.window = at_least_one("window", "bytes of payload", &object.getattr("window")?)?;
+        self.pacing = match object.getattr_opt("pacing_bps")?.filter(|rate| !rate.is_none()) {
+            Some(rate) => Some(Rate::from_bits_per_second(at_least_one("pacing_bps", "bit/s, or None", &rate)?)),
+            None => None,
+        };
         Ok(())
     }
 

@@ -11,8 +11,14 @@ use crate::error::{Failure, internal};
 
 /// How often signals are looked at: Ctrl-C is felt at once, and it costs nothing.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long work that was asked to stop may take to return; after that it ends on its own, and nobody waits for its result.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long work that was asked to stop may take to return, so that Ctrl-C is felt within a second. After that the work ends by itself, and its result
+/// is dropped.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Values of Python that are made before other threads get the interpreter's lock, and signals are looked at: less than a millisecond of work.
+const VALUES: u32 = 4_096;
+
+/// How long the lock is free then.
+const GIVEN: Duration = Duration::from_micros(50);
 
 /// So much of so much, in a unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +46,43 @@ impl Progress for Last {
     }
 }
 
+/// Does work that tells no progress and takes no longer than its input is large.
+pub(crate) fn aside<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> PyResult<T> {
+    run(py, None, move |_, _| work())
+}
+
+/// Makes many values of Python without keeping other threads and signals waiting.
+#[derive(Debug, Default)]
+pub(crate) struct Pulse(u32);
+
+impl Pulse {
+    /// Counts a value.
+    ///
+    /// # Errors
+    /// What a signal raises.
+    pub(crate) fn beat(&mut self, py: Python<'_>) -> PyResult<()> {
+        self.0 += 1;
+        if self.0 < VALUES {
+            return Ok(());
+        }
+        self.0 = 0;
+        give_way(py)
+    }
+}
+
+/// Lets another thread that waits for the interpreter's lock have it, and looks at signals.
+///
+/// # Errors
+/// What a signal raises.
+pub(crate) fn give_way(py: Python<'_>) -> PyResult<()> {
+    // Whoever takes the lock again at once is faster than a thread that has to wake up first.
+    py.detach(|| std::thread::sleep(GIVEN));
+    py.check_signals()
+}
+
 /// Does work on another thread. `progress`, a callable, is told `(done, total, unit)` on the caller's thread. A signal (Ctrl-C) or an exception
 /// of `progress` stops the work and is raised.
 pub(crate) fn run<T: Send + 'static>(
@@ -63,7 +106,10 @@ pub(crate) fn run<T: Send + 'static>(
     let mut told = None;
     loop {
         match wait(py, LOOK) {
-            Ok(result) => return result.map_err(|error| Failure::from(error).into()),
+            Ok(result) => {
+                py.check_signals()?;
+                return result.map_err(|error| Failure::from(error).into());
+            }
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(internal("a calculation ended in a panic: please report it, with what stands above"));
             }

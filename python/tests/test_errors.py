@@ -52,14 +52,14 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, fat_tree: wl.Network)
     [
         (lambda s: wl.Network("fat-tree:k=3"), "k is 3: an even number from 2 to 64"),
         (lambda s: wl.Network.fat_tree(4, quees=3), 'did you mean "queues"'),
-        (lambda s: wl.plan(3, []), "this is a int"),  # type: ignore[arg-type]
-        (lambda s: wl.plan("star:hosts=3", 3), "contracts are a path"),
+        (lambda s: wl.plan(3, []), "this is an int"),  # type: ignore[arg-type]
+        (lambda s: wl.plan("star:hosts=3", 3), "contracts: a path"),
         (lambda s: wl.plan("star:hosts=3", [], scheme="chamelon"), "they are chameleon"),
         (lambda s: wl.plan("star:hosts=3", [], scheme="chameleon", foo=3), "no parameter foo"),
         (lambda s: wl.plan("star:hosts=3", [], model="mine"), "none of default, published"),  # type: ignore[arg-type]
         (lambda s: wl.explain("star:hosts=3", [], "robot"), "no contract"),
         (lambda s: wl.verify("star:hosts=3", [], effort="much"), "none of quick, usual, long"),  # type: ignore[arg-type]
-        (lambda s: wl.simulate(3), "this is a int"),
+        (lambda s: wl.simulate(3), "this is an int"),
         (lambda s: wl.simulate({**s, "sweep": {"seeds": [1, 2], "vary": {"duration": ["1ms", "2ms"]}}}), "wayleave.sweep does them all"),
         (lambda s: wl.simulate(s, seed=-1), "seed: a whole number from 0"),
         (lambda s: wl.sweep(s, seeds=[0, -1]), r"seeds\[1\]: a whole number from 0"),
@@ -68,7 +68,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, fat_tree: wl.Network)
         (lambda s: wl.sweep(s, {"traffic.web.load": []}), "a list without values"),
         (lambda s: wl.sweep(s, {"traffic.web.lod": [0.5]}), 'unknown key "lod", did you mean "load"'),
         (lambda s: wl.reproduce("fig0"), "wayleave.figures"),
-        (lambda s: wl.Refuse("no", "BORED"), "none of NO_PATH"),
+        (lambda s: wl.Refuse("no", "BORED"), "none of NO_PATH"),  # type: ignore[arg-type]
         (lambda s: wl.Network.fat_tree().shortest_paths("h1", "h1x"), 'there is no node "h1x"'),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from typing import Any
@@ -55,6 +56,16 @@ def test_every_table_has_its_version_and_the_hash_of_its_input(tables: dict[str,
     for name in ("plan", "verified", "run", "sweep"):
         assert tables[name].table.metadata["seed"], name
     assert tables["sweep"].table.metadata["seed"] == "1 2"
+
+
+def test_long_documents_are_those_of_json(fat_tree: wl.Network) -> None:
+    long = wl.plan(fat_tree, wl.Contracts.drawn(fat_tree, count=900))
+    text = long.to_json()
+    # Longer than what is read at once, in several lists.
+    assert len(text) > 4 * 2**18
+    ours, expected = long.to_dict(), json.loads(text)
+    assert ours == expected and list(ours) == list(expected)
+    assert [list(row) for row in ours["requests"]] == [list(row) for row in expected["requests"]]
 
 
 def test_another_input_has_another_hash(fat_tree: wl.Network, plan: wl.Plan) -> None:

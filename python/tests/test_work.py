@@ -88,6 +88,114 @@ def test_other_threads_run_meanwhile() -> None:
     assert done.stdout == "interrupted\n", done.stderr
 
 
+# Each call is made again and again by functions in C, between which no other thread gets the interpreter's lock and no signal is looked at:
+# only the call itself can give the lock to the other thread, which interrupts the main one, and only the call can see that.
+OFTEN = """
+import _thread, collections, itertools, threading
+from operator import attrgetter, methodcaller
+import wayleave as wl
+count, begun = itertools.count(), threading.Event()
+def other():
+    begun.wait()
+    while count.__reduce__()[1][0] < 3:
+        pass
+    _thread.interrupt_main()
+threading.Thread(target=other, daemon=True).start()
+begun.set()
+try:
+    collections.deque(zip(map(call, itertools.repeat(subject)), count), maxlen=0)
+except KeyboardInterrupt:
+    print("interrupted", count.__reduce__()[1][0] >= 3)
+"""
+
+PLAN = "network = wl.Network.star(4)\nsubject = wl.plan(network, wl.Contracts.drawn(network, count=5){more}){of}"
+SCENARIO = "{'topology': 'star:hosts=3', 'duration': '1ms', 'traffic': [{'name': 'web', 'load': 0.2, 'sizes': '9kB'}]}"
+ROW = '{"name":"r","from":"h1","to":"h2","rate":"2Mbit","burst":"1500B","deadline":"2ms"}'
+FILE = '{"apiVersion":"wayleave/v1","kind":"Contracts","metadata":{"name":"c"},"spec":{"contracts":[' + ROW + "]}}"
+NETWORK = "subject = wl.Network.star(4)"
+
+# What is called, with which getters and methods of it.
+SUBJECTS: dict[str, tuple[str, list[str], list[str]]] = {
+    "network": (NETWORK, ["links", "input_hash"], ["to_dict", "to_yaml", "picture", "_repr_html_", "__reduce__"]),
+    "plan": (
+        PLAN.format(more="", of=""),
+        ["table", "queues"],
+        ["to_dict", "recheck", "picture", "__str__", "_repr_html_", "__arrow_c_stream__"],
+    ),
+    "plan without queues": (PLAN.format(more=", scheme='qjump'", of=""), ["queues"], ["_repr_html_"]),
+    "verification": (
+        PLAN.format(more="", of=".verify(effort='quick')"),
+        ["table"],
+        ["to_dict", "picture", "__str__", "_repr_html_", "__arrow_c_stream__"],
+    ),
+    "analysis": (PLAN.format(more="", of="") + "\nsubject = wl.analyze(subject)", ["table", "servers"], ["_repr_html_"]),
+    "run": (f"subject = wl.simulate({SCENARIO})", ["table", "flows", "queues", "links"], ["to_dict", "pictures", "_repr_html_"]),
+    "sweep": (f"subject = wl.sweep({SCENARIO}, seeds=2)._done", ["table"], ["to_dict", "pictures", "__str__", "_repr_html_"]),
+    "figure": ("subject = wl.reproduce('sec2-examples')", ["table", "statements"], ["to_dict", "picture", "_repr_html_"]),
+    "long table": ("subject = wl.Network.star(700).links", [], ["to_rows", "to_dict"]),
+    "long document": ("subject = wl.Network.star(1500)", [], ["to_dict"]),
+    "long list": (f"{NETWORK}\nsubject = wl.Contracts.drawn(subject, count=5000)", ["names"], []),
+}
+
+# Documents of these are as short as their subjects, and read at once.
+SHORT = {("network", "to_dict"), ("plan", "to_dict"), ("verification", "to_dict")}
+
+CALLS = {
+    "Network()": "call, subject = methodcaller('__call__', 'fat-tree:k=4'), wl.Network",
+    "Network.fat_tree": "call, subject = methodcaller('fat_tree'), wl.Network",
+    "Network.parse": "call, subject = methodcaller('parse', wl.Network.star(4).to_yaml(), name='n.yaml'), wl.Network",
+    "Contracts.drawn": "call, subject = methodcaller('drawn', wl.Network.star(4)), wl.Contracts",
+    "contracts": f"call, subject = methodcaller('_parse', [('c.json', {FILE!r})], wl.Network.star(4)), wl.Contracts",
+    **{
+        f"{name}.{part}": f"{begin}\ncall = {kind}({part!r})"
+        for name, (begin, getters, methods) in SUBJECTS.items()
+        for kind, parts in (("attrgetter", getters), ("methodcaller", methods))
+        for part in parts
+        if (name, part) not in SHORT
+    },
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_every_call_that_may_be_long_lets_other_threads_run_and_is_interrupted(call: str) -> None:
+    program = OFTEN.replace("count, begun =", f"{CALLS[call]}\ncount, begun =", 1)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=WATCHDOG, check=False)
+    assert done.stdout == "interrupted True\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "wl.analyze(wl.plan(network, wl.Contracts.drawn(network, count=400)), analyses=['lp'], progress=stop)",
+        "wl.explain(network, contracts, contracts.names[-1], scheme='chameleon', reroute='on', progress=stop)",
+        "wl.simulate(scenario, progress=stop)",
+    ],
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+def test_work_that_is_stopped_does_not_go_on(work: str) -> None:
+    program = BEGIN + (
+        "from pathlib import Path\n"
+        "def working():\n"
+        "    return 'wayleave' in [name(task) for task in Path('/proc/self/task').iterdir()]\n"
+        "def name(task):\n"
+        "    try:\n"
+        "        return (task / 'comm').read_text().strip()\n"
+        "    except OSError:\n"
+        "        return 'ended'\n"
+        "def stop(*_):\n"
+        "    assert working()\n"
+        "    raise StopIteration\n"
+        "try:\n"
+        f"    {work}\n"
+        "except StopIteration:\n"
+        "    while working():\n"
+        "        pass\n"
+        "    print('ended')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=WATCHDOG, check=False)
+    assert done.stdout == "ended\n", done.stderr
+
+
 def test_progress_is_told_in_the_thread_of_the_caller_and_its_exception_stops_the_work(scenario: dict[str, Any]) -> None:
     told: list[tuple[float, float, str]] = []
 

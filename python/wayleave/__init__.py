@@ -13,7 +13,8 @@ Results are tables of Arrow: ``polars.DataFrame(plan)``, ``pyarrow.table(plan)``
 
 from wayleave._contracts import Contracts, contracts
 from wayleave._errors import Error, InputError, OperationError, Problem
-from wayleave._operations import analyze, explain, figures, plan, reproduce, simulate, verify
+from wayleave._operations import Progress, analyze, explain, figures, plan, reproduce, simulate, verify
+from wayleave._protocols import Scheme, Transport, TransportFlow
 from wayleave._sweep import Failed, Sweep, sweep
 from wayleave._wayleave import (
     Ack,
@@ -49,11 +50,15 @@ __all__ = [
     "OperationError",
     "Plan",
     "Problem",
+    "Progress",
     "Refuse",
     "Request",
     "Run",
+    "Scheme",
     "Sweep",
     "Table",
+    "Transport",
+    "TransportFlow",
     "Verified",
     "__version__",
     "analyze",

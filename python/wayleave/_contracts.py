@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from wayleave._arguments import kind, text_of
 from wayleave._errors import InputError
-from wayleave._wayleave import Contracts, Network
+from wayleave._wayleave import Contracts, Network, Table
 
 __all__ = ["Contracts", "contracts"]
 
@@ -26,8 +26,8 @@ def contracts(what: Any, network: Network, *, name: str = "contracts") -> Contra
         return Contracts._read([os.fspath(what)], network)
     rows = _rows(what)
     if rows is None:
-        given = type(what).__name__
-        raise InputError(f"contracts are a path, a list of paths, rows, or a table: this is a {given}")
+        expected = "a path, a list of paths, a list of dictionaries with one for each contract, or a table"
+        raise InputError(f"contracts: {expected} is expected: this is {kind(what)}")
     paths = [os.fspath(row) for row in rows if isinstance(row, (str, os.PathLike))]
     if paths and len(paths) == len(rows):
         return Contracts._read(paths, network)
@@ -39,7 +39,7 @@ def contracts(what: Any, network: Network, *, name: str = "contracts") -> Contra
         "metadata": {"name": name},
         "spec": {"contracts": [_present(row) for row in rows]},
     }
-    return Contracts._parse([(name, json.dumps(document, indent=1, default=str))], network)
+    return Contracts._parse([(name, text_of("contracts", document, indent=1))], network)
 
 
 def _rows(what: Any) -> list[Any] | None:
@@ -50,11 +50,17 @@ def _rows(what: Any) -> list[Any] | None:
         return list(what.to_dicts())
     if hasattr(what, "to_dict") and hasattr(what, "columns"):  # pandas
         return list(what.to_dict("records"))
-    if isinstance(what, Iterable):
+    # Iterating a dictionary would give its keys, which would be taken for paths.
+    if isinstance(what, Iterable) and not isinstance(what, (Mapping, bytes, Table)):
         return list(what)
     return None
 
 
 def _present(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row without its empty cells: tables have a cell in every column."""
-    return {key: value for key, value in row.items() if value is not None and not (isinstance(value, float) and math.isnan(value))}
+
+    def is_empty(value: Any) -> bool:
+        # The last ones are pandas', which is not imported for this.
+        return value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
+
+    return {key: value for key, value in row.items() if not is_empty(value)}

@@ -27,8 +27,12 @@ class Error(Exception):
 
     def __init__(self, message: str, problems: tuple[Problem, ...] = ()) -> None:
         super().__init__(message)
-        self.problems = problems
+        self._problems = problems
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
         """Everything that is wrong with files, each with its place."""
+        return self._problems
 
     def __reduce__(self) -> tuple[type[Error], tuple[str, tuple[Problem, ...]]]:
         return type(self), (str(self), self.problems)

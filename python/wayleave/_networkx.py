@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from wayleave._arguments import kind
+from wayleave._errors import InputError
+
 
 def node_link(graph: Any) -> tuple[str, str]:
     """The text that NetworkX's ``node_link_data`` would give, and what the graph is called."""
+    if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed", "is_multigraph")):
+        raise InputError(f"graph: a graph of NetworkX is expected, such as networkx.path_graph(3): this is {kind(graph)}")
     nodes = [{**data, "id": str(node)} for node, data in graph.nodes(data=True)]
     edges = [{**data, "source": str(source), "target": str(target)} for source, target, data in graph.edges(data=True)]
     document = {

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from wayleave import _wayleave
+from wayleave import _arguments, _wayleave
+from wayleave._arguments import kind, whole
 from wayleave._contracts import contracts as _contracts
 from wayleave._errors import InputError, Problem
+from wayleave._protocols import Scheme, Transport
 from wayleave._wayleave import Analysis, Explanation, Figure, Network, Plan, Run, Table, Verified, _Batch
 
 Progress: TypeAlias = Callable[[float, float, str], object]
@@ -21,7 +22,7 @@ def plan(
     network: Network | str | os.PathLike[str],
     contracts: Any,
     *,
-    scheme: Any = None,
+    scheme: Scheme | str | None = None,
     model: Literal["default", "published"] = "default",
     progress: Progress | None = None,
     **settings: object,
@@ -50,7 +51,7 @@ def explain(
     contracts: Any,
     name: str,
     *,
-    scheme: Any = None,
+    scheme: Scheme | str | None = None,
     model: Literal["default", "published"] = "default",
     progress: Progress | None = None,
     **settings: object,
@@ -75,7 +76,7 @@ def verify(
     effort: Literal["quick", "usual", "long"] = "usual",
     seed: int = 1,
     flow: str | None = None,
-    scheme: Any = None,
+    scheme: Scheme | str | None = None,
     model: Literal["default", "published"] = "default",
     progress: Progress | None = None,
     **settings: object,
@@ -89,7 +90,7 @@ def simulate(
     scenario: Any,
     *,
     seed: int | None = None,
-    transport: Any = None,
+    transport: Transport | None = None,
     progress: Progress | None = None,
 ) -> Run:
     """Simulates a scenario with one run, packet by packet.
@@ -138,50 +139,37 @@ def analyze(
     ``subject`` is a plan, whose admitted contracts are analysed, or a file with a network of output ports in Saihu's JSON. ``flows`` are names;
     without them, all.
     """
+    chosen = _arguments.names("analyses", analyses, '["tfa", "sfa"]')
+    only = _arguments.names("flows", flows, '["robot"]')
     if isinstance(subject, Plan):
-        return _wayleave._analyze(subject, analyses=list(analyses), flows=list(flows), progress=progress)
+        return _wayleave._analyze(subject, analyses=chosen, flows=only, progress=progress)
+    if not isinstance(subject, (str, os.PathLike)):
+        raise InputError(f"subject: a plan, or a file with a network of output ports, is expected: this is {kind(subject)}")
     file = os.fspath(subject)
-    return _wayleave._analyze((_text(file), file), analyses=list(analyses), flows=list(flows), progress=progress)
+    return _wayleave._analyze((_text(file), file), analyses=chosen, flows=only, progress=progress)
 
 
-def batch(scenario: Any, *, grid: Mapping[str, Iterable[Any]] | None = None, seeds: Iterable[int] = ()) -> _Batch:
+def batch(scenario: Any, *, grid: Mapping[str, Iterable[Any]] | None = None, seeds: Any = ()) -> _Batch:
     """The runs of a scenario, with what ``grid`` varies."""
-    vary = [(path, json.dumps(_values(path, values), default=str)) for path, values in (grid or {}).items()]
-    chosen = [whole(f"seeds[{index}]", seed) for index, seed in enumerate(seeds)]
+    texts: dict[str, str] = {}
+    varied = _arguments.grid(grid)
+    if any(path == "topology" for path, _ in varied):
+        varied = [
+            (path, [_arguments.placed(texts, value) for value in values] if path == "topology" else values) for path, values in varied
+        ]
+    vary = [(path, _arguments.text_of(f'grid: "{path}"', values)) for path, values in varied]
+    chosen = _arguments.seeds(seeds)
     if isinstance(scenario, Mapping):
-        spec, texts = _of_networks(scenario)
+        spec = dict(scenario)
+        if "topology" in spec:
+            spec["topology"] = _arguments.placed(texts, spec["topology"])
         name = str(spec.pop("name", "scenario"))
         document = {"apiVersion": "wayleave/v1", "kind": "Scenario", "metadata": {"name": name}, "spec": spec}
-        return _Batch(json.dumps(document, indent=1, default=str), name, texts, vary, chosen, is_file=False)
+        return _Batch(_arguments.text_of("scenario", document, indent=1), name, texts, vary, chosen, is_file=False)
     if isinstance(scenario, (str, os.PathLike)):
         file = os.fspath(scenario)
-        return _Batch(_text(file), file, {}, vary, chosen)
-    raise InputError(f"a scenario is a file or a dictionary with its spec: this is a {type(scenario).__name__}")
-
-
-def _of_networks(scenario: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """A spec in which networks are files, and the texts of these."""
-    spec, texts = dict(scenario), {}
-    topology = spec.get("topology")
-    if isinstance(topology, Network):
-        file = f"{topology.name}.yaml"
-        spec["topology"], texts[file] = {"file": file}, topology.to_yaml()
-    return spec, texts
-
-
-def _values(path: str, values: Any) -> list[Any]:
-    """The values of a path of a grid, those of NumPy as Python's."""
-    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        raise InputError(f'grid: a list of values is expected for "{path}", such as [{values!r}]: this is a {type(values).__name__}')
-    return [value.item() if hasattr(value, "item") else value for value in values]
-
-
-def whole(name: str, value: Any, least: int = 0) -> int:
-    """A whole number in 64 bits, which may be NumPy's."""
-    number = value.item() if hasattr(value, "item") else value
-    if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**64:
-        raise InputError(f"{name}: a whole number from {least} is expected: this is {value!r}")
-    return number
+        return _Batch(_text(file), file, texts, vary, chosen)
+    raise InputError(f"scenario: a file or a dictionary with its spec is expected: this is {kind(scenario)}")
 
 
 def _network(network: Network | str | os.PathLike[str]) -> Network:
@@ -189,8 +177,7 @@ def _network(network: Network | str | os.PathLike[str]) -> Network:
         return network
     if isinstance(network, (str, os.PathLike)):
         return Network(network)
-    given = type(network).__name__
-    raise InputError(f"network: a wayleave.Network, a file, or a builder such as fat-tree:k=4 is expected: this is a {given}")
+    raise InputError(f"network: a wayleave.Network, a file, or a builder such as fat-tree:k=4 is expected: this is {kind(network)}")
 
 
 def _settings(settings: Mapping[str, object]) -> list[tuple[str, str]]:

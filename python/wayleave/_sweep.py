@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wayleave import _wayleave
+from wayleave._arguments import whole
 from wayleave._errors import OperationError
-from wayleave._operations import Progress, batch, whole
+from wayleave._operations import Progress, batch
 from wayleave._wayleave import Table, _Batch, _Sweep
 
 
@@ -31,8 +31,12 @@ class Sweep:
     def __init__(self, runs: _Batch, done: _Sweep, failed: tuple[Failed, ...]) -> None:
         self._runs = runs
         self._done = done
-        self.failed = failed
+        self._failed = failed
+
+    @property
+    def failed(self) -> tuple[Failed, ...]:
         """Runs without a result, each with the reason."""
+        return self._failed
 
     @property
     def table(self) -> Table:
@@ -55,8 +59,7 @@ class Sweep:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything of every run, as ``wayleave sim -o json`` prints it."""
-        document: dict[str, Any] = json.loads(self._done.to_json())
-        return document
+        return self._done.to_dict()
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -78,7 +81,7 @@ class Sweep:
 def sweep(
     scenario: Any,
     grid: Mapping[str, Iterable[Any]] | None = None,
-    seeds: Iterable[int] = (),
+    seeds: int | Iterable[int] = (),
     *,
     client: Any = None,
     threads: int | None = None,
@@ -90,7 +93,8 @@ def sweep(
     """Simulates every combination of values and seeds.
 
     ``scenario`` is a file or a dictionary, as for :func:`simulate`. ``grid`` has paths into its ``spec`` with their values
-    (``{"traffic.web.load": [0.2, 0.8]}``); the first changes slowest. Without ``grid`` or ``seeds``, the file's own count.
+    (``{"traffic.web.load": [0.2, 0.8]}``), which may be networks for ``topology``; the first changes slowest. ``seeds`` are seeds, or how many: 3
+    is ``[1, 2, 3]``. Without ``grid`` or ``seeds``, the file's own count.
 
     ``client`` is a client of Dask's ``distributed``: its workers do the runs, and need this package in the same version. Otherwise
     ``threads`` of this machine do them, as many as there are processors.
@@ -99,7 +103,7 @@ def sweep(
     On a cluster a run that fails is tried ``retries`` more times, elsewhere if a worker was lost; on this machine it would fail again. What
     has no result in the end stands in :attr:`Sweep.failed`. ``progress=True`` writes a line on the standard error.
     """
-    runs = batch(scenario, grid=grid, seeds=list(seeds))
+    runs = batch(scenario, grid=grid, seeds=seeds)
     threads = None if threads is None else whole("threads", threads, least=1)
     line = _Line() if progress is True else None
     tell = line or (None if isinstance(progress, bool) else progress)

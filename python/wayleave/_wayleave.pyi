@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, final
+from typing import Any, Literal, NoReturn, final
 
 from wayleave._errors import Problem
+from wayleave._protocols import Scheme, Transport
 
 __all__ = [
     "Admit",
@@ -56,7 +57,12 @@ class Table:
         """Rows as dictionaries."""
     def to_pandas(self) -> Any:
         """A DataFrame of pandas, which has to be installed; its ``attrs`` are the provenance."""
-    def __getitem__(self, name: str, /) -> list[Any]: ...
+    def __getitem__(self, name: str, /) -> list[Any]:
+        """The values of a column."""
+    def __iter__(self) -> NoReturn:
+        """A table is no list: use ``to_rows()``, or a column by its name."""
+    def __contains__(self, name: str, /) -> bool:
+        """Whether there is a column of that name."""
     def __len__(self) -> int: ...
     def _repr_html_(self) -> str: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -209,7 +215,7 @@ class Plan:
     def verify(
         self,
         *,
-        effort: str = "usual",
+        effort: Literal["quick", "usual", "long"] = "usual",
         seed: int = 1,
         flow: str | None = None,
         progress: Callable[[float, float, str], object] | None = None,
@@ -303,6 +309,8 @@ class Figure:
     @property
     def title(self) -> str:
         """What it is called, in words."""
+    def to_dict(self) -> dict[str, Any]:
+        """The figure's document, as ``wayleave reproduce -o json`` prints it."""
     def picture(self) -> str:
         """The figure with its panels, tables and settings, as the text of an SVG file."""
     def _repr_html_(self) -> str: ...
@@ -360,7 +368,11 @@ class Admit:
 class Refuse:
     """An answer of a scheme of your own: the contract is refused, for a reason in one clause."""
 
-    def __new__(cls, why: str, reason: str = "POLICY") -> Refuse: ...
+    def __new__(
+        cls,
+        why: str,
+        reason: Literal["NO_PATH", "RATE", "LATENCY", "BUFFER", "QUOTA", "POLICY"] = "POLICY",
+    ) -> Refuse: ...
 
 @final
 class FlowStart:
@@ -422,7 +434,7 @@ class Loss:
     """A loss that a transport of your own hears of."""
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Literal["fast", "timeout"]:
         """``fast`` (by later acknowledgements) or ``timeout``."""
     @property
     def in_flight(self) -> int:
@@ -465,7 +477,7 @@ class _Sweep:
     def keep(self, index: int, text: str) -> None: ...
     def finish(self) -> None: ...
     def check(self) -> None: ...
-    def to_json(self) -> str: ...
+    def to_dict(self) -> dict[str, Any]: ...
     def pictures(self) -> list[str]: ...
     def _repr_html_(self) -> str: ...
 
@@ -475,9 +487,9 @@ def _plan(
     network: Network,
     contracts: Contracts,
     *,
-    scheme: Any = None,
+    scheme: Scheme | str | None = None,
     settings: Sequence[tuple[str, str]] = ...,
-    model: str = "default",
+    model: Literal["default", "published"] = "default",
     progress: Callable[[float, float, str], object] | None = None,
 ) -> Plan: ...
 def _explain(
@@ -485,16 +497,16 @@ def _explain(
     contracts: Contracts,
     name: str,
     *,
-    scheme: Any = None,
+    scheme: Scheme | str | None = None,
     settings: Sequence[tuple[str, str]] = ...,
-    model: str = "default",
+    model: Literal["default", "published"] = "default",
     progress: Callable[[float, float, str], object] | None = None,
 ) -> Explanation: ...
 def _simulate(
     batch: _Batch,
     *,
     seed: int | None = None,
-    transport: Any = None,
+    transport: Transport | None = None,
     progress: Callable[[float, float, str], object] | None = None,
 ) -> Run: ...
 def _begin(batch: _Batch, *, folder: str | os.PathLike[str] | None = None, resume: bool = False) -> _Sweep: ...
@@ -521,6 +533,5 @@ def _analyze(
     *,
     analyses: Sequence[str],
     flows: Sequence[str] = ...,
-    all: bool = True,
     progress: Callable[[float, float, str], object] | None = None,
 ) -> Analysis: ...

@@ -12,12 +12,16 @@ use wayleave_formats::{
 use crate::error::Error;
 use crate::findings::MAX_FINDINGS;
 use crate::network::Network;
+use crate::progress::{Cancel, Progress, Silent, Step};
 
 /// Contracts from one text or several, in order, with no name twice.
 #[derive(Clone, Debug)]
 pub struct Contracts {
     lists: Vec<MixedList>,
 }
+
+/// Contracts that are drawn and read at a time, so that a caller can stop in between: 0.1 s of work.
+const DRAWN_TOGETHER: usize = 16_384;
 
 /// Which contract of [`Contracts`]: the list, and the index in it.
 pub type ContractIndex = (usize, usize);
@@ -71,6 +75,21 @@ impl Contracts {
     /// # Errors
     /// If the network has fewer than two hosts, or there is no such scenario.
     pub fn drawn(network: &Network, scenario: usize, seed: u64, count: usize) -> Result<Self, Error> {
+        Self::drawn_watched(network, scenario, seed, count, &mut Silent, &Cancel::default())
+    }
+
+    /// The same for a caller that wants to know how far it has come, or to stop it.
+    ///
+    /// # Errors
+    /// As for [`Contracts::drawn`], or [`Error::Stopped`].
+    pub fn drawn_watched(
+        network: &Network,
+        scenario: usize,
+        seed: u64,
+        count: usize,
+        progress: &mut dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Self, Error> {
         if network.graph.hosts().count() < 2 {
             return Err(Error::Usage("contracts join two hosts, and the network has fewer".into()));
         }
@@ -78,8 +97,24 @@ impl Contracts {
             return Err(Error::Usage(format!("there is no scenario {scenario}: they are 1 to 8")));
         }
         let name = format!("scenario-{scenario}-seed-{seed}");
-        let contracts: Vec<Contract> = Mix::new(&network.graph, scenario, seed).take(count).collect();
-        Self::parse(&[Source::new(&name, write_contracts(&contracts, &network.graph, &name))], network)
+        let mut left = Mix::new(&network.graph, scenario, seed).take(count);
+        let (mut lists, mut done) = (Vec::new(), 0);
+        loop {
+            if cancel.is_cancelled() {
+                return Err(Error::Stopped);
+            }
+            let contracts: Vec<Contract> = left.by_ref().take(DRAWN_TOGETHER).collect();
+            if contracts.is_empty() && !lists.is_empty() {
+                break;
+            }
+            let source = Source::new(&name, write_contracts(&contracts, &network.graph, &name));
+            lists.push(read_contracts(&source, &network.graph)?.into());
+            done += contracts.len();
+            progress.step(Step::Items { done: done as u64, total: count as u64 });
+        }
+        let drawn = Self { lists };
+        drawn.check_names()?;
+        Ok(drawn)
     }
 
     /// One file's own duplicates are found when it is read; these are those of different files.

@@ -16,7 +16,7 @@ use crate::contracts::{ContractIndex, Contracts};
 use crate::error::Error;
 use crate::network::Network;
 use crate::plan::{Head, PlanOptions, SavedPlan};
-use crate::progress::{Progress, Silent, Step};
+use crate::progress::{Cancel, Progress, Silent, Step};
 use crate::session::{Session, Verdict};
 
 /// Everything that there is to say about one decision. Serialised, it is what `wayleave explain -o json` prints.
@@ -82,13 +82,30 @@ pub fn explain(
 /// # Errors
 /// If there is no contract of that name.
 pub fn explain_in(
-    mut session: Session,
+    session: Session,
     contracts: &Contracts,
     name: &str,
     progress: &mut dyn Progress,
 ) -> Result<Explanation, Error> {
+    explain_watched(session, contracts, name, progress, &Cancel::default())
+}
+
+/// The same for a caller that may want to stop it.
+///
+/// # Errors
+/// If there is no contract of that name, or [`Error::Stopped`].
+pub fn explain_watched(
+    mut session: Session,
+    contracts: &Contracts,
+    name: &str,
+    progress: &mut dyn Progress,
+    cancel: &Cancel,
+) -> Result<Explanation, Error> {
     let (place, contract) = contracts.find(name)?;
-    let before = decide_those_before(&mut session, contracts, place, progress);
+    let before = decide_those_before(&mut session, contracts, place, progress, cancel);
+    if cancel.is_cancelled() {
+        return Err(Error::Stopped);
+    }
     match contract.as_latency() {
         Some(contract) => {
             let verdict = session.admit(contract);
@@ -174,11 +191,15 @@ fn decide_those_before(
     contracts: &Contracts,
     place: ContractIndex,
     progress: &mut dyn Progress,
+    cancel: &Cancel,
 ) -> Before {
     let before = || contracts.all().take_while(|(at, _)| *at != place);
     let total = before().count() as u64;
     let mut admitted = 0;
     for (done, (_, contract)) in (1..).zip(before()) {
+        if cancel.is_cancelled() {
+            break;
+        }
         let is_admitted = match contract.as_latency() {
             Some(contract) => session.admit_or_not(contract),
             None => session.admit_share(contract).0.is_ok(),

@@ -70,7 +70,7 @@ pub use demo::{
     Demo, DemoOptions, FabricDemo, Paint, TOPOLOGY as DEMO_TOPOLOGY, USUAL_LIMIT as DEMO_REROUTE, demo, fabric_demo,
 };
 pub use error::Error;
-pub use explain::{Explanation, Matter, explain, explain_in, explain_planned};
+pub use explain::{Explanation, Matter, explain, explain_in, explain_planned, explain_watched};
 pub use findings::Findings;
 pub use minima::PolicyMinima;
 pub use network::{BUILDERS, Builder, COMMON_KEYS, Named, Network, Origin};

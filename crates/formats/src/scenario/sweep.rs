@@ -127,6 +127,13 @@ impl<'a> Sweep<'a> {
 fn read_seeds(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Vec<u64>> {
     if let Value::Sequence(items) = &node.value {
         let seeds: Vec<Option<u64>> = items.iter().map(|item| item.count(problems)).collect();
+        let is_known = |(at, seed): &(usize, &Option<u64>)| seed.is_some() && seeds[..*at].contains(seed);
+        if let Some((at, Some(seed))) = seeds.iter().enumerate().find(is_known) {
+            let message = || format!("seed {seed} stands in the list twice");
+            let hint = "remove it: the same seed gives the same run, which would count twice in every mean";
+            problems.report(ProblemKind::DuplicateKey, items[at].span, || (message(), hint));
+            return None;
+        }
         return not_empty(seeds.into_iter().collect::<Option<Vec<u64>>>()?, node, problems);
     }
     let text = node.expect_text(problems)?;
@@ -170,6 +177,14 @@ fn read_axes<'a>(node: &Node<'a>, problems: &mut Problems<'_>) -> Option<Vec<Axi
         }
         let values = entry.value.expect_list("values", problems)?.to_vec();
         let values = not_empty(values, &entry.value, problems)?;
+        let texts: Vec<Option<&str>> = values.iter().map(Node::text).collect();
+        let is_known = |(at, text): &(usize, &Option<&str>)| text.is_some() && texts[..*at].contains(text);
+        if let Some((at, Some(text))) = texts.iter().enumerate().find(is_known) {
+            let message = || format!("{} stands in the values of {} twice", quoted(text), quoted(&path));
+            let hint = "remove it: its runs would count twice in every mean";
+            problems.report(ProblemKind::DuplicateKey, values[at].span, || (message(), hint));
+            return None;
+        }
         axes.push(Axis { path, span, values });
     }
     Some(axes)

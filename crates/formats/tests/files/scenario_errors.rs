@@ -377,13 +377,19 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
             "10ms\n  sweep: { seeds: 5..1 }",
             &["6:19 \"5..1\" are no seeds: a list such as [1, 2, 5] or a range such as 1..20 is expected"],
         ),
+        ("10ms", "10ms\n  sweep: { seeds: [1, 2, 1] }", &["6:26 seed 1 stands in the list twice"]),
+        (
+            "10ms",
+            "10ms\n  sweep: { vary: { warmup: [0ms, 1ms, 0ms] } }",
+            &["6:39 \"0ms\" stands in the values of \"warmup\" twice"],
+        ),
         ("10ms", "10ms\n  seed: 4\n  sweep: { seeds: [1] }", &["6:9 seed cannot stand beside the seeds of a sweep"]),
         (
             "10ms",
             "10ms\n  sweep: { seeds: 1..5000, vary: { warmup: [0ms, 1ms, 2ms] } }",
             &["6:10 this sweep has 15000 runs: at most 10000 are accepted"],
         ),
-    ] as [(&str, &str, &[&str]); 49]
+    ] as [(&str, &str, &[&str]); 51]
     {
         assert!(SPEC.contains(old), "{old}");
         assert_eq!(said(read(&SPEC.replacen(old, new, 1))), expected, "{new}");

@@ -7,7 +7,8 @@ use wayleave_calculus::network::{
 };
 
 use super::subject::Subject;
-use crate::progress::{Progress, Silent, Step};
+use crate::error::Error;
+use crate::progress::{Cancel, Progress, Silent, Step};
 
 /// How many flows are shown, and linear programs solved, unless more are asked for.
 const SHOWN: usize = 40;
@@ -106,6 +107,33 @@ impl Report {
         all: bool,
         progress: &mut dyn Progress,
     ) -> Self {
+        Self::computed(subject, analyses, flows, all, progress, &Cancel::default())
+    }
+
+    /// The same for a caller that may want to stop it, which takes effect between two servers, flows or linear programs.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn stoppable(
+        subject: &Subject,
+        analyses: &[Analysis],
+        flows: &[usize],
+        progress: &mut dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Self, Error> {
+        let report = Self::computed(subject, analyses, flows, true, progress, cancel);
+        if cancel.is_cancelled() { Err(Error::Stopped) } else { Ok(report) }
+    }
+
+    /// Computes rows until `cancel` is set.
+    fn computed(
+        subject: &Subject,
+        analyses: &[Analysis],
+        flows: &[usize],
+        all: bool,
+        progress: &mut dyn Progress,
+        cancel: &Cancel,
+    ) -> Self {
         let (network, options) = (&subject.network, &subject.options);
         let shown = &flows[..if all { flows.len() } else { flows.len().min(SHOWN) }];
         let servers = network.servers().len();
@@ -124,7 +152,7 @@ impl Report {
         analyses.dedup();
         let (mut notes, mut rows) = (Vec::new(), Vec::new());
         for (done, &flow) in (1..).zip(shown) {
-            let paths = 0..network.flows()[flow].paths.len();
+            let paths = (0..network.flows()[flow].paths.len()).take_while(|_| !cancel.is_cancelled());
             rows.extend(paths.map(|path| computed.row(flow, path, &analyses, &mut notes)));
             step(servers + done);
         }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use wayleave_experiments::{Figure, Paper, find};
 
 use super::measured::{Measured, MeasuredBy};
+use crate::error::Error;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -31,6 +32,16 @@ struct Read {
     command: String,
     #[serde(flatten)]
     measured: Figure,
+}
+
+impl Measured {
+    /// Returns the figure's document, as the folder of a measurement and `wayleave reproduce -o json` have it.
+    ///
+    /// # Errors
+    /// If it has a figure that JSON cannot hold.
+    pub fn to_json(&self) -> Result<String, Error> {
+        Ok(of(self)?)
+    }
 }
 
 /// One figure.

@@ -94,6 +94,15 @@ impl Batch {
         self.runs.len() > 1
     }
 
+    /// Gives one seed to every run, and the command that runs it again; runs that differ only in their seed become one.
+    pub fn reseed(&mut self, seed: u64) {
+        self.runs.dedup_by(|one, other| one.parameters == other.parameters);
+        for run in &mut self.runs {
+            run.seed = seed;
+            run.replay = replay(&self.file, &run.parameters, seed);
+        }
+    }
+
     /// Lets the last packet events of every run be recorded, so many of each; `None` records none.
     pub fn record(&mut self, events: impl Fn(&Scenario) -> Option<u64>) {
         for run in &mut self.runs {

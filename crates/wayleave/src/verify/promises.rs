@@ -299,8 +299,39 @@ fn promise(session: &Session, flow: FlowId, held: &Held<'_>) -> Promise {
         rate: held.demand.rate,
         burst: held.demand.burst,
         frame: carried.chain(held.demand.max_frame).min().unwrap_or(Bytes::ZERO),
-        // Packets are watched from the shaper's release on.
-        bound: held.released,
+        bound: judged(held),
         today: None,
+    }
+}
+
+/// Returns the time that no packet may exceed from the shaper's release on, from where packets are watched: what was promised, or what is left of the
+/// deadline if a scheme promises more than was asked for.
+fn judged(held: &Held<'_>) -> Time {
+    let shaped = held.bound.saturating_sub(held.released);
+    held.released.min(held.deadline.saturating_sub(shaped))
+}
+
+#[cfg(test)]
+mod tests {
+    use wayleave_contracts::Demand;
+    use wayleave_units::Rate;
+
+    use super::*;
+
+    /// Catches: a judge that takes a scheme's word where it promises more time than the contract allows.
+    #[test]
+    fn packets_are_judged_by_the_deadline_as_well_as_by_the_bound() {
+        let route = Route { hops: Vec::new() };
+        let demand = Demand { rate: Rate::from_mbit(1), burst: Bytes::new(1_500), max_frame: None };
+        let judged = |bound, released, deadline| {
+            let [bound, released, deadline] = [bound, released, deadline].map(Time::from_micros);
+            super::judged(&Held { route: &route, demand, deadline, bound, released })
+        };
+        assert_eq!(judged(80, 80, 100), Time::from_micros(80));
+        assert_eq!(judged(10_000, 10_000, 100), Time::from_micros(100));
+        // The shaper may take 40 us.
+        assert_eq!(judged(90, 50, 100), Time::from_micros(50));
+        assert_eq!(judged(140, 100, 100), Time::from_micros(60));
+        assert_eq!(judged(1_000, 0, 100), Time::ZERO);
     }
 }
