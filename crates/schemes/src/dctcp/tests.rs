@@ -248,7 +248,11 @@ fn what_follows_without_marks_is_known_in_advance() {
             });
             let (flow, acknowledged) = (sender.flow, sender.acknowledged);
             for count in 0..1_000 {
-                assert_eq!(flow.after_unmarked(acknowledged, SEGMENT, count), sender.flow, "{window}, {marks}: {count}");
+                assert_eq!(
+                    flow.after_unmarked(acknowledged, SEGMENT, count),
+                    sender.flow,
+                    "{window}, {marks}: {count}"
+                );
                 sender.acknowledge(false);
             }
         }
