@@ -167,7 +167,7 @@ def test_every_call_that_may_be_long_lets_other_threads_run_and_is_interrupted(c
     "work",
     [
         "wl.analyze(wl.plan(network, wl.Contracts.drawn(network, count=400)), analyses=['lp'], progress=stop)",
-        "wl.explain(network, contracts, contracts.names[-1], scheme='chameleon', reroute='on', progress=stop)",
+        "wl.explain(network, contracts, contracts.names[-1], scheme='chameleon', reroute=True, progress=stop)",
         "wl.simulate(scenario, progress=stop)",
     ],
 )
