@@ -157,6 +157,7 @@ fuzz-dataplane: toolchain ## the eBPF programs against their models with a milli
 verify-long: toolchain ## a million random networks under attack, and a million with shares of every kind derived again (VERIFY_CASES)
 	$(call say,$(VERIFY_CASES) random networks with minima and objectives)
 	@FABRIC_SCENES=$(VERIFY_CASES) $(CARGO) test --locked --release --package wayleave --test facade random_fabrics:: -- --nocapture
+	@SCALES=all $(CARGO) test --locked --release --package wayleave --test facade scales:: -- --nocapture
 	@SHARE_SCENES=$(VERIFY_CASES) $(CARGO) test --locked --release --package wayleave-recheck --test claims shares::random::
 	$(call say,$(VERIFY_CASES) random networks under attack)
 	@VERIFY_CASES=$(VERIFY_CASES) $(CARGO) test --locked --release --package wayleave-verify --test attacks random_sets::

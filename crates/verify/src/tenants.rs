@@ -26,6 +26,10 @@ const TOLERANCE: u64 = 25;
 /// Windows of a few packets are whole packets, and short runs show their beginning: by how much somebody may be off what is due by minimum and weight, per cent.
 const PARTS: u64 = 15;
 
+/// Round trips after which flows of objectives have left their beginning: DCTCP doubles its window in each, from ten packets, and tunnels find
+/// their levels after that. Weights are counted in the second half of a run.
+const BEGINNING: u64 = 20;
+
 /// Short bursts come every 250 us, and begin at so many phases of that.
 const ROUND: Time = Time::from_micros(250);
 const PHASES: u64 = 12;
@@ -41,6 +45,8 @@ pub struct TenantsClaim {
     pub meeting: Option<ClassClaim>,
     /// Attacks on single links.
     pub links: Vec<LinkClaim>,
+    /// Weights that no run of this length can test: its first half is the beginning of their flows.
+    pub untested_weights: usize,
     /// The minimum of each promise of `whole`, in its order.
     rates: Vec<Rate>,
     /// Whether they are looked at.
@@ -133,12 +139,18 @@ impl TenantsClaim {
             rate: weight.rate,
         };
         let maximum = |Maximum { name, host, max }| MaximumPromise { service: name, host, max };
+        let all: Vec<WeightPromise> = tenants.weights().into_iter().map(weight).collect();
+        let beginning = tenants.round_trip().as_nanos().saturating_mul(BEGINNING);
+        let (weights, untested_weights) = match beginning <= duration.as_nanos() / 2 {
+            true => (all, 0),
+            false => (Vec::new(), all.len()),
+        };
         let whole = ClassClaim {
             scenario,
             minima: tenants.minima().into_iter().map(minimum).collect(),
             in_flight: in_flight(tenants.held()),
             shares: Vec::new(),
-            weights: tenants.weights().into_iter().map(weight).collect(),
+            weights,
             maxima: tenants.maxima().into_iter().map(maximum).collect(),
             meeting: None,
             tolerance_percent: TOLERANCE,
@@ -162,7 +174,8 @@ impl TenantsClaim {
         let meeting = tenants.competitors().map(|(host, competitors)| meeting(&whole, tenants, host, &competitors));
         let rates = tenants.minima().into_iter().map(|minimum| minimum.min).collect();
         let windows = is_there.then_some(windows);
-        Ok(Self { whole, windows, meeting, links: Vec::new(), rates, watch: Watch::Promises })
+        let (links, watch) = (Vec::new(), Watch::Promises);
+        Ok(Self { whole, windows, meeting, links, untested_weights, rates, watch })
     }
 
     /// Adds attacks on single links, as many as the effort says, those with the least left for minima first.

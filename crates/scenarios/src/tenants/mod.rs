@@ -129,7 +129,7 @@ impl Tenants {
     }
 
     /// Longest round trip without queues between two hosts of the network.
-    fn round_trip(&self) -> Time {
+    pub fn round_trip(&self) -> Time {
         self.round_trip
     }
 

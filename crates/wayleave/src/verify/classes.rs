@@ -152,9 +152,10 @@ impl VerifiedKinds {
         self.report.is_sound()
     }
 
-    /// Minima that no run tested.
+    /// Minima and weights that no run tested.
     pub fn untested(&self) -> usize {
-        self.report.minima.iter().filter(|tested| tested.lag.is_none()).count()
+        let minima = self.report.minima.iter().filter(|tested| tested.lag.is_none()).count();
+        minima + self.claim.untested_weights
     }
 
     /// What showed the fault that was put in; `None` if there was none.
@@ -266,6 +267,13 @@ impl VerifiedKinds {
         let held = |report: &ClassReport| report.largest_in_flight as f64 / 10.0;
         if let Some(least) = self.report.whole.smallest_weight {
             writeln!(out, "objectives: at least {:.0} % of their weights at every host", least as f64 / 10.0)?;
+        }
+        if self.claim.untested_weights > 0 {
+            let weights = count(self.claim.untested_weights, "weight");
+            writeln!(
+                out,
+                "objectives: {weights} not tested: the run is over before their flows have left their beginning"
+            )?;
         }
         if let Some(most) = self.largest_of_maximum() {
             writeln!(out, "maxima: at most {:.0} % of one", most as f64 / 10.0)?;

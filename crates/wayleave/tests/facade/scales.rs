@@ -1,6 +1,6 @@
 //! Faults of classes on networks of every scale: each is noticed, or the report says that it was not.
 //!
-//! `cargo test -p wayleave --test facade -- scales --nocapture` prints the table of docs/verification.md.
+//! `SCALES=all cargo test -p wayleave --test facade -- scales --nocapture` prints the table of docs/verification.md.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -27,7 +27,19 @@ const SCALES: [(u64, Time); 7] = [
 ];
 
 /// What is not noticed, with the reason.
-const NOT_NOTICED: &[(u64, Time, ClassFault, &str)] = &[];
+const NOT_NOTICED: &[(u64, Time, ClassFault, &str)] = &[
+    (10, Time::from_micros(1), ClassFault::StepsUnlimited, FEW_PAIRS),
+    (10, Time::from_millis(5), ClassFault::StepsUnlimited, FEW_PAIRS),
+    (10_000, Time::from_micros(4), ClassFault::StepsUnlimited, FEW_PAIRS),
+    (1_000, Time::from_micros(500), ClassFault::ResidualForgotten, STILL_FITS),
+    (10_000, Time::from_micros(4), ClassFault::ResidualForgotten, STILL_FITS),
+];
+
+const FEW_PAIRS: &str = "windows of so few pairs stay within the bound without the rule";
+const STILL_FITS: &str = "the minima that were promised too much still fit beside the latency contracts";
+
+/// Scales of the short form; `SCALES=all` runs all.
+const SHORT: [u64; 1] = [10_000];
 
 /// A star on which everybody sends to the last host: latency contracts with two fifths of its link, pairs and a hose with minima, weights and
 /// a maximum, an objective, best effort.
@@ -86,7 +98,8 @@ fn tenants(rate: u64, delay: Time) -> Tenants {
 #[test]
 fn every_fault_at_every_scale_is_noticed_or_reported() {
     let mut wrong = Vec::new();
-    for (rate, delay) in SCALES {
+    let is_long = std::env::var("SCALES").is_ok();
+    for (rate, delay) in SCALES.into_iter().filter(|(rate, _)| is_long || SHORT.contains(rate)) {
         let tenants = tenants(rate, delay);
         let whole = verify_kinds(&tenants, &Effort::QUICK, None).unwrap();
         let mut row = format!("| {}, {delay} | {} not tested |", Rate::from_mbit(rate), whole.untested());
