@@ -27,6 +27,7 @@
 //! `engine/forward` is where it meets the rest of the run.
 
 mod groups;
+mod member;
 mod outcome;
 mod parts;
 mod period;

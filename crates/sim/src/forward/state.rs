@@ -5,8 +5,8 @@
 //! instant are ordered by their actors. Times are compared relative to the time of the state, segments relative to the first that is not
 //! acknowledged. A time that only matters while it is ahead counts as 0 once it is past.
 
+use super::member::Member;
 use super::parts::Parts;
-use super::watch::Member;
 use crate::clock::Instant;
 use crate::edge::NO_PAIR;
 use crate::flows::{Flow, FlowState};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::member::Member;
 use super::parts::{Known, LEAST_LOOK, Parts};
 use super::period::{Sight, common, period};
 use super::state::State;
@@ -23,13 +24,6 @@ const MAX_PAUSE: u32 = 64;
 
 /// Skips are whole nanoseconds: congestion control sees no shorter time ([`crate::clock::to_time`]).
 const UNIT: Instant = 1_000;
-
-/// One flow of a group: its place, and when it was opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Member {
-    pub(crate) slot: FlowSlot,
-    opened: Instant,
-}
 
 /// A group of flows that share no port with others.
 #[derive(Clone, Debug)]

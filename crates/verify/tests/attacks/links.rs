@@ -8,7 +8,7 @@ use wayleave_topology::builders::{Cabling, Chain, build};
 use wayleave_topology::{Classes, Network, NodeId, PortSpec, Residual, SharedLink};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 use wayleave_verify::{
-    ClassAttack, ClassBreach, ClassFault, Effort, Pattern, TenantsClaim, TenantsReport, verify_tenants,
+    ClassAttack, ClassBreach, ClassFault, Effort, Pattern, TenantsClaim, TenantsReport, TestedMinimum, verify_tenants,
 };
 
 const LINE: Rate = Rate::from_gbit(10);
@@ -122,7 +122,8 @@ fn a_minimum_that_no_attack_asks_for_is_not_tested() {
     assert_eq!((report.minima[aside].by, report.minima[aside].rate), (None, None));
     assert!(report.minima[aside].lag.is_some(), "the run of all tenants asks for it");
     let nothing = verify_tenants(&claim, &[], 1).unwrap();
-    assert!(nothing.minima.iter().all(|tested| *tested == Default::default()), "{:#?}", nothing.minima);
+    let is_untested = |tested: &TestedMinimum| (tested.lag, tested.rate, tested.by) == (None, None, None);
+    assert!(nothing.minima.iter().all(is_untested), "{:#?}", nothing.minima);
 }
 
 /// Faults of ports and of admission are seen by attacks on links alone.
