@@ -50,7 +50,7 @@ impl Chosen {
         }
     }
 
-    /// Where the decisions come from: the scheme with its settings or its code, and the model.
+    /// Origin of the decisions: the scheme with its settings or its code, and the model.
     fn provenance(&self, settings: &[(String, String)], model: &str) -> Provenance {
         let mut from = vec![("scheme", self.name())];
         if let Self::Own(_, code, _) = self {

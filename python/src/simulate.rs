@@ -30,7 +30,7 @@ use crate::watch::{aside, run};
 #[pyclass(name = "_Batch", module = "wayleave._wayleave", frozen)]
 pub(crate) struct PyBatch {
     batch: Batch,
-    /// What calls that do a run again name as their scenario; `None` if a command can do it.
+    /// Scenario that calls which do a run again name; `None` if a command can do it.
     subject: Option<String>,
     /// The scenario and the files that it names, by their names in it.
     texts: Vec<(String, String)>,

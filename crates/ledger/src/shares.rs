@@ -312,7 +312,7 @@ pub(crate) struct Charges {
     pub(crate) carried: u128,
     /// Of the objective class.
     pub(crate) objective: u128,
-    /// What is charged covers every choice of paths.
+    /// The charge covers every choice of paths.
     pub(crate) is_covered: bool,
 }
 

@@ -1,10 +1,10 @@
-//! Whether traffic whose state repeats itself is skipped instead of simulated.
+//! Choice to skip traffic whose state repeats itself instead of simulating it.
 
 /// Traffic is skipped: where the state of flows is the same a period later, the simulator credits them with what they would have sent,
 /// up to the next event. Packets are simulated again from there on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FastForward {
-    /// How large the error of a completion time may become, as a share of that time. Skips cause none.
+    /// Largest error of a completion time, as a share of that time. Skips cause none.
     pub error: f64,
 }
 

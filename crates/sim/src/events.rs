@@ -165,7 +165,7 @@ impl EventQueue {
         keys.into_iter().for_each(|key| self.put_key(changed(key)));
     }
 
-    /// Whether an event can be put then, which may be [`REACH`] before the last one that was taken.
+    /// Returns `true` if an event can be put then, which may be [`REACH`] before the last one that was taken.
     pub(crate) fn reaches_back_to(&self, at: Instant) -> bool {
         at >= self.base
     }

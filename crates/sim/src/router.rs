@@ -182,7 +182,7 @@ impl Router {
         self.distances.entry(to).or_insert_with(find)
     }
 
-    /// At most so many paths between two switches.
+    /// Paths between two switches, `most` of them.
     fn walk(&mut self, from: NodeId, to: NodeId, queue: u8, most: usize, routes: &mut Vec<Step>) -> Vec<u32> {
         self.distances_to(to);
         let Some(distances) = self.distances.get(&to) else { return Vec::new() };

@@ -20,7 +20,7 @@ const SMALLEST_FRAME: u32 = 84;
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) way: Way,
-    /// What chooses a path for each packet, if not all take one.
+    /// Choice of a path for each packet, if not all take one.
     pub(crate) spreading: Option<Box<AnyPath>>,
     frame: u32,
     stop: Instant,

@@ -205,7 +205,7 @@ pub struct ClassReport {
     pub smallest_weight: Option<u64>,
     /// The largest part of a maximum that was seen, per mille.
     pub largest_of_maximum: Option<u64>,
-    /// How much somebody lacked of what is due to it by minimum and weight, at most, per mille of that.
+    /// Largest part that somebody lacked of what is due to it by minimum and weight, per mille.
     pub farthest_from_part: Option<u64>,
     /// The longest lag of each minimum, in the order of the claim.
     pub lags: Vec<Time>,
@@ -403,7 +403,7 @@ fn per_mille(part: u64, of: u64) -> u64 {
     u64::try_from(u128::from(part) * 1_000 / u128::from(of.max(1))).unwrap_or(u64::MAX)
 }
 
-/// A receiver's limit is divided among its senders anew in each round trip: so much more than a maximum is none, per cent.
+/// Excess over a maximum that is no breach, per cent: a receiver's limit is divided among its senders anew in each round trip.
 const TURNS: u64 = 5;
 
 /// Frames of one pair that a window of time may count beside its rate: limiters let whole frames go, one may be under way at the beginning
@@ -450,7 +450,7 @@ fn carried(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId, w
     rate(claim, outcome, paths_at(outcome, service, host, way).map(|path| path.bytes.get()).sum())
 }
 
-/// What pairs of a service carried from or to a host, by pair and path.
+/// Bytes that pairs of a service carried from or to a host, by pair and path.
 fn paths_at<'a>(outcome: &'a Outcome, service: &str, host: NodeId, way: Way) -> impl Iterator<Item = &'a Carried> {
     let carried = outcome.sharing.iter().flat_map(|sharing| &sharing.carried);
     carried.filter(move |path| {

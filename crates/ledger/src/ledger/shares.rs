@@ -235,7 +235,7 @@ impl Ledger {
         })
     }
 
-    /// Why a link cannot hold these shares; `None` if it can.
+    /// The reason why a link cannot hold these shares; `None` if it can.
     fn link_denial(&self, link: LinkId, class: Class, after: &Total, charges: &Charges) -> Option<ShareDenial> {
         let shares = self.shares.as_ref()?;
         let link_shares = &shares.links[link.index()];

@@ -9,7 +9,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::{Competitor, LatencyTenant, SharingTenant, Tenants, is_pair, members};
 use crate::{Arrivals, Congestion, Ends, PacketKind, Phase, Reliable, Schedule, Traffic, Transport, Workload};
 
-/// Hoses stay at least so long in one pattern.
+/// Least time for which hoses stay in one pattern.
 const PATTERN: Time = Time::from_millis(4);
 
 /// How latency tenants use what they may send: their burst first, and then their rate for a while, until their buckets have to fill again.
@@ -44,7 +44,7 @@ const FRAME: Bytes = Bytes::new(1_500);
 /// uFAB's windows are the only ones: its edge is the transport's congestion control (4.1).
 const WINDOW: u32 = 10_000;
 
-/// Where round trips are longer: so many times as many packets as the fastest line carries in the longest one.
+/// The window as a multiple of the packets that the fastest line carries in the longest round trip; it is at least [`WINDOW`].
 const ROUND_TRIPS_OF_WINDOW: u128 = 2;
 
 /// What belongs to a contract: which service and queue, how it is carried, between whom.

@@ -159,7 +159,7 @@ impl Dctcp {
         self
     }
 
-    /// What is acknowledged counts from a later byte.
+    /// Counts acknowledgements from a later byte.
     pub fn renumber(&mut self, by: u64) {
         self.observed_until = self.observed_until.saturating_sub(by);
     }

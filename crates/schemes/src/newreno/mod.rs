@@ -144,7 +144,7 @@ impl NewReno {
         u64::from(self.threshold)
     }
 
-    /// What was sent and not acknowledged after the latest acknowledgement, in bytes.
+    /// Bytes sent and not acknowledged after the latest acknowledgement.
     pub(crate) fn outstanding(&self) -> u32 {
         self.outstanding
     }

@@ -73,7 +73,7 @@ pub(crate) struct Engine {
     /// What limits hosts, if they share.
     edges: Option<Edges>,
     tally: Tally,
-    /// What skips traffic whose state repeats itself, if that is asked for.
+    /// The part that skips traffic whose state repeats itself, if that is asked for.
     forward: Option<Box<Forward>>,
     /// Events that were dealt with.
     events: u64,

@@ -117,7 +117,7 @@ impl Flow {
         self.real(self.sender.timeout_at())
     }
 
-    /// When its sender measures the least round trip anew.
+    /// Time at which its sender measures the least round trip anew.
     pub(crate) fn forgets_at(&self) -> Instant {
         self.real(self.sender.forgets_at())
     }

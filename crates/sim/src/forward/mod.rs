@@ -47,7 +47,7 @@ use crate::custom::Custom;
 use crate::flows::{FlowSlot, FlowState, Flows};
 use crate::stats::Histogram;
 
-/// How much skips may change a completion time: nothing, since what they leave out is known exactly ([`state`]).
+/// Largest change of a completion time by skips: none, since what they leave out is known exactly ([`state`]).
 const ERROR_OF_A_SKIP: u64 = 0;
 
 /// Parts of the network that are watched, and those that stand still.

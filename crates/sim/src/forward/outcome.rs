@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::stats::Histogram;
 
-/// What was skipped instead of simulated.
+/// The part that was skipped instead of simulated.
 #[derive(Clone, Debug, Default)]
 pub struct ForwardOutcome {
-    /// What was asked for: the error that a completion time may have, as a share of it.
+    /// The error of a completion time that was allowed, as a share of it.
     pub error: f64,
     /// Why nothing of the scenario could be skipped, if that is so.
     pub refusal: Option<&'static str>,

@@ -3,16 +3,16 @@
 
 use crate::clock::Instant;
 
-/// How far a flow is at a look.
+/// Progress of a flow at a look.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sight {
-    /// When the latest acknowledgement came, by the clock of the sender.
+    /// Time of the latest acknowledgement, by the clock of the sender.
     pub(super) at: Instant,
     /// Segments acknowledged.
     pub(super) acknowledged: u32,
 }
 
-/// How long a segment took between two looks, if that is whole ps.
+/// Time of a segment between two looks, if that is whole ps.
 pub(super) fn period(before: Sight, now: Sight) -> Option<Instant> {
     let segments = u64::from(now.acknowledged.wrapping_sub(before.acknowledged));
     let time = now.at.saturating_sub(before.at);

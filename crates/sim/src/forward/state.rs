@@ -44,7 +44,7 @@ impl State {
         Ok(state)
     }
 
-    /// Whether the group does the same again and again: it was in this state, and is in the later one after each flow has acknowledged so
+    /// Returns `true` if the group does the same again and again: it was in this state, and is in the later one after each flow has acknowledged so
     /// many segments; or what differs.
     pub(super) fn is_repeated_by(&self, later: &Self, segments: &[u32]) -> Result<(), &'static str> {
         let controls = self.controls.iter().zip(&later.controls).zip(segments);
@@ -103,7 +103,7 @@ impl State {
         Ok(())
     }
 
-    /// When packets arrive and interfaces have turns. Alarms of flows follow from their timers: one that rings early changes nothing.
+    /// Times at which packets arrive and interfaces have turns. Alarms of flows follow from their timers: one that rings early changes nothing.
     fn add_events(&mut self, links: &[u32], parts: &mut Parts<'_>, now: Instant) {
         let count = parts.fabric.links();
         let is_ours = |actor: u32| actor < 2 * count && links.binary_search(&(actor % count)).is_ok();

@@ -13,7 +13,7 @@ use crate::flows::{FlowSlot, FlowState, Flows};
 use crate::tally::{Credit, FlowCounts};
 use crate::transport::Standing;
 
-/// A skip shorter than so many round trips is not worth it.
+/// Round trips of the shortest skip that is worth its cost.
 const LEAST_ROUND_TRIPS: u64 = 4;
 
 /// So many round trips before a flow would be complete its packets are simulated again.
@@ -42,7 +42,7 @@ pub(crate) struct Watch {
     pauses: (u32, u32),
 }
 
-/// What a group was like when its acknowledgements came evenly. A period later it has to be the same.
+/// State of a group when its acknowledgements came evenly. A period later it has to be the same.
 #[derive(Clone, Debug)]
 struct Attempt {
     since: Instant,
@@ -214,7 +214,7 @@ impl Watch {
         Ok(Looked::Steady { cycle, until: now + time })
     }
 
-    /// How long the group may repeat itself: until the first flow is nearly complete, forgets its least round trip, or something else
+    /// Longest time for which the group may repeat itself: until the first flow is nearly complete, forgets its least round trip, or something else
     /// begins.
     fn time_left(&self, flows: &Flows, end: Instant, now: Instant) -> Instant {
         let before_end = ROUND_TRIPS_BEFORE_END * self.round_trip(flows);
@@ -277,7 +277,7 @@ impl Parked {
     }
 
     /// Goes on at a time at which it is where it stopped: everything is later by the time that it stood still, and is credited with it.
-    /// How many segments were skipped.
+    /// Number of segments that were skipped.
     pub(super) fn resume(&self, parts: &mut Parts<'_>, now: Instant) -> u64 {
         let by = now - self.since;
         debug_assert_eq!(by % self.cycle.length, 0, "skips are whole periods");

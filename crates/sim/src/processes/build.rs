@@ -190,7 +190,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What chooses the paths of a source's packets; `None` if all take one, and where hosts share: their stacks choose.
+    /// Returns the choice of paths for a source's packets; `None` if all take one, and where hosts share: their stacks choose.
     fn spreading(&self, way: &Way) -> Option<AnyPath> {
         let routing = &self.scenario.routing;
         let is_one = matches!(routing, Routing::PerFlow(_)) || way.paths.is_none() || self.edges.is_some();
@@ -352,7 +352,7 @@ impl<'a> Builder<'a> {
         self.processes.all.push(process);
     }
 
-    /// How many flows a second load the links of all senders so much.
+    /// Number of flows a second that load the links of all senders by this part.
     fn flows_per_second(&self, spec: &TrafficSpec, load: f64) -> f64 {
         let rate_of = |host: &NodeId| {
             let network = self.fabric.network();

@@ -103,7 +103,7 @@ impl Rack {
         words.push(u64::from(self.duplicates_count_from.saturating_sub(first)));
     }
 
-    /// When the least round trip is measured anew.
+    /// Time at which the least round trip is measured anew.
     pub(crate) fn forgets_at(&self) -> Instant {
         self.least.until
     }

@@ -51,7 +51,7 @@ impl Receiver {
         Received { is_duplicate, expected: self.expected, block }
     }
 
-    /// How many segments have come, if none is missing.
+    /// Number of segments that have come, if none is missing.
     pub(crate) fn in_order(&self) -> Option<u32> {
         self.early.is_empty().then_some(self.expected)
     }

@@ -1,4 +1,4 @@
-//! Where a sender stands, relative to a time, so that it can be seen whether it does the same again; and the segments that it need not
+//! Position of a sender, relative to a time, so that it can be seen whether it does the same again; and the segments that it need not
 //! send then.
 
 use wayleave_schemes::cubic::Cubic;
@@ -95,7 +95,7 @@ impl Sender {
         }
     }
 
-    /// When the least round trip is measured anew, by its clock.
+    /// Time at which the least round trip is measured anew, by its clock.
     pub(crate) fn forgets_at(&self) -> Instant {
         self.rack.forgets_at()
     }

@@ -22,7 +22,7 @@ struct Compared {
     control: &'static str,
     /// By traffic: how far the completion times are off, as a share of them.
     errors: Vec<f64>,
-    /// What is not the same.
+    /// The part that is not the same.
     differences: Vec<String>,
     events: (u64, u64),
     hops: (u64, u64),

@@ -12,7 +12,7 @@ use crate::{both, bound, differences, errors, worst};
 /// Payload of a segment.
 const SEGMENT: u64 = 1_460;
 
-/// How long 1,538 B take at 10 Gbit/s, in ps.
+/// Transmission of 1,538 B at 10 Gbit/s, in ps.
 const ON_THE_WIRE_PS: u64 = 1_230_400;
 
 fn fat_tree() -> Network {

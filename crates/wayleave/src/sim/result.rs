@@ -54,15 +54,15 @@ pub struct RunResult {
     /// How hosts shared, if they did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sharing: Option<SharingResult>,
-    /// What was skipped instead of simulated, if that was asked for.
+    /// The part that was skipped instead of simulated, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forward: Option<ForwardResult>,
 }
 
-/// What fast-forward skipped.
+/// Traffic that fast-forward skipped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ForwardResult {
-    /// What was asked for: the error that a completion time may have, as a share of it.
+    /// The error of a completion time that was allowed, as a share of it.
     pub error: f64,
     /// Why nothing of the scenario could be skipped, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -71,7 +71,7 @@ pub(crate) fn write_run(out: &mut impl Write, run: &RunResult, layout: Layout) -
     write_rows(out, layout, &heads, longest(run, SHOWN).into_iter().map(queue_row))
 }
 
-/// What was skipped.
+/// Traffic that was skipped.
 fn forwarded(forward: &ForwardResult) -> String {
     match &forward.refusal {
         Some(why) => format!("fast-forward: nothing is skipped, because {why}"),

@@ -128,7 +128,7 @@ const PROMISES_OF_A_RUN: u64 = 8;
 /// Links of a path, for the work of a run.
 const LINKS_OF_A_PATH: u128 = 4;
 
-/// Runs of the other kinds put so many times as many packets on links as one run for latency may.
+/// Packets that a run of the other kinds may put on links, as a multiple of those of a run for latency.
 const WORK: u128 = 16;
 
 /// Time of a run: several of the longest promise, as far as the effort allows; promises that are longer than the run are not tested.
@@ -147,7 +147,7 @@ fn lasting(tenants: &Tenants, least: Time, effort: &Effort) -> Time {
 }
 
 impl VerifiedKinds {
-    /// Whether no promise was broken.
+    /// Returns `true` if no promise was broken.
     pub fn is_sound(&self) -> bool {
         self.report.is_sound()
     }
@@ -221,6 +221,7 @@ impl VerifiedKinds {
             rows[place].hosts += 1;
             // A minimum of which one host was not tested was not tested.
             rows[place].lag = rows[place].lag.zip(tested.lag).map(|(one, other)| one.max(other));
+            rows[place].could = rows[place].could.min(tested.could);
         }
         for promise in &claim.weights {
             match rows.iter_mut().find(|row| row.name == promise.service) {

@@ -190,7 +190,7 @@ impl Verified {
         self.claim.promises.is_empty() && self.kinds.is_none()
     }
 
-    /// Whether everything that was said is so, and no promise was broken.
+    /// Returns `true` if everything that was said is so, and no promise was broken.
     pub fn is_sound(&self) -> bool {
         self.report.is_sound() && self.discrepancies().is_empty()
     }

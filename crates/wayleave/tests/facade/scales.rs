@@ -26,7 +26,7 @@ const SCALES: [(u64, Time); 7] = [
     (400_000, Time::from_micros(1)),
 ];
 
-/// What is not noticed, with the reason.
+/// Faults that are not noticed, with the reason.
 const NOT_NOTICED: &[(u64, Time, ClassFault, &str)] = &[
     (10, Time::from_micros(1), ClassFault::StepsUnlimited, FEW_PAIRS),
     (10, Time::from_millis(5), ClassFault::StepsUnlimited, FEW_PAIRS),
