@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -139,12 +140,17 @@ impl Folder {
     /// Takes the lock of the lab. Who holds it, makes or removes the lab.
     pub(crate) fn lock(&self, name: &LabName) -> Result<Lock, LabError> {
         let path = self.0.join("lock");
-        let open = || OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-        let mut file = open().map_err(|error| LabError::io(format!("{} cannot be opened", path.display()), error))?;
+        let open = || {
+            let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+            opened.map_err(|error| LabError::io(format!("{} cannot be opened", path.display()), error))
+        };
+        let mut file = open()?;
         let start = Instant::now();
         loop {
             match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-                Ok(lock) => return Ok(Lock(lock)),
+                Ok(lock) if is_at(&lock, &path) => return Ok(Lock(lock)),
+                // The file of a lab that was taken away: the name may have a new one.
+                Ok(_) => file = open()?,
                 Err((back, Errno::EWOULDBLOCK)) if start.elapsed() < PATIENCE => {
                     file = back;
                     sleep(Duration::from_millis(10));
@@ -154,6 +160,12 @@ impl Folder {
             }
         }
     }
+}
+
+/// Whether a path still leads to this file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let place = |found: fs::Metadata| (found.dev(), found.ino());
+    file.metadata().map(place).ok() == fs::metadata(path).map(place).ok()
 }
 
 /// The lock of a lab. Tools that are started while it is shared hold it too: when their parent is killed, who takes the lab away waits for

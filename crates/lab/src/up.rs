@@ -183,7 +183,8 @@ impl Labs {
             return Err(LabError::NotRoot);
         }
         let folder = self.find(name)?;
-        let lock = folder.lock(name)?;
+        // Somebody else may have taken it away meanwhile.
+        let lock = folder.lock(name).or_else(|error| self.find(name).and(Err(error)))?;
         let programs = stop(&folder);
         let planned = folder.read().map(|state| state.namespaces).unwrap_or_default();
         let mut namespaces = Namespace::list()?;

@@ -80,6 +80,22 @@ fn a_lab_comes_up_knows_itself_and_leaves_nothing() {
 }
 
 #[test]
+fn a_lab_that_several_take_away_is_taken_away_by_one_and_unknown_to_the_others() {
+    if !is_able() {
+        return;
+    }
+    let _others = among_others();
+    let name = name();
+    let _down = Down(name.clone());
+    up(&name, &star()).unwrap();
+    let down = || labs().down(&name);
+    let ended = std::thread::scope(|scope| [0; 4].map(|_| scope.spawn(down)).map(|one| one.join().unwrap()));
+    let removed = ended.iter().filter(|one| matches!(one, Ok(removed) if removed.namespaces == 6)).count();
+    let unknown = ended.iter().filter(|one| matches!(one, Err(LabError::Unknown { .. }))).count();
+    assert_eq!((removed, unknown), (1, 3), "{ended:?}");
+}
+
+#[test]
 fn a_second_lab_of_the_same_name_is_refused_and_one_of_another_name_is_not() {
     if !is_able() {
         return;
@@ -182,11 +198,14 @@ fn a_lab_whose_making_is_killed_can_be_taken_away_whole() {
         let _down = Down(name.clone());
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.args(["--exact", "lab::child_that_sets_up_a_lab", "--nocapture"]).env(CHILD, name.as_str());
-        let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = child.stdout(Stdio::null()).spawn().unwrap();
         // The first is killed as soon as there is anything, the others when ever more is there: never by the time.
-        while !is_made(&name, round) && child.try_wait().unwrap().is_none() {
+        let mut ended = None;
+        while !is_made(&name, round) && ended.is_none() {
             sleep(Duration::from_millis(1));
+            ended = child.try_wait().unwrap();
         }
+        assert!(ended.is_none_or(|code| code.success()), "round {round}: it could not set up its lab");
         child.kill().unwrap();
         child.wait().unwrap();
 
