@@ -93,9 +93,15 @@ impl Announced for SharedGrant {
 
 /// How much is known of what a contract is promised.
 fn promised(grant: &SharedGrant) -> String {
-    let within = grant.within.map(|within| format!(", there within {within}")).unwrap_or_default();
+    let hosts = grant.order.contract.hosts().len();
     match grant.certainty {
-        Some(certainty) => format!("{}{within}", certainty.name()),
+        Some(certainty) => {
+            let within = grant.within.map(|within| match certainty.of_time(hosts) {
+                time if time == certainty => format!(", there within {within}"),
+                time => format!(", there within {within} ({})", time.name()),
+            });
+            format!("{}{}", certainty.name(), within.unwrap_or_default())
+        }
         None => "nothing is promised".to_owned(),
     }
 }

@@ -59,6 +59,13 @@ impl Certainty {
             Self::Measured => "measured",
         }
     }
+
+    /// Of the time in which the minimum of so many hosts is there. A receiver's minimum is divided among its senders by answers that take a round trip, so while
+    /// many senders begin together more is in flight than the time counts on (docs/admission.md, section 14).
+    #[must_use]
+    pub const fn of_time(self, hosts: usize) -> Self {
+        if hosts > 2 { Self::Measured } else { self }
+    }
 }
 
 /// An admitted share.

@@ -178,8 +178,8 @@ fn faults_of_terms_change_nothing_where_there_are_none() {
 fn minima_are_kept_within_maxima_while_senders_come_and_go() {
     let network = star(8);
     let hosts: Vec<NodeId> = network.hosts().collect();
-    for max in [None, Some(2_000), Some(1_000), Some(500)] {
-        let AnyContract::Bandwidth(contract) = minimum("hose", Between::Hose(hosts.clone()), 500) else {
+    for (min, max) in [(3_000, None), (500, None), (500, Some(2_000)), (500, Some(1_000)), (500, Some(500))] {
+        let AnyContract::Bandwidth(contract) = minimum("hose", Between::Hose(hosts.clone()), min) else {
             unreachable!()
         };
         let contract = AnyContract::Bandwidth(BandwidthContract { max: max.map(Rate::from_mbit), ..contract });
@@ -203,15 +203,15 @@ fn minima_are_kept_within_maxima_while_senders_come_and_go() {
                 all.push(usual.clone());
             }
             claim.whole.minima.retain(|promise| promise.host == to);
-            // Bytes in flight are no question of maxima: without one, seed 3 has 83,052 B, and 73,268 are promised.
+            // The condition of the time (`Certainty::of_time`), which does not always hold here: of 12 seeds with 3 Gbit/s one has 1,084 per mille of the bound in flight.
             claim.whole.in_flight.clear();
             if max == Some(500) {
                 claim.whole.minima.clear();
             }
             let report = verify_tenants(&claim, &attacks(1), 1).unwrap();
             let ClassReport { largest_lag, largest_of_maximum, .. } = report.whole;
-            println!("{max:?}, seed {seed}: lag {largest_lag} per mille, maximum {largest_of_maximum:?}");
-            assert!(report.is_sound(), "{max:?}, seed {seed}: {report:#?}");
+            println!("{min}, {max:?}, seed {seed}: lag {largest_lag} per mille, maximum {largest_of_maximum:?}");
+            assert!(report.is_sound(), "{min}, {max:?}, seed {seed}: {report:#?}");
         }
     }
 }

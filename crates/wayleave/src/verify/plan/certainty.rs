@@ -40,9 +40,16 @@ impl Certainties {
     pub(super) fn decided(&mut self, entry: &Entry, promised: Option<&PromisedShare>, found: &mut Vec<Discrepancy>) {
         self.free(entry.at_ns);
         let said = entry.share.certainty.as_deref().unwrap_or("none");
-        let derived = self.take(&entry.name, promised).map_or("none", Certainty::name);
+        let derived = self.take(&entry.name, promised);
+        let name = |certainty: Option<Certainty>| certainty.map_or("none", Certainty::name);
+        if said != name(derived) {
+            found.push(stated(&entry.name, "its certainty", said, name(derived)));
+        }
+        let said = entry.share.there_within_certainty.as_deref().unwrap_or("none");
+        let is_timed = entry.share.there_within_ns.is_some();
+        let derived = name(derived.filter(|_| is_timed).map(|certainty| certainty.of_time(entry.share.members.len())));
         if said != derived {
-            found.push(stated(&entry.name, "its certainty", said, derived));
+            found.push(stated(&entry.name, "the certainty of its time", said, derived));
         }
     }
 

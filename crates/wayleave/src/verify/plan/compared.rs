@@ -266,7 +266,11 @@ impl Reader<'_> {
             "refused" if !explained => return Err(format!("\"{name}\" is refused, and has no reason")),
             "refused" => {
                 let promised = entry.route.is_some() || entry.bound_ns.is_some() || entry.reserved.is_some();
-                if promised || entry.share.certainty.is_some() || entry.share.there_within_ns.is_some() {
+                if promised
+                    || entry.share.certainty.is_some()
+                    || entry.share.there_within_ns.is_some()
+                    || entry.share.there_within_certainty.is_some()
+                {
                     return Err(format!("\"{name}\" is refused, and is promised something"));
                 }
                 return Ok(());

@@ -195,6 +195,7 @@ pub(super) struct ShareTerms {
     pub(super) weight: Option<NonZeroU32>,
     pub(super) within_ns: Option<u64>,
     pub(super) there_within_ns: Option<u64>,
+    pub(super) there_within_certainty: Option<String>,
     pub(super) class: Option<String>,
     pub(super) certainty: Option<String>,
 }
