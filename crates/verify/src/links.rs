@@ -151,15 +151,19 @@ fn demand(contract: &Guaranteed, distances: &Distances<'_>, link: LinkId, first:
 
 /// Returns a largest set of pairs of members over a link.
 fn across(members: &[NodeId], distances: &Distances<'_>, link: LinkId, first: usize) -> Vec<(NodeId, NodeId)> {
-    let may = |from: usize, to: usize| distances.may_use(members[from], members[to], link);
-    largest(members.len(), first, may).into_iter().map(|(from, to)| (members[from], members[to])).collect()
+    let may = distances.across(link);
+    largest(members.len(), first, |from, to| may(members[from], members[to]))
+        .into_iter()
+        .map(|(from, to)| (members[from], members[to]))
+        .collect()
 }
 
 /// Returns pairs of hosts over a link that have no contract.
 fn filling(tenants: &Tenants, distances: &Distances<'_>, link: LinkId) -> Vec<(NodeId, NodeId)> {
     let network = tenants.network();
     let hosts = || network.hosts();
-    let of = |from: NodeId| hosts().find(|&to| distances.may_use(from, to, link)).map(|to| (from, to));
+    let may = distances.across(link);
+    let of = |from: NodeId| hosts().find(|&to| may(from, to)).map(|to| (from, to));
     hosts().filter_map(of).take(FILLING).collect()
 }
 

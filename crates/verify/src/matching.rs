@@ -7,44 +7,51 @@
 //!
 //! A pair may use a link that is on one of its paths with the fewest links. Hosts do not forward.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
 /// Distances of hosts in links, each found once.
 pub(crate) struct Distances<'n> {
     network: &'n Network,
-    /// From a host to every node, by the index of the node.
-    from: HashMap<NodeId, Vec<Option<u32>>>,
-    /// From every node to a host.
-    to: HashMap<NodeId, Vec<Option<u32>>>,
+    /// From a host to every node; both by their index, empty for other nodes.
+    from: Vec<Vec<u32>>,
+    /// From every node to a host, by the index of the host.
+    to: Vec<Vec<u32>>,
 }
+
+/// The distance of what cannot be reached; sums of three fit into 32 bits.
+const UNREACHABLE: u32 = u32::MAX / 4;
 
 impl<'n> Distances<'n> {
     /// Creates the distances between these hosts and all nodes.
     pub(crate) fn of(network: &'n Network, hosts: impl IntoIterator<Item = NodeId>) -> Self {
-        let (mut from, mut to) = (HashMap::new(), HashMap::new());
+        let none = vec![Vec::new(); network.nodes().len()];
+        let (mut from, mut to) = (none.clone(), none);
         for host in hosts {
-            from.entry(host)
-                .or_insert_with(|| distances(network, host, |node| network.links_from(node), |link| link.to));
-            to.entry(host)
-                .or_insert_with(|| distances(network, host, |node| network.links_into(node), |link| link.from));
+            from[host.index()] = distances(network, host, |node| network.links_from(node), |link| link.to);
+            to[host.index()] = distances(network, host, |node| network.links_into(node), |link| link.from);
         }
         Self { network, from, to }
     }
 
     /// Returns `true` if a path with the fewest links from one host to another leads over a link.
     pub(crate) fn may_use(&self, from: NodeId, to: NodeId, link: LinkId) -> bool {
-        let is_on_path = || {
-            let (sent, left) = (self.from.get(&from)?, self.to.get(&to)?);
-            let link = self.network.link(link);
-            let forwards = |node: NodeId| self.network.node(node).kind == NodeKind::Switch;
-            let all = (*sent.get(to.index())?)?;
-            let over = (*sent.get(link.from.index())?)? + 1 + (*left.get(link.to.index())?)?;
-            let passes = (link.from == from || forwards(link.from)) && (link.to == to || forwards(link.to));
-            Some(from != to && passes && over == all)
-        };
-        is_on_path().unwrap_or(false)
+        self.across(link)(from, to)
+    }
+
+    /// Returns the same for many pairs and one link.
+    pub(crate) fn across(&self, link: LinkId) -> impl Fn(NodeId, NodeId) -> bool {
+        let link = self.network.link(link);
+        let (first, last) = (link.from, link.to);
+        let forwards = |node: NodeId| self.network.node(node).kind == NodeKind::Switch;
+        let (leaves, enters) = (forwards(first), forwards(last));
+        move |from, to| {
+            let (sent, left) = (&self.from[from.index()], &self.to[to.index()]);
+            let passes = (leaves || first == from) && (enters || last == to);
+            let (Some(&over), Some(&after)) = (sent.get(first.index()), left.get(last.index())) else { return false };
+            from != to && passes && after < UNREACHABLE && over + 1 + after == sent[to.index()]
+        }
     }
 }
 
@@ -54,19 +61,19 @@ fn distances<'n>(
     first: NodeId,
     links: impl Fn(NodeId) -> &'n [LinkId],
     end: impl Fn(&wayleave_topology::Link) -> NodeId,
-) -> Vec<Option<u32>> {
-    let mut distances = vec![None; network.nodes().count()];
-    distances[first.index()] = Some(0);
-    let mut queue = VecDeque::from([(first, 0)]);
-    while let Some((node, distance)) = queue.pop_front() {
+) -> Vec<u32> {
+    let mut distances = vec![UNREACHABLE; network.nodes().len()];
+    distances[first.index()] = 0;
+    let mut queue = VecDeque::from([first]);
+    while let Some(node) = queue.pop_front() {
         if node != first && network.node(node).kind == NodeKind::Host {
             continue;
         }
         for &link in links(node) {
             let next = end(network.link(link));
-            if distances[next.index()].is_none() {
-                distances[next.index()] = Some(distance + 1);
-                queue.push_back((next, distance + 1));
+            if distances[next.index()] == UNREACHABLE {
+                distances[next.index()] = distances[node.index()] + 1;
+                queue.push_back(next);
             }
         }
     }

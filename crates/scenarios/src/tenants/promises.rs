@@ -4,13 +4,13 @@
 //! links are now: `d` of every link for all pairs that can meet there, two round trips, a token period, and a packet for every receiver
 //! (`wayleave_topology::classes`).
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 
 use wayleave_contracts::{AnyContract, BandwidthContract, Between};
-use wayleave_topology::{Class, LinkId, NodeId, NodeKind};
+use wayleave_topology::{Class, HopDistances, LinkId, Network, NodeId, NodeKind};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use super::{SharingTenant, Tenants, is_pair, members};
+use super::{SharingTenant, Tenants, members};
 
 /// How often hosts give tokens anew (uFAB, section 5.1).
 const TOKEN_PERIOD: Time = Time::from_micros(32);
@@ -156,13 +156,14 @@ impl Tenants {
 
     /// The minima at all receivers. Where nothing is left for a class, there are none.
     pub fn minima(&self) -> Vec<Minimum> {
+        let mut times = None;
         let of = |(contract, within): (&BandwidthContract, Option<Time>)| {
             let hosts = contract.between.hosts();
             let receivers = match contract.between {
                 Between::Pair(..) => &hosts[1..],
                 Between::Hose(_) => &hosts[..],
             };
-            let within = within.or_else(|| self.within(contract, &hosts));
+            let within = within.or_else(|| times.get_or_insert_with(|| Times::of(self)).within(contract, &hosts));
             let at = |&host| Some(Minimum { name: contract.name.clone(), host, min: contract.min, within: within? });
             receivers.iter().filter_map(at).collect::<Vec<_>>()
         };
@@ -171,12 +172,14 @@ impl Tenants {
 
     /// What pairs have in flight on each link at most, where any can be.
     pub fn held(&self) -> Vec<(LinkId, Bytes)> {
+        let counts = Counts::of(self);
         let of = |(id, _): (LinkId, _)| {
             let (link, residual) = self.links.get(id.index())?;
-            let minima = self.minima_on(id).min(link.promisable(Class::Guaranteed, residual.rate));
-            let held = link.held(residual, self.pairs_on(id), minima)?;
+            let Meeting { pairs, minima } = counts.on(self.host_of(id));
+            let minima = Rate::from_bits_per_second(minima).min(link.promisable(Class::Guaranteed, residual.rate));
+            let held = link.held(residual, pairs, minima)?;
             let bytes = Bytes::new(u64::try_from(held.nanobits() / 8_000_000_000).unwrap_or(u64::MAX));
-            (self.pairs_on(id) > 0).then_some((id, bytes))
+            (pairs > 0).then_some((id, bytes))
         };
         self.network.links().filter_map(of).collect()
     }
@@ -184,9 +187,10 @@ impl Tenants {
     /// What windows alone have in flight, without what pairs may send beside them: `I`, and what a frame is more than the part of a pair, since each may have
     /// one in flight.
     pub fn in_windows(&self) -> Vec<(LinkId, Bytes)> {
+        let counts = Counts::of(self);
         let of = |(id, _): (LinkId, _)| {
             let (link, residual) = self.links.get(id.index())?;
-            let pairs = self.pairs_on(id);
+            let pairs = counts.on(self.host_of(id)).pairs;
             let windows = u64::try_from(link.in_flight(residual).nanobits() / 8_000_000_000).unwrap_or(u64::MAX);
             let carried =
                 u128::from(link.capacity(residual).bits_per_second()) * u128::from(link.round_trip.as_nanos());
@@ -209,82 +213,109 @@ impl Tenants {
         let link = self.network.link(link);
         [link.from, link.to].into_iter().find(|&end| self.network.node(end).kind == NodeKind::Host)
     }
+}
 
-    /// The pairs that can meet on a link: where members of a hose are on both sides of it, as many as there can be then.
-    fn pairs_on(&self, link: LinkId) -> u64 {
-        let host = self.host_of(link);
-        let of = |contract: &BandwidthContract| {
-            let hosts = contract.between.hosts();
-            let is_there = host.is_none_or(|host| hosts.contains(&host));
-            let members = hosts.len() as u64;
-            match (is_there, is_pair(&AnyContract::Bandwidth(contract.clone())), host) {
-                (false, ..) => 0,
-                (true, true, _) => 1,
-                (true, false, Some(_)) => members - 1,
-                (true, false, None) => (members / 2) * members.div_ceil(2),
-            }
-        };
-        self.bandwidth().map(|(contract, _)| of(contract)).sum()
+/// What can meet on a link.
+#[derive(Clone, Copy, Debug, Default)]
+struct Meeting {
+    /// Pairs: where members of a hose are on both sides of the link, as many as there can be then.
+    pairs: u64,
+    /// The sum of minima in bit/s.
+    minima: u64,
+}
+
+impl Meeting {
+    fn add(&mut self, pairs: u64, minima: u64) {
+        (self.pairs, self.minima) = (self.pairs.saturating_add(pairs), self.minima.saturating_add(minima));
     }
+}
 
-    /// The minima that can meet on a link.
-    fn minima_on(&self, link: LinkId) -> Rate {
-        let host = self.host_of(link);
-        let of = |contract: &BandwidthContract| {
+/// What can meet on links, which is the same for all links of a host, and for all links between switches.
+struct Counts {
+    /// By the index of the host.
+    at: Vec<Meeting>,
+    between: Meeting,
+}
+
+impl Counts {
+    fn of(tenants: &Tenants) -> Self {
+        let mut counts =
+            Self { at: vec![Meeting::default(); tenants.network.nodes().len()], between: Meeting::default() };
+        for (contract, _) in tenants.bandwidth() {
             let hosts = contract.between.hosts();
-            let times = match host {
-                Some(host) if !hosts.contains(&host) => 0,
-                Some(_) => 1,
-                None => hosts.len() as u64 / 2,
+            let (members, min) = (hosts.len() as u64, contract.min.bits_per_second());
+            let (at_host, between) = match contract.between {
+                Between::Pair(..) => (1, 1),
+                Between::Hose(_) => (members.saturating_sub(1), (members / 2) * members.div_ceil(2)),
             };
-            contract.min.bits_per_second().saturating_mul(times)
-        };
-        let sum = self.bandwidth().map(|(contract, _)| of(contract)).fold(0, u64::saturating_add);
-        Rate::from_bits_per_second(sum)
+            hosts.iter().for_each(|host| counts.at[host.index()].add(at_host, min));
+            counts.between.add(between, min.saturating_mul(members / 2));
+        }
+        counts
     }
 
-    /// By when a minimum is there, from what links are now.
-    fn within(&self, contract: &BandwidthContract, hosts: &[NodeId]) -> Option<Time> {
-        let wait = |is_of: &dyn Fn(Option<NodeId>) -> bool| -> Option<u64> {
-            let links = self.network.links().filter(|(id, _)| is_of(self.host_of(*id)));
-            let waits = links.map(|(id, _)| {
-                let (link, residual) = self.links.get(id.index())?;
-                Some(link.longest_wait(residual, self.pairs_on(id))?.as_nanos())
-            });
-            waits.collect::<Option<Vec<_>>>()?.into_iter().max().or(Some(0))
+    /// On a link of a host, or on one between switches.
+    fn on(&self, host: Option<NodeId>) -> Meeting {
+        host.map_or(self.between, |host| self.at[host.index()])
+    }
+}
+
+/// The parts of which times of minima are sums, from what links are now.
+struct Times<'t> {
+    network: &'t Network,
+    /// The longest wait on a link of a host in nanoseconds, by the index of the host; `None` where a wait has no bound.
+    at: Vec<Option<u64>>,
+    /// The longest between switches.
+    between: Option<u64>,
+    round_trip: Time,
+    largest_frame: Option<Bytes>,
+    /// By destination.
+    distances: HashMap<NodeId, HopDistances>,
+}
+
+impl<'t> Times<'t> {
+    fn of(tenants: &'t Tenants) -> Self {
+        let counts = Counts::of(tenants);
+        let (mut at, mut between) = (vec![Some(0); tenants.network.nodes().len()], Some(0));
+        for (id, _) in tenants.network.links() {
+            let host = tenants.host_of(id);
+            let wait = tenants
+                .links
+                .get(id.index())
+                .and_then(|(link, residual)| Some(link.longest_wait(residual, counts.on(host).pairs)?.as_nanos()));
+            let longest = host.map_or(&mut between, |host| &mut at[host.index()]);
+            *longest = longest.zip(wait).map(|(longest, wait)| longest.max(wait));
+        }
+        let largest_frame = tenants.links.iter().map(|(link, _)| link.frame).max();
+        let (network, round_trip) = (&*tenants.network, tenants.round_trip());
+        Self { network, at, between, round_trip, largest_frame, distances: HashMap::new() }
+    }
+
+    /// By when a minimum is there.
+    fn within(&mut self, contract: &BandwidthContract, hosts: &[NodeId]) -> Option<Time> {
+        let longest = |longest: u64, host: &NodeId| Some(longest.max(self.at[host.index()]?));
+        let at_hosts = hosts.iter().try_fold(0, longest)?;
+        let receivers = match contract.between {
+            Between::Pair(..) => 1,
+            Between::Hose(_) => hosts.len() as u64 - 1,
         };
-        let at_hosts = wait(&|host| host.is_some_and(|host| hosts.contains(&host)))?;
-        let between = wait(&|host| host.is_none())?;
-        let receivers = if is_pair(&AnyContract::Bandwidth(contract.clone())) { 1 } else { hosts.len() as u64 - 1 };
-        let largest = self.links.iter().map(|(link, _)| link.frame).max()?;
-        let packets = Amount::from(Bytes::new(largest.get().saturating_mul(receivers))).time_at(contract.min)?;
+        let frames = Bytes::new(self.largest_frame?.get().saturating_mul(receivers));
+        let packets = Amount::from(frames).time_at(contract.min)?;
         let switches = self.hops(hosts)?.saturating_sub(2);
-        let waits = (2 * at_hosts).saturating_add(between.saturating_mul(switches));
-        let round_trip = self.round_trip();
-        [round_trip, round_trip, TOKEN_PERIOD, packets].into_iter().try_fold(Time::from_nanos(waits), Time::checked_add)
+        let waits = (2 * at_hosts).saturating_add(self.between?.saturating_mul(switches));
+        let parts = [self.round_trip, self.round_trip, TOKEN_PERIOD, packets];
+        parts.into_iter().try_fold(Time::from_nanos(waits), Time::checked_add)
     }
 
-    /// The most links between two of these hosts, along shortest ways.
-    fn hops(&self, hosts: &[NodeId]) -> Option<u64> {
-        hosts.iter().map(|&host| self.farthest(host, hosts)).collect::<Option<Vec<_>>>()?.into_iter().max()
-    }
-
-    fn farthest(&self, from: NodeId, hosts: &[NodeId]) -> Option<u64> {
-        let mut left: BTreeSet<NodeId> = hosts.iter().copied().filter(|&host| host != from).collect();
-        let mut seen = BTreeSet::from([from]);
-        let mut queue = VecDeque::from([(from, 0)]);
-        let mut farthest = 0;
-        while let Some((node, hops)) = queue.pop_front() {
-            if left.remove(&node) {
-                farthest = hops;
-            }
-            for &link in self.network.links_from(node) {
-                let next = self.network.link(link).to;
-                if seen.insert(next) {
-                    queue.push_back((next, hops + 1));
-                }
+    /// The most links between two of these hosts, along shortest paths; `None` if no path joins two of them.
+    fn hops(&mut self, hosts: &[NodeId]) -> Option<u64> {
+        let mut most = 0;
+        for &to in hosts {
+            let distances = self.distances.entry(to).or_insert_with(|| HopDistances::to(self.network, to));
+            for &from in hosts {
+                most = most.max(distances.from(from)?);
             }
         }
-        left.is_empty().then_some(farthest)
+        Some(u64::from(most))
     }
 }
