@@ -7,6 +7,8 @@ FUZZ_CASES ?= 5000
 FRAMES ?= 1000000
 # Random networks in `make verify-long`; about 2 ms each.
 VERIFY_CASES ?= 1000000
+# Random networks with packets of all kinds of contracts in `make verify-long`; about 4 s each.
+FABRIC_PACKETS ?= 1000
 # Histories in `make churn-long`; about 10 ms each.
 CHURNS ?= 10000
 # Transfers and losses in `make transport-long`.
@@ -157,6 +159,7 @@ fuzz-dataplane: toolchain ## the eBPF programs against their models with a milli
 verify-long: toolchain ## a million random networks under attack, and a million with shares of every kind derived again (VERIFY_CASES)
 	$(call say,$(VERIFY_CASES) random networks with minima and objectives)
 	@FABRIC_SCENES=$(VERIFY_CASES) $(CARGO) test --locked --release --package wayleave --test facade random_fabrics:: -- --nocapture
+	@FABRIC_PACKETS=$(FABRIC_PACKETS) $(CARGO) test --locked --release --package wayleave --test facade random_packets:: -- --nocapture
 	@SCALES=all $(CARGO) test --locked --release --package wayleave --test facade scales:: -- --nocapture
 	@SHARE_SCENES=$(VERIFY_CASES) $(CARGO) test --locked --release --package wayleave-recheck --test claims shares::random::
 	$(call say,$(VERIFY_CASES) random networks under attack)

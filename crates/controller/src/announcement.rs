@@ -2,6 +2,7 @@
 
 use wayleave_protocol::Id;
 use wayleave_protocol::contract::State;
+use wayleave_roles::Certainty;
 use wayleave_units::WallTime;
 
 use crate::event::EventKind;
@@ -93,15 +94,10 @@ impl Announced for SharedGrant {
 
 /// How much is known of what a contract is promised.
 fn promised(grant: &SharedGrant) -> String {
-    let hosts = grant.order.contract.hosts().len();
+    let word = Certainty::OF_TIMES.name();
+    let within = grant.within.map(|within| format!(", there within {within} ({word})")).unwrap_or_default();
     match grant.certainty {
-        Some(certainty) => {
-            let within = grant.within.map(|within| match certainty.of_time(hosts) {
-                time if time == certainty => format!(", there within {within}"),
-                time => format!(", there within {within} ({})", time.name()),
-            });
-            format!("{}{}", certainty.name(), within.unwrap_or_default())
-        }
+        Some(certainty) => format!("{}{within}", certainty.name()),
         None => "nothing is promised".to_owned(),
     }
 }

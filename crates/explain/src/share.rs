@@ -56,14 +56,9 @@ impl DecidedShare<'_> {
 /// What an admitted contract is promised, and how much is known of it.
 fn promise(network: &Network, contract: &AnyContract, decision: Option<&ShareDecision>) -> String {
     let Some(decision) = decision else { return "nothing is promised: it has what nobody else wants".to_owned() };
-    let hosts = contract.hosts().len();
-    let within = decision.within.map(|within| format!(", there within {within}")).unwrap_or_default();
-    let time = match decision.within.map(|_| decision.certainty.of_time(hosts)) {
-        Some(Certainty::Measured) if decision.certainty == Certainty::Proven => {
-            "; its time was measured and is no guarantee: while many senders begin together, more can be in flight than it counts on"
-        }
-        _ => "",
-    };
+    let word = Certainty::OF_TIMES.name();
+    let within =
+        decision.within.map(|within| format!(", there within {within} ({word}, no guarantee)")).unwrap_or_default();
     match contract {
         AnyContract::Bandwidth(bandwidth) => {
             let (min, above) = (bandwidth.min, above(bandwidth));
@@ -72,7 +67,7 @@ fn promise(network: &Network, contract: &AnyContract, decision: Option<&ShareDec
                 (None, Certainty::Proven) => {
                     format!(
                         "{min} to and from each{within}{above}: it fits on every link, whatever they send to one another and whichever \
-                         paths they take{time}"
+                         paths they take"
                     )
                 }
                 (None, Certainty::Measured) => format!(
@@ -162,7 +157,7 @@ pub struct ShareShape<'a> {
     /// So soon after there is something to send the minimum is there.
     #[serde(skip_serializing_if = "Option::is_none")]
     there_within_ns: Option<u64>,
-    /// How much is known of that time: `proven` or `measured`.
+    /// How much is known of that time: `measured`.
     #[serde(skip_serializing_if = "Option::is_none")]
     there_within_certainty: Option<&'static str>,
     /// So long after the decision it may start: what left its links earlier is gone then.
@@ -231,7 +226,7 @@ impl<'a> ShareShape<'a> {
             there_within_ns: admitted.and_then(|decision| decision.within).map(|within| within.as_nanos()),
             there_within_certainty: admitted
                 .filter(|decision| decision.within.is_some())
-                .map(|decision| decision.certainty.of_time(members.len()).name()),
+                .map(|_| Certainty::OF_TIMES.name()),
             activate_after_ns: decided.start.filter(|_| admitted.is_some()).map(Time::as_nanos),
             route: admitted
                 .and_then(|decision| decision.route.as_ref())

@@ -106,13 +106,15 @@ pub fn share_refusal_to_tenant(network: &wayleave_topology::Network, refusal: &S
 pub fn assumption(contract: &AnyContract, certainty: Option<Certainty>) -> Option<&'static str> {
     match (contract, certainty?) {
         (AnyContract::Bandwidth(bandwidth), certainty) => Some(match (&bandwidth.between, certainty) {
-            (Between::Pair(..), Certainty::Proven) => "hosts keep within their windows, and to the route",
+            (Between::Pair(..), Certainty::Proven) => {
+                "hosts keep within their windows, and to the route, and buffers hold what is in flight"
+            }
             (Between::Pair(..), Certainty::Measured) => {
                 "hosts keep within their windows, and to the route, and hoses that share links with it spread their pairs over the \
                  paths, which was measured and is no guarantee"
             }
             (Between::Hose(_), Certainty::Proven) => {
-                "packets take paths with the fewest links, and hosts keep within their windows"
+                "packets take paths with the fewest links, hosts keep within their windows, and buffers hold what is in flight"
             }
             (Between::Hose(_), Certainty::Measured) => {
                 "hosts spread their pairs over the paths, which was measured and is no guarantee"

@@ -60,12 +60,9 @@ impl Certainty {
         }
     }
 
-    /// Of the time in which the minimum of so many hosts is there. A receiver's minimum is divided among its senders by answers that take a round trip, so while
-    /// many senders begin together more is in flight than the time counts on (docs/admission.md, section 14).
-    #[must_use]
-    pub const fn of_time(self, hosts: usize) -> Self {
-        if hosts > 2 { Self::Measured } else { self }
-    }
+    /// Of the time in which a minimum is there, whatever is known of the minimum itself: it counts on a bound of what is in flight that is exceeded now and then
+    /// (docs/admission.md, section 14).
+    pub const OF_TIMES: Self = Self::Measured;
 }
 
 /// An admitted share.

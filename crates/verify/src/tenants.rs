@@ -141,7 +141,8 @@ impl TenantsClaim {
         let maximum = |Maximum { name, host, max }| MaximumPromise { service: name, host, max };
         let all: Vec<WeightPromise> = tenants.weights().into_iter().map(weight).collect();
         let beginning = tenants.round_trip().as_nanos().saturating_mul(BEGINNING);
-        let (weights, untested_weights) = match beginning <= duration.as_nanos() / 2 {
+        let has_begun = beginning <= duration.as_nanos() / 2;
+        let (weights, untested_weights) = match has_begun {
             true => (all, 0),
             false => (Vec::new(), all.len()),
         };
@@ -171,7 +172,8 @@ impl TenantsClaim {
         });
         let sharing = windows.scenario.sharing.as_mut();
         let is_there = sharing.is_some_and(|sharing| sharing.set_word("ufab", "floor", "nothing"));
-        let meeting = tenants.competitors().map(|(host, competitors)| meeting(&whole, tenants, host, &competitors));
+        let competitors = tenants.competitors().filter(|_| has_begun);
+        let meeting = competitors.map(|(host, competitors)| meeting(&whole, tenants, host, &competitors));
         let rates = tenants.minima().into_iter().map(|minimum| minimum.min).collect();
         let windows = is_there.then_some(windows);
         let (links, watch) = (Vec::new(), Watch::Promises);
@@ -206,11 +208,12 @@ impl TenantsClaim {
 fn meeting(whole: &ClassClaim, tenants: &Tenants, host: NodeId, competitors: &[Competitor]) -> ClassClaim {
     let mut scenario = whole.scenario.clone();
     scenario.traffic = tenants.meeting(host, competitors);
-    let part = |Competitor { name, min, weight, max, .. }: &Competitor| PartPromise {
+    let part = |Competitor { name, min, weight, max, round_trip, .. }: &Competitor| PartPromise {
         service: name.clone(),
         min: *min,
         weight: *weight,
         max: *max,
+        round_trip: *round_trip,
     };
     let maxima = whole.maxima.iter().filter(|promise| promise.host == host).cloned().collect();
     ClassClaim {

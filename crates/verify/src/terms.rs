@@ -6,7 +6,7 @@
 use std::fmt;
 
 use wayleave_topology::NodeId;
-use wayleave_units::Rate;
+use wayleave_units::{Rate, Time};
 
 /// At a host, of one service and in each direction: no more than this.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub struct PartPromise {
     pub weight: u64,
     /// It gets no more.
     pub max: Option<Rate>,
+    /// Its windows are whole frames: it may have one more in each of these times than by its part.
+    pub round_trip: Time,
 }
 
 /// Services that meet at a receiver.
@@ -115,7 +117,7 @@ mod tests {
 
     fn part(min: u64, weight: u64, max: Option<u64>) -> PartPromise {
         let [min, max] = [Some(min), max].map(|rate| rate.map(Rate::from_bits_per_second));
-        PartPromise { service: String::new(), min: min.unwrap_or_default(), weight, max }
+        PartPromise { service: String::new(), min: min.unwrap_or_default(), weight, max, round_trip: Time::ZERO }
     }
 
     #[test]

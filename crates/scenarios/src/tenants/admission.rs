@@ -52,6 +52,7 @@ impl Tenants {
                     sharing.extend(decision.as_ref().map(|decision| SharingTenant {
                         contract: other.clone(),
                         within: decision.as_ref().and_then(|decision| decision.within),
+                        route: decision.as_ref().and_then(|decision| decision.route.clone()),
                     }));
                     decision.is_some()
                 }

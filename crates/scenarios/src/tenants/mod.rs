@@ -45,6 +45,8 @@ pub struct SharingTenant {
     pub contract: AnyContract,
     /// Its minimum is there so soon after there is something to send, where that was asked for.
     pub within: Option<Time>,
+    /// The only route, of a pair with a minimum.
+    pub route: Option<Route>,
 }
 
 /// Everybody who was admitted to a network whose queues are divided among classes.

@@ -4,7 +4,7 @@
 //! links are now: `d` of every link for all pairs that can meet there, two round trips, a token period, and a packet for every receiver
 //! (`wayleave_topology::classes`).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use wayleave_contracts::{AnyContract, BandwidthContract, Between};
 use wayleave_topology::{Class, HopDistances, LinkId, Network, NodeId, NodeKind};
@@ -63,6 +63,8 @@ pub struct Competitor {
     pub weight: u64,
     /// It gets no more.
     pub max: Option<Rate>,
+    /// The round trip on its fastest path at least: a frame there and an answer back.
+    pub round_trip: Time,
 }
 
 /// A contract with a minimum, as it may load links.
@@ -113,16 +115,42 @@ impl Tenants {
         self.bandwidth().flat_map(of).collect()
     }
 
-    /// The host at which most bandwidth contracts can receive, with those contracts, each from a host of its own; `None` if no two meet.
+    /// The host at which most bandwidth contracts can receive, with those contracts, each from a host of its own; `None` if no two meet. The link of that host is the only
+    /// one that limits them: it has one, and no link on their paths has less for their class.
     pub fn competitors(&self) -> Option<(NodeId, Vec<Competitor>)> {
         let at = |to: NodeId| {
+            let distances = HopDistances::to(&self.network, to);
+            let left = |link: LinkId| self.links.get(link.index()).map(|(_, residual)| residual.rate);
+            let line = match self.network.links_into(to) {
+                [link] => left(*link),
+                _ => None,
+            };
+            let is_limited_here = |from: NodeId| {
+                let links = distances.shortest_path_links(&self.network, from);
+                !links.is_empty() && line.is_some() && links.into_iter().all(|link| left(link) >= line)
+            };
+            let round_trip = |from: NodeId| {
+                // In each layer the fastest links.
+                let mut least: BTreeMap<u32, u64> = BTreeMap::new();
+                for id in distances.shortest_path_links(&self.network, from) {
+                    let link = self.network.link(id);
+                    let frame = self.links.get(id.index()).map_or(Bytes::ZERO, |(shared, _)| shared.frame);
+                    let frame = Amount::from(frame).time_at(link.rate).unwrap_or(Time::ZERO);
+                    let both_ways = link.propagation.as_nanos().saturating_mul(2).saturating_add(frame.as_nanos());
+                    let layer = least.entry(distances.from(link.from).unwrap_or(0)).or_insert(both_ways);
+                    *layer = both_ways.min(*layer);
+                }
+                Time::from_nanos(least.values().fold(0, |sum, &time| sum.saturating_add(time)))
+            };
             let mut senders = BTreeSet::from([to]);
             let mut competitors = Vec::new();
             for (contract, _) in self.bandwidth() {
                 let from = match &contract.between {
-                    Between::Pair(from, receiver) => Some(*from).filter(|_| *receiver == to),
+                    Between::Pair(from, receiver) => {
+                        Some(*from).filter(|&from| *receiver == to && is_limited_here(from))
+                    }
                     Between::Hose(members) if members.contains(&to) => {
-                        members.iter().copied().find(|member| !senders.contains(member))
+                        members.iter().copied().find(|&member| !senders.contains(&member) && is_limited_here(member))
                     }
                     Between::Hose(_) => None,
                 };
@@ -133,6 +161,7 @@ impl Tenants {
                     min: contract.min,
                     weight: contract.weight_in_thousandths(),
                     max: contract.max,
+                    round_trip: round_trip(from),
                 });
             }
             (to, competitors)

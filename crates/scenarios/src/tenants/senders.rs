@@ -94,14 +94,15 @@ impl Tenants {
         traffic.extend(demands.iter().filter_map(|demand| {
             let tenant = self.sharing.iter().find(|tenant| tenant.contract.name() == demand.contract)?;
             let name = format!("{} {}", demand.contract, demand.pattern);
-            let mut traffic = self.endless(&tenant.contract, &name, demand.pairs.clone());
+            let mut traffic = self.endless(tenant, &name, demand.pairs.clone());
             traffic.active.clone_from(&demand.active);
             Some(traffic)
         }));
         if !fill.is_empty() {
             // Nothing limits the service of latency contracts at its hosts.
             let (name, members) = (self.latency_service(), Vec::new());
-            let nobody = AnyContract::BestEffort(BestEffortContract { name, tenant: None, members });
+            let contract = AnyContract::BestEffort(BestEffortContract { name, tenant: None, members });
+            let nobody = SharingTenant { contract, within: None, route: None };
             traffic.push(self.endless(&nobody, "without a contract", fill));
         }
         traffic
@@ -191,7 +192,7 @@ impl Tenants {
     pub fn meeting(&self, to: NodeId, competitors: &[Competitor]) -> Vec<Traffic> {
         let traffic = |competitor: &Competitor| {
             let tenant = self.sharing.iter().find(|tenant| tenant.contract.name() == competitor.name)?;
-            Some(self.endless(&tenant.contract, &competitor.name, vec![(competitor.from, to)]))
+            Some(self.endless(tenant, &competitor.name, vec![(competitor.from, to)]))
         };
         competitors.iter().filter_map(traffic).collect()
     }
@@ -201,29 +202,34 @@ impl Tenants {
         let members = members(contract);
         let (Some(&first), Some(&last)) = (members.first(), members.last()) else { return Vec::new() };
         if is_pair(contract) {
-            return vec![self.endless(contract, contract.name(), vec![(first, last)])];
+            return vec![self.endless(tenant, contract.name(), vec![(first, last)])];
         }
         let ring = (0..members.len()).map(|at| (members[at], members[(at + 1) % members.len()])).collect();
         if !matches!(contract, AnyContract::Bandwidth(_)) || members.len() < 3 {
-            return vec![self.endless(contract, contract.name(), ring)];
+            return vec![self.endless(tenant, contract.name(), ring)];
         }
         let to_one = members.iter().filter(|&&member| member != first).map(|&member| (member, first)).collect();
         let pattern = Self::pattern(duration);
         let patterns = [("around", ring, Time::ZERO), ("to one", to_one, pattern)];
         let traffic = |(what, pairs, from)| {
-            let mut traffic = self.endless(contract, &format!("{} {what}", contract.name()), pairs);
+            let mut traffic = self.endless(tenant, &format!("{} {what}", contract.name()), pairs);
             traffic.active = Some(Schedule::periodic(from, pattern, pattern));
             traffic
         };
         patterns.into_iter().map(traffic).collect()
     }
 
-    fn endless(&self, contract: &AnyContract, name: &str, pairs: Vec<(NodeId, NodeId)>) -> Traffic {
+    fn endless(&self, tenant: &SharingTenant, name: &str, pairs: Vec<(NodeId, NodeId)>) -> Traffic {
+        let SharingTenant { contract, route, .. } = tenant;
         let (queue, transport) = self.carriage(contract);
         let mut flows = Reliable::new(Arrivals::Once, None);
         flows.transport = Some(transport);
         let mut traffic = Traffic::new(name, Ends::Pairs(pairs), Workload::Flows(flows));
         (traffic.service, traffic.queue) = (Some(contract.name().to_owned()), Some(queue));
+        traffic.route = route.clone().map(|mut route| {
+            route.hops.iter_mut().for_each(|hop| hop.queue = queue);
+            route
+        });
         traffic
     }
 }

@@ -16,7 +16,7 @@ use super::pair::{NO_FLOW, Pair, PairKey, SourcePair, set};
 use super::slot::{NO_EDGE, NO_PAIR, PairSlot};
 use super::wakes::Wake;
 use crate::clock::{self, Instant};
-use crate::fabric::Fabric;
+use crate::fabric::{Direction, Fabric};
 use crate::flows::{FlowSlot, Flows};
 
 /// A pair that nothing was sent in for a while: both ends hear that it is forgotten, and then give up its numbers.
@@ -61,11 +61,22 @@ impl Edges {
     }
 
     /// A pair opens. Its machine has to be heard before anything is sent: its limits hold for the first packet. `queue`: of
-    /// the first traffic of the pair, and of its probes and answers.
-    pub(crate) fn open_pair(&mut self, key: PairKey, queue: u8, fabric: &mut Fabric, now: Instant) -> Option<PairSlot> {
+    /// the first traffic of the pair, and of its probes and answers. `route`: the only one, if that traffic has one.
+    pub(crate) fn open_pair(
+        &mut self,
+        key: PairKey,
+        queue: u8,
+        route: Option<Direction>,
+        fabric: &mut Fabric,
+        now: Instant,
+    ) -> Option<PairSlot> {
         let (from, to, class, to_class, _) = key;
-        let (paths, round_trip) = fabric.way_between(from, to);
-        let (forth, back) = (fabric.direction(from, to, queue)?, fabric.direction(to, from, queue)?);
+        let (mut forth, back) = (fabric.direction(from, to, queue)?, fabric.direction(to, from, queue)?);
+        let (mut paths, mut round_trip) = fabric.way_between(from, to);
+        if let Some(route) = route {
+            (forth, paths) = (route, 1);
+            round_trip = fabric.frame_and_answer(&forth, &back);
+        }
         let (sender, receiver) = (self.of_node[from.index()], self.of_node[to.index()]);
         let slot = self.vacant.pop().unwrap_or(self.pairs.len() as PairSlot);
         let epoch = self.pairs.get(slot as usize).map_or(0, |pair| pair.epoch + 1);

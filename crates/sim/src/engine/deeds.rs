@@ -116,7 +116,8 @@ impl Engine {
             forth = self.fabric.fixed(fixed);
         }
         let stat = self.processes.counted_at(purpose.traffic, (from, to), &mut self.tally);
-        let pair = self.pair_of(purpose.traffic, (from, to), purpose.step == RpcStep::Answer, now);
+        let pair =
+            self.pair_of(purpose.traffic, (from, to), purpose.step == RpcStep::Answer, is_fixed.then_some(forth), now);
         let interface = self.interfaces.of(forth.first.link());
         let start = Start {
             number,

@@ -7,6 +7,7 @@ use wayleave_units::Bytes;
 use super::Engine;
 use crate::clock::{self, Instant};
 use crate::edge::{Action, EdgeId, Message, NO_PAIR, PairKey, PairSlot, Stack, Wake, Wish};
+use crate::fabric::Direction;
 
 impl Engine {
     /// Does what machines and brokers want, in order.
@@ -177,17 +178,18 @@ impl Engine {
     }
 
     /// The pair of what a traffic sends from one endpoint to another; [`NO_PAIR`] if one of them has no edge. `is_answer`:
-    /// from its receivers back to its senders.
+    /// from its receivers back to its senders. `route`: the only one, if the traffic has one.
     pub(super) fn pair_of(
         &mut self,
         traffic: u32,
         ends: (Endpoint, Endpoint),
         is_answer: bool,
+        route: Option<Direction>,
         now: Instant,
     ) -> PairSlot {
         let Some(edges) = &self.edges else { return NO_PAIR };
         let (queue, classes) = self.processes.classes_of(traffic, ends, is_answer);
-        edges.key_of(ends, classes).map_or(NO_PAIR, |key| self.find_pair(key, queue, now))
+        edges.key_of(ends, classes).map_or(NO_PAIR, |key| self.find_pair(key, queue, route, now))
     }
 
     /// The pair of a source that sends now.
@@ -198,20 +200,20 @@ impl Engine {
             return open;
         }
         let Some((key, queue)) = edges.source_key(stat) else { return NO_PAIR };
-        let pair = self.find_pair(key, queue, now);
+        let pair = self.find_pair(key, queue, None, now);
         if let Some(edges) = &mut self.edges {
             edges.attach_source(stat, pair, &self.fabric, now);
         }
         pair
     }
 
-    /// The pair with a key, which opens if it is not open.
-    fn find_pair(&mut self, key: PairKey, queue: u8, now: Instant) -> PairSlot {
+    /// The pair with a key, which opens if it is not open, on its only route if it has one.
+    fn find_pair(&mut self, key: PairKey, queue: u8, route: Option<Direction>, now: Instant) -> PairSlot {
         let Some(edges) = &mut self.edges else { return NO_PAIR };
         if let Some(known) = edges.known(&key) {
             return known;
         }
-        let Some(slot) = edges.open_pair(key, queue, &mut self.fabric, now) else { return NO_PAIR };
+        let Some(slot) = edges.open_pair(key, queue, route, &mut self.fabric, now) else { return NO_PAIR };
         // The limits of a new pair hold for its first packet.
         self.carry_out(now);
         if let Some(edges) = &mut self.edges

@@ -166,9 +166,14 @@ impl Fabric {
         let (Some(forth), Some(back)) = (self.direction(from, to, 0), self.direction(to, from, 0)) else {
             return (1, 0);
         };
+        (self.path_count(forth.paths).max(1), self.frame_and_answer(&forth, &back))
+    }
+
+    /// How long a full frame one way and a small answer the other take, if nothing delays them.
+    pub(crate) fn frame_and_answer(&self, forth: &Direction, back: &Direction) -> Instant {
         let mtu = self.network.link(LinkId(forth.first.link())).mtu.get();
         let frame = u32::try_from(mtu).unwrap_or(u32::MAX).saturating_add(FRAMING);
-        (self.path_count(forth.paths).max(1), self.duration(&forth, frame) + self.duration(&back, ACKNOWLEDGEMENT))
+        self.duration(forth, frame) + self.duration(back, ACKNOWLEDGEMENT)
     }
 
     /// How long a segment of this payload and its acknowledgement take, if nothing delays them.

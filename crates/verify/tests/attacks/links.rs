@@ -59,7 +59,7 @@ fn tenants(mut contracts: Vec<AnyContract>) -> Tenants {
     let links = network.links().map(|_| (link, residual)).collect();
     let mut tenants = Tenants::new(&network, links).unwrap();
     for contract in contracts {
-        tenants.add(SharingTenant { contract, within: Some(Time::from_micros(800)) });
+        tenants.add(SharingTenant { contract, within: Some(Time::from_micros(800)), route: None });
     }
     tenants
 }

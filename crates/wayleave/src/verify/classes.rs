@@ -1,5 +1,6 @@
 //! Promises of the other kinds under test: minima, what is in flight, weights of objectives, with all tenants on the network.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use serde::Serialize;
@@ -10,8 +11,8 @@ use wayleave_explain::{Decided, DecidedShare};
 use wayleave_roles::{Decision, ShareDecision};
 use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
 use wayleave_schemes::standing::Standing;
-use wayleave_topology::{FlowId, LinkId, Network, NodeId};
-use wayleave_units::Time;
+use wayleave_topology::{Class, FlowId, LinkId, Network, NodeId};
+use wayleave_units::{Bytes, Time};
 use wayleave_verify::{
     ClassAttack, ClassBreach, ClassFault, ClassReport, Effort, LinkReport, MinimumPromise, TenantsClaim, TenantsReport,
     TestedMinimum, verify_tenants,
@@ -55,7 +56,8 @@ impl Kinds {
 
     pub(crate) fn add_share(&mut self, contract: &AnyContract, decision: Option<&ShareDecision>) {
         let within = decision.and_then(|decision| decision.within);
-        self.sharing.push(SharingTenant { contract: contract.clone(), within });
+        let route = decision.and_then(|decision| decision.route.clone());
+        self.sharing.push(SharingTenant { contract: contract.clone(), within, route });
     }
 
     /// Everybody, as they are on the network in the end; `None` if all contracts are about latency.
@@ -149,7 +151,7 @@ fn lasting(tenants: &Tenants, least: Time, effort: &Effort) -> Time {
 impl VerifiedKinds {
     /// Returns `true` if no promise was broken.
     pub fn is_sound(&self) -> bool {
-        self.report.is_sound()
+        self.breaches().is_empty()
     }
 
     /// Minima and weights that no run tested.
@@ -161,7 +163,7 @@ impl VerifiedKinds {
     /// What showed the fault that was put in; `None` if there was none.
     pub fn noticed(&self) -> Option<KindsNoticed> {
         let (_, changes) = self.fault?;
-        Some(match (changes, self.is_sound()) {
+        Some(match (changes, self.report.is_sound()) {
             (false, _) => KindsNoticed::NoEffect,
             (true, false) => KindsNoticed::ByPackets,
             (true, true) => KindsNoticed::ByNobody,
@@ -170,10 +172,31 @@ impl VerifiedKinds {
 
     /// Every broken promise as a sentence.
     pub fn breaches(&self) -> Vec<String> {
+        self.sentences(|breach| !is_condition(breach))
+    }
+
+    /// Every condition of a promise that was not met, as a sentence. That breaks no promise by itself.
+    pub fn conditions(&self) -> Vec<String> {
+        let mut full: BTreeMap<LinkId, u64> = BTreeMap::new();
+        for (&link, &drops) in self.report.reports().flat_map(|report| &report.drops) {
+            *full.entry(link).or_default() += drops;
+        }
+        let queue = self.network.classes().map_or(0, |classes| usize::from(classes.queue_of(Class::Guaranteed)));
+        let sentence = |(link, drops)| {
+            let link = self.network.link(link);
+            let buffer =
+                link.port.queues.get(queue).or(link.port.queues.last()).map_or(Bytes::ZERO, |queue| queue.buffer);
+            let packets = count(usize::try_from(drops).unwrap_or(usize::MAX), "packet");
+            format!("everybody with a minimum on {}: {packets} did not fit into its buffer of {buffer}", link.name)
+        };
+        self.sentences(is_condition).into_iter().chain(full.into_iter().map(sentence)).collect()
+    }
+
+    fn sentences(&self, shown: impl Fn(&ClassBreach) -> bool) -> Vec<String> {
         let breaches = self.report.reports().flat_map(|report| &report.breaches);
-        let mut all: Vec<String> = breaches.map(|(_, breach)| self.sentence(breach)).collect();
-        all.dedup();
-        all
+        let sentences = breaches.filter(|(_, breach)| shown(breach)).map(|(_, breach)| self.sentence(breach));
+        let mut seen = BTreeSet::new();
+        sentences.filter(|sentence| seen.insert(sentence.clone())).collect()
     }
 
     fn sentence(&self, breach: &ClassBreach) -> String {
@@ -294,6 +317,14 @@ impl VerifiedKinds {
                 "in flight: at most {whole:.0} % of the bound of a link, {windows:.0} % where only windows send"
             )?;
         }
+        let conditions = self.conditions();
+        if let Some(first) = conditions.first() {
+            let more = match conditions.len() - 1 {
+                0 => String::new(),
+                more => format!(" ({more} more of this kind)"),
+            };
+            writeln!(out, "not as minima and their times assume: {first}{more}")?;
+        }
         if let Some(attacked) = self.attacked() {
             writeln!(out, "{attacked}")?;
         }
@@ -381,9 +412,15 @@ impl VerifiedKinds {
             farthest_from_part_per_mille: self.farthest_from_part().map(|(_, farthest)| farthest),
             links: self.link_shapes(),
             minima: self.minimum_shapes(),
+            conditions: self.conditions(),
             violations: self.breaches(),
         }
     }
+}
+
+/// Times of minima count on what is in flight, and are measured; nobody is promised that as such.
+const fn is_condition(breach: &ClassBreach) -> bool {
+    matches!(breach, ClassBreach::InFlight { .. })
 }
 
 fn percent(part: Time, of: Time) -> f64 {
@@ -418,6 +455,8 @@ pub(super) struct KindsShape {
     /// Attacks with the worst demands on a link.
     links: Vec<LinkShape>,
     minima: Vec<MinimumShape>,
+    /// Conditions of measured promises that were not met.
+    conditions: Vec<String>,
     violations: Vec<String>,
 }
 

@@ -7,6 +7,7 @@ mod kinds;
 mod leaves;
 mod planned;
 mod random_fabrics;
+mod random_packets;
 mod scales;
 
 use std::num::NonZeroUsize;

@@ -32,7 +32,7 @@ struct Seen {
     fullest: u64,
 }
 
-fn network(random: &mut ChaCha8Rng) -> Graph {
+pub(crate) fn network(random: &mut ChaCha8Rng) -> Graph {
     let mut builder = NetworkBuilder::default();
     let count = random.random_range(1..8);
     let switches: Vec<NodeId> =
@@ -79,7 +79,7 @@ fn network(random: &mut ChaCha8Rng) -> Graph {
     builder.build().with_classes(Classes::default()).unwrap()
 }
 
-fn contract(random: &mut ChaCha8Rng, hosts: &[NodeId], number: usize) -> AnyContract {
+pub(crate) fn contract(random: &mut ChaCha8Rng, hosts: &[NodeId], number: usize) -> AnyContract {
     let count = random.random_range(2..=hosts.len());
     let members: Vec<NodeId> = hosts.sample(random, count).copied().collect();
     let name = format!("c{number}");

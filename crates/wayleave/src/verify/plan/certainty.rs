@@ -47,7 +47,7 @@ impl Certainties {
         }
         let said = entry.share.there_within_certainty.as_deref().unwrap_or("none");
         let is_timed = entry.share.there_within_ns.is_some();
-        let derived = name(derived.filter(|_| is_timed).map(|certainty| certainty.of_time(entry.share.members.len())));
+        let derived = name(derived.filter(|_| is_timed).map(|_| Certainty::OF_TIMES));
         if said != derived {
             found.push(stated(&entry.name, "the certainty of its time", said, derived));
         }
@@ -102,7 +102,7 @@ fn certainty(ledger: &Ledger, id: ShareId) -> Option<Certainty> {
 }
 
 /// Returns `true` unless a pair has a route that does not join its hosts.
-fn is_possible(network: &Network, promised: &PromisedShare) -> bool {
+pub(super) fn is_possible(network: &Network, promised: &PromisedShare) -> bool {
     let HeldShare::Pair(from, to, route) = &promised.held else { return true };
     route.hops.iter().all(|hop| hop.link.index() < network.links().len()) && route.validate(network, *from, *to).is_ok()
 }

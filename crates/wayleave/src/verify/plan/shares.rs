@@ -14,6 +14,7 @@ use wayleave_topology::{Hop, Network, NodeId, Route};
 use wayleave_units::{Rate, Time};
 use wayleave_verify::{Claim, Discrepancy, Statement};
 
+use super::certainty::is_possible;
 use super::document::{Entry, Reader, time};
 use crate::error::Error;
 
@@ -164,7 +165,13 @@ impl Reader<'_> {
             findings.push(asked_for(name, "a minimum there within", said, asked.to_string()));
         }
         let share = self.held(entry, &contract)?.map(|share| PromisedShare { there_within: within, ..share });
-        Ok((SharingTenant { contract, within }, share))
+        // A forged route is named by the recheck; packets cannot take it.
+        let possible = share.as_ref().filter(|share| is_possible(self.network, share));
+        let route = possible.and_then(|share| match &share.held {
+            HeldShare::Pair(_, _, route) => Some(route.clone()),
+            _ => None,
+        });
+        Ok((SharingTenant { contract, within, route }, share))
     }
 
     /// What a plan says that a contract asks for.
