@@ -435,24 +435,27 @@ fn look_at_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, rep
         .map(|part| carried(claim, outcome, &part.service, *host, Way::Received).bits_per_second())
         .collect();
     let frame = largest_frame(claim, *host);
-    let rounded = |part: &PartPromise| {
+    // What somebody may have beyond its part since its windows are whole frames.
+    let rounded = |part: &PartPromise, due: u64| {
         let frames = u128::from(frame) * 8_000_000_000 / u128::from(part.round_trip.as_nanos().max(1));
-        u64::try_from(frames).unwrap_or(u64::MAX)
+        let most = part.max.map_or(u64::MAX, |max| max.bits_per_second().saturating_sub(due));
+        u64::try_from(frames).unwrap_or(u64::MAX).min(most)
     };
-    let all_rounded = parts.iter().map(rounded).fold(0, u64::saturating_add);
-    for ((part, due), &got) in parts.iter().zip(due(parts, got.iter().sum())).zip(&got) {
-        // Who has more than is due breaks no promise: somebody else has less then. Windows of the others may be rounded up to whole frames.
+    let due = due(parts, got.iter().sum());
+    let all_rounded = parts.iter().zip(&due).map(|(part, &due)| rounded(part, due)).fold(0, u64::saturating_add);
+    for ((part, due), &got) in parts.iter().zip(due).zip(&got) {
+        // Who has more than is due breaks no promise: somebody else has less then.
         let frames = frames_of(claim, outcome, &part.service, *host, Way::Received);
-        let others = all_rounded.saturating_sub(rounded(part));
-        let allowed = rate(claim, outcome, frames).bits_per_second().saturating_add(others);
+        let short = due.saturating_sub(got).saturating_sub(rate(claim, outcome, frames).bits_per_second());
+        // The tolerance has room for windows that are whole frames, up to this.
+        let others = all_rounded.saturating_sub(rounded(part, due));
         // It could have nothing, and that would not show.
-        if allowed >= due {
+        if others >= due {
             continue;
         }
-        let short = due.saturating_sub(got).saturating_sub(allowed);
-        let short = per_mille(short, due);
+        let (short, others) = (per_mille(short, due), per_mille(others, due));
         report.farthest_from_part = report.farthest_from_part.max(Some(short));
-        if short > 10 * claim.tolerance_percent {
+        if short > others.max(10 * claim.tolerance_percent) {
             let [due, got] = [due, got].map(Rate::from_bits_per_second);
             report.breaches.push((attack, ClassBreach::Part { service: part.service.clone(), host: *host, due, got }));
         }

@@ -184,8 +184,8 @@ impl VerifiedKinds {
         let queue = self.network.classes().map_or(0, |classes| usize::from(classes.queue_of(Class::Guaranteed)));
         let sentence = |(link, drops)| {
             let link = self.network.link(link);
-            let buffer =
-                link.port.queues.get(queue).or(link.port.queues.last()).map_or(Bytes::ZERO, |queue| queue.buffer);
+            let queues = &self.network.port(link.port).queues;
+            let buffer = queues.get(queue).or(queues.last()).map_or(Bytes::ZERO, |queue| queue.buffer);
             let packets = count(usize::try_from(drops).unwrap_or(usize::MAX), "packet");
             format!("everybody with a minimum on {}: {packets} did not fit into its buffer of {buffer}", link.name)
         };
