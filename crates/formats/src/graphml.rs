@@ -8,11 +8,11 @@ use std::collections::HashMap;
 
 use roxmltree::Node;
 
-use crate::graph::{Attribute, Graph, GraphEdge, GraphEnd, GraphNode, ImportOptions, Remark, Unused};
+use crate::graph::{Attribute, Graph, GraphEdge, GraphEnd, GraphNode, ImportOptions, Remark};
 use crate::location::Span;
 use crate::messages::quoted;
 use crate::problem::{ProblemKind, Problems};
-use crate::xml::{self, head};
+use crate::xml::{self, head, note_unused};
 
 pub(crate) fn read<'t>(text: &'t str, _: &ImportOptions, problems: &mut Problems<'_>) -> Option<Graph<'t>> {
     let document = xml::parse(text, problems)?;
@@ -34,22 +34,6 @@ pub(crate) fn read<'t>(text: &'t str, _: &ImportOptions, problems: &mut Problems
     let mut graph = read_graph(of, &Keys::read(root), problems);
     note_unused(&mut graph.unused, "the file", root, &["schemaLocation"], &["key", "graph"]);
     Some(graph)
-}
-
-/// Notes the attributes and elements of an element that are not used. Attributes of other namespaces and `parse.*` help
-/// parsers (GraphML's primer, "Parse info").
-fn note_unused(unused: &mut Unused, owner: &'static str, of: Node<'_, '_>, attributes: &[&str], elements: &[&str]) {
-    for attribute in of.attributes().filter(|one| one.namespace().is_none() && !one.name().starts_with("parse.")) {
-        if !attributes.contains(&attribute.name()) {
-            unused.add(owner, attribute.name(), Span::new(attribute.range()));
-        }
-    }
-    for child in of.children().filter(Node::is_element) {
-        let name = child.tag_name().name();
-        if !elements.contains(&name) {
-            unused.add(owner, name, head(child));
-        }
-    }
 }
 
 fn read_graph(of: Node<'_, '_>, keys: &Keys<'_, '_>, problems: &mut Problems<'_>) -> Graph<'static> {

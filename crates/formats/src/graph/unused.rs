@@ -160,7 +160,7 @@ impl Unused {
     }
 
     /// What a person should know about them.
-    pub(super) fn remarks(&self, problems: &Problems<'_>) -> Vec<Remark> {
+    pub(crate) fn remarks(&self, problems: &Problems<'_>) -> Vec<Remark> {
         let place = |((owner, key), (count, at)): (&(&str, String), &(usize, Span))| {
             let more = if *count > 1 { format!(", {} more", count - 1) } else { String::new() };
             format!("{} of {owner} (line {}{more})", quoted(key), problems.source().line_of(*at))
