@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use wayleave_topology::builders::Cabling;
-use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, NodeId, NodeKind, PortSpec};
+use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, NetworkError, NodeId, NodeKind, PortSpec};
 use wayleave_units::{Rate, Time};
 
 use super::attributes::{Reader, Traits};
@@ -28,6 +28,7 @@ pub(super) fn build(
     problems: &mut Problems<'_>,
 ) -> Option<(Network, Vec<Remark>)> {
     let mut remarks = std::mem::take(&mut graph.remarks);
+    graph.edges.iter_mut().for_each(GraphEdge::take_interfaces);
     let mut reader = Reader::new(options, std::mem::take(&mut graph.unused));
     let traits: Vec<Traits<'_>> = graph.nodes.iter().map(|node| reader.node(&node.attributes)).collect();
     let edges = resolve(&graph, problems)?;
@@ -215,6 +216,11 @@ impl Plan {
         for (ends, at) in directions.into_iter().take(if edge.of.directed { 1 } else { 2 }) {
             match self.builder.add_link(spec(ends, &lines[at])) {
                 Ok(link) => self.name_interface(link, edge.of.ends[at].interface.as_deref()),
+                Err(error @ NetworkError::HostToHost(..)) => {
+                    let hint = "say that one of them is a switch (kind: switch; in a lab the label wayleave.role), or put a switch between";
+                    problems.report(ProblemKind::Impossible, edge.of.at, || (error.to_string(), hint));
+                    return;
+                }
                 Err(error) => {
                     problems.report(ProblemKind::Impossible, edge.of.at, || error.to_string());
                     return;

@@ -281,6 +281,30 @@ pub(crate) struct Attribute<'t> {
     pub(crate) at: Span,
 }
 
+/// Attributes that name the interfaces at the two ends of an edge; the first pair is what is written.
+const INTERFACES: [[&str; 2]; 3] = [
+    ["source_interface", "target_interface"],
+    ["sourceInterface", "targetInterface"],
+    ["from_interface", "to_interface"],
+];
+
+impl GraphEdge<'_> {
+    /// Makes interfaces of attributes that name them; an interface that the format itself gives stays.
+    fn take_interfaces(&mut self) {
+        let Self { ends, attributes, .. } = self;
+        attributes.retain(|attribute| {
+            let at = INTERFACES.iter().find_map(|pair| pair.iter().position(|key| *key == attribute.key));
+            match (at, &attribute.value) {
+                (Some(at), Some(name)) if ends[at].interface.is_none() => {
+                    ends[at].interface = (!name.is_empty()).then(|| name.clone());
+                    false
+                }
+                _ => true,
+            }
+        });
+    }
+}
+
 impl<'a> Node<'a> {
     /// The value of a key of a mapping whose other keys do not matter; null counts as absent. Merge keys (`<<`), which
     /// people use in the files of other tools, are followed.

@@ -5,14 +5,14 @@
 //! NVSWITCHES SWITCHES LINKS GPU_TYPE`, and the numbers of NVSwitches before those of switches; both are switches here.
 
 use wayleave_topology::builders::Cabling;
-use wayleave_topology::{LinkSpec, NetworkBuilder, NodeId, NodeKind};
+use wayleave_topology::{LinkSpec, NetworkBuilder, NetworkError, NodeId, NodeKind};
 use wayleave_units::{Rate, Time};
 
 use super::config;
 use crate::columns::{Line, Word, expect_line, lines};
 use crate::fields::quantity;
 use crate::messages::quoted;
-use crate::problem::{InputErrors, ProblemKind, Problems};
+use crate::problem::{InputErrors, Message, ProblemKind, Problems};
 use crate::source::Source;
 use crate::topology::Topology;
 
@@ -182,7 +182,17 @@ fn add_link(
         port: port(from),
     };
     let added = builder.add_cable(spec, port(to));
-    added.map_err(|error| problems.report(ProblemKind::Impossible, line.span, || error.to_string())).ok().map(drop)
+    added
+        .map_err(|error| {
+            let hint =
+                "hosts that are joined without a switch are not simulated (docs/scenarios.md, \"Not simulated\")";
+            problems.report(ProblemKind::Impossible, line.span, || match &error {
+                NetworkError::HostToHost(..) => (error.to_string(), hint).into(),
+                _ => Message::from(error.to_string()),
+            });
+        })
+        .ok()
+        .map(drop)
 }
 
 /// Bits per second as ns-3 writes them: `100Gbps`, `800Kbps`, `50Mb/s`; without a unit it counts bit/s (ns-3's manual,

@@ -624,3 +624,30 @@ fn files_that_are_known_and_not_read_are_refused_by_name() {
         assert_eq!(wrong(file, text, &options()), [format!("1:1 this is {expected}")], "{file}");
     }
 }
+
+#[test]
+fn interface_names_survive_graphs() {
+    let text = r#"{"nodes": [{"id": "a", "kind": "switch"}, {"id": "b", "kind": "host"}, {"id": "c", "kind": "host"}],
+"edges": [{"source": "a", "target": "b", "source_interface": "eth7", "target_interface": "enp1s0", "mtu": 9000},
+          {"source": "c", "target": "a", "toInterface": "x", "targetInterface": "eth3"}]}"#;
+    let imported = read("x.json", text, &with_rate());
+    let ports = |network: &Network| {
+        network.interfaces().iter().map(|(&id, name)| format!("{} {name}", network.link(id).name)).collect::<Vec<_>>()
+    };
+    let expected = ["a->b eth7", "b->a enp1s0", "a->c eth3"];
+    assert_eq!(ports(&imported.topology.network), expected);
+    assert!(remarks(&imported).iter().any(|remark| remark.contains("\"toInterface\" of links")));
+    for (format, file) in
+        [(GraphFormat::NodeLink, "x.json"), (GraphFormat::Gml, "x.gml"), (GraphFormat::GraphMl, "x.graphml")]
+    {
+        let (text, _) = write_graph(&imported.topology.network, "x", format);
+        assert_eq!(ports(&read(file, &text, &options()).topology.network), expected, "{text}");
+    }
+}
+
+#[test]
+fn hosts_that_are_joined_are_an_error_that_says_what_to_do() {
+    let text = r#"{"hosts": ["a", "b"], "links": [["a", "b"]]}"#;
+    let errors = read_network(&Source::new("x.json", text), &with_rate()).unwrap_err();
+    assert!(errors.problems()[0].hint().unwrap().contains("put a switch between"), "{errors}");
+}
