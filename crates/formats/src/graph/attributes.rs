@@ -155,8 +155,14 @@ impl<'o> Reader<'o> {
             };
             match self.meaning(&attribute.key) {
                 Meaning::Rate(unit) => {
-                    if rate.as_ref().is_none_or(|known| !known.0 && unit.is_some()) {
-                        rate = Some((unit.is_some(), attribute, unit.or(units)));
+                    let replaces = rate.as_ref().is_none_or(|known| !known.0 && unit.is_some());
+                    let other = match replaces {
+                        true => rate.replace((unit.is_some(), attribute, unit.or(units))).map(|known| known.1),
+                        false => Some(attribute),
+                    };
+                    // Topology Zoo writes one speed twice, as LinkSpeed and as LinkSpeedRaw.
+                    if let Some(other) = other.filter(|other| !other.key.starts_with("LinkSpeed")) {
+                        self.unused.add_stated(owner, &other.key, other.at);
                     }
                 }
                 Meaning::AmbiguousRate(instead) => problems.report(ProblemKind::BadValue, attribute.at, || {

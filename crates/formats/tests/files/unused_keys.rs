@@ -164,6 +164,18 @@ fn strict_refuses_each_key_that_is_not_used_at_its_place() {
 }
 
 #[test]
+fn a_second_rate_or_delay_of_a_link_is_said() {
+    let text = r#"{"nodes": ["a", "b"],
+"edges": [{"source": "a", "target": "b", "rate": "1Gbit",
+"capacity": "10Gbit", "delay": "1us",
+"latency": "1ms"}]}"#;
+    let imported = read("x.json", text, &with_rate());
+    assert_eq!(crate::common::graphs::links(&imported.topology.network)[0], "a->b 1Gbit 1us");
+    let expected = "warning: keys not used: \"capacity\" of links (line 3) and \"latency\" of links (line 4)";
+    assert!(remarks(&imported).contains(&expected.to_owned()), "{:#?}", remarks(&imported));
+}
+
+#[test]
 fn keys_that_say_nothing_are_counted_and_accepted_by_strict() {
     let text = "name: lab
 mgmt: { network: x }
