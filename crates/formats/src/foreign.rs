@@ -79,7 +79,7 @@ impl Foreign {
     pub(crate) fn refusal(self) -> Message {
         let written = "write its nodes and links as node-link JSON (docs/files.md, \"NetworkX node-link JSON\")";
         let (name, instead) = match self {
-            Self::Gns3 => ("a GNS3 project", format!("GNS3 exports no rates: {written}, with rates and delays")),
+            Self::Gns3 => ("a GNS3 project", format!("its links state no rates: {written}, with rates and delays")),
             Self::Netlab => {
                 let instead = "run `netlab create -p clab`, and import the clab.yml that it writes";
                 ("a netlab topology", instead.to_owned())

@@ -138,8 +138,11 @@ impl Lines {
             };
             remarks.push(Remark::Assumed(format!("{plain} of {} say no delay: {what}", links(edges))));
         }
-        let of: Vec<String> =
-            self.without_mtu.iter().map(|((mtu, whose), count)| format!("{mtu} on {count} ({whose})")).collect();
+        let of: Vec<String> = self
+            .without_mtu
+            .iter()
+            .map(|((mtu, whose), count)| format!("{}B on {count} ({whose})", mtu.get()))
+            .collect();
         if !of.is_empty() {
             let count: usize = self.without_mtu.values().sum();
             let hint = if options.default_mtu.is_some() { "" } else { "; --default-mtu gives another" };

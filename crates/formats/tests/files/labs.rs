@@ -97,7 +97,7 @@ fn links_without_an_mtu_have_that_of_containerlab_and_sonic() {
             "leaf1->srv1 Ethernet24 9.1kB"
         ]
     );
-    let expected = "note: 4 directed links have no MTU: 9.1kB on 3 (SONiC's default) and 9.5kB on 1 (containerlab's default); \
+    let expected = "note: 4 directed links have no MTU: 9100B on 3 (SONiC's default) and 9500B on 1 (containerlab's default); \
                     --default-mtu gives another";
     assert!(remarks(&imported).contains(&expected.to_owned()), "{:#?}", remarks(&imported));
     let expected = "note: interfaces of SONiC nodes are named after their ports: \"eth49\" of \"leaf1\" is \"Ethernet192\" (2 more)";
