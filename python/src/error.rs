@@ -62,10 +62,12 @@ pub(crate) fn problem<'py>(py: Python<'py>, found: &Problem) -> PyResult<Bound<'
 }
 
 /// What messages call the command's options for files of other tools, and what the arguments are called here.
-const OPTIONS: [(&str, &str); 10] = [
+const OPTIONS: [(&str, &str); 12] = [
     ("--default-rate 10Gbit", "default_rate=\"10Gbit\""),
     ("--default-rate", "default_rate="),
     ("--default-delay", "default_delay="),
+    ("--default-mtu", "default_mtu="),
+    ("--strict", "strict=True"),
     ("--delay-from-places", "delay_from_places=True"),
     ("--rate-unit", "rate_unit="),
     ("--delay-unit", "delay_unit="),

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use wayleave::{Named, Network};
 use wayleave_formats::{DelayUnit, HostRule, ImportOptions, MAX_HOSTS_PER_NODE, RateUnit, Source};
-use wayleave_units::{Rate, Time};
+use wayleave_units::{Bytes, Rate, Time};
 
 use crate::failure::Failure;
 
@@ -17,6 +17,12 @@ pub(crate) struct ImportArgs {
     /// The delay of links that say none [default: 0ns]
     #[arg(long, value_name = "TIME")]
     default_delay: Option<Time>,
+    /// The MTU of links that say none [default: that of the format, such as 9500B for containerlab, otherwise 1500B]
+    #[arg(long, value_name = "SIZE")]
+    default_mtu: Option<Bytes>,
+    /// Refuse files with keys that are not used, instead of a warning
+    #[arg(long)]
+    strict: bool,
     /// Links that say no delay get that of light in a fibre between the longitudes and latitudes of their ends
     #[arg(long)]
     delay_from_places: bool,
@@ -104,9 +110,14 @@ impl ImportArgs {
         if [self.default_rate, self.host_rate].contains(&Some(Rate::ZERO)) {
             return Err(Failure::Usage("a link needs a rate above zero, such as 10Gbit".into()));
         }
+        if self.default_mtu.is_some_and(|mtu| !(64..=65_535).contains(&mtu.get())) {
+            return Err(Failure::Usage("--default-mtu is from 64B to 65535B (1500B is usual)".into()));
+        }
         Ok(ImportOptions {
             default_rate: self.default_rate,
             default_delay: self.default_delay,
+            default_mtu: self.default_mtu,
+            strict: self.strict,
             delay_from_places: self.delay_from_places,
             rate_unit: self.rate_unit.map(RateUnitName::unit),
             delay_unit: self.delay_unit.map(DelayUnitName::unit),
@@ -120,6 +131,8 @@ impl ImportArgs {
         let given = [
             ("--default-rate", self.default_rate.is_some()),
             ("--default-delay", self.default_delay.is_some()),
+            ("--default-mtu", self.default_mtu.is_some()),
+            ("--strict", self.strict),
             ("--delay-from-places", self.delay_from_places),
             ("--rate-unit", self.rate_unit.is_some()),
             ("--delay-unit", self.delay_unit.is_some()),

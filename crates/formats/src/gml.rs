@@ -30,14 +30,14 @@ pub(crate) fn is_likely(text: &str) -> bool {
 }
 
 pub(crate) fn read<'t>(text: &'t str, _: &ImportOptions, problems: &mut Problems<'_>) -> Option<Graph<'t>> {
-    let entries = match parse(text) {
+    let outside = match parse(text) {
         Ok(entries) => entries,
         Err((kind, span, message)) => {
             problems.report(kind, span, || message);
             return None;
         }
     };
-    let mut graphs = entries.iter().filter(|entry| entry.key.text() == Some("graph"));
+    let mut graphs = outside.iter().filter(|entry| entry.key.text() == Some("graph"));
     let Some(first) = graphs.next() else {
         let message =
             ("there is no graph in this file", "GML is written graph [ node [ id 0 ] edge [ source 0 target 1 ] ]");
@@ -64,6 +64,9 @@ pub(crate) fn read<'t>(text: &'t str, _: &ImportOptions, problems: &mut Problems
             _ => {}
         }
     }
+    for Entry { key, value } in outside.iter().filter(|entry| entry.key.text() != Some("graph")) {
+        graph.unused.add("the file", key.text().unwrap_or_default(), key.span.to(value.span));
+    }
     Some(graph)
 }
 
@@ -80,7 +83,7 @@ fn read_edge<'t>(
 ) -> Option<GraphEdge<'t>> {
     let from = required(key, node, "source", problems);
     let to = required(key, node, "target", problems);
-    let ends = [from?, to?].map(|(id, at)| GraphEnd { id, at });
+    let ends = [from?, to?].map(|(id, at)| GraphEnd::new(id, at));
     Some(GraphEdge { ends, directed, at: key.span.to(node.span), attributes: node.attributes(&["source", "target"]) })
 }
 

@@ -12,7 +12,7 @@ use crate::graph::{Attribute, Graph, GraphEdge, GraphEnd, GraphNode, ImportOptio
 use crate::location::Span;
 use crate::messages::quoted;
 use crate::problem::{ProblemKind, Problems};
-use crate::xml::{self, head};
+use crate::xml::{self, head, note_unused};
 
 pub(crate) fn read<'t>(text: &'t str, _: &ImportOptions, problems: &mut Problems<'_>) -> Option<Graph<'t>> {
     let document = xml::parse(text, problems)?;
@@ -31,7 +31,9 @@ pub(crate) fn read<'t>(text: &'t str, _: &ImportOptions, problems: &mut Problems
         let message = ("a second graph begins here", "put each graph into a file of its own");
         problems.report(ProblemKind::Syntax, head(second), || message);
     }
-    Some(read_graph(of, &Keys::read(root), problems))
+    let mut graph = read_graph(of, &Keys::read(root), problems);
+    note_unused(&mut graph.unused, "the file", root, &["schemaLocation"], &["key", "graph"]);
+    Some(graph)
 }
 
 fn read_graph(of: Node<'_, '_>, keys: &Keys<'_, '_>, problems: &mut Problems<'_>) -> Graph<'static> {
@@ -41,18 +43,26 @@ fn read_graph(of: Node<'_, '_>, keys: &Keys<'_, '_>, problems: &mut Problems<'_>
     graph.name = name.and_then(|one| one.value.as_deref()).filter(|name| !name.is_empty()).map(str::to_owned);
     graph.attributes.retain(|one| !matches!(&*one.key, "name" | "label"));
     let mut hyperedges = 0;
+    let inside = ["node", "edge", "hyperedge", "data"];
+    note_unused(&mut graph.unused, "the graph", of, &["id", "edgedefault"], &inside);
     // Graphs inside of nodes (groups of yEd) are part of the same network.
     for node in of.descendants().filter(Node::is_element) {
         match node.tag_name().name() {
             "node" => {
+                note_unused(&mut graph.unused, "nodes", node, &["id"], &["data", "graph", "port"]);
                 if let Some(id) = required(node, "id", problems) {
                     let attributes = keys.attributes(node, "node");
                     graph.nodes.push(GraphNode { id: id.id, at: head(node), attributes, kind: None });
                 }
             }
             "edge" => {
+                let used = ["id", "source", "target", "directed", "sourceport", "targetport"];
+                note_unused(&mut graph.unused, "links", node, &used, &["data"]);
                 let (from, to) = (required(node, "source", problems), required(node, "target", problems));
                 if let (Some(from), Some(to)) = (from, to) {
+                    let port = |key: &str| node.attribute(key).map(|name| Cow::Owned(name.to_owned()));
+                    let from = GraphEnd { interface: port("sourceport"), ..from };
+                    let to = GraphEnd { interface: port("targetport"), ..to };
                     let directed = node.attribute("directed").map_or(directed, |value| value == "true");
                     let attributes = keys.attributes(node, "edge");
                     graph.edges.push(GraphEdge { ends: [from, to], directed, at: head(node), attributes });
@@ -79,7 +89,7 @@ fn required(node: Node<'_, '_>, name: &str, problems: &mut Problems<'_>) -> Opti
         problems.report(ProblemKind::MissingKey, head(node), || format!("this {element} needs the attribute {name}"));
         return None;
     };
-    Some(GraphEnd { id: Cow::Owned(attribute.value().to_owned()), at: Span::new(attribute.range_value()) })
+    Some(GraphEnd::new(Cow::Owned(attribute.value().to_owned()), Span::new(attribute.range_value())))
 }
 
 /// The declared attributes.

@@ -2,16 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wayleave_topology::{LinkId, Network};
+use wayleave_topology::{LinkId, MAX_INTERFACE_NAME, Network, is_interface_name};
 
 use crate::columns::lines;
 use crate::messages::quoted;
 use crate::names::unknown_link;
 use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::source::Source;
-
-/// The longest name that is read. Linux has 15 characters (`IFNAMSIZ`), other systems have more.
-const LONGEST: usize = 64;
 
 /// Reads what the interfaces are called that links leave: lines of `LINK INTERFACE`, links as `FROM->TO`. Empty lines and those that begin with
 /// `#` are skipped.
@@ -36,10 +33,10 @@ pub fn read_interfaces(source: &Source, network: &Network) -> Result<BTreeMap<Li
             problems.report(ProblemKind::Syntax, line.span, message);
             continue;
         };
-        if !is_name(interface.text) {
+        if !is_interface_name(interface.text) {
             let message = || {
                 format!(
-                    "{} is no name of an interface: up to {LONGEST} letters, digits and . _ / : - are expected, the first a letter or a digit",
+                    "{} is no name of an interface: up to {MAX_INTERFACE_NAME} letters, digits and . _ / : - are expected, the first a letter or a digit",
                     quoted(interface.text)
                 )
             };
@@ -59,10 +56,4 @@ pub fn read_interfaces(source: &Source, network: &Network) -> Result<BTreeMap<Li
         }
     }
     problems.finish(Some(names))
-}
-
-fn is_name(text: &str) -> bool {
-    text.len() <= LONGEST
-        && text.starts_with(|first: char| first.is_ascii_alphanumeric())
-        && text.chars().all(|one| one.is_ascii_alphanumeric() || "._/:-".contains(one))
 }

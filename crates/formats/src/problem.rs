@@ -288,8 +288,8 @@ impl<'s> Problems<'s> {
 
 /// A message, and perhaps a hint.
 pub(crate) struct Message {
-    text: String,
-    hint: Option<String>,
+    pub(crate) text: String,
+    pub(crate) hint: Option<String>,
 }
 
 impl From<String> for Message {

@@ -2,11 +2,14 @@
 //!
 //! - `SIZE SHARE`: bytes, and the share of flows that are not longer, up to 1 or in percent up to 100 (the form of the
 //!   HPCC release's traffic generator);
-//! - `PACKETS 1 SHARE`: packets of 1460 B of payload (the form of the YAPS simulator).
+//! - `SIZE,SHARE`: the same with a comma (the CSV files of Opera, NSDI 2020: github.com/TritonNetworking/opera-sim);
+//! - `PACKETS 1 SHARE`: packets of 1460 B of payload (the form of the YAPS simulator);
+//! - a line with the mean alone, then `SIZE SHARE` (Homa, SIGCOMM 2018: github.com/PlatformLab/HomaSimulation,
+//!   `sizeDistributions`): flows have exactly the sizes that are listed, so the mean is a sum and not an integral.
 
 use wayleave_scenarios::{FlowSizes, SizesError};
 
-use crate::columns::{Line, lines};
+use crate::columns::{Line, Word, lines};
 use crate::location::Span;
 use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::source::Source;
@@ -14,8 +17,12 @@ use crate::source::Source;
 /// The payload of a full packet: 1500 B less 40 B of headers.
 const PACKET: f64 = 1460.0;
 
-/// Reads a cumulative distribution of flow sizes: lines of `SIZE SHARE` in bytes, or of `PACKETS 1 SHARE` in packets of
-/// 1460 B. Shares end with 1, or with 100 if they are in percent. Empty lines and those that begin with `#` are skipped.
+/// How far the last share may be below 1: published files have six digits, as in 0.999999.
+const ROUNDED: f64 = 1e-5;
+
+/// Reads a cumulative distribution of flow sizes: lines of `SIZE SHARE` or `SIZE,SHARE` in bytes, or of `PACKETS 1 SHARE` in
+/// packets of 1460 B. Shares end with 1, or with 100 if they are in percent; a last share that is rounded (0.999999) counts as
+/// 1. A first line with one number is the mean, as Homa has it. Empty lines and those that begin with `#` are skipped.
 ///
 /// ```
 /// use wayleave_formats::{Source, read_flow_sizes};
@@ -33,7 +40,11 @@ pub fn read_flow_sizes(source: &Source) -> Result<FlowSizes, InputErrors> {
 }
 
 fn read(text: &str, problems: &mut Problems<'_>) -> Option<FlowSizes> {
-    let lines: Vec<Line<'_>> = lines(text).collect();
+    let mut lines: Vec<Line<'_>> = lines(text).map(at_commas).collect();
+    let is_homa = lines.len() > 1 && lines[0].words.len() == 1 && lines[1].words.len() == 2;
+    if is_homa {
+        lines.remove(0).words[0].number("mean size", problems)?;
+    }
     let Some(columns) = lines.first().map(|line| line.words.len()) else {
         let message = "the file has no lines: SIZE SHARE is expected on each";
         problems.report(ProblemKind::Empty, Span::default(), || message);
@@ -47,14 +58,18 @@ fn read(text: &str, problems: &mut Problems<'_>) -> Option<FlowSizes> {
             None => right = false,
         }
     }
-    // A last share of exactly 100 says that all are in percent; anything else is left for the check.
-    if points.last().is_some_and(|&(_, share)| share == 100.0) {
+    // A last share of 100, perhaps rounded, says that all are in percent; anything else is left for the check.
+    if points.last().is_some_and(|&(_, share)| (100.0 * (1.0 - ROUNDED)..=100.0).contains(&share)) {
         points.iter_mut().for_each(|(_, share)| *share /= 100.0);
+    }
+    if let Some((_, share)) = points.last_mut().filter(|(_, share)| (1.0 - ROUNDED..1.0).contains(share)) {
+        *share = 1.0;
     }
     if !right {
         return None;
     }
-    match FlowSizes::from_points(points) {
+    let steps = is_homa.then(|| as_steps(&points));
+    match FlowSizes::from_points(points).and_then(|sizes| steps.map_or(Ok(sizes), FlowSizes::from_points)) {
         Ok(sizes) => Some(sizes),
         Err(error) => {
             let line = match error {
@@ -66,6 +81,28 @@ fn read(text: &str, problems: &mut Problems<'_>) -> Option<FlowSizes> {
             None
         }
     }
+}
+
+/// The words of a line of CSV.
+fn at_commas(line: Line<'_>) -> Line<'_> {
+    let [only] = line.words[..] else { return line };
+    let mut start = only.span.start();
+    let words: Vec<Word<'_>> = only
+        .text
+        .split(',')
+        .map(|text| {
+            let span = Span::new(start..start + text.len());
+            start += text.len() + 1;
+            Word { text, span }
+        })
+        .collect();
+    Line { words, span: line.span }
+}
+
+/// A distribution of the listed sizes alone, without sizes between them.
+fn as_steps(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let rises = points.windows(2).flat_map(|pair| [(pair[1].0, pair[0].1), pair[1]]);
+    points.first().copied().into_iter().chain(rises).collect()
 }
 
 /// The size in bytes and the share of a line.

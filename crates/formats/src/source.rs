@@ -163,6 +163,9 @@ fn no_text(name: &str, bytes: &[u8], valid: usize) -> InputErrors {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it looks like UTF-16: save it as UTF-8",
         [0x1f, 0x8b, ..] => "it looks like gzip: unpack it first (gunzip)",
         [b'P', b'K', 3, 4, ..] => "it looks like a zip archive or a spreadsheet: unpack it, or export it as CSV",
+        _ if name.ends_with(".bin") || name.ends_with(".goal") => {
+            "if it is a schedule of LogGOPSim: its binary form begins with the number 4223; what older versions wrote is not read: name the text that it was made of (.goal)"
+        }
         _ => "if it is text in another encoding (Latin-1, Windows-1252), save it as UTF-8",
     };
     let problem = Problem::of_file(&Source::new(name, ""), ProblemKind::NotText, &what).with_hint(hint);

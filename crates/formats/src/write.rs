@@ -343,6 +343,20 @@ fn is_cable(network: &Network, link: LinkId, back: LinkId) -> bool {
 }
 
 impl Cable {
+    /// The names of its ports, as `interface` or `interfaces`.
+    fn interfaces(&self, network: &Network) -> Option<String> {
+        let name = |link: LinkId| network.interfaces().get(&link).map(|name| scalar(name).to_string());
+        let there = name(self.link);
+        match self.back.map(name) {
+            Some(back) if there.is_some() || back.is_some() => {
+                let [there, back] = [there, back].map(|name| name.unwrap_or_else(|| "~".to_owned()));
+                Some(format!("interfaces: [{there}, {back}]"))
+            }
+            Some(_) => None,
+            None => there.map(|name| format!("interface: {name}")),
+        }
+    }
+
     fn line(&self, network: &Network, usual: &Usual<'_>) -> String {
         let link = network.link(self.link);
         let (from, to) = (&network.node(link.from), &network.node(link.to));
@@ -370,6 +384,7 @@ impl Cable {
         let mut line = own.settings(Some(usual));
         line.append(&mut settings);
         line.insert(0, ends);
+        line.extend(self.interfaces(network));
         line.join(", ")
     }
 }

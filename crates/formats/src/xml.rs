@@ -2,6 +2,7 @@
 
 use roxmltree::{Document, Node, ParsingOptions};
 
+use crate::graph::Unused;
 use crate::location::{Span, boundary};
 use crate::problem::{Message, ProblemKind, Problems};
 
@@ -26,6 +27,28 @@ pub(crate) fn head(node: Node<'_, '_>) -> Span {
     let text = &node.document().input_text()[range.clone()];
     let first = node.first_child().map_or(text.len(), |child| child.range().start - range.start);
     Span::new(range.start..range.start + text[..first.min(text.len())].find('>').map_or(first, |end| end + 1))
+}
+
+/// Notes the attributes and elements of an element that are not used. Attributes of other namespaces and `parse.*` help
+/// parsers (GraphML's primer, "Parse info").
+pub(crate) fn note_unused(
+    unused: &mut Unused,
+    owner: &'static str,
+    of: Node<'_, '_>,
+    attributes: &[&str],
+    elements: &[&str],
+) {
+    for attribute in of.attributes().filter(|one| one.namespace().is_none() && !one.name().starts_with("parse.")) {
+        if !attributes.contains(&attribute.name()) {
+            unused.add(owner, attribute.name(), Span::new(attribute.range()));
+        }
+    }
+    for child in of.children().filter(Node::is_element) {
+        let name = child.tag_name().name();
+        if !elements.contains(&name) {
+            unused.add(owner, name, head(child));
+        }
+    }
 }
 
 fn explain(error: &roxmltree::Error) -> (ProblemKind, Message) {

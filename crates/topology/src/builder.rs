@@ -1,6 +1,6 @@
 //! How a network comes to be: nodes and links one by one, checked as they arrive.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -10,6 +10,16 @@ use crate::network::{Adjacency, Link, LinkId, Network, Node, NodeId, NodeKind, P
 pub const MAX_QUEUES: usize = 8;
 /// The longest delay budget of a queue: with it every product of the admission check stays inside `i128`.
 pub const MAX_BUDGET: Time = Time::from_millis(10_000);
+
+/// The longest interface name. Linux has 15 characters (`IFNAMSIZ`), other systems have more.
+pub const MAX_INTERFACE_NAME: usize = 64;
+
+/// Returns `true` if a text can be an interface name. Such names are written into scripts, so few characters are accepted.
+pub fn is_interface_name(text: &str) -> bool {
+    text.len() <= MAX_INTERFACE_NAME
+        && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && text.chars().all(|one| one.is_ascii_alphanumeric() || "._/:-".contains(one))
+}
 
 /// The queues of one end of a cable.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -102,6 +112,28 @@ pub enum NetworkError {
         /// Its budget.
         budget: Time,
     },
+    /// An interface name that scripts could not carry.
+    #[error(
+        "\"{name}\" of link {link} is not an interface name: up to {MAX_INTERFACE_NAME} letters, digits and . _ / : - are accepted, the first a letter or a digit"
+    )]
+    BadInterface {
+        /// The link that leaves the interface.
+        link: String,
+        /// The name.
+        name: String,
+    },
+    /// Two links leave one interface of a node.
+    #[error(
+        "the interface \"{name}\" of link {link} is that of {first} too: every link leaves an interface of its own"
+    )]
+    DuplicateInterface {
+        /// The second link.
+        link: String,
+        /// The first link.
+        first: String,
+        /// The interface.
+        name: String,
+    },
     /// A builder's parameter is outside what it can build.
     #[error("{name} is {given}: {expected} is accepted")]
     Parameter {
@@ -147,6 +179,8 @@ pub struct NetworkBuilder {
     port_ids: HashMap<PortSpec, PortId>,
     node_names: HashMap<String, NodeId>,
     link_names: HashMap<String, LinkId>,
+    interfaces: BTreeMap<LinkId, String>,
+    interface_names: HashMap<(NodeId, String), LinkId>,
 }
 
 impl Network {
@@ -190,6 +224,7 @@ impl Network {
                 port,
             })?;
         }
+        builder.interfaces.clone_from(&self.interfaces);
         let network = builder.build();
         match self.classes() {
             Some(&classes) => network.with_classes(classes),
@@ -271,6 +306,24 @@ impl NetworkBuilder {
         Ok((self.add_link(spec)?, self.add_link(reverse)?))
     }
 
+    /// Names the interface that a link leaves.
+    ///
+    /// # Errors
+    /// If the name cannot be one, or another link of the node leaves an interface of this name.
+    pub fn name_interface(&mut self, link: LinkId, name: &str) -> Result<(), NetworkError> {
+        let Link { name: link_name, from, .. } = &self.links[link.index()];
+        if !is_interface_name(name) {
+            return Err(NetworkError::BadInterface { link: link_name.clone(), name: name.to_owned() });
+        }
+        let first = *self.interface_names.entry((*from, name.to_owned())).or_insert(link);
+        if first != link {
+            let first = self.links[first.index()].name.clone();
+            return Err(NetworkError::DuplicateInterface { link: link_name.clone(), first, name: name.to_owned() });
+        }
+        self.interfaces.insert(link, name.to_owned());
+        Ok(())
+    }
+
     fn free_name(&self, stem: String) -> String {
         if !self.link_names.contains_key(&stem) {
             return stem;
@@ -292,9 +345,9 @@ impl NetworkBuilder {
     pub fn build(self) -> Network {
         let out = adjacency(&self.nodes, &self.links, |link| (link.from, link.to));
         let into = adjacency(&self.nodes, &self.links, |link| (link.to, link.from));
-        let Self { nodes, links, ports, node_names, link_names, .. } = self;
+        let Self { nodes, links, ports, node_names, link_names, interfaces, .. } = self;
         let reverse = crate::physical::pair(&links);
-        Network { reverse, nodes, links, ports, out, into, node_names, link_names, classes: None }
+        Network { reverse, nodes, links, ports, out, into, node_names, link_names, interfaces, classes: None }
     }
 }
 

@@ -22,7 +22,9 @@ mod paths;
 mod physical;
 mod route;
 
-pub use builder::{LinkSpec, MAX_BUDGET, MAX_QUEUES, NetworkBuilder, NetworkError, PortSpec};
+pub use builder::{
+    LinkSpec, MAX_BUDGET, MAX_INTERFACE_NAME, MAX_QUEUES, NetworkBuilder, NetworkError, PortSpec, is_interface_name,
+};
 pub use classes::{Class, ClassService, Classes, ClassesError, MAX_WEIGHT, Residual, SharedLink, deficit_ahead};
 pub use network::{Link, LinkId, Network, Node, NodeId, NodeKind, Port, PortId, PortQueue};
 pub use paths::HopDistances;

@@ -1,6 +1,6 @@
 //! The network itself: dense tables of nodes and directed links, and who is next to whom.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::Range;
 
@@ -104,6 +104,8 @@ pub struct Network {
     pub(crate) reverse: Vec<Option<LinkId>>,
     pub(crate) node_names: HashMap<String, NodeId>,
     pub(crate) link_names: HashMap<String, LinkId>,
+    /// Interface names of ports, by the link that leaves the port.
+    pub(crate) interfaces: BTreeMap<LinkId, String>,
     /// How the queues of all ports are divided, if they are.
     pub(crate) classes: Option<Classes>,
 }
@@ -192,6 +194,11 @@ impl Network {
     /// The links that enter a node and come from switches.
     pub fn links_from_switches(&self, node: NodeId) -> &[LinkId] {
         self.into.switches(node)
+    }
+
+    /// Names of interfaces, by the link that leaves them; ports whose file names none are absent.
+    pub fn interfaces(&self) -> &BTreeMap<LinkId, String> {
+        &self.interfaces
     }
 
     /// The node of this name.

@@ -120,6 +120,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
         Some(file) => Subject::parse(&Source::read(file)?, file)?,
         None => args.admitted()?,
     };
+    subject.remarks.iter().for_each(|remark| crate::output::tell!("{remark}"));
     args.set(&mut subject.options);
     if let Some(path) = &args.export {
         let is_xml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml"));

@@ -1,5 +1,6 @@
 //! `wayleave render`: configurations of switches that are configured once, from what a plan has admitted.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use wayleave_explain::Decided;
 use wayleave_explain::table::write_table;
 use wayleave_formats::{Source, read_interfaces};
 use wayleave_render::{Codepoints, Interfaces, Placed, Rendered, Settings, Target, changes, render};
-use wayleave_topology::NodeKind;
+use wayleave_topology::{Network, NodeId, NodeKind};
 use wayleave_units::Bytes;
 
 use crate::exit::{self, Exit};
@@ -50,8 +51,8 @@ pub(crate) struct RenderArgs {
     /// device; entries of others are left alone
     #[arg(long, value_name = "OLD", conflicts_with = "out")]
     diff: Option<PathBuf>,
-    /// What interfaces are called: lines of LINK INTERFACE, as leaf1->spine1 Ethernet48 [default: eth1, eth2 or Ethernet0, Ethernet4, in the order of
-    /// the topology's links]
+    /// What interfaces are called: lines of LINK INTERFACE, as leaf1->spine1 Ethernet48 [default: the topology's names, otherwise eth1,
+    /// eth2 or Ethernet0, Ethernet4, in the order of the topology's links]
     #[arg(long, value_name = "FILE")]
     interfaces: Option<String>,
     /// Mark packets in the queues of classes that share from so many bytes on (ECN; SONiC only) [default: never]
@@ -96,10 +97,11 @@ pub(crate) fn run(args: &RenderArgs) -> Result<Exit, Failure> {
     }
     let refused = decide(&mut session, &contracts)?;
     let graph = &session.network;
-    let interfaces = match &args.interfaces {
+    let given = match &args.interfaces {
         None => Interfaces::new(),
         Some(file) => read_interfaces(&Source::read(file)?, graph)?,
     };
+    let interfaces = interfaces(graph, given);
     let settings = Settings { interfaces, marks_from: args.ecn };
     let placed = placed(&session);
     let codepoints = match Codepoints::assign(graph, &placed) {
@@ -134,6 +136,15 @@ pub(crate) fn run(args: &RenderArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Refused);
     }
     Ok(Exit::Fine)
+}
+
+/// The given names, and those of the topology for the switches of which none is given: the names of two sources could meet.
+fn interfaces(network: &Network, given: Interfaces) -> Interfaces {
+    let named: BTreeSet<NodeId> = given.keys().map(|&link| network.link(link).from).collect();
+    let of_topology = network.interfaces().iter().filter(|(link, _)| !named.contains(&network.link(**link).from));
+    let mut interfaces: Interfaces = of_topology.map(|(&link, name)| (link, name.clone())).collect();
+    interfaces.extend(given);
+    interfaces
 }
 
 /// Decides everything, and says how many were refused.

@@ -13,7 +13,7 @@ pub(crate) use binary::is_goal_binary;
 
 use wayleave_scenarios::Graph;
 
-use crate::problem::InputErrors;
+use crate::problem::{InputErrors, Problem, ProblemKind};
 use crate::source::Source;
 
 /// Sends and receives that name no rank or tag in particular have this number.
@@ -35,6 +35,12 @@ const ANY: u32 = u32::MAX;
 pub fn read_goal(source: &Source) -> Result<Graph, InputErrors> {
     match source.bytes() {
         Some(bytes) => binary::read(source, bytes),
+        None if source.text().contains('\0') => {
+            let message = "this is no text, and not LogGOPSim's binary form either, which begins with the number 4223";
+            let problem = Problem::of_file(source, ProblemKind::NotText, message);
+            let hint = "older versions of LogGOPSim wrote another form: name the text that it was made of (.goal)";
+            Err(InputErrors::one(problem.with_hint(hint)))
+        }
         None => text::read(source),
     }
 }

@@ -1,16 +1,19 @@
 //! What the attributes of other tools mean, by their names: `LinkSpeedRaw`, `bandwidth_Mbit`, `latency`, `Longitude`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use wayleave_topology::NodeKind;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::coordinates::Coordinates;
+use super::coordinates::{Coordinates, delay_of};
 use super::number::{self, DelayUnit, RateUnit};
-use super::{Attribute, ImportOptions};
+use super::{Attribute, ImportOptions, Unused};
 use crate::location::Span;
 use crate::messages::quoted;
 use crate::problem::{ProblemKind, Problems};
+
+/// The longest link in km: more than twice around the earth is a mistake.
+const MAX_LENGTH: f64 = 100_000.0;
 
 /// What an attribute holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +27,8 @@ enum Meaning {
     /// A propagation delay, perhaps in a unit that the name gives.
     Delay(Option<DelayUnit>),
     Mtu,
+    /// The length of a link in kilometres.
+    Length,
     Longitude,
     Latitude,
     Label,
@@ -39,6 +44,20 @@ pub(super) struct Said {
     pub(super) rate: Option<Rate>,
     pub(super) delay: Option<Time>,
     pub(super) mtu: Option<Bytes>,
+    /// That of light through a fibre of the length of the link.
+    pub(super) delay_of_length: Option<Time>,
+}
+
+impl Said {
+    /// What this says, and what `other` says of the rest.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            rate: self.rate.or(other.rate),
+            delay: self.delay.or(other.delay),
+            mtu: self.mtu.or(other.mtu),
+            delay_of_length: self.delay_of_length.or(other.delay_of_length),
+        }
+    }
 }
 
 /// What a node says about itself.
@@ -82,17 +101,14 @@ pub(super) struct Reader<'o> {
     /// Rates and delays without a unit: one answer is wanted for all of them.
     plain_rates: Plain,
     plain_delays: Plain,
-    /// Names of attributes of links that are not read, in alphabetical order.
-    pub(super) unread_of_links: BTreeSet<String>,
-    /// The same of nodes.
-    pub(super) unread_of_nodes: BTreeSet<String>,
+    /// Attributes that are not used.
+    pub(super) unused: Unused,
 }
 
 impl<'o> Reader<'o> {
-    pub(super) fn new(options: &'o ImportOptions) -> Self {
-        let (unread_of_links, unread_of_nodes) = (BTreeSet::new(), BTreeSet::new());
+    pub(super) fn new(options: &'o ImportOptions, unused: Unused) -> Self {
         let (plain_rates, plain_delays) = (Plain::default(), Plain::default());
-        Self { options, meanings: HashMap::new(), plain_rates, plain_delays, unread_of_links, unread_of_nodes }
+        Self { options, meanings: HashMap::new(), plain_rates, plain_delays, unused }
     }
 
     /// Reports numbers without a unit, once for all of them.
@@ -115,7 +131,12 @@ impl<'o> Reader<'o> {
 
     /// Rate, delay and MTU of a link, or of all links if the attributes are those of the whole graph; `None` if something
     /// is wrong, which is reported now or by [`Self::report_plain`].
-    pub(super) fn line(&mut self, attributes: &[Attribute<'_>], problems: &mut Problems<'_>) -> Option<Said> {
+    pub(super) fn line(
+        &mut self,
+        owner: &'static str,
+        attributes: &[Attribute<'_>],
+        problems: &mut Problems<'_>,
+    ) -> Option<Said> {
         let before = problems.mark();
         let (mut line, mut complete) = (Said::default(), true);
         let given =
@@ -126,13 +147,22 @@ impl<'o> Reader<'o> {
         let mut rate: Option<(bool, &Attribute<'_>, Option<RateUnit>)> = None;
         for attribute in attributes {
             let Some(value) = attribute.value.as_deref().filter(|_| given(&attribute)) else {
-                self.leave_out(attribute, &[Meaning::Structure, Meaning::RateUnits]);
+                // What is empty states nothing; a list or a mapping does.
+                if attribute.value.is_none() && self.meaning(&attribute.key) != Meaning::Structure {
+                    self.leave_out(owner, attribute);
+                }
                 continue;
             };
             match self.meaning(&attribute.key) {
                 Meaning::Rate(unit) => {
-                    if rate.as_ref().is_none_or(|known| !known.0 && unit.is_some()) {
-                        rate = Some((unit.is_some(), attribute, unit.or(units)));
+                    let replaces = rate.as_ref().is_none_or(|known| !known.0 && unit.is_some());
+                    let other = match replaces {
+                        true => rate.replace((unit.is_some(), attribute, unit.or(units))).map(|known| known.1),
+                        false => Some(attribute),
+                    };
+                    // Topology Zoo writes one speed twice, as LinkSpeed and as LinkSpeedRaw.
+                    if let Some(other) = other.filter(|other| !other.key.starts_with("LinkSpeed")) {
+                        self.unused.add_stated(owner, &other.key, other.at);
                     }
                 }
                 Meaning::AmbiguousRate(instead) => problems.report(ProblemKind::BadValue, attribute.at, || {
@@ -147,9 +177,15 @@ impl<'o> Reader<'o> {
                     }
                     unit => line.delay = number::delay(value, attribute.at, unit, problems),
                 },
+                Meaning::Length if self.options.delay_from_places => match number::real(value.trim()) {
+                    Some(km) if (0.0..=MAX_LENGTH).contains(&km) => line.delay_of_length = Some(delay_of(km * 1e3)),
+                    _ => problems.report(ProblemKind::BadValue, attribute.at, || {
+                        format!("{} is no length: from 0 to {MAX_LENGTH} km is accepted", quoted(value))
+                    }),
+                },
                 Meaning::Mtu => line.mtu = mtu(value, attribute, problems),
                 Meaning::RateUnits | Meaning::Structure => {}
-                _ => self.leave_out(attribute, &[]),
+                _ => self.leave_out(owner, attribute),
             }
         }
         if let Some((_, attribute, unit)) = rate {
@@ -165,9 +201,11 @@ impl<'o> Reader<'o> {
         (complete && problems.mark() == before).then_some(line)
     }
 
-    fn leave_out(&mut self, attribute: &Attribute<'_>, known: &[Meaning]) {
-        if !known.contains(&self.meaning(&attribute.key)) && self.unread_of_links.len() < 1_000 {
-            self.unread_of_links.insert(attribute.key.clone().into_owned());
+    fn leave_out(&mut self, owner: &'static str, attribute: &Attribute<'_>) {
+        // A rate or a delay that another attribute gives too is not silent, whatever its name is.
+        match self.meaning(&attribute.key) {
+            Meaning::Other | Meaning::Label => self.unused.add(owner, &attribute.key, attribute.at),
+            _ => self.unused.add_stated(owner, &attribute.key, attribute.at),
         }
     }
 
@@ -198,8 +236,9 @@ impl<'o> Reader<'o> {
                 (Meaning::Structure, _) => true,
                 _ => false,
             };
-            if !read && self.unread_of_nodes.len() < 1_000 {
-                self.unread_of_nodes.insert(attribute.key.clone().into_owned());
+            let states = attribute.value.as_deref() != Some("");
+            if !read && states {
+                self.unused.add("nodes", &attribute.key, attribute.at);
             }
         }
         traits.place = longitude.zip(latitude).and_then(|(longitude, latitude)| Coordinates::new(longitude, latitude));
@@ -246,6 +285,7 @@ fn meaning_of(key: &str) -> Meaning {
         ["longitude" | "lon" | "lng" | "long"] => return Meaning::Longitude,
         ["latitude" | "lat"] => return Meaning::Latitude,
         ["mtu"] | ["mtu", "bytes"] => return Meaning::Mtu,
+        ["dist" | "distance" | "length", "km"] => return Meaning::Length,
         ["link", "speed", "units"] => return Meaning::RateUnits,
         ["link", "speed", "raw"] => return Meaning::Rate(Some(RateUnit::Bit)),
         _ => {}

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use wayleave_topology::builders::Cabling;
-use wayleave_topology::{LinkSpec, Network, NetworkBuilder, NodeId, NodeKind, PortSpec};
+use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, NetworkError, NodeId, NodeKind, PortSpec};
 use wayleave_units::{Rate, Time};
 
 use super::attributes::{Reader, Traits};
 use super::lines::{Line, Lines};
 use super::names::Names;
-use super::remarks::{about_hosts, about_parts, self_loops, unread};
+use super::remarks::{about_hosts, about_parts, self_loops};
 use super::{Graph, GraphEdge, GraphEnd, HostRule, ImportOptions, MAX_HOSTS_PER_NODE, Remark};
 use crate::location::Span;
 use crate::messages::{MAX_NAMES, did_you_mean, nearest, quoted};
@@ -28,7 +28,8 @@ pub(super) fn build(
     problems: &mut Problems<'_>,
 ) -> Option<(Network, Vec<Remark>)> {
     let mut remarks = std::mem::take(&mut graph.remarks);
-    let mut reader = Reader::new(options);
+    graph.edges.iter_mut().for_each(GraphEdge::take_interfaces);
+    let mut reader = Reader::new(options, std::mem::take(&mut graph.unused));
     let traits: Vec<Traits<'_>> = graph.nodes.iter().map(|node| reader.node(&node.attributes)).collect();
     let edges = resolve(&graph, problems)?;
     let lines = Lines::read(&graph, &edges, &traits, options, &mut reader, problems)?;
@@ -60,11 +61,15 @@ pub(super) fn build(
     }
     remarks.extend(self_loops(&graph, problems));
     remarks.extend(plan.names.remark());
+    remarks.extend(plan.interfaces_remark());
     let network = plan.builder.build();
     remarks.extend(about_hosts(&network, &said, options.hosts, attached));
     remarks.extend(lines.remarks(edges.len(), options));
     remarks.extend(about_parts(&network, &neighbours));
-    remarks.extend(unread(&reader));
+    remarks.extend(reader.unused.remarks(problems));
+    if options.strict {
+        reader.unused.report(problems);
+    }
     Some((network, remarks))
 }
 
@@ -176,10 +181,12 @@ struct Plan {
     /// What the nodes of the file are called.
     called: Vec<String>,
     parallel: HashMap<(usize, usize), u32>,
+    /// Interface names that were left out: why the first, and how many.
+    unnamed: (Option<String>, usize),
 }
 
 impl Plan {
-    fn join(&mut self, edge: &Edge<'_>, line: &Line, kinds: &[NodeKind], problems: &mut Problems<'_>) {
+    fn join(&mut self, edge: &Edge<'_>, lines: &[Line; 2], kinds: &[NodeKind], problems: &mut Problems<'_>) {
         let (from, to) = (edge.from, edge.to);
         let there = self.parallel.entry((from, to)).or_default();
         *there += 1;
@@ -195,18 +202,45 @@ impl Plan {
             return;
         }
         let cabling = Cabling::default();
-        let port = |node: usize| port(&cabling, kinds[node]);
-        let [from_id, to_id] = [from, to].map(|node| NodeId(node as u32));
-        let mtu = line.mtu.unwrap_or(cabling.mtu);
-        let (rate, propagation) = (line.rate, line.delay);
-        let spec = LinkSpec { from: from_id, to: to_id, rate, propagation, mtu, port: port(from) };
-        let added = match edge.of.directed {
-            true => self.builder.add_link(spec).map(drop),
-            false => self.builder.add_cable(spec, port(to)).map(drop),
+        let id = |node: usize| NodeId(node as u32);
+        let spec = |[from, to]: [usize; 2], line: &Line| LinkSpec {
+            from: id(from),
+            to: id(to),
+            rate: line.rate,
+            propagation: line.delay,
+            mtu: line.mtu,
+            port: port(&cabling, kinds[from]),
         };
-        if let Err(error) = added {
-            problems.report(ProblemKind::Impossible, edge.of.at, || error.to_string());
+        // One after the other they are a cable.
+        let directions = [([from, to], 0), ([to, from], 1)];
+        for (ends, at) in directions.into_iter().take(if edge.of.directed { 1 } else { 2 }) {
+            match self.builder.add_link(spec(ends, &lines[at])) {
+                Ok(link) => self.name_interface(link, edge.of.ends[at].interface.as_deref()),
+                Err(error @ NetworkError::HostToHost(..)) => {
+                    let hint = "say that one of them is a switch (kind: switch; in a lab the label wayleave.role), or put a switch between";
+                    problems.report(ProblemKind::Impossible, edge.of.at, || (error.to_string(), hint));
+                    return;
+                }
+                Err(error) => {
+                    problems.report(ProblemKind::Impossible, edge.of.at, || error.to_string());
+                    return;
+                }
+            }
         }
+    }
+
+    fn name_interface(&mut self, link: LinkId, name: Option<&str>) {
+        if let Some(Err(error)) = name.map(|name| self.builder.name_interface(link, name)) {
+            self.unnamed.0.get_or_insert_with(|| error.to_string());
+            self.unnamed.1 += 1;
+        }
+    }
+
+    /// Interface names of the file that the network cannot have.
+    fn interfaces_remark(&self) -> Option<Remark> {
+        let (first, count) = &self.unnamed;
+        let others = if *count > 1 { format!(" ({} more)", count - 1) } else { String::new() };
+        first.as_ref().map(|first| Remark::LeftOut(format!("an interface name was left out: {first}{others}")))
     }
 
     /// Attaches hosts to switches, with links of these rates.
@@ -245,7 +279,7 @@ fn switches(edges: &[Edge<'_>], lines: &Lines, kinds: &[NodeKind], options: &Imp
     let mut fastest: Vec<Option<Rate>> = vec![None; kinds.len()];
     for (edge, line) in edges.iter().zip(&lines.of_edges) {
         for node in [edge.from, edge.to] {
-            fastest[node] = fastest[node].max(Some(line.rate));
+            fastest[node] = fastest[node].max(Some(line[0].rate.max(line[1].rate)));
         }
     }
     let fastest = fastest.into_iter().enumerate().filter(|&(node, _)| kinds[node] == NodeKind::Switch);

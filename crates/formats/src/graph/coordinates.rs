@@ -29,11 +29,15 @@ impl Coordinates {
         let half = |a: f64, b: f64| ((a - b) / 2.0).sin().powi(2);
         let across = half(self.longitude, other.longitude) * self.latitude.cos() * other.latitude.cos();
         let haversine = (half(self.latitude, other.latitude) + across).clamp(0.0, 1.0);
-        let metres = 2.0 * EARTH_RADIUS * haversine.sqrt().asin();
-        let micros = metres / (LIGHT * IN_FIBRE) * 1e6;
-        // Half the earth is 100 ms away, so this fits. A picosecond is what the arithmetic itself may be wrong by.
-        Time::from_micros((micros - 1e-6).ceil().max(0.0) as u64)
+        delay_of(2.0 * EARTH_RADIUS * haversine.sqrt().asin())
     }
+}
+
+/// How long light takes through so many metres of fibre, rounded up to whole us.
+pub(super) fn delay_of(metres: f64) -> Time {
+    let micros = metres / (LIGHT * IN_FIBRE) * 1e6;
+    // Half the earth is 100 ms away, so this fits. A picosecond is what the arithmetic itself may be wrong by.
+    Time::from_micros((micros - 1e-6).ceil().max(0.0) as u64)
 }
 
 #[cfg(test)]

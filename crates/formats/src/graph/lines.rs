@@ -1,11 +1,14 @@
 //! Rate, delay and MTU of every link: its own, by the places of its ends, or the default.
 
+use std::collections::BTreeMap;
+
+use wayleave_topology::builders::Cabling;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::attributes::{Reader, Traits};
 use super::build::Edge;
-use super::{Graph, ImportOptions, Remark};
-use crate::messages::quoted;
+use super::{Graph, GraphEnd, ImportOptions, Remark};
+use crate::messages::{all_of, quoted};
 use crate::problem::{Message, ProblemKind, Problems};
 
 /// How many names a message lists.
@@ -16,13 +19,15 @@ const LISTED: usize = 12;
 pub(super) struct Line {
     pub(super) rate: Rate,
     pub(super) delay: Time,
-    /// `None` is the usual one.
-    pub(super) mtu: Option<Bytes>,
+    pub(super) mtu: Bytes,
 }
 
 /// What every link has.
 pub(super) struct Lines {
-    pub(super) of_edges: Vec<Line>,
+    /// For each edge the direction that leaves its first end, and the one that leaves its second.
+    pub(super) of_edges: Vec<[Line; 2]>,
+    /// Directed links without an MTU, by the one that they get and whose default that is.
+    without_mtu: BTreeMap<(Bytes, &'static str), usize>,
     without_rate: usize,
     without_delay: usize,
     from_places: usize,
@@ -39,34 +44,53 @@ impl Lines {
         problems: &mut Problems<'_>,
     ) -> Option<Self> {
         let before = problems.mark();
-        let usual = reader.line(&graph.attributes, problems);
-        // What the graph as a whole is said to be is mostly a title and a date.
-        reader.unread_of_links.clear();
-        let usual = usual.unwrap_or_default();
+        let usual = reader.line("the graph", &graph.attributes, problems).unwrap_or_default();
         let rate = options.default_rate.or(usual.rate);
-        let mut lines = Self { of_edges: Vec::new(), without_rate: 0, without_delay: 0, from_places: 0, rate };
+        let mut lines = Self {
+            of_edges: Vec::new(),
+            without_mtu: BTreeMap::new(),
+            without_rate: 0,
+            without_delay: 0,
+            from_places: 0,
+            rate,
+        };
         let (mut first_without_rate, mut first_without_place) = (None, None);
         let mut unplaced = 0;
         for edge in edges {
-            let Some(own) = reader.line(&edge.of.attributes, problems) else { continue };
-            if own.rate.is_none() {
+            let both = reader.line("links", &edge.of.attributes, problems);
+            let ends = edge.of.ends.each_ref().map(|end| reader.line("ends of links", &end.attributes, problems));
+            let (Some(both), [Some(from), Some(to)]) = (both, ends) else { continue };
+            let own = [from, to].map(|end| end.or(both));
+            // An edge in one direction uses the first alone.
+            let used = if edge.of.directed { &own[..1] } else { &own[..] };
+            if used.iter().any(|line| line.rate.is_none()) {
                 lines.without_rate += 1;
                 first_without_rate.get_or_insert(edge);
             }
-            let delay = own.delay.or_else(|| {
+            let by_place = used.iter().any(|line| line.delay.is_none()).then(|| {
                 lines.without_delay += 1;
                 let places = traits[edge.from].place.zip(traits[edge.to].place);
                 let by_place = places.filter(|_| options.delay_from_places).map(|(from, to)| from.delay_to(to));
+                let by_place = used[0].delay_of_length.or(by_place);
                 lines.from_places += usize::from(by_place.is_some());
                 by_place
             });
-            let delay = delay.or(options.default_delay).or(usual.delay);
-            if delay.is_none() && options.delay_from_places {
+            let delay = by_place.flatten().or(options.default_delay).or(usual.delay);
+            if by_place.is_some() && delay.is_none() && options.delay_from_places {
                 unplaced += 1;
                 first_without_place.get_or_insert(edge.of);
             }
-            let (rate, delay) = (own.rate.or(rate).unwrap_or_default(), delay.unwrap_or_default());
-            lines.of_edges.push(Line { rate, delay, mtu: own.mtu.or(usual.mtu) });
+            let mut line = |at: usize| {
+                let is_used = at < used.len();
+                let end = &edge.of.ends[at];
+                Line {
+                    rate: own[at].rate.or(rate).unwrap_or_default(),
+                    delay: own[at].delay.or(delay).unwrap_or_default(),
+                    mtu: own[at].mtu.or(usual.mtu).unwrap_or_else(|| lines.usual_mtu(end, options, is_used)),
+                }
+            };
+            let pair = [line(0), line(1)];
+            lines.of_edges.push(pair);
         }
         reader.report_plain(problems);
         if let Some(first) = first_without_rate.filter(|_| rate.is_none()) {
@@ -83,6 +107,16 @@ impl Lines {
         (problems.mark() == before).then_some(lines)
     }
 
+    /// MTU of a direction for which the file gives none.
+    fn usual_mtu(&mut self, end: &GraphEnd<'_>, options: &ImportOptions, is_used: bool) -> Bytes {
+        let given = options.default_mtu.map(|mtu| (mtu, "--default-mtu"));
+        let (mtu, whose) = given.or(end.usual_mtu).unwrap_or((Cabling::default().mtu, "usual for Ethernet"));
+        if is_used {
+            *self.without_mtu.entry((mtu, whose)).or_default() += 1;
+        }
+        mtu
+    }
+
     pub(super) fn remarks(&self, edges: usize, options: &ImportOptions) -> Vec<Remark> {
         let mut remarks = Vec::new();
         if let Some(rate) = self.rate.filter(|_| self.without_rate > 0) {
@@ -94,7 +128,7 @@ impl Lines {
         if self.from_places > 0 {
             let count = links(self.from_places);
             remarks.push(Remark::Assumed(format!(
-                "the delay of {count} is that of light in a fibre along the great circle; real fibres are longer"
+                "the delay of {count} is that of light in a fibre of its length, or along the great circle; real fibres are longer"
             )));
         }
         if plain > 0 {
@@ -103,6 +137,20 @@ impl Lines {
                 None => "none, 0ns (--default-delay or --delay-from-places give one)".to_owned(),
             };
             remarks.push(Remark::Assumed(format!("{plain} of {} say no delay: {what}", links(edges))));
+        }
+        let of: Vec<String> = self
+            .without_mtu
+            .iter()
+            .map(|((mtu, whose), count)| format!("{}B on {count} ({whose})", mtu.get()))
+            .collect();
+        if !of.is_empty() {
+            let count: usize = self.without_mtu.values().sum();
+            let hint = if options.default_mtu.is_some() { "" } else { "; --default-mtu gives another" };
+            remarks.push(Remark::Assumed(format!(
+                "{count} directed link{} no MTU: {}{hint}",
+                if count == 1 { " has" } else { "s have" },
+                all_of(&of)
+            )));
         }
         remarks
     }
@@ -113,7 +161,14 @@ pub(super) fn links(count: usize) -> String {
 }
 
 fn without_rate(first: &Edge<'_>, traits: &[Traits<'_>], count: usize, of: usize) -> Message {
-    let has: Vec<&str> = first.of.attributes.iter().map(|attribute| &*attribute.key).take(LISTED).collect();
+    let has: Vec<&str> = first
+        .of
+        .attributes
+        .iter()
+        .chain(first.of.ends.iter().flat_map(|end| &end.attributes))
+        .map(|attribute| &*attribute.key)
+        .take(LISTED)
+        .collect();
     let has = if has.is_empty() { "no attributes".to_owned() } else { format!("only {}", has.join(", ")) };
     let [from, to] = &first.of.ends;
     let [from, to] =

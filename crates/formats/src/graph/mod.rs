@@ -1,7 +1,7 @@
-//! Networks that other tools describe as graphs: NetworkX node-link JSON, lists of links in JSON, GML, GraphML, and
-//! containerlab.
+//! Networks that other tools describe as graphs: NetworkX node-link JSON, lists of links in JSON, GML, GraphML, containerlab,
+//! MiniEdit, the P4 tutorials and SNDlib.
 //!
-//! Each reader (`nodelink`, `gml`, `graphml`, `containerlab`) makes a [`Graph`] of its file: nodes and edges with the
+//! Each reader (`nodelink`, `gml`, `graphml`, `containerlab`, `mininet`, `sndlib`) makes a [`Graph`] of its file: nodes and edges with the
 //! attributes that stand there, every one with its place. What attributes mean ([`attributes`]), which nodes are hosts,
 //! what nodes are called ([`names`]) and what links get that say nothing is decided here once ([`build`]). Whatever was
 //! assumed or left out comes back as [`Remark`]s: nothing is dropped in silence.
@@ -13,28 +13,34 @@ mod lines;
 mod names;
 mod number;
 mod remarks;
+mod unused;
 mod write;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 use wayleave_topology::NodeKind;
-use wayleave_units::{Rate, Time};
+use wayleave_units::{Bytes, Rate, Time};
 
 pub(crate) use attributes::kind_of_word;
 pub use number::{DelayUnit, RateUnit};
+pub(crate) use unused::Unused;
 pub use write::{GraphFormat, write_graph};
 
 use crate::containerlab;
+use crate::foreign::Foreign;
 use crate::gml;
 use crate::graphml;
 use crate::location::Span;
 use crate::messages::printable;
+use crate::mininet;
 use crate::nodelink;
-use crate::problem::{InputErrors, Problems};
+use crate::problem::{InputErrors, ProblemKind, Problems};
+use crate::sndlib;
 use crate::source::Source;
 use crate::topology::{Topology, read_topology};
-use crate::tree::{Loader, Node, Value};
+use crate::tree::{Entry, Loader, Node, Value};
 
 /// What a person says about a file that does not say it itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,6 +49,10 @@ pub struct ImportOptions {
     pub default_rate: Option<Rate>,
     /// The delay of links that have none; without it they have none, 0 ns.
     pub default_delay: Option<Time>,
+    /// The MTU of links that have none; without it they have the default of their format, or 1500 bytes.
+    pub default_mtu: Option<Bytes>,
+    /// Whether a key that is not used is an error.
+    pub strict: bool,
     /// Whether links without a delay get that of light in a fibre along the great circle between their ends.
     pub delay_from_places: bool,
     /// What a rate without a unit counts.
@@ -79,13 +89,15 @@ pub enum Remark {
     Assumed(String),
     /// The file says it, and it is no part of the network.
     LeftOut(String),
+    /// The file has keys that are not used: an error with [`ImportOptions::strict`].
+    NotUsed(String),
 }
 
 impl fmt::Display for Remark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Assumed(text) => write!(f, "note: {}", printable(text)),
-            Self::LeftOut(text) => write!(f, "warning: {}", printable(text)),
+            Self::LeftOut(text) | Self::NotUsed(text) => write!(f, "warning: {}", printable(text)),
         }
     }
 }
@@ -102,7 +114,8 @@ pub struct Imported {
 }
 
 /// Reads a network from a file of any known format: a topology document, node-link JSON, a list of links in JSON, GML,
-/// GraphML or containerlab. The ending of the name decides (`.gml`, `.graphml`, `.clab.yml`), otherwise the content.
+/// GraphML, containerlab, MiniEdit, the P4 tutorials or SNDlib's native form. Files of other tools that are known and not read
+/// are refused by name. The ending of the name decides (`.gml`, `.graphml`, `.clab.yml`), otherwise the content.
 ///
 /// ```
 /// use wayleave_formats::{ImportOptions, Source, read_network};
@@ -126,6 +139,15 @@ pub fn read_network(source: &Source, options: &ImportOptions) -> Result<Imported
         Format::Gml => gml::read,
         Format::GraphMl => graphml::read,
         Format::Containerlab => containerlab::read,
+        Format::MiniEdit => mininet::read_miniedit,
+        Format::P4 => mininet::read_p4,
+        Format::SndLib => sndlib::read,
+        Format::Foreign(foreign) => {
+            let mut problems = Problems::new(source);
+            let all = Span::new(0..source.text().len());
+            problems.report(ProblemKind::WrongKind, all, || foreign.refusal());
+            return problems.finish(None);
+        }
     };
     let mut problems = Problems::new(source);
     let imported = read(source.text(), options, &mut problems).and_then(|graph| {
@@ -148,12 +170,22 @@ enum Format {
     Gml,
     GraphMl,
     Containerlab,
+    MiniEdit,
+    P4,
+    SndLib,
+    Foreign(Foreign),
 }
 
 fn recognise(source: &Source) -> Format {
     let text = source.text().trim_start();
     if source.ends_in("gml") {
         return Format::Gml;
+    }
+    if text.starts_with(sndlib::HEADER) {
+        return Format::SndLib;
+    }
+    if let Some(foreign) = Foreign::of_text(text) {
+        return Format::Foreign(foreign);
     }
     if source.ends_in("graphml") || text.starts_with('<') {
         return Format::GraphMl;
@@ -168,7 +200,12 @@ fn recognise(source: &Source) -> Format {
         return Format::Gml;
     }
     let Ok(Some(root)) = Loader::new(source.text(), ["", ""], &mut |_| {}).load() else { return Format::Wayleave };
+    if let Some(foreign) = Foreign::of_mapping(&root) {
+        return Format::Foreign(foreign);
+    }
     match root.value {
+        Value::Mapping(_) if mininet::is_p4(&root) => Format::P4,
+        Value::Mapping(_) if mininet::is_miniedit(&root) => Format::MiniEdit,
         Value::Mapping(_) if root.field("topology").is_some_and(|at| at.field("nodes").is_some()) => {
             Format::Containerlab
         }
@@ -190,6 +227,8 @@ pub(crate) struct Graph<'t> {
     pub(crate) edges: Vec<GraphEdge<'t>>,
     /// What its reader left out.
     pub(crate) remarks: Vec<Remark>,
+    /// Keys that its reader does not use.
+    pub(crate) unused: Unused,
 }
 
 /// A node of a file.
@@ -213,11 +252,24 @@ pub(crate) struct GraphEdge<'t> {
     pub(crate) attributes: Vec<Attribute<'t>>,
 }
 
-/// The id of a node, where an edge names it.
+/// An end of an edge: the id of a node, where the edge names it, and the port there.
 #[derive(Debug)]
 pub(crate) struct GraphEnd<'t> {
     pub(crate) id: Cow<'t, str>,
     pub(crate) at: Span,
+    /// What the node calls the port.
+    pub(crate) interface: Option<Cow<'t, str>>,
+    /// Attributes of the direction that leaves this end; they replace those of the edge.
+    pub(crate) attributes: Vec<Attribute<'t>>,
+    /// MTU of the direction that leaves this end where the file gives none, and whose default it is.
+    pub(crate) usual_mtu: Option<(Bytes, &'static str)>,
+}
+
+impl<'t> GraphEnd<'t> {
+    /// An end of which the file says no more than the node.
+    pub(crate) fn new(id: Cow<'t, str>, at: Span) -> Self {
+        Self { id, at, interface: None, attributes: Vec::new(), usual_mtu: None }
+    }
 }
 
 /// A name and a value.
@@ -227,6 +279,30 @@ pub(crate) struct Attribute<'t> {
     /// `None` for what is no text and no number: it is never read.
     pub(crate) value: Option<Cow<'t, str>>,
     pub(crate) at: Span,
+}
+
+/// Attributes that name the interfaces at the two ends of an edge; the first pair is what is written.
+const INTERFACES: [[&str; 2]; 3] = [
+    ["source_interface", "target_interface"],
+    ["sourceInterface", "targetInterface"],
+    ["from_interface", "to_interface"],
+];
+
+impl GraphEdge<'_> {
+    /// Makes interfaces of attributes that name them; an interface that the format itself gives stays.
+    fn take_interfaces(&mut self) {
+        let Self { ends, attributes, .. } = self;
+        attributes.retain(|attribute| {
+            let at = INTERFACES.iter().find_map(|pair| pair.iter().position(|key| *key == attribute.key));
+            match (at, &attribute.value) {
+                (Some(at), Some(name)) if ends[at].interface.is_none() => {
+                    ends[at].interface = (!name.is_empty()).then(|| name.clone());
+                    false
+                }
+                _ => true,
+            }
+        });
+    }
 }
 
 impl<'a> Node<'a> {
@@ -245,6 +321,26 @@ impl<'a> Node<'a> {
         own.or_else(merged).filter(|node| !matches!(node.value, Value::Null))
     }
 
+    /// The entries of a mapping, then those that its merge keys (`<<`) add: a key of the mapping itself comes before one
+    /// that is merged, and an earlier merged mapping before a later one.
+    pub(crate) fn entries(&self) -> Vec<&Entry<'a>> {
+        let mut entries = Vec::new();
+        self.collect_entries(&mut entries, &mut HashSet::new());
+        entries
+    }
+
+    fn collect_entries<'n>(&'n self, found: &mut Vec<&'n Entry<'a>>, keys: &mut HashSet<&'n str>) {
+        let Value::Mapping(entries) = &self.value else { return };
+        let (merges, own): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| entry.key.text() == Some("<<"));
+        found.extend(own.into_iter().filter(|entry| entry.key.text().is_none_or(|key| keys.insert(key))));
+        for merge in merges {
+            match &merge.value.value {
+                Value::Sequence(several) => several.iter().for_each(|one| one.collect_entries(found, keys)),
+                _ => merge.value.collect_entries(found, keys),
+            }
+        }
+    }
+
     /// The text of a key of such a mapping.
     pub(crate) fn field_text(&self, key: &str) -> Option<&str> {
         self.field(key)?.text()
@@ -252,17 +348,16 @@ impl<'a> Node<'a> {
 
     /// The entries of a mapping as attributes, without some keys; what is null is absent.
     pub(crate) fn attributes(&self, without: &[&str]) -> Vec<Attribute<'a>> {
-        let Value::Mapping(entries) = &self.value else { return Vec::new() };
-        let attribute = |key: &Node<'a>, value: &Node<'a>| {
-            let Value::Scalar(key) = &key.value else { return None };
-            let value_text = match &value.value {
+        let attribute = |Entry { key, value }: &Entry<'a>| {
+            let Value::Scalar(name) = &key.value else { return None };
+            let text = match &value.value {
                 Value::Null => return None,
                 Value::Scalar(text) => Some(text.clone()),
                 _ => None,
             };
-            let wanted = !without.contains(&&**key);
-            wanted.then(|| Attribute { key: key.clone(), value: value_text, at: value.span })
+            let wanted = !without.contains(&&**name);
+            wanted.then(|| Attribute { key: name.clone(), value: text, at: value.span })
         };
-        entries.iter().filter_map(|entry| attribute(&entry.key, &entry.value)).collect()
+        self.entries().into_iter().filter_map(attribute).collect()
     }
 }

@@ -2,7 +2,6 @@
 
 use wayleave_topology::{Network, NodeKind};
 
-use super::attributes::Reader;
 use super::lines::links;
 use super::{Graph, HostRule, Remark};
 use crate::messages::{all_of, quoted};
@@ -103,14 +102,4 @@ pub(super) fn about_parts(network: &Network, neighbours: &[Vec<usize>]) -> Vec<R
         remarks.push(Remark::Assumed(format!("no link joins the {count} parts around {around}")));
     }
     remarks
-}
-
-/// Attributes that mean nothing here.
-pub(super) fn unread(reader: &Reader<'_>) -> Option<Remark> {
-    let of = |names: &std::collections::BTreeSet<String>, what: &str| {
-        (!names.is_empty()).then(|| format!("{} of {what}", listed(names.iter().map(String::as_str))))
-    };
-    let both = [of(&reader.unread_of_nodes, "nodes"), of(&reader.unread_of_links, "links")];
-    let both: Vec<String> = both.into_iter().flatten().collect();
-    (!both.is_empty()).then(|| Remark::LeftOut(format!("not read: {}", both.join("; "))))
 }

@@ -1,6 +1,6 @@
 //! Networks as graphs that other tools read: NetworkX node-link JSON, GML, GraphML.
 //!
-//! What a graph can hold is written: names, kinds, rates, delays and MTUs. Queues, buffers and budgets have no place in
+//! What a graph can hold is written: names, kinds, rates, delays, MTUs and interface names. Queues, buffers and budgets have no place in
 //! it, nor has what nodes add to a packet's way.
 
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use wayleave_topology::builders::Cabling;
 use wayleave_topology::{Link, LinkId, Network, NodeId, NodeKind};
 use wayleave_units::Time;
 
-use super::Remark;
+use super::{INTERFACES, Remark};
 
 /// A way to write a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +105,13 @@ impl Writer<'_> {
         numbers
     }
 
+    /// The interfaces at both ends, as attributes that the readers know.
+    fn interfaces(&self, link: LinkId) -> Vec<(&'static str, &str)> {
+        let name = |link: Option<LinkId>| self.network.interfaces().get(&link?).map(String::as_str);
+        let names = [name(Some(link)), name(self.network.reverse(link))];
+        INTERFACES[0].into_iter().zip(names).filter_map(|(key, name)| Some((key, name?))).collect()
+    }
+
     /// The number of a link among those between its nodes: the key of a multigraph.
     fn key(&self, link: &Link) -> u64 {
         let number = link.name.rsplit_once('#').and_then(|(_, number)| number.parse::<u64>().ok());
@@ -137,6 +144,9 @@ impl Writer<'_> {
             for (key, value) in self.numbers(link) {
                 self.push(format_args!(", \"{key}\": {value}"));
             }
+            let interfaces: String =
+                self.interfaces(id).iter().map(|(key, name)| format!(", \"{key}\": {}", json(name))).collect();
+            self.push(format_args!("{interfaces}"));
             if multigraph {
                 self.push(format_args!(", \"key\": {}", self.key(link)));
             }
@@ -162,7 +172,9 @@ impl Writer<'_> {
             for (key, value) in self.numbers(link) {
                 self.push(format_args!("    {key} {value}\n"));
             }
-            self.push(format_args!("  ]\n"));
+            let interfaces: String =
+                self.interfaces(id).iter().map(|(key, name)| format!("    {key} \"{}\"\n", gml(name))).collect();
+            self.push(format_args!("{interfaces}  ]\n"));
         }
         self.push(format_args!("]\n"));
     }
@@ -178,6 +190,8 @@ impl Writer<'_> {
             ("rate_bps", "edge", "rate_bps", "long"),
             ("delay_ns", "edge", "delay_ns", "long"),
             ("mtu", "edge", "mtu", "long"),
+            (INTERFACES[0][0], "edge", INTERFACES[0][0], "string"),
+            (INTERFACES[0][1], "edge", INTERFACES[0][1], "string"),
         ] {
             self.push(format_args!("  <key id=\"{id}\" for=\"{owner}\" attr.name=\"{name}\" attr.type=\"{of}\"/>\n"));
         }
@@ -191,13 +205,18 @@ impl Writer<'_> {
         }
         for &id in edges {
             let link = network.link(id);
+            let interfaces: String = self
+                .interfaces(id)
+                .iter()
+                .map(|(key, name)| format!("<data key=\"{key}\">{}</data>", xml(name)))
+                .collect();
             // The id is what NetworkX tells parallel edges apart by.
             let id = if self.is_multigraph() { format!("id=\"{}\" ", self.key(link)) } else { String::new() };
             self.push(format_args!("    <edge {id}source=\"n{}\" target=\"n{}\">", link.from.0, link.to.0));
             for (key, value) in self.numbers(link) {
                 self.push(format_args!("<data key=\"{key}\">{value}</data>"));
             }
-            self.push(format_args!("</edge>\n"));
+            self.push(format_args!("{interfaces}</edge>\n"));
         }
         self.push(format_args!("  </graph>\n</graphml>\n"));
     }

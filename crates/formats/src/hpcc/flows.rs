@@ -7,9 +7,10 @@ use wayleave_scenarios::FlowSpec;
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Time};
 
+use super::config;
 use crate::columns::{Line, Word, expect_line, lines};
 use crate::messages::quoted;
-use crate::problem::{InputErrors, ProblemKind, Problems};
+use crate::problem::{InputErrors, Message, ProblemKind, Problems};
 use crate::source::Source;
 
 /// Reads the flows of an HPCC simulation, sorted by their start (those that start together stay in order).
@@ -38,6 +39,10 @@ pub fn read_hpcc_flows(source: &Source, network: &Network, numbers: &[NodeId]) -
 fn read(text: &str, network: &Network, numbers: &[NodeId], problems: &mut Problems<'_>) -> Option<Vec<FlowSpec>> {
     let mut lines = lines(text);
     let header = expect_line(&mut lines, text, || "the number of flows is expected".to_owned(), problems)?;
+    if config::is_config(text) {
+        problems.report(ProblemKind::WrongKind, header.span, || config::refusal(text));
+        return None;
+    }
     let [count] = header.words[..] else {
         let message = || format!("{} words: the number of flows is expected on the first line", header.words.len());
         problems.report(ProblemKind::Syntax, header.span, message);
@@ -89,8 +94,14 @@ fn read_size(word: Word<'_>, problems: &mut Problems<'_>) -> Option<Bytes> {
 pub(crate) fn bytes(word: Word<'_>, problems: &mut Problems<'_>) -> Option<Bytes> {
     let size = Bytes::new(word.whole("size in bytes", problems)?);
     if size == Bytes::ZERO || size > Bytes::MAX {
-        let message = || format!("a size of {} bytes: from 1 to {} is accepted", word.text, Bytes::MAX);
-        problems.report(ProblemKind::Impossible, word.span, message);
+        let message = format!("a size of {} bytes: from 1 to {} is accepted", word.text, Bytes::MAX);
+        problems.report(ProblemKind::Impossible, word.span, || match size > Bytes::MAX {
+            // 10^12 B and more stand for flows without end (`flow-fairnessExp.txt` of ns3-datacenter).
+            true => {
+                (message, "a flow without end is a traffic of its own: { from: h0, to: h32, sizes: endless }").into()
+            }
+            false => Message::from(message),
+        });
         return None;
     }
     Some(size)

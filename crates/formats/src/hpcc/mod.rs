@@ -3,6 +3,7 @@
 //! Both begin with counts, which decide how much is read; what follows after that (the release puts remarks there) is
 //! left alone, as in ns-3.
 
+mod config;
 mod flows;
 mod topology;
 

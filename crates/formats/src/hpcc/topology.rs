@@ -1,13 +1,18 @@
 //! `topology.txt`: `NODES SWITCHES LINKS`, the numbers of the switches, and `A B RATE DELAY ERROR_RATE` a link.
+//!
+//! Forks have longer first lines: ns3-datacenter (github.com/inet-tub) has `NODES SWITCHES TORS LINKS`, with two rates behind
+//! in its later examples, which its links repeat. SimAI (github.com/aliyun, "Quick Start Guide") has `NODES GPUS_PER_SERVER
+//! NVSWITCHES SWITCHES LINKS GPU_TYPE`, and the numbers of NVSwitches before those of switches; both are switches here.
 
 use wayleave_topology::builders::Cabling;
-use wayleave_topology::{LinkSpec, NetworkBuilder, NodeId, NodeKind};
+use wayleave_topology::{LinkSpec, NetworkBuilder, NetworkError, NodeId, NodeKind};
 use wayleave_units::{Rate, Time};
 
+use super::config;
 use crate::columns::{Line, Word, expect_line, lines};
 use crate::fields::quantity;
 use crate::messages::quoted;
-use crate::problem::{InputErrors, ProblemKind, Problems};
+use crate::problem::{InputErrors, Message, ProblemKind, Problems};
 use crate::source::Source;
 use crate::topology::Topology;
 
@@ -39,15 +44,17 @@ pub fn read_hpcc_topology(source: &Source, cabling: &Cabling) -> Result<Topology
 fn read(text: &str, cabling: &Cabling, problems: &mut Problems<'_>) -> Option<NetworkBuilder> {
     let mut lines = lines(text);
     let header = expect_line(&mut lines, text, || "NODES SWITCHES LINKS is expected".to_owned(), problems)?;
-    let [nodes, switches, links] = header.words[..] else {
-        let message = || format!("{} words: NODES SWITCHES LINKS is expected on the first line", header.words.len());
-        problems.report(ProblemKind::Syntax, header.span, message);
+    if config::is_config(text) {
+        problems.report(ProblemKind::WrongKind, header.span, || config::refusal(text));
         return None;
-    };
+    }
+    let Header { nodes, switches, links, .. } = read_header(&header, problems)?;
     let node_span = nodes.span;
-    let (nodes, switches) = (nodes.whole("number of nodes", problems), switches.whole("number of switches", problems));
-    let links = links.whole("number of links", problems);
-    let (nodes, switches, links) = (nodes?, switches?, links?);
+    let switches: Vec<_> = switches.iter().map(|word| word.whole("number of switches", problems)).collect();
+    let (nodes, links) = (nodes.whole("number of nodes", problems), links.whole("number of links", problems));
+    let (nodes, links) = (nodes?, links?);
+    let switches: Option<Vec<u64>> = switches.into_iter().collect();
+    let switches = switches?.into_iter().fold(0, u64::saturating_add);
     if nodes > MAX_NODES {
         let message = || format!("{nodes} nodes: at most {MAX_NODES} are read");
         problems.report(ProblemKind::TooLarge, node_span, message);
@@ -68,6 +75,36 @@ fn read(text: &str, cabling: &Cabling, problems: &mut Problems<'_>) -> Option<Ne
         add_link(&mut builder, &line, &kinds, cabling, problems);
     }
     Some(builder)
+}
+
+/// The counts of the first line.
+struct Header<'t> {
+    nodes: Word<'t>,
+    /// Their sum is the number of switches.
+    switches: Vec<Word<'t>>,
+    links: Word<'t>,
+}
+
+fn read_header<'t>(line: &Line<'t>, problems: &mut Problems<'_>) -> Option<Header<'t>> {
+    let is_number = |word: &Word<'_>| word.text.bytes().all(|byte| byte.is_ascii_digit());
+    Some(match line.words[..] {
+        [nodes, switches, links] => Header { nodes, switches: vec![switches], links },
+        [nodes, switches, _tors, links] => Header { nodes, switches: vec![switches], links },
+        [nodes, _, nvswitches, switches, links, model] if !is_number(&model) => {
+            Header { nodes, switches: vec![nvswitches, switches], links }
+        }
+        [nodes, switches, _tors, links, _, _] => Header { nodes, switches: vec![switches], links },
+        _ => {
+            let words = line.words.len();
+            problems.report(ProblemKind::Syntax, line.span, || {
+                (
+                    format!("{words} words: NODES SWITCHES LINKS is expected on the first line"),
+                    "or NODES SWITCHES TORS LINKS (ns3-datacenter), or NODES GPUS_PER_SERVER NVSWITCHES SWITCHES LINKS GPU_TYPE (SimAI)",
+                )
+            });
+            return None;
+        }
+    })
 }
 
 /// What every node is: a switch if its number stands on the second line (which may be wrapped), otherwise a host.
@@ -145,15 +182,26 @@ fn add_link(
         port: port(from),
     };
     let added = builder.add_cable(spec, port(to));
-    added.map_err(|error| problems.report(ProblemKind::Impossible, line.span, || error.to_string())).ok().map(drop)
+    added
+        .map_err(|error| {
+            let hint =
+                "hosts that are joined without a switch are not simulated (docs/scenarios.md, \"Not simulated\")";
+            problems.report(ProblemKind::Impossible, line.span, || match &error {
+                NetworkError::HostToHost(..) => (error.to_string(), hint).into(),
+                _ => Message::from(error.to_string()),
+            });
+        })
+        .ok()
+        .map(drop)
 }
 
-/// Bits per second as ns-3 writes them: `100Gbps`, `800Kbps`, `50Mb/s`.
+/// Bits per second as ns-3 writes them: `100Gbps`, `800Kbps`, `50Mb/s`; without a unit it counts bit/s (ns-3's manual,
+/// `DataRate`), as in `25000000000.0`.
 fn read_rate(word: Word<'_>, problems: &mut Problems<'_>) -> Option<Rate> {
     let digits = word.text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.text.len());
     let (number, unit) = word.text.split_at(digits);
     let unit = match unit {
-        "bps" | "b/s" => "bit",
+        "" | "bps" | "b/s" => "bit",
         "kbps" | "Kbps" | "kb/s" | "Kb/s" => "kbit",
         "Mbps" | "Mb/s" => "Mbit",
         "Gbps" | "Gb/s" => "Gbit",

@@ -36,7 +36,9 @@ const FLOW: Shape = Shape {
     keys: &[
         "name",
         "path",
+        "path_name",
         "paths",
+        "multicast",
         "arrival_curve",
         "max_packet_length",
         "min_packet_length",
@@ -45,6 +47,8 @@ const FLOW: Shape = Shape {
         "rate_unit",
     ],
 };
+/// A further path of a multicast flow, as Saihu's `example/demo.json` has it.
+const BRANCH: Shape = Shape { what: "a path of a multicast flow", keys: &["name", "path"] };
 const SERVICE: Shape = Shape { what: "a service curve", keys: &["latencies", "rates"] };
 const ARRIVAL: Shape = Shape { what: "an arrival curve", keys: &["bursts", "rates"] };
 
@@ -82,7 +86,7 @@ pub(super) fn read(source: &Source, problems: &mut Problems<'_>) -> Option<PortN
         // What else would be said of the network would follow from what could not be read.
         return None;
     }
-    parts.build(problems).map(|network| PortNetworkFile { name, network, options })
+    parts.build(problems).map(|network| PortNetworkFile { name, network, options, remarks: Vec::new() })
 }
 
 fn read_options(head: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Options {
@@ -165,6 +169,13 @@ impl Parts {
     }
 
     fn paths(&self, fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<Vec<Vec<usize>>> {
+        if let (Some(branches), Some(path)) = (fields.get("multicast"), fields.get("path")) {
+            return self.multicast(path, branches, fields, problems);
+        }
+        if fields.get("multicast").is_some() {
+            let message = || ("multicast lists further paths beside path", "add path, or list all of them in paths");
+            problems.report(ProblemKind::MissingKey, fields.key_span("multicast"), message);
+        }
         match (fields.get("path"), fields.get("paths")) {
             (Some(path), None) => Some(vec![self.path(path, problems)?]),
             (None, Some(paths)) => {
@@ -182,6 +193,27 @@ impl Parts {
                 None
             }
         }
+    }
+
+    /// A path and the further ones of `multicast`. Their names, and `path_name` for the first, are those of results.
+    fn multicast(
+        &self,
+        path: &Node<'_>,
+        branches: &Node<'_>,
+        fields: &Fields<'_, '_>,
+        problems: &mut Problems<'_>,
+    ) -> Option<Vec<Vec<usize>>> {
+        if fields.get("paths").is_some() {
+            let message = || "paths cannot stand beside multicast: path and multicast are all paths of a flow";
+            problems.report(ProblemKind::WrongType, fields.key_span("paths"), message);
+        }
+        let mut paths = vec![self.path(path, problems)];
+        for branch in branches.expect_list("further paths, each { name, path },", problems)? {
+            let Some(branch) = Fields::read(branch, &BRANCH, problems) else { continue };
+            branch.require_all(["path"], problems);
+            paths.push(branch.get("path").and_then(|path| self.path(path, problems)));
+        }
+        paths.into_iter().collect()
     }
 
     fn path(&self, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Vec<usize>> {

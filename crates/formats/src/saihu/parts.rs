@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use wayleave_calculus::network::{Flow, NetworkError, Options, PortNetwork, Server};
 
+use crate::graph::Remark;
 use crate::location::Span;
 use crate::problem::{ProblemKind, Problems};
 
@@ -16,6 +17,8 @@ pub struct PortNetworkFile {
     pub network: PortNetwork,
     /// `packetizer` and `multiplexing`; shaping is on unless `analysis_option` is given without `IS`.
     pub options: Options,
+    /// Keys of the file that are not used.
+    pub remarks: Vec<Remark>,
 }
 
 /// Servers and flows with their places.

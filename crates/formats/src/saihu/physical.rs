@@ -1,4 +1,7 @@
 //! Physical networks of Saihu, in the XML of WoPANets: nodes, links and flows, of which every output port becomes a server.
+//!
+//! A link has one direction in Saihu's files, and both in those of WoPANets: a flow that takes a link against its direction
+//! leaves by its `toPort`.
 
 use std::collections::HashMap;
 
@@ -8,11 +11,12 @@ use wayleave_calculus::{ArrivalCurve, RateLatency, Rational, ServiceCurve, Token
 
 use super::parts::{Parts, PortNetworkFile};
 use super::units::{Measure, Units};
+use crate::graph::Unused;
 use crate::location::Span;
 use crate::messages::{MAX_NAMES, did_you_mean, did_you_mean_one_of, nearest, quoted};
 use crate::problem::{ProblemKind, Problems};
 use crate::source::Source;
-use crate::xml::{self, head};
+use crate::xml::{self, head, note_unused};
 
 /// Words of `technology`. The last three make analyses of xTFA faster or tighter, and no network another one.
 const TECHNOLOGIES: [&str; 7] = ["FIFO", "ARBITRARY", "IS", "PK", "CEIL", "MOH", "TDMI"];
@@ -48,7 +52,11 @@ pub(super) fn read(source: &Source, problems: &mut Problems<'_>) -> Option<PortN
     for link in elements().filter(|element| element.has_tag_name("link")) {
         physical.link(link, problems);
     }
+    for flow in elements().filter(|element| element.has_tag_name("flow")) {
+        physical.add_reverse_links(flow);
+    }
     let options = physical.options(problems);
+    let remarks = unused(root).remarks(problems);
     let mut parts = Parts::default();
     let ports = physical.servers(&mut parts, problems);
     for flow in elements().filter(|element| element.has_tag_name("flow")) {
@@ -59,7 +67,32 @@ pub(super) fn read(source: &Source, problems: &mut Problems<'_>) -> Option<PortN
     if problems.mark() > 0 {
         return None;
     }
-    parts.build(problems).map(|network| PortNetworkFile { name, network, options })
+    parts.build(problems).map(|network| PortNetworkFile { name, network, options, remarks })
+}
+
+/// Attributes and elements that are not used.
+fn unused(root: Node<'_, '_>) -> Unused {
+    let service = [SERVICE[0], SERVICE[1], CAPACITY];
+    let mut unused = Unused::default();
+    for element in root.children().filter(Node::is_element) {
+        let (owner, own, inside): (_, &[&str], &[&str]) = match element.tag_name().name() {
+            "network" => ("the network", &["name", "technology", LARGEST], &[]),
+            "station" | "switch" => ("nodes", &["name"], &[]),
+            "link" => ("links", &["name", "from", "to", "fromPort", "toPort"], &[]),
+            "flow" => ("flows", &["name", "source", "arrival-curve", "lb-burst", "lb-rate", LARGEST], &["target"]),
+            _ => continue,
+        };
+        let is_flow = owner == "flows";
+        let used: Vec<&str> = own.iter().chain(service.iter().filter(|_| !is_flow)).copied().collect();
+        note_unused(&mut unused, owner, element, &used, inside);
+        for target in element.children().filter(|child| is_flow && child.has_tag_name("target")) {
+            note_unused(&mut unused, "targets", target, &["name"], &["path"]);
+            for step in target.children().filter(|child| child.has_tag_name("path")) {
+                note_unused(&mut unused, "paths", step, &["node"], &[]);
+            }
+        }
+    }
+    unused
 }
 
 /// What is written of nodes and links.
@@ -68,8 +101,17 @@ struct Physical<'a, 'i> {
     nodes: HashMap<&'a str, Node<'a, 'i>>,
     /// In the order of the file.
     names: Vec<&'a str>,
-    /// The links that leave a node, with the port of each.
-    links: HashMap<&'a str, Vec<(&'a str, Node<'a, 'i>)>>,
+    /// The links that leave a node.
+    links: HashMap<&'a str, Vec<PortLink<'a, 'i>>>,
+}
+
+/// One direction of a link.
+#[derive(Clone, Copy)]
+struct PortLink<'a, 'i> {
+    to: &'a str,
+    /// The port that it leaves.
+    port: &'a str,
+    element: Node<'a, 'i>,
 }
 
 /// Servers by node and port.
@@ -90,9 +132,31 @@ impl<'a, 'i> Physical<'a, 'i> {
 
     fn link(&mut self, element: Node<'a, 'i>, problems: &mut Problems<'_>) {
         let ends = ["from", "to"].map(|end| self.known(element, end, problems));
-        if let [Some(from), Some(_)] = ends {
-            self.links.entry(from).or_default().push((element.attribute("fromPort").unwrap_or("o0"), element));
+        if let [Some(from), Some(to)] = ends {
+            let port = element.attribute("fromPort").unwrap_or("o0");
+            self.links.entry(from).or_default().push(PortLink { to, port, element });
         }
+    }
+
+    /// Adds the other direction of links that a flow takes against theirs.
+    fn add_reverse_links(&mut self, flow: Node<'a, 'i>) {
+        let Some(source) = flow.attribute("source") else { return };
+        for target in flow.children().filter(|child| child.has_tag_name("target")) {
+            let mut at = source;
+            for step in target.children().filter(|child| child.has_tag_name("path")) {
+                let Some(next) = step.attribute("node") else { break };
+                let back = self.link_between(at, next).is_none().then(|| self.link_between(next, at)).flatten();
+                if let Some(PortLink { element, .. }) = back {
+                    let port = element.attribute("toPort").unwrap_or("o0");
+                    self.links.entry(at).or_default().push(PortLink { to: next, port, element });
+                }
+                at = next;
+            }
+        }
+    }
+
+    fn link_between(&self, from: &str, to: &str) -> Option<PortLink<'a, 'i>> {
+        self.links.get(from)?.iter().find(|link| link.to == to).copied()
     }
 
     /// An attribute that names a node.
@@ -128,7 +192,7 @@ impl<'a, 'i> Physical<'a, 'i> {
     fn servers(&self, parts: &mut Parts, problems: &mut Problems<'_>) -> Ports<'a> {
         let mut servers = Ports::new();
         for &node in &self.names {
-            for (port, link) in self.links.get(node).into_iter().flatten() {
+            for PortLink { port, element: link, .. } in self.links.get(node).into_iter().flatten() {
                 if servers.contains_key(&(node, *port)) {
                     continue;
                 }
@@ -208,14 +272,13 @@ impl<'a, 'i> Physical<'a, 'i> {
         let (mut at, mut path) = (source, Vec::new());
         for step in target.children().filter(|child| child.has_tag_name("path")) {
             let next = self.known(step, "node", problems)?;
-            let links = self.links.get(at).into_iter().flatten();
-            let Some((port, _)) = links.clone().find(|(_, link)| link.attribute("to") == Some(next)) else {
+            let Some(PortLink { port, .. }) = self.link_between(at, next) else {
                 problems.report(ProblemKind::Impossible, place(step, "node"), || {
                     format!("there is no link from {} to {}", quoted(at), quoted(next))
                 });
                 return None;
             };
-            path.extend(ports.get(&(at, *port)));
+            path.extend(ports.get(&(at, port)));
             at = next;
         }
         Some(path)

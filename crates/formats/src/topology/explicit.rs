@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use wayleave_topology::builders::Cabling;
 use wayleave_topology::{
-    LinkSpec, Network, NetworkBuilder, NetworkError, Node as NetworkNode, NodeId, NodeKind, PortSpec,
+    LinkId, LinkSpec, Network, NetworkBuilder, NetworkError, Node as NetworkNode, NodeId, NodeKind, PortSpec,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -14,7 +14,7 @@ use crate::location::Span;
 use crate::messages::{MAX_NAMES, did_you_mean, did_you_mean_one_of, nearest, quoted};
 use crate::names::differs_by_number_only;
 use crate::problem::{Message, ProblemKind, Problems};
-use crate::tree::Node;
+use crate::tree::{Node, Value};
 
 pub(crate) const DEFAULTS: Shape = Shape {
     what: "defaults",
@@ -27,6 +27,8 @@ pub(crate) const LINK: Shape = Shape {
         "between",
         "from",
         "to",
+        "interface",
+        "interfaces",
         "rate",
         "delay",
         "mtu",
@@ -266,11 +268,51 @@ impl<'n> Reader<'n> {
         let added = match back {
             Some(back) => {
                 *self.parallel.entry((to.id, from.id)).or_default() += 1;
-                self.builder.add_cable(spec, back).map(drop)
+                self.builder.add_cable(spec, back).map(|(there, back)| vec![there, back])
             }
-            None => self.builder.add_link(spec).map(drop),
+            None => self.builder.add_link(spec).map(|link| vec![link]),
         };
-        added.map_err(|error| report_link(&error, fields, from.span.to(to.span), problems)).ok()
+        let ends = from.span.to(to.span);
+        let links = added.map_err(|error| report_link(&error, fields, ends, problems)).ok()?;
+        self.name_interfaces(fields, &links, problems)
+    }
+
+    /// Reads `interfaces` of a cable or `interface` of one direction: names for the ports that the links leave.
+    fn name_interfaces(
+        &mut self,
+        fields: &Fields<'_, '_>,
+        links: &[LinkId],
+        problems: &mut Problems<'_>,
+    ) -> Option<()> {
+        let (key, other) = if links.len() == 2 { ("interfaces", "interface") } else { ("interface", "interfaces") };
+        if fields.get(other).is_some() {
+            let message = || match links.len() {
+                2 => "a link with `between` has two ports: write interfaces: [eth1, eth2]",
+                _ => "a link with `from` and `to` has one port: write interface: eth1",
+            };
+            problems.report(ProblemKind::WrongType, fields.key_span(other), message);
+        }
+        let node = fields.get(key)?;
+        let names: Vec<&Node<'_>> = match links.len() {
+            2 => node.expect_list("two interface names", problems)?.iter().collect(),
+            _ => vec![node],
+        };
+        if names.len() != links.len() {
+            let message = || format!("a link has two ports, not {}: two interface names are expected", names.len());
+            problems.report(ProblemKind::WrongType, node.span, message);
+            return None;
+        }
+        for (&link, name) in links.iter().zip(names) {
+            // `[~, eth2]` names one of both.
+            if matches!(name.value, Value::Null) {
+                continue;
+            }
+            let text = name.expect_text(problems)?;
+            if let Err(error) = self.builder.name_interface(link, text) {
+                problems.report(ProblemKind::Impossible, name.span, || error.to_string());
+            }
+        }
+        Some(())
     }
 
     fn ports(

@@ -235,3 +235,15 @@ fn what_is_wrong_with_a_job_is_said_where_it_stands() {
         assert!(errors.contains(expected), "{job}: {errors}");
     }
 }
+
+#[test]
+fn a_binary_form_without_the_magic_number_is_refused_with_what_to_do() {
+    let old: &[u8] = &[2, 0, 0, 0, 1, 1, 16, 0, 0, 0, 0, 0];
+    let read = |bytes: &[u8]| {
+        Source::from_reader("pair.bin", bytes).and_then(|source| read_goal(&source)).unwrap_err().to_string()
+    };
+    for bytes in [old.to_vec(), [old, &[0xff, 0xfe]].concat()] {
+        let said = read(&bytes);
+        assert!(said.contains("4223") && said.contains("name the text that it was made of (.goal)"), "{said}");
+    }
+}

@@ -60,6 +60,50 @@ fn an_hpcc_topology_keeps_its_numbers() {
 }
 
 #[test]
+fn first_lines_of_the_forks_of_hpcc_are_read() {
+    // ns3-datacenter: PowerTCP's topology, then Reverie's.
+    let links = "0 3 25000000000.0 1us 0\n1 3 25000000000 1us 0\n2 3 25Gbps 1us 0\n";
+    for text in [format!("4 1 1 3\n3\n{links}"), format!("4 1 1 3 25000000000 25000000000\n3 \n{links}")] {
+        let network = hpcc(&text).unwrap_or_else(|errors| panic!("{errors}")).network;
+        assert!(network.links().all(|(_, link)| link.rate == Rate::from_gbit(25)), "{text}");
+        assert_eq!((network.hosts().count(), network.switches().count()), (3, 1));
+    }
+    // SimAI: a server of two GPUs with an NVSwitch (2), and a switch (3).
+    let text = "4 2 1 1 4 A100\n2 3\n0 2 2880Gbps 0.000025ms 0\n1 2 2880Gbps 0.000025ms 0\n0 3 100Gbps 0.0005ms 0\n1 3 100Gbps 0.0005ms 0\n";
+    let network = hpcc(text).unwrap_or_else(|errors| panic!("{errors}")).network;
+    let switches: Vec<&str> = network.switches().map(|node| network.node(node).name.as_str()).collect();
+    assert_eq!((switches, network.links().len()), (vec!["s2", "s3"], 8));
+    assert_eq!(network.link(network.find_link("h0->s2").unwrap()).propagation, Time::from_nanos(25));
+    let errors = hpcc("9 8 1 0 8 H20 9\n").unwrap_err();
+    assert!(errors.problems()[0].hint().unwrap().contains("(SimAI)"), "{errors}");
+}
+
+#[test]
+fn a_configuration_of_hpcc_names_its_files_and_what_is_not_simulated() {
+    let text = "ENABLE_QCN 1\nUSE_DYNAMIC_PFC_THRESHOLD 1\n\nTOPOLOGY_FILE mix/topology.txt\nFLOW_FILE mix/flow.txt\nCC_MODE 1\nL2_BACK_TO_ZERO 0\n";
+    for errors in [hpcc(text).unwrap_err(), hpcc_flows(text).unwrap_err()] {
+        let problem = &errors.problems()[0];
+        assert_eq!(problem.message(), "this is the configuration of an HPCC simulation");
+        assert_eq!(
+            problem.hint().unwrap(),
+            "name the files instead that it names: TOPOLOGY_FILE \"mix/topology.txt\" and FLOW_FILE \"mix/flow.txt\". It relies on \
+             what is not simulated (docs/scenarios.md, \"Not simulated\"): PFC (on unless ENABLE_PFC 0); ENABLE_QCN 1 \
+             (congestion notifications (CNP)); CC_MODE 1 (DCQCN)"
+        );
+    }
+    let dctcp = hpcc("ENABLE_PFC 0\nTOPOLOGY_FILE t.txt\nCC_MODE 8\n").unwrap_err();
+    assert_eq!(dctcp.problems()[0].hint(), Some("name the files instead that it names: TOPOLOGY_FILE \"t.txt\""));
+}
+
+#[test]
+fn flows_of_ten_to_the_twelve_bytes_are_pointed_to_endless_traffic() {
+    let errors = hpcc_flows("1\n0 1 3 10000 1000000000000 0.001\n").unwrap_err();
+    let hint = "a flow without end is a traffic of its own: { from: h0, to: h32, sizes: endless }";
+    assert_eq!(errors.problems()[0].hint(), Some(hint));
+    assert_eq!(hpcc_flows("1\n0 1 3 10000 0 0.001\n").unwrap_err().problems()[0].hint(), None);
+}
+
+#[test]
 fn the_numbers_of_switches_may_be_wrapped() {
     assert_eq!(hpcc("4 2 2\n0\n1\n0 2 1Gbps 1us 0\n1 3 1Gbps 1us 0\n").unwrap().network.switches().count(), 2);
     assert_eq!(hpcc("1 0 0\n").unwrap().network.hosts().count(), 1);
@@ -327,6 +371,33 @@ fn distributions_are_read_in_bytes_percent_and_packets() {
     // As the published files begin: the first size twice.
     let jump = FlowSizes::from_points(vec![(8760.0, 0.0), (8760.0, 0.15), (18_980.0, 1.0)]).unwrap();
     assert_eq!(sizes("6 1 0\n6 1 0.15\n13 1 1\n").unwrap(), jump);
+}
+
+#[test]
+fn distributions_of_opera_have_commas() {
+    let expected = FlowSizes::from_points(vec![(4000.0, 0.0), (5971.0, 0.077), (28_589_215.0, 1.0)]).unwrap();
+    assert_eq!(sizes("4000,0\n5971,0.077\n28589215,1\n").unwrap(), expected);
+    assert_eq!(said(sizes("4000,0\n5971,x\n")), ["2:6 \"x\" is no share: a number of at least 0 is expected"]);
+}
+
+#[test]
+fn distributions_of_homa_begin_with_their_mean_and_have_no_sizes_between() {
+    let text = "27168.4\n100  0.5\n1456  0.65\n10000  0.75\n100000  0.999\n1000000  1.0\n";
+    let read = sizes(text).unwrap();
+    // HomaSimulation's TestDistribution.txt states the mean of the listed sizes: 27168.4.
+    assert!((read.mean() - 27_168.4).abs() < 1e-6, "{}", read.mean());
+    assert_eq!([0.4, 0.6, 0.7, 0.9].map(|share| read.quantile(share)), [100, 1456, 10_000, 100_000]);
+    let expected = ["4:1 the shares do not rise: point 3 has 0.4 after 0.5"];
+    assert_eq!(said(sizes("9\n1 0.1\n2 0.5\n3 0.4\n4 1\n")), expected);
+}
+
+#[test]
+fn a_last_share_that_is_rounded_counts_as_one() {
+    let exact = sizes("1000 0.5\n3000 1\n").unwrap();
+    for text in ["1000 0.5\n3000 0.999999\n", "1000 50\n3000 99.9999\n"] {
+        assert_eq!(sizes(text).ok().as_ref(), Some(&exact), "{text}");
+    }
+    assert_eq!(said(sizes("1000 0.5\n3000 0.999\n")), ["2:1 the last share is 0.999, and 1 is expected"]);
 }
 
 #[test]

@@ -301,3 +301,43 @@ fn what_is_wrong_with_a_physical_network_is_said_at_its_place() {
     );
     assert!(physical(FLOW).is_ok());
 }
+
+#[test]
+fn multicast_lists_further_paths_beside_path_as_in_saihus_demo() {
+    let multicast = r#"{ "name": "f", "path": ["a", "b"], "path_name": "p0", "multicast": [{ "name": "p1", "path": ["b"] }],
+        "arrival_curve": { "bursts": ["10B"], "rates": ["10kbps"] } }"#;
+    let file = with_flows(&multicast.replace("\"b\"] }]", "\"a\"] }]"));
+    assert_eq!(file.unwrap().network.flows()[0].paths, [vec![0, 1], vec![0]]);
+    let alone = multicast.replace("\"path\": [\"a\", \"b\"], ", "");
+    assert_said(with_flows(&alone), ProblemKind::MissingKey, &["multicast lists further paths beside path"]);
+    let unknown = multicast.replace("\"name\": \"p1\"", "\"nam\": \"p1\"");
+    assert_said(with_flows(&unknown), ProblemKind::UnknownKey, &["\"nam\"", "did you mean \"name\"?"]);
+    let missing = multicast.replace("\"path\": [\"b\"] }]", "\"path\": [\"c\"] }]");
+    assert_said(with_flows(&missing), ProblemKind::UnknownName, &["there is no server \"c\""]);
+}
+
+#[test]
+fn links_of_wopanets_are_taken_in_both_directions() {
+    let text = r#"<elements><network service-latency="1us" service-rate="100Mbps" zz="1"/>
+<station name="A"/><switch name="S" zz="1"/><station name="B"/>
+<link from="S" to="A" fromPort="o1" toPort="o7" transmission-capacity="100Mbps" zz="1"/>
+<link from="S" to="B" fromPort="o2" toPort="i0"/>
+<flow name="f" source="A" lb-burst="1kB" lb-rate="1Mbps" zz="1"><target name="t" zz="1"><path node="S" zz="1"/><path node="B"/></target></flow>
+</elements>"#;
+    let file = read_port_network(&Source::new("n.xml", text)).unwrap_or_else(|errors| panic!("{errors}"));
+    let names: Vec<&str> = file.network.servers().iter().map(|server| server.name.as_str()).collect();
+    let path = &file.network.flows()[0].paths[0];
+    assert_eq!(path.iter().map(|&at| names[at]).collect::<Vec<_>>(), ["A-o7", "S-o2"]);
+    assert!(file.network.servers()[path[0]].line.is_some());
+    let said = file.remarks[0].to_string();
+    for owner in [
+        "the network (line 1)",
+        "nodes (line 2)",
+        "links (line 3)",
+        "flows (line 5)",
+        "targets (line 5)",
+        "paths (line 5)",
+    ] {
+        assert!(said.contains(&format!("\"zz\" of {owner}")), "{owner}: {said}");
+    }
+}

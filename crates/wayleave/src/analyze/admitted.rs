@@ -49,7 +49,7 @@ fn subject(session: &Session) -> Result<Subject, Error> {
     let flows = placement.ledger().flows();
     let extras = flows.map(|(_, reservation)| extra(placement, &reservation.route)).collect();
     let options = Options { shaping, ..Options::default() };
-    Ok(Subject { name: session.topology.clone(), network, options, extras: Some(extras) })
+    Ok(Subject { name: session.topology.clone(), network, options, extras: Some(extras), remarks: Vec::new() })
 }
 
 fn network(session: &Session, placement: &Placement) -> Result<PortNetwork, Error> {

@@ -3,7 +3,7 @@
 use wayleave_calculus::Rational;
 use wayleave_calculus::network::{Options, PortNetwork};
 use wayleave_explain::sentences;
-use wayleave_formats::{Source, read_port_network};
+use wayleave_formats::{Remark, Source, read_port_network};
 
 use crate::error::Error;
 
@@ -28,6 +28,8 @@ pub struct Subject {
     pub options: Options,
     /// Of admitted contracts, by flow; `None` for a file.
     pub extras: Option<Vec<Extra>>,
+    /// Keys of the file that are not used.
+    pub remarks: Vec<Remark>,
 }
 
 impl Subject {
@@ -40,7 +42,7 @@ impl Subject {
         if read.network.flows().is_empty() {
             return Err(Error::Located(format!("{file}: there are no flows in it: nothing can be late")));
         }
-        Ok(Self { name: read.name, network: read.network, options: read.options, extras: None })
+        Ok(Self { name: read.name, network: read.network, options: read.options, extras: None, remarks: read.remarks })
     }
 
     /// The flows of these names, or all of them if none is named; a protected contract has one for each route.

@@ -89,3 +89,52 @@ fn links_too_slow_for_the_smallest_budget_are_warned_of() {
     let run = wayleave(&format!("plan -t star:hosts=2,rate=1Gbit -f {list}")).ends_with(0);
     assert!(!run.stderr.contains("warning"), "{}", run.stderr);
 }
+
+/// A fabric whose interfaces are not in the order of its links.
+const ORDER: &str = "name: order
+topology:
+  nodes:
+    leaf1: { kind: linux, image: frr, zz: 1 }
+    spine1: { kind: linux, image: frr }
+    srv1: { kind: linux }
+    srv2: { kind: linux }
+  links:
+    - { endpoints: [\"leaf1:eth2\", \"spine1:eth1\"], vars: { rate: 10Gbit } }
+    - { endpoints: [\"srv1:eth1\", \"leaf1:eth1\"], vars: { rate: 1Gbit } }
+    - { endpoints: [\"srv2:eth1\", \"spine1:eth2\"], vars: { rate: 1Gbit } }
+";
+
+#[test]
+fn rendered_switches_have_the_interfaces_of_the_lab() {
+    let lab = file("graphs-order.clab.yml", ORDER);
+    let list = file(
+        "graphs-order.yaml",
+        crate::command::contracts(&["name: a, from: srv1, to: srv2, rate: 1Mbit, burst: 1500B, deadline: 20ms"]),
+    );
+    let rate_of = |text: &str, interface: &str| {
+        let is_tbf = |line: &&str| line.contains(&format!("dev {interface} ")) && line.contains("tbf");
+        text.lines().find(is_tbf).unwrap_or_else(|| panic!("{interface}: {text}")).to_owned()
+    };
+    let render = |options: &str| {
+        wayleave(&format!("render --for tc -t {lab} -f {list} --switch leaf1 {options}")).ends_with(0).stdout
+    };
+    let fast = rate_of(&render(""), "eth2");
+    let slow = rate_of(&render(""), "eth1");
+    assert_ne!(fast.replace("eth2", "eth1"), slow);
+    // A file names the ports of a switch anew: those of the lab do not meet its names.
+    let names = file("graphs-order.txt", "leaf1->spine1 eth1\nleaf1->srv1 eth2\n");
+    let swapped = render(&format!("--interfaces {names}"));
+    assert_eq!(rate_of(&swapped, "eth1"), fast.replace("eth2", "eth1"));
+    assert_eq!(rate_of(&swapped, "eth2"), slow.replace("eth1", "eth2"));
+}
+
+#[test]
+fn strict_refuses_keys_that_are_not_used() {
+    let lab = file("graphs-strict.clab.yml", ORDER);
+    let run = wayleave(&format!("topology validate {lab}")).ends_with(0);
+    assert!(run.stderr.contains("warning: keys not used: \"zz\" of nodes (line 4)"), "{}", run.stderr);
+    let run = wayleave(&format!("topology validate {lab} --strict")).ends_with(2);
+    assert!(run.stderr.contains("clab.yml:4:39: the key \"zz\" of nodes is not used"), "{}", run.stderr);
+    let run = wayleave(&format!("topology validate {lab} --default-mtu 60B")).ends_with(2);
+    assert!(run.stderr.contains("--default-mtu is from 64B to 65535B"), "{}", run.stderr);
+}

@@ -1,5 +1,6 @@
 //! What the tests of the readers share.
 
+pub(crate) mod graphs;
 pub(crate) mod scenarios;
 
 use wayleave_formats::{
