@@ -3,8 +3,6 @@
 //!
 //! `FABRIC_PACKETS` sets the number of networks; a failure prints its seed, and `FABRIC_SEED` runs that one alone.
 
-use std::sync::Arc;
-
 use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
