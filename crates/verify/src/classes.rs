@@ -449,10 +449,6 @@ fn look_at_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, rep
         let short = due.saturating_sub(got).saturating_sub(rate(claim, outcome, frames).bits_per_second());
         // The tolerance has room for windows that are whole frames, up to this.
         let others = all_rounded.saturating_sub(rounded(part, due));
-        // It could have nothing, and that would not show.
-        if others >= due {
-            continue;
-        }
         let (short, others) = (per_mille(short, due), per_mille(others, due));
         report.farthest_from_part = report.farthest_from_part.max(Some(short));
         if short > others.max(10 * claim.tolerance_percent) {
