@@ -146,6 +146,7 @@ fn a_port_has_the_queues_that_it_was_given_whatever_they_are() {
         queues: buffers.iter().copied().map(Bytes::new).collect(),
         weights: weights.to_vec(),
         overhead: PortQdisc::overhead(is_tagged),
+        mtu: Bytes::new(1_500),
     };
     let all = [
         queues(64_000, &[1_500], &[], true),
