@@ -45,8 +45,18 @@ pub fn changes(target: Target, old: &str, new: &str) -> Result<Vec<Change>, Stri
     match target {
         Target::Tc => Ok(lines(old, new)),
         Target::Sonic => {
-            let (old, new) = (flat(old)?, flat(new)?);
-            Ok(values(&old, &new))
+            let (Flat { values: old, ranges }, new) = (flat(old)?, flat(new)?.values);
+            let written: BTreeSet<(&str, &str)> =
+                new.keys().map(|key| (key.table.as_str(), key.entry.as_str())).collect();
+            let overlaps = ranges.iter().filter(|range| {
+                let single = expanded(&range.table, &range.entry);
+                single.iter().any(|entry| written.contains(&(range.table.as_str(), entry.as_str())))
+            });
+            let mut changes = values(&old, &new);
+            changes.extend(overlaps.map(|Range { table, entry }| {
+                Change::Removed(format!("{table}|{entry}: it overlaps entries of this configuration; write one entry for each port and queue"))
+            }));
+            Ok(changes)
         }
     }
 }
@@ -96,20 +106,70 @@ impl fmt::Display for Key {
     }
 }
 
-fn flat(text: &str) -> Result<BTreeMap<Key, String>, String> {
+/// An entry that stands for several ports or queues.
+struct Range {
+    table: String,
+    entry: String,
+}
+
+/// Fields of all entries, each for one port and queue.
+struct Flat {
+    values: BTreeMap<Key, String>,
+    /// Entries that were expanded.
+    ranges: Vec<Range>,
+}
+
+/// Tables whose entries may list ports (`Ethernet0,Ethernet4`) and end with a range of queues (`3-4`); SONiC's `buffers_config.j2` and
+/// `qos_config.j2` write them.
+const RANGED: [&str; 4] = ["QUEUE", "BUFFER_QUEUE", "BUFFER_PG", "PORT_QOS_MAP"];
+
+/// The entries, each of one port and queue, for which an entry stands.
+fn expanded(table: &str, entry: &str) -> Vec<String> {
+    if !RANGED.contains(&table) {
+        return vec![entry.to_owned()];
+    }
+    let (ports, queues) = match entry.split_once('|') {
+        Some((ports, queues)) => (ports, Some(queues)),
+        None => (entry, None),
+    };
+    let range = |queues: &str| {
+        let (first, last) = queues.split_once('-')?;
+        let (first, last) = (first.parse::<u8>().ok()?, last.parse::<u8>().ok()?);
+        Some((first..=last).map(|queue| format!("|{queue}")).collect::<Vec<_>>())
+    };
+    let ends = match queues {
+        Some(queues) => range(queues).unwrap_or_else(|| vec![format!("|{queues}")]),
+        None => vec![String::new()],
+    };
+    ports.split(',').flat_map(|port| ends.iter().map(move |end| format!("{port}{end}"))).collect()
+}
+
+fn flat(text: &str) -> Result<Flat, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("is no JSON: {error}"))?;
     let Value::Object(tables) = value else { return Err("is no object of tables, as config_db.json is".to_owned()) };
-    let mut flat = BTreeMap::new();
+    let (mut flat, mut ranges) = (BTreeMap::new(), Vec::new());
     for (table, entries) in tables {
         // Tables and entries of others may be whatever they like.
         let Value::Object(entries) = entries else { continue };
         for (entry, fields) in entries {
             let Value::Object(fields) = fields else { continue };
+            let single = expanded(&table, &entry);
+            let is_range = single.as_slice() != [entry.clone()];
+            if is_range {
+                ranges.push(Range { table: table.clone(), entry });
+            }
             for (field, value) in fields {
                 let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                flat.insert(Key { table: table.clone(), entry: entry.clone(), field }, value);
+                for entry in &single {
+                    let key = Key { table: table.clone(), entry: entry.clone(), field: field.clone() };
+                    // An entry of one port and queue counts before a range with the same.
+                    match is_range {
+                        true => _ = flat.entry(key).or_insert_with(|| value.clone()),
+                        false => _ = flat.insert(key, value.clone()),
+                    }
+                }
             }
         }
     }
-    Ok(flat)
+    Ok(Flat { values: flat, ranges })
 }

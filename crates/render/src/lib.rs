@@ -101,6 +101,7 @@ impl Target {
             "Packets take the routes of the plan: the codepoint chooses queues, not the way. Pin the routes (contracts.csv has them).",
             "Hosts set the codepoint of each contract (contracts.csv) and keep it to its rate and burst. Wayleave's agents mark packets with VLAN tags, not with codepoints, so something else has to do both here.",
             "Nobody else sends with these codepoints: clear them where packets come in from others.",
+            "No packet is larger than the MTU of its link in the topology, and nobody sends PAUSE or PFC: bounds do not count time in which a port is paused.",
             "What the network itself sends (routing protocols, CS6 and CS7) is small: it is in the lowest queue here.",
         ];
         all.extend(match self {
@@ -170,9 +171,17 @@ impl Switch {
     ) -> Result<Self, RenderError> {
         let mut links = network.links_from(node).to_vec();
         links.sort();
-        let default = |link| target.interface(links.iter().position(|&one| one == link).unwrap_or(links.len()));
-        let name = |link| settings.interfaces.get(&link).cloned().unwrap_or_else(|| default(link));
-        let plan = SwitchPlan::of(network, node, |link| (name(link), 0))?;
+        let mut names: BTreeMap<LinkId, String> =
+            links.iter().filter_map(|link| Some((*link, settings.interfaces.get(link)?.clone()))).collect();
+        for (place, &link) in links.iter().enumerate() {
+            if !names.contains_key(&link) {
+                // A name that another port has already is not given again.
+                let free = (place..).map(|place| target.interface(place));
+                let name = free.into_iter().find(|name| !names.values().any(|taken| taken == name));
+                names.insert(link, name.unwrap_or_default());
+            }
+        }
+        let plan = SwitchPlan::of(network, node, |link| (names.get(&link).cloned().unwrap_or_default(), 0))?;
         let queues = codepoints.queues_at(node);
         for link in links {
             let has = network.queues(link).len();

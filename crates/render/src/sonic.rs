@@ -70,8 +70,9 @@ pub(crate) fn tables(network: &Network, switch: &Switch, settings: &Settings) ->
     );
     let sizes: BTreeSet<u64> = ports().flat_map(|(_, egress)| &egress.queues).map(|buffer| buffer.get()).collect();
     for size in sizes {
-        // All of the pool is reserved, so nothing is left to share, whatever a device reads into a threshold of 0.
-        let profile = json!({ "pool": format!("{PREFIX}-pool"), "size": size.to_string(), "static_th": "0" });
+        // All of the pool is reserved, so nothing is left to share; a threshold of 0 would mean that a queue may take all of it, so the threshold is what the queue has anyway.
+        let profile =
+            json!({ "pool": format!("{PREFIX}-pool"), "size": size.to_string(), "static_th": size.to_string() });
         set("BUFFER_PROFILE", &format!("{PREFIX}-{size}"), profile);
     }
     for (port, egress) in ports() {

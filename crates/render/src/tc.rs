@@ -15,6 +15,15 @@ pub(crate) fn script(switch: &Switch) -> Result<String, RenderError> {
         let _ = writeln!(text, "# Assumed: {line}");
     }
     text.push_str("set -eu\n");
+    let interfaces: Vec<&str> =
+        switch.plan.ports.iter().filter(|port| port.egress.is_some()).map(|port| port.interface.as_str()).collect();
+    if !interfaces.is_empty() {
+        let _ = write!(
+            text,
+            "\n# Nothing is changed unless every port is there.\nfor interface in {}; do\n    ip link show dev \"$interface\" >/dev/null || {{ echo \"no queues were changed\" >&2; exit 1; }}\ndone\n",
+            interfaces.join(" ")
+        );
+    }
     for port in &switch.plan.ports {
         let Some(egress) = &port.egress else { continue };
         let interface = &port.interface;

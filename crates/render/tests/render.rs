@@ -178,6 +178,36 @@ proptest! {
     }
 }
 
+/// Catches: an entry of a device that stands for several ports or queues and is taken for one of somebody else.
+#[test]
+fn an_entry_for_several_ports_and_queues_is_compared_with_each() {
+    let text = text_of(&two_racks(), Target::Sonic, &Settings::default(), "leaf1");
+    let mut device: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let queues = device["QUEUE"].as_object_mut().unwrap();
+    queues.remove("Ethernet0|4");
+    queues.insert("Ethernet0,Ethernet4|3-4".to_owned(), serde_json::json!({ "scheduler": "other" }));
+    queues.insert("Ethernet100|0-2".to_owned(), serde_json::json!({ "scheduler": "other" }));
+    let found = changes(Target::Sonic, &device.to_string(), &text).unwrap();
+    let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
+    // Entries of one port and queue count; only Ethernet0|4 has none.
+    assert_eq!(shown.len(), 2, "{shown:#?}");
+    assert!(shown[0].starts_with("~ QUEUE|Ethernet0|4 scheduler: other -> "), "{shown:#?}");
+    assert!(shown[1].starts_with("- QUEUE|Ethernet0,Ethernet4|3-4: it overlaps"), "{shown:#?}");
+}
+
+/// Catches: two ports of one name, where one is called as another would be by its place.
+#[test]
+fn a_port_without_a_name_gets_none_that_another_has() {
+    let network = two_racks();
+    let mut links = network.links_from(network.find_node("leaf1").unwrap()).to_vec();
+    links.sort();
+    let interfaces = [(links[0], "eth2".to_owned())].into();
+    let settings = Settings { interfaces, ..Settings::default() };
+    let script = text_of(&network, Target::Tc, &settings, "leaf1");
+    let names: Vec<&str> = script.lines().filter(|line| line.starts_with("# eth")).map(|line| &line[2..6]).collect();
+    assert_eq!(names, ["eth2", "eth3", "eth4"]);
+}
+
 #[test]
 fn the_script_puts_packets_into_the_queue_of_their_codepoint() {
     let apart = match Apart::enter(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("bpf-render")) {
@@ -202,6 +232,13 @@ fn the_script_puts_packets_into_the_queue_of_their_codepoint() {
         let output = Command::new("sh").args(["-c", text]).output().unwrap();
         assert!(output.status.success(), "{text}: {}", String::from_utf8_lossy(&output.stderr));
     };
+    // Where a port is missing, nothing is changed.
+    shell("ip link set eth3 name away");
+    let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("no queues were changed"));
+    let untouched = Command::new("tc").args(["qdisc", "show", "dev", "eth1"]).output().unwrap();
+    assert!(!String::from_utf8_lossy(&untouched.stdout).contains("tbf"));
+    shell("ip link set away name eth3");
     shell(&script);
     // It can be run again.
     shell(&script);

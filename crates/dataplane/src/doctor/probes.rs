@@ -326,6 +326,7 @@ fn port(place: Option<&Throwaway>) -> Check {
         queues: vec![Bytes::new(97_000); 8],
         weights: vec![6, 3, 1],
         overhead: 24,
+        mtu: Bytes::new(1_500),
     };
     Check {
         name: "port",

@@ -110,7 +110,13 @@ fn data_plane(apart: &Apart, (tap, net, index): (&str, &str, u32)) -> Result<Hos
     let mut rule = rule(sender, FAST, Bytes::new(1_000_000_000), 2)?;
     rule.paths.iter_mut().for_each(|path| path.uplink = index + 2);
     host.install(1, 1, &rule)?;
-    let port = PortQdisc { rate: FAST, queues: vec![Bytes::new(1_000_000); 8], weights: Vec::new(), overhead: 24 };
+    let port = PortQdisc {
+        rate: FAST,
+        queues: vec![Bytes::new(1_000_000); 8],
+        weights: Vec::new(),
+        overhead: 24,
+        mtu: Bytes::new(1_500),
+    };
     let lines = port.lines(net).map_err(|error| failed(error.to_string()))?;
     tc(&[attach_ingress(tap, &host.pinned(HostProgram::Endpoint)).to_vec(), lines].concat())?;
     Ok(host)
@@ -128,7 +134,7 @@ fn dividing(apart: &Apart, (tap, net, index): (&str, &str, u32)) -> Result<Host,
         host.install(1 + u64::from(pair), 1, &rule)?;
     }
     let queues = vec![Bytes::new(1_000_000); usize::from(LATENCY_QUEUES) + 3];
-    let port = PortQdisc { rate: FAST, queues, weights: vec![6, 3, 1], overhead: 24 };
+    let port = PortQdisc { rate: FAST, queues, weights: vec![6, 3, 1], overhead: 24, mtu: Bytes::new(1_500) };
     let lines = port.lines(net).map_err(|error| failed(error.to_string()))?;
     tc(&[attach_ingress(tap, &host.pinned(HostProgram::Endpoint)).to_vec(), lines].concat())?;
     Ok(host)

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use wayleave_units::Rate;
+
 /// Why the plumbing failed.
 #[derive(Debug)]
 pub enum NetError {
@@ -54,6 +56,13 @@ pub enum NetError {
         /// How many there may be.
         most: usize,
     },
+    /// A port is faster than its queues can be.
+    Rate {
+        /// How fast.
+        given: Rate,
+        /// How fast it may be.
+        most: Rate,
+    },
 }
 
 impl NetError {
@@ -86,6 +95,12 @@ impl fmt::Display for NetError {
             Self::Output { command, why } => write!(f, "`{command}` answered something unexpected: {why}"),
             Self::Queues { given, most } => {
                 write!(f, "a port has {given} queues: from 1 to {most} can be ordered by priority")
+            }
+            Self::Rate { given, most } => {
+                write!(
+                    f,
+                    "a port of {given} cannot be shaped by Linux's queues, which forward at most {most}: leave its queues to its hardware"
+                )
             }
         }
     }

@@ -14,8 +14,8 @@ use crate::class::MAJOR;
 
 /// The most queues of a port: the priorities of HTB (`TC_HTB_NUMPRIO` of the kernel).
 pub const MAX_CLASSES: usize = 8;
-/// The largest frame that a port sends, with its tags, and some air.
-const FRAME: u64 = 1600;
+/// What a frame has beyond the payload of its link (MTU): header and tags, and some air.
+const AROUND: u64 = 100;
 /// What the shortest frame takes on the wire: it is padded to 60 B, and 24 B are around it.
 const SHORTEST: u32 = 84;
 /// How late a timer of the kernel may fire before rate is lost: the bucket of TBF holds what the rate gives in this time (333 us, in parts
@@ -39,8 +39,8 @@ const ALL: u32 = 10_000_000;
 const HOOKS: [&str; 2] = ["clsact", "ingress"];
 /// The major number of the shaper.
 const SHAPER: u16 = 1;
-/// What a queue sends at its turn, for each unit of its weight: a frame, so that no turn is lost.
-const TURN: u32 = 1600;
+/// The highest rate of a port in bit/s: that of the leaves, which must never wait for their own.
+const FASTEST: u64 = 8 * UNLIMITED_RATE;
 
 /// The queues of one port.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +53,8 @@ pub struct PortQdisc {
     pub weights: Vec<u16>,
     /// Bytes of a packet on the wire that the kernel does not count in its length.
     pub overhead: u32,
+    /// The largest payload of a frame (MTU). A bucket that holds less than a frame lets none of that size through.
+    pub mtu: Bytes,
 }
 
 impl PortQdisc {
@@ -76,11 +78,14 @@ impl PortQdisc {
     /// The lines for `tc` that give these queues to an interface that has none.
     ///
     /// # Errors
-    /// If there is no queue, or more than eight.
+    /// If there is no queue, or more than eight, or the rate is above 100 Gbit/s.
     pub fn lines(&self, interface: &str) -> Result<Vec<String>, NetError> {
         let count = self.queues.len();
         if !(1..=MAX_CLASSES).contains(&count) {
             return Err(NetError::Queues { given: count, most: MAX_CLASSES });
+        }
+        if self.rate.bits_per_second() > FASTEST {
+            return Err(NetError::Rate { given: self.rate, most: Rate::from_bits_per_second(FASTEST) });
         }
         let (rate, burst) = (self.rate.bits_per_second(), self.burst());
         let mut lines = vec![
@@ -107,20 +112,22 @@ impl PortQdisc {
     /// The priority of a queue, and what it sends at its turn among those of the same priority.
     fn order(&self, queue: usize) -> (usize, u32) {
         let first = self.queues.len().saturating_sub(self.weights.len());
+        // What a queue sends at its turn, for each unit of its weight: a frame, so that no turn is lost.
+        let turn = u32::try_from(self.mtu.get().saturating_add(AROUND)).unwrap_or(u32::MAX);
         match queue.checked_sub(first).and_then(|at| self.weights.get(at)) {
-            Some(&weight) => (first, TURN * u32::from(weight.max(1))),
-            None => (queue, TURN),
+            Some(&weight) => (first, turn.saturating_mul(u32::from(weight.max(1)))),
+            None => (queue, turn),
         }
     }
 
     /// Bytes that may leave at once.
     const fn burst(&self) -> u64 {
-        Self::burst_at(self.rate)
+        Self::burst_at(self.rate, self.mtu)
     }
 
     /// The same at this rate: a frame, and what a timer that fires late would lose.
-    pub(super) const fn burst_at(rate: Rate) -> u64 {
-        FRAME + rate.bits_per_second() / 8 / LATENESS_PER_SECOND
+    pub(super) const fn burst_at(rate: Rate, mtu: Bytes) -> u64 {
+        mtu.get().saturating_add(AROUND) + rate.bits_per_second() / 8 / LATENESS_PER_SECOND
     }
 
     /// Whether an interface has these queues, and nothing else.
@@ -181,7 +188,25 @@ mod tests {
 
     fn port(queues: usize) -> PortQdisc {
         let queues = vec![Bytes::new(97_000); queues];
-        PortQdisc { rate: Rate::from_mbit(10), queues, weights: Vec::new(), overhead: 28 }
+        PortQdisc { rate: Rate::from_mbit(10), queues, weights: Vec::new(), overhead: 28, mtu: Bytes::new(1_500) }
+    }
+
+    /// Catches: a bucket smaller than a frame, which lets no such frame through; by hand 9,500 + 100 + 100,000,000 / 8 / 3,000.
+    #[test]
+    fn the_bucket_and_the_turn_hold_the_largest_frame() {
+        let port = PortQdisc { rate: Rate::from_mbit(100), mtu: Bytes::new(9_500), weights: vec![2], ..port(2) };
+        let lines = port.lines("p1").unwrap();
+        assert!(lines[0].contains(" burst 13766 "), "{}", lines[0]);
+        assert!(lines[2].contains(" quantum 9600 ") && lines[4].contains(" quantum 19200 "), "{lines:#?}");
+    }
+
+    /// Catches: a port of 400 Gbit/s that forwards at the 100 of its leaves.
+    #[test]
+    fn a_rate_that_leaves_cannot_have_is_refused() {
+        let at = |gbit| PortQdisc { rate: Rate::from_gbit(gbit), ..port(2) }.lines("p1");
+        assert!(at(100).is_ok());
+        let error = at(400).unwrap_err().to_string();
+        assert!(error.contains("400Gbit") && error.contains("100Gbit"), "{error}");
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Service {
         ip.extend([QUEUE, SERVED].map(|end| format!("link set dev {end} up")));
         ip.run(at).map_err(refused)?;
         let mut tc = Batch::tc();
-        let (rate, burst) = (self.rate.bits_per_second(), PortQdisc::burst_at(self.rate));
+        let (rate, burst) = (self.rate.bits_per_second(), PortQdisc::burst_at(self.rate, Bytes::new(u64::from(mtu))));
         let (buffer, overhead) = (self.buffer.get(), PortQdisc::overhead(true));
         tc.line(format_args!(
             "qdisc replace dev {QUEUE} root tbf rate {rate} burst {burst} limit {buffer} overhead {overhead}"

@@ -71,7 +71,13 @@ fn once(
 ) -> Result<Vec<u8>, OvsError> {
     let _port = Port::make(bridge, namespace)?;
     let (near, far) = (index(namespace, NEAR)?, index(namespace, FAR)?);
-    let egress = PortQdisc { rate: RATE, queues: vec![Bytes::new(97_000); 2], weights: Vec::new(), overhead: 0 };
+    let egress = PortQdisc {
+        rate: RATE,
+        queues: vec![Bytes::new(97_000); 2],
+        weights: Vec::new(),
+        overhead: 0,
+        mtu: Bytes::new(LENGTH as u64),
+    };
     let port = PortPlan {
         link: None,
         interface: NEAR.to_owned(),

@@ -180,7 +180,7 @@ fn egress(network: &Network, id: LinkId) -> Result<PortQdisc, PlanError> {
         let below = queues.len().saturating_sub(usize::from(classes.latency).min(latency)).min(weights.len());
         weights.into_iter().take(below).collect()
     });
-    Ok(PortQdisc { rate, queues, weights: shared, overhead: PortQdisc::overhead(leaves_tagged) })
+    Ok(PortQdisc { rate, queues, weights: shared, overhead: PortQdisc::overhead(leaves_tagged), mtu: link.mtu })
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ impl Bottleneck {
         }
         let queues = queues.iter().map(|&bytes| Bytes::new(bytes)).collect();
         let (rate, weights) = (Rate::from_mbit(10), weights.to_vec());
-        let port = PortQdisc { rate, queues, weights, overhead: PortQdisc::overhead(false) };
+        let port = PortQdisc { rate, queues, weights, overhead: PortQdisc::overhead(false), mtu: Bytes::new(1_500) };
         Batch::tc().extend(port.lines("p1").unwrap()).run(&from).unwrap();
         Self { names, from, to }
     }

@@ -3,10 +3,16 @@
 # Assumed: Packets take the routes of the plan: the codepoint chooses queues, not the way. Pin the routes (contracts.csv has them).
 # Assumed: Hosts set the codepoint of each contract (contracts.csv) and keep it to its rate and burst. Wayleave's agents mark packets with VLAN tags, not with codepoints, so something else has to do both here.
 # Assumed: Nobody else sends with these codepoints: clear them where packets come in from others.
+# Assumed: No packet is larger than the MTU of its link in the topology, and nobody sends PAUSE or PFC: bounds do not count time in which a port is paused.
 # Assumed: What the network itself sends (routing protocols, CS6 and CS7) is small: it is in the lowest queue here.
 # Assumed: The machine forwards by itself (bridge or routes), and its interfaces hand on packets as they come (no GRO, TSO or GSO).
 # Assumed: A frame is on the wire for its length and 24 bytes, and the bucket of TBF lets no more than one frame and a third of a millisecond through at once (docs/dataplane.md).
 set -eu
+
+# Nothing is changed unless every port is there.
+for interface in eth1 eth2 eth3; do
+    ip link show dev "$interface" >/dev/null || { echo "no queues were changed" >&2; exit 1; }
+done
 
 # eth1: 1Gbit in 8 queues
 tc qdisc replace dev eth1 root pfifo

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use wayleave_ledger::{HoseCharge, Ledger, Model};
-use wayleave_recheck::{HeldShare, PromisedShare, StatedCertainty};
+use wayleave_recheck::{PromisedShare, StatedCertainty};
 use wayleave_roles::Certainty;
 use wayleave_topology::{Network, ShareId};
 use wayleave_units::Time;
@@ -15,7 +15,7 @@ use wayleave_verify::Discrepancy;
 
 use super::compared::stated;
 use super::document::{ChangedCertainty, Entry};
-use super::shares::share;
+use super::shares::{is_possible, share};
 
 /// Shares as they come, change and go.
 pub(super) struct Certainties {
@@ -99,12 +99,6 @@ impl Certainties {
 fn certainty(ledger: &Ledger, id: ShareId) -> Option<Certainty> {
     let is_proven = ledger.is_proven(ledger.share(id)?);
     Some(if is_proven { Certainty::Proven } else { Certainty::Measured })
-}
-
-/// Returns `true` unless a pair has a route that does not join its hosts.
-pub(super) fn is_possible(network: &Network, promised: &PromisedShare) -> bool {
-    let HeldShare::Pair(from, to, route) = &promised.held else { return true };
-    route.hops.iter().all(|hop| hop.link.index() < network.links().len()) && route.validate(network, *from, *to).is_ok()
 }
 
 /// The certainty that a plan states for its end.

@@ -14,7 +14,6 @@ use wayleave_topology::{Hop, Network, NodeId, Route};
 use wayleave_units::{Rate, Time};
 use wayleave_verify::{Claim, Discrepancy, Statement};
 
-use super::certainty::is_possible;
 use super::document::{Entry, Reader, time};
 use crate::error::Error;
 
@@ -140,6 +139,12 @@ pub(super) fn share(promised: &PromisedShare) -> Share {
         }
         HeldShare::Objective(members) => Share::Objective { weight: min, members: members.clone() },
     }
+}
+
+/// Returns `true` unless a pair has a route that does not join its hosts.
+pub(super) fn is_possible(network: &Network, promised: &PromisedShare) -> bool {
+    let HeldShare::Pair(from, to, route) = &promised.held else { return true };
+    route.hops.iter().all(|hop| hop.link.index() < network.links().len()) && route.validate(network, *from, *to).is_ok()
 }
 
 impl Reader<'_> {
