@@ -328,6 +328,10 @@ fn judge(verified: &Verified, is_stopped: bool) -> Exit {
         let breaches = kinds.breaches();
         breaches.iter().take(SHOWN).for_each(|breach| crate::output::tell!("broken promise to {breach}"));
         left_out(breaches.len(), "more broken promise", "more broken promises");
+        let conditions = kinds.conditions();
+        for condition in conditions.iter().take(SHOWN).filter(|_| breaches.is_empty()) {
+            crate::output::tell!("not as minima and their times assume: {condition}");
+        }
         match kinds.noticed() {
             Some(KindsNoticed::NoEffect) => {
                 crate::output::tell!("--break changes nothing here: nobody has what it is about");
