@@ -157,7 +157,7 @@ pub struct ShareShape<'a> {
     /// So soon after there is something to send the minimum is there.
     #[serde(skip_serializing_if = "Option::is_none")]
     there_within_ns: Option<u64>,
-    /// How much is known of that time: `measured`.
+    /// The certainty of that time: `measured`.
     #[serde(skip_serializing_if = "Option::is_none")]
     there_within_certainty: Option<&'static str>,
     /// So long after the decision it may start: what left its links earlier is gone then.

@@ -103,11 +103,11 @@ fn node_lists<'n, 'a>(root: &'n Node<'a>) -> impl Iterator<Item = (&'n str, Opti
     })
 }
 
-/// How a file names nodes and says where they are.
+/// The names and places of nodes in a file.
 struct Names {
-    /// Whether nodes without an id are known by their name.
+    /// Set if nodes without an id are known by their name.
     are_ids: bool,
-    /// Whether `pos` and `dist` are those of TopoHub; elsewhere `pos` is a place in a drawing.
+    /// Set if `pos` and `dist` are those of TopoHub; elsewhere `pos` is a place in a drawing.
     is_topohub: bool,
 }
 

@@ -17,7 +17,7 @@ use crate::source::Source;
 /// The payload of a full packet: 1500 B less 40 B of headers.
 const PACKET: f64 = 1460.0;
 
-/// How far the last share may be below 1: published files have six digits, as in 0.999999.
+/// The most that the last share may be below 1: published files have six digits, as in 0.999999.
 const ROUNDED: f64 = 1e-5;
 
 /// Reads a cumulative distribution of flow sizes: lines of `SIZE SHARE` or `SIZE,SHARE` in bytes, or of `PACKETS 1 SHARE` in

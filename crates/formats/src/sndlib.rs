@@ -13,7 +13,7 @@ use crate::location::Span;
 use crate::messages::quoted;
 use crate::problem::{ProblemKind, Problems};
 
-/// How every file begins.
+/// The beginning of every file.
 pub(crate) const HEADER: &str = "?SNDlib native format";
 
 #[derive(Clone, Copy, Debug)]

@@ -176,8 +176,8 @@ impl Switch {
         for (place, &link) in links.iter().enumerate() {
             if !names.contains_key(&link) {
                 // A name that another port has already is not given again.
-                let free = (place..).map(|place| target.interface(place));
-                let name = free.into_iter().find(|name| !names.values().any(|taken| taken == name));
+                let mut free = (place..).map(|place| target.interface(place));
+                let name = free.find(|name| !names.values().any(|taken| taken == name));
                 names.insert(link, name.unwrap_or_default());
             }
         }

@@ -214,6 +214,8 @@ pub struct ClassReport {
     pub rates: Vec<Rate>,
     /// Packets of minima that found no room, by the link whose buffer was full.
     pub drops: BTreeMap<LinkId, u64>,
+    /// Parts by weight that no run could have shown to be missed: whole frames of the others are more than they.
+    pub blind_parts: u64,
 }
 
 impl ClassReport {
@@ -449,6 +451,7 @@ fn look_at_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, rep
         let short = due.saturating_sub(got).saturating_sub(rate(claim, outcome, frames).bits_per_second());
         // The tolerance has room for windows that are whole frames, up to this.
         let others = all_rounded.saturating_sub(rounded(part, due));
+        report.blind_parts += u64::from(others >= due);
         let (short, others) = (per_mille(short, due), per_mille(others, due));
         report.farthest_from_part = report.farthest_from_part.max(Some(short));
         if short > others.max(10 * claim.tolerance_percent) {

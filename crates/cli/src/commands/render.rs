@@ -51,7 +51,7 @@ pub(crate) struct RenderArgs {
     /// device; entries of others are left alone
     #[arg(long, value_name = "OLD", conflicts_with = "out")]
     diff: Option<PathBuf>,
-    /// What interfaces are called: lines of LINK INTERFACE, as leaf1->spine1 Ethernet48 [default: the topology's names, otherwise eth1,
+    /// Names of interfaces: lines of LINK INTERFACE, as leaf1->spine1 Ethernet48 [default: the topology's names, otherwise eth1,
     /// eth2 or Ethernet0, Ethernet4, in the order of the topology's links]
     #[arg(long, value_name = "FILE")]
     interfaces: Option<String>,

@@ -58,9 +58,9 @@ pub enum NetError {
     },
     /// A port is faster than its queues can be.
     Rate {
-        /// How fast.
+        /// Its rate.
         given: Rate,
-        /// How fast it may be.
+        /// The highest rate.
         most: Rate,
     },
 }

@@ -14,7 +14,7 @@ use crate::class::MAJOR;
 
 /// The most queues of a port: the priorities of HTB (`TC_HTB_NUMPRIO` of the kernel).
 pub const MAX_CLASSES: usize = 8;
-/// What a frame has beyond the payload of its link (MTU): header and tags, and some air.
+/// Bytes of a frame beyond the payload of its link (MTU): header and tags, and a reserve.
 const AROUND: u64 = 100;
 /// What the shortest frame takes on the wire: it is padded to 60 B, and 24 B are around it.
 const SHORTEST: u32 = 84;

@@ -10,7 +10,7 @@
 //! Interface names are kept; `eth1` of SONiC is its port `Ethernet0`, `eth2` is `Ethernet4` (the manual, "SONiC": "Interfaces
 //! mapping").
 //!
-//! Which nodes are hosts is decided in [`roles`].
+//! The roles of nodes are decided in [`roles`].
 
 mod roles;
 
@@ -72,11 +72,11 @@ pub(crate) fn read<'t>(text: &'t str, options: &ImportOptions, problems: &mut Pr
     Some(graph)
 }
 
-/// What is known of a node before its links are read.
+/// The properties of a node before its links are read.
 struct LabNode {
     role: Role,
     is_sonic: bool,
-    /// Whether `ethN` means a port of SONiC: that of [`sonic_port`].
+    /// Set if `ethN` means a port of SONiC: that of [`sonic_port`].
     has_sonic_ports: bool,
 }
 

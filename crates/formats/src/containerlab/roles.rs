@@ -1,4 +1,4 @@
-//! Which nodes of a lab are hosts, and which forward.
+//! Roles of a lab's nodes: hosts, and those that forward.
 //!
 //! A label `wayleave.role`, a `group` that is a word for one of both, or a kind decides. Bridges and network operating
 //! systems are switches. Kinds that run anything (`linux`, virtual machines, traffic generators) are decided in this order:
@@ -58,10 +58,10 @@ const ROUTERS: [&str; 14] = [
 /// Sysctls that make Linux forward.
 const FORWARDING: [&str; 3] = ["net.ipv4.ip_forward", "net.ipv4.conf.all.forwarding", "net.ipv6.conf.all.forwarding"];
 
-/// How many nodes are tested for whether they alone join their neighbours: a lab has tens, a hostile file as many as it likes.
+/// The most nodes that are tested for being the only ones that join their neighbours: a lab has tens, a hostile file any number.
 const MAX_SEARCHES: usize = 1_000;
 
-/// What a node seems to be.
+/// The role that a node seems to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// By a label, a group or the kind.
@@ -110,7 +110,7 @@ impl<'n, 'a> Settings<'n, 'a> {
         }
     }
 
-    /// Whether the file says that it forwards; `None` if it says nothing.
+    /// The file's statement that it forwards, or does not; `None` without one.
     fn forwards(&self) -> Option<bool> {
         let sysctl = |name: &str| self.levels.iter().find_map(|node| node.field("sysctls")?.field_text(name));
         let values: Vec<bool> = FORWARDING.iter().filter_map(|name| sysctl(name)).map(|value| value != "0").collect();
@@ -167,7 +167,7 @@ fn is_router(image: &str) -> bool {
     words.any(|word| ROUTERS.contains(&word.to_ascii_lowercase().as_str()))
 }
 
-/// Why a node is what it is.
+/// The reason for a node's role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reason {
     OneNeighbour,
@@ -295,7 +295,7 @@ impl Stations {
         forwarding.into_iter().for_each(|node| self.set(node, Reason::HasToForward));
     }
 
-    /// Whether the neighbours of a node reach each other over others; hosts forward nothing.
+    /// Returns `true` if the neighbours of a node reach each other over others; hosts forward nothing.
     fn are_joined_without(&self, node: usize) -> bool {
         let Some(&start) = self.neighbours[node].first() else { return true };
         let (mut seen, mut open) = (HashSet::from([node, start]), vec![start]);
@@ -317,7 +317,7 @@ impl Stations {
     }
 }
 
-/// What nodes of kinds that run anything were taken for.
+/// The roles that nodes of general kinds were given.
 fn about(graph: &Graph<'_>, reasons: &[Option<Reason>]) -> Option<Remark> {
     const LISTED: usize = 8;
     let of = |(reason, what): (Reason, &str)| {

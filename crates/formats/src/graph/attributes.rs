@@ -49,7 +49,7 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// What this says, and what `other` says of the rest.
+    /// Merges two sets of attributes: this one's, and `other`'s where this one has none.
     pub(super) fn or(self, other: Self) -> Self {
         Self {
             rate: self.rate.or(other.rate),

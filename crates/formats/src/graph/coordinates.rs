@@ -33,7 +33,7 @@ impl Coordinates {
     }
 }
 
-/// How long light takes through so many metres of fibre, rounded up to whole us.
+/// The time of light through this length of fibre in metres, rounded up to whole us.
 pub(super) fn delay_of(metres: f64) -> Time {
     let micros = metres / (LIGHT * IN_FIBRE) * 1e6;
     // Half the earth is 100 ms away, so this fits. A picosecond is what the arithmetic itself may be wrong by.

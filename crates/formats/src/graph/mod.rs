@@ -51,7 +51,7 @@ pub struct ImportOptions {
     pub default_delay: Option<Time>,
     /// The MTU of links that have none; without it they have the default of their format, or 1500 bytes.
     pub default_mtu: Option<Bytes>,
-    /// Whether a key that is not used is an error.
+    /// Makes a key that is not used an error.
     pub strict: bool,
     /// Whether links without a delay get that of light in a fibre along the great circle between their ends.
     pub delay_from_places: bool,
@@ -257,7 +257,7 @@ pub(crate) struct GraphEdge<'t> {
 pub(crate) struct GraphEnd<'t> {
     pub(crate) id: Cow<'t, str>,
     pub(crate) at: Span,
-    /// What the node calls the port.
+    /// The node's name of the port.
     pub(crate) interface: Option<Cow<'t, str>>,
     /// Attributes of the direction that leaves this end; they replace those of the edge.
     pub(crate) attributes: Vec<Attribute<'t>>,

@@ -7,9 +7,9 @@ use crate::location::Span;
 use crate::messages::{all_of, quoted};
 use crate::problem::{ProblemKind, Problems};
 
-/// How many names a remark lists.
+/// The most names that a remark lists.
 const LISTED: usize = 24;
-/// How many different names are remembered: a hostile file has as many as it likes.
+/// The most different names that are remembered: a hostile file has any number.
 const MAX_NAMES: usize = 1_000;
 
 /// Keys that say nothing about rates, delays and routes, folded to lower-case letters and digits. They are counted in a
@@ -159,7 +159,7 @@ impl Unused {
         }
     }
 
-    /// What a person should know about them.
+    /// Remarks about them.
     pub(crate) fn remarks(&self, problems: &Problems<'_>) -> Vec<Remark> {
         let place = |((owner, key), (count, at)): (&(&str, String), &(usize, Span))| {
             let more = if *count > 1 { format!(", {} more", count - 1) } else { String::new() };

@@ -1,6 +1,6 @@
 //! Networks as graphs that other tools read: NetworkX node-link JSON, GML, GraphML.
 //!
-//! What a graph can hold is written: names, kinds, rates, delays, MTUs and interface names. Queues, buffers and budgets have no place in
+//! A graph is written with all that it can hold: names, kinds, rates, delays, MTUs and interface names. Queues, buffers and budgets have no place in
 //! it, nor has what nodes add to a packet's way.
 
 use std::fmt::Write;

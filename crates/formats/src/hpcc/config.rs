@@ -13,7 +13,7 @@ pub(super) fn is_config(text: &str) -> bool {
     lines(text).any(|line| line.words.len() == 2 && FILES.contains(&line.words[0].text))
 }
 
-/// What is said about a configuration that stands in place of a topology or of flows.
+/// The message about a configuration in place of a topology or of flows.
 pub(super) fn refusal(text: &str) -> Message {
     let named: Vec<String> = lines(text)
         .filter(|line| line.words.len() == 2 && FILES.contains(&line.words[0].text))
@@ -33,7 +33,7 @@ pub(super) fn refusal(text: &str) -> Message {
     ("this is the configuration of an HPCC simulation", hint).into()
 }
 
-/// What a line switches on that is not simulated. Modes of `CC_MODE` are those of the release's `run.py`.
+/// The feature that a line switches on and that is not simulated. Modes of `CC_MODE` are those of the release's `run.py`.
 /// Mode 8, DCTCP, is simulated (`transport: dctcp`).
 fn not_simulated(line: &Line<'_>) -> Option<String> {
     let [key, value] = line.words[..] else { return None };

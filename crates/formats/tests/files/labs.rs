@@ -151,7 +151,7 @@ fn veth_stitch_is_a_link_of_the_lab() {
     assert_eq!(links(&read("x.clab.yml", &text, &options()).topology.network).len(), 2);
 }
 
-/// What a lab's nodes are taken for, and what is said.
+/// The roles of a lab's nodes, and the remarks.
 fn taken(nodes: &str, joined: &[[&str; 2]]) -> (Vec<String>, String) {
     let mut ports = 0;
     let links: String = joined

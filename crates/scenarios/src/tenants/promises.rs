@@ -244,7 +244,7 @@ impl Tenants {
     }
 }
 
-/// What can meet on a link.
+/// The pairs and minima that can meet on a link.
 #[derive(Clone, Copy, Debug, Default)]
 struct Meeting {
     /// Pairs: where members of a hose are on both sides of the link, as many as there can be then.
@@ -259,7 +259,7 @@ impl Meeting {
     }
 }
 
-/// What can meet on links, which is the same for all links of a host, and for all links between switches.
+/// The pairs and minima that can meet on links, which are the same for all links of a host, and for all links between switches.
 struct Counts {
     /// By the index of the host.
     at: Vec<Meeting>,

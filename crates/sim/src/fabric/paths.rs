@@ -169,7 +169,7 @@ impl Fabric {
         (self.path_count(forth.paths).max(1), self.frame_and_answer(&forth, &back))
     }
 
-    /// How long a full frame one way and a small answer the other take, if nothing delays them.
+    /// The time of a full frame one way and a small answer the other, if nothing delays them.
     pub(crate) fn frame_and_answer(&self, forth: &Direction, back: &Direction) -> Instant {
         let mtu = self.network.link(LinkId(forth.first.link())).mtu.get();
         let frame = u32::try_from(mtu).unwrap_or(u32::MAX).saturating_add(FRAMING);

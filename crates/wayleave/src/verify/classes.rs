@@ -309,6 +309,11 @@ impl VerifiedKinds {
                 out,
                 "weights: where bandwidth contracts meet at {host}, each lacks at most {farthest:.0} % of what is due to it"
             )?;
+            let blind = self.report.meeting.as_ref().map_or(0, |report| report.blind_parts);
+            if blind > 0 {
+                let parts = count(usize::try_from(blind).unwrap_or(usize::MAX), "weight");
+                writeln!(out, "weights: {parts} could not have been missed there: single frames are more than they")?;
+            }
         }
         if let Some(windows) = &self.report.windows {
             let (whole, windows) = (held(&self.report.whole), held(windows));

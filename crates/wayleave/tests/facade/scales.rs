@@ -31,11 +31,13 @@ const NOT_NOTICED: &[(u64, Time, ClassFault, &str)] = &[
     (10, Time::from_micros(1), ClassFault::StepsUnlimited, FEW_PAIRS),
     (10, Time::from_millis(5), ClassFault::StepsUnlimited, FEW_PAIRS),
     (10_000, Time::from_micros(4), ClassFault::StepsUnlimited, FEW_PAIRS),
+    (10, Time::from_micros(1), ClassFault::WeightIgnored, WHOLE_FRAMES),
     (1_000, Time::from_micros(500), ClassFault::ResidualForgotten, STILL_FITS),
     (10_000, Time::from_micros(4), ClassFault::ResidualForgotten, STILL_FITS),
 ];
 
 const FEW_PAIRS: &str = "windows of so few pairs stay within the bound without the rule";
+const WHOLE_FRAMES: &str = "a frame in a round trip is a large part of the line";
 const STILL_FITS: &str = "the minima that were promised too much still fit beside the latency contracts";
 
 /// Scales of the short form; `SCALES=all` runs all.
