@@ -7,7 +7,7 @@ use wayleave_roles::{Admission, Certainty, Decision, Refusal, Request, ShareDeci
 use wayleave_schemes::placement::{Placed, Placement};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::Standing;
-use wayleave_topology::{FlowId, Hop, LinkId, ShareId};
+use wayleave_topology::{FlowId, Hop, LinkId, MAX_BUDGET, ShareId};
 use wayleave_units::Time;
 
 /// The owner of a flow that belongs to no contract.
@@ -18,6 +18,8 @@ pub(crate) struct Book {
     scheme: Scheme,
     owners: Vec<u64>,
     share_owners: BTreeMap<ShareId, u64>,
+    /// Shares of contracts that have ended, each held until this time, by the steady clock.
+    left_shares: BTreeMap<ShareId, Time>,
 }
 
 /// All that a book holds, apart from what its scheme remembers of searches.
@@ -25,6 +27,7 @@ pub(crate) struct Held {
     placed: Placed,
     owners: Vec<u64>,
     share_owners: BTreeMap<ShareId, u64>,
+    left_shares: BTreeMap<ShareId, Time>,
 }
 
 /// What a contract had reserved, and what puts it back.
@@ -40,19 +43,19 @@ impl Book {
     /// Around a scheme that keeps a ledger of queues; `None` for others.
     pub(crate) fn new(scheme: Scheme) -> Option<Self> {
         scheme.queues()?;
-        Some(Self { scheme, owners: Vec::new(), share_owners: BTreeMap::new() })
+        Some(Self { scheme, owners: Vec::new(), share_owners: BTreeMap::new(), left_shares: BTreeMap::new() })
     }
 
     /// A copy of all that is held.
     pub(crate) fn held(&self) -> Held {
         let (owners, share_owners) = (self.owners.clone(), self.share_owners.clone());
-        Held { placed: self.placement().placed(), owners, share_owners }
+        Held { placed: self.placement().placed(), owners, share_owners, left_shares: self.left_shares.clone() }
     }
 
     /// Holds this, and nothing else.
     pub(crate) fn take_over(&mut self, held: Held) {
         self.placement_mut().take_over(held.placed);
-        (self.owners, self.share_owners) = (held.owners, held.share_owners);
+        (self.owners, self.share_owners, self.left_shares) = (held.owners, held.share_owners, held.left_shares);
     }
 
     pub(crate) fn scheme(&self) -> &Scheme {
@@ -182,6 +185,31 @@ impl Book {
         let share = self.ledger().share(id).cloned();
         self.scheme.release_share(id);
         share
+    }
+
+    /// The contract of a share has ended: it is held for nobody until its last packets have left. The time of that, from `now` on.
+    pub(crate) fn leave_share(&mut self, id: ShareId, now: Time) -> Option<Time> {
+        let drain = self.ledger().share_drain(self.ledger().share(id)?);
+        let until = now + drain.min(MAX_BUDGET);
+        self.share_owners.remove(&id);
+        self.left_shares.insert(id, until);
+        Some(until)
+    }
+
+    /// Shares of contracts that have ended, with the times until which they are held, by the steady clock.
+    pub(crate) fn left_shares(&self) -> impl Iterator<Item = (ShareId, Time)> + '_ {
+        self.left_shares.iter().map(|(&id, &until)| (id, until))
+    }
+
+    /// Frees the shares of ended contracts that are held no longer. Whether there were any.
+    pub(crate) fn free_left_shares(&mut self, now: Time) -> bool {
+        let over: Vec<ShareId> =
+            self.left_shares.iter().filter(|&(_, &until)| until <= now).map(|(&id, _)| id).collect();
+        for &id in &over {
+            self.left_shares.remove(&id);
+            self.scheme.release_share(id);
+        }
+        !over.is_empty()
     }
 
     /// Holds again what a contract held, without asking whether it fits.

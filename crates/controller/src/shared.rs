@@ -1,8 +1,9 @@
 //! Contracts of other kinds than latency: bandwidth, objectives, best effort.
 //!
-//! They have no sender that is told anything: agents do not enforce these kinds yet. So a contract is there as long as its share is
+//! Agents of the hosts keep shares, and none confirms that it does. So a contract is there as long as its share is
 //! reserved, it begins to be promised when the last packets of latency contracts have left what it was given, and what it had is
-//! free at once when it ends.
+//! free after its end as soon as its last packets have left, as `plan` counts it: from the end on, not from the time at which agents have heard of it.
+//! A controller that is started again meanwhile frees it at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -23,6 +23,8 @@ pub(crate) enum Due {
     Retry,
     /// A contract has not been violated for some time.
     Healed(u64),
+    /// The last packets of an ended share have left.
+    ShareEmpty,
     /// The agent of a node should have said that it is there.
     Heard(NodeId),
 }

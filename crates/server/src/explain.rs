@@ -91,6 +91,7 @@ impl Names for Owners<'_> {
         match self.controller.owner_of_share(share) {
             Some(grant) if sees(self.role, &grant.id) => &grant.id.name,
             Some(_) => "another tenant's contract",
+            None if self.controller.left_shares().any(|(left, _)| left == share) => "a contract that has ended",
             None => self.policies.get(&share).map_or("policies of services", String::as_str),
         }
     }

@@ -7,6 +7,7 @@ use wayleave_ledger::Share;
 use wayleave_protocol::Id;
 use wayleave_roles::{ShareDecision, ShareRefusal};
 use wayleave_schemes::share_request;
+use wayleave_units::Time;
 
 use super::Admission;
 use crate::command::{Effect, Fault, Outcome};
@@ -169,9 +170,11 @@ impl Admission {
         self.follow_certainty();
     }
 
-    /// Ends a contract: what it had is free at once.
+    /// Ends a contract: what it had is free once its last packets have left.
     pub(crate) fn end_shared(&mut self, serial: u64) {
-        self.take_share(serial);
+        if let Some(share) = self.shared.get_mut(serial).and_then(|grant| grant.share.take()) {
+            self.enforcement.leave_share(share);
+        }
         let Some(grant) = self.shared.remove(serial) else { return };
         self.tenants.subtract(&grant.id.tenant, Usage::of_shared(&grant.order.contract));
         let journal = self.enforcement.journal_mut();
@@ -194,6 +197,13 @@ impl Admission {
             self.enforcement.schedule_times(serial, Some(starts), None);
         }
         self.announce_shared(serial);
+    }
+
+    /// What ended contracts held until this time, by the steady clock, is free.
+    pub(crate) fn free_left_shares(&mut self, now: Time) {
+        if self.enforcement.book_mut().free_left_shares(now) {
+            self.follow_certainty();
+        }
     }
 
     /// Contracts whose releases are complete begin to be promised what they asked for.

@@ -108,6 +108,7 @@ impl Controller {
                 Due::Confirmed(serial, version) => self.enforcement_mut().overdue(serial, version),
                 Due::Retry => self.admission.retry(),
                 Due::Healed(serial) => self.enforcement_mut().healed(serial),
+                Due::ShareEmpty => self.admission.free_left_shares(now.steady),
                 Due::Heard(node) => self.enforcement_mut().not_heard(node),
             }
         }
@@ -287,6 +288,11 @@ impl Controller {
     /// All contracts about something else than latency, by name.
     pub fn shared_grants(&self) -> impl Iterator<Item = &SharedGrant> {
         self.admission.shared().iter_named()
+    }
+
+    /// Shares of contracts that have ended, with the times by the steady clock until which they are held.
+    pub fn left_shares(&self) -> impl Iterator<Item = (ShareId, Time)> + '_ {
+        self.enforcement().book().left_shares()
     }
 
     /// The contract that a share belongs to.

@@ -17,6 +17,7 @@ use wayleave_protocol::Id;
 use wayleave_protocol::contract::State;
 use wayleave_roles::Certainty;
 use wayleave_topology::{Hop, LinkId, NodeId};
+use wayleave_units::Time;
 
 use super::Controller;
 use crate::clock::Now;
@@ -101,6 +102,7 @@ impl Controller {
             let Some(due) = self.due().0 else { break };
             self.tick(Now { steady: due, ..now });
         }
+        self.admission.free_left_shares(Time::MAX);
     }
 
     fn places(&self) -> Places {

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use wayleave_contracts::Order;
 use wayleave_ledger::Ledger;
 use wayleave_protocol::contract::State;
-use wayleave_topology::{FlowId, Network, Route};
+use wayleave_topology::{FlowId, Network, Route, ShareId};
 use wayleave_units::{Time, WallTime};
 
 use crate::book::{Book, Held};
@@ -126,6 +126,14 @@ impl Enforcement {
     /// The timer that is due next, by the steady clock.
     pub(crate) fn pop_due(&mut self) -> Option<Due> {
         self.timers.pop(self.now().steady)
+    }
+
+    /// A contract of another kind than latency has ended: its share is held until its last packets have left.
+    pub(crate) fn leave_share(&mut self, share: ShareId) {
+        let now = self.now().steady;
+        if let Some(until) = self.book.leave_share(share, now) {
+            self.timers.at(until, Due::ShareEmpty);
+        }
     }
 
     /// The contract that starts or ends next, by the calendar.
@@ -250,6 +258,8 @@ impl Enforcement {
     pub(crate) fn take_over(&mut self, copied: Copied) {
         let Copied { held, contracts, kept, releases, journal } = copied;
         self.book.take_over(held);
+        // A copy is asked of the time when all packets have left.
+        self.book.free_left_shares(Time::MAX);
         (self.contracts, self.kept) = (Contracts::of_shared(contracts), kept);
         self.journal = journal.with_timing(self.timing, self.now().wall);
         for (number, release) in releases {

@@ -7,8 +7,8 @@ use wayleave_contracts::{
     SharedOrder,
 };
 use wayleave_controller::{
-    Check, Command, Controller, Decided, Effect, ElementName, EventKind, Fault, Id, Kind, LoadError, Mode, Outcome,
-    Question, Reply, Setup, SharedGrant, Southbound, State, Timing, Trouble, VmWish,
+    Check, Command, Controller, Decided, Effect, ElementName, EventKind, Fault, Id, Kind, LoadError, Mode, Now,
+    Outcome, Question, Reply, Setup, SharedGrant, Southbound, State, Timing, Trouble, VmWish,
 };
 use wayleave_ledger::Model;
 use wayleave_roles::Certainty;
@@ -86,7 +86,7 @@ fn core(number: usize) -> String {
 }
 
 #[test]
-fn every_kind_is_admitted_survives_a_restart_and_ends_at_once() {
+fn every_kind_is_admitted_survives_a_restart_and_ends() {
     let setup = setup(Paths::One);
     let mut controller = start(&setup);
     let network = setup.network.clone();
@@ -124,6 +124,14 @@ fn every_kind_is_admitted_survives_a_restart_and_ends_at_once() {
     assert!(output.events.iter().any(|one| one.kind == EventKind::Gone && one.object == "default:db"));
     let mut only = start(&setup);
     apply(&mut only, at(0), orders[0].clone());
+    // What was held is held until the last packets have left, and no longer.
+    let until: Vec<Time> = controller.left_shares().map(|(_, until)| until).collect();
+    assert_eq!(until.len(), 3, "best effort holds nothing");
+    let (first, last) = (*until.iter().min().unwrap(), *until.iter().max().unwrap());
+    assert!(first > at(2).steady && last < at(3).steady, "{until:?}");
+    controller.tick(Now { steady: first - Time::from_nanos(1), ..at(2) });
+    assert_eq!(controller.left_shares().count(), 3);
+    controller.tick(Now { steady: last, ..at(2) });
     assert!(only.ledger() == controller.ledger(), "every bit is free");
     assert_eq!(controller.tenant("default").unwrap().usage, only.tenant("default").unwrap().usage);
 }

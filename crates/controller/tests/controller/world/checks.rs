@@ -8,6 +8,7 @@ use wayleave_controller::{
 };
 use wayleave_protocol::agent::Operation;
 use wayleave_schemes::standing::Standing as _;
+use wayleave_topology::ShareId;
 use wayleave_units::{Time, WallTime};
 
 use crate::world::wire::{Flow, Wire, hops};
@@ -67,9 +68,15 @@ pub(crate) fn whole(controller: &Controller) -> Result<(), String> {
 /// Every share has an owner, every contract its share, and on links that are up everything that is promised fits.
 fn shares_are_whole(controller: &Controller) -> Result<(), String> {
     let ledger = controller.ledger();
+    // Of contracts that have ended, until their last packets have left.
+    let left: BTreeSet<ShareId> = controller.left_shares().map(|(share, _)| share).collect();
+    if let Some((share, _)) = controller.left_shares().find(|(share, _)| ledger.share(*share).is_none()) {
+        return Err(format!("share {} is left, and not held", share.0));
+    }
     for (share, _) in ledger.shares() {
         match controller.owner_of_share(share) {
             Some(grant) if grant.share() == Some(share) => {}
+            None if left.contains(&share) => {}
             owner => return Err(format!("share {} belongs to {:?}", share.0, owner.map(|grant| &grant.id))),
         }
     }
@@ -106,7 +113,8 @@ pub(crate) fn sound(controller: &Controller, wire: &mut Wire) -> Result<(), Stri
 /// A controller that is loaded from the records of this one is equal to it.
 pub(crate) fn survives(controller: &Controller, setup: &Setup, wall: WallTime) -> Result<(), String> {
     let other = load(setup, wall, &records(controller))?;
-    if other.ledger() != controller.ledger() {
+    // What a contract held that has ended is free after a start.
+    if controller.left_shares().next().is_none() && other.ledger() != controller.ledger() {
         return Err("a loaded controller has another ledger".to_owned());
     }
     if !controller.tenants().eq(other.tenants()) || !controller.vms().eq(other.vms()) {
