@@ -3,9 +3,15 @@
 use wayleave_contracts::Contract;
 use wayleave_roles::{Binding, Refusal};
 use wayleave_schemes::registry;
-use wayleave_topology::{Element, LinkId, Network, NodeId, Route};
+use wayleave_topology::{Element, LinkId, Network, NodeId, Route, ShortBuffer};
 
 use crate::human::Human;
+
+/// A buffer that may be too small for minima, in one clause.
+pub fn short_buffer(network: &Network, short: &ShortBuffer) -> String {
+    let (link, ShortBuffer { buffer, needed, .. }) = (&network.link(short.link).name, short);
+    format!("{link} has a buffer of {buffer} for minima, and up to {needed} may wait there")
+}
 
 /// A route as one reads it: `h1 -[0]- s1 -[2]- h2`, with the queue of each link in brackets.
 pub fn route(network: &Network, route: &Route) -> String {

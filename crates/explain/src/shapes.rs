@@ -3,10 +3,24 @@
 use serde::Serialize;
 use wayleave_ledger::QueueReport;
 use wayleave_roles::Binding;
-use wayleave_topology::{Network, Route};
+use wayleave_topology::{Network, Route, ShortBuffer};
 
 use crate::curves::{self, Bucket, Number, Piece};
 use wayleave_schemes::standing::Term;
+
+/// A switch port whose buffer may be too small for what waits there of minima.
+#[derive(Serialize)]
+pub struct ShortBufferShape<'a> {
+    link: &'a str,
+    buffer_bytes: u64,
+    needed_bytes: u64,
+}
+
+/// Such a port.
+pub fn short_buffer<'a>(network: &'a Network, short: &ShortBuffer) -> ShortBufferShape<'a> {
+    let link = network.link(short.link).name.as_str();
+    ShortBufferShape { link, buffer_bytes: short.buffer.get(), needed_bytes: short.needed.get() }
+}
 
 /// One hop.
 #[derive(Serialize)]

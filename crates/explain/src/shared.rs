@@ -1,6 +1,7 @@
 //! Everything that there is to say about a contract of another kind than latency: what it is promised and under which assumption, the links
 //! where least is left, or the link that keeps it out, with who holds what there, and what would fit.
 
+use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use comfy_table::Cell;
@@ -10,12 +11,13 @@ use wayleave_ledger::{Ledger, Share};
 use wayleave_roles::{Admission, Certainty, ShareRefusal};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::share_request;
-use wayleave_topology::{Class, LinkId};
+use wayleave_topology::{Class, LinkId, ShortBuffer};
 use wayleave_units::{Rate, Time};
 
 use crate::context::Context;
 use crate::human::Human;
 use crate::sentences;
+use crate::shapes::{self, ShortBufferShape};
 use crate::share::{DecidedShare, ShareShape};
 use crate::table::{Layout, plain_table, write_table, write_wrapped};
 
@@ -134,6 +136,9 @@ pub struct SharedExplanation<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     assumption: Option<&'static str>,
     links: Vec<SharedLinkShape<'a>>,
+    /// Buffers on its way that may be too small for what waits there of minima.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    short_buffers: Vec<ShortBufferShape<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     nearest: Option<NearestShare>,
 }
@@ -172,9 +177,26 @@ impl<'a> SharedExplanation<'a> {
             message: sentences::sentence(&decided.sentence(context.network)),
             assumption: assumption(decided.contract, certainty),
             links: links(context, explained),
+            short_buffers: short_buffers(context, explained)
+                .iter()
+                .map(|short| shapes::short_buffer(context.network, short))
+                .collect(),
             nearest,
         }
     }
+}
+
+/// Buffers on the way of a minimum that may be too small, those that lack most first.
+fn short_buffers(context: &Context<'_>, explained: &ExplainedShare<'_>) -> Vec<ShortBuffer> {
+    let Some((ledger, share)) = context.ledger().zip(explained.share) else { return Vec::new() };
+    if share.class() != Class::Guaranteed || explained.decided.decision.is_err() {
+        return Vec::new();
+    }
+    let mut short: Vec<_> =
+        ledger.links_of_share(share).into_iter().filter_map(|link| ledger.short_buffer(link)).collect();
+    short.sort_by_key(|short| (Reverse(short.needed.saturating_sub(short.buffer)), short.link));
+    short.truncate(SHOWN);
+    short
 }
 
 /// The link that keeps a contract out, or those of its own where least is left.
@@ -236,6 +258,16 @@ pub fn write_share(
     if let Some(assumption) = assumption {
         writeln!(out, "\nAssumption")?;
         write_wrapped(out, &sentences::sentence(assumption))?;
+    }
+    let short = short_buffers(context, explained);
+    if !short.is_empty() {
+        writeln!(
+            out,
+            "\nBuffers that may be too small: nothing is known of how late the minimum is when they drop packets"
+        )?;
+        for short in &short {
+            writeln!(out, "  {}", sentences::short_buffer(context.network, short))?;
+        }
     }
     if !links.is_empty() {
         let title = if decided.decision.is_ok() { "Links where least is left" } else { "The link that keeps it out" };

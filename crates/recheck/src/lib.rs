@@ -96,8 +96,8 @@ pub use claim::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow};
 pub use report::{Checked, FlowFinding, QueueFinding};
 pub use share_transitions::{BrokenAt, ShareStay, ShareTerms, ShareTransitions, check_share_transitions};
 pub use shares::{
-    AddedShare, BrokenShare, HeldShare, HeldShares, HoseCharge, PromisedShare, ShareTimes, StatedCertainty,
-    check_all_shares, check_shares, check_times,
+    AddedShare, BrokenShare, CheckedShares, HeldShare, HeldShares, HoseCharge, PromisedShare, ShareTimes,
+    StatedCertainty, check_all_shares, check_shares, check_times,
 };
 pub use transitions::{Overbooked, Stay, Transitions, check_transitions, check_transitions_watched};
 pub use violation::{RouteFault, Violation};

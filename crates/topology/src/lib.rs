@@ -25,7 +25,9 @@ mod route;
 pub use builder::{
     LinkSpec, MAX_BUDGET, MAX_INTERFACE_NAME, MAX_QUEUES, NetworkBuilder, NetworkError, PortSpec, is_interface_name,
 };
-pub use classes::{Class, ClassService, Classes, ClassesError, MAX_WEIGHT, Residual, SharedLink, deficit_ahead};
+pub use classes::{
+    Class, ClassService, Classes, ClassesError, MAX_WEIGHT, Residual, SharedLink, ShortBuffer, deficit_ahead,
+};
 pub use network::{Link, LinkId, Network, Node, NodeId, NodeKind, Port, PortId, PortQueue};
 pub use paths::HopDistances;
 pub use physical::Element;

@@ -8,7 +8,7 @@ use wayleave_recheck::{
     ShareTimes, Watcher, check_all_shares, check_watched,
 };
 use wayleave_scenarios::Order;
-use wayleave_topology::{Class, Classes, LinkId, Network, NodeKind, Route};
+use wayleave_topology::{Class, Classes, LinkId, Network, NodeKind, Route, ShortBuffer};
 use wayleave_units::{Bytes, Time};
 
 use crate::claim::{Background, Claim, Duplication, Promise, Protected};
@@ -34,6 +34,8 @@ pub struct Derivation {
     pub flows: usize,
     /// Minima and weights.
     pub shares: usize,
+    /// Switch ports whose buffers may be too small for what waits there of minima.
+    pub short_buffers: Vec<ShortBuffer>,
     /// Moves of flows, each checked with the packets that were still on the way.
     pub moves: usize,
     /// What was derived for every queue that holds flows: its delay and its backlog, rounded up; `None` is without bound.
@@ -107,9 +109,14 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
         .filter(|one| !ports.contains(&port(&one.violation).unwrap_or_default()));
     discrepancies.extend(overbooked.map(Discrepancy::Overbooked));
     discrepancies.extend(report.violations.iter().cloned().map(Discrepancy::Unsound));
+    let mut short_buffers = Vec::new();
     if let Some(classes) = statement.network.classes() {
         let (open, times) = (BTreeSet::new(), times(statement, classes));
-        let broken = check_all_shares(&asked, classes, &open, &statement.shares, Some(&times), progress);
+        let mut checked = check_all_shares(&asked, classes, &open, &statement.shares, Some(&times), progress);
+        let buffers = checked.compare_buffers(&statement.network, &statement.short_buffers);
+        discrepancies.extend(buffers.into_iter().map(Discrepancy::Share));
+        short_buffers = std::mem::take(&mut checked.short_buffers);
+        let broken = checked.broken;
         discrepancies.extend(meanwhile(statement, classes, &broken)?);
         let terms = ShareTerms { classes, closed: &open, times: &times };
         discrepancies
@@ -126,6 +133,7 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
         queues: report.queues.len(),
         flows: report.flows.len(),
         shares: statement.shares.len(),
+        short_buffers,
         moves,
         figures: report.queues.iter().map(figure).collect(),
     })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wayleave_recheck::PromisedShare;
 use wayleave_scenarios::Order;
-use wayleave_topology::{LinkId, Network, NodeId, Route};
+use wayleave_topology::{LinkId, Network, NodeId, Route, ShortBuffer};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::discrepancy::Discrepancy;
@@ -24,6 +24,8 @@ pub struct Statement {
     pub history: Vec<Happening>,
     /// What classes below the latency queues have been promised, in the end.
     pub shares: Vec<PromisedShare>,
+    /// Switch ports whose buffers are said to be too small for what waits there of minima, in the end.
+    pub short_buffers: Vec<ShortBuffer>,
     /// Terms of times of minima.
     pub minima: MinimaTerms,
     /// Whether later decisions wait for the packets of flows that were moved.

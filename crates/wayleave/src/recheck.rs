@@ -34,9 +34,12 @@ fn closed(context: &Context<'_>) -> BTreeSet<LinkId> {
 pub fn recheck_shares_watched(context: &Context<'_>, progress: &mut dyn Progress) -> Vec<BrokenShare> {
     let (Some(claim), Some(classes)) = (claim(context), context.network.classes()) else { return Vec::new() };
     let (shares, times) = (claimed_shares(context), share_times(context));
-    check_all_shares(&claim, classes, &closed(context), &shares, times.as_ref(), &mut |done, total| {
+    let checked = check_all_shares(&claim, classes, &closed(context), &shares, times.as_ref(), &mut |done, total| {
         progress.step(Step::Items { done, total });
-    })
+    });
+    let said: Vec<_> = context.ledger().into_iter().flat_map(|ledger| ledger.short_buffers()).collect();
+    let buffers = checked.compare_buffers(context.network, &said);
+    checked.broken.into_iter().chain(buffers).collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use wayleave::{
     Asked, Cancel, ClassFault, Contracts, Error, History, Kinds, KindsNoticed, Network, Noticed, PlanFile, Promises,
-    Released, Session, Sink, StatedPlan, Verified, VerifyOptions, decide, read_plan, verify_kinds, verify_watched,
+    Released, Session, Sink, StatedPlan, Verified, VerifiedKinds, VerifyOptions, decide, read_plan, verify_kinds,
+    verify_watched,
 };
 use wayleave_explain::human::count;
 use wayleave_explain::{Decided, DecidedShare};
@@ -246,7 +247,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let is_about_one = options.fault.is_some() || options.replay.is_some() || options.flow.is_some();
     let others = if is_about_one || cancel.is_cancelled() { Others::None } else { others };
     if let Some(tenants) = others.tenants(&verified)? {
-        let verify = || verify_kinds(&tenants, &options.effort, class_fault);
+        let verify = || verify_kinds(&tenants, &options.effort, class_fault, verified.short_buffers());
         match waiting(args.progress, "minima and objectives", verify) {
             Ok(kinds) => verified.kinds = Some(kinds),
             // More was promised than links carry: nobody can send that.
@@ -356,18 +357,26 @@ fn judge(verified: &Verified, is_stopped: bool) -> Exit {
             crate::output::tell!("nothing is promised: nothing was tested");
             Exit::Incomplete
         }
-        (None, true) => match verified.untested() {
-            0 => Exit::Fine,
-            1 => {
-                crate::output::tell!("1 promise was not tested; --effort long runs for longer");
-                Exit::Incomplete
-            }
-            more => {
-                crate::output::tell!("{more} promises were not tested; --effort long runs for longer");
-                Exit::Incomplete
-            }
-        },
+        (None, true) => incomplete(verified),
     }
+}
+
+/// Nothing was broken: says what is not known all the same.
+fn incomplete(verified: &Verified) -> Exit {
+    let unknown = verified.kinds.as_ref().map_or(0, VerifiedKinds::unknown);
+    if unknown > 0 {
+        crate::output::tell!(
+            "{} missed a minimum or a weight, of which nothing is known: a buffer on the way may be too small (`wayleave plan` names it)",
+            count(unknown, "contract")
+        );
+    }
+    let untested = verified.untested();
+    if untested > 0 {
+        let were = if untested == 1 { "was" } else { "were" };
+        let longer = if verified.effort.seeds < Effort::LONG.seeds { "; --effort long runs for longer" } else { "" };
+        crate::output::tell!("{} {were} not tested{longer}", count(untested, "promise"));
+    }
+    if unknown + untested == 0 { Exit::Fine } else { Exit::Incomplete }
 }
 
 /// How many lines were left out.

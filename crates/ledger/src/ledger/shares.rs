@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use wayleave_topology::{Class, LinkId, NodeId, NodeKind, Residual, Route, ShareId, SharedLink};
-use wayleave_units::{Amount, Rate, Time};
+use wayleave_topology::{Class, LinkId, NodeId, NodeKind, Residual, Route, ShareId, SharedLink, ShortBuffer};
+use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::Ledger;
 use crate::cuts::Cuts;
@@ -183,6 +183,26 @@ impl Ledger {
         let Some(shares) = &self.shares else { return false };
         let link_shares = &shares.links[link.index()];
         !link_shares.is_in_time(&self.residual(link), &shares.total(link))
+    }
+
+    /// The buffer of a switch port, if it may be too small for what waits there of minima. Hosts queue in their memory.
+    pub fn short_buffer(&self, link: LinkId) -> Option<ShortBuffer> {
+        let shares = self.shares.as_ref()?;
+        let link_shares = &shares.links[link.index()];
+        let queue = link_shares.link.classes.queue_of(Class::Guaranteed);
+        let buffer = self.network.queues(link).get(usize::from(queue))?.buffer;
+        let pairs = shares.total(link).pairs();
+        if pairs == 0 || self.network.node(self.network.link(link).from).kind != NodeKind::Switch {
+            return None;
+        }
+        let carried = rate(link_shares.charges.carried);
+        let needed = link_shares.link.longest_queue(&self.residual(link), pairs, carried).unwrap_or(Bytes::MAX);
+        (needed > buffer).then_some(ShortBuffer { link, buffer, needed })
+    }
+
+    /// Every such buffer, in the order of links.
+    pub fn short_buffers(&self) -> impl Iterator<Item = ShortBuffer> + '_ {
+        self.network.links().filter_map(|(link, _)| self.short_buffer(link))
     }
 
     /// Why a share does not fit; `None` if it does, or if the ledger holds none.

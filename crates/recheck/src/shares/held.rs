@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
-use wayleave_topology::{Class, Classes, LinkId, Network, Route};
-use wayleave_units::{Rate, Time};
+use wayleave_topology::{Class, Classes, LinkId, Network, NodeKind, Route, ShortBuffer};
+use wayleave_units::{Bytes, Rate, Time};
 
 use super::figures::{Place, Worst};
 use super::load::{Both, Holding, Load};
@@ -245,17 +245,47 @@ impl<'n> HeldShares<'n> {
     }
 
     fn waits(&mut self, link: LinkId) -> Option<BrokenShare> {
-        let load = self.load(link);
-        if self.waiting.is_none() || !load.timed() {
+        if self.waiting.is_none() || !self.load(link).timed() {
             return None;
         }
-        let (mut trip, senders, alone) = (load.trip(), load.senders(), load.alone());
-        if alone {
-            trip = trip.max(self.places.longest_over(link));
-            self.follow_splits();
-        }
+        let (senders, trip) = (self.load(link).senders(), self.trip(link));
         let waiting = self.waiting.as_ref()?;
         waiting.broken(self.network, &self.classes, link, &self.latency[link.index()], senders, trip)
+    }
+
+    /// Returns the longest round trip of minima that may use a link, ns.
+    fn trip(&mut self, link: LinkId) -> u64 {
+        let load = self.load(link);
+        let (trip, alone) = (load.trip(), load.alone());
+        if !alone {
+            return trip;
+        }
+        let longest = self.places.longest_over(link);
+        self.follow_splits();
+        trip.max(longest)
+    }
+
+    /// Returns the buffers of switch ports that may be too small for what waits there of minima, by link; none if times are not derived.
+    pub fn short_buffers(&mut self) -> Vec<ShortBuffer> {
+        let network = self.network;
+        let of_switch = network.links().filter(|(_, link)| network.node(link.from).kind == NodeKind::Switch);
+        of_switch.filter_map(|(link, _)| self.short_buffer(link)).collect()
+    }
+
+    fn short_buffer(&mut self, link: LinkId) -> Option<ShortBuffer> {
+        let queue = self.classes.queue_of(Class::Guaranteed);
+        let buffer = self.network.queues(link).get(usize::from(queue))?.buffer;
+        let senders = self.load(link).senders();
+        if senders == 0 || self.waiting.is_none() {
+            return None;
+        }
+        let trip = self.trip(link);
+        let load = self.load(link);
+        let minima = (load.charged() + load.acknowledged()).ceil().to_integer().to_u128().unwrap_or(u128::MAX);
+        let (waiting, latency) = (self.waiting.as_ref()?, &self.latency[link.index()]);
+        let queue = waiting.longest_queue(self.network, &self.classes, link, latency, (senders, trip, minima));
+        let needed = queue.map_or(Bytes::MAX, |bytes| Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX)));
+        (needed > buffer).then_some(ShortBuffer { link, buffer, needed })
     }
 
     /// Returns the fault if a minimum is there later than is said.

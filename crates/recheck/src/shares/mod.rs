@@ -37,9 +37,10 @@ mod promise;
 mod times;
 mod transport;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use wayleave_topology::{Classes, LinkId};
+use wayleave_topology::{Classes, LinkId, Network, ShortBuffer};
+use wayleave_units::Bytes;
 
 pub use held::{AddedShare, HeldShares};
 pub use promise::{BrokenShare, HeldShare, HoseCharge, PromisedShare, StatedCertainty};
@@ -63,7 +64,7 @@ pub fn check_shares(
     closed: &BTreeSet<LinkId>,
     shares: &[PromisedShare],
 ) -> Vec<BrokenShare> {
-    check_all_shares(claim, classes, closed, shares, None, &mut |_, _| {})
+    check_all_shares(claim, classes, closed, shares, None, &mut |_, _| {}).broken
 }
 
 /// Derives the times that do not hold: links where packets may wait longer than their budget, then minima that are there later than is
@@ -76,10 +77,36 @@ pub fn check_times(
     times: &ShareTimes,
 ) -> Vec<BrokenShare> {
     let all = check_all_shares(claim, classes, closed, shares, Some(times), &mut |_, _| {});
-    all.into_iter().filter(|one| matches!(one, BrokenShare::Wait { .. } | BrokenShare::Time { .. })).collect()
+    all.broken.into_iter().filter(|one| matches!(one, BrokenShare::Wait { .. } | BrokenShare::Time { .. })).collect()
 }
 
-/// Derives minima, weights and, where `times` are given, times in one pass; `progress` is told how many shares of how many are done.
+/// What was derived of all shares.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckedShares {
+    /// Promises that do not hold: faults of shares first, then by link, then times.
+    pub broken: Vec<BrokenShare>,
+    /// Buffers that may be too small for what waits there of minima; none where times are not derived.
+    pub short_buffers: Vec<ShortBuffer>,
+}
+
+impl CheckedShares {
+    /// Holds buffers that are said to be too small against those that are, by link.
+    pub fn compare_buffers(&self, network: &Network, said: &[ShortBuffer]) -> Vec<BrokenShare> {
+        let of = |all: &[ShortBuffer]| all.iter().map(|one| (one.link, one.needed)).collect::<BTreeMap<_, _>>();
+        let (said, derived) = (of(said), of(&self.short_buffers));
+        let links: BTreeSet<LinkId> = said.keys().chain(derived.keys()).copied().collect();
+        let broken = links.into_iter().filter_map(|link| {
+            let (said, derived) = (said.get(&link).copied(), derived.get(&link).copied());
+            // Both are rounded up, at different steps.
+            let same =
+                said.zip(derived).is_some_and(|(said, derived)| said == derived || said == derived + Bytes::new(1));
+            (!same).then(|| BrokenShare::Buffer { link: network.link(link).name.clone(), said, derived })
+        });
+        broken.collect()
+    }
+}
+
+/// Derives minima, weights and, where `times` are given, times and buffers in one pass; `progress` is told how many shares of how many are done.
 pub fn check_all_shares(
     claim: &Claim<'_>,
     classes: &Classes,
@@ -87,7 +114,7 @@ pub fn check_all_shares(
     shares: &[PromisedShare],
     times: Option<&ShareTimes>,
     progress: &mut Watcher<'_>,
-) -> Vec<BrokenShare> {
+) -> CheckedShares {
     let mut held = HeldShares::beside(claim, classes, closed, times);
     let (mut broken, mut late) = (Vec::new(), Vec::new());
     for (done, share) in (1..).zip(shares) {
@@ -99,5 +126,5 @@ pub fn check_all_shares(
     }
     broken.extend(held.broken());
     broken.extend(late);
-    broken
+    CheckedShares { broken, short_buffers: held.short_buffers() }
 }

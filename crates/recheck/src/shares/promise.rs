@@ -3,7 +3,7 @@
 use std::fmt;
 
 use wayleave_topology::{Class, LinkId, NodeId, Route};
-use wayleave_units::{Rate, Time};
+use wayleave_units::{Bytes, Rate, Time};
 
 /// A minimum or a weight, and what it was promised for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +123,15 @@ pub enum BrokenShare {
         /// The budget.
         budget: Time,
     },
+    /// A buffer is said to hold what waits of minima, and may be too small, or the other way round.
+    Buffer {
+        /// The link.
+        link: String,
+        /// What was said to be needed, if it was said to be too small.
+        said: Option<Bytes>,
+        /// What may wait there, if the buffer is too small.
+        derived: Option<Bytes>,
+    },
     /// A minimum is there later than is said.
     Time {
         /// The share.
@@ -155,6 +164,17 @@ impl fmt::Display for BrokenShare {
             Self::Wait { link, wait, budget } => {
                 let wait = or_for_ever(*wait);
                 write!(f, "packets of minima may wait {wait} at {link}, and minima with a time count with {budget}")
+            }
+            Self::Buffer { link, said, derived } => {
+                let needed = |needed: &Option<Bytes>| {
+                    needed.map_or_else(|| "it holds them".to_owned(), |needed| format!("it needs {needed}"))
+                };
+                write!(
+                    f,
+                    "of the buffer of {link} for minima is said that {}, and {} follows",
+                    needed(said),
+                    needed(derived)
+                )
             }
             Self::Time { share, said, derived } => {
                 write!(f, "the minimum of {share} is said to be there within {said}, and it takes up to {derived}")

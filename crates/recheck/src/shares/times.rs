@@ -7,6 +7,7 @@
 //! H  = sum over other classes (Q + L) + L (F - Q_g) / Q_g        what deficit round robin may do first (Boyer, Stea, Sofack 2012)
 //! I  = (2 eta g R' + eta R) T(l)                                 in flight by windows
 //! d  = ((I + N L) / g + S' + H) / R'                             N pairs may have a packet each beside their windows
+//! queue = I + N L + B (S' + H) / R'                              B: charges and acknowledgements; a buffer has to hold it
 //! a minimum B is there after    largest sum of budgets D of an allowed path + 2 T + a period of tokens + (receivers) L / B
 //! ```
 //!
@@ -143,6 +144,30 @@ impl Waiting {
         senders: u128,
         trip: u64,
     ) -> Option<Time> {
+        let served = self.served(network, classes, link, reserved)?;
+        let queued = (served.windows(classes, trip) + Part::from_integer(senders * self.frame(link))) / served.part;
+        let wait = (queued + served.debt) / Part::from_integer(served.left);
+        Some(Time::from_nanos(u64::try_from(rounded_up(wait)).unwrap_or(u64::MAX)))
+    }
+
+    /// Returns the most that waits of minima at a link, bytes, rounded up: what windows have in flight, a packet of each pair, and what minima send
+    /// until their class is served. `None` if nothing is left for them.
+    pub(crate) fn longest_queue(
+        &self,
+        network: &Network,
+        classes: &Classes,
+        link: LinkId,
+        reserved: &Reserved,
+        (senders, trip, minima): (u128, u64, u128),
+    ) -> Option<u128> {
+        let served = self.served(network, classes, link, reserved)?;
+        let blocked = rounded_up(served.debt / Part::from_integer(served.left));
+        let windows = rounded_up(served.windows(classes, trip));
+        Some((windows + senders * self.frame(link) + minima * blocked).div_ceil(NANOBITS_PER_BYTE))
+    }
+
+    /// Returns the service of the guaranteed class at a link; `None` if nothing is left for it.
+    fn served(&self, network: &Network, classes: &Classes, link: LinkId, reserved: &Reserved) -> Option<Served> {
         let of = network.link(link);
         let line = u128::from(of.rate.bits_per_second());
         let left = line.checked_sub(reserved.rate).filter(|&left| left > 0)?;
@@ -161,14 +186,31 @@ impl Waiting {
         let others = Class::SHARING.into_iter().filter(|&class| class != Class::Guaranteed);
         let turns: u128 = others.map(|class| quantum(class) + frame).sum();
         let first = Part::from_integer(turns) + Part::new(frame * (all - own), own);
-        let part = Part::new(own, all);
-        let eta = Part::new(u128::from(classes.target), 100);
-        let windows = Part::from_integer(u128::from(trip))
-            * (Part::from_integer(2 * left) * part + Part::from_integer(line))
-            * eta;
-        let queued = (windows + Part::from_integer(senders * frame)) / part;
-        let wait = (queued + Part::from_integer(debt) + first) / Part::from_integer(left);
-        let rounded = if wait.is_zero() { 0 } else { wait.ceil().to_integer() };
-        Some(Time::from_nanos(u64::try_from(rounded).unwrap_or(u64::MAX)))
+        Some(Served { line, left, part: Part::new(own, all), debt: Part::from_integer(debt) + first })
     }
+}
+
+/// Service of the guaranteed class at a link.
+struct Served {
+    /// bit/s of the line.
+    line: u128,
+    /// bit/s beside latency contracts.
+    left: u128,
+    /// Of what is left, if all classes have packets.
+    part: Part,
+    /// Nanobits that are served first.
+    debt: Part,
+}
+
+impl Served {
+    /// Returns what windows have in flight at most, nanobits.
+    fn windows(&self, classes: &Classes, trip: u64) -> Part {
+        let eta = Part::new(u128::from(classes.target), 100);
+        let per_time = Part::from_integer(2 * self.left) * self.part + Part::from_integer(self.line);
+        Part::from_integer(u128::from(trip)) * per_time * eta
+    }
+}
+
+fn rounded_up(value: Part) -> u128 {
+    if value.is_zero() { 0 } else { value.ceil().to_integer() }
 }

@@ -13,6 +13,7 @@
 //! ```text
 //! d     = ((I + N Lmax) / g + S' + H_g) / R'
 //! held  = I + N Lmax + (T + d) sum B
+//! queue = I + N Lmax + sum B (S' + H_g) / R'      the most that waits at the link itself: until the class is served, minima come, and later they leave as fast
 //! Theta = d + 2 T + token period + Lmax / B
 //! ```
 //!
@@ -21,6 +22,20 @@
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::{Class, Residual, SharedLink};
+use crate::network::LinkId;
+
+/// A switch port whose buffer is smaller than what may wait there of minima: packets may be dropped, and nothing is known of how late a minimum is then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShortBuffer {
+    /// The link that the port sends on.
+    pub link: LinkId,
+    /// What the queue of the guaranteed class holds.
+    pub buffer: Bytes,
+    /// What may wait there ([`SharedLink::longest_queue`]).
+    pub needed: Bytes,
+}
+
+const NANOBITS_PER_BYTE: i128 = 8_000_000_000;
 
 impl SharedLink {
     /// `d`: no packet of the guaranteed class waits longer, with so many pairs; rounded up. `None` if nothing is left for the class.
@@ -38,6 +53,16 @@ impl SharedLink {
         let time = self.longest_wait(residual, pairs)?.checked_add(self.round_trip)?;
         let open = i128::from(minima.bits_per_second()) * i128::from(time.as_nanos());
         Some(self.in_flight(residual) + Amount::from(frames) + Amount::from_nanobits(open))
+    }
+
+    /// `queue`: the most that waits in the queue of the guaranteed class, with so many pairs that send this much whatever their windows say; rounded up. `None` if
+    /// nothing is left for the class.
+    pub fn longest_queue(&self, residual: &Residual, pairs: u64, minima: Rate) -> Option<Bytes> {
+        let frames = Bytes::new(self.frame.get().saturating_mul(pairs));
+        let blocked = self.service(Class::Guaranteed, residual).latency()?;
+        let open = i128::from(minima.bits_per_second()) * i128::from(blocked.as_nanos());
+        let nanobits = (self.in_flight(residual) + Amount::from(frames) + Amount::from_nanobits(open)).nanobits();
+        Some(Bytes::new(u64::try_from((nanobits + NANOBITS_PER_BYTE - 1) / NANOBITS_PER_BYTE).unwrap_or(u64::MAX)))
     }
 
     /// `Theta`: one of so many pairs, that always has something to send, gets its minimum `B (t - Theta)` in any time `t`; rounded up.
@@ -65,6 +90,8 @@ mod tests {
         assert_eq!(link.longest_wait(&residual, 14), Some(Time::from_nanos(286_757)));
         let held = link.held(&residual, 14, Rate::from_mbit(2_800)).unwrap();
         assert_eq!(held.nanobits() / 1_000_000_000, 1_360_663);
+        // 501,744 + 2.8 * (800.992 + 83.307) / 6 = 914,417 bits.
+        assert_eq!(link.longest_queue(&residual, 14, Rate::from_mbit(2_800)), Some(Bytes::new(114_303)));
         let theta = link.lateness(&residual, 14, Rate::from_mbit(200), Time::from_micros(32));
         assert_eq!(theta, Some(Time::from_nanos(286_757 + 40_000 + 32_000 + 62_480)));
         assert_eq!(link.longest_wait(&Residual { rate: Rate::ZERO, ..residual }, 1), None);

@@ -9,6 +9,7 @@ mod floors;
 mod round_trip;
 mod shared_link;
 
+pub use floors::ShortBuffer;
 pub use shared_link::{ClassService, Residual, SharedLink, deficit_ahead};
 
 use crate::builder::{MAX_QUEUES, NetworkError};

@@ -77,6 +77,7 @@ fn statement(ledger: &Ledger, history: Vec<Admitted>) -> Statement {
         history: history.into_iter().map(|admitted| Happening::Admitted(Box::new(admitted))).collect(),
         patience: Patience::Waits,
         shares: Vec::new(),
+        short_buffers: Vec::new(),
         minima: MinimaTerms { budget: Time::from_micros(260), token_period: Time::from_micros(32) },
         findings: Vec::new(),
     }

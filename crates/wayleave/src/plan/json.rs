@@ -59,6 +59,10 @@ impl<W: Write> Document<W> {
         if !changed.is_empty() {
             writeln!(self.out, "\"changed_certainty\":{},", serde_json::to_string(&changed)?)?;
         }
+        let short: Vec<_> = short_buffers(session);
+        if !short.is_empty() {
+            writeln!(self.out, "\"short_buffers\":{},", serde_json::to_string(&short)?)?;
+        }
         self.out.write_all(b"\"summary\":")?;
         serde_json::to_writer(&mut self.out, &SummaryShape::of(summary))?;
         self.out.write_all(b"}\n")?;
@@ -80,6 +84,12 @@ impl<W: Write> Sink for Document<W> {
         self.certainties.released(released.name);
         self.item(&ReleaseShape::of(released))
     }
+}
+
+/// Switch ports whose buffers may be too small for what waits there of minima.
+pub(super) fn short_buffers(session: &Session) -> Vec<shapes::ShortBufferShape<'_>> {
+    let short = session.ledger().into_iter().flat_map(wayleave_ledger::Ledger::short_buffers);
+    short.map(|short| shapes::short_buffer(&session.network, &short)).collect()
 }
 
 /// What documents begin with.

@@ -314,6 +314,10 @@ impl Serialize for Plan {
         if !changed.is_empty() {
             plan.serialize_entry("changed_certainty", &changed)?;
         }
+        let short = json::short_buffers(&self.session);
+        if !short.is_empty() {
+            plan.serialize_entry("short_buffers", &short)?;
+        }
         plan.serialize_entry("summary", &json::SummaryShape::of(&self.outcome.summary))?;
         plan.end()
     }

@@ -1,5 +1,6 @@
 //! `plan` for people: a table of the first requests, and a line that sums up all.
 
+use std::cmp::Reverse;
 use std::io::Write;
 
 use comfy_table::{Cell, Color};
@@ -7,9 +8,10 @@ use wayleave_contracts::AnyContract;
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::{Layout, plain_table, write_table};
 use wayleave_explain::{Decided, DecidedShare, EventKind, sentences};
+use wayleave_ledger::Ledger;
 use wayleave_roles::{Certainty, ShareDecision};
 use wayleave_schemes::standing::Standing;
-use wayleave_topology::{FlowId, Route};
+use wayleave_topology::{FlowId, Route, ShortBuffer};
 use wayleave_units::Time;
 
 use super::certainty::Certainties;
@@ -181,6 +183,9 @@ impl RequestTable {
                 "{promises} changed between proven and measured after the decision, because of contracts that came later"
             )?;
         }
+        for line in short_buffers(session) {
+            writeln!(out, "{line}")?;
+        }
         Ok(out.flush()?)
     }
 
@@ -238,6 +243,23 @@ impl Sink for RequestTable {
 fn event(event: Option<(EventKind, Time)>) -> String {
     let said = |(kind, at)| format!("{at} {}", if kind == EventKind::Add { "add" } else { "change" });
     event.map(said).unwrap_or_default()
+}
+
+/// What is to be said of buffers that may be too small, those that lack most first.
+fn short_buffers(session: &Session) -> Vec<String> {
+    const SHOWN: usize = 3;
+    let mut short: Vec<_> = session.ledger().into_iter().flat_map(Ledger::short_buffers).collect();
+    short.sort_by_key(|short| (Reverse(short.needed.saturating_sub(short.buffer)), short.link));
+    let line = |short: &ShortBuffer| format!("  {}", sentences::short_buffer(&session.network, short));
+    let mut lines: Vec<String> = short.iter().take(SHOWN).map(line).collect();
+    if let Some(more) = short.len().checked_sub(SHOWN).filter(|&more| more > 0) {
+        lines.push(format!("  and {more} more (-o json has all)"));
+    }
+    if !lines.is_empty() {
+        let ports = count(short.len(), "port");
+        lines.insert(0, format!("buffers of {ports} may be too small for minima that pass there; nothing is known of how late these are when packets are dropped:"));
+    }
+    lines
 }
 
 /// A name that leaves room for other columns.

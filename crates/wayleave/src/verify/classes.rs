@@ -11,7 +11,7 @@ use wayleave_explain::{Decided, DecidedShare};
 use wayleave_roles::{Decision, ShareDecision};
 use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
 use wayleave_schemes::standing::Standing;
-use wayleave_topology::{Class, FlowId, LinkId, Network, NodeId};
+use wayleave_topology::{Class, FlowId, HopDistances, LinkId, Network, NodeId, ShortBuffer};
 use wayleave_units::{Bytes, Time};
 use wayleave_verify::{
     ClassAttack, ClassBreach, ClassFault, ClassReport, Effort, LinkReport, MinimumPromise, TenantsClaim, TenantsReport,
@@ -90,6 +90,8 @@ pub struct VerifiedKinds {
     report: TenantsReport,
     /// What was broken on purpose, and whether that changed anything.
     fault: Option<(ClassFault, bool)>,
+    /// Bandwidth contracts that pass a port whose buffer may be too small.
+    unknown: BTreeSet<String>,
 }
 
 /// What showed a fault.
@@ -104,11 +106,17 @@ pub enum KindsNoticed {
 }
 
 /// Lets all tenants send as much as they may, and looks at what was promised to those with minima and objectives; with more effort for longer, and
-/// beginning at more different times.
+/// beginning at more different times. Of minima that pass a port whose buffer may be too small (`short`), nothing is known: where they are late, no promise is
+/// broken, and [`VerifiedKinds::unknown`] counts them.
 ///
 /// # Errors
 /// If the tenants cannot be simulated together.
-pub fn verify_kinds(tenants: &Tenants, effort: &Effort, fault: Option<ClassFault>) -> Result<VerifiedKinds, Error> {
+pub fn verify_kinds(
+    tenants: &Tenants,
+    effort: &Effort,
+    fault: Option<ClassFault>,
+    short: &[ShortBuffer],
+) -> Result<VerifiedKinds, Error> {
     let (millis, shifts) = match effort.seeds {
         seeds if seeds <= Effort::QUICK.seeds => (8, 0),
         seeds if seeds <= Effort::USUAL.seeds => (16, 2),
@@ -121,7 +129,29 @@ pub fn verify_kinds(tenants: &Tenants, effort: &Effort, fault: Option<ClassFault
     let attacks: Vec<ClassAttack> = [ClassAttack::AsSaid].into_iter().chain((0..shifts).map(shifted)).collect();
     let attacks = if fault.is_some_and(|(_, changes)| !changes) { &[][..] } else { &attacks[..] };
     let report = verify_tenants(&claim, attacks, effort.seed).map_err(usage)?;
-    Ok(VerifiedKinds { network: (**tenants.network()).clone(), claim, report, fault })
+    let unknown = users(tenants, short);
+    Ok(VerifiedKinds { network: (**tenants.network()).clone(), claim, report, fault, unknown })
+}
+
+/// The bandwidth contracts whose packets may pass one of these ports.
+fn users(tenants: &Tenants, short: &[ShortBuffer]) -> BTreeSet<String> {
+    let network = tenants.network();
+    let links: BTreeSet<LinkId> = short.iter().map(|short| short.link).collect();
+    let pass = |tenant: &&SharingTenant| match (&tenant.contract, &tenant.route) {
+        (AnyContract::Bandwidth(_), Some(route)) => route.hops.iter().any(|hop| links.contains(&hop.link)),
+        (AnyContract::Bandwidth(bandwidth), None) => {
+            let hosts = bandwidth.between.hosts();
+            hosts.iter().any(|&to| {
+                let distances = HopDistances::to(network, to);
+                let passes =
+                    |from| distances.shortest_path_links(network, from).iter().any(|link| links.contains(link));
+                hosts.iter().any(|&from| from != to && passes(from))
+            })
+        }
+        _ => false,
+    };
+    let users = tenants.sharing().iter().filter(|_| !links.is_empty()).filter(pass);
+    users.map(|tenant| tenant.contract.name().to_owned()).collect()
 }
 
 /// Times of the longest promise that a run lasts: hoses stay a quarter of it in one pattern, in which a lag beyond the promise shows.
@@ -172,7 +202,23 @@ impl VerifiedKinds {
 
     /// Every broken promise as a sentence.
     pub fn breaches(&self) -> Vec<String> {
-        self.sentences(|breach| !is_condition(breach))
+        self.sentences(|breach| !self.is_condition(breach))
+    }
+
+    /// Contracts whose minimum or weight was missed where nothing is known of them, since a buffer may be too small.
+    pub fn unknown(&self) -> usize {
+        let breaches = self.report.reports().flat_map(|report| &report.breaches);
+        let missed = breaches.filter(|(_, breach)| self.is_condition(breach)).filter_map(|(_, breach)| service(breach));
+        missed.collect::<BTreeSet<_>>().len()
+    }
+
+    /// Returns `true` for what breaks no promise. Times of minima count on what is in flight, and nobody is promised that as such; where a buffer may be too
+    /// small, nothing is known of them. With a fault that was put in, everything counts.
+    fn is_condition(&self, breach: &ClassBreach) -> bool {
+        match service(breach) {
+            Some(service) => self.fault.is_none() && self.unknown.contains(service),
+            None => matches!(breach, ClassBreach::InFlight { .. }),
+        }
     }
 
     /// Every condition of a promise that was not met, as a sentence. That breaks no promise by itself.
@@ -189,7 +235,7 @@ impl VerifiedKinds {
             let packets = count(usize::try_from(drops).unwrap_or(usize::MAX), "packet");
             format!("everybody with a minimum on {}: {packets} did not fit into its buffer of {buffer}", link.name)
         };
-        self.sentences(is_condition).into_iter().chain(full.into_iter().map(sentence)).collect()
+        self.sentences(|breach| self.is_condition(breach)).into_iter().chain(full.into_iter().map(sentence)).collect()
     }
 
     fn sentences(&self, shown: impl Fn(&ClassBreach) -> bool) -> Vec<String> {
@@ -334,6 +380,7 @@ impl VerifiedKinds {
             writeln!(out, "{attacked}")?;
         }
         let verdict = match (self.breaches().len(), self.untested()) {
+            (0, 0) if self.unknown() > 0 => "none was broken".to_owned(),
             (0, 0) => "every promise held".to_owned(),
             (0, untested) => format!("none was broken, {untested} not tested"),
             (broken, 0) => count(broken, "broken promise"),
@@ -423,9 +470,13 @@ impl VerifiedKinds {
     }
 }
 
-/// Times of minima count on what is in flight, and are measured; nobody is promised that as such.
-const fn is_condition(breach: &ClassBreach) -> bool {
-    matches!(breach, ClassBreach::InFlight { .. })
+/// The bandwidth contract whose minimum or weight was missed.
+fn service(breach: &ClassBreach) -> Option<&str> {
+    match breach {
+        ClassBreach::Minimum { promise, .. } => Some(&promise.service),
+        ClassBreach::Part { service, .. } => Some(service),
+        _ => None,
+    }
 }
 
 fn percent(part: Time, of: Time) -> f64 {

@@ -6,6 +6,7 @@ mod output;
 mod plan;
 mod promises;
 
+use wayleave_topology::ShortBuffer;
 use wayleave_verify::{
     Attack, Claim, Derivation, Discrepancy, Effort, Fault, Layer, NotBroken, Verification, derive_watched,
 };
@@ -70,6 +71,8 @@ pub struct Derived {
     pub flows: usize,
     /// Minima and weights of the classes below latency.
     pub shares: usize,
+    /// Switch ports whose buffers may be too small for what waits there of minima.
+    pub short_buffers: Vec<ShortBuffer>,
     /// Moves of flows.
     pub moves: usize,
     /// What is not as it was said.
@@ -136,9 +139,9 @@ fn prepared(
             let derivation = derive_watched(broken.as_ref().unwrap_or(statement), &mut |done, total| {
                 progress.step(Step::Items { done, total });
             });
-            let Derivation { claim, discrepancies, queues, flows, shares, moves, .. } =
+            let Derivation { claim, discrepancies, queues, flows, shares, short_buffers, moves, .. } =
                 derivation.map_err(|error| Error::Usage(error.to_string()))?;
-            (claim, Some(Derived { queues, flows, shares, moves, discrepancies }))
+            (claim, Some(Derived { queues, flows, shares, short_buffers, moves, discrepancies }))
         }
     };
     let (broken, excuse) = excuse(in_packets.map(|fault| claim.broken_by(fault)).transpose())?;
@@ -193,6 +196,11 @@ impl Verified {
     /// Returns `true` if everything that was said is so, and no promise was broken.
     pub fn is_sound(&self) -> bool {
         self.report.is_sound() && self.discrepancies().is_empty()
+    }
+
+    /// Switch ports whose buffers may be too small for what waits there of minima.
+    pub fn short_buffers(&self) -> &[ShortBuffer] {
+        self.derived.as_ref().map_or(&[], |derived| &derived.short_buffers)
     }
 
     /// What is not as it was said.

@@ -180,7 +180,14 @@ fn table(verified: &Verified, out: &mut impl Write, layout: Layout, show_all: bo
 
 /// `312 queues, 40 routes and 5 shares derived again, 3 moves followed: all is as it was said`.
 fn derived_text(derived: &Derived) -> String {
-    let &Derived { queues, flows, shares, moves, ref discrepancies } = derived;
+    let &Derived { queues, flows, shares, moves, ref discrepancies, ref short_buffers } = derived;
+    let short = match short_buffers.len() {
+        0 => String::new(),
+        ports => format!(
+            "\nbuffers of {} may be too small for minima: nothing is known of how late these are there",
+            count(ports, "port")
+        ),
+    };
     let moves = if moves == 0 { String::new() } else { format!(", {} followed", count(moves, "move")) };
     let verdict = match discrepancies.len() {
         0 => "all is as it was said".to_owned(),
@@ -192,7 +199,7 @@ fn derived_text(derived: &Derived) -> String {
         0 => format!("{queues} and {routes}"),
         shares => format!("{queues}, {routes} and {} of classes", count(shares, "share")),
     };
-    format!("{what} derived again{moves}: {verdict}")
+    format!("{what} derived again{moves}: {verdict}{short}")
 }
 
 fn row(verified: &Verified, number: usize, layout: Layout) -> Vec<Cell> {
@@ -282,6 +289,8 @@ struct DerivedShape {
     routes: usize,
     /// Minima and weights of classes.
     shares: usize,
+    /// Switch ports whose buffers may be too small for what waits there of minima.
+    short_buffers: usize,
     moves: usize,
     /// What is not as it was said.
     discrepancies: Vec<String>,
@@ -289,9 +298,9 @@ struct DerivedShape {
 
 impl DerivedShape {
     fn of(derived: &Derived) -> Self {
-        let &Derived { queues, flows, shares, moves, ref discrepancies } = derived;
+        let &Derived { queues, flows, shares, moves, ref discrepancies, ref short_buffers } = derived;
         let discrepancies = discrepancies.iter().map(ToString::to_string).collect();
-        Self { queues, routes: flows, shares, moves, discrepancies }
+        Self { queues, routes: flows, shares, short_buffers: short_buffers.len(), moves, discrepancies }
     }
 }
 

@@ -8,7 +8,7 @@ use wayleave_ledger::{Model, Residual, Shaping};
 use wayleave_recheck::HoseCharge;
 use wayleave_scenarios::Tenants;
 use wayleave_schemes::fabric::Settings;
-use wayleave_topology::{MAX_BUDGET, Network, NodeId};
+use wayleave_topology::{MAX_BUDGET, Network, NodeId, ShortBuffer};
 use wayleave_units::{Bytes, Time};
 use wayleave_verify::{
     Accounting, Admitted, Claim, Counting, Discrepancy, Happening, Kind, LowestQueue, MinimaTerms, Order, Part,
@@ -249,6 +249,11 @@ impl Reader<'_> {
         words.extend(plan.changed_certainty.iter().map(|one| (one.name.as_str(), one.to.as_str())));
         words.iter().for_each(|(name, word)| kinds.set_certainty(name, stated_in_the_end(Some(word))));
         findings.extend(self.unmentioned(plan));
+        let short_buffers: Vec<ShortBuffer> =
+            plan.short_buffers.iter().map(|said| self.buffer(said, &mut findings)).collect::<Result<_, _>>()?;
+        if !short_buffers.is_sorted_by(|one, next| one.link < next.link) {
+            findings.push(compared::stated("short_buffers", "their order", "another one", "that of links, each once"));
+        }
         let (network, counting) = (self.network.clone(), counting(self.model));
         let (shares, patience) = (kinds.shares(), Patience::Waits);
         let usual = Settings::default();
@@ -257,7 +262,7 @@ impl Reader<'_> {
             budget: set(plan.scheme.guaranteed_budget_ns, usual.guaranteed_budget)?,
             token_period: set(plan.scheme.token_period_ns, usual.token_period)?,
         };
-        Ok((Statement { network, counting, queues, history, shares, minima, patience, findings }, kinds))
+        Ok((Statement { network, counting, queues, history, shares, short_buffers, minima, patience, findings }, kinds))
     }
 
     /// The latency contract of a name, if it is at hand.

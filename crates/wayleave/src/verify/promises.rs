@@ -158,6 +158,7 @@ fn statement(session: &Session, history: Vec<Happening>) -> Option<Statement> {
         queues: links.flat_map(|(link, _)| ledger.report(link)).map(|report| said(&report)).collect(),
         history,
         shares: claimed_shares(&session.context()),
+        short_buffers: ledger.short_buffers().collect(),
         minima: minima(session),
         patience: Patience::Waits,
         findings: Vec::new(),

@@ -1,7 +1,7 @@
 //! Random networks with contracts of every kind: what the fabric admits, the independent calculator derives again; also after failures.
 //!
-//! Lines, rings, trees and meshes with parallel and one-way links, rates of 1 to 40 Gbit/s, delays of 1 us to 5 ms, and hosts with one or
-//! two links. `FABRIC_SCENES` sets the number of networks; a failure prints its seed, and `FABRIC_SEED` runs that one alone.
+//! Lines, rings, trees and meshes with parallel and one-way links, rates of 1 to 40 Gbit/s, delays of 1 us to 5 ms, buffers of 97 kB to 500 MB, and
+//! hosts with one or two links. `FABRIC_SCENES` sets the number of networks; a failure prints its seed, and `FABRIC_SEED` runs that one alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,6 +28,9 @@ struct Seen {
     overbooked: usize,
     proven: usize,
     measured: usize,
+    /// Switch ports that minima may pass, and those with too small a buffer.
+    buffers: usize,
+    short_buffers: usize,
     /// Largest part of what can be promised that was promised on a link, per mille.
     fullest: u64,
 }
@@ -37,7 +40,8 @@ pub(crate) fn network(random: &mut ChaCha8Rng) -> Graph {
     let count = random.random_range(1..8);
     let switches: Vec<NodeId> =
         (0..count).map(|at| builder.add_node(&format!("s{at}"), NodeKind::Switch).unwrap()).collect();
-    let port = || PortSpec::uniform(8, Bytes::new(97_000));
+    let buffer = *[97_000, 1_000_000, 20_000_000, 500_000_000].choose(random).unwrap();
+    let port = || PortSpec::uniform(8, Bytes::new(buffer));
     let link = |random: &mut ChaCha8Rng, from, to| LinkSpec {
         from,
         to,
@@ -176,6 +180,9 @@ fn look_at(seed: u64, seen: &mut Seen) {
         let promised = ledger.promised_to(link, Class::Guaranteed).bits_per_second();
         seen.fullest = seen.fullest.max((promised * 1_000).checked_div(promised + left).unwrap_or(0));
     }
+    seen.short_buffers += ledger.short_buffers().count();
+    let is_switch = |link: LinkId| network.graph.node(network.graph.link(link).from).kind == NodeKind::Switch;
+    seen.buffers += network.graph.links().filter(|&(link, _)| is_switch(link) && ledger.pairs_on(link) > 0).count();
     for (_, share) in ledger.shares() {
         *(if ledger.is_proven(share) { &mut seen.proven } else { &mut seen.measured }) += 1;
     }
@@ -216,5 +223,6 @@ fn what_a_fabric_admits_on_any_network_is_derived_again() {
     println!("{count} networks: {seen:?}");
     assert!(seen.admitted.iter().all(|&admitted| admitted as u64 > count / 2), "{seen:?}");
     assert!(seen.refused as u64 > count / 2 && seen.overbooked as u64 > count / 100, "{seen:?}");
+    assert!(seen.short_buffers > 0 && seen.short_buffers < seen.buffers, "{seen:?}");
     assert!(seen.proven > 0 && seen.measured > 0 && seen.fullest > 950, "{seen:?}");
 }

@@ -46,7 +46,7 @@ fn look_at(seed: u64, seen: &mut Seen) -> Option<String> {
         (0..random.random_range(3..12)).map(|number| contract(random, &hosts, number)).collect();
     let (tenants, refused) = Tenants::admit(&network, &contracts, &settings).unwrap();
     seen.admitted += contracts.len() - refused.len();
-    let verified = verify_kinds(&tenants, &Effort::QUICK, None).unwrap();
+    let verified = verify_kinds(&tenants, &Effort::QUICK, None, &[]).unwrap();
     seen.promises += verified.promises();
     seen.untested += verified.untested();
     seen.exceeded += usize::from(!verified.conditions().is_empty());

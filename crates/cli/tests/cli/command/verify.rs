@@ -237,6 +237,35 @@ fn promises_of_every_kind_hold_and_faults_of_classes_are_caught() {
     }
 }
 
+/// With buffers of 12 kB and round trips of 4 ms packets are dropped, and a minimum is late by twice its time. The plan says that nothing is known of it.
+#[test]
+fn minima_behind_small_buffers_are_unknown() {
+    let list = file(
+        "verify-small-buffers.yaml",
+        "apiVersion: wayleave/v1\nkind: Contracts\nspec:\n  contracts:\n    - { name: a, bandwidth: { from: h1, to: h4, min: 10Mbit } }\n    \
+         - { name: b, bandwidth: { from: h2, to: h4, min: 15Mbit } }\n    \
+         - { name: c, bandwidth: { hose: [h1, h2, h3, h4], min: 15Mbit } }\n",
+    );
+    let on = |buffer: &str| format!("-t star:hosts=4,rate=100Mbit,delay=1ms --buffer {buffer} -f {list}");
+    let plan = wayleave(&format!("plan {} -o json", on("12kB"))).ends_with(0).json();
+    let short = plan["short_buffers"].as_array().unwrap();
+    assert_eq!(
+        short.iter().map(|one| one["link"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["s1->h1", "s1->h2", "s1->h3", "s1->h4"]
+    );
+    let text = wayleave(&format!("plan {}", on("12kB"))).ends_with(0).stdout;
+    assert!(text.contains("buffers of 4 ports may be too small for minima"), "{text}");
+    let verified = wayleave(&format!("verify {} --effort quick", on("12kB"))).ends_with(7);
+    assert!(
+        verified.stderr.contains("1 contract missed a minimum or a weight, of which nothing is known"),
+        "{}",
+        verified.stderr
+    );
+    let large = wayleave(&format!("plan {} -o json", on("400kB"))).ends_with(0).json();
+    assert!(large["short_buffers"].is_null(), "{large}");
+    wayleave(&format!("verify {} --effort quick", on("400kB"))).ends_with(0);
+}
+
 /// What a plan says of minima and objectives is derived again, sent, and held against the contracts.
 #[test]
 fn a_plan_of_every_kind_is_put_to_the_test() {

@@ -37,7 +37,9 @@ fn what_is_derived_equals_enumeration_of_paths_and_matchings() {
                 BrokenShare::Closed { .. } => 4,
                 BrokenShare::Wait { .. } => 5,
                 BrokenShare::Time { .. } => 6,
-                BrokenShare::Route { .. } | BrokenShare::Unknown { .. } => panic!("seed {seed}: {one}"),
+                BrokenShare::Route { .. } | BrokenShare::Unknown { .. } | BrokenShare::Buffer { .. } => {
+                    panic!("seed {seed}: {one}")
+                }
             };
             kinds[kind] += 1;
         }

@@ -105,7 +105,7 @@ impl Scene {
     pub(crate) fn check(&self) -> Vec<BrokenShare> {
         let classes = self.network.classes().unwrap();
         let times = Some(&self.times);
-        check_all_shares(&self.claim(), classes, &self.closed, &self.shares, times, &mut |_, _| {})
+        check_all_shares(&self.claim(), classes, &self.closed, &self.shares, times, &mut |_, _| {}).broken
     }
 }
 
