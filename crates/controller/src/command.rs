@@ -331,6 +331,17 @@ pub enum Fault {
         /// By what.
         by: String,
     },
+    /// A VM stays where it is: contracts would have to move with it that have no place there.
+    CannotMove {
+        /// The VM.
+        vm: Id,
+        /// The host on which it was to be.
+        host: String,
+        /// Contracts that were refused there, with the reason.
+        refused: Vec<(Id, String)>,
+        /// Contracts that would have moved with it.
+        others: Vec<Id>,
+    },
     /// Something else has it already.
     Taken {
         /// What is to be given.

@@ -148,6 +148,18 @@ pub(crate) fn fault(fault: Fault) -> Box<Problem> {
         }
         Fault::Invalid { field, message } => invalid(field, message),
         Fault::InUse { what, by } => problem(Code::Conflict, format!("{what} is needed by {by}: end that first")),
+        Fault::CannotMove { vm, host, refused, others } => {
+            let refused: Vec<String> = refused.iter().map(|(id, why)| format!("{id} ({why})")).collect();
+            let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+            let more =
+                if others.is_empty() { String::new() } else { format!("; it would fit with {}", others.join(", ")) };
+            let detail = format!(
+                "VM {vm} cannot move to {host}: these contracts would have to move with it and are refused there: {}{more}. Delete them, or \
+                 choose another host (`wayleave what-if` tells what fits)",
+                refused.join(", ")
+            );
+            problem(Code::Conflict, detail)
+        }
         Fault::Taken { what, of, field } => {
             let mut problem = *invalid(field, format!("{what} is that of {of}: choose another"));
             let errors = std::mem::take(&mut problem.errors);
