@@ -52,8 +52,8 @@ const LENGTH: u32 = 100_000;
 /// What the shortest frame takes of the wire, and about what a full one does: so much a class may send at its turn.
 const SHORTEST: u16 = 84;
 const FULL: u32 = 1_600;
-/// No frame is longer, with its tags.
-const FRAME: u32 = 9_216;
+/// No frame is longer, with its tags and what the kernel rounds: `ETH_MAX_MTU` is 65,535 B. (Where it was 9,216 B, super-frames of larger frames were dropped.)
+const FRAME: u32 = 70_000;
 /// Timers that fire late shall not cost rate: a class makes up for what it could not send in this time. As `LATENESS_PER_SECOND` of ports,
 /// but longer, since a packet that leaves a class too early does no harm here.
 const LATENESS: Time = Time::from_millis(1);

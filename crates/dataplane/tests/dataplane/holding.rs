@@ -495,3 +495,23 @@ fn a_contract_without_one_of_its_classes_is_found() {
         assert_eq!(stand.host.lost_classes(&there()), [SERIAL], "{class}");
     }
 }
+
+/// containerlab's links take 9,500 B.
+#[test]
+fn super_frames_are_cut_into_the_frames_of_a_large_mtu() {
+    let Some(world) = World::new() else { return };
+    let mut stand = Stand::new(&world);
+    ["tap", "net"].iter().for_each(|one| tool("ip", &format!("link set {one} mtu 9500")));
+    [&stand.tenant, &stand.receiver].iter().for_each(|party| party.run(|| tool("ip", "link set eth0 mtu 9500")));
+    let mut rule = rule(Rate::from_mbit(50), Bytes::new(3 * 9538));
+    rule.paths[0].mtu = Bytes::new(9500);
+    stand.host.install(SERIAL, 1, &rule).unwrap();
+    transfer(&stand, "reno", 1_000_000);
+    let contract = stand.contract();
+    assert!(stand.host.counters().unwrap().of(Reason::Split) > 0, "{contract:?}");
+    let shown = Command::new("tc").args(["-s", "qdisc", "show", "dev", "wl-split"]).output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("(dropped 0,"), "{shown}");
+    // 9,448 B a frame.
+    assert!(contract.packets < 300, "{contract:?}");
+}
