@@ -143,7 +143,8 @@ impl fmt::Display for LabError {
             Self::Mtu { link, mtu, why } => {
                 write!(
                     f,
-                    "link {link} has an MTU of {mtu}, which this machine cannot set: {why}; give it another `mtu` in the topology"
+                    "link {link} has an MTU of {} B, which this machine cannot set: {why}; give it another `mtu` in the topology",
+                    mtu.get()
                 )
             }
             Self::Calibrate(why) => f.write_str(why),
