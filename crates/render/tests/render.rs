@@ -124,7 +124,7 @@ fn routing_protocols_have_a_queue_of_their_own_below_those_of_contracts() {
     let class = |dscp: &str| tables["DSCP_TO_TC_MAP"]["wayleave"][dscp].as_str().unwrap().to_owned();
     // robot in queue 0, camera in queue 3; CS6 and CS7; best effort, and what nobody has given out.
     assert_eq!(["3", "4", "48", "56", "0", "63"].map(class), ["7", "4", "3", "3", "0", "0"]);
-    let queue = |number: usize| (&tables["QUEUE"][format!("Ethernet0|{number}")]["scheduler"]).clone();
+    let queue = |number: usize| tables["QUEUE"][format!("Ethernet0|{number}")]["scheduler"].clone();
     let expected = ["best-effort", "objective", "guaranteed", "strict", "strict", "strict", "strict", "strict"];
     assert_eq!((0..8).map(queue).collect::<Vec<_>>(), expected.map(|one| format!("wayleave-{one}")));
     let map = tables["PORT_QOS_MAP"]["Ethernet0"]["tc_to_queue_map"].as_str().unwrap();

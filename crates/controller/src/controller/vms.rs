@@ -11,7 +11,7 @@ use wayleave_topology::{NodeId, NodeKind};
 use wayleave_wire::Mac;
 
 use super::Controller;
-use crate::command::{Applied, Check, Effect, Fault, Outcome, Reply, VmWish, id_of};
+use crate::command::{Applied, Check, Effect, Fault, Outcome, Reply, Unmovable, VmWish, id_of};
 use crate::event::EventKind;
 use crate::grant::Grant;
 use crate::journal::Dirty;
@@ -107,12 +107,12 @@ impl Controller {
             Err(Fault::Invalid { message, .. }) => (one.id, message),
             other => (one.id, format!("{other:?}")),
         };
-        Err(Fault::CannotMove {
+        Err(Fault::CannotMove(Box::new(Unmovable {
             vm: id.clone(),
             host: self.network.node(host).name.clone(),
             refused: refused.into_iter().map(reason).collect(),
             others: others.into_iter().map(|one| one.id).collect(),
-        })
+        })))
     }
 
     /// The orders of the contracts that have a VM as an end, with hosts as they are now, and their serial numbers; those of higher priority first.

@@ -1,7 +1,9 @@
 //! VMs with contracts that are put on another host.
 
 use wayleave_contracts::{Order, Quota};
-use wayleave_controller::{Check, Command, Controller, Fault, Id, Kind, Outcome, Reply, Setup, Southbound, VmWish};
+use wayleave_controller::{
+    Check, Command, Controller, Fault, Id, Kind, Outcome, Reply, Setup, Southbound, Unmovable, VmWish,
+};
 use wayleave_topology::Network;
 use wayleave_units::Rate;
 
@@ -74,9 +76,10 @@ fn a_vm_stays_where_it_is_if_a_contract_has_no_place_elsewhere() {
     apply(&mut controller, at(0), from_a(&setup.network, "large", "h16", rate / 2)).result.unwrap();
     apply(&mut controller, at(0), from_a(&setup.network, "small", "h16", 1)).result.unwrap();
     let before = reload(&controller, &setup);
-    let Err(Fault::CannotMove { vm, host, refused, others }) = put(&mut controller, "a", "h9") else {
+    let Err(Fault::CannotMove(unmovable)) = put(&mut controller, "a", "h9") else {
         panic!("large does not fit on h9");
     };
+    let Unmovable { vm, host, refused, others } = *unmovable;
     assert_eq!((vm, host.as_str(), &others[..]), (id("a"), "h9", &[id("small")][..]));
     assert!(refused.len() == 1 && refused[0].0 == id("large"), "{refused:?}");
     assert_eq!(controller.vm(&id("a")).unwrap().host, setup.network.find_node("h1").unwrap());
