@@ -255,6 +255,7 @@ fn unit_of(program: &Path, config: &Path, files: &[PathBuf]) -> Result<(String, 
     let start = format!("ExecStart={} agent --config {}", word(program, true)?, word(config, false)?);
     let mut unit = UNIT.replace(&format!("ExecStart={PROGRAM} agent --config {CONFIG}"), &start);
     let mut remarks = Vec::new();
+    files.iter().try_for_each(|file| word(file, false).map(drop))?;
     let needed = || [program, config].into_iter().chain(files.iter().map(PathBuf::as_path));
     for (shipped, instead, folders) in HIDING {
         if let Some(path) = needed().find(|path| folders.iter().any(|folder| path.starts_with(folder))) {
@@ -319,17 +320,21 @@ mod tests {
 
     #[test]
     fn what_a_unit_needs_is_not_hidden_from_it() {
-        let etc = Path::new("/etc/wayleave/agent.yaml");
-        for (program, config, file, expected) in [
-            ("/home/ada/.cargo/bin/wayleave", "/etc/wayleave/agent.yaml", "/etc/ca.pem", "ProtectHome=read-only"),
-            ("/root/wayleave", "/etc/wayleave/agent.yaml", "/etc/ca.pem", "ProtectHome=read-only"),
-            ("/usr/bin/wayleave", "/run/user/0/agent.yaml", "/etc/ca.pem", "ProtectHome=read-only"),
-            ("/usr/bin/wayleave", "/etc/wayleave/agent.yaml", "/home/ada/ca.pem", "ProtectHome=read-only"),
-            ("/usr/bin/wayleave", "/var/tmp/agent.yaml", "/etc/ca.pem", "PrivateTmp=no"),
+        let [program, etc, ca] = [PROGRAM, CONFIG, "/etc/ca.pem"].map(Path::new);
+        let in_folder = |folder: &str| Path::new(folder).join("wayleave");
+        for (folder, expected) in [
+            ("/home", "ProtectHome=read-only"),
+            ("/root", "ProtectHome=read-only"),
+            ("/run/user", "ProtectHome=read-only"),
+            ("/tmp", "PrivateTmp=no"),
+            ("/var/tmp", "PrivateTmp=no"),
         ] {
-            let (unit, remarks) = unit_of(Path::new(program), Path::new(config), &[file.into()]).unwrap();
-            assert!(unit.contains(&format!("\n{expected}\n")), "{unit}");
-            assert!(remarks.len() == 1 && remarks[0].starts_with(expected), "{remarks:?}");
+            let hidden = in_folder(folder);
+            for [program, config, file] in [[&hidden, etc, ca], [program, &hidden, ca], [program, etc, &hidden]] {
+                let (unit, remarks) = unit_of(program, config, &[file.to_owned()]).unwrap();
+                assert!(unit.contains(&format!("\n{expected}\n")), "{unit}");
+                assert!(remarks.len() == 1 && remarks[0].starts_with(expected), "{remarks:?}");
+            }
         }
         let (unit, remarks) = unit_of(Path::new("/homework/wayleave"), etc, &[]).unwrap();
         assert!(remarks.is_empty() && unit.contains("\nProtectHome=yes\n"), "{unit}");
