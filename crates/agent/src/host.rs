@@ -399,7 +399,7 @@ impl<P: Plane> Node for HostDriver<P> {
         let mut all: Vec<String> = self.troubles.iter().cloned().collect();
         all.extend(self.shares.troubles());
         all.extend(self.plane.troubles());
-        all.extend(self.strangers.sentences(now, seen, &names, &self.bound));
+        all.extend(self.strangers.sentences(now, &seen, &names, &self.bound));
         all
     }
 

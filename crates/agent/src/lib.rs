@@ -51,4 +51,4 @@ pub mod worker;
 
 pub use node::Node;
 pub use options::{NodeOptions, Options, ReadTopology, delays};
-pub use run::{links, remembered};
+pub use run::{links, ports, remembered};

@@ -340,24 +340,29 @@ pub fn remembered(options: &NodeOptions, read_topology: ReadTopology) -> Option<
     Known::read(&options.state, read_topology).1
 }
 
+/// The links by which the ports of a node are named: those that leave it, and those that enter it where nothing goes back.
+pub fn ports(network: &Network, node: NodeId) -> Vec<LinkId> {
+    let is_one_way = |link: &&LinkId| network.reverse(**link).is_none();
+    network.links_from(node).iter().chain(network.links_into(node).iter().filter(is_one_way)).copied().collect()
+}
+
 /// Interfaces by links, where they stand by names.
 ///
 /// # Errors
-/// If a link is not one of the node, as a sentence.
+/// If a link is none of the node's ports, as a sentence.
 pub fn links(
     network: &Network,
     node: NodeId,
     interfaces: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<LinkId, String>, String> {
+    let ports = ports(network, node);
     let link = |(name, interface): (&String, &String)| {
-        let here = |link: &LinkId| network.link(*link).from == node || network.link(*link).to == node;
-        let link = network.find_link(name).filter(here);
+        let link = network.find_link(name).filter(|link| ports.contains(link));
         let link = link.ok_or_else(|| {
-            let names = network.links_from(node).iter().map(|&link| network.link(link).name.clone());
-            let names: Vec<String> = names.take(8).collect();
+            let names: Vec<&str> = ports.iter().take(8).map(|&link| network.link(link).name.as_str()).collect();
+            let (node, more) = (&network.node(node).name, if ports.len() > 8 { ", ..." } else { "" });
             format!(
-                "the configuration names an interface for link {name}, which does not begin or end at {}; those that leave it: {}",
-                network.node(node).name,
+                "an interface is given for {name}, which is no port of {node}; its ports: {}{more}",
                 names.join(", ")
             )
         })?;

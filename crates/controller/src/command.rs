@@ -302,6 +302,19 @@ pub enum Outcome {
     Absent,
 }
 
+/// A VM that cannot move: contracts would have to move with it that have no place there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmovable {
+    /// The VM.
+    pub vm: Id,
+    /// The host on which it was to be.
+    pub host: String,
+    /// Contracts that were refused there, with the reason.
+    pub refused: Vec<(Id, String)>,
+    /// Contracts that would have moved with it.
+    pub others: Vec<Id>,
+}
+
 /// Why something was not done. Nothing is half done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -331,6 +344,8 @@ pub enum Fault {
         /// By what.
         by: String,
     },
+    /// A VM stays where it is.
+    CannotMove(Box<Unmovable>),
     /// Something else has it already.
     Taken {
         /// What is to be given.

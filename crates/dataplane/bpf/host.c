@@ -32,7 +32,12 @@ struct {
 } sent SEC(".maps");
 
 #define FIXED 24 /* preamble, delimiter, frame check sequence and gap (IEEE 802.3) */
-#define WAITING 1 /* the handle of the discipline with a class for each contract; crates/dataplane/src/host/hold.rs */
+/* The handle of the discipline with three classes for each contract, and the leaves of a contract by the bits of their numbers: packets
+ * that left their class too early, and after them all others. crates/dataplane/src/host/hold.rs */
+#define WAITING 1
+#define EARLY 0x8000
+#define QUEUE 0x4000
+#define SLOTS 0x3fff
 #define LEAST 60 /* the shortest frame, without its check sequence: shorter ones are padded */
 
 INLINE void count(enum reason reason)
@@ -112,6 +117,12 @@ INLINE u64 refill(const struct rule *rule, struct bucket *bucket, u64 now)
 	return tokens > rule->burst ? rule->burst : tokens;
 }
 
+/* Returns 1 if what waits was lost: whoever empties the place where packets wait does not tell. */
+INLINE int is_lost(const struct rule *rule, const struct bucket *bucket, u64 now)
+{
+	return now > bucket->moved && now - bucket->moved > rule->stale_ns;
+}
+
 INLINE void take_order(const struct rule *rule, struct order *order)
 {
 	order->n_routes = rule->n_routes;
@@ -148,10 +159,10 @@ INLINE enum answer charge(u32 slot, u64 serial, u32 length, u64 now, struct orde
 	tokens = refill(rule, bucket, now);
 	bucket->tokens = tokens;
 	cost = bytes * 8 * 1000000000ull;
-	/* Whoever empties the place where packets wait does not tell. */
-	if (UNLIKELY(bucket->waiting && now > bucket->moved && now - bucket->moved > rule->stale_ns)) {
+	if (UNLIKELY(bucket->waiting && is_lost(rule, bucket, now))) {
 		bucket->waiting = 0;
 		bucket->waiting_bytes = 0;
+		bucket->first_early = bucket->next_early;
 	}
 	if (cost <= tokens && !bucket->waiting) {
 		bucket->tokens = tokens - cost;
@@ -182,31 +193,45 @@ out:
 	return answer;
 }
 
-/* Charges a packet that has waited. The bucket has the last word: a packet that was let go too early waits again. */
-INLINE enum answer settle(u32 slot, u32 length, u64 now, u32 waited_us, struct order *order)
+/* Returns 1 if no packet waits that came before this one. */
+INLINE int is_next(const struct __sk_buff *skb, const struct bucket *bucket)
 {
+	return bucket->first_early == bucket->next_early ||
+	       ((skb->priority & EARLY) && skb->tc_index == bucket->first_early);
+}
+
+/* Charges a packet that has waited. The bucket has the last word: a packet that was let go too early waits again, before those that came
+ * after it, and gets its number among those that were sent back. */
+CHECKED_ONCE int settle(struct __sk_buff *skb, u32 slot, u64 now, struct order *order)
+{
+	u32 waited_us = (u32)(now / 1000) - skb->mark;
 	struct rule *rule = map_lookup(&rules, &slot);
 	struct bucket *bucket = map_lookup(&buckets, &slot);
 	enum answer answer = NO_RULE;
 	u64 tokens, cost, bytes;
 	u32 at = 0;
 
-	if (!rule || !bucket)
+	if (!rule || !bucket || !order)
 		return NO_RULE;
 	for (u32 longest = SHORTEST_WAIT_US; at < WAITS - 1 && waited_us > longest; at++)
 		longest *= 2;
 	lock(&rule->lock);
 	if (UNLIKELY(!rule->serial))
 		goto out;
-	bytes = wire_bytes(rule, length);
+	bytes = wire_bytes(rule, skb->len);
 	tokens = refill(rule, bucket, now);
 	cost = bytes * 8 * 1000000000ull;
-	if (cost > tokens && cost <= rule->burst) {
+	if (UNLIKELY(is_lost(rule, bucket, now)))
+		bucket->first_early = bucket->next_early;
+	if (!is_next(skb, bucket) || (cost > tokens && cost <= rule->burst)) {
+		if (!(skb->priority & EARLY) || bucket->first_early == bucket->next_early)
+			skb->tc_index = bucket->next_early++;
 		bucket->tokens = tokens;
 		order->holder = rule->holder;
 		answer = WAIT;
 		goto out;
 	}
+	bucket->first_early += bucket->first_early != bucket->next_early;
 	bucket->waiting -= bucket->waiting > 0;
 	bucket->waiting_bytes -= bytes < bucket->waiting_bytes && bucket->waiting ? bytes : bucket->waiting_bytes;
 	bucket->moved = now;
@@ -409,10 +434,10 @@ INLINE int follow(struct __sk_buff *skb, const struct settings *settings, const 
 	return carry_out(skb, settings, order, macs);
 }
 
-/* To where packets wait for their tokens: one class of a queueing discipline for each contract. The mark says since when. */
+/* To where packets wait for their tokens: classes of a queueing discipline for each contract. The mark says since when. */
 INLINE int wait(struct __sk_buff *skb, const struct settings *settings, u32 holder, u32 slot, u64 now)
 {
-	skb->priority = WAITING << 16 | (slot + 1);
+	skb->priority = WAITING << 16 | QUEUE | (slot + 1);
 	skb->mark = (u32)(now / 1000);
 	count(DELAYED);
 	return UNLIKELY(settings->now) ? send(skb, settings, holder) : redirect(holder, 0);
@@ -486,7 +511,7 @@ INLINE int from_endpoint(struct __sk_buff *skb, u32 ifindex, int is_cut)
 /* Below the interfaces where packets wait, and where super-frames are cut. */
 INLINE int from_holder(struct __sk_buff *skb)
 {
-	u32 zero = 0, slot = (skb->priority & 0xffff) - 1;
+	u32 zero = 0, slot = (skb->priority & SLOTS) - 1;
 	struct settings *settings_ = map_lookup(&settings, &zero);
 	struct order order;
 	struct pair macs;
@@ -501,11 +526,13 @@ INLINE int from_holder(struct __sk_buff *skb)
 	COPY(macs.source, head + 6, 6);
 	now = time_of(settings_);
 	ZERO(&order, sizeof(order));
-	switch (settle(slot, skb->len, now, (u32)(now / 1000) - skb->mark, &order)) {
+	switch (settle(skb, slot, now, &order)) {
 	case SEND:
 		skb->mark = 0;
+		skb->tc_index = 0;
 		return follow(skb, settings_, &order, &macs, now);
 	case WAIT:
+		skb->priority = WAITING << 16 | EARLY | (slot + 1);
 		return order.holder ? redirect(order.holder, 0) : drop(SHAPED);
 	case TOO_LARGE:
 		return drop(OVERSIZED);

@@ -160,6 +160,9 @@ struct bucket {
 	u64 delayed; /* packets that waited and were sent */
 	u64 waited_us; /* all of them together */
 	u64 waits[WAITS]; /* in the first up to 125 us, in each further one up to twice as long */
+	u16 first_early; /* of the packets that left their class too early: the number of the oldest that still waits */
+	u16 next_early; /* the number of the next one; equal if there are none */
+	u32 padding;
 };
 
 struct mac {

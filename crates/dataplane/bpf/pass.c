@@ -9,4 +9,12 @@ int pass(struct xdp_md *context)
 	return XDP_PASS;
 }
 
+/* For packets that do not fit a page (Linux 5.18). */
+SEC("xdp.frags")
+int pass_large(struct xdp_md *context)
+{
+	(void)context;
+	return XDP_PASS;
+}
+
 char _license[] SEC("license") = "Apache-2.0";

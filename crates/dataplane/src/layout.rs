@@ -25,7 +25,7 @@ pub(crate) const CLASS6: usize = 48;
 pub(crate) const CONTRACTS: usize = 16 * MOST_SAME;
 pub(crate) const ROUTE: usize = 16 + 2 * MOST_TAGS;
 pub(crate) const RULE: usize = 80 + ROUTE * MOST_ROUTES;
-pub(crate) const BUCKET: usize = 80 + 8 * WAITS;
+pub(crate) const BUCKET: usize = 88 + 8 * WAITS;
 /// Classes of waits that a bucket counts.
 pub(crate) const WAITS: usize = 16;
 pub(crate) const MAC: usize = 8;

@@ -1,7 +1,7 @@
 //! Making what the plan says.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
@@ -41,7 +41,7 @@ pub(crate) fn build(plan: &LabPlan, folder: &Folder, stop: &Stop) -> Result<(), 
         links.line(create_veth(a, b)?);
     }
     links.run(&Namespace::here())?;
-    let pass = pin_pass(pins)?;
+    let pass = pass(plan, pins)?;
     stop.check()?;
     each(&insides(plan, &pass)?, Inside::configure)?;
     for ServicePlan { namespace, service, ports } in &plan.services {
@@ -60,6 +60,17 @@ pub(crate) fn build(plan: &LabPlan, folder: &Folder, stop: &Stop) -> Result<(), 
             .configure(&switch.ports)?;
     }
     Ok(())
+}
+
+/// The program that keeps packets in order. Kernels without one for large packets cannot set the MTU of the links.
+fn pass(plan: &LabPlan, pins: &Path) -> Result<PathBuf, LabError> {
+    let most = plan.cables.iter().flatten().map(|end| end.mtu).max().unwrap_or_default();
+    pin_pass(pins, most).map_err(|error| match &plan.largest {
+        Some((link, mtu)) if pin_pass(pins, 0).is_ok() => {
+            LabError::Mtu { link: link.clone(), mtu: *mtu, why: error.to_string() }
+        }
+        _ => error.into(),
+    })
 }
 
 fn insides<'a>(plan: &'a LabPlan, pass: &Path) -> Result<Vec<Inside<'a>>, NetError> {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use wayleave_dataplane::net::NetError;
 use wayleave_dataplane::switch::{LinuxSwitchError, OvsError, PlanError};
+use wayleave_units::Bytes;
 
 /// Why a lab could not be made, found or taken away.
 #[derive(Debug)]
@@ -52,6 +53,15 @@ pub enum LabError {
         given: usize,
         /// How many there may be.
         most: usize,
+    },
+    /// A link whose MTU the machine cannot set.
+    Mtu {
+        /// The link.
+        link: String,
+        /// What the topology says.
+        mtu: Bytes,
+        /// What the machine says.
+        why: String,
     },
     /// Linux cannot have such a switch or host.
     Plan(PlanError),
@@ -130,6 +140,13 @@ impl fmt::Display for LabError {
             }
             Self::Endpoint { endpoint, why } => write!(f, "endpoint {endpoint:?}: {why}"),
             Self::TooLarge { what, given, most } => write!(f, "{given} {what} are too many for a lab: at most {most}"),
+            Self::Mtu { link, mtu, why } => {
+                write!(
+                    f,
+                    "link {link} has an MTU of {} B, which this machine cannot set: {why}; give it another `mtu` in the topology",
+                    mtu.get()
+                )
+            }
             Self::Calibrate(why) => f.write_str(why),
             Self::NoSwitch(name) => write!(f, "the topology has no switch {name}"),
             Self::Bridge(error) => error.fmt(f),

@@ -15,6 +15,7 @@ mod clock;
 mod control;
 mod error;
 mod hosts;
+mod interfaces;
 mod names;
 mod plan;
 mod processes;

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::Ipv4Addr;
 
 use wayleave_dataplane::net::{Service, VLAN_ROOM, VethEnd};
-use wayleave_dataplane::switch::{PortPlan, SwitchPlan, port_of};
-use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
+use wayleave_dataplane::switch::{PortPlan, SwitchPlan};
+use wayleave_topology::{Link, LinkId, Network, NodeId, NodeKind};
+use wayleave_units::Bytes;
 
 use crate::error::LabError;
+use crate::interfaces::Interfaces;
 use crate::names::{LabName, Namespaces, file_name};
 
 /// What the name of a bare host's endpoint begins with.
@@ -16,6 +18,8 @@ pub const HOST_TENANT: &str = "host";
 const FIRST_INDEX: u32 = 16;
 /// Every endpoint knows the address of every other one, so their number counts twice.
 const MAX_ENDPOINTS: usize = 1000;
+/// The smallest and the largest MTU of a virtual link: `ETH_MIN_MTU` and `ETH_MAX_MTU` of include/uapi/linux/if_ether.h, less the room for tags.
+const MTUS: [u32; 2] = [68, 65_535 - VLAN_ROOM];
 /// Namespaces and links cost memory of the kernel, about 1 MiB each with all that belongs to it.
 const MAX_NODES: usize = 2000;
 
@@ -37,7 +41,7 @@ pub struct NodePlan {
     pub kind: NodeKind,
     /// The name of its namespace.
     pub namespace: String,
-    /// Its ports: `p1` ... at a switch, `up1` ... at a host.
+    /// Its ports, with the topology's names: without such a name `p1` ... at a switch, `up1` ... at a host.
     pub ports: SwitchPlan,
     /// Whether Open vSwitch forwards for it, and not the kernel.
     pub is_ovs: bool,
@@ -91,6 +95,8 @@ pub struct LabPlan {
     pub nodes: Vec<NodePlan>,
     /// Both ends of every cable.
     pub cables: Vec<[VethEnd; 2]>,
+    /// The link with the largest MTU, by its name.
+    pub largest: Option<(String, Bytes)>,
     /// First those of the hosts by themselves, then the VMs.
     pub endpoints: Vec<EndpointPlan>,
     /// Of switches whose ports share one.
@@ -108,7 +114,7 @@ impl LabPlan {
     /// Plans a lab: an endpoint for every host by itself, and those that are asked for. `mac` gives an endpoint its address.
     ///
     /// # Errors
-    /// If an endpoint is on no host, or there are too many.
+    /// If an endpoint is on no host, there are too many, or a link has an MTU that a virtual one cannot have.
     pub fn new(
         name: LabName,
         network: &Network,
@@ -120,21 +126,25 @@ impl LabPlan {
         let mut namespaces = Namespaces::new(&name);
         let mut indices = FIRST_INDEX..;
         let spaces: Vec<String> = network.nodes().map(|(_, node)| namespaces.name(&node.name)).collect();
-        let mtu = network.links().map(|(_, link)| link.mtu.get() as u32).min().unwrap_or(1500);
+        let mut names = Interfaces::new(network);
         let mut interfaces = HashMap::new();
         let mut cables = Vec::new();
         for (id, link) in network.links().filter(|&(id, _)| network.cable(id) == id) {
+            let mtu = mtu(network, id)? + VLAN_ROOM;
             let end = |node: NodeId, interface, ifindex| VethEnd {
                 namespace: spaces[node.index()].clone(),
                 interface,
                 ifindex,
                 mac: None,
-                mtu: mtu + VLAN_ROOM,
+                mtu,
             };
-            let near = end(link.from, interface(network, id), next(&mut indices));
+            let near = end(link.from, names.leaving(id), next(&mut indices));
             interfaces.insert((link.from, id), (near.interface.clone(), near.ifindex));
             let reverse = network.reverse(id);
-            let name = reverse.map_or_else(|| format!("in{}", id.0), |reverse| interface(network, reverse));
+            let name = match reverse {
+                Some(reverse) => names.leaving(reverse),
+                None => names.entering(id),
+            };
             let far = end(link.to, name, next(&mut indices));
             interfaces.insert((link.to, reverse.unwrap_or(id)), (far.interface.clone(), far.ifindex));
             cables.push([near, far]);
@@ -145,15 +155,19 @@ impl LabPlan {
             Ok(NodePlan { node: id, kind: node.kind, namespace: spaces[id.index()].clone(), ports, is_ovs: false })
         };
         let nodes = network.nodes().map(node).collect::<Result<_, LabError>>()?;
-        let mut plan = Self { name, nodes, cables, endpoints: Vec::new(), services: Vec::new() };
+        let largest = network.links().max_by_key(|(_, link)| link.mtu).map(|(_, link)| (link.name.clone(), link.mtu));
+        let mut plan = Self { name, nodes, cables, largest, endpoints: Vec::new(), services: Vec::new() };
         let hosts = network.hosts().map(|host| {
             let host = network.node(host).name.clone();
             EndpointSpec { id: format!("{HOST_TENANT}:{host}"), host }
         });
+        // Nothing tells an endpoint of a smaller MTU on its way.
+        let mtu = plan.cables.iter().flatten().map(|end| end.mtu - VLAN_ROOM).min().unwrap_or(1500);
         for spec in hosts.chain(endpoints.iter().cloned()) {
             let id = spec.id.clone();
             let space = namespaces.name(&format!("e-{}", id.replace(':', ".")));
-            plan.add(network, spec, &space, [next(&mut indices), next(&mut indices)], mac(&id), mtu)?;
+            let indices = [next(&mut indices), next(&mut indices)];
+            plan.add(network, spec, &mut names, Inside { space, indices, mac: mac(&id), mtu })?;
         }
         plan.check()?;
         Ok(plan)
@@ -163,10 +177,8 @@ impl LabPlan {
         &mut self,
         network: &Network,
         spec: EndpointSpec,
-        space: &str,
-        [inside, outside]: [u32; 2],
-        mac: [u8; 6],
-        mtu: u32,
+        names: &mut Interfaces<'_>,
+        Inside { space, indices: [inside, outside], mac, mtu }: Inside,
     ) -> Result<(), LabError> {
         let EndpointSpec { id, host } = spec;
         let node = network.find_node(&host).filter(|&node| network.node(node).kind == NodeKind::Host);
@@ -184,8 +196,8 @@ impl LabPlan {
             id,
             host: node,
             address: Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 0, 0, 0)) + number),
-            inside: end(space, "eth0".to_owned(), inside, Some(mac)),
-            outside: end(&self.nodes[node.index()].namespace, format!("e{on_host}"), outside, None),
+            inside: end(&space, "eth0".to_owned(), inside, Some(mac)),
+            outside: end(&self.nodes[node.index()].namespace, names.endpoint(node, on_host), outside, None),
             mac,
         });
         Ok(())
@@ -321,6 +333,28 @@ impl LabPlan {
     }
 }
 
+/// What an endpoint has besides its name and host.
+struct Inside {
+    space: String,
+    indices: [u32; 2],
+    mac: [u8; 6],
+    mtu: u32,
+}
+
+/// The MTU of a cable: that of its direction with the larger one.
+fn mtu(network: &Network, link: LinkId) -> Result<u32, LabError> {
+    let directions = [Some(link), network.reverse(link)].into_iter().flatten();
+    let [least, most] = MTUS;
+    let mut largest = least;
+    for one in directions {
+        let Link { name, mtu, .. } = network.link(one);
+        let fits = u32::try_from(mtu.get()).ok().filter(|mtu| (least..=most).contains(mtu));
+        let why = || format!("a virtual link takes {least} to {most} B");
+        largest = largest.max(fits.ok_or_else(|| LabError::Mtu { link: name.clone(), mtu: *mtu, why: why() })?);
+    }
+    Ok(largest)
+}
+
 fn next(indices: &mut std::ops::RangeFrom<u32>) -> u32 {
     indices.next().unwrap_or(u32::MAX)
 }
@@ -329,17 +363,13 @@ fn limit(what: &'static str, given: usize, most: usize) -> Result<(), LabError> 
     if given > most { Err(LabError::TooLarge { what, given, most }) } else { Ok(()) }
 }
 
-/// The name of the interface that a link leaves.
-fn interface(network: &Network, link: LinkId) -> String {
-    let from = network.node(network.link(link).from);
-    let stem = if from.kind == NodeKind::Host { "up" } else { "p" };
-    format!("{stem}{}", port_of(network, link) + 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scale::scaled;
     use wayleave_topology::builders::{Cabling, FatTree, build};
+    use wayleave_topology::{LinkSpec, NetworkBuilder, PortQueue, PortSpec};
+    use wayleave_units::{Rate, Time};
 
     fn mac(id: &str) -> [u8; 6] {
         let bytes = id.as_bytes();
@@ -402,6 +432,33 @@ mod tests {
             ("e3", "wl-x-h2", "wl-x-e-acme.db")
         );
         assert_eq!(db.inside.mac, Some(mac("acme:db")));
+    }
+
+    #[test]
+    fn cables_have_the_mtu_of_their_link_and_endpoints_the_smallest() {
+        let mtus = |one: u64| {
+            let mut builder = NetworkBuilder::default();
+            let kinds = [("h1", NodeKind::Host), ("h2", NodeKind::Host), ("s1", NodeKind::Switch)];
+            let [h1, h2, s1] = kinds.map(|(name, kind)| builder.add_node(name, kind).unwrap());
+            for (host, mtu) in [(h1, one), (h2, 9000)] {
+                let port = PortSpec { queues: vec![PortQueue { buffer: Bytes::new(100_000), budget: None }] };
+                let (rate, mtu, propagation) = (Rate::from_gbit(10), Bytes::new(mtu), Time::ZERO);
+                let spec = LinkSpec { from: host, to: s1, rate, propagation, mtu, port };
+                builder.add_cable(spec.clone(), spec.port).unwrap();
+            }
+            let network = builder.build();
+            plan(&scaled(&network, Rate::from_mbit(10)).unwrap(), &[])
+        };
+        let plan = mtus(4000).unwrap();
+        assert_eq!(
+            plan.cables.iter().map(|ends| ends.each_ref().map(|end| end.mtu)).collect::<Vec<_>>(),
+            [[4028; 2], [9028; 2]]
+        );
+        assert!(plan.endpoints.iter().all(|one| one.inside.mtu == 4000 && one.outside.mtu == 4000));
+        for wrong in [65_508, 65_535] {
+            let error = mtus(wrong).unwrap_err().to_string();
+            assert!(error.contains("link h1->s1") && error.contains("68 to 65507 B"), "{error}");
+        }
     }
 
     #[test]

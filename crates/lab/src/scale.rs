@@ -18,8 +18,6 @@ pub const FRAMES: [u64; 8] = [4, 8, 16, 32, 64, 128, 256, 512];
 pub const HOST_FRAMES: u64 = 8;
 /// Layer 2 around the largest packet: header (14 B), what is on the wire around a frame (24 B), six tags.
 const AROUND: u64 = 14 + 24 + 6 * 4;
-/// The largest packet of a lab: eBPF on a virtual link takes frames that fit one page.
-const MAX_MTU: Bytes = Bytes::new(1500);
 /// The constant part of what a node adds: a path of five idle switches takes 17 to 19 us (measured).
 const PROCESSING: Time = Time::from_micros(20);
 /// The variable part: timers of a virtual machine fire late by more than 300 us a few times a second (measured).
@@ -49,7 +47,8 @@ pub fn scaled(network: &Network, rate: Rate) -> Result<Network, ScaleError> {
         return Err(ScaleError::ZeroRate);
     }
     let ratio = Ratio { lab: rate.bits_per_second(), slowest: slowest.bits_per_second() };
-    let jitter = JITTER.min(Time::from_nanos(frame_time(MAX_MTU, rate).as_nanos() * 2 / 5));
+    let smallest = network.links().map(|(_, link)| link.mtu).min().ok_or(ScaleError::NoLinks)?;
+    let jitter = JITTER.min(Time::from_nanos(frame_time(smallest, rate).as_nanos() * 2 / 5));
     let mut builder = NetworkBuilder::default();
     for (_, node) in network.nodes() {
         let node = Node { name: node.name.clone(), kind: node.kind, processing: PROCESSING, jitter };
@@ -57,6 +56,9 @@ pub fn scaled(network: &Network, rate: Rate) -> Result<Network, ScaleError> {
     }
     for (_, link) in network.links() {
         builder.add_link(ratio.link(network, link)).map_err(ScaleError::Network)?;
+    }
+    for (&link, name) in network.interfaces() {
+        builder.name_interface(link, name).map_err(ScaleError::Network)?;
     }
     let lab = builder.build();
     match network.classes() {
@@ -85,7 +87,7 @@ impl Ratio {
     }
 
     fn link(&self, network: &Network, link: &Link) -> LinkSpec {
-        let (rate, mtu) = (self.rate(link.rate), link.mtu.min(MAX_MTU));
+        let (rate, mtu) = (self.rate(link.rate), link.mtu);
         let is_host = network.node(link.from).kind == NodeKind::Host;
         let frame = frame_time(mtu, rate).as_nanos();
         let queues = network.port(link.port).queues.iter().zip(FRAMES).map(|(queue, frames)| {

@@ -224,6 +224,12 @@ impl Lab {
         self.folder.pins()
     }
 
+    /// The switches that Open vSwitch forwards for without real-time priority, because the machine does not allow it: there delays depend on
+    /// what else runs.
+    pub fn without_priority(&self) -> Vec<String> {
+        bridges::without_priority(&self.plan, &self.folder)
+    }
+
     /// The bridge that forwards for a switch, if Open vSwitch does.
     pub fn bridge(&self, switch: &NodePlan) -> Option<OvsBridge> {
         switch.is_ovs.then(|| bridges::bridge(&self.folder, switch))

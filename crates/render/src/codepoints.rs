@@ -11,7 +11,7 @@ use wayleave_topology::{Class, LinkId, Network, NodeId, NodeKind, Route};
 /// The highest codepoint: six bits.
 const LAST: u8 = 63;
 /// Left to the protocols of the network itself: CS6 and CS7 (RFC 4594, section 3.2; RFC 2474, section 4.2.2.2).
-const CONTROL: [u8; 2] = [48, 56];
+pub(crate) const CONTROL: [u8; 2] = [48, 56];
 
 /// A route that was admitted, with what it is called.
 #[derive(Clone, Debug, PartialEq, Eq)]

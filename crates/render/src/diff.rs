@@ -5,8 +5,10 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::Target;
+use wayleave_units::{Bytes, Rate};
+
 use crate::sonic::PREFIX;
+use crate::{RenderedPort, Target};
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +61,92 @@ pub fn changes(target: Target, old: &str, new: &str) -> Result<Vec<Change>, Stri
             Ok(changes)
         }
     }
+}
+
+/// A port of a device that is not as the topology has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortDifference {
+    /// The link that leaves the port.
+    pub link: String,
+    /// The interface.
+    pub interface: String,
+    /// What is different.
+    pub what: PortMismatch,
+}
+
+/// What is different at a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PortMismatch {
+    /// The device has no such port.
+    Missing,
+    /// Its rate.
+    Rate {
+        /// What the device has: `speed`, in Mbit/s.
+        device: String,
+        /// What the topology has.
+        topology: Rate,
+    },
+    /// Its MTU.
+    Mtu {
+        /// What the device has.
+        device: String,
+        /// What the topology has.
+        topology: Bytes,
+    },
+}
+
+impl fmt::Display for PortDifference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { link, interface, what } = self;
+        write!(f, "PORT|{interface} ({link}): ")?;
+        match what {
+            PortMismatch::Missing => f.write_str("the device has no such port"),
+            PortMismatch::Rate { device, topology } => {
+                write!(f, "speed {device} (Mbit/s), and the topology has a rate of {topology}")
+            }
+            PortMismatch::Mtu { device, topology } => {
+                write!(f, "mtu {device}, and the topology has an MTU of {} B", topology.get())
+            }
+        }
+    }
+}
+
+/// The MTU of a port that names none, as the importer of containerlab's files has it.
+const DEFAULT_MTU: &str = "9100";
+
+/// Compares the table `PORT` of a device with the ports of the topology; a configuration without the table has no differences. Nothing of it is ever
+/// written.
+///
+/// # Errors
+/// If `old` is no JSON object.
+pub fn port_differences(target: Target, old: &str, ports: &[RenderedPort]) -> Result<Vec<PortDifference>, String> {
+    if target != Target::Sonic {
+        return Ok(Vec::new());
+    }
+    let device: Value = serde_json::from_str(old).map_err(|error| format!("is no JSON: {error}"))?;
+    let Some(table) = device.get("PORT").and_then(Value::as_object) else { return Ok(Vec::new()) };
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut all = Vec::new();
+    for RenderedPort { link, interface, rate, mtu } in ports {
+        let mut tell = |what| all.push(PortDifference { link: link.clone(), interface: interface.clone(), what });
+        let Some(port) = table.get(interface) else {
+            tell(PortMismatch::Missing);
+            continue;
+        };
+        let device = port.get("speed").map(text);
+        if let Some(device) = device.filter(|speed| speed.parse().ok().and_then(mbit) != Some(*rate)) {
+            tell(PortMismatch::Rate { device, topology: *rate });
+        }
+        let device = port.get("mtu").map_or_else(|| DEFAULT_MTU.to_owned(), text);
+        if device.parse().ok() != Some(mtu.get()) {
+            tell(PortMismatch::Mtu { device, topology: *mtu });
+        }
+    }
+    Ok(all)
+}
+
+fn mbit(speed: u64) -> Option<Rate> {
+    Some(Rate::from_bits_per_second(speed.checked_mul(1_000_000)?))
 }
 
 fn lines(old: &str, new: &str) -> Vec<Change> {

@@ -10,13 +10,13 @@ mod sonic;
 mod tc;
 
 pub use codepoints::{Codepoints, NoCodepoint, Placed};
-pub use diff::{Change, changes};
+pub use diff::{Change, PortDifference, changes, port_differences};
 
 use std::collections::BTreeMap;
 
 use wayleave_dataplane::switch::{PlanError, SwitchPlan};
 use wayleave_topology::{LinkId, Network, NodeId};
-use wayleave_units::Bytes;
+use wayleave_units::{Bytes, Rate};
 
 /// What a switch is configured with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +35,33 @@ pub type Interfaces = BTreeMap<LinkId, String>;
 pub struct Settings {
     /// Names of interfaces.
     pub interfaces: Interfaces,
+    /// Where SONiC's switches put routing protocols.
+    pub control: Control,
     /// Queues of classes that share mark packets (ECN) from so many bytes on; `None`: never.
     pub marks_from: Option<Bytes>,
+}
+
+/// The queue of what the network itself sends: codepoints CS6 and CS7 (RFC 4594, section 3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Control {
+    /// One of its own, below those of contracts about latency.
+    #[default]
+    Own,
+    /// The lowest one, with all that has no contract.
+    BestEffort,
+}
+
+/// A port of a switch, as the topology has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenderedPort {
+    /// The link that leaves it.
+    pub link: String,
+    /// Its interface.
+    pub interface: String,
+    /// Its rate.
+    pub rate: Rate,
+    /// Its largest packet.
+    pub mtu: Bytes,
 }
 
 /// The configuration of one switch.
@@ -46,6 +71,8 @@ pub struct Rendered {
     pub switch: String,
     /// Its configuration, as a file.
     pub text: String,
+    /// Its ports.
+    pub ports: Vec<RenderedPort>,
 }
 
 /// Why a switch cannot be configured so.
@@ -63,6 +90,19 @@ pub enum RenderError {
         interface: String,
         /// Why.
         why: String,
+    },
+    /// A port has no queue left for routing protocols.
+    #[error(
+        "{switch}, port {interface} has {has} queues, and SONiC none beside them for routing protocols (CS6 and CS7): give the topology fewer (`queues: 7`), or put \
+         these protocols into the lowest queue (--control best-effort)"
+    )]
+    NoControl {
+        /// The switch.
+        switch: String,
+        /// The port.
+        interface: String,
+        /// The queues that the topology gives it.
+        has: usize,
     },
     /// A codepoint or class names a queue that one port does not have.
     #[error("{link} has {has} queues, and DSCP {dscp} needs queue {queue} there")]
@@ -96,14 +136,19 @@ impl Target {
     }
 
     /// What the plan assumes of the device and this configuration cannot make true, one sentence each.
-    pub fn assumptions(self) -> Vec<&'static str> {
+    pub fn assumptions(self, control: Control) -> Vec<&'static str> {
         let mut all = vec![
             "Packets take the routes of the plan: the codepoint chooses queues, not the way. Pin the routes (contracts.csv has them).",
             "Hosts set the codepoint of each contract (contracts.csv) and keep it to its rate and burst. Wayleave's agents mark packets with VLAN tags, not with codepoints, so something else has to do both here.",
             "Nobody else sends with these codepoints: clear them where packets come in from others.",
             "No packet is larger than the MTU of its link in the topology, and nobody sends PAUSE or PFC: bounds do not count time in which a port is paused.",
-            "What the network itself sends (routing protocols, CS6 and CS7) is small: it is in the lowest queue here.",
         ];
+        all.push(match (self, control) {
+            (Self::Sonic, Control::Own) => {
+                "What the network itself sends (routing protocols, CS6 and CS7) is small: its queue is sent before all but contracts about latency, and takes from the other classes."
+            }
+            _ => "What the network itself sends (routing protocols, CS6 and CS7) is small: it is in the lowest queue here.",
+        });
         all.extend(match self {
             Self::Tc => [
                 "The machine forwards by itself (bridge or routes), and its interfaces hand on packets as they come (no GRO, TSO or GSO).",
@@ -147,9 +192,16 @@ pub fn render(
         let switch = Switch::of(network, codepoints, target, settings, node)?;
         let text = match target {
             Target::Tc => tc::script(&switch)?,
-            Target::Sonic => sonic::tables(network, &switch, settings),
+            Target::Sonic => sonic::tables(network, &switch, settings)?,
         };
-        Ok(Rendered { switch: switch.plan.name.clone(), text })
+        let ports = switch.plan.ports.iter().filter_map(|port| Some((network.link(port.link?), port)));
+        let ports = ports.map(|(link, port)| RenderedPort {
+            link: link.name.clone(),
+            interface: port.interface.clone(),
+            rate: link.rate,
+            mtu: link.mtu,
+        });
+        Ok(Rendered { switch: switch.plan.name.clone(), text, ports: ports.collect() })
     };
     network.switches().map(render).collect()
 }

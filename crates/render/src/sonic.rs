@@ -1,30 +1,82 @@
 //! SONiC: tables of `config_db.json`, as `sonic-buildimage` describes them in `src/sonic-yang-models/yang-models` (sonic-scheduler, sonic-queue,
 //! sonic-wred-profile, sonic-dscp-tc-map, sonic-tc-queue-map, sonic-buffer-queue). Values are strings.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
+use wayleave_dataplane::net::PortQdisc;
+use wayleave_dataplane::switch::PortPlan;
 use wayleave_topology::{Class, Network};
 
-use crate::{Settings, Switch};
+use crate::codepoints::CONTROL;
+use crate::{Control, RenderError, Settings, Switch};
 
 /// What all names begin with, so that a comparison knows which entries are ours.
 pub(crate) const PREFIX: &str = "wayleave";
 /// The codepoints that there are.
 const CODEPOINTS: u8 = 64;
+/// Traffic classes and queues of a port (sonic-tc-queue-map, sonic-queue): 0 to 7 for unicast on most devices.
+const QUEUES: usize = 8;
+/// Frames that the queue of routing protocols holds. They send a few at once, and a neighbour that hears nothing for some seconds is given up (RFC 4271,
+/// section 4.4; RFC 2328, section C.3), so this is ample; a choice.
+const CONTROL_FRAMES: u64 = 16;
+/// Ethernet's header and check sequence, and a tag.
+const AROUND: u64 = 22;
+
+/// A queue of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Queue {
+    /// That of the topology with this number, 0 the highest.
+    Of(usize),
+    /// Routing protocols.
+    Control,
+}
+
+/// The queues of a port of so many, the highest first. Routing protocols come after all contracts about latency: there they delay these by no more than the
+/// frame that is being sent, which is counted anyway, and no load of other classes keeps them from being sent.
+fn queues(network: &Network, of: usize, control: Control) -> Vec<Queue> {
+    let latency = network.classes().map_or(of.saturating_sub(1).max(1), |classes| usize::from(classes.latency).min(of));
+    let mut all: Vec<Queue> = (0..of).map(Queue::Of).collect();
+    if control == Control::Own {
+        all.insert(latency, Queue::Control);
+    }
+    all
+}
 
 /// The tables of one switch.
-pub(crate) fn tables(network: &Network, switch: &Switch, settings: &Settings) -> String {
-    let ports = || switch.plan.ports.iter().filter_map(|port| Some((port, port.egress.as_ref()?)));
-    let most = ports().map(|(_, egress)| egress.queues.len()).max().unwrap_or(0);
+///
+/// # Errors
+/// If a port has no queue left for routing protocols.
+pub(crate) fn tables(network: &Network, switch: &Switch, settings: &Settings) -> Result<String, RenderError> {
+    let ports = || {
+        let with_queues = switch.plan.ports.iter().filter_map(|port| Some((port, port.egress.as_ref()?)));
+        with_queues.map(|(port, egress)| (port, egress, queues(network, egress.queues.len(), settings.control)))
+    };
+    if let Some((port, egress, _)) = ports().find(|(_, _, queues)| queues.len() > QUEUES) {
+        let (switch, interface) = (switch.plan.name.clone(), port.interface.clone());
+        return Err(RenderError::NoControl { switch, interface, has: egress.queues.len() });
+    }
+    let size_of = |queue: Queue, port: &PortPlan, egress: &PortQdisc| match queue {
+        Queue::Of(queue) => egress.queues.get(queue).map_or(0, |buffer| buffer.get()),
+        Queue::Control => CONTROL_FRAMES * (port.mtu.get() + AROUND),
+    };
+    let all = ports().map(|(_, _, queues)| queues).max_by_key(Vec::len).unwrap_or_default();
+    let most = all.len();
     // Our queue 0 is the highest, and so is SONiC's last. Traffic classes are numbered as the queues of the port with the most; a port with fewer
     // has the rest in its lowest.
     let index = |queue: usize, of: usize| of.saturating_sub(1 + queue.min(of.saturating_sub(1)));
     let map_of = |queues: usize| format!("{PREFIX}-{queues}");
-    let class = |queue: usize| network.classes().map_or(Class::Latency, |classes| classes.class_of(queue as u8));
-    let scheduler = |queue: usize| match class(queue) {
+    let class = |queue: Queue| match queue {
+        Queue::Of(queue) => network.classes().map_or(Class::Latency, |classes| classes.class_of(queue as u8)),
+        Queue::Control => Class::Latency,
+    };
+    let scheduler = |queue: Queue| match class(queue) {
         Class::Latency => format!("{PREFIX}-strict"),
         class => format!("{PREFIX}-{}", slug(class)),
+    };
+    // Where a queue of the port with the most is among those of another one, which has the rest in its lowest.
+    let place = |queue: Queue, queues: &[Queue]| {
+        queues.iter().position(|one| *one == queue).unwrap_or(queues.len().saturating_sub(1))
     };
 
     let mut tables = Map::new();
@@ -35,14 +87,20 @@ pub(crate) fn tables(network: &Network, switch: &Switch, settings: &Settings) ->
         }
     };
     let lowest = most.saturating_sub(1);
-    let to_class = |dscp: u8| switch.queues.get(&dscp).map_or(lowest, |&queue| usize::from(queue));
+    let to_class = |dscp: u8| match switch.queues.get(&dscp) {
+        _ if CONTROL.contains(&dscp) && settings.control == Control::Own => place(Queue::Control, &all),
+        Some(&queue) => place(Queue::Of(usize::from(queue)), &all),
+        None => lowest,
+    };
     let codepoints: Map<String, Value> =
         (0..CODEPOINTS).map(|dscp| (dscp.to_string(), json!(index(to_class(dscp), most).to_string()))).collect();
     set("DSCP_TO_TC_MAP", PREFIX, Value::Object(codepoints));
-    for of in ports().map(|(_, egress)| egress.queues.len()).collect::<BTreeSet<_>>() {
-        let map: Map<String, Value> =
-            (0..most).map(|queue| (index(queue, most).to_string(), json!(index(queue, of).to_string()))).collect();
-        set("TC_TO_QUEUE_MAP", &map_of(of), Value::Object(map));
+    let kinds: BTreeMap<usize, Vec<Queue>> = ports().map(|(_, _, queues)| (queues.len(), queues)).collect();
+    for (of, queues) in kinds {
+        let entry = |(at, &queue): (usize, &Queue)| {
+            (index(at, most).to_string(), json!(index(place(queue, &queues), of).to_string()))
+        };
+        set("TC_TO_QUEUE_MAP", &map_of(of), Value::Object(all.iter().enumerate().map(entry).collect()));
     }
     set("SCHEDULER", &format!("{PREFIX}-strict"), json!({ "type": "STRICT" }));
     if let Some(classes) = network.classes() {
@@ -62,36 +120,37 @@ pub(crate) fn tables(network: &Network, switch: &Switch, settings: &Settings) ->
             }),
         );
     }
-    let reserved: u64 = ports().flat_map(|(_, egress)| &egress.queues).map(|buffer| buffer.get()).sum();
+    let sizes =
+        ports().flat_map(|(port, egress, queues)| queues.into_iter().map(move |queue| size_of(queue, port, egress)));
+    let sizes: Vec<u64> = sizes.collect();
+    let reserved: u64 = sizes.iter().sum();
     set(
         "BUFFER_POOL",
         &format!("{PREFIX}-pool"),
         json!({ "type": "egress", "mode": "static", "size": reserved.to_string() }),
     );
-    let sizes: BTreeSet<u64> = ports().flat_map(|(_, egress)| &egress.queues).map(|buffer| buffer.get()).collect();
-    for size in sizes {
+    for size in sizes.into_iter().collect::<BTreeSet<u64>>() {
         // All of the pool is reserved, so nothing is left to share; a threshold of 0 would mean that a queue may take all of it, so the threshold is what the queue has anyway.
         let profile =
             json!({ "pool": format!("{PREFIX}-pool"), "size": size.to_string(), "static_th": size.to_string() });
         set("BUFFER_PROFILE", &format!("{PREFIX}-{size}"), profile);
     }
-    for (port, egress) in ports() {
-        let name = &port.interface;
-        let of = egress.queues.len();
+    for (port, egress, queues) in ports() {
+        let (name, of) = (&port.interface, queues.len());
         set("PORT_QOS_MAP", name, json!({ "dscp_to_tc_map": PREFIX, "tc_to_queue_map": map_of(of) }));
-        for (queue, buffer) in egress.queues.iter().enumerate() {
-            let key = format!("{name}|{}", index(queue, of));
+        for (at, &queue) in queues.iter().enumerate() {
+            let key = format!("{name}|{}", index(at, of));
             let mut entry = json!({ "scheduler": scheduler(queue) });
             if settings.marks_from.is_some() && class(queue) != Class::Latency {
                 entry["wred_profile"] = json!(format!("{PREFIX}-ecn"));
             }
             set("QUEUE", &key, entry);
-            set("BUFFER_QUEUE", &key, json!({ "profile": format!("{PREFIX}-{}", buffer.get()) }));
+            set("BUFFER_QUEUE", &key, json!({ "profile": format!("{PREFIX}-{}", size_of(queue, port, egress)) }));
         }
     }
     let mut text = format!("{:#}", Value::Object(tables));
     text.push('\n');
-    text
+    Ok(text)
 }
 
 /// A class in a name: letters and hyphens, at most 32 characters with the prefix.

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use wayleave_dataplane::class;
 use wayleave_dataplane::net::PortQdisc;
 
-use crate::{RenderError, Switch, Target};
+use crate::{Control, RenderError, Switch, Target};
 
 /// The script of one switch. It can be run again: what waits in the queues is dropped then.
 pub(crate) fn script(switch: &Switch) -> Result<String, RenderError> {
     let mut text =
         format!("#!/bin/sh\n# Queues of {}, by `wayleave render --for tc`. Run it as root.\n", switch.plan.name);
-    for line in Target::Tc.assumptions() {
+    for line in Target::Tc.assumptions(Control::BestEffort) {
         let _ = writeln!(text, "# Assumed: {line}");
     }
     text.push_str("set -eu\n");

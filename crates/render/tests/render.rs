@@ -11,22 +11,33 @@ use nix::sys::socket::{setsockopt, sockopt};
 use proptest::prelude::*;
 use wayleave_dataplane::apart::Apart;
 use wayleave_dataplane::net::{Namespace, queue_counters};
-use wayleave_render::{Change, Codepoints, Placed, Settings, Target, changes, render};
+use wayleave_render::{
+    Change, Codepoints, Control, Placed, RenderError, Settings, Target, changes, port_differences, render,
+};
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_topology::{Classes, Hop, Network, NodeKind, PortSpec, Route};
 use wayleave_units::{Bytes, Rate};
 
 /// Two racks with two hosts each and one spine, eight queues in every switch, and classes.
 fn two_racks() -> Network {
+    racks(8, Classes::default())
+}
+
+fn racks(queues: u32, classes: Classes) -> Network {
     let cabling = Cabling {
         rate: Rate::from_mbit(1000),
-        switch_port: PortSpec::uniform(8, Bytes::new(97_000)),
+        switch_port: PortSpec::uniform(queues as usize, Bytes::new(97_000)),
         ..Cabling::default()
     };
     let network =
         build::leaf_spine(&LeafSpine { leaves: 2, spines: 1, hosts_per_leaf: 2, cabling, ..LeafSpine::default() })
             .unwrap();
-    network.with_classes(Classes::default()).unwrap()
+    network.with_classes(classes).unwrap()
+}
+
+/// All eight queues of SONiC are the topology's.
+fn eight() -> Settings {
+    Settings { control: Control::BestEffort, ..Settings::default() }
 }
 
 fn route(network: &Network, name: &str, hops: &[(&str, u8)]) -> Placed {
@@ -67,13 +78,13 @@ fn is_golden(name: &str, text: &str) {
 #[test]
 fn a_leaf_for_sonic_is_as_in_the_golden_file() {
     let network = two_racks();
-    let settings = Settings { marks_from: Some(Bytes::new(65_000)), ..Settings::default() };
+    let settings = Settings { marks_from: Some(Bytes::new(65_000)), ..eight() };
     is_golden("leaf1.json", &text_of(&network, Target::Sonic, &settings, "leaf1"));
 }
 
 #[test]
 fn a_leaf_for_tc_is_as_in_the_golden_file() {
-    is_golden("leaf1.sh", &text_of(&two_racks(), Target::Tc, &Settings::default(), "leaf1"));
+    is_golden("leaf1.sh", &text_of(&two_racks(), Target::Tc, &eight(), "leaf1"));
 }
 
 #[test]
@@ -86,7 +97,7 @@ fn routes_share_a_codepoint_if_they_agree_wherever_they_meet() {
 #[test]
 fn sonics_last_queue_is_the_highest_and_the_strict_one() {
     let network = two_racks();
-    let text = text_of(&network, Target::Sonic, &Settings::default(), "leaf2");
+    let text = text_of(&network, Target::Sonic, &eight(), "leaf2");
     let tables: serde_json::Value = serde_json::from_str(&text).unwrap();
     let class = |dscp: &str| tables["DSCP_TO_TC_MAP"]["wayleave"][dscp].as_str().unwrap().to_owned();
     // robot in queue 0, camera in queue 3 of 8; best effort, and what nobody has given out, in the lowest.
@@ -104,16 +115,82 @@ fn sonics_last_queue_is_the_highest_and_the_strict_one() {
     assert_eq!(tables["SCHEDULER"]["wayleave-guaranteed"]["weight"], "6");
 }
 
+/// Four queues of latency contracts, three that share, and one of routing protocols between them.
+#[test]
+fn routing_protocols_have_a_queue_of_their_own_below_those_of_contracts() {
+    let network = racks(7, Classes { latency: 4, ..Classes::default() });
+    let text = text_of(&network, Target::Sonic, &Settings::default(), "leaf2");
+    let tables: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let class = |dscp: &str| tables["DSCP_TO_TC_MAP"]["wayleave"][dscp].as_str().unwrap().to_owned();
+    // robot in queue 0, camera in queue 3; CS6 and CS7; best effort, and what nobody has given out.
+    assert_eq!(["3", "4", "48", "56", "0", "63"].map(class), ["7", "4", "3", "3", "0", "0"]);
+    let queue = |number: usize| tables["QUEUE"][format!("Ethernet0|{number}")]["scheduler"].clone();
+    let expected = ["best-effort", "objective", "guaranteed", "strict", "strict", "strict", "strict", "strict"];
+    assert_eq!((0..8).map(queue).collect::<Vec<_>>(), expected.map(|one| format!("wayleave-{one}")));
+    let map = tables["PORT_QOS_MAP"]["Ethernet0"]["tc_to_queue_map"].as_str().unwrap();
+    assert_eq!(tables["TC_TO_QUEUE_MAP"][map]["3"], "3");
+    // 16 frames of 1522 B, beside seven queues at each of three ports.
+    assert_eq!(tables["BUFFER_QUEUE"]["Ethernet0|3"]["profile"], "wayleave-24352");
+    assert_eq!(tables["BUFFER_POOL"]["wayleave-pool"]["size"], (3 * (7 * 97_000 + 24_352)).to_string());
+}
+
+#[test]
+fn a_port_without_a_queue_for_routing_protocols_is_refused_with_the_option() {
+    let network = two_racks();
+    let codepoints = Codepoints::assign(&network, &placed(&network)).unwrap();
+    let error = render(&network, &codepoints, Target::Sonic, &Settings::default()).unwrap_err();
+    assert!(matches!(&error, RenderError::NoControl { has: 8, .. }), "{error}");
+    assert!(error.to_string().contains("--control best-effort"), "{error}");
+    assert!(render(&network, &codepoints, Target::Sonic, &eight()).is_ok());
+    assert!(render(&network, &codepoints, Target::Tc, &Settings::default()).is_ok());
+    let of = |target: Target, control| target.assumptions(control).join(" ").contains("in the lowest queue here");
+    assert_eq!(
+        [of(Target::Sonic, Control::Own), of(Target::Sonic, Control::BestEffort), of(Target::Tc, Control::Own)],
+        [false, true, true]
+    );
+}
+
+#[test]
+fn ports_of_a_device_are_compared_with_the_topology() {
+    let network = two_racks();
+    let codepoints = Codepoints::assign(&network, &placed(&network)).unwrap();
+    let rendered = render(&network, &codepoints, Target::Sonic, &eight()).unwrap();
+    let leaf = rendered.into_iter().find(|one| one.switch == "leaf1").unwrap();
+    let of = |ports: serde_json::Value| {
+        let device = serde_json::json!({ "PORT": ports }).to_string();
+        let found = port_differences(Target::Sonic, &device, &leaf.ports).unwrap();
+        found.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let port = |speed: &str, mtu: &str| serde_json::json!({ "speed": speed, "mtu": mtu, "lanes": "1" });
+    let same = port("1000", "1500");
+    assert_eq!(
+        of(serde_json::json!({ "Ethernet0": same, "Ethernet4": same, "Ethernet8": same, "Ethernet96": {} })),
+        [""; 0]
+    );
+    assert_eq!(
+        of(serde_json::json!({ "Ethernet0": port("40000", "1500"), "Ethernet4": { "speed": "1000" }, "Other": {} })),
+        [
+            "PORT|Ethernet0 (leaf1->spine1): speed 40000 (Mbit/s), and the topology has a rate of 1Gbit",
+            "PORT|Ethernet4 (leaf1->h1): mtu 9100, and the topology has an MTU of 1500 B",
+            "PORT|Ethernet8 (leaf1->h2): the device has no such port",
+        ]
+    );
+    // What was rendered has no ports, and a script of tc none either.
+    assert_eq!(port_differences(Target::Sonic, &leaf.text, &leaf.ports), Ok(vec![]));
+    assert_eq!(port_differences(Target::Tc, "#!/bin/sh", &leaf.ports), Ok(vec![]));
+    assert!(port_differences(Target::Sonic, "{", &leaf.ports).unwrap_err().contains("no JSON"));
+}
+
 #[test]
 fn what_the_pool_holds_is_what_all_queues_reserve() {
-    let text = text_of(&two_racks(), Target::Sonic, &Settings::default(), "spine1");
+    let text = text_of(&two_racks(), Target::Sonic, &eight(), "spine1");
     let tables: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(tables["BUFFER_POOL"]["wayleave-pool"]["size"], (2 * 8 * 97_000).to_string());
 }
 
 #[test]
 fn a_device_keeps_what_is_not_ours() {
-    let text = text_of(&two_racks(), Target::Sonic, &Settings::default(), "leaf1");
+    let text = text_of(&two_racks(), Target::Sonic, &eight(), "leaf1");
     let mut device: serde_json::Value = serde_json::from_str(&text).unwrap();
     device["PORT"] = serde_json::json!({ "Ethernet0": { "speed": "1000" } });
     device["SCHEDULER"]["other"] = serde_json::json!({ "type": "DWRR", "weight": "9" });
@@ -163,7 +240,7 @@ proptest! {
             route(&network, &at.to_string(), &[("h1->leaf1", 0), ("leaf1->spine1", a), ("spine1->leaf2", b), (to, c)])
         }).collect();
         let Ok(codepoints) = Codepoints::assign(&network, &placed) else { return Ok(()) };
-        let rendered = render(&network, &codepoints, Target::Sonic, &Settings::default()).unwrap();
+        let rendered = render(&network, &codepoints, Target::Sonic, &eight()).unwrap();
         let tables: BTreeMap<&str, serde_json::Value> =
             rendered.iter().map(|one| (one.switch.as_str(), serde_json::from_str(&one.text).unwrap())).collect();
         for (placed, dscp) in placed.iter().zip(codepoints.routes()) {
@@ -181,7 +258,7 @@ proptest! {
 /// Catches: an entry of a device that stands for several ports or queues and is taken for one of somebody else.
 #[test]
 fn an_entry_for_several_ports_and_queues_is_compared_with_each() {
-    let text = text_of(&two_racks(), Target::Sonic, &Settings::default(), "leaf1");
+    let text = text_of(&two_racks(), Target::Sonic, &eight(), "leaf1");
     let mut device: serde_json::Value = serde_json::from_str(&text).unwrap();
     let queues = device["QUEUE"].as_object_mut().unwrap();
     queues.remove("Ethernet0|4");
@@ -202,7 +279,7 @@ fn a_port_without_a_name_gets_none_that_another_has() {
     let mut links = network.links_from(network.find_node("leaf1").unwrap()).to_vec();
     links.sort();
     let interfaces = [(links[0], "eth2".to_owned())].into();
-    let settings = Settings { interfaces, ..Settings::default() };
+    let settings = Settings { interfaces, ..eight() };
     let script = text_of(&network, Target::Tc, &settings, "leaf1");
     let names: Vec<&str> = script.lines().filter(|line| line.starts_with("# eth")).map(|line| &line[2..6]).collect();
     assert_eq!(names, ["eth2", "eth3", "eth4"]);
@@ -221,7 +298,7 @@ fn the_script_puts_packets_into_the_queue_of_their_codepoint() {
         apart.veth(&format!("eth{port}"), 100 * port).unwrap();
     }
     let network = two_racks();
-    let script = text_of(&network, Target::Tc, &Settings::default(), "leaf1");
+    let script = text_of(&network, Target::Tc, &eight(), "leaf1");
     let links = {
         let mut links = network.links_from(network.find_node("leaf1").unwrap()).to_vec();
         links.sort();

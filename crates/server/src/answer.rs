@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use wayleave_controller::{DEFAULT_TENANT, Fault};
+use wayleave_controller::{DEFAULT_TENANT, Fault, Unmovable};
 use wayleave_formats::InputErrors;
 use wayleave_protocol::problem::{Code, FieldError, MEDIA_TYPE, Problem};
 use wayleave_units::WallTime;
@@ -148,6 +148,19 @@ pub(crate) fn fault(fault: Fault) -> Box<Problem> {
         }
         Fault::Invalid { field, message } => invalid(field, message),
         Fault::InUse { what, by } => problem(Code::Conflict, format!("{what} is needed by {by}: end that first")),
+        Fault::CannotMove(unmovable) => {
+            let Unmovable { vm, host, refused, others } = *unmovable;
+            let refused: Vec<String> = refused.iter().map(|(id, why)| format!("{id} ({why})")).collect();
+            let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+            let more =
+                if others.is_empty() { String::new() } else { format!("; {} would move with it", others.join(", ")) };
+            let detail = format!(
+                "VM {vm} cannot move to {host}, where contracts are refused that would have to move with it: {}{more}. Delete the refused ones, or \
+                 choose another host",
+                refused.join(", ")
+            );
+            problem(Code::Conflict, detail)
+        }
         Fault::Taken { what, of, field } => {
             let mut problem = *invalid(field, format!("{what} is that of {of}: choose another"));
             let errors = std::mem::take(&mut problem.errors);

@@ -232,10 +232,10 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
         ("ip", "link set dev up1 mtu 9000", "the MTU of up1 was 9000 B"),
         ("ethtool", "-K up1 gro on", "up1 merged packets"),
         ("tc", "class change dev wl-shape parent 1: classid 1:1 htb rate 1gbit", "the classes of 1 rules were others"),
-        ("tc", "class del dev wl-shape classid 1:1", "the classes of 1 rules were others"),
+        ("tc", "class del dev wl-shape classid 1:8001", "the classes of 1 rules were others"),
         (
             "tc",
-            "qdisc add dev wl-shape parent 1:1 handle 5: pfifo limit 2",
+            "qdisc add dev wl-shape parent 1:4001 handle 5: pfifo limit 2",
             "the queues of wl-shape or wl-split were others",
         ),
         (

@@ -11,10 +11,13 @@ use nix::mount::{MsFlags, mount};
 use serde_json::{Value, json};
 use wayleave_formats::{Source, read_agent};
 use wayleave_protocol::client::url;
+use wayleave_topology::Network;
 
 use crate::client::secret;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
+use crate::import_args::ImportArgs;
+use crate::inputs::check_stdin;
 use crate::output::out;
 
 const EXAMPLE: &str = "\
@@ -23,6 +26,9 @@ Examples:
   sudo wayleave agent init --node h1 --server https://controller.example:7480 --token-file h1.token \\
       --interface 'h1->s1=eth1' --endpoint acme:web=tap0
   sudo systemctl enable --now wayleave-agent
+
+  With the interfaces that the topology names:
+  sudo wayleave agent init --node h1 --server https://controller.example:7480 --token-file h1.token --topology lab.clab.yml
 
 Nothing that is there already is replaced, unless --force is given.";
 
@@ -55,9 +61,14 @@ pub(crate) struct InitArgs {
     /// The private key (PEM) of that certificate
     #[arg(long, value_name = "FILE", requires = "cert")]
     cert_key: Option<PathBuf>,
-    /// A link that leaves the node, and the interface by which it does
-    #[arg(long = "interface", value_name = "LINK=INTERFACE", value_parser = pair, required = true)]
+    /// A link that leaves the node, and the interface by which it does; in place of what the topology says
+    #[arg(long = "interface", value_name = "LINK=INTERFACE", value_parser = pair, required_unless_present = "topology")]
     interfaces: Vec<(String, String)>,
+    /// The network, to take the interfaces' names from it and to check links; - is stdin
+    #[arg(short, long, value_name = "FILE|BUILDER")]
+    topology: Option<String>,
+    #[command(flatten)]
+    import: ImportArgs,
     /// The bridge of Open vSwitch that forwards for the node, if it is a switch and the kernel does not
     #[arg(long, value_name = "BRIDGE", conflicts_with = "endpoints")]
     ovs: Option<String>,
@@ -89,9 +100,13 @@ fn pair(text: &str) -> Result<(String, String), String> {
 
 /// Runs the command.
 pub(crate) fn run(args: &InitArgs) -> Result<Exit, Failure> {
-    let (config, token) = (args.directory.join("agent.yaml"), args.directory.join(format!("{}.token", args.node)));
+    let token_file = args.token_file.as_deref().and_then(Path::to_str);
+    check_stdin(args.topology.as_deref().into_iter().chain(token_file))?;
+    let directory = absolute(&args.directory)?;
+    let (config, token) = (directory.join("agent.yaml"), directory.join(format!("{}.token", args.node)));
     url(&args.server)?;
-    let text = document(args, &token)?;
+    let text = document(args, &interfaces(args)?, &token)?;
+    let unit = (!args.no_unit).then(|| unit(args, &config)).transpose()?;
     // What is written can be read, and what is wrong with names is said before anything is changed.
     read_agent(&Source::new("what would be written", text.as_str()))?;
     let has_token = args.cert.is_none();
@@ -111,9 +126,10 @@ pub(crate) fn run(args: &InitArgs) -> Result<Exit, Failure> {
     if has_token {
         writeln!(out, "{} (only its owner can read it)", token.display())?;
     }
-    if !args.no_unit {
-        write(&args.unit, &unit(&config)?, 0o644)?;
+    if let Some((unit, remarks)) = unit {
+        write(&args.unit, &unit, 0o644)?;
         writeln!(out, "{}", args.unit.display())?;
+        remarks.iter().try_for_each(|remark| writeln!(out, "  {remark}"))?;
     }
     if !args.no_mount && !is_mounted()? {
         let mounted = mount(Some("bpf"), BPF, Some("bpf"), MsFlags::empty(), Some("mode=0700"));
@@ -129,10 +145,52 @@ pub(crate) fn run(args: &InitArgs) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
+/// The interfaces of the node's links: those of the topology, and those that are given.
+fn interfaces(args: &InitArgs) -> Result<BTreeMap<String, String>, Failure> {
+    let given: BTreeMap<String, String> = args.interfaces.iter().cloned().collect();
+    match &args.topology {
+        Some(topology) => ports(&args.import.network(topology)?.graph, &args.node, given),
+        None => match given.keys().find(|link| !leaves(link, &args.node)) {
+            Some(link) => Err(Failure::Usage(format!(
+                "--interface {link}: that link does not leave {node}, whose links are called '{node}->...'; --topology FILE names them",
+                node = args.node
+            ))),
+            None => Ok(given),
+        },
+    }
+}
+
+/// Returns `false` if a link's name says that it leaves another node; names are `from->to` and `from->to#2`.
+fn leaves(link: &str, node: &str) -> bool {
+    link.split_once("->").is_none_or(|(from, _)| from == node)
+}
+
+fn ports(network: &Network, node: &str, given: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Failure> {
+    let id = network.find_node(node);
+    let id = id.ok_or_else(|| Failure::Usage(format!("--node {node}: the topology has no node of this name")))?;
+    let ports = wayleave_agent::ports(network, id);
+    let mut interfaces = BTreeMap::new();
+    for &link in &ports {
+        let named = network.interfaces().get(&link).map(|name| (network.link(link).name.clone(), name.clone()));
+        interfaces.extend(named);
+    }
+    interfaces.extend(given);
+    // Links that are not the node's are refused, and the others are named.
+    wayleave_agent::links(network, id, &interfaces).map_err(Failure::Usage)?;
+    let has_none = |link: &&str| !interfaces.contains_key(*link);
+    let names = ports.iter().map(|&link| network.link(link).name.as_str());
+    match names.filter(has_none).collect::<Vec<_>>()[..] {
+        [] => Ok(interfaces),
+        ref missing => Err(Failure::Usage(format!(
+            "the topology names no interface for {}: pass --interface '{}=INTERFACE' for each",
+            missing.join(", "),
+            missing[0]
+        ))),
+    }
+}
+
 /// The agent's file. JSON is YAML, and quotes all names.
-fn document(args: &InitArgs, token: &Path) -> Result<String, Failure> {
-    let interfaces: BTreeMap<&str, &str> =
-        args.interfaces.iter().map(|(link, at)| (link.as_str(), at.as_str())).collect();
+fn document(args: &InitArgs, interfaces: &BTreeMap<String, String>, token: &Path) -> Result<String, Failure> {
     let endpoints = args.endpoints.iter().map(|(name, at)| endpoint(name, at)).collect::<Result<Vec<_>, _>>()?;
     let mut node = json!({ "node": args.node, "interfaces": interfaces });
     if !endpoints.is_empty() {
@@ -144,7 +202,6 @@ fn document(args: &InitArgs, token: &Path) -> Result<String, Failure> {
     let quoted = |value: &Value| value.to_string();
     let credential = match (&args.cert, &args.cert_key) {
         (Some(cert), Some(key)) => {
-            let absolute = |path| std::path::absolute(path).map_err(|error| failed(path, &error));
             format!("cert: {}\n  certKey: {}", quoted(&json!(absolute(cert)?)), quoted(&json!(absolute(key)?)))
         }
         _ => format!("tokenFile: {}", quoted(&json!(token))),
@@ -157,7 +214,7 @@ fn document(args: &InitArgs, token: &Path) -> Result<String, Failure> {
         quoted(&json!(args.server)),
     );
     if let Some(ca) = &args.ca {
-        text += &format!("  ca: {}\n", quoted(&json!(ca)));
+        text += &format!("  ca: {}\n", quoted(&json!(absolute(ca)?)));
     }
     Ok(text + &format!("  nodes:\n    - {}\n", quoted(&node)))
 }
@@ -175,14 +232,53 @@ fn endpoint(name: &str, at: &str) -> Result<Value, Failure> {
     Ok(endpoint)
 }
 
-/// The shipped unit, with this program and this file.
-fn unit(config: &Path) -> Result<String, Failure> {
-    let program = crate::program::file()?;
-    let (program, config) = (program.to_string_lossy(), config.to_string_lossy());
-    Ok(UNIT.replace(
-        &format!("ExecStart={PROGRAM} agent --config {CONFIG}"),
-        &format!("ExecStart={program} agent --config {config}"),
-    ))
+/// A path that means the same in every directory: a unit starts in another one than its writer.
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path).map_err(|error| failed(path, &error))
+}
+
+/// Settings of the shipped unit that hide folders from the service, and what they become where a file that it needs lies there (systemd.exec(5)).
+const HIDING: [(&str, &str, &[&str]); 2] = [
+    ("ProtectHome=yes", "ProtectHome=read-only", &["/home", "/root", "/run/user"]),
+    ("PrivateTmp=yes", "PrivateTmp=no", &["/tmp", "/var/tmp"]),
+];
+
+/// The shipped unit, with this program and this file, and remarks on what had to be changed.
+fn unit(args: &InitArgs, config: &Path) -> Result<(String, Vec<String>), Failure> {
+    let files = [args.cert.as_deref(), args.cert_key.as_deref(), args.ca.as_deref()];
+    let files = files.into_iter().flatten().map(absolute).collect::<Result<Vec<_>, _>>()?;
+    unit_of(&crate::program::file()?, config, &files)
+}
+
+/// A program in somebody's home is not refused: that is where `cargo install` and a checkout have it, and the service cannot write there all the same.
+fn unit_of(program: &Path, config: &Path, files: &[PathBuf]) -> Result<(String, Vec<String>), Failure> {
+    let start = format!("ExecStart={} agent --config {}", word(program, true)?, word(config, false)?);
+    let mut unit = UNIT.replace(&format!("ExecStart={PROGRAM} agent --config {CONFIG}"), &start);
+    let mut remarks = Vec::new();
+    files.iter().try_for_each(|file| word(file, false).map(drop))?;
+    let needed = || [program, config].into_iter().chain(files.iter().map(PathBuf::as_path));
+    for (shipped, instead, folders) in HIDING {
+        if let Some(path) = needed().find(|path| folders.iter().any(|folder| path.starts_with(folder))) {
+            let path = path.display();
+            unit = unit.replace(shipped, &format!("# {shipped} would hide {path}\n{instead}"));
+            remarks.push(format!("{instead} in place of {shipped}, which would hide {path}"));
+        }
+    }
+    Ok((unit, remarks))
+}
+
+/// A path as a word of ExecStart (systemd.service(5), Command lines); the first word knows no variables.
+fn word(path: &Path, is_first: bool) -> Result<String, Failure> {
+    let text = path.to_str().filter(|text| !text.contains(char::is_control));
+    let text = text.ok_or_else(|| {
+        Failure::Usage(format!("{}: a path for a unit of systemd is text without control characters", path.display()))
+    })?;
+    let text = text.replace('%', "%%");
+    let text = if is_first { text } else { text.replace('$', "$$") };
+    Ok(match text.contains([' ', '"', '\'', '\\', ';']) {
+        true => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
+        false => text,
+    })
 }
 
 fn is_mounted() -> Result<bool, Failure> {
@@ -215,8 +311,45 @@ mod tests {
 
     #[test]
     fn the_shipped_unit_is_that_of_this_file() {
-        let unit = unit(Path::new("/somewhere/agent.yaml")).unwrap();
+        let (unit, remarks) = unit_of(Path::new(PROGRAM), Path::new("/somewhere/agent.yaml"), &[]).unwrap();
+        assert_eq!(remarks, [""; 0]);
+        assert!(unit.contains("\nProtectHome=yes\n") && unit.contains("\nPrivateTmp=yes\n"), "{unit}");
         assert!(unit.contains(" agent --config /somewhere/agent.yaml\n"), "{unit}");
         assert!(!unit.contains(&format!("--config {CONFIG}")), "{unit}");
+    }
+
+    #[test]
+    fn what_a_unit_needs_is_not_hidden_from_it() {
+        let [program, etc, ca] = [PROGRAM, CONFIG, "/etc/ca.pem"].map(Path::new);
+        let in_folder = |folder: &str| Path::new(folder).join("wayleave");
+        for (folder, expected) in [
+            ("/home", "ProtectHome=read-only"),
+            ("/root", "ProtectHome=read-only"),
+            ("/run/user", "ProtectHome=read-only"),
+            ("/tmp", "PrivateTmp=no"),
+            ("/var/tmp", "PrivateTmp=no"),
+        ] {
+            let hidden = in_folder(folder);
+            for [program, config, file] in [[&hidden, etc, ca], [program, &hidden, ca], [program, etc, &hidden]] {
+                let (unit, remarks) = unit_of(program, config, &[file.to_owned()]).unwrap();
+                assert!(unit.contains(&format!("\n{expected}\n")), "{unit}");
+                assert!(remarks.len() == 1 && remarks[0].starts_with(expected), "{remarks:?}");
+            }
+        }
+        let (unit, remarks) = unit_of(Path::new("/homework/wayleave"), etc, &[]).unwrap();
+        assert!(remarks.is_empty() && unit.contains("\nProtectHome=yes\n"), "{unit}");
+    }
+
+    #[test]
+    fn paths_are_words_of_a_unit() {
+        for (path, first, later) in [
+            ("/opt/way leave/bin", "\"/opt/way leave/bin\"", "\"/opt/way leave/bin\""),
+            ("/opt/100%/$x", "/opt/100%%/$x", "/opt/100%%/$$x"),
+            ("/opt/\"a\\b", "\"/opt/\\\"a\\\\b\"", "\"/opt/\\\"a\\\\b\""),
+        ] {
+            let of = |is_first| word(Path::new(path), is_first).ok().unwrap();
+            assert_eq!([of(true), of(false)], [first, later]);
+        }
+        assert!(word(Path::new("/opt/a\nb"), false).is_err());
     }
 }

@@ -10,7 +10,9 @@ use wayleave::{Asked, Contracts, Session};
 use wayleave_explain::Decided;
 use wayleave_explain::table::write_table;
 use wayleave_formats::{Source, read_interfaces};
-use wayleave_render::{Codepoints, Interfaces, Placed, Rendered, Settings, Target, changes, render};
+use wayleave_render::{
+    Codepoints, Control, Interfaces, Placed, Rendered, Settings, Target, changes, port_differences, render,
+};
 use wayleave_topology::{Network, NodeId, NodeKind};
 use wayleave_units::Bytes;
 
@@ -58,8 +60,29 @@ pub(crate) struct RenderArgs {
     /// Mark packets in the queues of classes that share from so many bytes on (ECN; SONiC only) [default: never]
     #[arg(long, value_name = "SIZE")]
     ecn: Option<Bytes>,
+    /// The queue of routing protocols, codepoints CS6 and CS7 (SONiC only) [default: own]
+    #[arg(long, value_enum, value_name = "QUEUE")]
+    control: Option<ControlName>,
     #[command(flatten)]
     session: SessionArgs,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, Default)]
+enum ControlName {
+    /// One of their own, below those of contracts about latency
+    #[default]
+    Own,
+    /// The lowest one
+    BestEffort,
+}
+
+impl From<ControlName> for Control {
+    fn from(name: ControlName) -> Self {
+        match name {
+            ControlName::Own => Self::Own,
+            ControlName::BestEffort => Self::BestEffort,
+        }
+    }
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug)]
@@ -88,6 +111,10 @@ pub(crate) fn run(args: &RenderArgs) -> Result<Exit, Failure> {
         let why = "--ecn is for SONiC: the queues of a tc script are FIFOs, which do not mark";
         return Err(Failure::Usage(why.to_owned()));
     }
+    if args.control.is_some() && matches!(args.target, TargetName::Tc) {
+        let why = "--control is for SONiC: a tc script puts routing protocols into the lowest queue";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let network = args.session.network.read()?;
     let contracts = waiting(false, "reading contracts", || Contracts::read_all_kinds(&args.files, &network))?;
     let mut session = args.session.open_for(&network, &contracts)?;
@@ -102,7 +129,8 @@ pub(crate) fn run(args: &RenderArgs) -> Result<Exit, Failure> {
         Some(file) => read_interfaces(&Source::read(file)?, graph)?,
     };
     let interfaces = interfaces(graph, given);
-    let settings = Settings { interfaces, marks_from: args.ecn };
+    let control = args.control.unwrap_or_default().into();
+    let settings = Settings { interfaces, control, marks_from: args.ecn };
     let placed = placed(&session);
     let codepoints = match Codepoints::assign(graph, &placed) {
         Ok(codepoints) => codepoints,
@@ -113,7 +141,7 @@ pub(crate) fn run(args: &RenderArgs) -> Result<Exit, Failure> {
     };
     let target = Target::from(args.target);
     let rendered = render(graph, &codepoints, target, &settings).map_err(|error| Failure::Usage(error.to_string()))?;
-    let plan = Planned { session: &session, placed, codepoints };
+    let plan = Planned { session: &session, placed, codepoints, control };
     match (&args.switch, &args.out, &args.diff) {
         (Some(name), _, diff) => {
             let one = find(&rendered, name)?;
@@ -198,7 +226,7 @@ fn file_name(one: &Rendered, target: Target) -> Result<String, Failure> {
 
 /// What would change, switch by switch.
 fn compare(target: Target, pairs: &[(&Rendered, PathBuf)]) -> Result<(), Failure> {
-    let (mut out, mut changed) = (out(), 0);
+    let (mut out, mut changed, mut different) = (out(), 0, 0);
     for (one, old) in pairs {
         let is_new = pairs.len() > 1 && !old.exists();
         let before = if is_new { String::new() } else { Source::read(old)?.text().to_owned() };
@@ -209,7 +237,18 @@ fn compare(target: Target, pairs: &[(&Rendered, PathBuf)]) -> Result<(), Failure
         } else {
             changes(target, &before, &one.text)
         };
-        let found = found.map_err(|why| Failure::Located(format!("{}: {why}", old.display())))?;
+        let located = |why| Failure::Located(format!("{}: {why}", old.display()));
+        let found = found.map_err(located)?;
+        let ports = port_differences(target, &before, &one.ports).map_err(located)?;
+        if !ports.is_empty() {
+            different += ports.len();
+            writeln!(
+                out,
+                "{}: ports of the device that are not as in the topology; bounds of the plan do not hold there",
+                one.switch
+            )?;
+            ports.iter().try_for_each(|port| writeln!(out, "  {port}"))?;
+        }
         if found.is_empty() {
             continue;
         }
@@ -219,7 +258,9 @@ fn compare(target: Target, pairs: &[(&Rendered, PathBuf)]) -> Result<(), Failure
             writeln!(out, "  {change}")?;
         }
     }
-    writeln!(out, "{changed} of {} switches would change; nothing was sent", pairs.len())?;
+    let ports =
+        if different > 0 { format!("; {different} values of ports differ from the topology") } else { String::new() };
+    writeln!(out, "{changed} of {} switches would change; nothing was sent{ports}", pairs.len())?;
     Ok(out.flush()?)
 }
 
@@ -227,6 +268,7 @@ struct Planned<'s> {
     session: &'s Session,
     placed: Vec<Placed>,
     codepoints: Codepoints,
+    control: Control,
 }
 
 impl Planned<'_> {
@@ -248,7 +290,7 @@ impl Planned<'_> {
             self.codepoints.count(),
             rendered.len()
         )?;
-        notes(&mut out, target)?;
+        notes(&mut out, target, self.control)?;
         writeln!(out, "\n--switch NAME prints a configuration, --out FOLDER writes all of them")?;
         Ok(out.flush()?)
     }
@@ -270,7 +312,7 @@ impl Planned<'_> {
         let mut files = files?;
         files.push((folder.join("contracts.csv"), self.contracts()));
         let mut text = Vec::new();
-        notes(&mut text, target)?;
+        notes(&mut text, target, self.control)?;
         files.push((folder.join("NOTES.txt"), String::from_utf8_lossy(&text).trim_start().to_owned()));
         fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
         for (path, text) in &files {
@@ -297,9 +339,9 @@ impl Planned<'_> {
     }
 }
 
-fn notes(out: &mut impl Write, target: Target) -> std::io::Result<()> {
+fn notes(out: &mut impl Write, target: Target, control: Control) -> std::io::Result<()> {
     writeln!(out, "\nThe plan assumes of every device, and this configuration cannot make it so:")?;
-    for line in target.assumptions() {
+    for line in target.assumptions(control) {
         writeln!(out, "- {line}")?;
     }
     writeln!(out, "{}", target.checked())

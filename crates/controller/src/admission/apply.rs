@@ -28,6 +28,9 @@ pub(crate) struct Checked {
     pub(crate) order: AnyOrder,
     /// The contract that has the name, if there is one.
     pub(crate) existing: Option<u64>,
+    /// The contract that ends when this one is booked: the same with an end on another host. What it has is kept until its last packets have
+    /// left, so the new one has to fit beside it.
+    pub(crate) replaces: Option<u64>,
 }
 
 /// A contract of some kind that is decided and not booked.
@@ -41,6 +44,7 @@ struct Draft {
     id: Id,
     order: Order,
     existing: Option<u64>,
+    replaces: Option<u64>,
     placed: Placed,
 }
 
@@ -115,9 +119,9 @@ impl Admission {
     }
 
     fn draft_any(&mut self, checked: Checked, effect: Effect) -> Result<AnyDraft, (Fault, Option<u64>)> {
-        let Checked { id, order, existing } = checked;
+        let Checked { id, order, existing, replaces } = checked;
         match order {
-            AnyOrder::Latency(order) => self.draft(id, order, existing, effect).map(AnyDraft::Latency),
+            AnyOrder::Latency(order) => self.draft(id, order, [existing, replaces], effect).map(AnyDraft::Latency),
             AnyOrder::Shared(order) => self.draft_shared(id, order, existing, effect).map(AnyDraft::Shared),
         }
     }
@@ -141,15 +145,15 @@ impl Admission {
         &mut self,
         id: Id,
         order: Order,
-        existing: Option<u64>,
+        [existing, replaces]: [Option<u64>; 2],
         effect: Effect,
     ) -> Result<Draft, (Fault, Option<u64>)> {
         let old = existing.and_then(|serial| self.enforcement.contracts().get(serial)).map(|grant| grant.order.clone());
         if let Some(old) = old.as_ref().filter(|old| old.contract == order.contract) {
             let placed = if *old == order { Placed::Same } else { Placed::Kept };
-            return Ok(Draft { id, order, existing, placed });
+            return Ok(Draft { id, order, existing, replaces, placed });
         }
-        let (old, new) = (old.map(|order| Usage::of(&order.contract)), Usage::of(&order.contract));
+        let (old, new) = (self.usage_of(existing.or(replaces)), Usage::of(&order.contract));
         if let Err(short) = self.tenants.charge(&id.tenant, old, new) {
             return Err(self.refuse(&id, order.into(), Decided::Quota(short), effect));
         }
@@ -157,7 +161,7 @@ impl Admission {
         match self.place_anew(existing, &request) {
             Ok((decision, before)) => {
                 let placed = Placed::Reserved(Box::new(decision), before);
-                Ok(Draft { id, order, existing, placed })
+                Ok(Draft { id, order, existing, replaces, placed })
             }
             Err(refusal) => {
                 self.tenants.uncharge(&id.tenant, old, new);
@@ -203,9 +207,14 @@ impl Admission {
         if let (Some(Before::Instead(reserved)), Some(serial)) = (before, draft.existing) {
             self.return_reservation(serial, reserved);
         }
-        let old = draft.existing.and_then(|serial| self.enforcement.contracts().get(serial));
-        let old = old.map(|grant| Usage::of(&grant.order.contract));
+        let old = self.usage_of(draft.existing.or(draft.replaces));
         self.tenants.uncharge(&draft.id.tenant, old, Usage::of(&draft.order.contract));
+    }
+
+    /// What a contract takes of its tenant's quota.
+    fn usage_of(&self, serial: Option<u64>) -> Option<Usage> {
+        let grant = self.enforcement.contracts().get(serial?)?;
+        Some(Usage::of(&grant.order.contract))
     }
 
     pub(super) fn refuse(
@@ -227,7 +236,7 @@ impl Admission {
     /// Gives effect to a draft.
     fn book(&mut self, draft: Draft, freed: Freed) -> (Result<Outcome, Fault>, Option<u64>) {
         let outcome = draft.outcome();
-        let Draft { id, order, existing, placed } = draft;
+        let Draft { id, order, existing, replaces, placed } = draft;
         match (placed, existing) {
             (Placed::Same, _) => (Ok(outcome), None),
             (Placed::Kept, Some(serial)) => {
@@ -244,6 +253,9 @@ impl Admission {
                     _ => (None, None),
                 };
                 let moved = self.book_moves(&decision);
+                if let Some(old) = replaces {
+                    self.enforcement.end(old);
+                }
                 let decided = Decided::Admitted { bound: decision.bound, moved };
                 let number = self.record(&id, order.clone().into(), decided);
                 let serial = match existing {

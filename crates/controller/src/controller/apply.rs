@@ -15,7 +15,22 @@ impl Controller {
         self.admission.apply(orders, mode, effect, |admission, order, check| {
             let id = id_of(&order);
             let existing = Checks { network, vms, admission }.check(&id, &order, check);
-            (id.clone(), existing.map(|existing| Checked { id, order, existing }))
+            (id.clone(), existing.map(|existing| Checked { id, order, existing, replaces: None }))
+        })
+    }
+
+    /// Decides orders again whose ends are on other hosts now, each with the serial number of its contract; all of them or none. A latency
+    /// contract gets a new serial number: its sender may be another one, and the old one stops by its own rule.
+    pub(super) fn apply_elsewhere(&mut self, orders: Vec<(AnyOrder, u64)>, effect: Effect) -> Vec<Applied> {
+        let (network, vms) = (&*self.network, &self.vms);
+        self.admission.apply(orders, Mode::AllOrNothing, effect, |admission, order, serial| {
+            let id = id_of(&order);
+            let checked = Checks { network, vms, admission }.check(&id, &order, Check::None);
+            let (existing, replaces) = match order {
+                AnyOrder::Latency(_) => (None, Some(serial)),
+                AnyOrder::Shared(_) => (Some(serial), None),
+            };
+            (id.clone(), checked.map(|_| Checked { id, order, existing, replaces }))
         })
     }
 

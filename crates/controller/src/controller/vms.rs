@@ -3,13 +3,15 @@
 //! Chameleon puts every VM on a random server (section 4.1.1) and says that placement is outside its scope. Here it can also be
 //! given, or chosen by fit: the host whose lines have most rate left.
 
-use wayleave_contracts::Named;
+use std::cmp::Reverse;
+
+use wayleave_contracts::{AnyOrder, Named};
 use wayleave_protocol::Id;
 use wayleave_topology::{NodeId, NodeKind};
 use wayleave_wire::Mac;
 
 use super::Controller;
-use crate::command::{Check, Fault, Outcome, Reply, VmWish};
+use crate::command::{Applied, Check, Effect, Fault, Outcome, Reply, Unmovable, VmWish, id_of};
 use crate::event::EventKind;
 use crate::grant::Grant;
 use crate::journal::Dirty;
@@ -31,7 +33,10 @@ impl Controller {
             if stays && mac.is_none_or(|mac| mac == vm.mac) {
                 return Ok(Reply::Done { outcome: Outcome::Unchanged, revision: vm.revision });
             }
-            self.check_unused(&id)?;
+            // Rules name the address: it is not changed under them.
+            if mac.is_some_and(|mac| mac != vm.mac) {
+                self.check_unused(&id)?;
+            }
         }
         if self.network.find_node(&id.name).is_some() {
             let message =
@@ -44,6 +49,9 @@ impl Controller {
             (VmWish::Random(_) | VmWish::Fit, Some(vm)) => vm.host,
             _ => self.choose(wish)?,
         };
+        if known.is_some_and(|vm| vm.host != host) {
+            self.move_contracts(&id, host)?;
+        }
         let revision = self.journal_mut().next_revision_of(&id.tenant);
         let outcome = if self.vms.insert(id.clone(), VmState { host, mac, revision }).is_some() {
             Outcome::Changed
@@ -76,16 +84,59 @@ impl Controller {
         Ok(Reply::Done { outcome: Outcome::Deleted, revision })
     }
 
-    /// No contract, not even one that is being released, may have a VM as its end that goes elsewhere.
-    fn check_unused(&self, id: &Id) -> Result<(), Fault> {
-        let uses = |grant: &&Grant| {
-            let order = &grant.order;
-            grant.id.tenant == id.tenant && (order.from == id.name || order.to == id.name)
+    /// Admits the contracts of a VM again that is elsewhere from now on; if one is refused, all is as it was. Each contract keeps what it has until
+    /// its last packets have left, and has to fit beside it.
+    fn move_contracts(&mut self, id: &Id, host: NodeId) -> Result<(), Fault> {
+        if let Some(grant) = self.contracts().iter().find(|grant| grant.is_ended() && uses(grant, id)) {
+            let by = format!("contract {}, whose last packets have not left yet", grant.id);
+            return Err(Fault::InUse { what: format!("VM {id}"), by });
+        }
+        let Some(before) = self.vms.get(id).cloned() else { return Ok(()) };
+        self.vms.insert(id.clone(), VmState { host, ..before.clone() });
+        let orders = self.orders_of(id);
+        let tried = self.apply_elsewhere(orders.clone(), Effect::DryRun);
+        let is_refused = |one: &Applied| !matches!(one.result, Ok(_) | Err(Fault::WithOthers));
+        let (refused, others): (Vec<Applied>, Vec<Applied>) = tried.into_iter().partition(is_refused);
+        if refused.is_empty() {
+            self.apply_elsewhere(orders, Effect::Commit);
+            return Ok(());
+        }
+        self.vms.insert(id.clone(), before);
+        let reason = |one: Applied| match one.result {
+            Err(Fault::Refused { reason, .. }) => (one.id, reason.to_owned()),
+            Err(Fault::Invalid { message, .. }) => (one.id, message),
+            other => (one.id, format!("{other:?}")),
         };
-        let shares = |grant: &&SharedGrant| grant.id.tenant == id.tenant && grant.order.members.contains(&id.name);
-        match self.contracts().iter().find(uses) {
+        Err(Fault::CannotMove(Box::new(Unmovable {
+            vm: id.clone(),
+            host: self.network.node(host).name.clone(),
+            refused: refused.into_iter().map(reason).collect(),
+            others: others.into_iter().map(|one| one.id).collect(),
+        })))
+    }
+
+    /// The orders of the contracts that have a VM as an end, with hosts as they are now, and their serial numbers; those of higher priority first.
+    fn orders_of(&self, id: &Id) -> Vec<(AnyOrder, u64)> {
+        let flows = self.contracts().iter().filter(|grant| !grant.is_ended() && uses(grant, id));
+        let flows = flows.map(|grant| (AnyOrder::Latency(grant.order.clone()), grant.serial));
+        let shares = self.admission.shared().iter().filter(|grant| shares(grant, id));
+        let shares = shares.map(|grant| (AnyOrder::Shared(grant.order.clone()), grant.serial));
+        let mut orders: Vec<(AnyOrder, u64)> = flows.chain(shares).collect();
+        for (order, _) in &mut orders {
+            let of = id_of(order);
+            let hosts = order.members().into_iter().map(|(_, name, now)| self.end_of(&of, name).unwrap_or(now));
+            let hosts: Vec<NodeId> = hosts.collect();
+            *order = order.clone().on(&hosts);
+        }
+        orders.sort_by_key(|(order, serial)| (Reverse(order.priority()), *serial));
+        orders
+    }
+
+    /// No contract, not even one that is being released, may have a VM as its end that is deleted or gets another address.
+    fn check_unused(&self, id: &Id) -> Result<(), Fault> {
+        match self.contracts().iter().find(|grant| uses(grant, id)) {
             Some(grant) => Err(Fault::InUse { what: format!("VM {id}"), by: format!("contract {}", grant.id) }),
-            None => match self.admission.shared().iter().find(shares) {
+            None => match self.admission.shared().iter().find(|grant| shares(grant, id)) {
                 Some(grant) => Err(Fault::InUse { what: format!("VM {id}"), by: format!("contract {}", grant.id) }),
                 None => Ok(()),
             },
@@ -133,6 +184,14 @@ impl Controller {
         let (out, into) = (left(self.network.links_from(host)), left(self.network.links_into(host)));
         out.unwrap_or(0).min(into.unwrap_or(0))
     }
+}
+
+fn uses(grant: &Grant, id: &Id) -> bool {
+    grant.id.tenant == id.tenant && (grant.order.from == id.name || grant.order.to == id.name)
+}
+
+fn shares(grant: &SharedGrant, id: &Id) -> bool {
+    grant.id.tenant == id.tenant && grant.order.members.contains(&id.name)
 }
 
 fn no_host(controller: &Controller) -> Fault {

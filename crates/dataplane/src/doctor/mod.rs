@@ -2,10 +2,12 @@
 
 mod probes;
 mod throwaway;
+mod vswitchd;
 
 use std::fmt;
 
 pub use probes::examine;
+pub use vswitchd::Scheduling;
 
 /// How much depends on something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -39,6 +39,7 @@ pub fn examine() -> Vec<Check> {
     checks.push(sent(tc));
     checks.push(mounted());
     checks.push(realtime());
+    checks.push(super::vswitchd::check());
     checks
 }
 
@@ -213,7 +214,7 @@ fn attached(place: Option<(&Pins, &Throwaway)>) -> Check {
 
 fn polling(place: Option<(&Pins, &Throwaway)>) -> Check {
     let attach = |(pins, place): (&Pins, &Throwaway)| -> Result<(), String> {
-        let program = pin_pass(pins.path()).map_err(|error| error.to_string())?;
+        let program = pin_pass(pins.path(), 1500).map_err(|error| error.to_string())?;
         Batch::ip().line(attach_pass(NEAR, &program)).run(&place.namespace).map_err(said)
     };
     Check {

@@ -3,14 +3,18 @@
 //! ```text
 //! endpoint ── tokens, nobody waits ────────────────────────────────> uplink
 //!     │                                                                ^
-//!     ├─ too few tokens ─> wl-shape (HTB, a class per contract) ─┐     │ tags
+//!     ├─ too few tokens ─> wl-shape (HTB, classes per contract) ─┐     │ tags
 //!     └─ a super-frame ──> wl-split (TBF) ────────────────────────┴─> wl-hold: `held`
 //! ```
 //!
 //! The bucket in the eBPF programs decides and is exact; the classes only hold packets back at the contract's rate. A packet that a
-//! class lets go before the bucket has tokens for it is sent back to the class, which has been charged for it meanwhile. So what
+//! class lets go before the bucket has tokens for it is sent back, and the class has been charged for it meanwhile. So what
 //! leaves never exceeds the admitted curve, however inexact the discipline is (HTB lets a packet or two too many pass).
 //! docs/decisions/081 has what was measured.
+//!
+//! Packets of a contract leave in the order in which they came. So the class of a contract has two leaves, and lends its rate to the first
+//! as long as anything is there: packets that were sent back wait in it, before all that came after them. A leaf has to have a rate of its
+//! own, so once a minute a packet of the second leaf can be early; the program numbers those that it sends back, and keeps their order.
 //!
 //! `wl-shape` and `wl-split` are macvlans over `wl-hold`, one end of a pair whose other end is not used: a macvlan hands its packets to the
 //! interface below at once, in the same order, where the program at the egress sees them; nothing is ever sent by `wl-hold`.
@@ -36,6 +40,10 @@ const SHAPER: &str = "wl-shape";
 const SPLITTER: &str = "wl-split";
 /// The handle of the discipline: `WAITING` of bpf/host.c.
 const HANDLE: u16 = 1;
+/// The bits of the leaves' numbers: packets that left too early, and after them all others. `EARLY` and `QUEUE` of bpf/host.c.
+const LEAVES: [u16; 2] = [0x8000, 0x4000];
+/// Slots of which the classes have numbers: `SLOTS` of bpf/host.c.
+const SLOTS: u16 = 0x3fff;
 /// The class of packets whose class is missing: slow, so that they do not come back to the program all the time.
 const LOST: u16 = 0xffff;
 const OF_NOBODY: Shape = Shape { rate: 1_000, burst: 1_600, overhead: 0 };
@@ -44,15 +52,15 @@ const LENGTH: u32 = 100_000;
 /// What the shortest frame takes of the wire, and about what a full one does: so much a class may send at its turn.
 const SHORTEST: u16 = 84;
 const FULL: u32 = 1_600;
-/// No frame is longer, with its tags.
-const FRAME: u32 = 9_216;
+/// No frame is longer, with its tags and what the kernel rounds: `ETH_MAX_MTU` is 65,535 B. (Where it was 9,216 B, super-frames of larger frames were dropped.)
+const FRAME: u32 = 70_000;
 /// Timers that fire late shall not cost rate: a class makes up for what it could not send in this time. As `LATENESS_PER_SECOND` of ports,
 /// but longer, since a packet that leaves a class too early does no harm here.
 const LATENESS: Time = Time::from_millis(1);
 /// No frame of an endpoint is larger than this, and super-frames are cut by the sizes of their segments.
 const MTU: u32 = 65_535;
 /// Bytes a second: so fast that nothing waits.
-const SPLITTING_RATE: u64 = 50_000_000_000;
+const FASTEST: u64 = 50_000_000_000;
 
 fn failed(error: NetError) -> Error {
     Error::Failed { doing: "making the place where packets wait".to_owned(), why: error.to_string() }
@@ -121,9 +129,10 @@ impl Host {
     pub fn lost_classes(&mut self, there: &Attached) -> Vec<u64> {
         let (Some(holder), Some(found)) = (&mut self.holder, there.interface(SHAPER)) else { return Vec::new() };
         let is_there = |slot: u32, shape: Shape| {
-            let minor = u16::try_from(slot + 1).unwrap_or(LOST);
-            let leaf = found.leaves.get(&(u32::from(HANDLE) << 16 | u32::from(minor)));
-            leaf.is_some_and(|leaf| leaf.is(&class(minor, shape)))
+            let minor = minor(slot).unwrap_or(LOST);
+            let of = |minor: u16| found.leaves.get(&(u32::from(HANDLE) << 16 | u32::from(minor)));
+            of(minor).is_some_and(|found| found.is(&class(minor, shape)))
+                && leaves(minor, shape).iter().all(|leaf| of(leaf.handle.1).is_some_and(|found| found.is_below(leaf)))
         };
         let before = holder.classes.len();
         holder.classes.retain(|&slot, shape| is_there(slot, *shape));
@@ -159,7 +168,7 @@ impl Host {
         remove_interfaces(&Namespace::here())
     }
 
-    /// Makes the class of a slot as its rule needs it.
+    /// Makes the classes of a slot as its rule needs them.
     pub(super) fn write_class_of(&mut self, slot: u32, rate: Rate, burst: Bytes, overhead: u32) -> Result<(), Error> {
         let Some(holder) = &mut self.holder else { return Ok(()) };
         let late = u128::from(rate.bits_per_second()) * u128::from(LATENESS.as_nanos()) / 8_000_000_000;
@@ -168,8 +177,10 @@ impl Host {
         if holder.classes.get(&slot) == Some(&shape) {
             return Ok(());
         }
-        let minor = u16::try_from(slot + 1).map_err(|_| Error::Refused(format!("HTB has no class for slot {slot}")))?;
-        holder.kernel.set(holder.ifindex, &class(minor, shape)).map_err(refused)?;
+        let minor = minor(slot).ok_or_else(|| Error::Refused(format!("HTB has no class for slot {slot}")))?;
+        for class in [class(minor, shape)].iter().chain(&leaves(minor, shape)) {
+            holder.kernel.set(holder.ifindex, class).map_err(refused)?;
+        }
         holder.classes.insert(slot, shape);
         Ok(())
     }
@@ -181,18 +192,50 @@ impl Host {
         // Programs that have seen the rule send to the class until they have ended.
         self.is_stale = true;
         self.settle()?;
-        if let (Some(holder), Ok(minor)) = (&mut self.holder, u16::try_from(slot + 1)) {
-            // The interface may be another one, or gone: then the class is, too.
-            let _ = holder.kernel.remove(holder.ifindex, (HANDLE, minor));
+        if let (Some(holder), Some(minor)) = (&mut self.holder, minor(slot)) {
+            for class in LEAVES.map(|leaf| minor | leaf).into_iter().chain([minor]) {
+                // The interface may be another one, or gone: then the class is, too.
+                let _ = holder.kernel.remove(holder.ifindex, (HANDLE, class));
+            }
         }
         Ok(())
     }
 }
 
+/// The number of the class of a slot; its leaves have the same with a bit of [`LEAVES`].
+fn minor(slot: u32) -> Option<u16> {
+    u16::try_from(slot + 1).ok().filter(|&minor| minor <= SLOTS)
+}
+
 /// A class as the kernel wants it.
 fn class(minor: u16, Shape { rate, burst, overhead }: Shape) -> HtbClass {
     let overhead = u16::try_from(overhead).unwrap_or(u16::MAX);
-    HtbClass { handle: (HANDLE, minor), rate, burst, overhead, least: SHORTEST, quantum: FULL }
+    HtbClass {
+        handle: (HANDLE, minor),
+        parent: 0,
+        priority: 0,
+        rate,
+        ceiling: rate,
+        burst,
+        ceiling_burst: burst,
+        overhead,
+        least: SHORTEST,
+        quantum: FULL,
+    }
+}
+
+/// The leaves of a class. HTB wants a rate for each: the least one, so that what they send is lent by the class.
+fn leaves(minor: u16, shape: Shape) -> [HtbClass; 2] {
+    [0, 1].map(|at| HtbClass {
+        handle: (HANDLE, minor | LEAVES[at]),
+        parent: minor,
+        priority: at as u32,
+        rate: 1,
+        burst: 0,
+        ceiling: FASTEST,
+        ceiling_burst: FASTEST / 1_000,
+        ..class(minor, shape)
+    })
 }
 
 /// The line for `tc` that makes the splitter cut. A macvlan itself leaves super-frames to the interface below; TBF cuts what is longer than
@@ -217,9 +260,8 @@ fn is_shaper(found: &Interface) -> bool {
 fn is_splitter(found: &Interface) -> bool {
     let root = found.discipline(1).filter(|one| one.is_root());
     root.is_some_and(|one| {
-        let burst = u64::from(FRAME) * 1_000_000_000 / SPLITTING_RATE;
-        let is_fast =
-            matches!(&one.given, Given::Tbf(tbf) if tbf.rate == SPLITTING_RATE && is_about(tbf.burst_ns, burst));
+        let burst = u64::from(FRAME) * 1_000_000_000 / FASTEST;
+        let is_fast = matches!(&one.given, Given::Tbf(tbf) if tbf.rate == FASTEST && is_about(tbf.burst_ns, burst));
         one.table == i32::try_from(FRAME).ok() && is_fast
     })
 }

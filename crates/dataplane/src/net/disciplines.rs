@@ -72,6 +72,7 @@ pub(crate) struct Tbf {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Leaf {
     pub(crate) handle: u32,
+    pub(crate) parent: u32,
     /// Bytes a second that it is sure of, and at most.
     pub(crate) rate: u64,
     pub(crate) ceiling: u64,
@@ -144,7 +145,7 @@ fn given(kind: &str, options: &[u8]) -> Option<Given> {
 
 impl Leaf {
     fn read(body: &[u8]) -> Option<Self> {
-        let (handle, attributes) = (number(body, 8)?, body.get(HEAD..)?);
+        let (handle, parent, attributes) = (number(body, 8)?, number(body, 12)?, body.get(HEAD..)?);
         if find(attributes, KIND)? != b"htb\0" {
             return None;
         }
@@ -157,6 +158,7 @@ impl Leaf {
         };
         Some(Self {
             handle,
+            parent,
             rate: of(HTB_RATE64, 0)?,
             ceiling: of(HTB_CEIL64, SPEC)?,
             overhead: short(parameters, 2)?,
@@ -167,13 +169,18 @@ impl Leaf {
         })
     }
 
-    /// Whether it is this class.
+    /// Returns `true` if it is this class, at the root.
     pub(crate) fn is(&self, class: &HtbClass) -> bool {
-        let burst = class.burst_ns();
+        let [burst, ceiling_burst] = class.bursts_ns();
         (self.rate, self.ceiling, self.overhead, self.quantum)
-            == (class.rate, class.rate, class.overhead, class.quantum)
+            == (class.rate, class.ceiling, class.overhead, class.quantum)
             && is_about(self.burst_ns, burst)
-            && is_about(self.ceiling_burst_ns, burst)
+            && is_about(self.ceiling_burst_ns, ceiling_burst)
+    }
+
+    /// Returns `true` if it is this class below another one.
+    pub(crate) fn is_below(&self, class: &HtbClass) -> bool {
+        (self.parent & 0xffff, self.priority) == (u32::from(class.parent), class.priority) && self.is(class)
     }
 }
 

@@ -222,3 +222,78 @@ fn a_file_that_does_not_say_who_forwards_is_asked() {
     let imported = read("x.clab.yml", &text, &leaves);
     assert_eq!(names(&imported.topology.network, NodeKind::Switch), ["leaf1", "leaf2", "spine", "srv"]);
 }
+
+const LAB: &str = r#"name: plant
+topology:
+  defaults: { kind: linux }
+  kinds:
+    nokia_srlinux: { image: srlinux }
+  groups:
+    servers: { labels: { tier: edge } }
+  nodes:
+    leaf1: { kind: nokia_srlinux }
+    leaf2: { kind: nokia_srlinux }
+    br: { kind: bridge }
+    pc1:
+    pc2: {}
+    frr1: { image: frr }
+    frr2: { image: frr }
+    dual: { group: servers }
+    probe: { labels: { wayleave.role: switch } }
+  links:
+    - endpoints: ["leaf1:e1-1", "leaf2:e1-1"]
+      vars: { rate: 10Gbps, delay: 5us }
+    - type: veth
+      endpoints: [ { node: leaf1, interface: e1-2 }, { node: pc1, interface: eth1 } ]
+      vars: { rate: 1Gbit }
+      mtu: 9000
+    - endpoints: ["pc2:eth1", "frr1:eth1"]
+    - endpoints: ["frr1:eth2", "frr2:eth1"]
+    - endpoints: ["frr2:eth2", "br:p1"]
+    - endpoints: ["br:p2", "leaf2:e1-2"]
+    - endpoints: ["dual:eth1", "leaf1:e1-3"]
+    - endpoints: ["dual:eth2", "leaf2:e1-3"]
+    - endpoints: ["probe:eth1", "br:p3"]
+    - endpoints: ["leaf1:mgmt0", "mgmt-net:leaf1-mgmt"]
+    - { type: macvlan, endpoint: { node: pc1, interface: eth2 }, host-interface: eno0 }
+"#;
+
+#[test]
+fn containerlab_labs_say_who_forwards() {
+    let imported = read("plant.clab.yml", LAB, &with_rate());
+    let network = &imported.topology.network;
+    assert_eq!(imported.topology.name, "plant");
+    assert_eq!(names(network, NodeKind::Host), ["pc1", "pc2", "dual"]);
+    assert_eq!(links(network)[..3], ["leaf1->leaf2 10Gbit 5us", "leaf2->leaf1 10Gbit 5us", "leaf1->pc1 1Gbit 0ns"]);
+    let pc1 = network.find_link("pc1->leaf1").unwrap();
+    assert_eq!(network.link(pc1).mtu.get(), 9000);
+    let said = remarks(&imported);
+    for expected in [
+        "note: taken for hosts: \"pc1\", \"pc2\"; for switches, by their image, sysctls or exec: \"frr1\", \"frr2\" (a label \
+         wayleave.role: host or switch says otherwise)",
+        "warning: links that leave the lab were left out: \"leaf1\" to \"mgmt-net\", \"pc1\" (macvlan)",
+        "note: 7 of 9 links have no rate: 10Gbit (--default-rate)",
+    ] {
+        assert!(said.iter().any(|remark| remark == expected), "{expected}\n{said:#?}");
+    }
+    // The same without its ending.
+    assert_eq!(links(&read("x.yaml", LAB, &with_rate()).topology.network), links(network));
+}
+
+#[test]
+fn what_is_wrong_with_a_lab_is_said_at_its_place() {
+    for (old, new, expected) in [
+        ("\"leaf2:e1-1\"", "\"leaf3:e1-1\"", "19:33 there is no node \"leaf3\""),
+        ("\"leaf2:e1-1\"", "leaf2", "19:33 \"leaf2\" is no endpoint: NODE:INTERFACE is expected"),
+        ("type: veth", "type: vteh", "21:13 unknown type of link \"vteh\", did you mean \"veth\"?"),
+        ("node: pc1, interface: eth1", "interface: eth1", "22:54 an endpoint needs the key \"node\""),
+        ("role: switch", "role: swtich", "17:39 the label wayleave.role is host or switch, not \"swtich\""),
+        ("rate: 10Gbps", "rate: 10", "20:21 the rate \"10\" has no unit"),
+        ("\"pc2:eth1\", \"frr1:eth1\"", "\"pc2:eth1\"", "25:18 a link has two endpoints, not 1"),
+        ("topology:", "topologie:", "1:1 the key \"topology\" is missing"),
+        ("  nodes:", "  node:", "3:3 a topology needs the key \"nodes\", a mapping from names to nodes"),
+    ] {
+        assert!(LAB.contains(old), "{old}");
+        assert_eq!(wrong("x.clab.yml", &LAB.replacen(old, new, 1), &with_rate())[0], expected, "{new}");
+    }
+}

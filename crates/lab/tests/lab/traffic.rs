@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::common::{Down, alone, in_time, is_able, labs, name};
+use crate::common::{Down, alone, among_others, in_time, is_able, labs, name};
 use crate::hosts::{CONTRACT_PORT, promise};
 use wayleave_dataplane::net::Namespace;
+use wayleave_formats::{Source, read_topology};
 use wayleave_lab::traffic::{FlowReport, FlowSpec, HEADERS, Load, Traffic};
 use wayleave_lab::{Hosts, Lab, Sentinel, UpOptions, scaled};
 use wayleave_repo_checks::{left_out, unless};
@@ -71,6 +72,44 @@ fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_its_queue() {
     let _alone = alone();
     let (lab, _down) = star(3);
     assert_keeps_its_bound(&lab);
+}
+
+/// Links with the MTU and the interface names of the topology, and packets of nearly that size.
+#[test]
+fn a_lab_has_the_mtu_and_the_interfaces_of_its_topology() {
+    if !is_able() {
+        return;
+    }
+    let _others = among_others();
+    let text = "\
+apiVersion: wayleave/v1
+kind: Topology
+metadata: { name: large }
+spec:
+  nodes: [{ name: h1, kind: host }, { name: h2, kind: host }, { name: s1, kind: switch }]
+  links:
+    - { between: [h1, s1], rate: 1Gbit, mtu: 9000B, buffer: 200kB, interfaces: [eth1, Ethernet0] }
+    - { between: [h2, s1], rate: 1Gbit, mtu: 9500B, buffer: 200kB, interfaces: [ens1, GigabitEthernet0/0/0/1] }
+";
+    let network = read_topology(&Source::new("large", text)).unwrap().network;
+    let network = scaled(&network, Rate::from_mbit(100)).unwrap();
+    let (name, ovs) = (name(), BTreeSet::new());
+    let _down = Down(name.clone());
+    let options =
+        UpOptions { name, topology: "large", network: &network, endpoints: &[], ovs, services: Default::default() };
+    let lab = labs().up(&options).unwrap();
+    for (node, interface, mtu) in
+        [("h1", "eth1", 9028), ("s1", "Ethernet0", 9028), ("h2", "ens1", 9528), ("s1", "p2", 9528)]
+    {
+        let space = Namespace::open(&lab.plan().node(node).unwrap().namespace).unwrap();
+        let has = wayleave_dataplane::net::mtu(&space, interface).unwrap();
+        assert_eq!(has, Bytes::new(mtu), "{node} {interface}");
+    }
+    let _hosts = Hosts::start(&lab).unwrap();
+    let load = Load::Constant { rate: Rate::from_mbit(5) };
+    let large = FlowSpec { payload: 8900, ..flow(&lab, ["host:h1", "host:h2"], 9000, load) };
+    let report = &run(vec![large], 20)[0];
+    assert!(report.sent >= 20 && report.lost() == 0, "{} of {} were lost", report.lost(), report.sent);
 }
 
 #[test]

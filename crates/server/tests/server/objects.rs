@@ -41,6 +41,13 @@ fn vms_are_placed_and_contracts_join_them() {
     let made = client.put("/v1/contracts/web-db", &contract("web", "db", "10Mbit")).is(201).json();
     assert_eq!((&made["from"], &made["status"]["fromHost"]), (&json!("web"), &json!("h3")));
     client.delete("/v1/vms/web").is_problem(409, "CONFLICT");
+    // It moves with its contract, unless that has no place there.
+    client.put("/v1/contracts/load", &contract("h5", "h9", "995Mbit")).is(201);
+    let stays = client.put("/v1/vms/web", &json!({ "placement": { "host": "h5" } })).is_problem(409, "CONFLICT");
+    let stays = stays["detail"].as_str().unwrap();
+    assert!(stays.contains("VM default:web cannot move to h5") && stays.contains("default:web-db ("), "{stays}");
+    client.put("/v1/vms/web", &json!({ "placement": { "host": "h6" } })).is(200);
+    assert_eq!(client.get("/v1/contracts/web-db").json()["status"]["fromHost"], "h6");
     let typo = client.put("/v1/contracts/x", &contract("wep", "db", "10Mbit")).is_problem(400, "INVALID");
     assert!(typo["errors"][0]["detail"].as_str().unwrap().contains("web"), "{typo}");
     client.put("/v1/vms/any", &json!({ "placement": { "host": "h7" } })).is(200);

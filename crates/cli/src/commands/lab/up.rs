@@ -129,6 +129,14 @@ fn tell(args: &UpArgs, lab: &Lab, topology: &str, server: Option<&str>, took: [D
             lab.folder().display()
         )?;
     }
+    let ordinary = lab.without_priority();
+    if !ordinary.is_empty() {
+        writeln!(
+            out,
+            "Open vSwitch of {} has ordinary priority, since this machine allows no other: packets may be late while other programs run",
+            ordinary.join(", ")
+        )?;
+    }
     if let Some(first) = plan.endpoints.first() {
         let name = if args.name.as_str() == USUAL { String::new() } else { format!(" --name {}", args.name) };
         let place = first.id.strip_prefix("host:").unwrap_or(&first.id);

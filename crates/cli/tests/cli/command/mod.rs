@@ -1,5 +1,6 @@
 //! The real binary, run as a person would.
 
+mod agent_init;
 mod analyze;
 mod assumptions;
 mod bad_input;

@@ -9,16 +9,19 @@ const PLANT: &str = "-t ../../docs/examples/network.yaml -f ../../docs/examples/
 fn a_folder_has_every_switch_and_differs_from_nothing() {
     let folder = std::path::PathBuf::from(file("render-out", "")).with_extension("d");
     let folder = folder.to_str().unwrap();
-    wayleave(&format!("render --for sonic {FABRIC} --out {folder}")).ends_with(0);
+    wayleave(&format!("render --for sonic {FABRIC} --control best-effort --out {folder}")).ends_with(0);
     for name in ["leaf1.json", "leaf2.json", "spine1.json", "spine2.json", "contracts.csv", "NOTES.txt"] {
         assert!(std::path::Path::new(folder).join(name).exists(), "{name}");
     }
     let contracts = std::fs::read_to_string(std::path::Path::new(folder).join("contracts.csv")).unwrap();
     assert!(contracts.contains("\"robot\",3,\"h1->leaf1 leaf1->spine1 spine1->leaf2 leaf2->h8\""), "{contracts}");
-    let same = wayleave(&format!("render --for sonic {FABRIC} --diff {folder}")).ends_with(0).stdout;
+    let same =
+        wayleave(&format!("render --for sonic {FABRIC} --control best-effort --diff {folder}")).ends_with(0).stdout;
     assert_eq!(same, "0 of 4 switches would change; nothing was sent\n");
     std::fs::remove_file(std::path::Path::new(folder).join("spine2.json")).unwrap();
-    let marks = wayleave(&format!("render --for sonic {FABRIC} --ecn 65kB --diff {folder}")).ends_with(0).stdout;
+    let marks = wayleave(&format!("render --for sonic {FABRIC} --control best-effort --ecn 65kB --diff {folder}"))
+        .ends_with(0)
+        .stdout;
     assert!(marks.contains("leaf1: 23 changes\n"), "{marks}");
     assert!(marks.contains("spine2.json is not there: all of it is new\n"), "{marks}");
     assert!(marks.ends_with("4 of 4 switches would change; nothing was sent\n"), "{marks}");
@@ -34,14 +37,28 @@ fn refused_contracts_are_left_out_and_the_exit_code_says_so() {
 #[test]
 fn what_cannot_be_rendered_says_what_to_do() {
     let wrong = |options: &str| wayleave(&format!("render {FABRIC} {options}")).ends_with(2).stderr;
-    let unknown = wrong("--for sonic --switch leaf9");
+    let unknown = wrong("--for sonic --control best-effort --switch leaf9");
     assert!(unknown.contains("no switch \"leaf9\"") && unknown.contains("leaf1"), "{unknown}");
     let marks = wrong("--for tc --ecn 10kB");
     assert!(marks.contains("--ecn is for SONiC"), "{marks}");
+    let full = wrong("--for sonic --switch leaf1");
+    assert!(full.contains("has 8 queues") && full.contains("--control best-effort"), "{full}");
+    let control = wrong("--for tc --control own");
+    assert!(control.contains("--control is for SONiC"), "{control}");
+    let device = file("render-device.json", r#"{ "PORT": { "Ethernet0": { "speed": "40000", "mtu": "1500" } } }"#);
+    let ports = format!("render --for sonic {FABRIC} --control best-effort --switch leaf1 --diff {device}");
+    let ports = wayleave(&ports).ends_with(0).stdout;
+    assert!(
+        ports.contains(
+            "  PORT|Ethernet0 (leaf1->spine1): speed 40000 (Mbit/s), and the topology has a rate of 10Gbit\n"
+        ),
+        "{ports}"
+    );
+    assert!(ports.ends_with("; 6 values of ports differ from the topology\n"), "{ports}");
     let none = wayleave(&format!("render --for tc {PLANT} --scheme qjump")).ends_with(2).stderr;
     assert!(none.contains("reserves no queues"), "{none}");
     let old = file("render-old.json", "{");
-    let old = wrong(&format!("--for sonic --switch leaf1 --diff {old}"));
+    let old = wrong(&format!("--for sonic --control best-effort --switch leaf1 --diff {old}"));
     assert!(old.contains("render-old.json: is no JSON"), "{old}");
 }
 
@@ -49,7 +66,9 @@ fn what_cannot_be_rendered_says_what_to_do() {
 fn names_of_interfaces_go_into_scripts_only_if_they_are_names() {
     let names = file("render-names.txt", "# ours\nleaf1->spine1 Ethernet48\n");
     let text =
-        wayleave(&format!("render --for sonic {FABRIC} --switch leaf1 --interfaces {names}")).ends_with(0).stdout;
+        wayleave(&format!("render --for sonic {FABRIC} --control best-effort --switch leaf1 --interfaces {names}"))
+            .ends_with(0)
+            .stdout;
     assert!(text.contains("\"Ethernet48|7\""), "{text}");
     let wrong = file(
         "render-wrong.txt",

@@ -221,6 +221,14 @@ fn members_are_vms_of_the_tenant_on_different_hosts() {
     apply(&mut controller, at(0), hose(&["web", "db"])).result.unwrap();
     let delete = Command::DeleteVm { id: id("db"), check: Check::None };
     assert!(matches!(controller.handle(at(0), delete), Err(Fault::InUse { by, .. }) if by == "contract default:h"));
+    // A VM that moves takes its contract along, unless that has two members on one host then.
+    let on =
+        |host: &str| Command::PutVm { id: id("db"), wish: VmWish::On(host.to_owned()), mac: None, check: Check::None };
+    let refused = controller.handle(at(0), on("h1"));
+    assert!(matches!(&refused, Err(Fault::CannotMove(why)) if why.refused[0].1.contains("same host")), "{refused:?}");
+    controller.handle(at(0), on("h5")).unwrap();
+    assert_eq!(standing(&controller, "h").order.contract.hosts(), nodes(&setup.network, &["h1", "h5"]));
+    controller.handle(at(0), on("h9")).unwrap();
     // A drained host: its VM goes elsewhere, and its contract with it.
     let question = Question { drain: vec!["h9".to_owned()], ..Question::default() };
     let prospect = reload(&controller, &setup).ask(at(0), question).unwrap();

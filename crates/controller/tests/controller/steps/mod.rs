@@ -4,5 +4,6 @@ mod answers;
 mod clock;
 mod heard;
 mod kinds;
+mod moves;
 mod smoke;
 mod what_if;

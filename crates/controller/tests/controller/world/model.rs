@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use wayleave_contracts::AnyOrder;
 use wayleave_controller::{Applied, Check, Controller, Effect, Id, Mode, Outcome};
+use wayleave_topology::NodeId;
 use wayleave_units::WallTime;
 
 /// What is there, as far as anybody was told.
@@ -130,7 +131,9 @@ impl Model {
         for (id, told, now) in flows.chain(shares) {
             match self.contracts.get(id) {
                 None => return Err(format!("{id} is there, and no client was told so")),
-                Some(order) if *order != told => return Err(format!("{id} has other terms than were told")),
+                Some(order) if here(controller, id, order) != told => {
+                    return Err(format!("{id} has other terms than were told"));
+                }
                 Some(_) => {}
             }
             let revision = self.revisions.entry(id.clone()).or_default();
@@ -145,4 +148,11 @@ impl Model {
         self.revision = controller.revision();
         Ok(())
     }
+}
+
+/// The order with its ends on the hosts where they are now: contracts move with their VMs.
+fn here(controller: &Controller, id: &Id, order: &AnyOrder) -> AnyOrder {
+    let host = |(_, name, told): (_, &str, NodeId)| controller.end_of(id, name).unwrap_or(told);
+    let hosts: Vec<NodeId> = order.members().into_iter().map(host).collect();
+    order.clone().on(&hosts)
 }

@@ -1,0 +1,118 @@
+//! `wayleave agent init`: what it refuses, and what it writes.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::file;
+
+const NETWORK: &str = "\
+apiVersion: wayleave/v1
+kind: Topology
+metadata: { name: two }
+spec:
+  nodes:
+    - { name: h1, kind: host }
+    - { name: h2, kind: host }
+    - { name: s1, kind: switch }
+  links:
+    - { between: [h1, s1], rate: 10Gbit, interfaces: [eth1, swp1] }
+    - { between: [h2, s1], rate: 10Gbit }
+    - { from: s1, to: h1, rate: 1Gbit }
+";
+
+/// A folder of a test, which is gone with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("token"), "a-secret-token-of-an-agent-0123456789\n").unwrap();
+        Self(path)
+    }
+
+    /// Runs the command in the folder; the code, what it wrote to the standard error, and the agent's file.
+    fn init(&self, node: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
+        command.current_dir(&self.0).args([
+            "agent",
+            "init",
+            "--server",
+            "https://c.example:7480",
+            "--force",
+            "--no-mount",
+        ]);
+        command.args(["--directory", "etc", "--unit", "unit", "--token-file", "token", "--node", node]).args(arguments);
+        let output = command.output().unwrap();
+        let text = std::fs::read_to_string(self.0.join("etc/agent.yaml")).unwrap_or_default();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap(), text)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn interfaces(text: &str) -> Value {
+    let agent = wayleave_formats::read_agent(&wayleave_formats::Source::new("agent", text)).unwrap();
+    serde_json::to_value(&agent.nodes[0].interfaces).unwrap()
+}
+
+#[test]
+fn a_unit_and_a_file_have_absolute_paths() {
+    let folder = Folder::new("init-paths");
+    let (code, said, text) = folder.init("h1", &["--interface", "h1->s1=eth1", "--ca", "ca.pem"]);
+    assert_eq!(code, Some(0), "{said}");
+    let place = folder.0.display();
+    let unit = std::fs::read_to_string(folder.0.join("unit")).unwrap();
+    assert!(unit.contains(&format!(" agent --config {place}/etc/agent.yaml\n")), "{unit}");
+    for path in ["etc/h1.token", "ca.pem"] {
+        assert!(text.contains(&format!("\"{place}/{path}\"")), "{text}");
+    }
+}
+
+#[test]
+fn links_of_other_nodes_are_refused() {
+    let folder = Folder::new("init-links");
+    let network = file("two.yaml", NETWORK);
+    for (interface, with_file, expected) in [
+        ("h2->s1=eth1", false, "h2->s1: that link does not leave h1, whose links are called 'h1->...'"),
+        ("s1->h1=eth1", false, "s1->h1: that link does not leave h1"),
+        ("h2->s1=eth1", true, "h2->s1, which is no port of h1; its ports: h1->s1, s1->h1#2"),
+        ("s1->h1=eth1", true, "s1->h1, which is no port of h1"),
+    ] {
+        let mut arguments = vec!["--interface", interface];
+        if with_file {
+            arguments.extend(["--topology", &network]);
+        }
+        let (code, said, text) = folder.init("h1", &arguments);
+        assert!(code == Some(2) && said.contains(expected) && text.is_empty(), "{interface}: {said}");
+    }
+}
+
+#[test]
+fn interfaces_are_those_of_the_topology() {
+    let folder = Folder::new("init-topology");
+    let network = file("two.yaml", NETWORK);
+    let init = |node: &str, more: &[&str]| folder.init(node, &[&["--topology", network.as_str()], more].concat());
+    // The one-way link to h1 has no interface at h1 that the file could name.
+    let (code, said, _) = init("h1", &[]);
+    assert!(code == Some(2) && said.contains("names no interface for s1->h1#2: pass --interface"), "{said}");
+    let (code, said, text) = init("h1", &["--interface", "s1->h1#2=eth2"]);
+    assert_eq!(
+        (code, interfaces(&text)),
+        (Some(0), serde_json::json!({ "h1->s1": "eth1", "s1->h1#2": "eth2" })),
+        "{said}"
+    );
+    // What is given comes before what the file says.
+    let (code, said, text) = init("h1", &["--interface", "h1->s1=ens3", "--interface", "s1->h1#2=eth2"]);
+    assert_eq!((code, &interfaces(&text)["h1->s1"]), (Some(0), &Value::from("ens3")), "{said}");
+    let (code, said, _) = init("h2", &[]);
+    assert!(code == Some(2) && said.contains("names no interface for h2->s1"), "{said}");
+    let (code, said, _) = init("h9", &[]);
+    assert!(code == Some(2) && said.contains("--node h9"), "{said}");
+}
