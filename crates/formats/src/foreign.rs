@@ -18,19 +18,21 @@ pub(crate) enum Foreign {
     LibreQosDevices,
     SndlibXml,
     Rocketfuel,
+    SonicConfig,
     Numbers,
 }
 
 impl Foreign {
     /// Every one, for tests.
     #[cfg(test)]
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Gns3,
         Self::Netlab,
         Self::LibreQosNetwork,
         Self::LibreQosDevices,
         Self::SndlibXml,
         Self::Rocketfuel,
+        Self::SonicConfig,
         Self::Numbers,
     ];
 
@@ -66,6 +68,10 @@ impl Foreign {
         if root.field("apiVersion").is_some() {
             return None;
         }
+        // The tables of `config_db.json` have names in capitals (SONiC, "Configuration" in its wiki).
+        if root.field("PORT").is_some() || root.field("DEVICE_METADATA").is_some() {
+            return Some(Self::SonicConfig);
+        }
         if is_netlab(root) {
             return Some(Self::Netlab);
         }
@@ -92,6 +98,10 @@ impl Foreign {
             }
             Self::SndlibXml => ("SNDlib's XML form", "download the network in SNDlib's native form".to_owned()),
             Self::Rocketfuel => ("a Rocketfuel map", format!("read it with ns-3 or a script, and {written}")),
+            Self::SonicConfig => {
+                let instead = "it says how one switch is set up, and not how the network is joined: give the topology, and the file to `wayleave render --for sonic --diff`";
+                ("a config_db.json of SONiC", instead.to_owned())
+            }
             Self::Numbers => {
                 let forms = one_of(&["an Inet or Orbis file of ns-3", "a topology of HPCC"]);
                 let instead =

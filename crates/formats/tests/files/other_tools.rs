@@ -102,6 +102,7 @@ fn files_that_are_known_and_not_read_are_refused_by_name() {
             r#"{"name":"x","type":"topology","topology":{"computes":[],"nodes":[{"node_id":"aa"}],"links":[]}}"#,
             "a GNS3 project: not read",
         ),
+        ("config_db.json", r#"{"PORT": {"Ethernet0": {"speed": "10000"}}}"#, "a config_db.json of SONiC: not read"),
         ("x.gns3", r#"{"topology": {"computes": [], "nodes": [], "links": []}}"#, "a GNS3 project: not read"),
         ("topology.yml", "nodes: [r1, r2]\nlinks: [r1-r2]\n", "a netlab topology: not read"),
         (

@@ -11,11 +11,11 @@ use wayleave_formats::Source;
 use wayleave_ledger::Ledger;
 use wayleave_roles::Kind;
 use wayleave_schemes::standing::Standing as _;
-use wayleave_topology::{NodeKind, Route};
-use wayleave_units::{Rate, Time};
+use wayleave_topology::{Class, NodeKind, Route, ShortBuffer};
+use wayleave_units::{Bytes, Rate, Time};
 use wayleave_verify::{Discrepancy, Statement, reserved_in_the_end};
 
-use super::document::{Entry, Plan, Reader};
+use super::document::{Entry, Plan, Reader, StatedBuffer};
 use crate::plan::ModelShape;
 use crate::schemes::SchemeOptions;
 
@@ -258,6 +258,17 @@ fn is_route(reader: &Reader<'_>, route: &Route) -> bool {
 }
 
 impl Reader<'_> {
+    /// A buffer that is said to be too small; the buffer itself is the network's.
+    pub(super) fn buffer(&self, said: &StatedBuffer, found: &mut Vec<Discrepancy>) -> Result<ShortBuffer, String> {
+        let link = self.link(&said.link)?;
+        let queue = self.network.classes().map_or(0, |classes| usize::from(classes.queue_of(Class::Guaranteed)));
+        let buffer = self.network.queues(link).get(queue).map_or(Bytes::MAX, |queue| queue.buffer);
+        if Bytes::new(said.buffer_bytes) != buffer {
+            found.push(stated(&said.link, "its buffer for minima", Bytes::new(said.buffer_bytes), buffer));
+        }
+        Ok(ShortBuffer { link, buffer, needed: Bytes::new(said.needed_bytes) })
+    }
+
     /// Checks the words of an entry that repeat its decision, and the names that the contract gives.
     pub(super) fn words(&self, entry: &Entry, found: &mut Vec<Discrepancy>) -> Result<(), String> {
         let name = entry.name.as_str();

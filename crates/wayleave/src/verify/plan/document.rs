@@ -10,11 +10,10 @@ use wayleave_contracts::AnyContract;
 use wayleave_formats::Source;
 use wayleave_ledger::Model;
 use wayleave_recheck::HoseCharge;
-use wayleave_topology::{Class, Hop, LinkId, Network, NodeId, Route, ShortBuffer};
+use wayleave_topology::{Hop, LinkId, Network, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_verify::{Bucket, Discrepancy};
+use wayleave_verify::Bucket;
 
-use super::compared::stated;
 use crate::contracts::Contracts;
 
 /// A plan with what it is held against.
@@ -238,17 +237,6 @@ impl<'a> Reader<'a> {
             contracts.all().map(|(_, contract)| (contract.name(), contract)).collect::<HashMap<_, _>>()
         };
         Self { network: file.network, model: file.model, contracts: file.contracts.map(by_name), charge }
-    }
-
-    /// A buffer that is said to be too small; the buffer itself is the network's.
-    pub(super) fn buffer(&self, said: &StatedBuffer, found: &mut Vec<Discrepancy>) -> Result<ShortBuffer, String> {
-        let link = self.link(&said.link)?;
-        let queue = self.network.classes().map_or(0, |classes| usize::from(classes.queue_of(Class::Guaranteed)));
-        let buffer = self.network.queues(link).get(queue).map_or(Bytes::MAX, |queue| queue.buffer);
-        if Bytes::new(said.buffer_bytes) != buffer {
-            found.push(stated(&said.link, "its buffer for minima", Bytes::new(said.buffer_bytes), buffer));
-        }
-        Ok(ShortBuffer { link, buffer, needed: Bytes::new(said.needed_bytes) })
     }
 
     pub(super) fn route(&self, steps: &[Step]) -> Result<Route, String> {
