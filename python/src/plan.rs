@@ -243,7 +243,8 @@ impl PyPlan {
             let mut verified = verify_watched(&plan.promises(), &options, progress, cancel)?;
             if options.flow.is_none() && !cancel.is_cancelled() {
                 let short = verified.short_buffers().to_vec();
-                verified.kinds = plan.tenants()?.map(|tenants| verify_kinds(&tenants, &effort, None, &short)).transpose()?;
+                verified.kinds =
+                    plan.tenants()?.map(|tenants| verify_kinds(&tenants, &effort, None, &short)).transpose()?;
             }
             let mut text = Vec::new();
             verified.write_json(&mut text, &plan.session.topology)?;

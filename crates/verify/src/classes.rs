@@ -445,13 +445,14 @@ fn look_at_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, rep
     };
     let due = due(parts, got.iter().sum());
     let all_rounded = parts.iter().zip(&due).map(|(part, &due)| rounded(part, due)).fold(0, u64::saturating_add);
+    let mut blind = 0;
     for ((part, due), &got) in parts.iter().zip(due).zip(&got) {
         // Who has more than is due breaks no promise: somebody else has less then.
         let frames = frames_of(claim, outcome, &part.service, *host, Way::Received);
         let short = due.saturating_sub(got).saturating_sub(rate(claim, outcome, frames).bits_per_second());
         // The tolerance has room for windows that are whole frames, up to this.
         let others = all_rounded.saturating_sub(rounded(part, due));
-        report.blind_parts += u64::from(others >= due);
+        blind += u64::from(others >= due);
         let (short, others) = (per_mille(short, due), per_mille(others, due));
         report.farthest_from_part = report.farthest_from_part.max(Some(short));
         if short > others.max(10 * claim.tolerance_percent) {
@@ -459,6 +460,7 @@ fn look_at_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, rep
             report.breaches.push((attack, ClassBreach::Part { service: part.service.clone(), host: *host, due, got }));
         }
     }
+    report.blind_parts = report.blind_parts.max(blind);
 }
 
 fn carried(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId, way: Way) -> Rate {

@@ -182,9 +182,8 @@ impl<'s> Watcher<'s> for Transit<'s> {
     fn shared(&mut self, (at, after): (Time, Time), name: &'s str, share: Option<&'s PromisedShare>) {
         let (now, from) = (self.now(at), self.after(at, after));
         if let Some(stay) = self.of_name.remove(name) {
-            // Who has not started does not start.
-            let before = &mut self.shares[stay];
-            before.until = Some(now.max(before.from));
+            // An end before the start: it does not start.
+            self.shares[stay].until = Some(now);
         }
         let Some(share) = share.cloned() else { return };
         self.of_name.insert(name, self.shares.len());

@@ -145,6 +145,7 @@ impl<'o> Reader<'o> {
         let units = units.and_then(|one| RateUnit::of_prefix(one.value.as_deref()?.trim()));
         // A name with a unit says more than one without: LinkSpeedRaw stands beside LinkSpeed.
         let mut rate: Option<(bool, &Attribute<'_>, Option<RateUnit>)> = None;
+        let mut mtu_of: Option<&Attribute<'_>> = None;
         for attribute in attributes {
             let Some(value) = attribute.value.as_deref().filter(|_| given(&attribute)) else {
                 // What is empty states nothing; a list or a mapping does.
@@ -183,7 +184,13 @@ impl<'o> Reader<'o> {
                         format!("{} is no length: from 0 to {MAX_LENGTH} km is accepted", quoted(value))
                     }),
                 },
-                Meaning::Mtu => line.mtu = mtu(value, attribute, problems),
+                Meaning::Mtu => {
+                    // The last one counts: that of a link of containerlab, before its `vars`.
+                    if let Some(before) = mtu_of.replace(attribute).filter(|before| before.value != attribute.value) {
+                        self.unused.add_stated(owner, &before.key, before.at);
+                    }
+                    line.mtu = mtu(value, attribute, problems);
+                }
                 Meaning::RateUnits | Meaning::Structure => {}
                 _ => self.leave_out(owner, attribute),
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wayleave_topology::builders::Cabling;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::attributes::{Reader, Traits};
+use super::attributes::{Reader, Said, Traits};
 use super::build::Edge;
 use super::{Graph, GraphEnd, ImportOptions, Remark};
 use crate::messages::{all_of, quoted};
@@ -22,6 +22,15 @@ pub(super) struct Line {
     pub(super) mtu: Bytes,
 }
 
+/// The source of a default: an option, which counts before the file's own.
+fn whose<T: std::fmt::Display + PartialEq>(option: &str, given: Option<T>, file: Option<T>) -> String {
+    match (given, file) {
+        (None, _) => "the file's own default".to_owned(),
+        (Some(given), Some(file)) if given != file => format!("{option}, and not {file}, the file's own default"),
+        (Some(_), _) => option.to_owned(),
+    }
+}
+
 /// What every link has.
 pub(super) struct Lines {
     /// For each edge the direction that leaves its first end, and the one that leaves its second.
@@ -32,6 +41,8 @@ pub(super) struct Lines {
     without_delay: usize,
     from_places: usize,
     rate: Option<Rate>,
+    /// What the graph as a whole says.
+    usual: Said,
 }
 
 impl Lines {
@@ -53,6 +64,7 @@ impl Lines {
             without_delay: 0,
             from_places: 0,
             rate,
+            usual,
         };
         let (mut first_without_rate, mut first_without_place) = (None, None);
         let mut unplaced = 0;
@@ -120,7 +132,7 @@ impl Lines {
     pub(super) fn remarks(&self, edges: usize, options: &ImportOptions) -> Vec<Remark> {
         let mut remarks = Vec::new();
         if let Some(rate) = self.rate.filter(|_| self.without_rate > 0) {
-            let whose = if options.default_rate.is_some() { "--default-rate" } else { "the file's own default" };
+            let whose = whose("--default-rate", options.default_rate, self.usual.rate);
             let count = self.without_rate;
             remarks.push(Remark::Assumed(format!("{count} of {} have no rate: {rate} ({whose})", links(edges))));
         }
@@ -132,8 +144,10 @@ impl Lines {
             )));
         }
         if plain > 0 {
-            let what = match options.default_delay {
-                Some(delay) => format!("{delay} (--default-delay)"),
+            let what = match options.default_delay.or(self.usual.delay) {
+                Some(delay) => {
+                    format!("{delay} ({})", whose("--default-delay", options.default_delay, self.usual.delay))
+                }
                 None => "none, 0ns (--default-delay or --delay-from-places give one)".to_owned(),
             };
             remarks.push(Remark::Assumed(format!("{plain} of {} say no delay: {what}", links(edges))));

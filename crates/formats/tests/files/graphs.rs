@@ -24,6 +24,19 @@ fn node_link_json_of_networkx_is_read_with_edges_or_links() {
     }
 }
 
+/// What the graph says of all links is a default whose source is named, also where an option counts before it; of two MTUs one is not used.
+#[test]
+fn defaults_of_the_graph_and_second_values_are_said() {
+    let text = r#"{"graph": {"bandwidth": "5Gbit", "latency": "1ms"}, "nodes": [{"id": "a"}, {"id": "b"}],
+        "edges": [{"source": "a", "target": "b", "mtu": 9000, "MTU": 1400}]}"#;
+    let said = remarks(&read("x.json", text, &options())).join("\n");
+    assert!(said.contains("1 of 1 link have no rate: 5Gbit (the file's own default)"), "{said}");
+    assert!(said.contains("1 of 1 link say no delay: 1ms (the file's own default)"), "{said}");
+    assert!(said.contains("\"mtu\""), "{said}");
+    let said = remarks(&read("x.json", text, &with_rate())).join("\n");
+    assert!(said.contains("10Gbit (--default-rate, and not 5Gbit, the file's own default)"), "{said}");
+}
+
 #[test]
 fn a_directed_multigraph_keeps_every_link() {
     let text = r#"{"directed": true, "multigraph": true, "graph": {}, "nodes": [{"id": "a"}, {"id": "b"}], "edges": [

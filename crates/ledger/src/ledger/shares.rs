@@ -331,6 +331,10 @@ impl Ledger {
         let paths = self.share_paths(share);
         let wait = |link: LinkId| {
             let link_shares = &shares.links[link.index()];
+            // What comes meanwhile may use the whole budget.
+            if self.port(link).timed {
+                return link_shares.budget;
+            }
             link_shares.wait(&self.residual(link), &shares.total(link)).unwrap_or(Time::MAX)
         };
         let longest = self.links_of_share(share).into_iter().map(wait).max().unwrap_or(Time::ZERO);
