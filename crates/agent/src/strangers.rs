@@ -23,7 +23,7 @@ pub(crate) struct Strangers {
     wrong: BTreeMap<(u32, Strange), Time>,
 }
 
-/// What is wrong with one endpoint.
+/// Wrong packets of one endpoint.
 #[derive(Debug, PartialEq, Eq)]
 struct Wrong {
     /// The address with the most packets.

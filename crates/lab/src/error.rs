@@ -58,9 +58,9 @@ pub enum LabError {
     Mtu {
         /// The link.
         link: String,
-        /// What the topology says.
+        /// By the topology.
         mtu: Bytes,
-        /// What the machine says.
+        /// The message of the machine.
         why: String,
     },
     /// Linux cannot have such a switch or host.

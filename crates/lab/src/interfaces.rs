@@ -9,7 +9,7 @@ use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 /// Names with a meaning in a namespace: the loopback interface, the folders of settings for all interfaces in `/proc/sys/net`, and the
 /// interfaces of Open vSwitch.
 const RESERVED: [&str; 6] = ["lo", "all", "default", "br0", "ovs-netdev", "ovs-system"];
-/// What names of the data plane's own interfaces begin with.
+/// Prefix of the names of the data plane's own interfaces.
 const OWN: &str = "wl-";
 
 /// Names of the interfaces at the ends of links.

@@ -333,7 +333,7 @@ impl LabPlan {
     }
 }
 
-/// What an endpoint has besides its name and host.
+/// Parts of an endpoint besides its name and host.
 struct Inside {
     space: String,
     indices: [u32; 2],

@@ -70,27 +70,27 @@ pub struct PortDifference {
     pub link: String,
     /// The interface.
     pub interface: String,
-    /// What is different.
+    /// The difference.
     pub what: PortMismatch,
 }
 
-/// What is different at a port.
+/// A difference at a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PortMismatch {
     /// The device has no such port.
     Missing,
     /// Its rate.
     Rate {
-        /// What the device has: `speed`, in Mbit/s.
+        /// `speed` of the device, in Mbit/s.
         device: String,
-        /// What the topology has.
+        /// Of the topology.
         topology: Rate,
     },
     /// Its MTU.
     Mtu {
-        /// What the device has.
+        /// Of the device.
         device: String,
-        /// What the topology has.
+        /// Of the topology.
         topology: Bytes,
     },
 }

@@ -35,7 +35,7 @@ pub type Interfaces = BTreeMap<LinkId, String>;
 pub struct Settings {
     /// Names of interfaces.
     pub interfaces: Interfaces,
-    /// Where SONiC's switches put routing protocols.
+    /// Queue of routing protocols on SONiC's switches.
     pub control: Control,
     /// Queues of classes that share mark packets (ECN) from so many bytes on; `None`: never.
     pub marks_from: Option<Bytes>,

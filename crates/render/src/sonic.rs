@@ -32,7 +32,7 @@ enum Queue {
     Control,
 }
 
-/// The queues of a port of so many, the highest first. Routing protocols come after all contracts about latency: there they delay these by no more than the
+/// Queues of a port with this number of them, the highest priority first. Routing protocols come after all contracts about latency: there they delay these by no more than the
 /// frame that is being sent, which is counted anyway, and no load of other classes keeps them from being sent.
 fn queues(network: &Network, of: usize, control: Control) -> Vec<Queue> {
     let latency = network.classes().map_or(of.saturating_sub(1).max(1), |classes| usize::from(classes.latency).min(of));
@@ -74,7 +74,7 @@ pub(crate) fn tables(network: &Network, switch: &Switch, settings: &Settings) ->
         Class::Latency => format!("{PREFIX}-strict"),
         class => format!("{PREFIX}-{}", slug(class)),
     };
-    // Where a queue of the port with the most is among those of another one, which has the rest in its lowest.
+    // Position of a queue of the port with the most among those of another one, which has the rest in its lowest.
     let place = |queue: Queue, queues: &[Queue]| {
         queues.iter().position(|one| *one == queue).unwrap_or(queues.len().saturating_sub(1))
     };

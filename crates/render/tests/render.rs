@@ -175,7 +175,7 @@ fn ports_of_a_device_are_compared_with_the_topology() {
             "PORT|Ethernet8 (leaf1->h2): the device has no such port",
         ]
     );
-    // What was rendered has no ports, and a script of tc none either.
+    // Rendered configurations and scripts of tc have no PORT table.
     assert_eq!(port_differences(Target::Sonic, &leaf.text, &leaf.ports), Ok(vec![]));
     assert_eq!(port_differences(Target::Tc, "#!/bin/sh", &leaf.ports), Ok(vec![]));
     assert!(port_differences(Target::Sonic, "{", &leaf.ports).unwrap_err().contains("no JSON"));

@@ -54,7 +54,7 @@ fn a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_nothing() {
 
     let daemons = Labs::default().status(&LabName::new(&lab.0).unwrap()).unwrap().programs;
     let daemon = daemons.iter().find(|program| program.name == "ovs-vswitchd-s1").unwrap();
-    // Where it is allowed, it runs before ordinary programs.
+    // It runs before ordinary programs if that is allowed.
     if Command::new("chrt").args(["-f", "10", "true"]).status().is_ok_and(|status| status.success()) {
         use wayleave_dataplane::doctor::Scheduling;
         assert_eq!(Scheduling::of(daemon.pid), Some(Scheduling::RealTime(10)));

@@ -211,7 +211,7 @@ impl Admission {
         self.tenants.uncharge(&draft.id.tenant, old, Usage::of(&draft.order.contract));
     }
 
-    /// What a contract takes of its tenant's quota.
+    /// Usage of a contract, as its tenant's quota counts it.
     fn usage_of(&self, serial: Option<u64>) -> Option<Usage> {
         let grant = self.enforcement.contracts().get(serial?)?;
         Some(Usage::of(&grant.order.contract))

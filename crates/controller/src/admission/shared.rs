@@ -199,7 +199,7 @@ impl Admission {
         self.announce_shared(serial);
     }
 
-    /// What ended contracts held until this time, by the steady clock, is free.
+    /// Frees the shares of ended contracts that were held until this time, by the steady clock.
     pub(crate) fn free_left_shares(&mut self, now: Time) {
         if self.enforcement.book_mut().free_left_shares(now) {
             self.follow_certainty();

@@ -1,4 +1,4 @@
-//! How the kernel schedules the daemons of Open vSwitch. The userspace datapath forwards in the daemon, so that what runs before it delays packets.
+//! Scheduling of the daemons of Open vSwitch by the kernel. The userspace datapath forwards in the daemon, so that what runs before it delays packets.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ const POLICY: usize = 38;
 /// `SCHED_FIFO`, `SCHED_RR` and `SCHED_DEADLINE` of include/uapi/linux/sched.h.
 const REAL_TIME: [u32; 3] = [1, 2, 6];
 
-/// How the kernel schedules a process (sched(7)).
+/// Scheduling of a process by the kernel (sched(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling {
     /// As any other program.

@@ -49,7 +49,7 @@ pub struct HtbClass {
 }
 
 impl HtbClass {
-    /// How long its bursts take at its rate and at its ceiling, ns.
+    /// Times that its bursts take at its rate and at its ceiling, ns.
     pub(super) fn bursts_ns(&self) -> [u64; 2] {
         self.ticks().map(|ticks| u64::from(ticks) * TICK_NS)
     }

@@ -41,7 +41,7 @@ pub(super) struct Lines {
     without_delay: usize,
     from_places: usize,
     rate: Option<Rate>,
-    /// What the graph as a whole says.
+    /// Values of the graph as a whole.
     usual: Said,
 }
 

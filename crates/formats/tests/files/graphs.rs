@@ -24,7 +24,7 @@ fn node_link_json_of_networkx_is_read_with_edges_or_links() {
     }
 }
 
-/// What the graph says of all links is a default whose source is named, also where an option counts before it; of two MTUs one is not used.
+/// Values of the graph are defaults whose source is named, also where an option counts before them; of two MTUs the one that is not used is named.
 #[test]
 fn defaults_of_the_graph_and_second_values_are_said() {
     let text = r#"{"graph": {"bandwidth": "5Gbit", "latency": "1ms"}, "nodes": [{"id": "a"}, {"id": "b"}],

@@ -331,7 +331,7 @@ impl Ledger {
         let paths = self.share_paths(share);
         let wait = |link: LinkId| {
             let link_shares = &shares.links[link.index()];
-            // What comes meanwhile may use the whole budget.
+            // Contracts that come meanwhile may use the whole budget.
             if self.port(link).timed {
                 return link_shares.budget;
             }

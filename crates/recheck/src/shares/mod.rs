@@ -80,7 +80,7 @@ pub fn check_times(
     all.broken.into_iter().filter(|one| matches!(one, BrokenShare::Wait { .. } | BrokenShare::Time { .. })).collect()
 }
 
-/// What was derived of all shares.
+/// Results for all shares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckedShares {
     /// Promises that do not hold: faults of shares first, then by link, then times.

@@ -127,9 +127,9 @@ pub enum BrokenShare {
     Buffer {
         /// The link.
         link: String,
-        /// What was said to be needed, if it was said to be too small.
+        /// The need that was stated, if the buffer was said to be too small.
         said: Option<Bytes>,
-        /// What may wait there, if the buffer is too small.
+        /// The need that follows, if the buffer is too small.
         derived: Option<Bytes>,
     },
     /// A minimum is there later than is said.

@@ -29,9 +29,9 @@ use crate::network::LinkId;
 pub struct ShortBuffer {
     /// The link that the port sends on.
     pub link: LinkId,
-    /// What the queue of the guaranteed class holds.
+    /// Buffer of the queue of the guaranteed class.
     pub buffer: Bytes,
-    /// What may wait there ([`SharedLink::longest_queue`]).
+    /// The most that may wait there ([`SharedLink::longest_queue`]).
     pub needed: Bytes,
 }
 

@@ -245,7 +245,7 @@ fn event(event: Option<(EventKind, Time)>) -> String {
     event.map(said).unwrap_or_default()
 }
 
-/// What is to be said of buffers that may be too small, those that lack most first.
+/// Lines about buffers that may be too small, the largest shortage first.
 fn short_buffers(session: &Session) -> Vec<String> {
     const SHOWN: usize = 3;
     let mut short: Vec<_> = session.ledger().into_iter().flat_map(Ledger::short_buffers).collect();

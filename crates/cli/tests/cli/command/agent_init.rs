@@ -108,7 +108,7 @@ fn interfaces_are_those_of_the_topology() {
         (Some(0), serde_json::json!({ "h1->s1": "eth1", "s1->h1#2": "eth2" })),
         "{said}"
     );
-    // What is given comes before what the file says.
+    // An option counts before the file.
     let (code, said, text) = init("h1", &["--interface", "h1->s1=ens3", "--interface", "s1->h1#2=eth2"]);
     assert_eq!((code, &interfaces(&text)["h1->s1"]), (Some(0), &Value::from("ens3")), "{said}");
     let (code, said, _) = init("h2", &[]);

@@ -124,7 +124,7 @@ fn every_kind_is_admitted_survives_a_restart_and_ends() {
     assert!(output.events.iter().any(|one| one.kind == EventKind::Gone && one.object == "default:db"));
     let mut only = start(&setup);
     apply(&mut only, at(0), orders[0].clone());
-    // What was held is held until the last packets have left, and no longer.
+    // Shares are held until the last packets have left, and no longer.
     let until: Vec<Time> = controller.left_shares().map(|(_, until)| until).collect();
     assert_eq!(until.len(), 3, "best effort holds nothing");
     let (first, last) = (*until.iter().min().unwrap(), *until.iter().max().unwrap());

@@ -113,7 +113,7 @@ pub(crate) fn sound(controller: &Controller, wire: &mut Wire) -> Result<(), Stri
 /// A controller that is loaded from the records of this one is equal to it.
 pub(crate) fn survives(controller: &Controller, setup: &Setup, wall: WallTime) -> Result<(), String> {
     let other = load(setup, wall, &records(controller))?;
-    // What a contract held that has ended is free after a start.
+    // Shares of ended contracts are free after a start.
     if controller.left_shares().next().is_none() && other.ledger() != controller.ledger() {
         return Err("a loaded controller has another ledger".to_owned());
     }
