@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// A byte of weight 1, in virtual time.
-const BYTE: u128 = 1 << 40;
+pub(crate) const BYTE: u128 = 1 << 40;
 
 /// Who stands in line at a line that they share by weight.
 #[derive(Debug)]

@@ -17,7 +17,7 @@
 //! | 3.5: candidates, "qualified", 5 round trips, 30 s, freeze window, no reordering | `search`, `pair` |
 //! | 3.6: probes, finish probes until they are answered | `registration` |
 //! | 4.1: L_w, time-out after 8 base round trips | `pair` |
-//! | 4.1: eight weighted queues, pairs of one in turn | [`level`], the host's stack |
+//! | 4.1: eight weighted queues, pairs of one in turn | `turns`, [`level`], the host's stack |
 //! | E, Algorithm 1; Fig. 21; F, Algorithm 2 | `tokens` |
 //!
 //! # Holes of the text, and what is done about them
@@ -34,6 +34,8 @@
 //!   pair has 2.3 times the tokens of the other one, the other got 5.5 of the 7.0 Gbit/s that were left. What a link counts is cut at four times that here, what is in flight
 //!   as printed.
 //! - **Sums that follow** (`registers`): see [`crate::ufab_core`].
+//! - **Eight weights** (`turns`). On a full interface a class gets its part by a weight that is rounded to a power of two: one of 2.4 Gbit/s beside a hundred of 23 Mbit/s got
+//!   0.8 Gbit/s of the 6 that they had, and a window does not help who waits for a turn. Here weights are minima.
 //! - **Unused tokens** (`unused`). Algorithm 1's line 7 gives a pair what it sends; its comment and the text give it its fair part all the same.
 //! - **Scenario-2 and work conservation.** A pair that sends less than r may have r T in flight. If links counted that as its window, equation 3 would
 //!   give the others no more than their proportional part of a link that is not full (81 % of it beside one idle pair of the same weight). So links go
@@ -81,7 +83,7 @@ use wayleave_roles::{
 };
 use wayleave_units::{Bytes, Rate, Time};
 
-pub use settings::{Floor, Queue, Rise, Settings, Step, Sum, Surplus, Unused};
+pub use settings::{Floor, Queue, Rise, Settings, Step, Sum, Surplus, Turns, Unused};
 
 use crate::brokers::NoBroker;
 use crate::edges::{HostScheme, HostSetup, NoHost};
@@ -378,6 +380,14 @@ pub fn level(min: Rate, line: Rate) -> u32 {
     7_u32.saturating_sub(halves.saturating_sub(1))
 }
 
+/// The weight of a class at the interface of its host.
+fn weight(min: Rate, line: Rate, turns: Turns) -> u32 {
+    match turns {
+        Turns::Minimum => u32::try_from(min.bits_per_second().div_ceil(1_000)).unwrap_or(u32::MAX).max(1),
+        Turns::AsPrinted => 1 << level(min, line),
+    }
+}
+
 impl Described for Ufab {
     const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
     type Params = Settings;
@@ -428,7 +438,7 @@ impl Host for Ufab {
                 if was_limited || transmit.max.is_some() {
                     act(HostAction::SetBucket { limiter: Limiter::Class(class), bucket: transmit.max.map(bucket) });
                 }
-                let weight = 1 << level(transmit.min, self.line);
+                let weight = weight(transmit.min, self.line, self.settings.turns);
                 act(HostAction::SetWeight { of: Weighted::Class(class), weight });
                 self.divide(class, act);
             }

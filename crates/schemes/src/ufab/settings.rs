@@ -72,6 +72,22 @@ words! {
     }
 }
 
+/// By what the classes of a host share its interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turns {
+    /// Their minima.
+    Minimum,
+    /// One of eight weights, each twice the one below.
+    AsPrinted,
+}
+
+words! {
+    Turns {
+        Minimum = "minimum", "By their minima, to 1 kbit/s";
+        AsPrinted = "as-printed", "By the weights of eight queues (4.1), each twice the one below: minima up to 2.4 Gbit/s got a third on a full interface of 6 Gbit/s";
+    }
+}
+
 /// Which queue equation 3 sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
@@ -160,6 +176,8 @@ params! {
         pub floor: Floor = Floor::Minimum, "floor", Kind::Word(Floor::WORDS), "ours";
         /// By what is shared what is left above all minima.
         pub surplus: Surplus = Surplus::Minima, "surplus", Kind::Word(Surplus::WORDS), "3.3: by minima";
+        /// By what the classes of a host share its interface.
+        pub turns: Turns = Turns::Minimum, "turns", Kind::Word(Turns::WORDS), "ours; 4.1 is as-printed";
         /// Which queue equation 3 sees.
         pub queue: Queue = Queue::Standing, "queue", Kind::Word(Queue::WORDS), "ours; 3.4 is as-printed";
         /// What links add up of the windows of pairs.

@@ -5,6 +5,7 @@
 mod bottlenecks;
 mod classes;
 mod common;
+mod interfaces;
 mod jitter;
 mod links;
 mod loko;
