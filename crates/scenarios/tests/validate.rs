@@ -248,16 +248,27 @@ fn a_host_that_no_path_leads_to_is_refused() {
         builder.add_link(LinkSpec { from, to, rate, propagation: Time::ZERO, mtu, port }).unwrap();
     }
     let network = Arc::new(builder.build());
-    let with = |ends: Ends| {
+    let checked = |traffic: Traffic| {
         let mut scenario = Scenario::new("x", Arc::clone(&network), Time::from_millis(1));
-        scenario.traffic.push(Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
+        scenario.traffic.push(traffic);
         scenario.validate().map_err(|error| error.to_string())
     };
-    assert_eq!(with(Ends::Pairs(vec![(h1, h3)])), Ok(()));
-    assert_eq!(with(Ends::Pairs(vec![(h2, h3)])), Err("no path leads from h2 to h3".to_owned()));
-    assert_eq!(with(Ends::AllToAll(vec![h1], vec![h3])), Ok(()));
-    assert_eq!(with(Ends::Random(vec![h1, h2], vec![h3])), Err("no path leads from h2 to h3".to_owned()));
-    assert_eq!(with(Ends::Permutation(vec![h1, h3])), Err("no path leads from h3 to h1".to_owned()));
+    let packets = |ends: Ends| {
+        let kind =
+            PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(3_000), phase: Phase::Together };
+        checked(Traffic::packets("a", ends, kind, Bytes::new(300)))
+    };
+    assert_eq!(packets(Ends::Pairs(vec![(h1, h3)])), Ok(()));
+    assert_eq!(packets(Ends::Pairs(vec![(h2, h3)])), Err("no path leads from h2 to h3".to_owned()));
+    assert_eq!(packets(Ends::AllToAll(vec![h1], vec![h3])), Ok(()));
+    assert_eq!(packets(Ends::Random(vec![h1, h2], vec![h3])), Err("no path leads from h2 to h3".to_owned()));
+    assert_eq!(packets(Ends::Permutation(vec![h1, h3])), Err("no path leads from h3 to h1".to_owned()));
+    // A flow whose acknowledgements find no way back would send nothing, or for ever the same.
+    let flows = |ends: Ends| checked(Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
+    let no_way_back = Err("no path leads from h3 back to h1, and acknowledgements take one".to_owned());
+    assert_eq!(flows(Ends::Pairs(vec![(h1, h3)])), no_way_back);
+    assert_eq!(flows(Ends::AllToAll(vec![h1], vec![h3])), no_way_back);
+    assert_eq!(flows(Ends::Pairs(vec![(h2, h3)])), Err("no path leads from h2 to h3".to_owned()));
 }
 
 #[test]

@@ -155,7 +155,7 @@ impl fmt::Display for ClassBreach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Minimum { promise: MinimumPromise { within, .. }, lag } => {
-                write!(f, "what arrived lagged {lag} behind its minimum, promised were {within}")
+                write!(f, "what arrived lagged {lag} behind its minimum, and {within} is the time that was said for it")
             }
             Self::InFlight { promise: InFlightPromise { most, .. }, seen } => {
                 write!(f, "{seen} were in flight, and {most} are the bound")
@@ -193,7 +193,7 @@ pub enum ClassAttack {
 pub struct ClassReport {
     /// What was not kept, with the attack that shows it.
     pub breaches: Vec<(ClassAttack, ClassBreach)>,
-    /// How many promises were looked at, in how many runs.
+    /// How many minima, maxima and parts by weight were looked at, in how many runs. Of objectives nothing is promised that a run can show.
     pub promises: usize,
     /// So many.
     pub runs: usize,
@@ -304,7 +304,7 @@ fn least_residual_percent(scenario: &Scenario) -> u64 {
 /// What is wrong with the scenario.
 pub fn verify_classes(claim: &ClassClaim, attacks: &[ClassAttack], seed: u64) -> Result<ClassReport, ScenarioError> {
     let parts = claim.meeting.as_ref().map_or(0, |meeting| meeting.parts.len());
-    let promises = claim.minima.len() + claim.shares.len() + claim.weights.len() + claim.maxima.len() + parts;
+    let promises = claim.minima.len() + claim.maxima.len() + parts;
     let mut report = ClassReport { promises, lags: vec![Time::ZERO; claim.minima.len()], ..ClassReport::default() };
     for &attack in attacks {
         let mut scenario = claim.scenario.clone();

@@ -109,14 +109,14 @@ pub(crate) fn run(args: &SimArgs) -> Result<Exit, Failure> {
         args.say_partial(&sweep);
         return Ok(Exit::Stopped);
     }
-    let silent = sweep.silent();
-    for (name, runs) in &silent {
+    let missing = sweep.missing_traffic();
+    for (sentence, runs) in &missing {
         match (runs, sweep.batch.runs.len()) {
-            (_, 1) => crate::output::tell!("of the traffic \"{name}\" nothing arrived in the time that is counted"),
-            (runs, all) => crate::output::tell!("of the traffic \"{name}\" nothing arrived in {runs} of {all} runs"),
+            (_, 1) => crate::output::tell!("{sentence}"),
+            (runs, all) => crate::output::tell!("{sentence}, in {runs} of {all} runs"),
         }
     }
-    Ok(if silent.is_empty() { Exit::Fine } else { Exit::Incomplete })
+    Ok(if missing.is_empty() { Exit::Fine } else { Exit::Incomplete })
 }
 
 impl SimArgs {

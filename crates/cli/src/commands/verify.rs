@@ -331,7 +331,7 @@ fn judge(verified: &Verified, is_stopped: bool) -> Exit {
         left_out(breaches.len(), "more broken promise", "more broken promises");
         let conditions = kinds.conditions();
         for condition in conditions.iter().take(SHOWN).filter(|_| breaches.is_empty()) {
-            crate::output::tell!("not as minima and their times assume: {condition}");
+            crate::output::tell!("not as expected, though not promised: {condition}");
         }
         match kinds.noticed() {
             Some(KindsNoticed::NoEffect) => {

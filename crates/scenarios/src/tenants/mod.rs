@@ -86,13 +86,14 @@ impl Tenants {
     /// If the queues of the network are not divided among classes.
     pub fn new(network: &Network, links: Vec<(SharedLink, Residual)>) -> Result<Self, TenantsError> {
         let classes = *network.classes().ok_or(TenantsError::NoClasses)?;
-        // A host queues its classes in memory, below whatever queues its port has.
+        // A host queues its classes in memory, below whatever queues its port has. Queues below those of the classes carry nothing.
         let network = network.with_ports(|kind, _, port: &mut PortSpec| {
+            port.queues.truncate(classes.queues());
             if kind == NodeKind::Host
                 && let Some(mut last) = port.queues.last().cloned()
             {
                 last.buffer = Bytes::MAX;
-                port.queues.resize(classes.queues().max(port.queues.len()), last);
+                port.queues.resize(classes.queues(), last);
             }
         })?;
         let network = Arc::new(network);

@@ -220,6 +220,13 @@ pub enum TrafficError {
         /// The receiver.
         to: String,
     },
+    /// No path leads back: a sender would never hear of what arrives.
+    NoWayBack {
+        /// The sender.
+        from: String,
+        /// The receiver.
+        to: String,
+    },
     /// A service that no policy has.
     Service {
         /// `service` or `toService`.
@@ -435,7 +442,7 @@ impl TrafficError {
             Self::Service { key, .. } => key,
             Self::Twice(_) | Self::NoPair => "from",
             Self::NoMessage => "job",
-            Self::Unreachable { .. } => "to",
+            Self::Unreachable { .. } | Self::NoWayBack { .. } => "to",
             Self::NoQueue { .. } => "queue",
             Self::StartsLate { key, .. } => key,
             Self::StopsEarly { .. } => "stop",
@@ -497,6 +504,9 @@ impl fmt::Display for TrafficError {
             Self::NoMessage => write!(f, "no message of this job goes from one host to another: its ranks are expected at several hosts"),
             Self::NoPair => write!(f, "there is no pair of two hosts here"),
             Self::Unreachable { from, to } => write!(f, "no path leads from {from} to {to}"),
+            Self::NoWayBack { from, to } => {
+                write!(f, "no path leads from {to} back to {from}, and acknowledgements take one")
+            }
             Self::Service { service, known: None, .. } => {
                 write!(f, "it is of service {service}, and the hosts do not share: sharing is expected in the scenario")
             }

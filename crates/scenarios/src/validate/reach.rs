@@ -14,6 +14,8 @@ pub(super) struct Reach<'n> {
     to_pivot: Vec<bool>,
     from_pivot: Vec<bool>,
     searches: HashMap<NodeId, HopDistances>,
+    /// Whether receivers of the traffic that is looked at answer.
+    pub(super) is_answered: bool,
 }
 
 impl<'n> Reach<'n> {
@@ -37,7 +39,7 @@ impl<'n> Reach<'n> {
         };
         let from_pivot = reached(&|node| network.links_from(node), &|link| network.link(link).to);
         let to_pivot = reached(&|node| network.links_into(node), &|link| network.link(link).from);
-        Self { network, to_pivot, from_pivot, searches: HashMap::new() }
+        Self { network, to_pivot, from_pivot, searches: HashMap::new(), is_answered: false }
     }
 
     /// Whether a path leads from `from` to `to`.
@@ -49,8 +51,11 @@ impl<'n> Reach<'n> {
         self.searches.entry(to).or_insert_with(|| HopDistances::to(network, to)).from(from).is_some()
     }
 
-    /// Whether paths lead from all of the first to all of the second, if the pivot shows it; `false` says nothing.
+    /// Whether paths lead from all of the first to all of the second, and back if they answer, if the pivot shows it; `false` says nothing.
     pub(super) fn joins_all(&self, from: &[NodeId], to: &[NodeId]) -> bool {
-        from.iter().all(|node| self.to_pivot[node.index()]) && to.iter().all(|node| self.from_pivot[node.index()])
+        let lead = |from: &[NodeId], to: &[NodeId]| {
+            from.iter().all(|node| self.to_pivot[node.index()]) && to.iter().all(|node| self.from_pivot[node.index()])
+        };
+        lead(from, to) && (!self.is_answered || lead(to, from))
     }
 }

@@ -43,6 +43,7 @@ pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reach<'_
     if matches!(&traffic.workload, Workload::Job(job) if job.pairs().is_empty()) {
         return Err(TrafficError::NoMessage);
     }
+    reach.is_answered = !matches!(traffic.workload, Workload::Packets { .. });
     match &traffic.workload {
         Workload::Listed { flows, .. } => check_list(flows, scenario, reach)?,
         Workload::Packets { .. } | Workload::Flows(_) | Workload::Job(_) => {
@@ -204,10 +205,16 @@ fn all_joined(
 }
 
 fn joined(from: NodeId, to: NodeId, scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {
-    if reach.joins(from, to) {
-        return Ok(());
+    let names = || (name(from, scenario), name(to, scenario));
+    if !reach.joins(from, to) {
+        let (from, to) = names();
+        return Err(TrafficError::Unreachable { from, to });
     }
-    Err(TrafficError::Unreachable { from: name(from, scenario), to: name(to, scenario) })
+    if reach.is_answered && !reach.joins(to, from) {
+        let (from, to) = names();
+        return Err(TrafficError::NoWayBack { from, to });
+    }
+    Ok(())
 }
 
 fn check_list(flows: &[FlowSpec], scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {

@@ -11,9 +11,9 @@ use wayleave_topology::{Network, NodeId, NodeKind};
 use super::batch::{Batch, Planned};
 use super::divisions::divisions;
 use super::result::{
-    Distribution, Ending, FlowResult, ForwardResult, LevelsResult, LinkResult, QueueResult, RunResult, SeriesResult,
-    ServiceResult, ShareResult, SharingResult, ShortfallResult, SizeResult, Tier, TimesResult, TrafficKind,
-    TrafficResult,
+    Distribution, Ending, FlowResult, ForwardResult, LevelsResult, LinkResult, MOST_PAIRS, QueueResult, RunResult,
+    SeriesResult, ServiceResult, ShareResult, SharingResult, ShortfallResult, SizeResult, Tier, TimesResult,
+    TrafficKind, TrafficResult,
 };
 
 /// The most points of a distribution: more than a figure has pixels to show them.
@@ -164,6 +164,8 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, index: usize) -> TrafficResul
         again: sum(|flow| flow.again),
         duplicates: sum(|flow| flow.duplicates),
         timeouts: sum(|flow| flow.timeouts),
+        without_arrivals: without_arrivals(scenario, &flows),
+        after_the_end: after_the_end(scenario, index),
         delay_ps: Distribution::of(&delay, MOST_POINTS),
         begun: *begun,
         finished: completions.finished(),
@@ -179,6 +181,25 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, index: usize) -> TrafficResul
             .as_ref()
             .filter(|_| kind == TrafficKind::Flows)
             .map(|of| times_result(of, outcome.simulated.as_nanos())),
+    }
+}
+
+/// The ends of flows of which nothing arrived, as far as flows are told apart. What the copies of a packet did is in the flow itself.
+fn without_arrivals(scenario: &Scenario, flows: &[&FlowOutcome]) -> Vec<[String; 2]> {
+    let name = |host, number| scenario.name_of(Endpoint { host, number }).to_owned();
+    let silent = flows.iter().filter(|flow| flow.delivered == 0 && flow.copy.is_none());
+    let pairs = silent.filter_map(|flow| {
+        let (from, to) = flow.from.zip(flow.to)?;
+        Some([name(from, flow.endpoints.0), name(to, flow.endpoints.1)])
+    });
+    pairs.take(MOST_PAIRS).collect()
+}
+
+/// How many flows of a list would have begun after the run.
+fn after_the_end(scenario: &Scenario, index: usize) -> u64 {
+    match &scenario.traffic[index].workload {
+        Workload::Listed { flows, .. } => flows.iter().filter(|flow| flow.start >= scenario.duration).count() as u64,
+        Workload::Packets { .. } | Workload::Flows(_) | Workload::Job(_) => 0,
     }
 }
 

@@ -213,6 +213,9 @@ pub enum TrafficKind {
     Flows,
 }
 
+/// Pairs without arrivals that are named for each kind of traffic.
+pub const MOST_PAIRS: usize = 100;
+
 /// One kind of traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrafficResult {
@@ -242,6 +245,13 @@ pub struct TrafficResult {
     pub duplicates: u64,
     /// Retransmission time-outs.
     pub timeouts: u64,
+    /// Senders and receivers of flows that are there for the whole run and of which nothing arrived, at most [`MOST_PAIRS`] of them. Flows that come and go
+    /// are not told apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without_arrivals: Vec<[String; 2]>,
+    /// Listed flows that would have begun after the end of the run.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub after_the_end: u64,
     /// Of packets, from their release to the last bit at the receiver.
     pub delay_ps: Option<Distribution>,
     /// Flows or requests that began, also before the end of the warm-up.

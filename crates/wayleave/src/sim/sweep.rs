@@ -11,7 +11,7 @@ use wayleave_sim::trace::{self, pcap};
 
 use super::batch::Batch;
 use super::memory::{self, Threads};
-use super::result::{Ending, RunResult};
+use super::result::{Ending, MOST_PAIRS, RunResult, TrafficResult};
 use super::runner::{Ended, run_all};
 use super::store::Store;
 use super::{summary, text};
@@ -278,17 +278,19 @@ impl Sweep {
         self.complete() < self.batch.runs.len()
     }
 
-    /// Traffic of which nothing arrived in the time that is counted, each with the number of runs in which that is so.
-    pub fn silent(&self) -> Vec<(&str, usize)> {
-        let mut silent: Vec<(&str, usize)> = Vec::new();
-        for traffic in self.runs.iter().flatten().flat_map(|run| &run.traffic).filter(|traffic| traffic.delivered == 0)
-        {
-            match silent.iter_mut().find(|(name, _)| *name == traffic.name) {
-                Some((_, runs)) => *runs += 1,
-                None => silent.push((&traffic.name, 1)),
+    /// What is missing of the traffic of the runs, as sentences without an end: kinds and pairs of which nothing arrived in the time that is counted, and listed
+    /// flows that begin after the end. Each with the number of runs in which that is so.
+    pub fn missing_traffic(&self) -> Vec<(String, usize)> {
+        let mut missing: Vec<(String, usize)> = Vec::new();
+        for traffic in self.runs.iter().flatten().flat_map(|run| &run.traffic) {
+            for sentence in missing_of(traffic) {
+                match missing.iter_mut().find(|(known, _)| *known == sentence) {
+                    Some((_, runs)) => *runs += 1,
+                    None => missing.push((sentence, 1)),
+                }
             }
         }
-        silent
+        missing
     }
 
     /// Where results and the report are.
@@ -344,4 +346,32 @@ impl Sweep {
         }
         Ok(())
     }
+}
+
+/// Pairs that are named in a sentence.
+const NAMED: usize = 5;
+
+fn missing_of(traffic: &TrafficResult) -> Vec<String> {
+    let name = &traffic.name;
+    let mut missing = Vec::new();
+    let silent = &traffic.without_arrivals;
+    if traffic.delivered == 0 {
+        missing.push(format!("of the traffic \"{name}\" nothing arrived in the time that is counted"));
+    } else if !silent.is_empty() {
+        let named: Vec<String> = silent.iter().take(NAMED).map(|[from, to]| format!("{from} to {to}")).collect();
+        let more = match silent.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more if silent.len() == MOST_PAIRS => format!(" and at least {more} more"),
+            more => format!(" and {more} more"),
+        };
+        let named = named.join(", ");
+        missing
+            .push(format!("of the traffic \"{name}\" nothing arrived in the time that is counted from {named}{more}"));
+    }
+    match traffic.after_the_end {
+        0 => {}
+        1 => missing.push(format!("one listed flow of the traffic \"{name}\" begins after the end of the run")),
+        flows => missing.push(format!("{flows} listed flows of the traffic \"{name}\" begin after the end of the run")),
+    }
+    missing
 }

@@ -184,10 +184,15 @@ impl VerifiedKinds {
         self.breaches().is_empty()
     }
 
-    /// Minima and weights that no run tested.
+    /// Minima that no run tested.
     pub fn untested(&self) -> usize {
-        let minima = self.report.minima.iter().filter(|tested| tested.lag.is_none()).count();
-        minima + self.claim.untested_weights
+        self.report.minima.iter().filter(|tested| tested.lag.is_none()).count()
+    }
+
+    /// Weights of bandwidth contracts that no run could have shown to be missed.
+    fn blind_weights(&self) -> usize {
+        let blind = self.report.meeting.as_ref().map_or(0, |report| report.blind_parts);
+        usize::try_from(blind).unwrap_or(usize::MAX)
     }
 
     /// What showed the fault that was put in; `None` if there was none.
@@ -213,11 +218,14 @@ impl VerifiedKinds {
     }
 
     /// Returns `true` for what breaks no promise. Times of minima count on what is in flight, and nobody is promised that as such; where a buffer may be too
-    /// small, nothing is known of them. With a fault that was put in, everything counts.
+    /// small, nothing is known of them; and that an objective attains its weight is promised to nobody. With a fault that was put in, everything counts but what
+    /// is in flight.
     fn is_condition(&self, breach: &ClassBreach) -> bool {
-        match service(breach) {
-            Some(service) => self.fault.is_none() && self.unknown.contains(service),
-            None => matches!(breach, ClassBreach::InFlight { .. }),
+        match breach {
+            ClassBreach::InFlight { .. } => true,
+            _ if self.fault.is_some() => false,
+            ClassBreach::Weight { .. } | ClassBreach::Share { .. } => true,
+            _ => service(breach).is_some_and(|service| self.unknown.contains(service)),
         }
     }
 
@@ -264,11 +272,12 @@ impl VerifiedKinds {
         self.report.reports().map(|report| report.runs).sum()
     }
 
-    /// How many promises were looked at.
+    /// How many promises were looked at; a weight that could not have been missed was not.
     pub fn promises(&self) -> usize {
         // Attacks on links are about promises that are counted with all tenants.
         let TenantsReport { whole, windows, meeting, .. } = &self.report;
-        [Some(whole), windows.as_ref(), meeting.as_ref()].into_iter().flatten().map(|report| report.promises).sum()
+        let reports = [Some(whole), windows.as_ref(), meeting.as_ref()].into_iter().flatten();
+        reports.map(|report| report.promises).sum::<usize>() - self.blind_weights()
     }
 
     /// Per contract: what is promised, and the worst that was seen.
@@ -329,7 +338,7 @@ impl VerifiedKinds {
                         None => format!("not tested: a lag of up to {} would show", row.could.down()),
                     },
                 ),
-                None => (format!("its weight at {hosts}"), "see below".to_owned()),
+                None => (format!("nothing at {hosts}; its weight fits there"), "see below".to_owned()),
             };
             table.add_row([row.name.clone(), promised, seen]);
         }
@@ -355,10 +364,9 @@ impl VerifiedKinds {
                 out,
                 "weights: where bandwidth contracts meet at {host}, each lacks at most {farthest:.0} % of what is due to it"
             )?;
-            let blind = self.report.meeting.as_ref().map_or(0, |report| report.blind_parts);
-            if blind > 0 {
-                let parts = count(usize::try_from(blind).unwrap_or(usize::MAX), "weight");
-                writeln!(out, "weights: {parts} could not have been missed there: single frames are more than they")?;
+            if self.blind_weights() > 0 {
+                let parts = count(self.blind_weights(), "weight");
+                writeln!(out, "weights: {parts} not tested: single frames are more than what they make")?;
             }
         }
         if let Some(windows) = &self.report.windows {
@@ -374,7 +382,7 @@ impl VerifiedKinds {
                 0 => String::new(),
                 more => format!(" ({more} more of this kind)"),
             };
-            writeln!(out, "not as minima and their times assume: {first}{more}")?;
+            writeln!(out, "not as expected, though not promised: {first}{more}")?;
         }
         if let Some(attacked) = self.attacked() {
             writeln!(out, "{attacked}")?;
@@ -462,6 +470,7 @@ impl VerifiedKinds {
             smallest_weight_per_mille: self.report.whole.smallest_weight,
             largest_of_maximum_per_mille: self.largest_of_maximum(),
             farthest_from_part_per_mille: self.farthest_from_part().map(|(_, farthest)| farthest),
+            untested_weights: self.blind_weights(),
             links: self.link_shapes(),
             minima: self.minimum_shapes(),
             conditions: self.conditions(),
@@ -508,6 +517,8 @@ pub(super) struct KindsShape {
     smallest_weight_per_mille: Option<u64>,
     largest_of_maximum_per_mille: Option<u64>,
     farthest_from_part_per_mille: Option<u64>,
+    /// Weights of bandwidth contracts that could not have been missed: single frames are more than what they make.
+    untested_weights: usize,
     /// Attacks with the worst demands on a link.
     links: Vec<LinkShape>,
     minima: Vec<MinimumShape>,

@@ -458,3 +458,28 @@ fn several_threads_give_the_same_files_and_a_run_that_uses_one_says_why() {
     let (zero, _) = sim("sim-threads-0", PODS, "--threads-per-run 0");
     assert!(zero.ends_with(2).stderr.contains("0 is not in 1.."));
 }
+
+/// Of one kind of traffic some arrives: pairs of which nothing does are named all the same, and so are flows after the end.
+#[test]
+fn what_sends_in_vain_is_named_by_its_ends() {
+    let scenario = |name: &str, rest: &str| {
+        let text = format!(
+            "apiVersion: wayleave/v1\nkind: Scenario\nmetadata: {{ name: x }}\nspec:\n  topology: star:hosts=4,rate=1Gbit\n  duration: 10ms\n  traffic:\n{rest}"
+        );
+        file(name, text)
+    };
+    let run =
+        |path: &str, exit: i32| wayleave(&format!("sim {path} --out {}", folder("in-vain").display())).ends_with(exit);
+    let failed = "  outages:\n    - { at: 0ns, fail: \"h4->s1\" }\n";
+    let packets = "    - { name: u, pairs: [[h4, h3], [h2, h3]], constantRate: 100Mbit }\n";
+    let flows = "    - { name: u, from: [h2, h4], to: h3, sizes: 1MB }\n";
+    for (name, traffic) in [("in-vain-packets.yaml", packets), ("in-vain-flows.yaml", flows)] {
+        let said = run(&scenario(name, &format!("{traffic}{failed}")), 7).stderr;
+        let expected = "of the traffic \"u\" nothing arrived in the time that is counted from h4 to h3\n";
+        assert!(said.contains(expected), "{said}");
+        run(&scenario(name, traffic), 0);
+    }
+    let late = "    - { name: u, listed: [{ at: 1ms, from: h1, to: h2, size: 1kB }, { at: 10ms, from: h1, to: h3, size: 1kB }] }\n";
+    let said = run(&scenario("in-vain-late.yaml", late), 7).stderr;
+    assert!(said.contains("one listed flow of the traffic \"u\" begins after the end of the run\n"), "{said}");
+}
