@@ -11,7 +11,7 @@
 //!        |
 //!    root limiter .......... TokenBucket    one for each class
 //!        |
-//!    weighted fair queues .. FairQueues     one turn after the other, by the weights of classes
+//!    weighted fair queues .. FairQueues     WF2Q+, by the weights of classes
 //!        |
 //!    NIC ................... the driver's
 //! ```
