@@ -390,7 +390,7 @@ mod tests {
         let left = [0, 1, 2, 3].map(|kind| left(&rows[0].1, &rows[1].1, kind, case));
         // Half of the contracts go over cores, a quarter of these over each of the four.
         assert!(failed.cut > 20.0 && left[3] < 0.95, "{} contracts, {left:?}", failed.cut);
-        assert!(failed.lag > whole.lag && left[1] < 0.95, "{} and {} ms, {left:?}", failed.lag, whole.lag);
+        assert!(failed.lag >= whole.lag && left[1] < 0.95, "{} and {} ms, {left:?}", failed.lag, whole.lag);
         assert_eq!(failed.broken, 0.0, "contracts on other routes");
         assert_eq!(whole.kinds[..19], failed.kinds[..19], "nothing differs before 10 ms");
         // Intervals of half a millisecond, of which the last three milliseconds count.
