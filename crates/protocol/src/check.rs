@@ -18,13 +18,13 @@ pub const MOST_PROBES: u32 = 200;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckSpec {
-    /// Who sends: a VM as `tenant:name`, or a host. Only without `contract`.
+    /// Who sends: a VM as `tenant:name`, or a host; of a contract with members one of them, and nobody beside a contract between two.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub from: Option<String>,
-    /// Who receives. Only without `contract`.
+    /// Who receives, likewise.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub to: Option<String>,
-    /// A contract of latency, as `tenant:name`: the probes are from its sender to its receiver, and its `match` fits them.
+    /// A contract, as `tenant:name`: the probes are from its sender to its receiver, or between two of its members, and its `match` fits them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub contract: Option<String>,
     /// What the probes look like; otherwise UDP to port 7 between addresses for documentation, which no VM has. Only without `contract`.

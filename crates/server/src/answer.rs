@@ -124,6 +124,14 @@ pub(crate) fn not_found(what: &str, name: &str) -> Box<Problem> {
     problem(Code::NotFound, format!("there is no {what} {name}, or it is not yours to see"))
 }
 
+/// The same of a tenant, with what makes one.
+pub(crate) fn no_tenant(name: &str) -> Box<Problem> {
+    let detail = format!(
+        "there is no tenant {name}, or it is not yours to see: operators declare tenants in a document of kind Tenants (`wayleave apply -f`)"
+    );
+    problem(Code::NotFound, detail)
+}
+
 /// One field that is wrong.
 pub(crate) fn invalid(field: &str, detail: impl Into<String>) -> Box<Problem> {
     let detail = detail.into();

@@ -15,8 +15,8 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::error::Error;
 
-/// How a document was made.
-const HOW: [&str; 5] = ["wayleave", "replay", "input_hash", "file", "planned_runs"];
+/// How a document was made, and how long decisions took.
+const HOW: [&str; 6] = ["wayleave", "replay", "input_hash", "file", "planned_runs", "decision_us"];
 
 /// What items of lists are known by, the first that they have; the members of one stand together.
 const KNOWN_BY: [&[&str]; 8] = [

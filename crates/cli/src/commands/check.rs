@@ -19,6 +19,7 @@ Examples:
   wayleave check h1 h9
   wayleave check acme:web acme:db --protocol tcp --port 5432
   wayleave check --contract acme:backup
+  wayleave check h1 h9 --contract acme:db
 
 The agent of the sender's host puts probes into the sender's interface, so they take the way of its packets: the rules of its host, tags and queues. The agents of both hosts and of
 all switches watch their interfaces meanwhile. The receiver gets the probes, too, from an address for documentation (RFC 5737) unless the contract names one. Probes of a contract are
@@ -28,13 +29,13 @@ charged to it. The exit code is 4 if a probe was lost. Operators may ask, for fo
 #[derive(Args, Clone, Debug)]
 #[command(after_help = exit::after(EXAMPLE))]
 pub(crate) struct CheckArgs {
-    /// Who sends: a host, or a VM as TENANT:NAME
-    #[arg(value_name = "FROM", required_unless_present = "contract", conflicts_with = "contract", requires = "to")]
+    /// Who sends: a host, or a VM as TENANT:NAME; with --contract a member of it, where it has members
+    #[arg(value_name = "FROM", required_unless_present = "contract", requires = "to")]
     from: Option<String>,
     /// Who receives
     #[arg(value_name = "TO")]
     to: Option<String>,
-    /// Probes of this latency contract, as TENANT:NAME, in place of FROM and TO
+    /// Probes of this contract, as TENANT:NAME; FROM and TO only where it has members
     #[arg(long, value_name = "CONTRACT")]
     contract: Option<String>,
     /// The protocol of the probes: tcp, udp, icmp, icmpv6, sctp or a number

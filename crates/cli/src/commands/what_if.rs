@@ -1,6 +1,6 @@
 //! `wayleave what-if`: what would break, move or be refused; nothing is changed by asking.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,6 +13,7 @@ use wayleave_explain::human::count;
 use wayleave_formats::{Addressed, Places, Source, read_orders_of_all_kinds, read_written};
 use wayleave_ledger::Share;
 use wayleave_protocol::decision::ApplyReport;
+use wayleave_protocol::tenant::{Tenant, TenantSpec};
 use wayleave_protocol::what_if::{Prospect, Question};
 use wayleave_roles::Admission as _;
 use wayleave_schemes::standing::Standing;
@@ -73,8 +74,12 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
     let service = match &args.plan {
         Some(plan) => args.planned(plan, &files, has_other_kinds(&files)?)?,
         None if args.files.is_empty() => args.target.service()?,
-        None => args.imagined(&files, has_other_kinds(&files)? || has_other_kinds(&apply)?)?,
+        None => args.target.imagined("what-if -f", has_other_kinds(&files)? || has_other_kinds(&apply)?)?,
     };
+    if !files.is_empty() && args.plan.is_none() {
+        declare(&service, &files, &apply)?;
+        admit(&service, &files)?;
+    }
     let question = args.question(&service, &apply)?;
     if question == Question::default() {
         return Err(Failure::Usage("what if what? --fail, --restore, --apply, --delete or --drain say so".to_owned()));
@@ -94,26 +99,6 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
 }
 
 impl WhatIfArgs {
-    /// A controller that has what the files say, and is forgotten.
-    fn imagined(&self, files: &[Source], has_other_kinds: bool) -> Result<Service, Failure> {
-        let service = self.target.imagined("what-if -f", has_other_kinds)?;
-        for source in files {
-            let file = source.name();
-            let document = Document::of(source)?;
-            let apply = || service.send_text::<ApplyReport>(Method::Post, "/v1/apply", document.text());
-            let report = waiting(false, &format!("deciding the contracts of {file}"), apply);
-            let (_, report) = report.map_err(|trouble| document.locate(trouble))?;
-            if report.refused > 0 {
-                let all = count(report.items.len(), "contract");
-                crate::output::tell!(
-                    "note: {} of {all} in {file} refused from the start: `wayleave plan` says why",
-                    report.refused
-                );
-            }
-        }
-        Ok(service)
-    }
-
     /// A controller that has admitted what a plan says, and is forgotten.
     fn planned(&self, plan: &str, files: &[Source], has_other_kinds: bool) -> Result<Service, Failure> {
         let args = self.target.setup.session("what-if -f")?.for_kinds(has_other_kinds);
@@ -153,6 +138,38 @@ impl WhatIfArgs {
             drain: self.drain.clone(),
         })
     }
+}
+
+/// As `plan`, an imagined controller has no tenants but those of the contracts, without quotas.
+fn declare(service: &Service, files: &[Source], apply: &[Source]) -> Result<(), Failure> {
+    let mut tenants = BTreeSet::new();
+    for source in files.iter().chain(apply) {
+        tenants.extend(read_specs(source)?.into_iter().filter_map(|spec| spec.tenant));
+    }
+    for tenant in tenants.iter().filter(|tenant| *tenant != DEFAULT_TENANT) {
+        let path = format!("/v1/tenants/{tenant}");
+        service.send::<Tenant>(Method::Put, &path, &TenantSpec::default())?;
+    }
+    Ok(())
+}
+
+/// Applies files to an imagined controller, one after the other.
+fn admit(service: &Service, files: &[Source]) -> Result<(), Failure> {
+    for source in files {
+        let file = source.name();
+        let document = Document::of(source)?;
+        let apply = || service.send_text::<ApplyReport>(Method::Post, "/v1/apply", document.text());
+        let report = waiting(false, &format!("deciding the contracts of {file}"), apply);
+        let (_, report) = report.map_err(|trouble| document.locate(trouble))?;
+        if report.refused > 0 {
+            let all = count(report.items.len(), "contract");
+            crate::output::tell!(
+                "note: {} of {all} in {file} refused from the start: `wayleave plan` says why",
+                report.refused
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Names of hosts are all there are.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wayleave_controller::{DEFAULT_TENANT, Id};
 use wayleave_protocol::check::{CheckSpec, MOST_PROBES, Probes};
-use wayleave_protocol::contract::{Contract, Match};
+use wayleave_protocol::contract::{Contract, ContractSpec, Match};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::NodeKind;
 
@@ -74,18 +74,13 @@ fn read(shared: &Shared, spec: CheckSpec) -> Result<Asked, Box<Problem>> {
         return Err(invalid("count", format!("1 to {MOST_PROBES} are expected")));
     }
     let (tenant, from, to, matching) = match (contract, from, to) {
-        (Some(_), Some(_), _) | (Some(_), _, Some(_)) => {
-            return Err(invalid(
-                "contract",
-                "a contract says where its packets go: no from and to beside it".to_owned(),
-            ));
-        }
         (Some(_), ..) if matching.is_some() => {
             return Err(invalid("match", "the contract has a match: none beside it".to_owned()));
         }
-        (Some(contract), None, None) => of_contract(shared, &contract)?,
+        (Some(contract), None, None) => of_contract(shared, &contract, None)?,
+        (Some(contract), Some(from), Some(to)) => of_contract(shared, &contract, Some((from, to)))?,
         (None, Some(from), Some(to)) => (DEFAULT_TENANT.to_owned(), from, to, matching),
-        (None, ..) => return Err(invalid("from", "from and to, or a contract, are expected".to_owned())),
+        _ => return Err(invalid("from", "from and to, a contract, or all of them are expected".to_owned())),
     };
     if let Some(matching) = &matching {
         let read = wayleave_contracts::Match::try_from(matching).map_err(|why| invalid("match", why))?;
@@ -110,18 +105,53 @@ fn read(shared: &Shared, spec: CheckSpec) -> Result<Asked, Box<Problem>> {
     Ok(Asked { probes: Probes { from, to, matching, count }, ends: [sender, receiver], nodes })
 }
 
-/// Tenant, ends and match of a contract.
-fn of_contract(shared: &Shared, contract: &str) -> Result<(String, String, String, Option<Match>), Box<Problem>> {
+/// Tenant, ends and match of a contract. One with members needs the two of them that are meant.
+fn of_contract(
+    shared: &Shared,
+    contract: &str,
+    chosen: Option<(String, String)>,
+) -> Result<(String, String, String, Option<Match>), Box<Problem>> {
     let id = Id::parse(contract, DEFAULT_TENANT).map_err(|error| invalid("contract", error.to_string()))?;
     let found = shared.view.read().contract(&id).cloned().ok_or_else(|| not_found("contract", &id.to_string()))?;
     let document: Contract = serde_json::from_slice(&found.json(shared.network(), None))
         .map_err(|error| problem(Code::Internal, error.to_string()))?;
-    match (document.spec.from, document.spec.to) {
-        (Some(from), Some(to)) => Ok((id.tenant, from, to, document.spec.matching)),
-        _ => Err(invalid(
-            "contract",
-            format!("{id} has members instead of a sender and a receiver: name two of them (from, to)"),
-        )),
+    let matching = document.spec.matching.clone();
+    let (from, to) = match (between(document.spec), chosen) {
+        (Between::Pair(from, to), None) => (from, to),
+        (Between::Pair(from, to), Some(_)) => {
+            let detail = format!("{id} is from {from} to {to}: no from and to beside it");
+            return Err(invalid("contract", detail));
+        }
+        (Between::Members(members), Some((from, to))) => {
+            let stranger = [("from", &from), ("to", &to)].into_iter().find(|(_, end)| !members.contains(end));
+            if let Some((field, end)) = stranger {
+                return Err(invalid(field, format!("{end} is no member of {id}: {}", members.join(", "))));
+            }
+            (from, to)
+        }
+        (Between::Members(members), None) => {
+            let detail = format!("{id} has members: name two of them as from and to, of {}", members.join(", "));
+            return Err(invalid("contract", detail));
+        }
+    };
+    Ok((id.tenant, from, to, matching))
+}
+
+/// Between whom packets of a contract go.
+enum Between {
+    Pair(String, String),
+    Members(Vec<String>),
+}
+
+fn between(spec: ContractSpec) -> Between {
+    let ContractSpec { from, to, bandwidth, objective, best_effort, .. } = spec;
+    let (pair, hose) = bandwidth.map_or((None, None), |terms| (terms.from.zip(terms.to), terms.hose));
+    match from.zip(to).or(pair) {
+        Some((from, to)) => Between::Pair(from, to),
+        None => {
+            let members = hose.or(objective.map(|terms| terms.members)).or(best_effort.map(|terms| terms.members));
+            Between::Members(members.unwrap_or_default())
+        }
     }
 }
 

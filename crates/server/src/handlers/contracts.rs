@@ -15,7 +15,7 @@ use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::NodeId;
 
 use crate::access::{sees, tenant_of};
-use crate::answer::{Answer, Outcome, fault, input_errors, invalid, not_found, problem};
+use crate::answer::{Answer, Outcome, fault, input_errors, invalid, no_tenant, not_found, problem};
 use crate::explain::{self, Form};
 use crate::handlers::change::{shown, taken, written};
 use crate::http::call::Call;
@@ -102,7 +102,7 @@ fn id_of(order: &AnyOrder) -> Id {
 pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
     let order = read(&shared, &call, Addressed { tenant: call.only_tenant(), name: None })?;
     if !sees(call.role(), &id_of(&order)) {
-        return Err(not_found("tenant", order.tenant().unwrap_or_default()));
+        return Err(no_tenant(order.tenant().unwrap_or_default()));
     }
     write(&shared, &call, order, Condition::Absent).await
 }

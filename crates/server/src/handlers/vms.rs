@@ -8,7 +8,7 @@ use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::tenant::{Placement, Strategy, VmSpec};
 
 use crate::access::sees;
-use crate::answer::{Answer, Outcome, invalid, not_found, problem};
+use crate::answer::{Answer, Outcome, invalid, no_tenant, not_found, problem};
 use crate::handlers::change::{Handle, change, done, shown, taken, written};
 use crate::http::call::Call;
 use crate::http::condition::Condition;
@@ -24,7 +24,7 @@ pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
     Named::Vm.check(name).map_err(|error| invalid("name", error.to_string()))?;
     let id = Id::new(tenant, name.as_str());
     if !sees(call.role(), &id) {
-        return Err(not_found("tenant", tenant));
+        return Err(no_tenant(tenant));
     }
     write(&shared, &call, id, &spec, Condition::Absent).await
 }

@@ -1,12 +1,13 @@
 //! Checks: what is refused, and a whole one between agents that are played.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use wayleave_controller::Southbound;
 use wayleave_server::disk::Memory;
 
-use crate::common::{Client, World, contract};
+use crate::common::{Client, Scratch, World, classed, contract, options};
 
 /// The agent of a node in a session.
 struct Agent {
@@ -113,7 +114,8 @@ fn what_cannot_be_checked_is_refused_with_the_reason() {
         (json!({ "from": "h1", "to": "h1" }), 400, "INVALID"),
         (json!({ "from": "h1", "to": "h2", "count": 0 }), 400, "INVALID"),
         (json!({ "from": "h1", "to": "h2", "count": 201 }), 400, "INVALID"),
-        (json!({ "from": "h1", "to": "h2", "contract": "a" }), 400, "INVALID"),
+        (json!({ "from": "h1", "contract": "a" }), 400, "INVALID"),
+        (json!({ "from": "h1", "to": "h2", "contract": "a" }), 404, "NOT_FOUND"),
         (json!({ "from": "h1", "to": "h2", "match": { "destinationPort": 7 } }), 400, "INVALID"),
         (json!({ "from": "h1", "to": "nobody" }), 404, "NOT_FOUND"),
         (json!({ "contract": "nothing" }), 404, "NOT_FOUND"),
@@ -125,4 +127,42 @@ fn what_cannot_be_checked_is_refused_with_the_reason() {
     }
     let tenant = client.token(json!({ "role": "tenant", "tenant": "default" }));
     tenant.post("/v1/checks", &json!({ "from": "h1", "to": "h2" })).is_problem(403, "FORBIDDEN");
+}
+
+/// A pair says who sends and who receives; of members, two are named.
+#[test]
+fn contracts_of_every_kind_say_between_whom_probes_go() {
+    let scratch = Arc::new(Scratch::new());
+    let mut options = options(Box::new(Memory::default()), &scratch.0, Southbound::Hosts);
+    options.setup = classed(Southbound::Hosts);
+    let world = World::of(options, scratch);
+    let client = &world.client;
+    let members = json!(["h1", "h5", "h9"]);
+    for (name, terms) in [
+        ("latency", contract("h1", "h5", "10Mbit")),
+        ("pair", json!({ "bandwidth": { "from": "h1", "to": "h5", "min": "100Mbit" } })),
+        ("hose", json!({ "bandwidth": { "hose": members, "min": "100Mbit" } })),
+        ("objective", json!({ "objective": { "aim": "latency", "members": members, "min": "10Mbit" } })),
+        ("bulk", json!({ "bestEffort": { "members": members } })),
+    ] {
+        client.put(&format!("/v1/contracts/{name}"), &terms).is(201);
+        let says = |spec: Value| client.post("/v1/checks", &spec).json()["detail"].as_str().unwrap().to_owned();
+        let (alone, chosen) =
+            (says(json!({ "contract": name })), json!({ "contract": name, "from": "h9", "to": "h5" }));
+        let chosen = says(chosen);
+        let no_agent =
+            |host: &str| format!("the agent of {host} is not there: `wayleave status` says which agents are silent");
+        if ["latency", "pair"].contains(&name) {
+            assert_eq!(alone, no_agent("h1"), "{name}");
+            assert_eq!(chosen, format!("contract: default:{name} is from h1 to h5: no from and to beside it"));
+        } else {
+            assert_eq!(
+                alone,
+                format!("contract: default:{name} has members: name two of them as from and to, of h1, h5, h9")
+            );
+            assert_eq!(chosen, no_agent("h9"), "{name}");
+            let stranger = says(json!({ "contract": name, "from": "h9", "to": "h2" }));
+            assert_eq!(stranger, format!("to: h2 is no member of default:{name}: h1, h5, h9"));
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! `explain` and `what-if` that go on from a printed plan: the same answers as by deciding again.
 
-use crate::command::{file, requests, wayleave};
+use crate::command::{Run, file, requests, wayleave};
 
 const K4: &str = "fat-tree:k=4";
 
@@ -101,4 +101,30 @@ fn a_plan_beside_a_policy_refuses_what_services_need() {
     assert!(check.code == Some(3) && check.stderr.contains("refused (RATE)"), "{}", check.stderr);
     let without = wayleave(&format!("plan {on} --scheme chameleon --policy {policy}")).ends_with(2);
     assert!(without.stderr.contains("needs a topology with `classes`"), "{}", without.stderr);
+}
+
+/// The README's files name tenants that nobody has declared. `plan` admits all seven, and so does `what-if`, by deciding and by the plan; two plans differ in nothing.
+#[test]
+fn tenants_of_contracts_are_there_without_a_controller() {
+    let [network, list] = ["network-fabric", "contracts-fabric"]
+        .map(|name| format!("{}/../../docs/examples/{name}.yaml", env!("CARGO_MANIFEST_DIR")));
+    let plans = ["first", "second"].map(|name| {
+        let plan = wayleave(&format!("plan -t {network} -f {list} -o json")).ends_with(0);
+        assert_eq!(plan.json()["summary"]["admitted"], 7, "{}", plan.stdout);
+        file(&format!("what-if-readme-{name}.json"), plan.stdout)
+    });
+    let asked = format!("what-if -t {network} -f {list} --fail spine1 -o json");
+    let decided = wayleave(&asked).ends_with(0);
+    assert!(!decided.stderr.contains("refused from the start"), "{}", decided.stderr);
+    let planned = wayleave(&format!("{asked} --plan {}", plans[0])).ends_with(0);
+    let names = |run: &Run| {
+        let moved = run.json()["rerouted"].clone();
+        let names = moved.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!((names(&decided).len(), names(&decided)), (2, names(&planned)), "{}", decided.stdout);
+    let gone = wayleave(&format!("what-if -t {network} -f {list} --fail leaf1")).ends_with(3);
+    assert!(gone.stdout.contains("would be kept no longer (6)"), "{}", gone.stdout);
+    let same = wayleave(&format!("diff {} {}", plans[0], plans[1])).ends_with(0);
+    assert_eq!(same.stdout, "nothing differs\n");
 }
