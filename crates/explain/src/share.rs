@@ -97,7 +97,9 @@ pub fn share_refusal(network: &Network, refusal: &ShareRefusal) -> String {
         ShareRefusal::OnlyLatency => {
             let fabric = wayleave_schemes::fabric::DESCRIPTOR.name;
             debug_assert!(registry::admission(fabric).is_some());
-            format!("this scheme admits latency contracts only: take --scheme {fabric}")
+            format!(
+                "this scheme admits latency contracts only: take --scheme {fabric}, as commands do by themselves for a topology with `classes` (`classes: {{}}` for the usual ones)"
+            )
         }
         ShareRefusal::NoClasses => {
             "the queues of this network are not divided among classes: its topology needs `classes`".to_owned()
