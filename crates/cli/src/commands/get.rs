@@ -5,9 +5,9 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wayleave::remote::{Names, did_you_mean};
+use wayleave::remote::{Names, did_you_mean, write_specs};
 use wayleave_formats::{Source, read_topology};
-use wayleave_protocol::contract::Contract;
+use wayleave_protocol::contract::{Contract, ContractSpec};
 use wayleave_protocol::decision::Decision;
 use wayleave_protocol::network::{Host, Link, Node, Queue, Topology, UpDown};
 use wayleave_protocol::policy::Policy;
@@ -18,7 +18,7 @@ use crate::client::show::lists::{NodeLine, Row, rows};
 use crate::client::{Service, Target, encode, show};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
-use crate::output::{OutputFormat, out};
+use crate::output::out;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -26,7 +26,8 @@ Examples:
   wayleave get contract acme:web-db -o json
   wayleave get queues --link 'h1->pod1-edge1'
   wayleave get links --ledger wayleave.db -t fat-tree:k=4
-  wayleave get topology > network.yaml";
+  wayleave get topology > network.yaml
+  wayleave get contracts -o yaml > contracts.yaml    (apply -f contracts.yaml changes nothing)";
 
 /// List what a controller has, or show one object
 #[derive(Args, Clone, Debug)]
@@ -53,13 +54,25 @@ pub(crate) struct GetArgs {
     limit: usize,
     /// How to print it
     #[arg(short, long, value_enum, default_value_t)]
-    output: OutputFormat,
+    output: GetFormat,
     #[command(flatten)]
     target: Target,
 }
 
 fn most(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "a whole number from 1 is expected".to_owned())
+}
+
+/// How a list is printed.
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum GetFormat {
+    /// For people
+    #[default]
+    Table,
+    /// For programs
+    Json,
+    /// Contracts as a file that `apply -f` reads
+    Yaml,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,12 +118,15 @@ enum StateName {
     Released,
 }
 
+const CONTRACTS: Names = Names::OfTenants("/v1/contracts");
+
 /// Runs the command.
 pub(crate) fn run(args: &GetArgs) -> Result<Exit, Failure> {
     args.check_filters()?;
     let service = args.target.service()?;
     match args.kind {
-        Kind::Contracts => args.show::<Contract>(&service, "contract", Names::OfTenants("/v1/contracts"))?,
+        Kind::Contracts if args.output == GetFormat::Yaml => args.write_contracts(&service)?,
+        Kind::Contracts => args.show::<Contract>(&service, "contract", CONTRACTS)?,
         Kind::Vms => args.show::<Vm>(&service, "VM", Names::OfTenants("/v1/vms"))?,
         Kind::Tenants => args.show::<Tenant>(&service, "tenant", Names::OfAll("/v1/tenants"))?,
         Kind::Policies => args.show::<Policy>(&service, "policy", Names::OfAll("/v1/policies"))?,
@@ -133,6 +149,9 @@ impl GetArgs {
             ("--link", self.link.is_some(), Kind::Queues, "queues"),
             ("--host", self.host.is_some(), Kind::Vms, "vms"),
         ];
+        if self.output == GetFormat::Yaml && !matches!(self.kind, Kind::Contracts | Kind::Topology) {
+            return Err(Failure::Usage("-o yaml is for `get contracts` and `get topology`".to_owned()));
+        }
         for (option, is_given, kind, what) in given {
             if is_given && self.kind != kind {
                 return Err(Failure::Usage(format!("{option} is for `get {what}`")));
@@ -156,13 +175,30 @@ impl GetArgs {
             let items: Vec<T> = service.list(path, &self.filters(service), self.limit)?;
             return self.print_list(&items);
         };
-        let id = if matches!(names, Names::OfTenants(_)) { service.id(name) } else { name.clone() };
-        let found: Result<T, _> = service.get(&format!("{path}/{}", encode(&id)));
-        let item = found.map_err(|trouble| did_you_mean(service, trouble, what, name, names))?;
+        let item: T = Self::one(service, what, names, name)?;
         match self.output {
-            OutputFormat::Json => show::json(&item),
-            OutputFormat::Table => show::table(T::HEADINGS, rows(&[item]), T::NONE),
+            GetFormat::Json => show::json(&item),
+            GetFormat::Table | GetFormat::Yaml => show::table(T::HEADINGS, rows(&[item]), T::NONE),
         }
+    }
+
+    fn one<T: DeserializeOwned>(service: &Service, what: &str, names: Names, name: &str) -> Result<T, Failure> {
+        let (Names::OfTenants(path) | Names::OfAll(path)) = names;
+        let id = if matches!(names, Names::OfTenants(_)) { service.id(name) } else { name.to_owned() };
+        let found: Result<T, _> = service.get(&format!("{path}/{}", encode(&id)));
+        Ok(found.map_err(|trouble| did_you_mean(service, trouble, what, name, names))?)
+    }
+
+    /// Contracts as a document that can be applied.
+    fn write_contracts(&self, service: &Service) -> Result<(), Failure> {
+        let contracts: Vec<Contract> = match &self.name {
+            Some(name) => vec![Self::one(service, "contract", CONTRACTS, name)?],
+            None => service.list("/v1/contracts", &self.filters(service), self.limit)?,
+        };
+        let specs: Vec<ContractSpec> = contracts.into_iter().map(|contract| contract.spec).collect();
+        let mut out = out();
+        write!(out, "{}", write_specs(&specs)?)?;
+        Ok(out.flush()?)
     }
 
     fn filters<'a>(&'a self, service: &'a Service) -> Vec<(&'static str, Option<&'a str>)> {
@@ -177,8 +213,8 @@ impl GetArgs {
 
     fn print_list<T: Row + Serialize>(&self, items: &[T]) -> Result<(), Failure> {
         match self.output {
-            OutputFormat::Json => show::json(&Items { items }),
-            OutputFormat::Table => show::table(T::HEADINGS, rows(items), T::NONE),
+            GetFormat::Json => show::json(&Items { items }),
+            GetFormat::Table | GetFormat::Yaml => show::table(T::HEADINGS, rows(items), T::NONE),
         }
     }
 
@@ -213,7 +249,7 @@ impl GetArgs {
             let found: Result<Node, _> = service.get(&format!("/v1/nodes/{}", encode(name)));
             let node =
                 found.map_err(|trouble| did_you_mean(service, trouble, "node", name, Names::OfAll("/v1/hosts")))?;
-            if self.output == OutputFormat::Json {
+            if self.output == GetFormat::Json {
                 return show::json(&node);
             }
             let kind = if node.kind == "host" { "host" } else { "switch" };
@@ -238,7 +274,7 @@ impl GetArgs {
 
     fn topology(&self, service: &Service) -> Result<(), Failure> {
         let topology: Topology = service.get("/v1/topology")?;
-        if self.output == OutputFormat::Json {
+        if self.output == GetFormat::Json {
             return show::json(&topology);
         }
         let mut out = out();

@@ -3,6 +3,7 @@
 //! A [`Service`] asks in the types of crate `api`; behind it is a [`Wire`]: a server, or whatever else carries questions and
 //! answers.
 
+mod file;
 mod http;
 mod names;
 mod service;
@@ -12,6 +13,7 @@ mod wire;
 
 use serde::Serialize;
 
+pub use file::write as write_specs;
 pub use names::{Names, did_you_mean};
 pub use service::Service;
 pub use specs::{Document, read as read_specs};

@@ -337,3 +337,31 @@ fn what_if_needs_no_controller_if_the_contracts_are_in_a_file() {
     assert!(run.stdout.starts_with("degraded: would be kept no longer (1)\n"), "{}", run.stdout);
     assert!(run.stderr.contains("1 of 2 contracts in plain.yaml refused from the start"), "{}", run.stderr);
 }
+
+/// What a controller has is a file that it can be given again.
+#[test]
+fn contracts_of_every_kind_are_written_as_a_file_that_changes_nothing() {
+    let directory = Directory::new("written");
+    let examples = format!("{}/../../docs/examples", env!("CARGO_MANIFEST_DIR"));
+    let tenants = "apiVersion: wayleave/v1\nkind: Tenants\nspec: { tenants: [ { name: plant }, { name: shop }, { name: web } ] }\n";
+    std::fs::write(directory.0.join("all-tenants.yaml"), tenants).unwrap();
+    let on = format!("--ledger written.db -t {examples}/network-fabric.yaml");
+    let run = |command: &str| {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_wayleave")).args(words).current_dir(&directory.0).output().unwrap();
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    run(&format!("apply {on} -f all-tenants.yaml -f {examples}/contracts-fabric.yaml"));
+    let written = run(&format!("get contracts {on} -o yaml"));
+    assert!(
+        written.contains("    - { name: db, tenant: shop, bandwidth: { hose: [h1, h4, h6, h8], min: 1.5Gbit } }\n"),
+        "{written}"
+    );
+    std::fs::write(directory.0.join("written.yaml"), &written).unwrap();
+    let again = run(&format!("apply {on} -f written.yaml"));
+    assert!(again.ends_with("\n7 unchanged\n"), "{again}");
+    let one = run(&format!("get contract shop:db {on} -o yaml"));
+    assert_eq!(one.lines().count(), 5, "{one}");
+}
