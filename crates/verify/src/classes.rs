@@ -429,6 +429,11 @@ fn look_at_maxima(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, re
     }
 }
 
+/// Round trips in which a window has grown to what is due, as a multiple of those that it needs where every answer comes at once; and those until all windows
+/// that share a link have settled.
+const RAMPS: u64 = 2;
+const SETTLED: u64 = 20;
+
 /// What services got that met, against what is due to them.
 fn look_at_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
     let Some(Meeting { host, parts }) = &claim.meeting else { return };
@@ -445,6 +450,7 @@ fn look_at_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, rep
     };
     let due = due(parts, got.iter().sum());
     let all_rounded = parts.iter().zip(&due).map(|(part, &due)| rounded(part, due)).fold(0, u64::saturating_add);
+    let since = claim.scenario.record.carried_from;
     let mut blind = 0;
     for ((part, due), &got) in parts.iter().zip(due).zip(&got) {
         // Who has more than is due breaks no promise: somebody else has less then.
@@ -452,7 +458,13 @@ fn look_at_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, rep
         let short = due.saturating_sub(got).saturating_sub(rate(claim, outcome, frames).bits_per_second());
         // The tolerance has room for windows that are whole frames, up to this.
         let others = all_rounded.saturating_sub(rounded(part, due));
-        blind += u64::from(others >= due);
+        // A window that begins with a minimum grows by it in a round trip.
+        let steps = due / part.min.bits_per_second().max(1) * RAMPS + SETTLED;
+        let is_growing = part.round_trip.as_nanos().saturating_mul(steps) > since.as_nanos();
+        blind += u64::from(others >= due || is_growing);
+        if is_growing {
+            continue;
+        }
         let (short, others) = (per_mille(short, due), per_mille(others, due));
         report.farthest_from_part = report.farthest_from_part.max(Some(short));
         if short > others.max(10 * claim.tolerance_percent) {

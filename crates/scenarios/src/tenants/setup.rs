@@ -16,6 +16,12 @@ use crate::{Discipline, Ecn, EdgeScheme, PortEcn, Routing, Scenario, SchemeOf, S
 const CELL: Bytes = Bytes::new(1_460);
 /// Paths that answer nothing for so long are left out.
 const SILENCE: Time = Time::from_millis(2);
+/// A change of uFAB is repeated so often before it is given up.
+const TRIES: u64 = 4;
+/// Changes are remembered no longer: a period after which switches count anew (10 s) has several of it.
+const MOST_REMEMBERED: Time = Time::from_millis(2_000);
+/// The largest filter of a queue.
+const MOST_FILTER: Bytes = Bytes::new(1 << 22);
 /// SCC's feedback comes after so many round trips: 300 us for the 70 us of its testbed.
 const PERIOD: u64 = 5;
 
@@ -75,13 +81,30 @@ impl Tenants {
         // The first scheme has what belongs to nobody, and may have brokers.
         let mut sharing = Sharing::new(if objectives.is_empty() { unlimited() } else { scc() }, policy);
         if !minima.is_empty() {
-            let settings = ufab::Settings { surplus: ufab::Surplus::Weights, ..ufab::Settings::beside_other_classes() };
-            sharing.also.push(SchemeOf { scheme: EdgeScheme::Ufab(settings), services: minima });
+            sharing.also.push(SchemeOf { scheme: EdgeScheme::Ufab(self.ufab()), services: minima });
         }
         if !objectives.is_empty() {
             sharing.also.push(SchemeOf { scheme: unlimited(), services: others });
         }
         Ok(sharing)
+    }
+
+    /// uFAB beside other classes. Switches remember changes, which a sender repeats until it is answered, for longer than answers take: a change that is forgotten
+    /// before is counted twice, and then minima are shared out of a line as if more were promised on it.
+    fn ufab(&self) -> ufab::Settings {
+        let usual = ufab::Settings::beside_other_classes();
+        let latest = self.minima().iter().map(|minimum| minimum.within).max().unwrap_or(Time::ZERO);
+        // Repeated changes come after `timeout` base round trips each, and the last may be as late as a minimum.
+        let tries = self.round_trip().as_nanos().saturating_mul(u64::from(usual.timeout) * TRIES);
+        let needed = tries.max(latest.as_nanos().saturating_mul(2)).min(MOST_REMEMBERED.as_nanos());
+        let remember = usual.remember.max(Time::from_nanos(needed));
+        // The filter has the same part of a bit for each probe, and the usual one is for a line of 100 Gbit/s.
+        let fastest = self.network.links().map(|(_, link)| link.rate).max().unwrap_or(Rate::ZERO);
+        let times = u128::from(remember.as_nanos()) * u128::from(fastest.bits_per_second());
+        let usual_times = u128::from(usual.remember.as_nanos()) * u128::from(Rate::from_gbit(100).bits_per_second());
+        let bytes = u128::from(usual.filter.get()) * times / usual_times.max(1);
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).clamp(usual.filter.get(), MOST_FILTER.get());
+        ufab::Settings { surplus: ufab::Surplus::Weights, remember, filter: Bytes::new(bytes), ..usual }
     }
 
     /// A service of each contract, at its hosts, and one of all latency contracts.

@@ -33,7 +33,8 @@
 //! - **The cap of equation 3** (`sum`). It cuts what a link counts for a pair at the bandwidth-delay product as well, also of a pair that sends less because of another link; where that
 //!   pair has 2.3 times the tokens of the other one, the other got 5.5 of the 7.0 Gbit/s that were left. What a link counts is cut at four times that here, what is in flight
 //!   as printed.
-//! - **Sums that follow** (`registers`): see [`crate::ufab_core`].
+//! - **Sums that follow** (`registers`): see [`crate::ufab_core`]. A change is given up when switches may forget it (`remember`), and then it may be counted twice for [`Settings::clean`]: answers must
+//!   not take longer. Contracts set it by their times; in a scenario with round trips above half a millisecond or long queues it has to be set.
 //! - **Eight weights** (`turns`). On a full interface a class gets its part by a weight that is rounded to a power of two: one of 2.4 Gbit/s beside a hundred of 23 Mbit/s got
 //!   0.8 Gbit/s of the 6 that they had, and a window does not help who waits for a turn. Here weights are minima.
 //! - **Unused tokens** (`unused`). Algorithm 1's line 7 gives a pair what it sends; its comment and the text give it its fair part all the same.

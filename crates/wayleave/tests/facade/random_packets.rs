@@ -59,6 +59,10 @@ fn look_at(seed: u64, seen: &mut Seen) -> Option<String> {
     (!verified.is_sound()).then(|| format!("seed {seed}: {:#?}", verified.breaches()))
 }
 
+/// Networks on which something was wrong once: weights of windows that had not grown yet (61, 292); a far host, whose packets filled a queue for longer than
+/// switches remembered changes, so that pairs were counted several times and minima had 57 % for good (158).
+const KNOWN: [u64; 3] = [61, 158, 292];
+
 #[test]
 fn packets_on_any_network_keep_what_was_admitted() {
     let mut seen = Seen::default();
@@ -67,7 +71,8 @@ fn packets_on_any_network_keep_what_was_admitted() {
         return;
     }
     let count: u64 = std::env::var("FABRIC_PACKETS").ok().map_or(8, |count| count.parse().unwrap());
-    let wrong: Vec<String> = (0..count).filter_map(|seed| look_at(seed, &mut seen)).collect();
+    let seeds = (0..count).chain(KNOWN.into_iter().filter(|&seed| seed >= count));
+    let wrong: Vec<String> = seeds.filter_map(|seed| look_at(seed, &mut seen)).collect();
     println!("{count} networks: {seen:?}");
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
     assert!(seen.promises > seen.untested && seen.several_links > 0, "{seen:?}");
