@@ -1,5 +1,6 @@
 //! What a controller is made of, from the options of the command line: the server, a local ledger and `ledger check` all begin here.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use wayleave::Session;
@@ -16,23 +17,30 @@ use crate::session::SessionArgs;
 
 /// The network, the model and the scheme; warns of ports that contracts cannot use.
 pub(crate) fn setup(args: &SessionArgs, southbound: Southbound, timing: Timing) -> Result<Setup, Failure> {
-    setup_with_settings(args, southbound, timing).map(|(setup, _)| setup)
+    prepare(args, southbound, timing).map(|prepared| prepared.setup)
 }
 
-/// The same, with all that is set of the scheme.
-pub(crate) fn setup_with_settings(
-    args: &SessionArgs,
-    southbound: Southbound,
-    timing: Timing,
-) -> Result<(Setup, SettingsShape), Failure> {
-    let Session { network, model, scheme, options, settings, .. } = args.open()?;
+/// What a controller is made of.
+pub(crate) struct Prepared {
+    pub(crate) setup: Setup,
+    /// All that is set of the scheme.
+    pub(crate) settings: SettingsShape,
+    /// What the network is called: by its file, or the text of a builder.
+    pub(crate) name: String,
+}
+
+/// The same with names and settings.
+pub(crate) fn prepare(args: &SessionArgs, southbound: Southbound, timing: Timing) -> Result<Prepared, Failure> {
+    let Session { topology, network, model, scheme, options, settings, .. } = args.open()?;
+    let text = &args.network.topology;
+    let name = if Path::new(text).is_file() { topology } else { text.clone() };
     if let Some(why) = scheme.unfit_for_a_controller() {
         return Err(Failure::Usage(why));
     }
     if scheme.queues().is_none() {
-        let name = scheme.name();
+        let scheme = scheme.name();
         let message = format!(
-            "--scheme {name} reserves no queues, and a controller keeps a ledger of queues: use --scheme {}",
+            "--scheme {scheme} reserves no queues, and a controller keeps a ledger of queues: use --scheme {}",
             registry::admission_schemes(|entry| entry.keeps_queues)
         );
         return Err(Failure::Usage(message));
@@ -42,7 +50,7 @@ pub(crate) fn setup_with_settings(
         Ok(scheme) => scheme,
         Err(_) => unreachable!("the same was made a moment ago"),
     };
-    Ok((Setup { network, model, scheme: Arc::new(make), southbound, timing }, settings))
+    Ok(Prepared { setup: Setup { network, model, scheme: Arc::new(make), southbound, timing }, settings, name })
 }
 
 /// A controller that goes on from what a ledger holds.

@@ -13,7 +13,7 @@ use wayleave_server::{Limits, Options};
 
 use crate::failure::Failure;
 use crate::session::SessionArgs;
-use crate::setup::setup;
+use crate::setup::{Prepared, prepare, setup};
 
 /// A controller of this process.
 pub(crate) struct Local {
@@ -39,8 +39,7 @@ impl Local {
 
 /// A controller on a disk, with nobody to tell anything.
 pub(crate) fn options(disk: Box<dyn Disk>, session: &SessionArgs, limits: Limits) -> Result<Options, Failure> {
-    let setup = setup(session, Southbound::Assumed, Timing::default())?;
-    let name = session.network.topology.clone();
+    let Prepared { setup, name, .. } = prepare(session, Southbound::Assumed, Timing::default())?;
     Ok(Options {
         document: write_topology(&setup.network, &name),
         scheme: (setup.scheme)().name().to_owned(),

@@ -17,7 +17,7 @@ use crate::etcd_args::EtcdArgs;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::session::SessionArgs;
-use crate::setup::setup_with_settings;
+use crate::setup::{Prepared, prepare};
 
 const EXAMPLE: &str = "\
 Examples:
@@ -282,14 +282,13 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         SouthboundName::Hosts => Southbound::Hosts,
         SouthboundName::HostsAndSwitches => Southbound::HostsAndSwitches,
     };
-    let (setup, settings) = setup_with_settings(&args.session, southbound, args.timing.timing())?;
+    let Prepared { setup, settings, name } = prepare(&args.session, southbound, args.timing.timing())?;
     args.log.begin()?;
     let operator_file = args.operator_token_file.clone().unwrap_or_else(|| {
         let mut name = args.ledger.clone().into_os_string();
         name.push("-operator");
         name.into()
     });
-    let name = args.session.network.topology.clone();
     let disk = args.disk(&setup, &settings)?;
     let options = Options {
         document: wayleave_formats::write_topology(&setup.network, &name),

@@ -362,6 +362,8 @@ fn contracts_of_every_kind_are_written_as_a_file_that_changes_nothing() {
     std::fs::write(directory.0.join("written.yaml"), &written).unwrap();
     let again = run(&format!("apply {on} -f written.yaml"));
     assert!(again.ends_with("\n7 unchanged\n"), "{again}");
+    let status = run(&format!("status {on}"));
+    assert!(status.contains("two-racks: "), "the network is called as its file says: {status}");
     let one = run(&format!("get contract shop:db {on} -o yaml"));
     assert_eq!(one.lines().count(), 5, "{one}");
 }
