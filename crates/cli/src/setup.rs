@@ -20,12 +20,12 @@ pub(crate) fn setup(args: &SessionArgs, southbound: Southbound, timing: Timing) 
     prepare(args, southbound, timing).map(|prepared| prepared.setup)
 }
 
-/// What a controller is made of.
+/// Parts of a controller.
 pub(crate) struct Prepared {
     pub(crate) setup: Setup,
     /// All that is set of the scheme.
     pub(crate) settings: SettingsShape,
-    /// What the network is called: by its file, or the text of a builder.
+    /// The network's name: that in its file, or the text of a builder.
     pub(crate) name: String,
 }
 

@@ -25,7 +25,7 @@ pub struct FairQueues<I> {
     now: u128,
     /// The class of the last item that went: if it has another one before the next goes, it made no pause.
     last: Option<u32>,
-    /// How many have become due.
+    /// Number of those that have become due.
     came: u64,
     /// The bytes of an item by which ends are compared: what an item has is known when it goes.
     frame: u32,
@@ -35,7 +35,7 @@ pub struct FairQueues<I> {
 #[derive(Debug)]
 struct Queue<I> {
     weight: u32,
-    /// When the next item starts at the earliest: the end of the one before.
+    /// Earliest start of the next item: the end of the one before.
     start: u128,
     items: VecDeque<I>,
 }

@@ -193,7 +193,7 @@ pub enum ClassAttack {
 pub struct ClassReport {
     /// What was not kept, with the attack that shows it.
     pub breaches: Vec<(ClassAttack, ClassBreach)>,
-    /// How many minima, maxima and parts by weight were looked at, in how many runs. Of objectives nothing is promised that a run can show.
+    /// The number of minima, maxima and parts by weight. Of objectives nothing is promised that a run can show.
     pub promises: usize,
     /// So many.
     pub runs: usize,
@@ -214,7 +214,7 @@ pub struct ClassReport {
     pub rates: Vec<Rate>,
     /// Packets of minima that found no room, by the link whose buffer was full.
     pub drops: BTreeMap<LinkId, u64>,
-    /// Parts by weight that no run could have shown to be missed: whole frames of the others are more than they.
+    /// Parts by weight that no run could have shown to be missed: whole frames of the others are more than they, or windows had no time to grow to them.
     pub blind_parts: u64,
 }
 

@@ -15,7 +15,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::error::Error;
 
-/// How a document was made, and how long decisions took.
+/// Keys that say how a document was made, and how long decisions took.
 const HOW: [&str; 6] = ["wayleave", "replay", "input_hash", "file", "planned_runs", "decision_us"];
 
 /// What items of lists are known by, the first that they have; the members of one stand together.

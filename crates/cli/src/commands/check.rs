@@ -29,7 +29,7 @@ charged to it. The exit code is 4 if a probe was lost. Operators may ask, for fo
 #[derive(Args, Clone, Debug)]
 #[command(after_help = exit::after(EXAMPLE))]
 pub(crate) struct CheckArgs {
-    /// Who sends: a host, or a VM as TENANT:NAME; with --contract a member of it, where it has members
+    /// The sender: a host, or a VM as TENANT:NAME; with --contract a member of it, where it has members
     #[arg(value_name = "FROM", required_unless_present = "contract", requires = "to")]
     from: Option<String>,
     /// Who receives

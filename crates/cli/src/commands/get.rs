@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wayleave::remote::{Names, did_you_mean, write_specs};
 use wayleave_formats::{Source, read_topology};
-use wayleave_protocol::contract::{Contract, ContractSpec};
+use wayleave_protocol::contract::{Contract, ContractSpec, State};
 use wayleave_protocol::decision::Decision;
 use wayleave_protocol::network::{Host, Link, Node, Queue, Topology, UpDown};
 use wayleave_protocol::policy::Policy;
@@ -63,7 +63,7 @@ fn most(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "a whole number from 1 is expected".to_owned())
 }
 
-/// How a list is printed.
+/// Formats of lists.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum GetFormat {
     /// For people
@@ -195,7 +195,9 @@ impl GetArgs {
             Some(name) => vec![Self::one(service, "contract", CONTRACTS, name)?],
             None => service.list("/v1/contracts", &self.filters(service), self.limit)?,
         };
-        let specs: Vec<ContractSpec> = contracts.into_iter().map(|contract| contract.spec).collect();
+        // One that is released is there until its last packets have left, and applied again it would come back.
+        let kept = contracts.into_iter().filter(|contract| contract.status.state != State::Released);
+        let specs: Vec<ContractSpec> = kept.map(|contract| contract.spec).collect();
         let mut out = out();
         write!(out, "{}", write_specs(&specs)?)?;
         Ok(out.flush()?)

@@ -14,7 +14,7 @@ pub(super) struct Reach<'n> {
     to_pivot: Vec<bool>,
     from_pivot: Vec<bool>,
     searches: HashMap<NodeId, HopDistances>,
-    /// Whether receivers of the traffic that is looked at answer.
+    /// `true` where receivers of the traffic that is looked at answer.
     pub(super) is_answered: bool,
 }
 
@@ -51,7 +51,7 @@ impl<'n> Reach<'n> {
         self.searches.entry(to).or_insert_with(|| HopDistances::to(network, to)).from(from).is_some()
     }
 
-    /// Whether paths lead from all of the first to all of the second, and back if they answer, if the pivot shows it; `false` says nothing.
+    /// Returns `true` if the pivot shows that paths lead from all of the first to all of the second, and back if they answer; `false` says nothing.
     pub(super) fn joins_all(&self, from: &[NodeId], to: &[NodeId]) -> bool {
         let lead = |from: &[NodeId], to: &[NodeId]| {
             from.iter().all(|node| self.to_pivot[node.index()]) && to.iter().all(|node| self.from_pivot[node.index()])

@@ -68,7 +68,7 @@ fn push(text: &mut String, value: &Value) {
     }
 }
 
-/// Whether a text reads as itself without quotes: a word that begins with a letter, or with a digit and has a unit, and is no number, truth value or nothing.
+/// Returns `true` for a text that reads as itself without quotes: a word that begins with a letter, or with a digit and has a unit, and is no number, truth value or nothing.
 fn is_plain(word: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     let is_special = ["true", "false", "null", "yes", "no", "on", "off", "nan", "inf"];

@@ -195,7 +195,7 @@ fn without_arrivals(scenario: &Scenario, flows: &[&FlowOutcome]) -> Vec<[String;
     pairs.take(MOST_PAIRS).collect()
 }
 
-/// How many flows of a list would have begun after the run.
+/// Counts the flows of a list that would have begun after the run.
 fn after_the_end(scenario: &Scenario, index: usize) -> u64 {
     match &scenario.traffic[index].workload {
         Workload::Listed { flows, .. } => flows.iter().filter(|flow| flow.start >= scenario.duration).count() as u64,

@@ -278,7 +278,7 @@ impl Sweep {
         self.complete() < self.batch.runs.len()
     }
 
-    /// What is missing of the traffic of the runs, as sentences without an end: kinds and pairs of which nothing arrived in the time that is counted, and listed
+    /// Sentences, without a full stop, about traffic that is missing in runs: kinds and pairs of which nothing arrived in the time that is counted, and listed
     /// flows that begin after the end. Each with the number of runs in which that is so.
     pub fn missing_traffic(&self) -> Vec<(String, usize)> {
         let mut missing: Vec<(String, usize)> = Vec::new();

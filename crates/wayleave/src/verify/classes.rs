@@ -272,7 +272,7 @@ impl VerifiedKinds {
         self.report.reports().map(|report| report.runs).sum()
     }
 
-    /// How many promises were looked at; a weight that could not have been missed was not.
+    /// The number of promises that were looked at, without weights that could not have been missed.
     pub fn promises(&self) -> usize {
         // Attacks on links are about promises that are counted with all tenants.
         let TenantsReport { whole, windows, meeting, .. } = &self.report;
@@ -364,10 +364,13 @@ impl VerifiedKinds {
                 out,
                 "weights: where bandwidth contracts meet at {host}, each lacks at most {farthest:.0} % of what is due to it"
             )?;
-            if self.blind_weights() > 0 {
-                let parts = count(self.blind_weights(), "weight");
-                writeln!(out, "weights: {parts} not tested: single frames are more than what they make")?;
-            }
+        }
+        if self.blind_weights() > 0 {
+            let parts = count(self.blind_weights(), "weight");
+            writeln!(
+                out,
+                "weights: {parts} not tested: single frames are more than what they make, or windows had no time to grow to it"
+            )?;
         }
         if let Some(windows) = &self.report.windows {
             let (whole, windows) = (held(&self.report.whole), held(windows));
@@ -517,7 +520,7 @@ pub(super) struct KindsShape {
     smallest_weight_per_mille: Option<u64>,
     largest_of_maximum_per_mille: Option<u64>,
     farthest_from_part_per_mille: Option<u64>,
-    /// Weights of bandwidth contracts that could not have been missed: single frames are more than what they make.
+    /// Weights of bandwidth contracts that could not have been missed: single frames are more than what they make, or windows had no time to grow to it.
     untested_weights: usize,
     /// Attacks with the worst demands on a link.
     links: Vec<LinkShape>,

@@ -338,7 +338,7 @@ fn what_if_needs_no_controller_if_the_contracts_are_in_a_file() {
     assert!(run.stderr.contains("1 of 2 contracts in plain.yaml refused from the start"), "{}", run.stderr);
 }
 
-/// What a controller has is a file that it can be given again.
+/// A controller can be given again what it has.
 #[test]
 fn contracts_of_every_kind_are_written_as_a_file_that_changes_nothing() {
     let directory = Directory::new("written");

@@ -372,3 +372,22 @@ fn a_fault_of_classes_needs_contracts_of_other_kinds() {
     let run = wayleave(&format!("verify {STAR} -f {list} --effort quick --break class-leaked")).ends_with(2);
     assert!(run.stderr.contains("minima, objectives or best effort"), "{}", run.stderr);
 }
+
+/// A host that only sends has a latency contract, and is among the senders that fill links beside minima, without acknowledgements.
+#[test]
+fn hosts_without_a_way_back_are_verified() {
+    let network = file(
+        "verify-one-way-network.yaml",
+        "apiVersion: wayleave/v1\nkind: Topology\nmetadata: { name: t }\nspec:\n  classes: {}\n  \
+         nodes: [ { name: s1, kind: switch }, { name: h1, kind: host }, { name: h2, kind: host }, { name: h3, kind: host } ]\n  \
+         links:\n    - { between: [h1, s1], rate: 1Gbit }\n    - { between: [h2, s1], rate: 1Gbit }\n    - { from: h3, to: s1, rate: 1Gbit }\n",
+    );
+    let list = file(
+        "verify-one-way.yaml",
+        "apiVersion: wayleave/v1\nkind: Contracts\nspec:\n  contracts:\n    - { name: a, bandwidth: { hose: [h1, h2], min: 100Mbit } }\n    \
+         - { name: l, from: h3, to: h1, rate: 10Mbit, burst: 3kB, deadline: 5ms }\n    \
+         - { name: o, objective: { aim: completion, members: [h1, h2], min: 10Mbit } }\n",
+    );
+    let verified = wayleave(&format!("verify -t {network} -f {list} --effort quick")).ends_with(0);
+    assert!(verified.stdout.contains("2 promises of the classes below latency"), "{}", verified.stdout);
+}
