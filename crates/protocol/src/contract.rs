@@ -320,8 +320,8 @@ pub struct ContractStatus {
     /// What it promises.
     #[serde(default)]
     pub kind: Kind,
-    /// A stable code, for `degraded` and `violated`: `FAILURE`, `UNFIT`, `UNCONFIRMED`, `LATE_PACKETS`; for `pending`: `WAITS`, `NOT_STARTED`; for
-    /// `admitted`: `NOT_ENFORCED`, without agents; `ENFORCED_IN_PART`, where agents keep its share on the links of hosts.
+    /// A stable code, for `degraded` and `violated`: `FAILURE`, `UNFIT`, `UNCONFIRMED`, `SILENT`, `LATE_PACKETS`; for `pending`: `WAITS`, `NOT_STARTED`;
+    /// for `admitted`: `NOT_ENFORCED`, without agents; `ENFORCED_IN_PART`, where agents keep its share on the links of hosts.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
     /// The same for people.

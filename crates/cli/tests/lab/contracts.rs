@@ -38,9 +38,11 @@ fn outlive_an_adversary_and_a_cut(lab: &Lab) -> Vec<String> {
     let of = |id: &str| seen["contracts"].as_array().unwrap().iter().find(|one| one["id"] == id).unwrap();
     let (camera, sensor) = (of("default:camera"), of("default:sensor"));
     let cut = &seen["actions"][0];
-    assert!(cut["deed"] == "cut" && cut["degraded"] == 0 && !cut["moved"].as_array().unwrap().is_empty(), "{cut:#}");
+    assert_eq!((&cut["deed"], &cut["failed"]), (&"cut".into(), &Value::Null), "{cut:#}");
     wrong(
         [
+            (cut["degraded"] == 0, "a contract found no other way"),
+            (!cut["moved"].as_array().unwrap().is_empty(), "no contract was moved by the cut"),
             (seen["violations"] == 0, "a bound was broken"),
             (
                 camera["shaped"].as_u64() > camera["received"].as_u64(),

@@ -47,7 +47,12 @@ impl Shown {
             "admitted" => self.kind == Kind::Latency,
             _ => false,
         };
-        !is_coming && !is_late
+        !is_coming && !is_late && !self.is_silent()
+    }
+
+    /// Whether an agent was not heard of. A machine at its limit keeps agents from speaking for a while.
+    fn is_silent(&self) -> bool {
+        self.reason.as_deref() == Some("SILENT")
     }
 }
 
@@ -101,6 +106,8 @@ pub(super) fn settling(
         stopped.extend(all.iter().filter(|one| one.state == "pending").map(|one| one.id.clone()));
         match all.iter().find(|contract| !contract.is_settled()) {
             None => return Ok(all),
+            // Its agent has ended: that is what has become of it, and no reason to lose what was measured.
+            Some(contract) if contract.is_silent() && start.elapsed() > PATIENCE => return Ok(all),
             Some(contract) if start.elapsed() > PATIENCE => {
                 return Err(LabError::Controller(format!(
                     "contract {} is still {} after {} s: look at the logs of the agents in the lab's folder",
@@ -114,5 +121,29 @@ pub(super) fn settling(
                 sleep(LOOK);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contracts_of_agents_that_may_still_speak_are_not_settled() {
+        let contract = |state: &str, reason: Option<&str>| Shown {
+            id: "default:a".to_owned(),
+            serial: 1,
+            kind: Kind::Latency,
+            state: state.to_owned(),
+            reason: reason.map(str::to_owned),
+            bound: Time::ZERO,
+            routes: Vec::new(),
+        };
+        let is_settled = |reason| contract("degraded", Some(reason)).is_settled();
+        assert_eq!(["FAILURE", "UNFIT", "UNCONFIRMED", "SILENT"].map(is_settled), [true, true, false, false]);
+        assert_eq!(
+            [("enforced", true), ("pending", false)].map(|(state, _)| contract(state, None).is_settled()),
+            [true, false]
+        );
     }
 }
