@@ -2,10 +2,11 @@
 
 use std::num::NonZeroU32;
 
-use wayleave_topology::{Network, NodeId, NodeKind};
+use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Rate, Time};
 
-use crate::shared::{SharedError, check_members, check_name};
+use crate::ContractError;
+use crate::error::{check_host, check_members, check_name};
 
 /// A minimum rate for whoever has something to send.
 ///
@@ -97,36 +98,32 @@ impl BandwidthContract {
     /// Checks everything that can be said without knowing what else is admitted.
     ///
     /// # Errors
-    /// The first thing that is wrong; [`SharedError::field`] says where.
-    pub fn validate(&self, network: &Network) -> Result<(), SharedError> {
+    /// The first thing that is wrong; [`ContractError::field`] says where.
+    pub fn validate(&self, network: &Network) -> Result<(), ContractError> {
         check_name(&self.name)?;
         match &self.between {
             Between::Pair(from, to) => {
-                for (field, end) in [("from", *from), ("to", *to)] {
-                    let node = network.node(end);
-                    if node.kind != NodeKind::Host {
-                        return Err(SharedError::NotAHost { field, node: node.name.clone() });
-                    }
-                }
+                check_host("from", *from, network)?;
+                check_host("to", *to, network)?;
                 if from == to {
-                    return Err(SharedError::SameHost(network.node(*to).name.clone()));
+                    return Err(ContractError::SameHost(network.node(*to).name.clone()));
                 }
             }
             Between::Hose(members) => check_members("hose", members, 2, network)?,
         }
         if self.min == Rate::ZERO {
-            return Err(SharedError::ZeroMin);
+            return Err(ContractError::ZeroMin);
         }
         if let Some(max) = self.max.filter(|&max| max < self.min) {
-            return Err(SharedError::MaxBelowMin { max, min: self.min });
+            return Err(ContractError::MaxBelowMin { max, min: self.min });
         }
         if let Some(max) = self.max.filter(|&max| self.within.is_some() && max < self.least_max_within()) {
-            return Err(SharedError::MaxNearMin { max, least: self.least_max_within() });
+            return Err(ContractError::MaxNearMin { max, least: self.least_max_within() });
         }
         match self.within {
-            Some(Time::ZERO) => Err(SharedError::ZeroTime("within")),
+            Some(Time::ZERO) => Err(ContractError::ZeroTime("within")),
             Some(within) if within > crate::MAX_DEADLINE => {
-                Err(SharedError::LongTime { field: "within", time: within })
+                Err(ContractError::LongTime { field: "within", time: within })
             }
             _ => Ok(()),
         }

@@ -3,7 +3,7 @@
 use wayleave_units::{Bytes, Rate};
 use wayleave_wire::{Demand, wire_bytes};
 
-use crate::{Accounting, Contract};
+use crate::{Accounting, LatencyContract};
 
 /// What a frame occupies on the wire beyond its own bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl WireOverhead {
     }
 }
 
-impl Contract {
+impl LatencyContract {
     /// The token bucket that bounds this contract's traffic on the wire.
     ///
     /// A contract in frame bytes grows as its smallest frame does: no frame has more wire bytes for each of its own, so in any

@@ -2,7 +2,7 @@
 
 use wayleave_units::Time;
 
-use crate::AnyContract;
+use crate::Contract;
 
 /// Something that happens to a contract at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,9 +17,9 @@ pub struct Event {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A contract is asked for.
-    Add(Box<AnyContract>),
+    Add(Box<Contract>),
     /// An admitted contract of the same name gets these terms, or keeps its own if they do not fit.
-    Change(Box<AnyContract>),
+    Change(Box<Contract>),
     /// A contract ends.
     Release(String),
 }

@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::{Accounting, Contract, Excess};
+use crate::{Accounting, Excess, LatencyContract};
 
 /// One row of Table 1: ranges of rate (kbit/s), burst (bytes) and deadline (ms), ends included.
 struct FlowType {
@@ -69,7 +69,7 @@ impl Category {
     }
 
     /// Of a contract that a [`Mix`] has drawn: its name says which row of Table 1 it is.
-    pub fn of(contract: &Contract) -> Option<Self> {
+    pub fn of(contract: &LatencyContract) -> Option<Self> {
         let (row, _) = contract.name.rsplit_once('-')?;
         Self::ALL
             .into_iter()
@@ -140,9 +140,9 @@ impl Mix {
 }
 
 impl Iterator for Mix {
-    type Item = Contract;
+    type Item = LatencyContract;
 
-    fn next(&mut self) -> Option<Contract> {
+    fn next(&mut self) -> Option<LatencyContract> {
         if self.hosts.len() < 2 {
             return None;
         }
@@ -150,7 +150,7 @@ impl Iterator for Mix {
         let flow = self.flow_type();
         let (from, to) = self.ends();
         let mut between = |(low, high): (u64, u64), unit: u64| self.random.random_range(low * unit..=high * unit);
-        Some(Contract {
+        Some(LatencyContract {
             name: format!("{}-{}", flow.name, self.count),
             tenant: None,
             from,

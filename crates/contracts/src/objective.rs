@@ -3,8 +3,9 @@
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Rate, Time};
 
+use crate::ContractError;
+use crate::error::{check_members, check_name};
 use crate::policy::Objective;
-use crate::shared::{SharedError, check_members, check_name};
 
 /// An objective for all flows among some hosts (a division of SCC), with a share as a rate.
 ///
@@ -44,20 +45,22 @@ impl ObjectiveContract {
     /// Checks everything that can be said without knowing what else is admitted.
     ///
     /// # Errors
-    /// The first thing that is wrong; [`SharedError::field`] says where.
-    pub fn validate(&self, network: &Network) -> Result<(), SharedError> {
+    /// The first thing that is wrong; [`ContractError::field`] says where.
+    pub fn validate(&self, network: &Network) -> Result<(), ContractError> {
         check_name(&self.name)?;
         check_members("members", &self.members, 2, network)?;
         if self.min == Rate::ZERO {
-            return Err(SharedError::ZeroMin);
+            return Err(ContractError::ZeroMin);
         }
         match (self.objective, self.deadline) {
-            (Objective::Deadline, None) => Err(SharedError::NoDeadline),
-            (Objective::Deadline, Some(Time::ZERO)) => Err(SharedError::ZeroTime("deadline")),
+            (Objective::Deadline, None) => Err(ContractError::NoDeadline),
+            (Objective::Deadline, Some(Time::ZERO)) => Err(ContractError::ZeroTime("deadline")),
             (Objective::Deadline, Some(time)) if time > crate::MAX_DEADLINE => {
-                Err(SharedError::LongTime { field: "deadline", time })
+                Err(ContractError::LongTime { field: "deadline", time })
             }
-            (Objective::Latency | Objective::Completion, Some(_)) => Err(SharedError::NeedlessDeadline(self.objective)),
+            (Objective::Latency | Objective::Completion, Some(_)) => {
+                Err(ContractError::NeedlessDeadline(self.objective))
+            }
             _ => Ok(()),
         }
     }
@@ -78,8 +81,8 @@ impl BestEffortContract {
     /// Checks everything that can be said without knowing what else is admitted.
     ///
     /// # Errors
-    /// The first thing that is wrong; [`SharedError::field`] says where.
-    pub fn validate(&self, network: &Network) -> Result<(), SharedError> {
+    /// The first thing that is wrong; [`ContractError::field`] says where.
+    pub fn validate(&self, network: &Network) -> Result<(), ContractError> {
         check_name(&self.name)?;
         check_members("members", &self.members, 2, network)
     }

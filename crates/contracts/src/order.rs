@@ -2,30 +2,28 @@
 
 use std::fmt;
 
+use wayleave_topology::NodeId;
 use wayleave_units::WallTime;
 
-use crate::any_order::check_names;
-use crate::{Contract, Match, MatchError, NameError, Named};
+use crate::{Contract, ContractKind, LatencyContract, Match, MatchError, NameError, Named};
 
-/// A contract with everything that only a controller needs.
+/// A contract of any kind with everything that only a controller needs.
 ///
-/// [`Contract`] is what admission decides about: it joins hosts. What a tenant writes may join VMs, and may say when it
-/// is wanted, for which packets, and how much it matters when something fails.
+/// A [`Contract`] is what admission decides about: it joins hosts. What a tenant writes may join VMs, and may say when it is wanted, for
+/// which packets, and how much it matters when something fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// What admission decides about, between the hosts on which the ends are now.
+    /// What admission decides about, between the hosts on which its members are now.
     pub contract: Contract,
-    /// The sender as it was written: a VM or a host.
-    pub from: String,
-    /// The receiver as it was written: a VM or a host.
-    pub to: String,
+    /// Its members as they were written, VMs or hosts, in the order of [`Contract::hosts`]: the sender first, then the receiver.
+    pub members: Vec<String>,
     /// How long it is kept when not all can be.
     pub priority: Priority,
     /// When it starts; at once if not given.
     pub starts: Option<WallTime>,
     /// When it ends; never if not given.
     pub ends: Option<WallTime>,
-    /// Its packets; everything between its ends if not given.
+    /// Packets of a latency contract; everything between its ends if not given. Contracts of other kinds have none.
     pub matching: Option<Match>,
 }
 
@@ -60,7 +58,7 @@ impl fmt::Display for Priority {
     }
 }
 
-/// What is wrong with an order beyond what [`Contract::validate`] finds.
+/// What is wrong with an order beyond what [`LatencyContract::validate`] finds.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum OrderError {
     /// The name of the contract or of its tenant cannot stand in an address.
@@ -102,9 +100,67 @@ impl OrderError {
 
 impl Order {
     /// A contract between hosts, at once and for good, for all packets between its ends.
-    pub fn plain(contract: Contract, from: &str, to: &str) -> Self {
-        let (from, to) = (from.to_owned(), to.to_owned());
-        Self { contract, from, to, priority: Priority::default(), starts: None, ends: None, matching: None }
+    pub fn plain(contract: impl Into<Contract>, members: &[&str]) -> Self {
+        let members = members.iter().map(|&member| member.to_owned()).collect();
+        let (contract, priority) = (contract.into(), Priority::default());
+        Self { contract, members, priority, starts: None, ends: None, matching: None }
+    }
+
+    /// Name of the contract, unique among the contracts of its tenant.
+    pub fn name(&self) -> &str {
+        self.contract.name()
+    }
+
+    /// Its tenant, if it says one.
+    pub fn tenant(&self) -> Option<&str> {
+        self.contract.tenant()
+    }
+
+    /// Gives it to this tenant, unless it says whose it is.
+    pub fn or_tenant(&mut self, tenant: &str) {
+        self.contract.tenant_mut().get_or_insert_with(|| tenant.to_owned());
+    }
+
+    /// What it promises.
+    pub const fn kind(&self) -> ContractKind {
+        self.contract.kind()
+    }
+
+    /// The latency contract, if it is one.
+    pub const fn as_latency(&self) -> Option<&LatencyContract> {
+        self.contract.as_latency()
+    }
+
+    /// The latency contract, to be changed.
+    pub const fn as_latency_mut(&mut self) -> Option<&mut LatencyContract> {
+        match &mut self.contract {
+            Contract::Latency(contract) => Some(contract),
+            _ => None,
+        }
+    }
+
+    /// Sender of a contract between two ends, as it was written.
+    pub fn from(&self) -> &str {
+        self.members.first().map_or("", String::as_str)
+    }
+
+    /// Receiver of a contract between two ends, as it was written.
+    pub fn to(&self) -> &str {
+        self.members.get(1).map_or("", String::as_str)
+    }
+
+    /// Its members with their hosts, each with the field of a file where it stands.
+    pub fn placed_members(&self) -> Vec<(&'static str, &str, NodeId)> {
+        let fields = self.contract.member_fields();
+        let members = self.members.iter().zip(self.contract.hosts()).enumerate();
+        members.map(|(at, (name, host))| (fields(at), name.as_str(), host)).collect()
+    }
+
+    /// The same order with its members on other hosts, as many as it has.
+    #[must_use]
+    pub fn on(mut self, hosts: &[NodeId]) -> Self {
+        self.contract = self.contract.among(hosts);
+        self
     }
 
     /// Checks what an order has beyond its contract, which has a `validate` of its own.
@@ -112,14 +168,28 @@ impl Order {
     /// # Errors
     /// The first thing that is wrong; [`OrderError::field`] says where.
     pub fn validate(&self) -> Result<(), OrderError> {
-        check_names(&self.contract.name, self.contract.tenant.as_deref()).map_err(OrderError::Name)?;
-        // One and the same name on both sides is `ContractError::SameHost`.
-        if self.contract.from == self.contract.to && self.from != self.to {
-            return Err(OrderError::SameHost { from: self.from.clone(), to: self.to.clone() });
+        check_names(self.contract.name(), self.contract.tenant()).map_err(OrderError::Name)?;
+        if let Some((one, other)) = self.on_one_host() {
+            return Err(OrderError::SameHost { from: one.to_owned(), to: other.to_owned() });
         }
         check_times(self.starts, self.ends)?;
         self.matching.map_or(Ok(()), |matching| matching.validate().map_err(OrderError::Match))
     }
+
+    /// Two members of different names on one host: what is promised counts hosts. One name twice is [`ContractError`](crate::ContractError).
+    fn on_one_host(&self) -> Option<(&str, &str)> {
+        let mut members: Vec<(NodeId, usize)> = self.contract.hosts().into_iter().zip(0..).collect();
+        members.sort_unstable();
+        let name = |at: usize| self.members.get(at).map_or("", String::as_str);
+        let twice = members.windows(2).find(|two| two[0].0 == two[1].0 && name(two[0].1) != name(two[1].1))?;
+        Some((name(twice[0].1), name(twice[1].1)))
+    }
+}
+
+/// The names of a contract and of its tenant can stand in an address.
+fn check_names(name: &str, tenant: Option<&str>) -> Result<(), NameError> {
+    Named::Contract.check(name)?;
+    tenant.map_or(Ok(()), |tenant| Named::Tenant.check(tenant))
 }
 
 /// An end is after its start.

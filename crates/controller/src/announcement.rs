@@ -1,36 +1,20 @@
 //! What watchers are told of the state of a contract, of whatever kind.
 
-use wayleave_protocol::Id;
 use wayleave_protocol::contract::State;
 use wayleave_roles::Certainty;
 use wayleave_units::WallTime;
 
 use crate::event::EventKind;
-use crate::grant::{Grant, Trouble, Violation};
+use crate::grant::{Grant, KindState, ShareState, Trouble, Violation};
 use crate::journal::{Dirty, Journal};
-use crate::shared::SharedGrant;
-
-/// A contract whose state is announced when it changes.
-pub(crate) trait Announced {
-    fn id(&self) -> &Id;
-
-    /// Its record.
-    fn record(&self) -> Dirty;
-
-    /// It is in this state from now on, which is this revision of it.
-    fn enter(&mut self, state: State, revision: u64);
-
-    /// Why it is in its state, or what it is promised there.
-    fn detail(&self) -> String;
-}
 
 impl Journal {
     /// A contract is in another state: its record is to be written, and watchers are told.
-    pub(crate) fn announce(&mut self, contract: &mut impl Announced, state: State) {
-        let revision = self.next_revision_of(&contract.id().tenant);
-        contract.enter(state, revision);
-        self.mark(contract.record());
-        self.contract_event(kind(state), contract.id(), revision, contract.detail());
+    pub(crate) fn announce(&mut self, grant: &mut Grant, state: State) {
+        let revision = self.next_revision_of(&grant.id.tenant);
+        (grant.state, grant.revision) = (state, revision);
+        self.mark(Dirty::Contract(grant.serial));
+        self.contract_event(kind(state), &grant.id, revision, detail(grant));
     }
 }
 
@@ -45,58 +29,25 @@ const fn kind(state: State) -> EventKind {
     }
 }
 
-impl Announced for Grant {
-    fn id(&self) -> &Id {
-        &self.id
-    }
-
-    fn record(&self) -> Dirty {
-        Dirty::Contract(self.serial)
-    }
-
-    fn enter(&mut self, state: State, revision: u64) {
-        (self.state, self.revision) = (state, revision);
-    }
-
-    fn detail(&self) -> String {
-        match self.state {
-            State::Pending => pending(self.waits_for(), self.order.starts),
-            State::Admitted | State::Enforced => format!("bound {}", self.bound),
-            State::Degraded => self.trouble.as_ref().map(trouble).unwrap_or_default(),
-            State::Violated => self.violation.map(violation).unwrap_or_default(),
-            State::Released => String::new(),
-        }
-    }
-}
-
-impl Announced for SharedGrant {
-    fn id(&self) -> &Id {
-        &self.id
-    }
-
-    fn record(&self) -> Dirty {
-        Dirty::Shared(self.serial)
-    }
-
-    fn enter(&mut self, state: State, revision: u64) {
-        (self.state, self.revision) = (state, revision);
-    }
-
-    fn detail(&self) -> String {
-        match self.state {
-            State::Pending => pending(self.waits_for(), self.order.starts),
-            State::Admitted | State::Enforced => promised(self),
-            State::Degraded => self.trouble.as_ref().map(trouble).unwrap_or_default(),
-            State::Violated | State::Released => String::new(),
-        }
+/// Why a contract is in its state, or what it is promised there.
+fn detail(grant: &Grant) -> String {
+    match grant.state {
+        State::Pending => pending(grant.waits_for(), grant.order.starts),
+        State::Admitted | State::Enforced => match &grant.held {
+            KindState::Latency(latency) => format!("bound {}", latency.bound),
+            KindState::Share(share) => promised(share),
+        },
+        State::Degraded => grant.trouble.as_ref().map(trouble).unwrap_or_default(),
+        State::Violated => grant.violation().map(violation).unwrap_or_default(),
+        State::Released => String::new(),
     }
 }
 
 /// How much is known of what a contract is promised.
-fn promised(grant: &SharedGrant) -> String {
+fn promised(share: &ShareState) -> String {
     let word = Certainty::OF_TIMES.name();
-    let within = grant.within.map(|within| format!(", there within {within} ({word})")).unwrap_or_default();
-    match grant.certainty {
+    let within = share.within.map(|within| format!(", there within {within} ({word})")).unwrap_or_default();
+    match share.certainty {
         Some(certainty) => format!("{}{within}", certainty.name()),
         None => "nothing is promised".to_owned(),
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use wayleave_contracts::{AnyOrder, NameError, Policy, PolicyShort, Quota};
+use wayleave_contracts::{NameError, Order, Policy, PolicyShort, Quota};
 use wayleave_protocol::agent::Measured;
 use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_units::WallTime;
@@ -83,7 +83,7 @@ pub enum Command {
     /// Creates contracts, or gives them other terms.
     Apply {
         /// Each with its condition, in order.
-        orders: Vec<(AnyOrder, Check)>,
+        orders: Vec<(Order, Check)>,
         /// All or none, or each for itself.
         mode: Mode,
         /// Whether it is only tried.
@@ -402,6 +402,6 @@ impl Check {
 }
 
 /// The name of the contract that an order asks for.
-pub(crate) fn id_of(order: &AnyOrder) -> Id {
+pub(crate) fn id_of(order: &Order) -> Id {
     Id::new(order.tenant().unwrap_or(DEFAULT_TENANT), order.name())
 }

@@ -1,11 +1,11 @@
 //! The contracts that were admitted and have not been forgotten: by serial number and by name.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use wayleave_protocol::Id;
 
-use crate::grant::Grant;
+use crate::grant::{Grant, KindState, LatencyState, Sender, ShareState};
 
 /// All contracts, those included that are being released.
 #[derive(Default)]
@@ -14,6 +14,8 @@ pub(crate) struct Contracts {
     by_serial: BTreeMap<u64, Arc<Grant>>,
     /// The contract that has the name now.
     by_id: HashMap<Arc<Id>, u64>,
+    /// Those of other kinds than latency.
+    shares: BTreeSet<u64>,
 }
 
 impl Contracts {
@@ -30,6 +32,26 @@ impl Contracts {
         self.by_serial.get_mut(&serial).map(Arc::make_mut)
     }
 
+    /// What a latency contract has, to be changed.
+    pub(crate) fn latency_mut(&mut self, serial: u64) -> Option<&mut LatencyState> {
+        self.get_mut(serial)?.latency_mut()
+    }
+
+    /// What the sender of a latency contract is told.
+    pub(crate) fn sender(&self, serial: u64) -> Option<&Sender> {
+        self.get(serial)?.told_sender()
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn sender_mut(&mut self, serial: u64) -> Option<&mut Sender> {
+        self.latency_mut(serial).map(|latency| &mut latency.sender)
+    }
+
+    /// What a contract of another kind than latency has, to be changed.
+    pub(crate) fn share_mut(&mut self, serial: u64) -> Option<&mut ShareState> {
+        self.get_mut(serial)?.share_state_mut()
+    }
+
     /// All of them, shared.
     pub(crate) fn share(&self) -> BTreeMap<u64, Arc<Grant>> {
         self.by_serial.clone()
@@ -39,7 +61,8 @@ impl Contracts {
     pub(crate) fn of_shared(by_serial: BTreeMap<u64, Arc<Grant>>) -> Self {
         // The latest of several with one name has the name: it comes last.
         let by_id = by_serial.iter().map(|(&serial, grant)| (grant.id.clone(), serial)).collect();
-        Self { by_serial, by_id }
+        let shares = by_serial.values().filter(|grant| is_share(grant)).map(|grant| grant.serial).collect();
+        Self { by_serial, by_id, shares }
     }
 
     /// The contract of this name; the last that had it, while its reservation is held.
@@ -69,19 +92,33 @@ impl Contracts {
         self.iter().filter(|grant| holds(grant)).map(|grant| grant.serial).collect()
     }
 
+    /// Serial numbers of the contracts of other kinds than latency for which something holds.
+    pub(crate) fn serials_of_shares(&self, holds: impl Fn(&Grant) -> bool) -> Vec<u64> {
+        let shares = self.shares.iter().filter_map(|&serial| self.get(serial));
+        shares.filter(|grant| holds(grant)).map(|grant| grant.serial).collect()
+    }
+
     /// Adds a contract; the latest of several with one name has the name.
     pub(crate) fn insert(&mut self, grant: Grant) {
         if self.by_id.get(&grant.id).is_none_or(|&other| other < grant.serial) {
             self.by_id.insert(grant.id.clone(), grant.serial);
         }
+        if is_share(&grant) {
+            self.shares.insert(grant.serial);
+        }
         self.by_serial.insert(grant.serial, Arc::new(grant));
     }
 
     pub(crate) fn remove(&mut self, serial: u64) {
+        self.shares.remove(&serial);
         if let Some(grant) = self.by_serial.remove(&serial)
             && self.by_id.get(&grant.id) == Some(&serial)
         {
             self.by_id.remove(&grant.id);
         }
     }
+}
+
+fn is_share(grant: &Grant) -> bool {
+    matches!(grant.held, KindState::Share(_))
 }

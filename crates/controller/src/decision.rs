@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_contracts::AnyOrder;
+use wayleave_contracts::Order;
 use wayleave_roles::{Certainty, Decision, Refusal, ShareRefusal};
 use wayleave_topology::Route;
 use wayleave_units::{Time, WallTime};
@@ -25,7 +25,7 @@ pub struct DecisionRecord {
     /// For which contract.
     pub id: Id,
     /// What was asked.
-    pub order: AnyOrder,
+    pub order: Order,
     /// What was decided.
     pub decided: Decided,
 }
@@ -95,10 +95,7 @@ struct Own {
 impl DecisionRecord {
     /// What it takes in memory, about: an order can have many members.
     fn bytes(&self) -> usize {
-        let members = match &self.order {
-            AnyOrder::Latency(_) => 2,
-            AnyOrder::Shared(order) => order.contract.hosts().len(),
-        };
+        let members = self.order.members.len();
         size_of::<Self>() + 512 + 64 * members
     }
 }

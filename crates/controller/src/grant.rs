@@ -1,9 +1,15 @@
 //! An admitted contract, until its last packet has left.
+//!
+//! A latency contract has routes, and a sender that confirms its rule. A contract of another kind has a share of classes below the latency
+//! queues, or nothing if it is best effort. Agents of hosts keep shares, and none confirms that it does: so such a contract is there as long as
+//! its share is reserved, and its share is free after its end as soon as its last packets have left, counted from the end on and not from the
+//! time at which agents have heard of it. A controller that is started again meanwhile frees it at once.
 
 use std::sync::Arc;
 
-use wayleave_contracts::Order;
-use wayleave_topology::{FlowId, NodeId};
+use wayleave_contracts::{LatencyContract, Order};
+use wayleave_roles::Certainty;
+use wayleave_topology::{FlowId, NodeId, ShareId};
 use wayleave_units::{Time, WallTime};
 
 use wayleave_protocol::Id;
@@ -24,19 +30,45 @@ pub struct Grant {
     pub created: WallTime,
     /// The decision that admitted it as it is.
     pub decision: u64,
-    /// No packet takes longer.
-    pub bound: Time,
     /// The state that was last announced.
     pub state: State,
     /// Why it is degraded, if it is.
     pub trouble: Option<Trouble>,
-    /// The packets that came too late, if some did.
-    pub violation: Option<Violation>,
-    /// What it has reserved; nothing if it is degraded and its reservation was given to others, or if it is released.
-    pub(crate) flow: Option<FlowId>,
+    /// The pending releases that have to be complete before it is promised anything.
+    pub(crate) waits_for: Vec<u64>,
     /// It was deleted.
     pub(crate) is_ended: bool,
+    pub(crate) held: KindState,
+}
+
+/// What is particular to a kind of contract.
+#[derive(Clone, Debug)]
+pub(crate) enum KindState {
+    Latency(LatencyState),
+    Share(ShareState),
+}
+
+/// What a latency contract has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LatencyState {
+    /// No packet takes longer.
+    pub(crate) bound: Time,
+    /// The packets that came too late, if some did.
+    pub(crate) violation: Option<Violation>,
+    /// What it has reserved; nothing if it is degraded and its reservation was given to others, or if it is released.
+    pub(crate) flow: Option<FlowId>,
     pub(crate) sender: Sender,
+}
+
+/// What a contract of another kind has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ShareState {
+    /// How much is known of what it is promised; `None` for best effort, and while it has no place.
+    pub(crate) certainty: Option<Certainty>,
+    /// Its minimum is there so soon after there is something to send, if that was asked for.
+    pub(crate) within: Option<Time>,
+    /// What it has reserved; nothing for best effort, and if it is degraded and its place was given to others.
+    pub(crate) share: Option<ShareId>,
 }
 
 /// Why a contract is not kept.
@@ -96,8 +128,6 @@ pub(crate) struct Sender {
     pub(crate) run: Option<u64>,
     /// The first version that runs on the reservation which the contract has now.
     pub(crate) since: u64,
-    /// The pending releases that have to be complete before that may begin.
-    pub(crate) waits_for: Vec<u64>,
     /// What it was told last; it may have done that, or not.
     pub(crate) told: Option<Told>,
     /// What it has confirmed last.
@@ -131,24 +161,124 @@ impl Sender {
 }
 
 impl Grant {
-    /// The host that sends.
-    pub fn sender(&self) -> NodeId {
-        self.order.contract.from
+    /// A contract that is not announced yet and holds nothing.
+    pub(crate) fn new(id: Id, serial: u64, order: Order, created: WallTime) -> Self {
+        let held = match order.as_latency() {
+            Some(_) => KindState::Latency(LatencyState::default()),
+            None => KindState::Share(ShareState::default()),
+        };
+        Self {
+            id: Arc::new(id),
+            serial,
+            order,
+            revision: 0,
+            created,
+            decision: 0,
+            state: State::Released,
+            trouble: None,
+            waits_for: Vec::new(),
+            is_ended: false,
+            held,
+        }
+    }
+
+    /// The terms of a latency contract.
+    pub fn terms(&self) -> Option<&LatencyContract> {
+        self.order.as_latency()
+    }
+
+    pub(crate) fn latency(&self) -> Option<&LatencyState> {
+        match &self.held {
+            KindState::Latency(latency) => Some(latency),
+            KindState::Share(_) => None,
+        }
+    }
+
+    pub(crate) fn latency_mut(&mut self) -> Option<&mut LatencyState> {
+        match &mut self.held {
+            KindState::Latency(latency) => Some(latency),
+            KindState::Share(_) => None,
+        }
+    }
+
+    pub(crate) fn share_state(&self) -> Option<&ShareState> {
+        match &self.held {
+            KindState::Share(share) => Some(share),
+            KindState::Latency(_) => None,
+        }
+    }
+
+    pub(crate) fn share_state_mut(&mut self) -> Option<&mut ShareState> {
+        match &mut self.held {
+            KindState::Share(share) => Some(share),
+            KindState::Latency(_) => None,
+        }
+    }
+
+    /// The host that sends what a latency contract is about.
+    pub fn sender(&self) -> Option<NodeId> {
+        self.terms().map(|terms| terms.from)
+    }
+
+    /// Bound of the delay of every packet of a latency contract.
+    pub fn bound(&self) -> Option<Time> {
+        self.latency().map(|latency| latency.bound)
+    }
+
+    /// Packets of a latency contract that came too late, if some did.
+    pub fn violation(&self) -> Option<Violation> {
+        self.latency()?.violation
+    }
+
+    /// How much is known of what a contract of another kind is promised; `None` for best effort, and while it has no place.
+    pub fn certainty(&self) -> Option<Certainty> {
+        self.share_state()?.certainty
+    }
+
+    /// Whether what it is promised was seen in measurements, and is no guarantee.
+    pub fn is_measured(&self) -> bool {
+        self.certainty() == Some(Certainty::Measured)
+    }
+
+    /// Time in which a minimum is there after there is something to send, if that was asked for.
+    pub fn within(&self) -> Option<Time> {
+        self.share_state()?.within
+    }
+
+    /// Share that a contract of another kind than latency has reserved.
+    pub fn share(&self) -> Option<ShareId> {
+        self.share_state()?.share
+    }
+
+    /// What a latency contract has reserved.
+    pub(crate) fn flow(&self) -> Option<FlowId> {
+        self.latency()?.flow
+    }
+
+    /// What the sender of a latency contract is told.
+    pub(crate) fn told_sender(&self) -> Option<&Sender> {
+        self.latency().map(|latency| &latency.sender)
     }
 
     /// The version of the rule that is to be kept, and the one that the sender has confirmed.
     pub fn versions(&self) -> (Option<u64>, Option<u64>) {
-        (self.sender.run, self.sender.confirmed.filter(|told| told.runs).map(|told| told.version))
+        let Some(sender) = self.told_sender() else { return (None, None) };
+        (sender.run, sender.confirmed.filter(|told| told.runs).map(|told| told.version))
     }
 
-    /// How many routes that others have left have to be empty before its packets may be sent.
+    /// How many routes that others have left have to be empty before it is promised anything.
     pub fn waits_for(&self) -> usize {
-        self.sender.waits_for.len()
+        self.waits_for.len()
+    }
+
+    /// Whether its route was given.
+    pub(crate) fn has_given_route(&self) -> bool {
+        self.terms().is_some_and(|terms| terms.route.is_some())
     }
 
     /// Whether its reservation is never moved to admit others: its route was given, or it is not in force.
     pub(crate) fn is_pinned(&self) -> bool {
-        self.order.contract.route.is_some() || self.is_failed()
+        self.has_given_route() || self.is_failed()
     }
 
     /// Whether something that failed keeps it from sending.
@@ -161,18 +291,23 @@ impl Grant {
         self.is_ended
     }
 
-    /// Its state, where a contract that is kept is in this one.
-    pub(crate) fn state_now(&self, kept: State) -> State {
+    /// Its state at this time of the calendar, where a latency contract that is kept is in the state `kept`. Nobody confirms contracts of other
+    /// kinds, so they are never enforced.
+    pub(crate) fn state_now(&self, kept: State, wall: WallTime) -> State {
         if self.is_ended {
             return State::Released;
         }
         if self.trouble.is_some() {
             return State::Degraded;
         }
-        if self.violation.is_some() {
+        let KindState::Latency(latency) = &self.held else {
+            let is_to_come = self.order.starts.is_some_and(|starts| starts > wall);
+            return if is_to_come || !self.waits_for.is_empty() { State::Pending } else { State::Admitted };
+        };
+        if latency.violation.is_some() {
             return State::Violated;
         }
-        let Sender { told, confirmed, run, .. } = &self.sender;
+        let Sender { told, confirmed, run, .. } = &latency.sender;
         match (told, confirmed) {
             (Some(told), _) if told.runs && Some(told.version) == *run && Some(told) != confirmed.as_ref() => {
                 State::Admitted

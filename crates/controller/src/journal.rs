@@ -52,7 +52,6 @@ pub(crate) enum Dirty {
     Token(String),
     Vm(Id),
     Contract(u64),
-    Shared(u64),
     Policy(String),
     Release(u64),
     Down(ElementName),

@@ -35,10 +35,12 @@ pub enum Kind {
     Token,
     /// A VM.
     Vm,
-    /// A latency contract.
+    /// A contract, of whatever kind.
     Contract,
-    /// A contract of another kind.
-    Shared,
+    /// A latency contract, in formats before 5: only read.
+    OldLatency,
+    /// A contract of another kind, in formats before 5: only read.
+    OldShare,
     /// A policy of services.
     Policy,
     /// A pending release: a route that may still carry packets of a contract.
@@ -55,13 +57,14 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Controller,
         Self::Tenant,
         Self::Token,
         Self::Vm,
         Self::Contract,
-        Self::Shared,
+        Self::OldLatency,
+        Self::OldShare,
         Self::Policy,
         Self::Release,
         Self::Down,
@@ -77,8 +80,9 @@ impl Kind {
             Self::Tenant => "tenant",
             Self::Token => "token",
             Self::Vm => "vm",
-            Self::Contract => "contract",
-            Self::Shared => "shared",
+            Self::Contract => "admitted",
+            Self::OldLatency => "contract",
+            Self::OldShare => "shared",
             Self::Policy => "policy",
             Self::Release => "leaving",
             Self::Down => "down",

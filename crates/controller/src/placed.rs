@@ -3,41 +3,43 @@
 //! Reading them derives every promise again, so nothing that is said here is believed (`Controller::load`).
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use wayleave_contracts::{Order, SharedOrder};
+use wayleave_contracts::Order;
 use wayleave_ledger::{Reservation, Share};
-use wayleave_protocol::contract::State;
 use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_roles::Certainty;
 use wayleave_topology::Network;
 use wayleave_units::{Time, WallTime};
 
 use crate::book::Reserved;
-use crate::grant::{Grant, Sender, Told};
+use crate::contract_record::{ContractRecord, Held};
+use crate::grant::{Grant, KindState, LatencyState, Sender, ShareState, Told};
 use crate::journal::Counters;
 use crate::output::{Change, Kind};
-use crate::record::{ContractRecord, TenantRecord, key, put};
-use crate::shared::SharedGrant;
-use crate::shared_record::SharedRecord;
+use crate::record::{TenantRecord, key, put};
 
-/// A contract that was admitted.
+/// A contract that was admitted, and what it holds.
 #[derive(Clone, Debug)]
-pub enum Placed {
-    /// About latency.
-    Flow {
-        /// What was asked, with its tenant.
-        order: Order,
+pub struct Placed {
+    /// What was asked, with its tenant.
+    pub order: Order,
+    /// What it holds.
+    pub holds: Holds,
+}
+
+/// What an admitted contract holds, by its kind.
+#[derive(Clone, Debug)]
+pub enum Holds {
+    /// Routes of a latency contract.
+    Routes {
         /// What is reserved for it, one for each route, the longest first.
         reservations: Vec<Reservation>,
         /// What was promised.
         bound: Time,
     },
-    /// About something else.
+    /// A share of a contract of another kind.
     Share {
-        /// What was asked, with its tenant.
-        order: SharedOrder,
-        /// What it holds; nothing for best effort.
+        /// The share; nothing for best effort.
         share: Option<Share>,
         /// How much is known of what was promised.
         certainty: Option<Certainty>,
@@ -50,29 +52,13 @@ pub enum Placed {
 /// quotas.
 pub fn records(network: &Network, now: WallTime, placed: impl IntoIterator<Item = Placed>) -> Vec<Change> {
     let (mut changes, mut tenants, mut serial) = (Vec::new(), BTreeSet::new(), 0);
-    for placed in placed {
+    for Placed { order, holds } in placed {
         serial += 1;
-        let tenant = match placed {
-            Placed::Flow { order, reservations, bound } => {
-                let tenant = order.contract.tenant.as_deref().unwrap_or(DEFAULT_TENANT).to_owned();
-                let id = Id::new(tenant.as_str(), order.contract.name.as_str());
-                let deadline = order.contract.deadline;
-                let grant = grant(id, serial, order, bound, now);
-                let reserved = Reserved { reservations, deadline, is_pinned: grant.is_pinned() };
-                let record = ContractRecord::of(network, &grant, Some(&reserved));
-                changes.push(put(Kind::Contract, key(serial), Some(&record)));
-                tenant
-            }
-            Placed::Share { order, share, certainty, within } => {
-                let tenant = order.contract.tenant().unwrap_or(DEFAULT_TENANT).to_owned();
-                let id = Id::new(tenant.as_str(), order.contract.name());
-                let grant = SharedGrant { certainty, within, ..SharedGrant::new(id, serial, order, now) };
-                let grant = SharedGrant { revision: serial, decision: serial, ..grant };
-                let record = SharedRecord::of(network, &grant, share.as_ref());
-                changes.push(put(Kind::Shared, key(serial), Some(&record)));
-                tenant
-            }
-        };
+        let tenant = order.tenant().unwrap_or(DEFAULT_TENANT).to_owned();
+        let mut grant = Grant::new(Id::new(tenant.as_str(), order.name()), serial, order, now);
+        (grant.revision, grant.decision) = (serial, serial);
+        let held = hold(&mut grant, holds, now);
+        changes.push(put(Kind::Contract, key(serial), Some(&ContractRecord::of(network, &grant, &held))));
         tenants.insert(tenant);
     }
     changes.extend(tenants.into_iter().map(|name| put(Kind::Tenant, name, Some(&TenantRecord::default()))));
@@ -81,22 +67,20 @@ pub fn records(network: &Network, now: WallTime, placed: impl IntoIterator<Item 
     changes
 }
 
-fn grant(id: Id, serial: u64, order: Order, bound: Time, now: WallTime) -> Grant {
-    let to_come = order.starts.is_some_and(|starts| starts > now);
-    let told = (!to_come).then_some(Told { version: 1, runs: true });
-    Grant {
-        id: Arc::new(id),
-        serial,
-        order,
-        revision: serial,
-        created: now,
-        decision: serial,
-        bound,
-        state: State::Released,
-        trouble: None,
-        violation: None,
-        flow: None,
-        is_ended: false,
-        sender: Sender { version: 1, run: Some(1), since: 1, told, confirmed: told, ..Sender::default() },
+fn hold(grant: &mut Grant, holds: Holds, now: WallTime) -> Held {
+    match holds {
+        Holds::Routes { reservations, bound } => {
+            let (is_pinned, deadline) =
+                (grant.is_pinned(), grant.terms().map(|terms| terms.deadline).unwrap_or_default());
+            let is_to_come = grant.order.starts.is_some_and(|starts| starts > now);
+            let told = (!is_to_come).then_some(Told { version: 1, runs: true });
+            let sender = Sender { version: 1, run: Some(1), since: 1, told, confirmed: told, ..Sender::default() };
+            grant.held = KindState::Latency(LatencyState { bound, sender, ..LatencyState::default() });
+            Held::Routes(Some(Reserved { reservations, deadline, is_pinned }))
+        }
+        Holds::Share { share, certainty, within } => {
+            grant.held = KindState::Share(ShareState { certainty, within, share: None });
+            Held::Share(share)
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Questions of the form "what if".
 
-use wayleave_contracts::AnyOrder;
+use wayleave_contracts::Order;
 use wayleave_protocol::Id;
 use wayleave_roles::Certainty;
 use wayleave_topology::NodeId;
@@ -17,7 +17,7 @@ pub struct Question {
     /// Which contracts end.
     pub delete: Vec<Id>,
     /// Which contracts are created, or get other terms.
-    pub apply: Vec<AnyOrder>,
+    pub apply: Vec<Order>,
     /// From which hosts all VMs go elsewhere, by fit, with their contracts.
     pub drain: Vec<String>,
 }

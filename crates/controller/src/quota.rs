@@ -1,6 +1,6 @@
 //! What a tenant has, against what it may have.
 
-use wayleave_contracts::{AnyContract, Between, Contract, Quota};
+use wayleave_contracts::{Between, Contract, Quota};
 use wayleave_units::{Bytes, Rate};
 
 use crate::decision::QuotaShort;
@@ -32,27 +32,23 @@ impl Usage {
         self.contracts
     }
 
-    /// Every copy of a packet is counted: each has a reservation of its own.
+    /// Every copy of a packet is counted: each has a reservation of its own. A minimum counts once for a pair, and once for every member of a
+    /// hose or an objective: each may send so much. Best effort is promised nothing.
     pub(crate) fn of(contract: &Contract) -> Self {
-        let copies = u128::from(contract.protection);
-        let rate = u128::from(contract.rate.bits_per_second()) * copies;
-        Self { rate, burst: u128::from(contract.burst.get()) * copies, contracts: 1 }
-    }
-
-    /// A minimum counts once for a pair, and once for every member of a hose or an objective: each may send so much. Best effort is
-    /// promised nothing.
-    pub(crate) fn of_shared(contract: &AnyContract) -> Self {
-        let of_each = |min: Rate, members: usize| u128::from(min.bits_per_second()) * members as u128;
-        let rate = match contract {
-            AnyContract::Latency(contract) => return Self::of(contract),
-            AnyContract::Bandwidth(contract) => match &contract.between {
-                Between::Pair(..) => of_each(contract.min, 1),
-                Between::Hose(members) => of_each(contract.min, members.len()),
+        let times = |rate: Rate, count: usize| u128::from(rate.bits_per_second()) * count as u128;
+        let (rate, burst) = match contract {
+            Contract::Latency(terms) => {
+                let copies = usize::from(terms.protection);
+                (times(terms.rate, copies), u128::from(terms.burst.get()) * copies as u128)
+            }
+            Contract::Bandwidth(terms) => match &terms.between {
+                Between::Pair(..) => (times(terms.min, 1), 0),
+                Between::Hose(members) => (times(terms.min, members.len()), 0),
             },
-            AnyContract::Objective(contract) => of_each(contract.min, contract.members.len()),
-            AnyContract::BestEffort(_) => 0,
+            Contract::Objective(terms) => (times(terms.min, terms.members.len()), 0),
+            Contract::BestEffort(_) => (0, 0),
         };
-        Self { rate, burst: 0, contracts: 1 }
+        Self { rate, burst, contracts: 1 }
     }
 
     pub(crate) fn add(&mut self, more: Self) {

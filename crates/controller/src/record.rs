@@ -4,15 +4,15 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use wayleave_contracts::{Accounting, Contract, Demand, Excess, Match, Order, Priority, Protocol, Quota};
+use wayleave_contracts::{Demand, Quota};
 use wayleave_ledger::Reservation;
 use wayleave_topology::{Hop, Network, NodeId, Route};
-use wayleave_units::{Bytes, Rate, Time, WallTime};
+use wayleave_units::{Bytes, Rate, Time};
 
 use crate::book::Reserved;
 use crate::command::ElementName;
 use crate::elements::Down;
-use crate::grant::{Grant, Sender, Told, Trouble, Violation};
+use crate::grant::Trouble;
 use crate::journal::Own;
 use crate::nodes::NodeState;
 use crate::output::{Change, Kind};
@@ -126,65 +126,7 @@ pub(crate) struct RouteRecord {
     max_frame_bytes: Option<u64>,
 }
 
-/// A contract.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct ContractRecord {
-    pub(crate) tenant: String,
-    pub(crate) name: String,
-    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
-    implied_tenant: bool,
-    from: String,
-    to: String,
-    from_host: String,
-    to_host: String,
-    rate_bps: u64,
-    burst_bytes: u64,
-    deadline_ns: u64,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    min_frame_bytes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    max_frame_bytes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    route: Option<Vec<(String, u8)>>,
-    protection: u8,
-    /// What becomes of packets beyond the bucket, where that is not usual.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    excess: Option<String>,
-    priority: u8,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    starts: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    ends: Option<u64>,
-    #[serde(rename = "match", skip_serializing_if = "Option::is_none", default)]
-    matching: Option<MatchRecord>,
-    pub(crate) revision: u64,
-    pub(crate) created: u64,
-    pub(crate) decision: u64,
-    pub(crate) bound_ns: u64,
-    pub(crate) places: Vec<RouteRecord>,
-    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
-    pub(crate) ended: bool,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    trouble: Option<TroubleRecord>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    violation: Option<(u64, u64, u64)>,
-    sender: SenderRecord,
-}
-
-#[derive(Serialize, Deserialize)]
-struct MatchRecord {
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    protocol: Option<u8>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    source_address: Option<std::net::IpAddr>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    source_port: Option<std::num::NonZeroU16>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    destination_address: Option<std::net::IpAddr>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    destination_port: Option<std::num::NonZeroU16>,
-}
-
+/// Why a contract is not kept.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub(crate) enum TroubleRecord {
@@ -214,22 +156,6 @@ impl TroubleRecord {
             Self::Silent => Trouble::Silent,
         }
     }
-}
-
-#[derive(Serialize, Deserialize)]
-struct SenderRecord {
-    version: u64,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    stop: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    run: Option<u64>,
-    since: u64,
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    waits_for: Vec<u64>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    told: Option<(u64, bool)>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    confirmed: Option<(u64, bool)>,
 }
 
 /// A pending release.
@@ -287,7 +213,7 @@ pub(crate) struct Missing {
 }
 
 impl RouteRecord {
-    fn of(network: &Network, reservation: &Reservation) -> Self {
+    pub(crate) fn of(network: &Network, reservation: &Reservation) -> Self {
         let Demand { rate, burst, max_frame } = reservation.demand;
         Self {
             hops: hops(network, &reservation.route),
@@ -336,126 +262,5 @@ impl ReleaseRecord {
 
     pub(crate) fn sender(&self, network: &Network) -> Result<NodeId, Missing> {
         node(network, &self.node)
-    }
-}
-
-impl ContractRecord {
-    pub(crate) fn of(network: &Network, grant: &Grant, reserved: Option<&Reserved>) -> Self {
-        let order = &grant.order;
-        let contract = &order.contract;
-        let told = |told: Option<Told>| told.map(|told| (told.version, told.runs));
-        let matching = |one: Match| MatchRecord {
-            protocol: one.protocol.map(Protocol::number),
-            source_address: one.source_address,
-            source_port: one.source_port,
-            destination_address: one.destination_address,
-            destination_port: one.destination_port,
-        };
-        Self {
-            tenant: grant.id.tenant.clone(),
-            name: grant.id.name.clone(),
-            implied_tenant: contract.tenant.is_none(),
-            from: order.from.clone(),
-            to: order.to.clone(),
-            from_host: network.node(contract.from).name.clone(),
-            to_host: network.node(contract.to).name.clone(),
-            rate_bps: contract.rate.bits_per_second(),
-            burst_bytes: contract.burst.get(),
-            deadline_ns: contract.deadline.as_nanos(),
-            min_frame_bytes: match contract.accounting {
-                Accounting::Wire => None,
-                Accounting::Frame { min_frame } => Some(min_frame.get()),
-            },
-            max_frame_bytes: contract.max_frame.map(Bytes::get),
-            route: contract.route.as_ref().map(|route| hops(network, route)),
-            protection: contract.protection,
-            excess: Some(contract.excess)
-                .filter(|&excess| excess != Excess::default())
-                .map(|excess| excess.name().to_owned()),
-            priority: order.priority.get(),
-            starts: order.starts.map(WallTime::as_nanos),
-            ends: order.ends.map(WallTime::as_nanos),
-            matching: order.matching.map(matching),
-            revision: grant.revision,
-            created: grant.created.as_nanos(),
-            decision: grant.decision,
-            bound_ns: grant.bound.as_nanos(),
-            places: reserved
-                .iter()
-                .flat_map(|reserved| &reserved.reservations)
-                .map(|one| RouteRecord::of(network, one))
-                .collect(),
-            ended: grant.is_ended,
-            trouble: grant.trouble.as_ref().map(TroubleRecord::of),
-            violation: grant.violation.map(|one| (one.at.as_nanos(), one.packets, one.worst.as_nanos())),
-            sender: SenderRecord {
-                version: grant.sender.version,
-                stop: grant.sender.stop,
-                run: grant.sender.run,
-                since: grant.sender.since,
-                waits_for: grant.sender.waits_for.clone(),
-                told: told(grant.sender.told),
-                confirmed: told(grant.sender.confirmed),
-            },
-        }
-    }
-
-    /// What was asked.
-    pub(crate) fn order(&self, network: &Network) -> Result<Order, Missing> {
-        let matching = |one: &MatchRecord| Match {
-            protocol: one.protocol.map(Protocol::new),
-            source_address: one.source_address,
-            source_port: one.source_port,
-            destination_address: one.destination_address,
-            destination_port: one.destination_port,
-        };
-        let frame = |min: u64| Accounting::Frame { min_frame: Bytes::new(min) };
-        let contract = Contract {
-            name: self.name.clone(),
-            tenant: Some(self.tenant.clone()).filter(|_| !self.implied_tenant),
-            from: node(network, &self.from_host)?,
-            to: node(network, &self.to_host)?,
-            rate: Rate::from_bits_per_second(self.rate_bps),
-            burst: Bytes::new(self.burst_bytes),
-            deadline: Time::from_nanos(self.deadline_ns),
-            accounting: self.min_frame_bytes.map_or(Accounting::Wire, frame),
-            max_frame: self.max_frame_bytes.map(Bytes::new),
-            route: self.route.as_ref().map(|hops| route(network, hops)).transpose()?,
-            protection: self.protection,
-            excess: self.excess.as_deref().and_then(Excess::named).unwrap_or_default(),
-        };
-        Ok(Order {
-            contract,
-            from: self.from.clone(),
-            to: self.to.clone(),
-            priority: Priority::new(self.priority).unwrap_or_default(),
-            starts: self.starts.map(WallTime::from_nanos),
-            ends: self.ends.map(WallTime::from_nanos),
-            matching: self.matching.as_ref().map(matching),
-        })
-    }
-
-    pub(crate) fn trouble(&self) -> Option<Trouble> {
-        self.trouble.as_ref().map(TroubleRecord::trouble)
-    }
-
-    pub(crate) fn violation(&self) -> Option<Violation> {
-        let (at, packets, worst) = self.violation?;
-        Some(Violation { at: WallTime::from_nanos(at), packets, worst: Time::from_nanos(worst) })
-    }
-
-    pub(crate) fn sender(&self) -> Sender {
-        let told = |told: Option<(u64, bool)>| told.map(|(version, runs)| Told { version, runs });
-        let sender = &self.sender;
-        Sender {
-            version: sender.version,
-            stop: sender.stop,
-            run: sender.run,
-            since: sender.since,
-            waits_for: sender.waits_for.clone(),
-            told: told(sender.told),
-            confirmed: told(sender.confirmed),
-            asked: None,
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Everything that there is to say about one decision.
 
 use serde::Serialize;
-use wayleave_contracts::{Accounting, Contract};
+use wayleave_contracts::{Accounting, LatencyContract};
 use wayleave_ledger::Model;
 use wayleave_roles::{Binding, Decision, Refusal, Request};
 use wayleave_schemes::refine::{self, Nearest};
@@ -25,7 +25,7 @@ const MAX_PATHS: usize = 16;
 /// A decision with all that explains it.
 pub struct Explained<'a> {
     /// What was asked.
-    pub contract: &'a Contract,
+    pub contract: &'a LatencyContract,
     /// The same in wire bytes.
     pub request: &'a Request,
     /// What became of it; for a contract that is admitted already, see [`Context::standing`].
@@ -63,7 +63,7 @@ pub struct Refused {
 pub fn look_around(
     scheme: &mut Scheme,
     model: &Model,
-    contract: &Contract,
+    contract: &LatencyContract,
     request: &Request,
     refusal: &Refusal,
 ) -> Refused {
@@ -75,7 +75,7 @@ pub fn look_around(
 }
 
 /// The nearest request that fits, in the contract's own way of counting: what [`look_around`] finds that says nothing of others.
-pub fn nearest(scheme: &mut Scheme, model: &Model, contract: &Contract, request: &Request) -> Nearest {
+pub fn nearest(scheme: &mut Scheme, model: &Model, contract: &LatencyContract, request: &Request) -> Nearest {
     in_terms_of(contract, model, refine::nearest(scheme, request))
 }
 
@@ -93,7 +93,7 @@ fn at_binding(scheme: &Scheme, query: &Query, refusal: &Refusal) -> Vec<Option<B
 }
 
 /// A contract in frame bytes is told frame bytes: as much as grows to no more than what fits on the wire.
-fn in_terms_of(contract: &Contract, model: &Model, wire: Nearest) -> Nearest {
+fn in_terms_of(contract: &LatencyContract, model: &Model, wire: Nearest) -> Nearest {
     let Accounting::Frame { min_frame } = contract.accounting else { return wire };
     let (frame, on_the_wire) = (min_frame.get(), model.overhead.on_the_wire(min_frame).get());
     let shrink = |value: u64| (u128::from(value) * u128::from(frame) / u128::from(on_the_wire)) as u64;

@@ -1,7 +1,7 @@
 //! A request and what became of it, as JSON.
 
 use serde::Serialize;
-use wayleave_contracts::Contract;
+use wayleave_contracts::LatencyContract;
 use wayleave_roles::{Decision, Refusal};
 use wayleave_schemes::standing::Standing;
 use wayleave_schemes::transition::Starts;
@@ -36,7 +36,7 @@ impl EventKind {
 #[derive(Clone, Copy)]
 pub struct Decided<'a> {
     /// What was asked.
-    pub contract: &'a Contract,
+    pub contract: &'a LatencyContract,
     /// What became of it.
     pub decision: &'a Result<Decision, Refusal>,
     /// When it, and what was moved for it, may start. `None`: at once, or when a controller says so.

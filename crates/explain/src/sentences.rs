@@ -1,6 +1,6 @@
 //! Sentences: why a request was refused, and what can be said against it whatever else is admitted.
 
-use wayleave_contracts::Contract;
+use wayleave_contracts::LatencyContract;
 use wayleave_roles::{Binding, Refusal};
 use wayleave_schemes::registry;
 use wayleave_topology::{Element, LinkId, Network, NodeId, Route, ShortBuffer};
@@ -34,7 +34,7 @@ pub fn queue(network: &Network, link: LinkId, queue: u8) -> String {
 }
 
 /// Why a request was refused, in one clause.
-pub fn refusal(network: &Network, contract: &Contract, refusal: &Refusal) -> String {
+pub fn refusal(network: &Network, contract: &LatencyContract, refusal: &Refusal) -> String {
     let (from, to) = (name(network, contract.from), name(network, contract.to));
     match refusal {
         Refusal::Disconnected => {
@@ -93,7 +93,7 @@ pub fn refusal(network: &Network, contract: &Contract, refusal: &Refusal) -> Str
 }
 
 /// The same for somebody who may know nothing of what others have reserved: no link, no load, no bound of a queue.
-pub fn refusal_to_tenant(network: &Network, contract: &Contract, refused: &Refusal) -> String {
+pub fn refusal_to_tenant(network: &Network, contract: &LatencyContract, refused: &Refusal) -> String {
     match refused {
         // These follow from the network and from what was asked, whoever else is there.
         Refusal::Disconnected
@@ -117,7 +117,7 @@ pub fn refusal_to_tenant(network: &Network, contract: &Contract, refused: &Refus
 }
 
 /// What blocks one of several disjoint routes.
-fn copy_refusal(network: &Network, contract: &Contract, refused: &Refusal) -> String {
+fn copy_refusal(network: &Network, contract: &LatencyContract, refused: &Refusal) -> String {
     match refused {
         Refusal::Deadline { fastest, deadline } => {
             format!("even its fastest queues take {}, longer than the deadline {deadline}", fastest.up())
@@ -143,7 +143,7 @@ pub fn elements(network: &Network, elements: &[Element]) -> String {
 }
 
 /// What a contract with these routes survives: `survives any single failure between s1 and s4`, and what it does not.
-pub fn survived(network: &Network, contract: &Contract, routes: &[Route]) -> String {
+pub fn survived(network: &Network, contract: &LatencyContract, routes: &[Route]) -> String {
     let shared = wayleave_schemes::protection::shared(network, routes);
     let failures = match routes.len() {
         0..=2 => "any single failure of a link or switch".to_owned(),
@@ -240,7 +240,7 @@ pub fn shortfall(binding: &Binding) -> String {
 }
 
 /// What can be said against a refused contract whatever else is admitted: the field that it is about, and the sentence.
-pub fn finding(network: &Network, contract: &Contract, refused: &Refusal) -> Option<(&'static str, String)> {
+pub fn finding(network: &Network, contract: &LatencyContract, refused: &Refusal) -> Option<(&'static str, String)> {
     let field = match refused {
         Refusal::Disconnected | Refusal::TooManySwitches { .. } => "to",
         Refusal::FrameTooLarge { .. } | Refusal::PacketTooLarge { .. } => "maxFrame",

@@ -1,7 +1,7 @@
 //! Contracts about bandwidth, objectives and best effort: what became of them, as sentences and JSON.
 
 use serde::Serialize;
-use wayleave_contracts::{AnyContract, BandwidthContract, Between, ContractKind};
+use wayleave_contracts::{BandwidthContract, Between, Contract, ContractKind};
 use wayleave_roles::{Certainty, ShareDecision, ShareRefusal};
 use wayleave_schemes::{registry, share_request};
 use wayleave_topology::{Network, NodeId};
@@ -14,7 +14,7 @@ use crate::shapes::HopShape;
 #[derive(Clone, Copy)]
 pub struct DecidedShare<'a> {
     /// What was asked.
-    pub contract: &'a AnyContract,
+    pub contract: &'a Contract,
     /// What became of it; nothing is reserved for best effort.
     pub decision: &'a Result<Option<ShareDecision>, ShareRefusal>,
     /// Earliest start, counted from the decision; `None` if packets in flight are not waited for.
@@ -29,13 +29,13 @@ impl DecidedShare<'_> {
         const SHOWN: usize = 4;
         let name = |node: &NodeId| network.node(*node).name.clone();
         let members = match self.contract {
-            AnyContract::Latency(contract) => return format!("{} -> {}", name(&contract.from), name(&contract.to)),
-            AnyContract::Bandwidth(contract) => match &contract.between {
+            Contract::Latency(contract) => return format!("{} -> {}", name(&contract.from), name(&contract.to)),
+            Contract::Bandwidth(contract) => match &contract.between {
                 Between::Pair(from, to) => return format!("{} -> {}", name(from), name(to)),
                 Between::Hose(members) => members,
             },
-            AnyContract::Objective(contract) => &contract.members,
-            AnyContract::BestEffort(contract) => &contract.members,
+            Contract::Objective(contract) => &contract.members,
+            Contract::BestEffort(contract) => &contract.members,
         };
         let shown: Vec<String> = members.iter().take(SHOWN).map(name).collect();
         match members.len().saturating_sub(SHOWN) {
@@ -54,13 +54,13 @@ impl DecidedShare<'_> {
 }
 
 /// What an admitted contract is promised, and how much is known of it.
-fn promise(network: &Network, contract: &AnyContract, decision: Option<&ShareDecision>) -> String {
+fn promise(network: &Network, contract: &Contract, decision: Option<&ShareDecision>) -> String {
     let Some(decision) = decision else { return "nothing is promised: it has what nobody else wants".to_owned() };
     let word = Certainty::OF_TIMES.name();
     let within =
         decision.within.map(|within| format!(", there within {within} ({word}, no guarantee)")).unwrap_or_default();
     match contract {
-        AnyContract::Bandwidth(bandwidth) => {
+        Contract::Bandwidth(bandwidth) => {
             let (min, above) = (bandwidth.min, above(bandwidth));
             match (&decision.route, decision.certainty) {
                 (Some(route), _) => format!("{min}{within}{above}: {}", crate::sentences::route(network, route)),
@@ -76,10 +76,10 @@ fn promise(network: &Network, contract: &AnyContract, decision: Option<&ShareDec
                 ),
             }
         }
-        AnyContract::Objective(objective) => {
+        Contract::Objective(objective) => {
             format!("a share of at least {} of every link between them, while all weights fit", objective.min)
         }
-        AnyContract::Latency(_) | AnyContract::BestEffort(_) => String::new(),
+        Contract::Latency(_) | Contract::BestEffort(_) => String::new(),
     }
 }
 
@@ -198,8 +198,8 @@ impl<'a> ShareShape<'a> {
         let contract = decided.contract;
         let request = share_request(contract);
         let members = contract.hosts();
-        let bandwidth = if let AnyContract::Bandwidth(bandwidth) = contract { Some(bandwidth) } else { None };
-        let objective = if let AnyContract::Objective(objective) = contract { Some(objective) } else { None };
+        let bandwidth = if let Contract::Bandwidth(bandwidth) = contract { Some(bandwidth) } else { None };
+        let objective = if let Contract::Objective(objective) = contract { Some(objective) } else { None };
         let admitted = decided.decision.as_ref().ok().and_then(Option::as_ref);
         let refused = decided.decision.as_ref().err();
         Self {

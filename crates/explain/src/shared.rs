@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use comfy_table::Cell;
 use serde::Serialize;
-use wayleave_contracts::{AnyContract, Between};
+use wayleave_contracts::{Between, Contract};
 use wayleave_ledger::{Ledger, Share};
 use wayleave_roles::{Admission, Certainty, ShareRefusal};
 use wayleave_schemes::registry::Scheme;
@@ -60,7 +60,7 @@ fn nanos<S: serde::Serializer>(time: &Option<Time>, serializer: S) -> Result<S::
 
 impl NearestShare {
     /// Of a refused contract, by what is admitted now.
-    pub fn of(scheme: &Scheme, contract: &AnyContract, refusal: &ShareRefusal) -> Self {
+    pub fn of(scheme: &Scheme, contract: &Contract, refusal: &ShareRefusal) -> Self {
         let without = || {
             let request = share_request(contract).filter(|request| request.within.is_some());
             request.is_some_and(|request| {
@@ -105,9 +105,9 @@ pub fn share_refusal_to_tenant(network: &wayleave_topology::Network, refusal: &S
 }
 
 /// What a promise rests on; docs/admission.md, section 14.
-pub fn assumption(contract: &AnyContract, certainty: Option<Certainty>) -> Option<&'static str> {
+pub fn assumption(contract: &Contract, certainty: Option<Certainty>) -> Option<&'static str> {
     match (contract, certainty?) {
-        (AnyContract::Bandwidth(bandwidth), certainty) => Some(match (&bandwidth.between, certainty) {
+        (Contract::Bandwidth(bandwidth), certainty) => Some(match (&bandwidth.between, certainty) {
             (Between::Pair(..), Certainty::Proven) => {
                 "hosts keep within their windows, and to the route, and buffers hold what is in flight"
             }
@@ -122,8 +122,8 @@ pub fn assumption(contract: &AnyContract, certainty: Option<Certainty>) -> Optio
                 "hosts spread their pairs over the paths, which was measured and is no guarantee"
             }
         }),
-        (AnyContract::Objective(_), _) => Some("hosts share links by these weights"),
-        (AnyContract::Latency(_) | AnyContract::BestEffort(_), _) => None,
+        (Contract::Objective(_), _) => Some("hosts share links by these weights"),
+        (Contract::Latency(_) | Contract::BestEffort(_), _) => None,
     }
 }
 

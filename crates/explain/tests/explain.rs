@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use wayleave_contracts::{Contract, Mix};
+use wayleave_contracts::{LatencyContract, Mix};
 use wayleave_explain::table::Layout;
 use wayleave_explain::{Before, Context, Explained, ExplanationShape, Names, Refused, look_around, sentences, text};
 use wayleave_ledger::Model;
@@ -43,11 +43,11 @@ impl Desk {
         Context { network: &self.network, model: &self.model, scheme: &self.scheme, names: self }
     }
 
-    fn request(&self, contract: &Contract) -> Request {
+    fn request(&self, contract: &LatencyContract) -> Request {
         wayleave_schemes::request(contract, &self.model)
     }
 
-    fn admit(&mut self, contract: &Contract) -> Result<Decision, Refusal> {
+    fn admit(&mut self, contract: &LatencyContract) -> Result<Decision, Refusal> {
         let decision = self.scheme.admit(&self.request(contract));
         if let Ok(decision) = &decision {
             self.names.push((decision.flow, contract.name.clone()));
@@ -60,8 +60,8 @@ impl Desk {
     }
 
     /// The first contract that is refused, with what is looked up for it.
-    fn refused(&mut self) -> (Contract, Result<Decision, Refusal>, Refused) {
-        let blocked = |contract: &Contract, desk: &mut Self| {
+    fn refused(&mut self) -> (LatencyContract, Result<Decision, Refusal>, Refused) {
+        let blocked = |contract: &LatencyContract, desk: &mut Self| {
             let decision = desk.admit(contract);
             matches!(decision, Err(Refusal::Blocked { .. })).then_some(decision)
         };
@@ -73,14 +73,14 @@ impl Desk {
         (contract, decision, refused)
     }
 
-    fn look_around(&mut self, contract: &Contract, decision: &Result<Decision, Refusal>) -> Refused {
+    fn look_around(&mut self, contract: &LatencyContract, decision: &Result<Decision, Refusal>) -> Refused {
         let request = self.request(contract);
         look_around(&mut self.scheme, &self.model, contract, &request, decision.as_ref().unwrap_err())
     }
 
     fn answers(
         &self,
-        contract: &Contract,
+        contract: &LatencyContract,
         decision: &Result<Decision, Refusal>,
         before: Option<Before>,
         refused: Option<&Refused>,
@@ -99,7 +99,8 @@ impl Desk {
 fn a_contract_that_stands_is_explained_as_when_it_was_admitted() {
     for protection in [1, 2] {
         let mut desk = Desk::new();
-        let contract = Contract { protection, deadline: Time::from_millis(100), ..desk.contracts().next().unwrap() };
+        let contract =
+            LatencyContract { protection, deadline: Time::from_millis(100), ..desk.contracts().next().unwrap() };
         let decision = desk.admit(&contract);
         let standing = desk.context().standing(decision.as_ref().unwrap().flow);
         assert_eq!(standing.as_ref(), decision.as_ref().ok());

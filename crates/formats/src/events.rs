@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wayleave_contracts::{Action, AnyContract, ContractKind, Event};
+use wayleave_contracts::{Action, Contract, ContractKind, Event};
 use wayleave_topology::Network;
 use wayleave_units::Time;
 
@@ -243,7 +243,7 @@ impl Collector<'_> {
     fn terms(
         &self,
         verb: Verb,
-        action: impl FnOnce(Box<AnyContract>) -> Action,
+        action: impl FnOnce(Box<Contract>) -> Action,
         node: &Node<'_>,
         problems: &mut Problems<'_>,
     ) -> Option<Draft> {

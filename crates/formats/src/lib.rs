@@ -79,9 +79,8 @@ pub use agent::{
 };
 pub use benchmark::{parse_device_scenario, read_benchmark, write_benchmark};
 pub use contracts::{
-    Addressed, AnyOrderList, ContractField, ContractList, Listed, MixedList, OrderList, Places, Written, WrittenBody,
-    WrittenList, read_contracts, read_contracts_of_all_kinds, read_order, read_order_of_any_kind, read_orders,
-    read_orders_of_all_kinds, read_written,
+    Addressed, ContractField, ContractList, Listed, MixedList, OrderList, Places, Written, WrittenBody, WrittenList,
+    read_contracts, read_contracts_of_all_kinds, read_order, read_orders, read_written,
 };
 pub use document::{API_VERSION, Kind, kind_of, name_of};
 pub use events::{EventList, read_events};
@@ -102,6 +101,4 @@ pub use sizes::read_flow_sizes;
 pub use source::{MAX_TEXT, Source};
 pub use tenants::{TenantList, read_tenants};
 pub use topology::{Topology, parse_builder, read_topology};
-pub use write::{
-    write_contracts, write_contracts_of_all_kinds, write_order, write_orders, write_shared_orders, write_topology,
-};
+pub use write::{write_contracts, write_contracts_of_all_kinds, write_order, write_orders, write_topology};

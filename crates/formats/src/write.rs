@@ -7,7 +7,7 @@ use std::hash::Hash;
 use std::net::IpAddr;
 use std::num::NonZeroU16;
 
-use wayleave_contracts::{Accounting, AnyContract, Between, Contract, Excess, Match, Order, Priority, SharedOrder};
+use wayleave_contracts::{Accounting, Between, Contract, Excess, LatencyContract, Match, Order, Priority};
 use wayleave_topology::{Link, LinkId, Network, NodeId, NodeKind, PortQueue};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -59,7 +59,7 @@ pub fn write_topology(network: &Network, name: &str) -> String {
 ///
 /// # Panics
 /// If a contract names nodes or links that the network does not have.
-pub fn write_contracts(contracts: &[Contract], network: &Network, name: &str) -> String {
+pub fn write_contracts(contracts: &[LatencyContract], network: &Network, name: &str) -> String {
     let mut text = head(Kind::Contracts, name);
     push_list(&mut text, "contracts", contracts.iter().map(|contract| contract_line(contract, network)));
     text
@@ -69,7 +69,7 @@ pub fn write_contracts(contracts: &[Contract], network: &Network, name: &str) ->
 ///
 /// # Panics
 /// If a contract names nodes or links that the network does not have.
-pub fn write_contracts_of_all_kinds(contracts: &[AnyContract], network: &Network, name: &str) -> String {
+pub fn write_contracts_of_all_kinds(contracts: &[Contract], network: &Network, name: &str) -> String {
     let mut text = head(Kind::Contracts, name);
     push_list(&mut text, "contracts", contracts.iter().map(|contract| any_line(contract, network)));
     text
@@ -85,18 +85,6 @@ pub fn write_orders(orders: &[Order], network: &Network, name: &str) -> String {
     text
 }
 
-/// A contracts document of orders of other kinds than latency, with the names of their members as they were written; without priorities and
-/// times.
-pub fn write_shared_orders(orders: &[SharedOrder], name: &str) -> String {
-    let line = |order: &SharedOrder| {
-        let members: Vec<&str> = order.members.iter().map(String::as_str).collect();
-        shared_line(&order.contract, &members)
-    };
-    let mut text = head(Kind::Contracts, name);
-    push_list(&mut text, "contracts", orders.iter().map(line));
-    text
-}
-
 /// One order alone, as [`read_order`](crate::read_order) reads it.
 ///
 /// # Panics
@@ -106,25 +94,23 @@ pub fn write_order(order: &Order, network: &Network) -> String {
 }
 
 /// One contract as the inside of a flow mapping: `name: a, from: h1, ...`.
-fn contract_line(contract: &Contract, network: &Network) -> String {
+fn contract_line(contract: &LatencyContract, network: &Network) -> String {
     let node = |id: NodeId| network.node(id).name.as_str();
     terms_line(contract, [node(contract.from), node(contract.to)], network)
 }
 
-fn any_line(contract: &AnyContract, network: &Network) -> String {
-    if let AnyContract::Latency(contract) = contract {
-        return contract_line(contract, network);
-    }
+fn any_line(contract: &Contract, network: &Network) -> String {
     let hosts: Vec<&str> = contract.hosts().into_iter().map(|host| network.node(host).name.as_str()).collect();
-    shared_line(contract, &hosts)
+    line_of(contract, &hosts, network)
 }
 
-/// A contract of another kind than latency, with its members as they were written.
-fn shared_line(contract: &AnyContract, members: &[&str]) -> String {
+/// A contract with its members as they were written.
+fn line_of(contract: &Contract, members: &[&str], network: &Network) -> String {
+    let whole = members;
     let members: Vec<_> = members.iter().map(|&member| scalar(member)).collect();
     let list = members.join(", ");
     let body = match contract {
-        AnyContract::Bandwidth(contract) => {
+        Contract::Bandwidth(contract) => {
             let mut body = match (&contract.between, members.as_slice()) {
                 (Between::Pair(..), [from, to]) => format!("bandwidth: {{ from: {from}, to: {to}"),
                 _ => format!("bandwidth: {{ hose: [{list}]"),
@@ -135,21 +121,26 @@ fn shared_line(contract: &AnyContract, members: &[&str]) -> String {
             let within = contract.within.map(|within| format!(", within: {within}"));
             body + &[max, weight, within].into_iter().flatten().collect::<String>()
         }
-        AnyContract::Objective(contract) => {
+        Contract::Objective(contract) => {
             let aim = match contract.deadline {
                 Some(deadline) => format!("deadline: {deadline}"),
                 None => format!("aim: {}", contract.objective.name()),
             };
             format!("objective: {{ {aim}, members: [{list}], min: {}", contract.min)
         }
-        AnyContract::BestEffort(_) | AnyContract::Latency(_) => format!("bestEffort: {{ members: [{list}]"),
+        Contract::BestEffort(_) => format!("bestEffort: {{ members: [{list}]"),
+        Contract::Latency(contract) => {
+            let end = |at: usize| whole.get(at).copied().unwrap_or_default();
+            return terms_line(contract, [end(0), end(1)], network);
+        }
     };
     let tenant = contract.tenant().map(|tenant| format!(", tenant: {}", scalar(tenant))).unwrap_or_default();
     format!("name: {}{tenant}, {body} }}", scalar(contract.name()))
 }
 
 fn order_line(order: &Order, network: &Network) -> String {
-    let mut line = terms_line(&order.contract, [&order.from, &order.to], network);
+    let members: Vec<&str> = order.members.iter().map(String::as_str).collect();
+    let mut line = line_of(&order.contract, &members, network);
     if order.priority != Priority::default() {
         push(&mut line, format_args!(", priority: {}", order.priority));
     }
@@ -178,7 +169,7 @@ fn match_line(matching: &Match) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn terms_line(contract: &Contract, [from, to]: [&str; 2], network: &Network) -> String {
+fn terms_line(contract: &LatencyContract, [from, to]: [&str; 2], network: &Network) -> String {
     let mut line = format!("name: {}", scalar(&contract.name));
     if let Some(tenant) = &contract.tenant {
         push(&mut line, format_args!(", tenant: {}", scalar(tenant)));

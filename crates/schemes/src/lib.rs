@@ -46,12 +46,12 @@ pub mod usage;
 
 each_scheme!(modules);
 
-use wayleave_contracts::{AnyContract, Between, Contract};
+use wayleave_contracts::{Between, Contract, LatencyContract};
 use wayleave_ledger::Model;
 use wayleave_roles::{Among, Request, ShareRequest};
 
 /// What a scheme is asked for a contract: its token bucket as the model counts it.
-pub fn request(contract: &Contract, model: &Model) -> Request {
+pub fn request(contract: &LatencyContract, model: &Model) -> Request {
     let demand = contract.demand(model.overhead);
     Request {
         from: contract.from,
@@ -67,18 +67,18 @@ pub fn request(contract: &Contract, model: &Model) -> Request {
 
 /// What a scheme is asked for a contract of another kind; `None` for best effort, which nothing is reserved for, and for latency
 /// contracts.
-pub fn share_request(contract: &AnyContract) -> Option<ShareRequest> {
+pub fn share_request(contract: &Contract) -> Option<ShareRequest> {
     match contract {
-        AnyContract::Bandwidth(contract) => {
+        Contract::Bandwidth(contract) => {
             let among = match &contract.between {
                 Between::Pair(from, to) => Among::Pair(*from, *to),
                 Between::Hose(members) => Among::Hose(members.clone()),
             };
             Some(ShareRequest { among, min: contract.min, within: contract.within })
         }
-        AnyContract::Objective(contract) => {
+        Contract::Objective(contract) => {
             Some(ShareRequest { among: Among::Objective(contract.members.clone()), min: contract.min, within: None })
         }
-        AnyContract::Latency(_) | AnyContract::BestEffort(_) => None,
+        Contract::Latency(_) | Contract::BestEffort(_) => None,
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use http::HeaderMap;
 use http::header::ACCEPT;
-use wayleave_contracts::{AnyContract, AnyOrder};
-use wayleave_controller::{Controller, Decided, DecisionRecord, Grant, Id, Role, SharedGrant};
+use wayleave_contracts::Contract;
+use wayleave_controller::{Controller, Decided, DecisionRecord, Grant, Id, Role};
 use wayleave_explain::table::Layout;
 use wayleave_explain::{
     Context, DecidedShare, Explained, ExplainedShare, ExplanationShape, Names, NearestShape, NearestShare,
@@ -99,9 +99,12 @@ impl Names for Owners<'_> {
 
 /// A contract as its tenant may know it: its own bound and routes. The terms of the proof would show what others have reserved.
 fn own_contract(controller: &Controller, grant: &Grant, form: Form) -> Outcome {
-    let mut shown = render::contract(controller.network(), grant, &render::routes(controller, grant));
+    let mut shown = render::of(controller, grant);
     shown.status.serial = 0;
-    let (bound, deadline) = (grant.bound, grant.order.contract.deadline);
+    let (Some(bound), Some(terms)) = (grant.bound(), grant.terms()) else {
+        return Err(problem(Code::Internal, "no such contract"));
+    };
+    let deadline = terms.deadline;
     let message = format!(
         "every queue on its way has a delay budget that is kept whatever else is admitted; with propagation and processing they add up to \
          {bound}, within the deadline {deadline}"
@@ -120,8 +123,8 @@ fn own_contract(controller: &Controller, grant: &Grant, form: Form) -> Outcome {
 
 /// A refusal as its tenant may know it: why in general, and what would fit for itself.
 fn own_refusal(controller: &mut Controller, record: &DecisionRecord, role: &Role, form: Form) -> Outcome {
-    let Some(order) = record.order.as_latency() else { return Err(problem(Code::Internal, "no such order")) };
-    let (model, contract) = (*controller.model(), &order.contract);
+    let Some(contract) = record.order.as_latency() else { return Err(problem(Code::Internal, "no such order")) };
+    let model = *controller.model();
     let request = wayleave_schemes::request(contract, &model);
     let nearest = nearest(controller.scheme_for_questions(), &model, contract, &request);
     let shown = render::decision(controller.network(), record, role);
@@ -138,6 +141,7 @@ fn own_refusal(controller: &mut Controller, record: &DecisionRecord, role: &Role
 
 /// Of a contract that is there, by what is admitted now.
 pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Role, form: Form) -> Outcome {
+    let Some(contract) = grant.terms() else { return share(controller, grant, role, form) };
     let has_place = !controller.routes(grant).is_empty();
     if has_place && tenant_of(role).is_some() {
         return own_contract(controller, grant, form);
@@ -152,7 +156,6 @@ pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Role, form
             format!("contract {} has no place now, so there is nothing to prove; its status says why", grant.id);
         return Err(problem(Code::Conflict, detail));
     };
-    let contract = &grant.order.contract;
     let request = wayleave_schemes::request(contract, model);
     let explained =
         Explained { contract, request: &request, decision: &Ok(decision), starts: None, before: None, refused: None };
@@ -160,11 +163,11 @@ pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Role, form
 }
 
 /// A contract of another kind than latency that is there, by what is admitted now.
-pub(crate) fn shared(controller: &Controller, grant: &SharedGrant, role: &Role, form: Form) -> Outcome {
+fn share(controller: &Controller, grant: &Grant, role: &Role, form: Form) -> Outcome {
     let contract = &grant.order.contract;
     let share = controller.share_of(grant);
     let decision = controller.promise_of(grant);
-    if decision.is_none() && !matches!(contract, AnyContract::BestEffort(_)) {
+    if decision.is_none() && !matches!(contract, Contract::BestEffort(_)) {
         let detail =
             format!("contract {} has no place now, so there is nothing to prove; its status says why", grant.id);
         return Err(problem(Code::Conflict, detail));
@@ -181,11 +184,11 @@ pub(crate) fn shared(controller: &Controller, grant: &SharedGrant, role: &Role, 
 }
 
 /// The same as its tenant may know it: what it is promised, under which assumption, and nothing of links.
-fn own_share(controller: &Controller, grant: &SharedGrant, decided: &DecidedShare<'_>, form: Form) -> Outcome {
+fn own_share(controller: &Controller, grant: &Grant, decided: &DecidedShare<'_>, form: Form) -> Outcome {
     let message = sentences::sentence(&decided.sentence(controller.network()));
-    let assumption = assumption(decided.contract, grant.certainty);
+    let assumption = assumption(decided.contract, grant.certainty());
     if form == Form::Json {
-        let mut shown = render::shared(controller, grant);
+        let mut shown = render::of(controller, grant);
         shown.status.serial = 0;
         let explained = serde_json::json!({ "contract": shown, "message": message, "assumption": assumption });
         return Ok(Answer::json(200, &explained));
@@ -199,10 +202,10 @@ fn own_share(controller: &Controller, grant: &SharedGrant, decided: &DecidedShar
 
 /// A refusal of another kind than latency.
 fn refused_share(controller: &Controller, record: &DecisionRecord, role: &Role, form: Form) -> Outcome {
-    let (AnyOrder::Shared(order), Decided::RefusedShare(refusal)) = (&record.order, &record.decided) else {
+    let Decided::RefusedShare(refusal) = &record.decided else {
         return Err(problem(Code::Internal, "no such order"));
     };
-    let contract = &order.contract;
+    let contract = &record.order.contract;
     let nearest = NearestShare::of(controller.scheme(), contract, refusal);
     let shown = render::decision(controller.network(), record, role);
     if tenant_of(role).is_some() {
@@ -243,8 +246,8 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
         Decided::Refused(_) if tenant_of(role).is_some() => return own_refusal(controller, record, role, form),
         Decided::Refused(refusal) => refusal.clone(),
     };
-    let Some(order) = record.order.as_latency() else { return Err(problem(Code::Internal, "no such order")) };
-    let (model, contract) = (*controller.model(), &order.contract);
+    let Some(contract) = record.order.as_latency() else { return Err(problem(Code::Internal, "no such order")) };
+    let model = *controller.model();
     let request = wayleave_schemes::request(contract, &model);
     let refused = look_around(controller.scheme_for_questions(), &model, contract, &request, &refusal);
     let owners = Owners::new(controller, role);
@@ -264,9 +267,6 @@ fn admitted(controller: &Controller, record: &DecisionRecord, role: &Role, form:
 
 /// Of a contract that is still there as this decision has left it.
 pub(crate) fn standing(controller: &Controller, id: &Id, decision: u64, role: &Role, form: Form) -> Option<Outcome> {
-    if let Some(grant) = controller.shared(id).filter(|grant| grant.decision == decision) {
-        return Some(shared(controller, grant, role, form));
-    }
     let grant = controller.grant(id).filter(|grant| grant.decision == decision)?;
     Some(contract(controller, grant, role, form))
 }

@@ -2,16 +2,16 @@
 
 use std::num::NonZeroU32;
 
-use wayleave_contracts::{Accounting, AnyContract, AnyOrder, Between, Excess, Order, Priority, SharedOrder};
+use wayleave_contracts::{Accounting, Between, Contract, Excess, LatencyContract, Order, Priority};
 use wayleave_controller::{
-    self as controller, Controller, Decided, DecisionRecord, Grant, PolicyState, QuotaShort, SharedGrant, Trouble,
-    policy_needs, policy_spec,
+    self as controller, Controller, Decided, DecisionRecord, Grant, PolicyState, QuotaShort, Trouble, policy_needs,
+    policy_spec,
 };
 use wayleave_explain::{sentences, share_refusal, share_refusal_to_tenant};
 use wayleave_ledger::Share;
 use wayleave_protocol::agent::{SharedMember, SharedRule};
 use wayleave_protocol::contract::{
-    BandwidthSpec, BestEffortSpec, Contract, ContractSpec, ContractStatus, Hop, Kind, Late, Match, ObjectiveSpec, Route,
+    self, BandwidthSpec, BestEffortSpec, ContractSpec, ContractStatus, Hop, Late, Match, ObjectiveSpec, Route,
 };
 use wayleave_protocol::decision::{Decision, Verdict};
 use wayleave_protocol::event::Event;
@@ -25,78 +25,63 @@ use wayleave_schemes::standing::Standing as _;
 use crate::access::{sees, tenant_of};
 
 /// What was asked, with the keys of a file.
-pub(crate) fn any_spec(network: &Network, order: &AnyOrder) -> ContractSpec {
-    match order {
-        AnyOrder::Latency(order) => spec(network, order),
-        AnyOrder::Shared(order) => shared_spec(order),
-    }
-}
-
-fn shared_spec(order: &SharedOrder) -> ContractSpec {
-    let members = order.members.clone();
-    let mut spec = ContractSpec {
-        name: Some(order.contract.name().to_owned()),
-        tenant: order.contract.tenant().map(str::to_owned),
-        priority: Some(order.priority).filter(|&priority| priority != Priority::default()).map(Priority::get),
-        starts: order.starts.map(|time| time.to_string()),
-        ends: order.ends.map(|time| time.to_string()),
-        ..ContractSpec::default()
-    };
-    match &order.contract {
-        AnyContract::Bandwidth(contract) => {
-            let is_pair = matches!(contract.between, Between::Pair(..));
-            let end = |at: usize| members.get(at).cloned().filter(|_| is_pair);
-            spec.bandwidth = Some(BandwidthSpec {
-                from: end(0),
-                to: end(1),
-                hose: Some(members.clone()).filter(|_| !is_pair),
-                min: contract.min.to_string(),
-                max: contract.max.map(|max| max.to_string()),
-                weight: contract.weight.map(std::num::NonZeroU32::get),
-                within: contract.within.map(|within| within.to_string()),
-            });
-        }
-        AnyContract::Objective(contract) => {
-            let aim = contract.deadline.is_none().then(|| contract.objective.name().to_owned());
-            let deadline = contract.deadline.map(|deadline| deadline.to_string());
-            spec.objective = Some(ObjectiveSpec { aim, deadline, members, min: contract.min.to_string() });
-        }
-        AnyContract::BestEffort(_) | AnyContract::Latency(_) => spec.best_effort = Some(BestEffortSpec { members }),
-    }
-    spec
-}
-
-/// What was asked for a latency contract.
 pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
-    let contract = &order.contract;
-    let hop = |hop: &wayleave_topology::Hop| format!("{}:{}", network.link(hop.link).name, hop.queue);
-    let (accounting, min_frame) = match contract.accounting {
-        Accounting::Wire => (None, None),
-        Accounting::Frame { min_frame } => (Some("frame".to_owned()), Some(min_frame.to_string())),
-    };
-    ContractSpec {
-        name: Some(contract.name.clone()),
-        tenant: contract.tenant.clone(),
-        from: Some(order.from.clone()),
-        to: Some(order.to.clone()),
-        rate: Some(contract.rate.to_string()),
-        burst: Some(contract.burst.to_string()),
-        deadline: Some(contract.deadline.to_string()),
-        accounting,
-        min_frame,
-        max_frame: contract.max_frame.map(|frame| frame.to_string()),
-        route: contract.route.as_ref().map(|route| route.hops.iter().map(hop).collect()),
-        protection: Some(u32::from(contract.protection)).filter(|&routes| routes > 1),
-        excess: Some(contract.excess)
-            .filter(|&excess| excess != Excess::default())
-            .map(|excess| excess.name().to_owned()),
+    let spec = ContractSpec {
+        name: Some(order.name().to_owned()),
+        tenant: order.tenant().map(str::to_owned),
         priority: Some(order.priority).filter(|&priority| priority != Priority::default()).map(Priority::get),
         starts: order.starts.map(|time| time.to_string()),
         ends: order.ends.map(|time| time.to_string()),
         matching: order.matching.map(Match::from),
-        bandwidth: None,
-        objective: None,
-        best_effort: None,
+        ..ContractSpec::default()
+    };
+    let members = order.members.clone();
+    match &order.contract {
+        Contract::Latency(terms) => latency_spec(network, order, terms, spec),
+        Contract::Bandwidth(terms) => {
+            let is_pair = matches!(terms.between, Between::Pair(..));
+            let end = |at: usize| members.get(at).cloned().filter(|_| is_pair);
+            let bandwidth = BandwidthSpec {
+                from: end(0),
+                to: end(1),
+                hose: Some(members.clone()).filter(|_| !is_pair),
+                min: terms.min.to_string(),
+                max: terms.max.map(|max| max.to_string()),
+                weight: terms.weight.map(NonZeroU32::get),
+                within: terms.within.map(|within| within.to_string()),
+            };
+            ContractSpec { bandwidth: Some(bandwidth), ..spec }
+        }
+        Contract::Objective(terms) => {
+            let aim = terms.deadline.is_none().then(|| terms.objective.name().to_owned());
+            let deadline = terms.deadline.map(|deadline| deadline.to_string());
+            let objective = ObjectiveSpec { aim, deadline, members, min: terms.min.to_string() };
+            ContractSpec { objective: Some(objective), ..spec }
+        }
+        Contract::BestEffort(_) => ContractSpec { best_effort: Some(BestEffortSpec { members }), ..spec },
+    }
+}
+
+fn latency_spec(network: &Network, order: &Order, terms: &LatencyContract, spec: ContractSpec) -> ContractSpec {
+    let hop = |hop: &wayleave_topology::Hop| format!("{}:{}", network.link(hop.link).name, hop.queue);
+    let (accounting, min_frame) = match terms.accounting {
+        Accounting::Wire => (None, None),
+        Accounting::Frame { min_frame } => (Some("frame".to_owned()), Some(min_frame.to_string())),
+    };
+    let excess = Some(terms.excess).filter(|&excess| excess != Excess::default());
+    ContractSpec {
+        from: Some(order.from().to_owned()),
+        to: Some(order.to().to_owned()),
+        rate: Some(terms.rate.to_string()),
+        burst: Some(terms.burst.to_string()),
+        deadline: Some(terms.deadline.to_string()),
+        accounting,
+        min_frame,
+        max_frame: terms.max_frame.map(|frame| frame.to_string()),
+        route: terms.route.as_ref().map(|route| route.hops.iter().map(hop).collect()),
+        protection: Some(u32::from(terms.protection)).filter(|&routes| routes > 1),
+        excess: excess.map(|excess| excess.name().to_owned()),
+        ..spec
     }
 }
 
@@ -109,37 +94,46 @@ pub(crate) struct Bounded {
 
 /// The routes that a contract has, the longest first.
 pub(crate) fn routes(controller: &Controller, grant: &Grant) -> Box<[Bounded]> {
+    if let Some(Share::Pair { route, .. }) = controller.share_of(grant) {
+        return Box::new([Bounded { route: route.clone(), bound: None }]);
+    }
     let bound = |route: &_| controller.scheme().queues().map(|queues| queues.bound(route));
     let routes = controller.routes(grant).into_iter();
     routes.map(|(_, route)| Bounded { bound: bound(&route), route }).collect()
 }
 
 /// A contract with these routes and what has become of it.
-pub(crate) fn contract(network: &Network, grant: &Grant, routes: &[Bounded]) -> Contract {
+pub(crate) fn contract(network: &Network, grant: &Grant, routes: &[Bounded], has_agents: bool) -> contract::Contract {
     let shown =
         |one: &Bounded| Route { hops: Hop::named(network, &one.route), bound_ns: one.bound.map(Time::as_nanos) };
-    let routes = routes.iter().map(shown).collect();
-    let (reason, message) = reason(grant);
+    let (reason, message) = reason(grant, has_agents);
     let (configured, effective) = grant.versions();
-    let measured = grant.violation.map(|late| Late {
+    let measured = grant.violation().map(|late| Late {
         packets: late.packets,
         worst_ns: late.worst.as_nanos(),
         at: late.at.to_string(),
     });
     let contract = &grant.order.contract;
+    let names: Vec<String> = contract.hosts().into_iter().map(|host| network.node(host).name.clone()).collect();
+    let has_ends = match contract {
+        Contract::Latency(_) => true,
+        Contract::Bandwidth(terms) => matches!(terms.between, Between::Pair(..)),
+        Contract::Objective(_) | Contract::BestEffort(_) => false,
+    };
+    let end = |at: usize| names.get(at).cloned().filter(|_| has_ends);
     let status = ContractStatus {
         state: grant.state,
-        kind: Kind::Latency,
+        kind: contract.kind().into(),
         reason: reason.map(str::to_owned),
         message,
-        certainty: None,
-        within_ns: None,
-        bound_ns: Some(grant.bound.as_nanos()),
-        deadline_ns: Some(contract.deadline.as_nanos()),
-        from_host: Some(network.node(contract.from).name.clone()),
-        to_host: Some(network.node(contract.to).name.clone()),
-        hosts: Vec::new(),
-        routes,
+        certainty: grant.certainty().map(|certainty| certainty.name().to_owned()),
+        within_ns: grant.within().map(Time::as_nanos),
+        bound_ns: grant.bound().map(Time::as_nanos),
+        deadline_ns: grant.terms().map(|terms| terms.deadline.as_nanos()),
+        from_host: end(0),
+        to_host: end(1),
+        hosts: if has_ends { Vec::new() } else { names.clone() },
+        routes: routes.iter().map(shown).collect(),
         serial: grant.serial,
         revision: grant.revision,
         decision: grant.decision,
@@ -151,56 +145,25 @@ pub(crate) fn contract(network: &Network, grant: &Grant, routes: &[Bounded]) -> 
     };
     let mut spec = spec(network, &grant.order);
     spec.tenant = Some(grant.id.tenant.clone());
-    Contract { id: grant.id.to_string(), spec, status }
+    contract::Contract { id: grant.id.to_string(), spec, status }
 }
 
-/// A contract of another kind than latency with what has become of it.
-pub(crate) fn shared(controller: &Controller, grant: &SharedGrant) -> Contract {
-    let network = &**controller.network();
-    let contract = &grant.order.contract;
-    let names: Vec<String> = contract.hosts().into_iter().map(|host| network.node(host).name.clone()).collect();
-    let is_pair =
-        matches!(contract, AnyContract::Bandwidth(bandwidth) if matches!(bandwidth.between, Between::Pair(..)));
-    let end = |at: usize| names.get(at).cloned().filter(|_| is_pair);
-    let route = match controller.share_of(grant) {
-        Some(Share::Pair { route, .. }) => Some(Route { hops: Hop::named(network, route), bound_ns: None }),
-        _ => None,
-    };
-    let (reason, message) = shared_reason(controller, grant);
-    let status = ContractStatus {
-        state: grant.state,
-        kind: contract.kind().into(),
-        reason: reason.map(str::to_owned),
-        message,
-        certainty: grant.certainty.map(|certainty| certainty.name().to_owned()),
-        within_ns: grant.within.map(|within| within.as_nanos()),
-        from_host: end(0),
-        to_host: end(1),
-        hosts: if is_pair { Vec::new() } else { names.clone() },
-        routes: route.into_iter().collect(),
-        serial: grant.serial,
-        revision: grant.revision,
-        decision: grant.decision,
-        created: grant.created.to_string(),
-        waits_for: grant.waits_for() as u64,
-        ..ContractStatus::default()
-    };
-    let mut spec = shared_spec(&grant.order);
-    spec.tenant = Some(grant.id.tenant.clone());
-    Contract { id: grant.id.to_string(), spec, status }
+/// A contract with what has become of it, as it is now.
+pub(crate) fn of(controller: &Controller, grant: &Grant) -> contract::Contract {
+    contract(controller.network(), grant, &routes(controller, grant), controller.has_agents())
 }
 
 /// What the agents of its members are told of a contract of another kind than latency.
-pub(crate) fn shared_rule(controller: &Controller, grant: &SharedGrant) -> SharedRule {
+pub(crate) fn shared_rule(controller: &Controller, grant: &Grant) -> SharedRule {
     let network = &**controller.network();
     let contract = &grant.order.contract;
     let members = grant.order.members.iter().zip(contract.hosts());
     let member =
         |(name, host): (&String, NodeId)| SharedMember { name: name.clone(), host: network.node(host).name.clone() };
     let (min, max, weight) = match contract {
-        AnyContract::Bandwidth(terms) => (terms.min, terms.max, terms.weight.map(NonZeroU32::get)),
-        AnyContract::Objective(terms) => (terms.min, None, None),
-        AnyContract::BestEffort(_) | AnyContract::Latency(_) => (Rate::ZERO, None, Some(1)),
+        Contract::Bandwidth(terms) => (terms.min, terms.max, terms.weight.map(NonZeroU32::get)),
+        Contract::Objective(terms) => (terms.min, None, None),
+        Contract::BestEffort(_) | Contract::Latency(_) => (Rate::ZERO, None, Some(1)),
     };
     // A weight that is not given is the minimum in Mbit/s (wayleave_contracts::BandwidthContract).
     let usual = u32::try_from(min.bits_per_second() / 1_000_000).unwrap_or(u32::MAX).max(1);
@@ -220,29 +183,22 @@ pub(crate) fn shared_rule(controller: &Controller, grant: &SharedGrant) -> Share
     }
 }
 
-/// Why such a contract is in its state. Agents of hosts divide their lines by it, and do not confirm that.
-fn shared_reason(controller: &Controller, grant: &SharedGrant) -> (Option<&'static str>, Option<String>) {
-    match grant.state {
-        controller::State::Degraded => grant.trouble.as_ref().map_or((None, None), trouble_of),
-        controller::State::Pending => pending(grant.waits_for(), grant.order.starts),
-        _ if matches!(grant.order.contract, AnyContract::BestEffort(_)) => (None, None),
-        _ if !controller.has_agents() => {
-            let kind = grant.order.contract.kind().name();
+/// Why a contract of another kind than latency is admitted and no more. Agents of hosts divide their lines by it, and do not confirm that.
+fn enforced_in_part(contract: &Contract, has_agents: bool) -> (Option<&'static str>, Option<String>) {
+    let missing = match contract {
+        Contract::Latency(_) | Contract::BestEffort(_) => return (None, None),
+        _ if !has_agents => {
+            let kind = contract.kind().name();
             let message =
                 format!("admitted, and not enforced: without agents (--southbound) nobody keeps to {kind} contracts");
-            (Some("NOT_ENFORCED"), Some(message))
+            return (Some("NOT_ENFORCED"), Some(message));
         }
-        _ => {
-            let missing = match &grant.order.contract {
-                AnyContract::Objective(_) => "what its flows want (deadlines, completion times) is not pursued",
-                _ => "links between switches are left to the queue of its class",
-            };
-            let message = format!(
-                "the agents of its hosts keep its share on the hosts' own links, and do not confirm it; {missing}"
-            );
-            (Some("ENFORCED_IN_PART"), Some(message))
-        }
-    }
+        Contract::Objective(_) => "what its flows want (deadlines, completion times) is not pursued",
+        Contract::Bandwidth(_) => "links between switches are left to the queue of its class",
+    };
+    let message =
+        format!("the agents of its hosts keep its share on the hosts' own links, and do not confirm it; {missing}");
+    (Some("ENFORCED_IN_PART"), Some(message))
 }
 
 fn pending(waits_for: usize, starts: Option<wayleave_units::WallTime>) -> (Option<&'static str>, Option<String>) {
@@ -277,17 +233,17 @@ fn trouble_of(trouble: &Trouble) -> (Option<&'static str>, Option<String>) {
 }
 
 /// Why a contract is in its state: a stable code, and a message.
-fn reason(grant: &Grant) -> (Option<&'static str>, Option<String>) {
+fn reason(grant: &Grant, has_agents: bool) -> (Option<&'static str>, Option<String>) {
     match grant.state {
         controller::State::Degraded => grant.trouble.as_ref().map_or((None, None), trouble_of),
         controller::State::Violated => {
             let message = grant
-                .violation
+                .violation()
                 .map(|late| format!("{} packets came too late, the slowest after {}", late.packets, late.worst));
             (Some("LATE_PACKETS"), message)
         }
         controller::State::Pending => pending(grant.waits_for(), grant.order.starts),
-        _ => (None, None),
+        _ => enforced_in_part(&grant.order.contract, has_agents),
     }
 }
 
@@ -340,10 +296,10 @@ pub(crate) fn token(token: &controller::Token) -> tenant::Token {
 pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &controller::Role) -> Decision {
     let is_tenant = tenant_of(role).is_some();
     // What links carry is others' business.
-    let message = match (&record.decided, &record.order) {
-        (Decided::Refused(refusal), AnyOrder::Latency(order)) => {
+    let message = match (&record.decided, &record.order.contract) {
+        (Decided::Refused(refusal), Contract::Latency(terms)) => {
             let clause = if is_tenant { sentences::refusal_to_tenant } else { sentences::refusal };
-            Some(sentences::sentence(&clause(network, &order.contract, refusal)))
+            Some(sentences::sentence(&clause(network, terms, refusal)))
         }
         (Decided::RefusedShare(refusal), _) => {
             let clause = if is_tenant { share_refusal_to_tenant } else { share_refusal };
@@ -357,7 +313,7 @@ pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &contro
         Decided::AdmittedShare { certainty, .. } => (None, *certainty, &[][..]),
         _ => (None, None, &[][..]),
     };
-    let mut asked = any_spec(network, &record.order);
+    let mut asked = spec(network, &record.order);
     asked.tenant = Some(record.id.tenant.clone());
     Decision {
         number: record.number,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use wayleave_controller::{Change, Controller, Grant, Id, Kind, Output, Token, in_shares};
+use wayleave_controller::{Change, Controller, Id, Kind, Output, Token, in_shares};
 use wayleave_store::Record;
 
 use crate::links::Stale;
@@ -34,7 +34,7 @@ impl Stage {
         let mut serials = Vec::with_capacity(records.len());
         for Record { kind, key, body } in records {
             match (Kind::of(&kind), key.parse()) {
-                (Some(Kind::Contract | Kind::Shared), Ok(serial)) => serials.push(serial),
+                (Some(Kind::Contract | Kind::OldLatency | Kind::OldShare), Ok(serial)) => serials.push(serial),
                 (Some(kind), _) => {
                     self.edit(controller, &Change { kind, key, body: Some(body) }, &mut edits, &mut tenants);
                 }
@@ -82,12 +82,12 @@ impl Stage {
     ) {
         let Change { kind, key, body } = change;
         match kind {
-            Kind::Answer | Kind::Token | Kind::History | Kind::Contract | Kind::Shared => {}
+            Kind::Answer | Kind::Token | Kind::History | Kind::Contract | Kind::OldLatency | Kind::OldShare => {}
             _ if body.is_some() => drop(self.records.insert((*kind, key.clone()))),
             _ => drop(self.records.remove(&(*kind, key.clone()))),
         }
         match kind {
-            Kind::Contract | Kind::Shared => {
+            Kind::Contract => {
                 let Ok(serial) = key.parse() else { return };
                 self.contract(controller, serial, edits, tenants);
             }
@@ -124,7 +124,7 @@ impl Stage {
                 let down = controller.down().map(|(element, why)| (element.clone(), why.to_owned()));
                 edits.push(Edit::Down(down.collect()));
             }
-            Kind::Controller | Kind::Release | Kind::Answer | Kind::History => {}
+            Kind::Controller | Kind::OldLatency | Kind::OldShare | Kind::Release | Kind::Answer | Kind::History => {}
         }
     }
 
@@ -166,9 +166,7 @@ fn vm_revision(vm: &wayleave_controller::VmState) -> u64 {
 
 /// The serial number of the contract that has a name, as it is answered: of several the one that has not ended.
 fn named(controller: &Controller, id: &Id) -> Option<u64> {
-    let flow = controller.grant(id);
-    let share = controller.shared(id).filter(|_| flow.is_none_or(Grant::is_ended));
-    share.map(|grant| grant.serial).or_else(|| flow.map(|grant| grant.serial))
+    controller.grant(id).map(|grant| grant.serial)
 }
 
 /// The holder of a token; `None` if its hash cannot be read.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wayleave_contracts::{AnyContract, Contract, Mix};
+use wayleave_contracts::{Contract, LatencyContract, Mix};
 use wayleave_explain::{human, sentences};
 use wayleave_formats::{
     EventList, InputErrors, MixedList, Problem, Source, read_contracts, read_contracts_of_all_kinds, read_events,
@@ -103,7 +103,7 @@ impl Contracts {
             if cancel.is_cancelled() {
                 return Err(Error::Stopped);
             }
-            let contracts: Vec<Contract> = left.by_ref().take(DRAWN_TOGETHER).collect();
+            let contracts: Vec<LatencyContract> = left.by_ref().take(DRAWN_TOGETHER).collect();
             if contracts.is_empty() && !lists.is_empty() {
                 break;
             }
@@ -136,7 +136,7 @@ impl Contracts {
     }
 
     /// Every latency contract with its place.
-    pub fn iter(&self) -> impl Iterator<Item = (ContractIndex, &Contract)> {
+    pub fn iter(&self) -> impl Iterator<Item = (ContractIndex, &LatencyContract)> {
         self.all().filter_map(|(place, contract)| Some((place, contract.as_latency()?)))
     }
 
@@ -146,7 +146,7 @@ impl Contracts {
     }
 
     /// Every contract, of whatever kind, with its place.
-    pub fn all(&self) -> impl Iterator<Item = (ContractIndex, &AnyContract)> {
+    pub fn all(&self) -> impl Iterator<Item = (ContractIndex, &Contract)> {
         self.lists.iter().enumerate().flat_map(|(list, contracts)| {
             contracts.contracts().iter().enumerate().map(move |(index, contract)| ((list, index), contract))
         })
@@ -171,7 +171,7 @@ impl Contracts {
     ///
     /// # Errors
     /// If there is none; the nearest name is in the message.
-    pub fn find(&self, name: &str) -> Result<(ContractIndex, &AnyContract), Error> {
+    pub fn find(&self, name: &str) -> Result<(ContractIndex, &Contract), Error> {
         self.all().find(|(_, contract)| contract.name() == name).ok_or_else(|| {
             let near = sentences::nearest(name, self.all().map(|(_, contract)| contract.name()));
             let near = near.map_or_else(String::new, |near| format!(", did you mean \"{near}\"?"));

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde::{Serialize, Serializer};
-use wayleave_contracts::{AnyContract, Contract};
+use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::table::Layout;
 use wayleave_explain::{
     Before, DecidedShare, Explained, ExplainedShare, ExplanationShape, NearestShare, Refused, SharedExplanation,
@@ -36,7 +36,7 @@ pub enum Matter {
     /// About latency.
     Latency {
         /// What was asked.
-        contract: Box<Contract>,
+        contract: Box<LatencyContract>,
         /// What became of it.
         verdict: Box<Verdict>,
         /// For a refusal: the paths that were looked at, and the nearest request that fits.
@@ -45,7 +45,7 @@ pub enum Matter {
     /// About something else.
     Shared {
         /// What was asked.
-        contract: Box<AnyContract>,
+        contract: Box<Contract>,
         /// What became of it; nothing is reserved for best effort.
         decision: Result<Option<ShareDecision>, ShareRefusal>,
         /// For a refusal: the nearest that would fit.
@@ -162,7 +162,7 @@ pub fn explain_planned(
 }
 
 /// Decides a contract of another kind than latency, and adds what there is to say about it.
-fn look_at_share(mut session: Session, contract: &AnyContract, before: Before) -> Explanation {
+fn look_at_share(mut session: Session, contract: &Contract, before: Before) -> Explanation {
     let (decision, _) = session.admit_share(contract);
     let nearest = decision.as_ref().err().map(|refusal| NearestShare::of(&session.scheme, contract, refusal));
     let matter = Matter::Shared { contract: Box::new(contract.clone()), decision, nearest };
@@ -173,7 +173,7 @@ fn look_at_share(mut session: Session, contract: &AnyContract, before: Before) -
 fn look_at(
     mut session: Session,
     contracts: &Contracts,
-    (place, contract): (ContractIndex, &Contract),
+    (place, contract): (ContractIndex, &LatencyContract),
     verdict: Verdict,
     before: Before,
 ) -> Explanation {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wayleave_contracts::{AnyContract, Contract};
+use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::sentences::route_name;
 use wayleave_explain::{Context, Names, SettingsShape};
 use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model, Reservation, ShareDenial};
@@ -118,12 +118,12 @@ impl Session {
     }
 
     /// What the scheme is asked for a contract.
-    pub fn request(&self, contract: &Contract) -> Request {
+    pub fn request(&self, contract: &LatencyContract) -> Request {
         wayleave_schemes::request(contract, &self.model)
     }
 
     /// Admits or refuses a contract.
-    pub fn admit(&mut self, contract: &Contract) -> Verdict {
+    pub fn admit(&mut self, contract: &LatencyContract) -> Verdict {
         let request = self.request(contract);
         let start = Instant::now();
         let decision = self.scheme.admit(&request);
@@ -137,7 +137,7 @@ impl Session {
     ///
     /// # Errors
     /// The binding constraint.
-    pub fn admit_share(&mut self, contract: &AnyContract) -> (Result<Option<ShareDecision>, ShareRefusal>, Duration) {
+    pub fn admit_share(&mut self, contract: &Contract) -> (Result<Option<ShareDecision>, ShareRefusal>, Duration) {
         let start = Instant::now();
         let decision = share_request(contract).map(|request| self.scheme.admit_share(&request)).transpose();
         let time = start.elapsed();
@@ -180,7 +180,7 @@ impl Session {
     pub(crate) fn change_share(
         &mut self,
         old: Option<ShareId>,
-        contract: &AnyContract,
+        contract: &Contract,
     ) -> (Result<Option<ShareDecision>, ShareRefusal>, Duration, Option<ShareId>) {
         let before = old.and_then(|id| self.ledger()?.share(id).cloned());
         let timeline = self.timeline.clone();
@@ -228,7 +228,7 @@ impl Session {
     }
 
     /// The same for somebody who asks neither why a contract is refused nor when flows start; whether it was admitted.
-    pub fn admit_or_not(&mut self, contract: &Contract) -> bool {
+    pub fn admit_or_not(&mut self, contract: &LatencyContract) -> bool {
         let request = self.request(contract);
         let decision = self.scheme.admit_or_not(&request);
         let is_admitted = decision.is_some();
@@ -244,7 +244,7 @@ impl Session {
     ///
     /// # Errors
     /// Why it cannot have been made here.
-    pub(crate) fn decide_as_stated(&mut self, contract: &Contract, stated: &Stated) -> Result<FlowId, Misfit> {
+    pub(crate) fn decide_as_stated(&mut self, contract: &LatencyContract, stated: &Stated) -> Result<FlowId, Misfit> {
         let request = self.request(contract);
         let Some(placement) = self.scheme.queues_mut() else { return Err(Misfit::Refused(Refusal::Disconnected)) };
         let decision = placement.decide_as_stated(&request, stated)?;
@@ -256,7 +256,7 @@ impl Session {
     }
 
     /// Gives an admitted flow the terms of a contract, or leaves it with its own; `None` if there is no such flow.
-    pub fn change(&mut self, flow: FlowId, contract: &Contract) -> Option<Verdict> {
+    pub fn change(&mut self, flow: FlowId, contract: &LatencyContract) -> Option<Verdict> {
         let request = self.request(contract);
         let held = |flow| self.scheme.held(flow).map(|held| (held.route.clone(), held.bound));
         let old: Vec<(Route, Time)> = self.scheme.routes_of(flow).into_iter().filter_map(held).collect();
@@ -278,7 +278,7 @@ impl Session {
         timeline.decide(self.now, decision, given_up, bound)
     }
 
-    fn remember(&mut self, contract: &Contract, decision: &Result<Decision, Refusal>) {
+    fn remember(&mut self, contract: &LatencyContract, decision: &Result<Decision, Refusal>) {
         let Ok(decision) = decision else { return };
         for flow in std::iter::once(decision.flow).chain(decision.copies.iter().map(|copy| copy.flow)) {
             let index = flow.index();

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::{Args, Subcommand, ValueEnum};
 use wayleave::policy::{PointOptions, reserved, shares, summary};
 use wayleave::{Contracts, PolicyMinima, Session};
-use wayleave_contracts::{AnyContract, Direction, Policy};
+use wayleave_contracts::{Contract, Direction, Policy};
 use wayleave_explain::human::count;
 use wayleave_formats::{PolicyFile, Source, read_policy};
 use wayleave_topology::Network;
@@ -145,7 +145,7 @@ fn beside(args: &SessionArgs, contracts: &[String]) -> Result<Session, Failure> 
     let network = args.network.read()?;
     let lists = Contracts::read_all_kinds(contracts, &network)?;
     let mut session = args.open_for(&network, &lists)?;
-    let mut is_refused = |any: &AnyContract| match any.as_latency() {
+    let mut is_refused = |any: &Contract| match any.as_latency() {
         Some(contract) => session.admit(contract).decision.is_err(),
         None => session.admit_share(any).0.is_err(),
     };

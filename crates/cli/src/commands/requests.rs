@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use wayleave_contracts::{Contract, Mix};
+use wayleave_contracts::{LatencyContract, Mix};
 use wayleave_explain::sentences;
 use wayleave_formats::write_contracts;
 use wayleave_topology::Network;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &RequestsArgs) -> Result<Exit, Failure> {
     let mut out = out();
     match args.format {
         ListFormat::Yaml => {
-            let contracts: Vec<Contract> = mix.collect();
+            let contracts: Vec<LatencyContract> = mix.collect();
             let name = format!("scenario-{}-seed-{}", args.scenario, args.seed);
             out.write_all(write_contracts(&contracts, &network, &name).as_bytes())?;
         }
@@ -74,8 +74,8 @@ pub(crate) fn run(args: &RequestsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-fn row(contract: &Contract, network: &Network) -> String {
-    let Contract { name, rate, burst, deadline, .. } = contract;
+fn row(contract: &LatencyContract, network: &Network) -> String {
+    let LatencyContract { name, rate, burst, deadline, .. } = contract;
     let (from, to) = (sentences::name(network, contract.from), sentences::name(network, contract.to));
     format!("{},{},{},{rate},{burst},{deadline}", cell(name), cell(from), cell(to))
 }

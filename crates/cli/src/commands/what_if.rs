@@ -7,10 +7,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 use wayleave::remote::{Document, Method, read_specs};
 use wayleave::{Contracts, SavedPlan, Session};
-use wayleave_contracts::{AnyOrder, ContractKind};
-use wayleave_controller::{Change, DEFAULT_TENANT, Placed};
+use wayleave_contracts::{ContractKind, Order};
+use wayleave_controller::{Change, DEFAULT_TENANT, Holds, Placed};
 use wayleave_explain::human::count;
-use wayleave_formats::{Addressed, Places, Source, read_orders_of_all_kinds, read_written};
+use wayleave_formats::{Addressed, Places, Source, read_orders, read_written};
 use wayleave_ledger::Share;
 use wayleave_protocol::decision::ApplyReport;
 use wayleave_protocol::tenant::{Tenant, TenantSpec};
@@ -196,17 +196,17 @@ fn has_other_kinds(sources: &[Source]) -> Result<bool, Failure> {
 }
 
 /// The orders of files. There are no VMs.
-fn orders(files: &[Source], session: &Session) -> Result<Vec<AnyOrder>, Failure> {
+fn orders(files: &[Source], session: &Session) -> Result<Vec<Order>, Failure> {
     let mut orders = Vec::new();
     for source in files {
-        let list = read_orders_of_all_kinds(source, &session.network, &NoVms, Addressed::default());
+        let list = read_orders(source, &session.network, &NoVms, Addressed::default());
         orders.extend(list.map_err(wayleave::Error::from)?.into_orders());
     }
     Ok(orders)
 }
 
 /// What a session has admitted, as the records of a controller.
-fn records(session: &Session, orders: Vec<AnyOrder>) -> Vec<Change> {
+fn records(session: &Session, orders: Vec<Order>) -> Vec<Change> {
     let admitted = session.admitted().filter_map(|flows| flows.first().copied());
     let flows: HashMap<&str, FlowId> = admitted.map(|flow| (session.name_of(flow), flow)).collect();
     let shares = session.ledger().into_iter().flat_map(|ledger| ledger.shares());
@@ -214,21 +214,20 @@ fn records(session: &Session, orders: Vec<AnyOrder>) -> Vec<Change> {
         shares.map(|(id, share)| (session.name_of_share(id), (id, share))).collect();
     let placed = orders.into_iter().filter_map(|mut order| {
         order.or_tenant(DEFAULT_TENANT);
-        Some(match order {
-            AnyOrder::Latency(order) => {
-                let flow = *flows.get(order.contract.name.as_str())?;
+        let holds = match order.kind() {
+            ContractKind::Latency => {
+                let flow = *flows.get(order.name())?;
                 let (reservations, bound) = (session.reservations(flow), session.scheme.promised(flow)?);
-                Placed::Flow { order, reservations, bound }
+                Holds::Routes { reservations, bound }
             }
-            AnyOrder::Shared(order) if order.contract.kind() == ContractKind::BestEffort => {
-                Placed::Share { order, share: None, certainty: None, within: None }
-            }
-            AnyOrder::Shared(order) => {
-                let &(id, share) = shares.get(order.contract.name())?;
+            ContractKind::BestEffort => Holds::Share { share: None, certainty: None, within: None },
+            ContractKind::Bandwidth | ContractKind::Objective => {
+                let &(id, share) = shares.get(order.name())?;
                 let (certainty, within) = (session.scheme.certainty(id), session.scheme.share_bound(id));
-                Placed::Share { order, share: Some(share.clone()), certainty, within }
+                Holds::Share { share: Some(share.clone()), certainty, within }
             }
-        })
+        };
+        Some(Placed { order, holds })
     });
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = WallTime::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));

@@ -1,6 +1,6 @@
 //! What a contract may say, and what it reserves.
 
-use wayleave_contracts::{Accounting, Contract, ContractError, Demand, Excess, MAX_PROTECTION, WireOverhead};
+use wayleave_contracts::{Accounting, ContractError, Demand, Excess, LatencyContract, MAX_PROTECTION, WireOverhead};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Hop, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -9,8 +9,8 @@ fn network() -> Network {
     build::star(3, Cabling::default()).unwrap()
 }
 
-fn contract(network: &Network) -> Contract {
-    Contract {
+fn contract(network: &Network) -> LatencyContract {
+    LatencyContract {
         name: "ptp".into(),
         tenant: None,
         from: network.find_node("h1").unwrap(),
@@ -36,7 +36,7 @@ fn a_full_frame_with_six_tags_is_1562_wire_bytes() {
 #[test]
 fn a_100_byte_frame_with_six_tags_costs_48_percent() {
     let network = network();
-    let frame = Contract { accounting: Accounting::Frame { min_frame: Bytes::new(100) }, ..contract(&network) };
+    let frame = LatencyContract { accounting: Accounting::Frame { min_frame: Bytes::new(100) }, ..contract(&network) };
     let expected = Demand { rate: Rate::from_bits_per_second(1_480_000), burst: Bytes::new(1480), max_frame: None };
     assert_eq!(frame.demand(SIX_TAGS), expected);
     assert_eq!(frame.demand(WireOverhead::Ignored).burst, Bytes::new(1000));
@@ -48,14 +48,14 @@ fn frames_below_ethernets_smallest_cost_84_bytes() {
     let network = network();
     let burst = |tags, bytes| {
         let accounting = Accounting::Frame { min_frame: Bytes::new(bytes) };
-        Contract { accounting, ..contract(&network) }.demand(WireOverhead::Counted { tags }).burst.get()
+        LatencyContract { accounting, ..contract(&network) }.demand(WireOverhead::Counted { tags }).burst.get()
     };
     // 1,000 B are fifty frames of 20 B, or a thousand of 1 B.
     assert_eq!([burst(6, 20), burst(2, 20), burst(0, 20), burst(6, 1)], [4_200, 4_200, 4_200, 84_000]);
     // 24 B of tags fill 36 B up to 60 B, 8 B 52 B: larger ones have nothing but the overhead.
     assert_eq!([burst(6, 35), burst(6, 36)], [2_400, 2_334]);
     assert_eq!([burst(2, 51), burst(2, 52), burst(2, 100)], [1_648, 1_616, 1_320]);
-    let small = Contract {
+    let small = LatencyContract {
         accounting: Accounting::Frame { min_frame: Bytes::new(10) },
         max_frame: Some(Bytes::new(20)),
         ..contract(&network)
@@ -67,7 +67,7 @@ fn frames_below_ethernets_smallest_cost_84_bytes() {
 fn a_demand_in_frames_is_rounded_up() {
     let network = network();
     let accounting = Accounting::Frame { min_frame: Bytes::new(999) };
-    assert_eq!(Contract { accounting, ..contract(&network) }.demand(SIX_TAGS).burst, Bytes::new(1049));
+    assert_eq!(LatencyContract { accounting, ..contract(&network) }.demand(SIX_TAGS).burst, Bytes::new(1049));
 }
 
 #[test]
@@ -77,24 +77,24 @@ fn every_impossible_field_is_named() {
     let switch = network.find_node("s1").unwrap();
     let big = Some(Bytes::new(1001));
     let hop = |link: &str, queue| Hop { link: network.find_link(link).unwrap(), queue };
-    let cases: Vec<(Contract, &str)> = vec![
-        (Contract { name: String::new(), ..base.clone() }, "name"),
-        (Contract { name: "a\nb".into(), ..base.clone() }, "name"),
-        (Contract { from: switch, ..base.clone() }, "from"),
-        (Contract { to: switch, ..base.clone() }, "to"),
-        (Contract { to: base.from, ..base.clone() }, "to"),
-        (Contract { rate: Rate::ZERO, ..base.clone() }, "rate"),
-        (Contract { burst: Bytes::ZERO, ..base.clone() }, "burst"),
-        (Contract { max_frame: big, ..base.clone() }, "burst"),
-        (Contract { accounting: Accounting::Frame { min_frame: Bytes::new(1001) }, ..base.clone() }, "burst"),
-        (Contract { accounting: Accounting::Frame { min_frame: Bytes::ZERO }, ..base.clone() }, "minFrame"),
-        (Contract { deadline: Time::ZERO, ..base.clone() }, "deadline"),
-        (Contract { deadline: Time::from_millis(100_001), ..base.clone() }, "deadline"),
-        (Contract { route: Some(Route { hops: vec![hop("h1->s1", 0)] }), ..base.clone() }, "route"),
-        (Contract { protection: 0, ..base.clone() }, "protection"),
-        (Contract { protection: MAX_PROTECTION + 1, ..base.clone() }, "protection"),
+    let cases: Vec<(LatencyContract, &str)> = vec![
+        (LatencyContract { name: String::new(), ..base.clone() }, "name"),
+        (LatencyContract { name: "a\nb".into(), ..base.clone() }, "name"),
+        (LatencyContract { from: switch, ..base.clone() }, "from"),
+        (LatencyContract { to: switch, ..base.clone() }, "to"),
+        (LatencyContract { to: base.from, ..base.clone() }, "to"),
+        (LatencyContract { rate: Rate::ZERO, ..base.clone() }, "rate"),
+        (LatencyContract { burst: Bytes::ZERO, ..base.clone() }, "burst"),
+        (LatencyContract { max_frame: big, ..base.clone() }, "burst"),
+        (LatencyContract { accounting: Accounting::Frame { min_frame: Bytes::new(1001) }, ..base.clone() }, "burst"),
+        (LatencyContract { accounting: Accounting::Frame { min_frame: Bytes::ZERO }, ..base.clone() }, "minFrame"),
+        (LatencyContract { deadline: Time::ZERO, ..base.clone() }, "deadline"),
+        (LatencyContract { deadline: Time::from_millis(100_001), ..base.clone() }, "deadline"),
+        (LatencyContract { route: Some(Route { hops: vec![hop("h1->s1", 0)] }), ..base.clone() }, "route"),
+        (LatencyContract { protection: 0, ..base.clone() }, "protection"),
+        (LatencyContract { protection: MAX_PROTECTION + 1, ..base.clone() }, "protection"),
         (
-            Contract {
+            LatencyContract {
                 route: Some(Route { hops: vec![hop("h1->s1", 0), hop("s1->h2", 0)] }),
                 protection: 2,
                 ..base.clone()

@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use wayleave_contracts::{
-    Accounting, Contract, Excess, Match, MatchError, NameError, Named, Order, OrderError, Priority, Protocol,
+    Accounting, Excess, LatencyContract, Match, MatchError, NameError, Named, Order, OrderError, Priority, Protocol,
 };
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
@@ -11,7 +11,7 @@ use wayleave_units::{Bytes, Rate, Time, WallTime};
 fn order() -> Order {
     let network = build::fat_tree(&FatTree::default()).unwrap();
     let mut hosts = network.hosts();
-    let contract = Contract {
+    let contract = LatencyContract {
         name: "ptp-1".into(),
         tenant: Some("acme".into()),
         from: hosts.next().unwrap(),
@@ -25,7 +25,7 @@ fn order() -> Order {
         protection: 1,
         excess: Excess::Wait,
     };
-    Order::plain(contract, "web", "db")
+    Order::plain(contract, &["web", "db"])
 }
 
 fn port(number: u16) -> Option<NonZeroU16> {
@@ -44,8 +44,8 @@ fn a_plain_order_is_fine() {
 fn names_that_cannot_stand_in_an_address_are_refused_in_their_field() {
     let named = |name: &str, tenant: &str| {
         let mut order = order();
-        order.contract.name = name.to_owned();
-        order.contract.tenant = Some(tenant.to_owned());
+        let terms = order.as_latency_mut().unwrap();
+        (terms.name, terms.tenant) = (name.to_owned(), Some(tenant.to_owned()));
         order.validate().map_err(|error| error.field())
     };
     assert_eq!(named("A.b_c-9", "a-9"), Ok(()));
@@ -77,11 +77,12 @@ fn a_contract_ends_after_it_starts() {
 #[test]
 fn two_vms_on_one_host_need_no_contract() {
     let mut order = order();
-    order.contract.to = order.contract.from;
+    let terms = order.as_latency_mut().unwrap();
+    terms.to = terms.from;
     let error = order.validate().unwrap_err();
     assert_eq!(error.to_string(), "web and db are on the same host: traffic inside one host needs no contract");
     // The same name twice is said by the contract itself.
-    order.to = order.from.clone();
+    order.members[1] = order.members[0].clone();
     assert_eq!(order.validate(), Ok(()));
 }
 

@@ -4,39 +4,31 @@
 //! an ordinary request are the same code.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use wayleave_contracts::{AnyOrder, Order};
+use wayleave_contracts::Order;
+use wayleave_ledger::Share;
 use wayleave_protocol::Id;
-use wayleave_protocol::contract::State;
-use wayleave_roles::{Decision, Refusal, Request};
+use wayleave_roles::{Decision, Refusal, Request, ShareDecision};
 use wayleave_topology::FlowId;
 
 use super::Admission;
-use super::shared::SharedDraft;
 use crate::book::Reserved;
 use crate::command::{Applied, Effect, Fault, Mode, Outcome};
 use crate::decision::{Decided, routes};
 use crate::enforcement::Freed;
 use crate::event::EventKind;
-use crate::grant::{Grant, Sender};
+use crate::grant::Grant;
 use crate::quota::Usage;
 
 /// A contract that the controller has checked: everything but the decision of the scheme.
 pub(crate) struct Checked {
     pub(crate) id: Id,
-    pub(crate) order: AnyOrder,
+    pub(crate) order: Order,
     /// The contract that has the name, if there is one.
     pub(crate) existing: Option<u64>,
     /// The contract that ends when this one is booked: the same with an end on another host. What it has is kept until its last packets have
     /// left, so the new one has to fit beside it.
     pub(crate) replaces: Option<u64>,
-}
-
-/// A contract of some kind that is decided and not booked.
-enum AnyDraft {
-    Latency(Draft),
-    Shared(SharedDraft),
 }
 
 /// A contract that is decided and not booked.
@@ -56,6 +48,8 @@ enum Placed {
     Kept,
     /// A reservation, with the one that it had before.
     Reserved(Box<Decision>, Option<Before>),
+    /// A share, or nothing for best effort; with what it held before, which is free now.
+    Shared(Option<ShareDecision>, Option<Share>),
 }
 
 /// What a contract had before it got other terms.
@@ -71,12 +65,12 @@ impl Admission {
     /// takes effect one by one it is asked after those before have.
     pub(crate) fn apply<C>(
         &mut self,
-        orders: Vec<(AnyOrder, C)>,
+        orders: Vec<(Order, C)>,
         mode: Mode,
         effect: Effect,
-        check: impl Fn(&Self, AnyOrder, C) -> (Id, Result<Checked, Fault>),
+        check: impl Fn(&Self, Order, C) -> (Id, Result<Checked, Fault>),
     ) -> Vec<Applied> {
-        let mut drafts: Vec<AnyDraft> = Vec::new();
+        let mut drafts: Vec<Draft> = Vec::new();
         let mut named: HashSet<Id> = HashSet::new();
         let mut applied = Vec::with_capacity(orders.len());
         let book_at_once = mode == Mode::Each && effect == Effect::Commit;
@@ -85,16 +79,13 @@ impl Admission {
             let is_new = book_at_once || named.insert(id.clone());
             let drafted = match checked {
                 _ if !is_new => Err((twice(&id), None)),
-                Ok(checked) => self.draft_any(checked, effect),
+                Ok(checked) => self.draft(checked, effect),
                 Err(fault) => Err((fault, None)),
             };
             let (result, decision) = match drafted {
-                Ok(draft) if book_at_once => self.book_any(draft, Freed::Certain),
+                Ok(draft) if book_at_once => self.book(draft, Freed::Certain),
                 Ok(draft) => {
-                    let outcome = match &draft {
-                        AnyDraft::Latency(draft) => draft.outcome(),
-                        AnyDraft::Shared(draft) => draft.outcome(),
-                    };
+                    let outcome = draft.outcome();
                     drafts.push(draft);
                     (Ok(outcome), None)
                 }
@@ -105,12 +96,12 @@ impl Admission {
         let is_whole = applied.iter().all(|one| one.result.is_ok());
         if effect == Effect::Commit && (mode == Mode::Each || is_whole) {
             let freed = if drafts.len() > 1 { Freed::Uncertain } else { Freed::Certain };
-            let mut booked: Vec<_> = drafts.into_iter().map(|draft| self.book_any(draft, freed)).collect();
+            let mut booked: Vec<_> = drafts.into_iter().map(|draft| self.book(draft, freed)).collect();
             for (one, (_, decision)) in applied.iter_mut().zip(booked.drain(..)) {
                 one.decision = decision;
             }
         } else {
-            drafts.into_iter().rev().for_each(|draft| self.withdraw_any(draft));
+            drafts.into_iter().rev().for_each(|draft| self.withdraw(draft));
         }
         if mode == Mode::AllOrNothing && !is_whole {
             applied.iter_mut().filter(|one| one.result.is_ok()).for_each(|one| one.result = Err(Fault::WithOthers));
@@ -118,61 +109,47 @@ impl Admission {
         applied
     }
 
-    fn draft_any(&mut self, checked: Checked, effect: Effect) -> Result<AnyDraft, (Fault, Option<u64>)> {
-        let Checked { id, order, existing, replaces } = checked;
-        match order {
-            AnyOrder::Latency(order) => self.draft(id, order, [existing, replaces], effect).map(AnyDraft::Latency),
-            AnyOrder::Shared(order) => self.draft_shared(id, order, existing, effect).map(AnyDraft::Shared),
-        }
-    }
-
-    fn book_any(&mut self, draft: AnyDraft, freed: Freed) -> (Result<Outcome, Fault>, Option<u64>) {
-        match draft {
-            AnyDraft::Latency(draft) => self.book(draft, freed),
-            AnyDraft::Shared(draft) => self.book_shared(draft),
-        }
-    }
-
-    fn withdraw_any(&mut self, draft: AnyDraft) {
-        match draft {
-            AnyDraft::Latency(draft) => self.withdraw(draft),
-            AnyDraft::Shared(draft) => self.withdraw_shared(draft),
-        }
-    }
-
     /// Decides one contract; on failure everything is as it was.
-    fn draft(
-        &mut self,
-        id: Id,
-        order: Order,
-        [existing, replaces]: [Option<u64>; 2],
-        effect: Effect,
-    ) -> Result<Draft, (Fault, Option<u64>)> {
-        let old = existing.and_then(|serial| self.enforcement.contracts().get(serial)).map(|grant| grant.order.clone());
-        if let Some(old) = old.as_ref().filter(|old| old.contract == order.contract) {
+    fn draft(&mut self, checked: Checked, effect: Effect) -> Result<Draft, (Fault, Option<u64>)> {
+        let Checked { id, order, existing, replaces } = checked;
+        let old = existing.and_then(|serial| self.enforcement.contracts().get(serial)).map(|grant| &grant.order);
+        if let Some(old) = old.filter(|old| old.contract == order.contract) {
             let placed = if *old == order { Placed::Same } else { Placed::Kept };
             return Ok(Draft { id, order, existing, replaces, placed });
         }
         let (old, new) = (self.usage_of(existing.or(replaces)), Usage::of(&order.contract));
         if let Err(short) = self.tenants.charge(&id.tenant, old, new) {
-            return Err(self.refuse(&id, order.into(), Decided::Quota(short), effect));
+            return Err(self.refuse(&id, order, Decided::Quota(short), effect));
         }
-        let request = wayleave_schemes::request(&order.contract, &self.model);
-        match self.place_anew(existing, &request) {
-            Ok((decision, before)) => {
-                let placed = Placed::Reserved(Box::new(decision), before);
-                Ok(Draft { id, order, existing, replaces, placed })
-            }
-            Err(refusal) => {
+        match self.place(existing, &order) {
+            Ok(placed) => Ok(Draft { id, order, existing, replaces, placed }),
+            Err(refused) => {
                 self.tenants.uncharge(&id.tenant, old, new);
-                Err(self.refuse(&id, order.into(), Decided::Refused(refusal), effect))
+                Err(self.refuse(&id, order, refused, effect))
+            }
+        }
+    }
+
+    /// Asks the scheme for a reservation, or for a share.
+    fn place(&mut self, existing: Option<u64>, order: &Order) -> Result<Placed, Decided> {
+        if let Some(terms) = order.as_latency() {
+            let request = wayleave_schemes::request(terms, &self.model);
+            let placed = self.place_anew(existing, &request).map_err(Decided::Refused)?;
+            return Ok(Placed::Reserved(Box::new(placed.0), placed.1));
+        }
+        let before = existing.and_then(|serial| self.take_share(serial));
+        match self.admit_share(&order.contract) {
+            Ok(decision) => Ok(Placed::Shared(decision, before)),
+            Err(refusal) => {
+                self.return_share(existing, before);
+                Err(Decided::RefusedShare(refusal))
             }
         }
     }
 
     /// Asks the scheme: beside what the contract has, which is safe at any moment, else instead of it.
     fn place_anew(&mut self, existing: Option<u64>, request: &Request) -> Result<(Decision, Option<Before>), Refusal> {
-        let of_grant = |grant: &Grant| Some((grant.flow?, grant.is_pinned()));
+        let of_grant = |grant: &Grant| Some((grant.flow()?, grant.is_pinned()));
         let old = existing.and_then(|serial| of_grant(self.enforcement.contracts().get(serial)?));
         let (Some(serial), Some((flow, is_pinned))) = (existing, old) else {
             return self.enforcement.book_mut().admit(request).map(|decision| (decision, None));
@@ -195,19 +172,29 @@ impl Admission {
 
     fn return_reservation(&mut self, serial: u64, reserved: Reserved) {
         let flow = self.enforcement.book_mut().put_back(reserved, serial);
-        if let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) {
-            grant.flow = flow;
+        if let Some(latency) = self.enforcement.contracts_mut().latency_mut(serial) {
+            latency.flow = flow;
         }
     }
 
     /// Takes a draft back: every later decision was taken back before.
     fn withdraw(&mut self, draft: Draft) {
-        let Placed::Reserved(decision, before) = draft.placed else { return };
-        self.enforcement.book_mut().take_back(&decision);
-        if let (Some(Before::Instead(reserved)), Some(serial)) = (before, draft.existing) {
-            self.return_reservation(serial, reserved);
-        }
         let old = self.usage_of(draft.existing.or(draft.replaces));
+        match draft.placed {
+            Placed::Same | Placed::Kept => return,
+            Placed::Reserved(decision, before) => {
+                self.enforcement.book_mut().take_back(&decision);
+                if let (Some(Before::Instead(reserved)), Some(serial)) = (before, draft.existing) {
+                    self.return_reservation(serial, reserved);
+                }
+            }
+            Placed::Shared(decision, before) => {
+                if let Some(decision) = decision {
+                    self.enforcement.book_mut().release_share(decision.share);
+                }
+                self.return_share(draft.existing, before);
+            }
+        }
         self.tenants.uncharge(&draft.id.tenant, old, Usage::of(&draft.order.contract));
     }
 
@@ -217,13 +204,7 @@ impl Admission {
         Some(Usage::of(&grant.order.contract))
     }
 
-    pub(super) fn refuse(
-        &mut self,
-        id: &Id,
-        order: AnyOrder,
-        decided: Decided,
-        effect: Effect,
-    ) -> (Fault, Option<u64>) {
+    pub(super) fn refuse(&mut self, id: &Id, order: Order, decided: Decided, effect: Effect) -> (Fault, Option<u64>) {
         let reason = decided.reason().unwrap_or_default();
         let number = self.record(id, order, decided);
         if effect == Effect::Commit {
@@ -257,7 +238,7 @@ impl Admission {
                     self.enforcement.end(old);
                 }
                 let decided = Decided::Admitted { bound: decision.bound, moved };
-                let number = self.record(&id, order.clone().into(), decided);
+                let number = self.record(&id, order.clone(), decided);
                 let serial = match existing {
                     Some(serial) => self.give_terms(serial, order, &decision, beside, left, freed),
                     None => self.create(id, order, &decision, freed),
@@ -268,32 +249,47 @@ impl Admission {
                 self.enforcement.advance(serial);
                 (Ok(outcome), Some(number))
             }
+            (Placed::Shared(decision, _), existing) => {
+                let promised = decision.as_ref();
+                let (certainty, within) = (promised.map(|one| one.certainty), promised.and_then(|one| one.within));
+                let decided = Decided::AdmittedShare { certainty, within };
+                let number = self.record(&id, order.clone(), decided);
+                let serial = match existing {
+                    Some(serial) => {
+                        self.enforcement.schedule(serial, &order);
+                        if let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) {
+                            grant.order = order;
+                        }
+                        serial
+                    }
+                    None => self.insert(id, order),
+                };
+                if let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) {
+                    grant.decision = number;
+                }
+                self.settle_share(serial, decision);
+                (Ok(outcome), Some(number))
+            }
             (Placed::Kept, None) => (Ok(outcome), None),
         }
     }
 
+    /// Adds a contract that holds nothing yet; its serial number.
+    fn insert(&mut self, id: Id, order: Order) -> u64 {
+        let serial = self.enforcement.journal_mut().next_serial();
+        self.enforcement.schedule(serial, &order);
+        let created = self.enforcement.now().wall;
+        self.enforcement.contracts_mut().insert(Grant::new(id, serial, order, created));
+        serial
+    }
+
     fn create(&mut self, id: Id, order: Order, decision: &Decision, freed: Freed) -> u64 {
+        let serial = self.insert(id, order);
         let enforcement = &mut self.enforcement;
-        let serial = enforcement.journal_mut().next_serial();
         enforcement.book_mut().own(decision.flow, serial);
-        enforcement.schedule(serial, &order);
-        let created = enforcement.now().wall;
-        enforcement.contracts_mut().insert(Grant {
-            id: Arc::new(id),
-            serial,
-            order,
-            revision: 0,
-            created,
-            decision: 0,
-            bound: decision.bound,
-            // Not announced yet.
-            state: State::Released,
-            trouble: None,
-            violation: None,
-            flow: Some(decision.flow),
-            is_ended: false,
-            sender: Sender::default(),
-        });
+        if let Some(latency) = enforcement.contracts_mut().latency_mut(serial) {
+            (latency.bound, latency.flow) = (decision.bound, Some(decision.flow));
+        }
         let waits_for = enforcement.must_wait_for(&routes(decision), None, freed);
         enforcement.run(serial, waits_for);
         serial
@@ -313,8 +309,10 @@ impl Admission {
         enforcement.schedule(serial, &order);
         let Some(grant) = enforcement.contracts_mut().get_mut(serial) else { return serial };
         let is_pinned = grant.is_pinned();
-        (grant.bound, grant.trouble, grant.flow) = (decision.bound, None, Some(decision.flow));
-        grant.order = order;
+        (grant.trouble, grant.order) = (None, order);
+        if let Some(latency) = grant.latency_mut() {
+            (latency.bound, latency.flow) = (decision.bound, Some(decision.flow));
+        }
         enforcement.book_mut().own(decision.flow, serial);
         // Before it leaves what it has: if that stays beside the new reservation until then, it need not wait for it.
         let demand = enforcement.ledger().flow(decision.flow).map(|reservation| reservation.demand);
@@ -340,8 +338,10 @@ impl Admission {
         let Some(grant) = enforcement.contracts_mut().get_mut(serial) else { return };
         let is_rule = grant.order.matching != order.matching;
         grant.order = order;
-        if is_rule && grant.sender.run.is_some() {
-            grant.sender.run = Some(grant.sender.next_version());
+        if let Some(sender) =
+            grant.latency_mut().map(|latency| &mut latency.sender).filter(|sender| is_rule && sender.run.is_some())
+        {
+            sender.run = Some(sender.next_version());
         }
         enforcement.touch(serial);
         enforcement.advance(serial);

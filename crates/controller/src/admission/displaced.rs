@@ -94,7 +94,7 @@ impl Admission {
         let (ledger, book) = (self.enforcement.ledger(), self.enforcement.book());
         let flows = closed.iter().flat_map(|&link| ledger.flows_on(link).iter().map(|&(_, flow)| flow));
         let serials: BTreeSet<u64> = flows.map(|flow| book.owner(flow)).collect();
-        let cut = |grant: &&Grant| !grant.is_ended && grant.flow.is_some() && self.is_cut(grant);
+        let cut = |grant: &&Grant| !grant.is_ended && grant.flow().is_some() && self.is_cut(grant);
         let contracts = self.enforcement.contracts();
         let cut = serials.iter().filter_map(|&serial| contracts.get(serial)).filter(cut);
         let cut: Vec<u64> = cut.map(|grant| grant.serial).collect();
@@ -116,13 +116,15 @@ impl Admission {
 
     fn displace_one(&mut self, serial: u64) -> Option<Displaced> {
         let grant = self.enforcement.contracts().get(serial)?;
-        let (flow, is_pinned) = (grant.flow?, grant.is_pinned());
+        let (flow, is_pinned) = (grant.flow()?, grant.is_pinned());
         let reserved = self.enforcement.book().reserved(flow, is_pinned)?;
         let release = self.enforcement.leave_next(serial, reserved.clone());
         self.enforcement.book_mut().release(flow);
         let grant = self.enforcement.contracts_mut().get_mut(serial)?;
-        (grant.flow, grant.sender.run) = (None, None);
-        Some(Displaced { serial, priority: grant.order.priority, lost: Lost::Routes(reserved, release) })
+        let priority = grant.order.priority;
+        let latency = grant.latency_mut()?;
+        (latency.flow, latency.sender.run) = (None, None);
+        Some(Displaced { serial, priority, lost: Lost::Routes(reserved, release) })
     }
 
     /// Looks for other places for contracts that were displaced. Those that find none keep their old reservation if it still fits, and are
@@ -164,7 +166,7 @@ impl Admission {
         consequences: &mut Consequences,
     ) -> Option<Without> {
         let grant = self.enforcement.contracts().get(serial)?;
-        let (id, request) = (Id::clone(&grant.id), wayleave_schemes::request(&grant.order.contract, &self.model));
+        let (id, request) = (Id::clone(&grant.id), wayleave_schemes::request(grant.terms()?, &self.model));
         let decision = match self.enforcement.book_mut().admit(&request) {
             Ok(decision) => decision,
             Err(refusal) => return Some(Without { serial, id, reserved, request, refusal }),
@@ -188,11 +190,13 @@ impl Admission {
             book.pin(flow, true);
         }
         let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) else { return false };
-        grant.flow = flow;
-        grant.sender.stop = Some(grant.sender.next_version());
+        if let Some(latency) = grant.latency_mut() {
+            latency.flow = flow;
+            latency.sender.stop = Some(latency.sender.next_version());
+        }
         grant.trouble = Some(cause.trouble(flow.is_some(), why));
         let order = grant.order.clone();
-        self.record(&id, order.into(), Decided::Refused(refusal));
+        self.record(&id, order, Decided::Refused(refusal));
         self.enforcement.touch(serial);
         self.enforcement.advance(serial);
         true
@@ -210,7 +214,10 @@ impl Admission {
             waits_for.extend(left);
         }
         if let Some(grant) = enforcement.contracts_mut().get_mut(serial) {
-            (grant.flow, grant.bound, grant.trouble) = (Some(decision.flow), decision.bound, None);
+            grant.trouble = None;
+            if let Some(latency) = grant.latency_mut() {
+                (latency.flow, latency.bound) = (Some(decision.flow), decision.bound);
+            }
         }
         enforcement.run(serial, waits_for);
         enforcement.advance(serial);
@@ -219,11 +226,8 @@ impl Admission {
     /// Contracts of all kinds that a failure has degraded, in the order in which they are tried again.
     fn failed(&self) -> Vec<u64> {
         let is_failed = |grant: &&Grant| grant.is_failed() && !grant.is_ended;
-        let flows = self.enforcement.contracts().iter().filter(is_failed);
-        let flows = flows.map(|grant| (Reverse(grant.order.priority), grant.serial));
-        let shares = self.shared.iter().filter(|grant| grant.is_failed());
-        let shares = shares.map(|grant| (Reverse(grant.order.priority), grant.serial));
-        let mut failed: Vec<_> = flows.chain(shares).collect();
+        let failed = self.enforcement.contracts().iter().filter(is_failed);
+        let mut failed: Vec<_> = failed.map(|grant| (Reverse(grant.order.priority), grant.serial)).collect();
         failed.sort_unstable();
         failed.into_iter().map(|(_, serial)| serial).collect()
     }
@@ -234,8 +238,8 @@ impl Admission {
         // Reservations that were kept come first: they need no decision.
         for &serial in &failed {
             let Some(grant) = self.enforcement.contracts().get(serial) else { continue };
-            let Some(flow) = grant.flow.filter(|_| !self.is_cut(grant)) else { continue };
-            let (id, is_pinned) = (Id::clone(&grant.id), grant.order.contract.route.is_some());
+            let Some(flow) = grant.flow().filter(|_| !self.is_cut(grant)) else { continue };
+            let (id, is_pinned) = (Id::clone(&grant.id), grant.has_given_route());
             let routes: Vec<_> = self.enforcement.routes(grant).into_iter().map(|(_, route)| route).collect();
             let enforcement = &mut self.enforcement;
             enforcement.book_mut().pin(flow, is_pinned);
@@ -249,11 +253,14 @@ impl Admission {
         }
         self.restore_kept_shares(consequences);
         for serial in failed {
-            self.restore_share(serial, consequences);
             let grant = self.enforcement.contracts().get(serial).filter(|grant| grant.trouble.is_some());
             let Some(grant) = grant else { continue };
-            let (id, kept) = (Id::clone(&grant.id), grant.flow);
-            let request = wayleave_schemes::request(&grant.order.contract, &self.model);
+            let Some(terms) = grant.terms() else {
+                self.restore_share(serial, consequences);
+                continue;
+            };
+            let (id, kept) = (Id::clone(&grant.id), grant.flow());
+            let request = wayleave_schemes::request(terms, &self.model);
             if let Ok(decision) = self.enforcement.book_mut().admit(&request) {
                 if let Some(flow) = kept {
                     self.enforcement.book_mut().release(flow);

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use wayleave_contracts::AnyContract;
+use wayleave_contracts::Contract;
 use wayleave_ledger::Share;
 use wayleave_protocol::Id;
 use wayleave_roles::ShareRefusal;
@@ -16,8 +16,7 @@ use super::Admission;
 use super::displaced::{Cause, Consequences, Displaced, Lost};
 use crate::decision::Decided;
 use crate::event::EventKind;
-use crate::grant::Trouble;
-use crate::shared::SharedGrant;
+use crate::grant::{Grant, Trouble};
 
 /// A share that has found no other place.
 pub(super) struct Without {
@@ -32,10 +31,14 @@ impl Admission {
     pub(super) fn displace_shares(&mut self) -> Vec<Displaced> {
         let ledger = self.enforcement.ledger();
         let is_cut = |share: &Share| matches!(share, Share::Pair { .. }) && ledger.is_parted(share);
-        let held = |serial: u64| ledger.share(self.shared.get(serial)?.share?);
-        let cut = self.shared.serials(|grant| grant.trouble.is_none() && held(grant.serial).is_some_and(&is_cut));
+        let held = |serial: u64| ledger.share(self.share_of(serial)?);
+        let cut = self
+            .enforcement
+            .contracts()
+            .serials_of_shares(|grant| grant.trouble.is_none() && held(grant.serial).is_some_and(&is_cut));
         let mut displaced: Vec<Displaced> = cut.into_iter().filter_map(|serial| self.displace_share(serial)).collect();
-        let slow = self.shared.serials(|grant| grant.trouble.is_none() && self.is_too_slow(grant));
+        let slow =
+            self.enforcement.contracts().serials_of_shares(|grant| grant.trouble.is_none() && self.is_too_slow(grant));
         displaced.extend(slow.into_iter().filter_map(|serial| self.displace_share(serial)));
         let crowded = self.crowded_links();
         if crowded.is_empty() {
@@ -43,16 +46,17 @@ impl Admission {
         }
         let ledger = self.enforcement.ledger();
         let is_crowded = |share: &Share| ledger.links_of_share(share).iter().any(|link| crowded.contains(link));
-        let held = |serial: u64| ledger.share(self.shared.get(serial)?.share?);
-        let serials = self.shared.serials(|grant| held(grant.serial).is_some_and(&is_crowded));
+        let held = |serial: u64| ledger.share(self.share_of(serial)?);
+        let serials =
+            self.enforcement.contracts().serials_of_shares(|grant| held(grant.serial).is_some_and(&is_crowded));
         displaced.extend(serials.into_iter().filter_map(|serial| self.displace_share(serial)));
         displaced
     }
 
     /// Returns `true` if the minimum of a contract may be there later than it asked for.
-    fn is_too_slow(&self, grant: &SharedGrant) -> bool {
-        let AnyContract::Bandwidth(contract) = &grant.order.contract else { return false };
-        let bound = grant.share.and_then(|share| self.enforcement.book().share_bound(share));
+    fn is_too_slow(&self, grant: &Grant) -> bool {
+        let Contract::Bandwidth(contract) = &grant.order.contract else { return false };
+        let bound = grant.share().and_then(|share| self.enforcement.book().share_bound(share));
         bound.zip(contract.within).is_some_and(|(bound, within)| bound > within)
     }
 
@@ -65,7 +69,7 @@ impl Admission {
 
     fn displace_share(&mut self, serial: u64) -> Option<Displaced> {
         let share = self.take_share(serial)?;
-        let priority = self.shared.get(serial)?.order.priority;
+        let priority = self.enforcement.contracts().get(serial)?.order.priority;
         Some(Displaced { serial, priority, lost: Lost::Share(share) })
     }
 
@@ -77,9 +81,10 @@ impl Admission {
         cause: Cause<'_>,
         consequences: &mut Consequences,
     ) -> Option<Without> {
-        let grant = self.shared.get(serial)?;
-        let (id, order, was_degraded) = (grant.id.clone(), grant.order.clone(), grant.is_failed());
-        let decision = match self.admit_share(&order) {
+        let grant = self.enforcement.contracts().get(serial)?;
+        let (id, contract) = (Id::clone(&grant.id), grant.order.contract.clone());
+        let was_degraded = grant.is_failed();
+        let decision = match self.admit_share(&contract) {
             Ok(decision) => decision,
             Err(refusal) => return Some(Without { serial, id, share, refusal }),
         };
@@ -90,7 +95,7 @@ impl Admission {
             consequences.restored.push(id.clone());
         }
         if is_moved {
-            let revision = self.shared.get(serial).map_or(0, |grant| grant.revision);
+            let revision = self.enforcement.contracts().get(serial).map_or(0, |grant| grant.revision);
             let detail = cause.detail();
             self.enforcement.journal_mut().contract_event(EventKind::Rerouted, &id, revision, detail);
             consequences.rerouted.push(id);
@@ -106,32 +111,34 @@ impl Admission {
         let keeps = is_pair && ledger.is_parted(&share) && ledger.share_denial_once_open(&share).is_none();
         self.return_share(Some(serial), Some(share).filter(|_| keeps));
         let why = refusal.reason().code().to_owned();
-        let Some(order) = self.shared.get(serial).map(|grant| grant.order.clone()) else { return };
-        self.record(&id, order.into(), Decided::RefusedShare(refusal));
+        let Some(order) = self.enforcement.contracts().get(serial).map(|grant| grant.order.clone()) else { return };
+        self.record(&id, order, Decided::RefusedShare(refusal));
         self.fail_share(serial, cause.trouble(keeps, why), consequences);
     }
 
     /// Hoses and objectives of which a member is cut off are kept no longer, and keep their places.
     pub(super) fn degrade_parted(&mut self, cause: Cause<'_>, consequences: &mut Consequences) {
         let ledger = self.enforcement.ledger();
-        let held = |serial: u64| ledger.share(self.shared.get(serial)?.share?);
+        let held = |serial: u64| ledger.share(self.share_of(serial)?);
         let is_parted = |serial| held(serial).is_some_and(|share| ledger.is_parted(share));
-        for serial in self.shared.serials(|grant| grant.trouble.is_none() && is_parted(grant.serial)) {
+        for serial in
+            self.enforcement.contracts().serials_of_shares(|grant| grant.trouble.is_none() && is_parted(grant.serial))
+        {
             let why = ShareRefusal::Disconnected.reason().code().to_owned();
             self.fail_share(serial, cause.trouble(true, why), consequences);
         }
     }
 
     fn fail_share(&mut self, serial: u64, trouble: Trouble, consequences: &mut Consequences) {
-        let Some(grant) = self.shared.get_mut(serial) else { return };
+        let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) else { return };
         let was_failed = grant.trouble.replace(trouble).is_some();
-        if grant.share.is_none() {
-            grant.certainty = None;
+        let id = Id::clone(&grant.id);
+        if let Some(state) = grant.share_state_mut().filter(|state| state.share.is_none()) {
+            state.certainty = None;
         }
-        let id = grant.id.clone();
-        self.shared.wait(serial, BTreeSet::new());
-        self.touch_shared(serial);
-        self.announce_shared(serial);
+        self.enforcement.wait_for(serial, BTreeSet::new());
+        self.enforcement.touch(serial);
+        self.enforcement.announce(serial);
         if !was_failed {
             consequences.degraded.push(id);
         }
@@ -140,26 +147,28 @@ impl Admission {
     /// Shares that kept their places use them again, if all that they need is open.
     pub(super) fn restore_kept_shares(&mut self, consequences: &mut Consequences) {
         let ledger = self.enforcement.ledger();
-        let held = |serial: u64| ledger.share(self.shared.get(serial)?.share?);
+        let held = |serial: u64| ledger.share(self.share_of(serial)?);
         let is_whole = |serial| held(serial).is_some_and(|share| !ledger.is_parted(share));
-        for serial in self.shared.serials(|grant| grant.is_failed() && is_whole(grant.serial)) {
-            let Some(grant) = self.shared.get_mut(serial) else { continue };
+        for serial in
+            self.enforcement.contracts().serials_of_shares(|grant| grant.is_failed() && is_whole(grant.serial))
+        {
+            let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) else { continue };
             grant.trouble = None;
-            let (id, share) = (grant.id.clone(), grant.share);
+            let (id, share) = (Id::clone(&grant.id), grant.share());
             let waits_for = share.map(|share| self.enforcement.share_must_wait_for(share)).unwrap_or_default();
-            self.shared.wait(serial, waits_for);
-            self.touch_shared(serial);
-            self.announce_shared(serial);
+            self.enforcement.wait_for(serial, waits_for);
+            self.enforcement.touch(serial);
+            self.enforcement.announce(serial);
             consequences.restored.push(id);
         }
     }
 
     /// A degraded share looks for a place, another one if it has kept its own.
     pub(super) fn restore_share(&mut self, serial: u64, consequences: &mut Consequences) {
-        let Some(grant) = self.shared.get(serial).filter(|grant| grant.is_failed()) else { return };
-        let (id, order) = (grant.id.clone(), grant.order.clone());
+        let Some(grant) = self.enforcement.contracts().get(serial).filter(|grant| grant.is_failed()) else { return };
+        let (id, contract) = (Id::clone(&grant.id), grant.order.contract.clone());
         let kept = self.take_share(serial);
-        match self.admit_share(&order) {
+        match self.admit_share(&contract) {
             Ok(decision) => {
                 self.settle_share(serial, decision);
                 consequences.restored.push(id);
@@ -179,15 +188,17 @@ impl Admission {
     /// Updates certainties: they depend on the links that are up, and on other shares.
     pub(super) fn refresh_certainty(&mut self) {
         let book = self.enforcement.book();
-        let now = |serial: u64| book.certainty(self.shared.get(serial)?.share?);
-        let serials = self.shared.serials(|grant| grant.share.is_some() && now(grant.serial) != grant.certainty);
+        let now = |serial: u64| book.certainty(self.share_of(serial)?);
+        let serials = self
+            .enforcement
+            .contracts()
+            .serials_of_shares(|grant| grant.share().is_some() && now(grant.serial) != grant.certainty());
         for serial in serials {
-            let share = self.shared.get(serial).and_then(|grant| grant.share);
-            let certainty = share.and_then(|share| self.enforcement.book().certainty(share));
-            if let Some(grant) = self.shared.get_mut(serial) {
-                grant.certainty = certainty;
+            let certainty = self.share_of(serial).and_then(|share| self.enforcement.book().certainty(share));
+            if let Some(state) = self.enforcement.contracts_mut().share_mut(serial) {
+                state.certainty = certainty;
             }
-            self.touch_shared(serial);
+            self.enforcement.touch(serial);
         }
     }
 }

@@ -3,16 +3,16 @@
 //! | file | what |
 //! |---|---|
 //! | `apply` | creating contracts and giving them other terms |
-//! | `displaced` | contracts that lose their routes, and those that get them back |
-//! | `displaced_shares` | the same for contracts of other kinds than latency |
-//! | `shared` | contracts of other kinds than latency |
+//! | `displaced` | contracts that lose their routes or shares, and those that get them back |
+//! | `displaced_shares` | what of that is particular to shares |
+//! | `shares` | what contracts of other kinds than latency hold |
 
 mod apply;
 mod displaced;
 mod displaced_shares;
-mod shared;
+mod shares;
 
-use wayleave_contracts::{AnyOrder, Named, Policy};
+use wayleave_contracts::{Named, Order, Policy};
 use wayleave_ledger::{Model, Reservation};
 use wayleave_protocol::Id;
 use wayleave_roles::Decision;
@@ -22,10 +22,10 @@ use crate::command::{Check, Fault, Outcome, Reply};
 use crate::decision::{Decided, DecisionRecord, Decisions};
 use crate::enforcement::{self, Enforcement, Freed};
 use crate::event::EventKind;
+use crate::grant::KindState;
 use crate::journal::{Dirty, Journal};
 use crate::policies::Policies;
 use crate::quota::Usage;
-use crate::shared::SharedContracts;
 use crate::tenants::Tenants;
 
 pub(crate) use apply::Checked;
@@ -37,7 +37,6 @@ pub(crate) struct Admission {
     tenants: Tenants,
     decisions: Decisions,
     enforcement: Enforcement,
-    shared: SharedContracts,
     policies: Policies,
     /// [`Ledger::certainty_turns`](wayleave_ledger::Ledger::certainty_turns) when certainties were last looked at.
     certainty_turns: u64,
@@ -46,7 +45,6 @@ pub(crate) struct Admission {
 /// What [`Admission::copy`] has copied.
 pub(crate) struct Copied {
     tenants: Tenants,
-    shared: SharedContracts,
     policies: Policies,
     enforcement: enforcement::Copied,
 }
@@ -55,34 +53,20 @@ impl Admission {
     /// Without tenants and decisions.
     pub(crate) fn new(model: Model, enforcement: Enforcement) -> Self {
         let (tenants, decisions) = (Tenants::default(), Decisions::default());
-        Self {
-            model,
-            tenants,
-            decisions,
-            enforcement,
-            shared: SharedContracts::default(),
-            policies: Policies::default(),
-            certainty_turns: 0,
-        }
+        Self { model, tenants, decisions, enforcement, policies: Policies::default(), certainty_turns: 0 }
     }
 
     /// A copy of all that questions are about: not of what was decided before.
     pub(crate) fn copy(&self) -> Copied {
-        let (tenants, shared, policies) = (self.tenants.clone(), self.shared.clone(), self.policies.clone());
-        Copied { tenants, shared, policies, enforcement: self.enforcement.copy() }
+        let (tenants, policies) = (self.tenants.clone(), self.policies.clone());
+        Copied { tenants, policies, enforcement: self.enforcement.copy() }
     }
 
     /// Goes on from a copy.
     pub(crate) fn take_over(&mut self, copied: Copied) {
-        let Copied { tenants, shared, policies, enforcement } = copied;
-        (self.tenants, self.shared, self.policies) = (tenants, shared, policies);
+        let Copied { tenants, policies, enforcement } = copied;
+        (self.tenants, self.policies) = (tenants, policies);
         self.enforcement.take_over(enforcement);
-        for serial in self.shared.serials(|_| true) {
-            let Some(order) = self.shared.get(serial).map(|grant| &grant.order) else { continue };
-            for time in [order.starts, order.ends].into_iter().flatten() {
-                self.enforcement.schedule_again(serial, time);
-            }
-        }
     }
 
     pub(crate) fn model(&self) -> &Model {
@@ -161,9 +145,8 @@ impl Admission {
 
     /// The contract that has a name now, of whatever kind: its serial number and its revision.
     pub(crate) fn standing(&self, id: &Id) -> Option<(u64, u64)> {
-        let flow = self.enforcement.contracts().named(id).filter(|grant| !grant.is_ended);
-        let share = || self.shared.named(id).map(|grant| (grant.serial, grant.revision));
-        flow.map(|grant| (grant.serial, grant.revision)).or_else(share)
+        let standing = self.enforcement.contracts().named(id).filter(|grant| !grant.is_ended);
+        standing.map(|grant| (grant.serial, grant.revision))
     }
 
     /// Ends a contract.
@@ -171,12 +154,15 @@ impl Admission {
         let grant = self.enforcement.contracts().get(serial).filter(|grant| !grant.is_ended);
         let Some(grant) = grant else { return };
         self.tenants.subtract(&grant.id.tenant, Usage::of(&grant.order.contract));
-        self.enforcement.end(serial);
+        match grant.held {
+            KindState::Latency(_) => self.enforcement.end(serial),
+            KindState::Share(_) => self.end_share(serial),
+        }
     }
 
     /// The time has come at which a contract starts or ends.
     pub(crate) fn start_or_end(&mut self, serial: u64) {
-        let Some(grant) = self.enforcement.contracts().get(serial) else { return self.start_or_end_shared(serial) };
+        let Some(grant) = self.enforcement.contracts().get(serial) else { return };
         if grant.order.ends.is_some_and(|ends| ends <= self.enforcement.calendar()) {
             self.end(serial);
         } else {
@@ -185,7 +171,7 @@ impl Admission {
     }
 
     /// Remembers a decision; its number.
-    fn record(&mut self, id: &Id, order: AnyOrder, decided: Decided) -> u64 {
+    fn record(&mut self, id: &Id, order: Order, decided: Decided) -> u64 {
         let at = self.enforcement.now().wall;
         let (sequence, number) = self.enforcement.journal_mut().next_decision(&id.tenant);
         self.decisions.push(DecisionRecord { sequence, number, at, id: id.clone(), order, decided });
@@ -200,8 +186,8 @@ impl Admission {
             let Some(grant) = self.enforcement.contracts().get(serial) else { continue };
             let id = Id::clone(&grant.id);
             // Not from the ledger: in a list that is decided together, the flow may have got other terms after its move.
-            let contract = &grant.order.contract;
-            let (demand, deadline) = (contract.demand(self.model.overhead), contract.deadline);
+            let Some(terms) = grant.terms() else { continue };
+            let (demand, deadline) = (terms.demand(self.model.overhead), terms.deadline);
             let reservation = Reservation { demand, route: one.from.clone(), placed: one.placed };
             let enforcement = &mut self.enforcement;
             // Its own pending releases count, too: only its latest reservation was checked beside the new one.
@@ -210,14 +196,16 @@ impl Admission {
             enforcement.leave_next(serial, reserved);
             let bound = enforcement.book().placement().promised(one.flow);
             if let Some(bound) = bound
-                && let Some(grant) = enforcement.contracts_mut().get_mut(serial)
+                && let Some(latency) = enforcement.contracts_mut().latency_mut(serial)
             {
-                grant.bound = bound;
+                latency.bound = bound;
             }
             enforcement.run(serial, waits_for);
             enforcement.advance(serial);
-            if let Some(grant) = enforcement.contracts().get(serial) {
-                let (revision, detail) = (grant.revision, format!("bound {}", grant.bound));
+            if let Some((grant, bound)) =
+                enforcement.contracts().get(serial).and_then(|grant| Some((grant, grant.bound()?)))
+            {
+                let (revision, detail) = (grant.revision, format!("bound {bound}"));
                 enforcement.journal_mut().contract_event(EventKind::Rerouted, &id, revision, detail);
             }
             if !moved.contains(&id) {

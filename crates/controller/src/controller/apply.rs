@@ -1,6 +1,6 @@
 //! What is checked of an order before the scheme is asked.
 
-use wayleave_contracts::{AnyContractError, AnyOrder, ContractKind};
+use wayleave_contracts::{ContractKind, Order};
 use wayleave_protocol::Id;
 use wayleave_topology::{Network, NodeId, NodeKind};
 
@@ -10,7 +10,7 @@ use crate::command::{Applied, Check, Effect, Fault, Mode, id_of};
 use crate::vms::Vms;
 
 impl Controller {
-    pub(super) fn apply(&mut self, orders: Vec<(AnyOrder, Check)>, mode: Mode, effect: Effect) -> Vec<Applied> {
+    pub(super) fn apply(&mut self, orders: Vec<(Order, Check)>, mode: Mode, effect: Effect) -> Vec<Applied> {
         let (network, vms) = (&*self.network, &self.vms);
         self.admission.apply(orders, mode, effect, |admission, order, check| {
             let id = id_of(&order);
@@ -21,14 +21,14 @@ impl Controller {
 
     /// Decides orders again whose ends are on other hosts now, each with the serial number of its contract; all of them or none. A latency
     /// contract gets a new serial number: its sender may be another one, and the old one stops by its own rule.
-    pub(super) fn apply_elsewhere(&mut self, orders: Vec<(AnyOrder, u64)>, effect: Effect) -> Vec<Applied> {
+    pub(super) fn apply_elsewhere(&mut self, orders: Vec<(Order, u64)>, effect: Effect) -> Vec<Applied> {
         let (network, vms) = (&*self.network, &self.vms);
         self.admission.apply(orders, Mode::AllOrNothing, effect, |admission, order, serial| {
             let id = id_of(&order);
             let checked = Checks { network, vms, admission }.check(&id, &order, Check::None);
-            let (existing, replaces) = match order {
-                AnyOrder::Latency(_) => (None, Some(serial)),
-                AnyOrder::Shared(_) => (Some(serial), None),
+            let (existing, replaces) = match order.kind() {
+                ContractKind::Latency => (None, Some(serial)),
+                _ => (Some(serial), None),
             };
             (id.clone(), checked.map(|_| Checked { id, order, existing, replaces }))
         })
@@ -49,33 +49,25 @@ struct Checks<'a> {
 
 impl Checks<'_> {
     /// The contract that has the name, if there is one.
-    fn check(&self, id: &Id, order: &AnyOrder, check: Check) -> Result<Option<u64>, Fault> {
+    fn check(&self, id: &Id, order: &Order, check: Check) -> Result<Option<u64>, Fault> {
         let invalid = |field, message| Err(Fault::Invalid { field, message });
         self.admission.tenants().find(&id.tenant)?;
         let existing = self.admission.standing(id);
         check.hold(existing.map(|(_, revision)| revision))?;
-        let valid = match order {
-            AnyOrder::Latency(order) => order.validate(),
-            AnyOrder::Shared(order) => order.validate(),
-        };
-        if let Err(error) = valid {
+        if let Err(error) = order.validate() {
             return invalid(error.field(), error.to_string());
         }
-        for (field, name, node) in order.members() {
+        for (field, name, node) in order.placed_members() {
             if host_of(self.network, self.vms, id, name) != Some(node) {
                 let message =
                     format!("{name} is no host, and no VM of tenant {}, or has just been put elsewhere", id.tenant);
                 return invalid(field, message);
             }
         }
-        let valid = match order {
-            AnyOrder::Latency(order) => order.contract.validate(self.network).map_err(AnyContractError::Latency),
-            AnyOrder::Shared(order) => order.contract.validate(self.network),
-        };
-        if let Err(error) = valid {
+        if let Err(error) = order.contract.validate(self.network) {
             return invalid(error.field(), error.to_string());
         }
-        let (wall, ends) = (self.admission.enforcement().calendar(), order.ends());
+        let (wall, ends) = (self.admission.enforcement().calendar(), order.ends);
         if let Some(ends) = ends.filter(|&ends| ends <= wall) {
             return invalid("ends", format!("the contract would have ended at {ends}, and it is {wall} already"));
         }
@@ -85,17 +77,20 @@ impl Checks<'_> {
     }
 
     /// A contract stays of its kind, and a latency contract between its ends.
-    fn check_change(&self, id: &Id, serial: u64, order: &AnyOrder) -> Result<(), Fault> {
+    fn check_change(&self, id: &Id, serial: u64, order: &Order) -> Result<(), Fault> {
         let invalid = |field, message| Err(Fault::Invalid { field, message });
-        let flow = self.admission.enforcement().contracts().get(serial).map(|grant| &grant.order);
-        let share = self.admission.shared().get(serial).map(|grant| grant.order.contract.kind());
-        let kind = share.unwrap_or(ContractKind::Latency);
+        let Some(old) = self.admission.enforcement().contracts().get(serial).map(|grant| &grant.order) else {
+            return Ok(());
+        };
+        let kind = old.kind();
         if kind != order.kind() {
             let message = format!("contract {id} is about {}: delete it and create another", kind.name());
             return invalid("name", message);
         }
-        let (Some(old), AnyOrder::Latency(new)) = (flow, order) else { return Ok(()) };
-        for (field, old, new) in [("from", &old.from, &new.from), ("to", &old.to, &new.to)] {
+        if kind != ContractKind::Latency {
+            return Ok(());
+        }
+        for (field, old, new) in [("from", old.from(), order.from()), ("to", old.to(), order.to())] {
             if old != new {
                 let message =
                     format!("contract {id} is between other ends ({field} is {old}): delete it and create another");

@@ -3,6 +3,7 @@
 //! Copying is the part that keeps the one that runs from its work, so nothing is done there that can be done later by whoever asks:
 //! contracts are shared until one of both changes them, and what follows from them is worked out by [`Copied::controller`].
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wayleave_topology::Network;
@@ -57,6 +58,7 @@ impl Copied {
             elements,
             answers: Answers::default(),
             admission: Admission::new(setup.model, enforcement),
+            old_records: BTreeMap::new(),
         };
         controller.admission.take_over(admission);
         controller.enforcement_mut().resume();

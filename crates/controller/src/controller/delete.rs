@@ -18,11 +18,7 @@ impl Controller {
         let found = self.standing(id);
         check.hold(found.map(|(_, revision)| revision))?;
         let Some((serial, _)) = found else { return Ok(Outcome::Absent) };
-        if self.admission.shared().get(serial).is_some() {
-            self.admission.end_shared(serial);
-        } else {
-            self.admission.end(serial);
-        }
+        self.admission.end(serial);
         Ok(Outcome::Deleted)
     }
 

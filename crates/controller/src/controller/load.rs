@@ -4,11 +4,11 @@
 //! deadline. Records that contradict one another, or the network, are errors: without a controller no promise is broken, while one with
 //! unproven promises may break them.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
-use wayleave_contracts::{AnyContract, vm_mac};
-use wayleave_protocol::contract::State;
+use wayleave_contracts::{Contract, vm_mac};
+use wayleave_ledger::Share;
 use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_roles::Admission as _;
 use wayleave_topology::Network;
@@ -19,19 +19,20 @@ use crate::admission::Admission;
 use crate::answers::{Answers, Remembered};
 use crate::book::{Book, Reserved};
 use crate::command::ElementName;
+use crate::contract_record::{ContractRecord, Held};
 use crate::elements::{Down, Elements, links_of};
 use crate::enforcement::Enforcement;
 use crate::grant::Grant;
 use crate::journal::Counters;
 use crate::load_error::LoadError;
 use crate::macs;
+use crate::old_record::{OldLatencyRecord, OldShareRecord};
 use crate::output::Kind;
 use crate::policy_spec::{self, PolicyRecord};
 use crate::quota::Usage;
-use crate::record::{ContractRecord, DownRecord, Missing, NodeRecord, ReleaseRecord, TenantRecord, VmRecord, reserved};
+use crate::record::{DownRecord, Missing, NodeRecord, ReleaseRecord, TenantRecord, VmRecord, reserved};
 use crate::releases::{PendingRelease, Phase};
 use crate::setup::Setup;
-use crate::shared_record::SharedRecord;
 use crate::shares::in_shares;
 use crate::tokens::{Token, Tokens};
 use crate::vms::{VmState, Vms};
@@ -63,21 +64,20 @@ impl Controller {
             elements: Elements::default(),
             answers: Answers::default(),
             admission: Admission::new(setup.model, Enforcement::new(setup, book, wall)),
+            old_records: BTreeMap::new(),
         };
-        let (mut again, mut contracts, mut shared) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut again, mut contracts) = (Vec::new(), Vec::new());
         for (kind, key, body) in records {
             match kind {
-                Kind::Contract => contracts.push((key, body)),
-                Kind::Shared => shared.push((key, body)),
+                Kind::Contract | Kind::OldLatency | Kind::OldShare => contracts.push((kind, key, body)),
                 _ => controller.read(kind, key, body, &mut again)?,
             }
         }
-        controller.read_contracts(&contracts, &mut again)?;
+        let shares = controller.read_contracts(&contracts, &mut again)?;
         controller.reserve_again(again)?;
-        controller.read_shared(&shared)?;
+        controller.hold_shares(shares)?;
         controller.hold_policies()?;
         controller.connect()?;
-        controller.connect_shared()?;
         controller.decide_unfit_again();
         controller.prove()?;
         controller.take_bounds();
@@ -114,8 +114,7 @@ impl Controller {
                 let mac = mac.unwrap_or_else(|| macs::of(&id));
                 self.vms.insert(id, VmState { host, mac, revision: record.revision });
             }
-            Kind::Contract => self.read_contracts(&[(key, body)], again)?,
-            Kind::Shared => self.read_shared(&[(key, body)])?,
+            Kind::Contract | Kind::OldLatency | Kind::OldShare => {}
             Kind::Policy => {
                 let record = parse::<PolicyRecord>(kind, key, body)?;
                 let policy = policy_spec::policy(&self.network, key, &record.spec);
@@ -152,16 +151,30 @@ impl Controller {
         Ok(())
     }
 
-    /// Contracts are what there is most of, and each can be read without the others: several threads do.
-    fn read_contracts(&mut self, records: &[(&str, &str)], again: &mut Vec<Again>) -> Result<(), LoadError> {
+    /// Contracts are what there is most of, and each can be read without the others: several threads do. The shares that they hold.
+    fn read_contracts(
+        &mut self,
+        records: &[(Kind, &str, &str)],
+        again: &mut Vec<Again>,
+    ) -> Result<Vec<(u64, Share)>, LoadError> {
         let network = &*self.network;
-        for read in in_shares(records, |(key, body)| read_contract(network, key, body)) {
-            let (grant, reserved) = read?;
-            again.extend(reserved);
+        let mut shares = Vec::new();
+        for (read, &(kind, ..)) in
+            in_shares(records, |&(kind, key, body)| read_contract(network, kind, key, body)).into_iter().zip(records)
+        {
+            let (grant, held) = read?;
+            let serial = grant.serial;
+            match held {
+                Held::Routes(reserved) => again.extend(reserved.and_then(|reserved| Again::of(serial, reserved))),
+                Held::Share(share) => shares.extend(share.map(|share| (serial, share))),
+            }
+            if kind != Kind::Contract {
+                self.old_records.insert(serial, kind);
+            }
             // Of several contracts of one name the last one has it; those before are being released.
             self.admission.enforcement_mut().contracts_mut().insert(grant);
         }
-        Ok(())
+        Ok(shares)
     }
 
     fn read_release(&mut self, key: &str, body: &str, again: &mut Vec<Again>) -> Result<(), LoadError> {
@@ -202,8 +215,8 @@ impl Controller {
             match one.release {
                 Some(number) => enforcement.hold_release(number, flow),
                 None => {
-                    if let Some(grant) = enforcement.contracts_mut().get_mut(one.serial) {
-                        grant.flow = flow;
+                    if let Some(latency) = enforcement.contracts_mut().latency_mut(one.serial) {
+                        latency.flow = flow;
                     }
                 }
             }
@@ -237,10 +250,10 @@ impl Controller {
             if grant.is_ended {
                 continue;
             }
-            let (tenant, contract) = (grant.id.tenant.clone(), grant.order.contract.clone());
-            if !self.admission.tenants_mut().0.count(&tenant, Usage::of(&contract)) {
-                let record = format!("contract {}", Id::new(tenant.as_str(), contract.name));
-                return Err(LoadError::Dangling { record, other: format!("tenant {tenant}") });
+            let (id, used) = (grant.id.clone(), Usage::of(&grant.order.contract));
+            if !self.admission.tenants_mut().0.count(&id.tenant, used) {
+                let record = format!("contract {id}");
+                return Err(LoadError::Dangling { record, other: format!("tenant {}", id.tenant) });
             }
         }
         Ok(())
@@ -249,12 +262,12 @@ impl Controller {
     /// What is promised follows from the budgets, which may be others than when the records were written.
     fn take_bounds(&mut self) {
         let others = self.contracts().iter().filter_map(|grant| {
-            let bound = self.enforcement().book().promised(grant.flow?);
-            (bound != grant.bound).then_some((grant.serial, bound))
+            let bound = self.enforcement().book().promised(grant.flow()?);
+            (Some(bound) != grant.bound()).then_some((grant.serial, bound))
         });
         for (serial, bound) in others.collect::<Vec<_>>() {
-            if let Some(grant) = self.enforcement_mut().contracts_mut().get_mut(serial) {
-                grant.bound = bound;
+            if let Some(latency) = self.enforcement_mut().contracts_mut().latency_mut(serial) {
+                latency.bound = bound;
             }
             self.enforcement_mut().touch(serial);
         }
@@ -267,25 +280,17 @@ impl Controller {
         }
     }
 
-    /// Contracts of other kinds than latency, with what they hold. What is held is a sum, so their order does not matter.
-    fn read_shared(&mut self, records: &[(&str, &str)]) -> Result<(), LoadError> {
-        for &(key, body) in records {
-            let record = parse::<SharedRecord>(Kind::Shared, key, body)?;
-            let serial = number(Kind::Shared, key)?;
-            let missing = |missing: Missing| LoadError::Missing {
-                record: format!("contract {}", Id::new(record.tenant.as_str(), record.name.as_str())),
-                what: missing.what,
-                name: missing.name,
-            };
-            let order = record.order(&self.network).map_err(missing)?;
-            let share = record.share(&self.network, &order.contract).map_err(missing)?;
-            let mut grant = record.grant(serial, order);
-            if let Some(share) = share {
-                let held = self.enforcement_mut().book_mut().put_share_back(share, serial);
-                // A scheme or a network without classes cannot keep what was promised.
-                grant.share = Some(held.ok_or_else(|| LoadError::NoClasses { id: grant.id.clone() })?);
+    /// Contracts of other kinds than latency hold their shares again. What is held is a sum, so their order does not matter.
+    fn hold_shares(&mut self, shares: Vec<(u64, Share)>) -> Result<(), LoadError> {
+        for (serial, share) in shares {
+            let enforcement = self.enforcement_mut();
+            let held = enforcement.book_mut().put_share_back(share, serial);
+            let Some(grant) = enforcement.contracts_mut().get_mut(serial) else { continue };
+            // A scheme or a network without classes cannot keep what was promised.
+            let held = held.ok_or_else(|| LoadError::NoClasses { id: Id::clone(&grant.id) })?;
+            if let Some(state) = grant.share_state_mut() {
+                state.share = Some(held);
             }
-            self.admission.shared_mut().insert(grant);
         }
         Ok(())
     }
@@ -298,30 +303,6 @@ impl Controller {
             (false, Some(name)) => Err(LoadError::PolicyWithoutClasses { name }),
             _ => Ok(()),
         }
-    }
-
-    /// What follows from the records of contracts of other kinds than latency.
-    fn connect_shared(&mut self) -> Result<(), LoadError> {
-        for serial in self.admission.shared().serials(|_| true) {
-            let Some(grant) = self.admission.shared().get(serial) else { continue };
-            let (id, used) = (grant.id.clone(), Usage::of_shared(&grant.order.contract));
-            let dangling = |other| LoadError::Dangling { record: format!("contract {id}"), other };
-            let (releases, wall) = (self.enforcement().releases(), self.enforcement().calendar());
-            if let Some(number) = grant.waits_for.iter().find(|&&number| releases.get(number).is_none()) {
-                return Err(dangling(format!("route {number}, which it waits for,")));
-            }
-            let (starts, ends, state) = (grant.order.starts, grant.order.ends, grant.state_now(wall));
-            for time in [starts, ends].into_iter().flatten() {
-                self.enforcement_mut().schedule_again(serial, time);
-            }
-            if let Some(grant) = self.admission.shared_mut().get_mut(serial) {
-                grant.state = state;
-            }
-            if !self.admission.tenants_mut().0.count(&id.tenant, used) {
-                return Err(dangling(format!("tenant {}", id.tenant)));
-            }
-        }
-        Ok(())
     }
 
     /// Versions up to 0.2.0 promised minima and weights that some links cannot carry. What does not fit is decided again, by priority; what
@@ -347,16 +328,16 @@ impl Controller {
             return Err(LoadError::Overfull { link: link.name.clone() });
         }
         for grant in self.contracts().iter() {
-            let Some(flow) = grant.flow else { continue };
-            let (bound, deadline) = (self.enforcement().book().promised(flow), grant.order.contract.deadline);
-            if bound > deadline {
-                return Err(LoadError::TooSlow { id: Id::clone(&grant.id), bound, deadline });
-            }
-        }
-        for grant in self.shared_grants() {
-            let AnyContract::Bandwidth(contract) = &grant.order.contract else { continue };
-            let bound = grant.share.and_then(|share| self.scheme().share_bound(share));
-            if let Some((bound, deadline)) = bound.zip(contract.within).filter(|(bound, within)| bound > within) {
+            let (bound, deadline) = match &grant.order.contract {
+                Contract::Latency(terms) => {
+                    (grant.flow().map(|flow| self.enforcement().book().promised(flow)), Some(terms.deadline))
+                }
+                Contract::Bandwidth(terms) => {
+                    (grant.share().and_then(|share| self.scheme().share_bound(share)), terms.within)
+                }
+                Contract::Objective(_) | Contract::BestEffort(_) => continue,
+            };
+            if let Some((bound, deadline)) = bound.zip(deadline).filter(|(bound, deadline)| bound > deadline) {
                 return Err(LoadError::TooSlow { id: Id::clone(&grant.id), bound, deadline });
             }
         }
@@ -364,37 +345,29 @@ impl Controller {
     }
 }
 
-/// A contract without its flow, and what is to be reserved for it again.
-fn read_contract(network: &Network, key: &str, body: &str) -> Result<(Grant, Option<Again>), LoadError> {
-    let record = parse::<ContractRecord>(Kind::Contract, key, body)?;
-    let serial = number(Kind::Contract, key)?;
-    let id = Id::new(record.tenant.as_str(), record.name.as_str());
+impl Again {
+    /// What a contract has reserved.
+    fn of(serial: u64, reserved: Reserved) -> Option<Self> {
+        let placed = reserved.reservations.iter().map(|one| one.placed).min()?;
+        Some(Self { placed, reserved, serial, release: None })
+    }
+}
+
+/// A contract that holds nothing yet, and what it is to hold again.
+fn read_contract(network: &Network, kind: Kind, key: &str, body: &str) -> Result<(Grant, Held), LoadError> {
+    let record = match kind {
+        Kind::OldLatency => parse::<OldLatencyRecord>(kind, key, body)?.into(),
+        Kind::OldShare => parse::<OldShareRecord>(kind, key, body)?.into(),
+        _ => parse::<ContractRecord>(kind, key, body)?,
+    };
     let missing = |missing: Missing| LoadError::Missing {
-        record: format!("contract {id}"),
+        record: format!("contract {}", record.id()),
         what: missing.what,
         name: missing.name,
     };
-    let order = record.order(network).map_err(missing)?;
-    let is_pinned = order.contract.route.is_some();
-    let reserved = reserved(network, &record.places, order.contract.deadline, is_pinned).map_err(missing)?;
-    let placed = reserved.reservations.iter().map(|one| one.placed).min();
-    let again = placed.map(|placed| Again { placed, reserved, serial, release: None });
-    let grant = Grant {
-        id: Arc::new(id),
-        serial,
-        order,
-        revision: record.revision,
-        created: WallTime::from_nanos(record.created),
-        decision: record.decision,
-        bound: Time::from_nanos(record.bound_ns),
-        state: State::Released,
-        trouble: record.trouble(),
-        violation: record.violation(),
-        flow: None,
-        is_ended: record.ended,
-        sender: record.sender(),
-    };
-    Ok((grant, again))
+    let grant = record.grant(network, number(kind, key)?).map_err(missing)?;
+    let held = record.held(network, &grant).map_err(missing)?;
+    Ok((grant, held))
 }
 
 fn parse<T: DeserializeOwned>(kind: Kind, key: &str, body: &str) -> Result<T, LoadError> {

@@ -38,9 +38,8 @@ use crate::enforcement::Enforcement;
 use crate::grant::Grant;
 use crate::journal::Journal;
 use crate::nodes::NodeState;
-use crate::output::Output;
+use crate::output::{Kind, Output};
 use crate::policies::PolicyState;
-use crate::shared::SharedGrant;
 use crate::tenants::TenantState;
 use crate::timers::Due;
 use crate::tokens::{Token, Tokens};
@@ -54,6 +53,8 @@ pub struct Controller {
     elements: Elements,
     answers: Answers,
     admission: Admission,
+    /// Contracts, by serial number, whose records are of formats before 5, until they are written again.
+    old_records: BTreeMap<u64, Kind>,
 }
 
 impl Controller {
@@ -63,9 +64,7 @@ impl Controller {
     /// Why not.
     pub fn handle(&mut self, now: Now, command: Command) -> Result<Reply, Fault> {
         self.tick(now);
-        let reply = self.carry_out(command);
-        self.admission.end_waits();
-        reply
+        self.carry_out(command)
     }
 
     fn carry_out(&mut self, command: Command) -> Result<Reply, Fault> {
@@ -115,7 +114,6 @@ impl Controller {
         while let Some(serial) = self.enforcement_mut().pop_start_or_end() {
             self.admission.start_or_end(serial);
         }
-        self.admission.end_waits();
     }
 
     /// When [`Controller::tick`] has something to do, by each of the clocks.
@@ -137,7 +135,7 @@ impl Controller {
     /// What is to be put on disk and told since the last time.
     pub fn take_output(&mut self) -> Output {
         let dirty = self.journal_mut().take_dirty();
-        let changes = dirty.iter().map(|dirty| self.change(dirty)).collect();
+        let changes = dirty.iter().flat_map(|dirty| self.changes(dirty)).collect();
         Output { changes, events: self.journal_mut().take_events() }
     }
 
@@ -172,9 +170,6 @@ impl Controller {
         }
         let in_use = |by: String| Err(Fault::InUse { what: format!("tenant {name}"), by });
         if let Some(id) = self.contracts().iter().map(|grant| &grant.id).find(|id| id.tenant == name) {
-            return in_use(format!("contract {id}"));
-        }
-        if let Some(id) = self.shared_grants().map(|grant| &grant.id).find(|id| id.tenant == name) {
             return in_use(format!("contract {id}"));
         }
         if let Some((id, _)) = self.vms.iter().find(|(id, _)| id.tenant == name) {
@@ -275,34 +270,19 @@ impl Controller {
         self.contracts().iter_named()
     }
 
-    /// The contract of this name that is about something else than latency.
-    pub fn shared(&self, id: &Id) -> Option<&SharedGrant> {
-        self.admission.shared().named(id)
-    }
-
-    /// The same by its serial number.
-    pub fn shared_of(&self, serial: u64) -> Option<&SharedGrant> {
-        self.admission.shared().get(serial)
-    }
-
-    /// All contracts about something else than latency, by name.
-    pub fn shared_grants(&self) -> impl Iterator<Item = &SharedGrant> {
-        self.admission.shared().iter_named()
-    }
-
     /// Shares of contracts that have ended, with the times by the steady clock until which they are held.
     pub fn left_shares(&self) -> impl Iterator<Item = (ShareId, Time)> + '_ {
         self.enforcement().book().left_shares()
     }
 
     /// The contract that a share belongs to.
-    pub fn owner_of_share(&self, share: ShareId) -> Option<&SharedGrant> {
-        self.shared_of(self.enforcement().book().owner_of_share(share))
+    pub fn owner_of_share(&self, share: ShareId) -> Option<&Grant> {
+        self.contracts().get(self.enforcement().book().owner_of_share(share))
     }
 
     /// What a contract holds of the classes below the latency queues; `None` for best effort, and if it has no place now.
-    pub fn share_of(&self, grant: &SharedGrant) -> Option<&Share> {
-        self.ledger().share(grant.share?)
+    pub fn share_of(&self, grant: &Grant) -> Option<&Share> {
+        self.ledger().share(grant.share()?)
     }
 
     /// Whether hosts have agents that are told what to do.
@@ -311,11 +291,11 @@ impl Controller {
     }
 
     /// What such a contract is promised, as a decision that is made now; `None` for best effort, and if it has no place now.
-    pub fn promise_of(&self, grant: &SharedGrant) -> Option<ShareDecision> {
+    pub fn promise_of(&self, grant: &Grant) -> Option<ShareDecision> {
         let route = |share: &Share| if let Share::Pair { route, .. } = share { Some(route.clone()) } else { None };
-        let (share, certainty) = grant.share.zip(grant.certainty)?;
+        let (share, certainty) = grant.share().zip(grant.certainty())?;
         let route = self.share_of(grant).and_then(route);
-        Some(ShareDecision { share, route, certainty, within: grant.within })
+        Some(ShareDecision { share, route, certainty, within: grant.within() })
     }
 
     /// The contract that has a name now, of whatever kind: its serial number and its revision.

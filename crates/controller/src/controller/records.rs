@@ -1,11 +1,12 @@
 //! The records of a controller.
 
 use super::Controller;
+use crate::contract_record::{ContractRecord, Held};
+use crate::grant::KindState;
 use crate::journal::Dirty;
 use crate::output::{Change, Kind};
 use crate::policy_spec::{PolicyRecord, spec};
-use crate::record::{ContractRecord, DownRecord, NodeRecord, ReleaseRecord, TenantRecord, VmRecord, key, put};
-use crate::shared_record::SharedRecord;
+use crate::record::{DownRecord, NodeRecord, ReleaseRecord, TenantRecord, VmRecord, key, put};
 
 impl Controller {
     /// Every record as it is, to make another controller like this one and ask it what would happen.
@@ -16,7 +17,6 @@ impl Controller {
         all.extend(self.tokens.all().map(|token| Dirty::Token(token.id.clone())));
         all.extend(self.vms().map(|(id, _)| Dirty::Vm(id.clone())));
         all.extend(self.contracts().iter().map(|grant| Dirty::Contract(grant.serial)));
-        all.extend(self.admission.shared().iter().map(|grant| Dirty::Shared(grant.serial)));
         all.extend(self.policies().map(|(name, _)| Dirty::Policy(name.to_owned())));
         all.extend(enforcement.releases().iter().map(|(number, _)| Dirty::Release(number)));
         all.extend(self.elements.iter().map(|(element, _)| Dirty::Down(element.clone())));
@@ -25,8 +25,16 @@ impl Controller {
         all.iter().map(|dirty| self.change(dirty)).collect()
     }
 
+    /// What is to be written of something, as it is now: of a contract that was read from an old record, that this is no more.
+    pub(super) fn changes(&mut self, dirty: &Dirty) -> impl Iterator<Item = Change> + use<> {
+        let old = if let Dirty::Contract(serial) = dirty { self.old_records.remove(serial) } else { None };
+        let change = self.change(dirty);
+        let old = old.map(|kind| Change { kind, key: change.key.clone(), body: None });
+        old.into_iter().chain([change])
+    }
+
     /// The record of something, as it is now.
-    pub(super) fn change(&self, dirty: &Dirty) -> Change {
+    fn change(&self, dirty: &Dirty) -> Change {
         let (network, enforcement) = (&*self.network, self.enforcement());
         match dirty {
             Dirty::Counters => put(Kind::Controller, "counters".to_owned(), Some(self.journal().counters())),
@@ -42,17 +50,14 @@ impl Controller {
             }
             Dirty::Contract(serial) => {
                 let record = self.contracts().get(*serial).map(|grant| {
-                    let reserved = grant.flow.and_then(|flow| enforcement.book().reserved(flow, false));
-                    ContractRecord::of(network, grant, reserved.as_ref())
+                    let reserved = |flow| enforcement.book().reserved(flow, false);
+                    let held = match &grant.held {
+                        KindState::Latency(latency) => Held::Routes(latency.flow.and_then(reserved)),
+                        KindState::Share(_) => Held::Share(self.share_of(grant).cloned()),
+                    };
+                    ContractRecord::of(network, grant, &held)
                 });
                 put(Kind::Contract, key(*serial), record.as_ref())
-            }
-            Dirty::Shared(serial) => {
-                let record = self.admission.shared().get(*serial).map(|grant| {
-                    let share = grant.share.and_then(|share| self.ledger().share(share));
-                    SharedRecord::of(network, grant, share)
-                });
-                put(Kind::Shared, key(*serial), record.as_ref())
             }
             Dirty::Policy(name) => {
                 let record = self

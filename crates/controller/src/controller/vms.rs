@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use wayleave_contracts::{AnyOrder, Named};
+use wayleave_contracts::{Named, Order};
 use wayleave_protocol::Id;
 use wayleave_topology::{NodeId, NodeKind};
 use wayleave_wire::Mac;
@@ -15,7 +15,6 @@ use crate::command::{Applied, Check, Effect, Fault, Outcome, Reply, Unmovable, V
 use crate::event::EventKind;
 use crate::grant::Grant;
 use crate::journal::Dirty;
-use crate::shared::SharedGrant;
 use crate::vms::VmState;
 
 impl Controller {
@@ -116,19 +115,16 @@ impl Controller {
     }
 
     /// The orders of the contracts that have a VM as an end, with hosts as they are now, and their serial numbers; those of higher priority first.
-    fn orders_of(&self, id: &Id) -> Vec<(AnyOrder, u64)> {
-        let flows = self.contracts().iter().filter(|grant| !grant.is_ended() && uses(grant, id));
-        let flows = flows.map(|grant| (AnyOrder::Latency(grant.order.clone()), grant.serial));
-        let shares = self.admission.shared().iter().filter(|grant| shares(grant, id));
-        let shares = shares.map(|grant| (AnyOrder::Shared(grant.order.clone()), grant.serial));
-        let mut orders: Vec<(AnyOrder, u64)> = flows.chain(shares).collect();
+    fn orders_of(&self, id: &Id) -> Vec<(Order, u64)> {
+        let grants = self.contracts().iter().filter(|grant| !grant.is_ended() && uses(grant, id));
+        let mut orders: Vec<(Order, u64)> = grants.map(|grant| (grant.order.clone(), grant.serial)).collect();
         for (order, _) in &mut orders {
             let of = id_of(order);
-            let hosts = order.members().into_iter().map(|(_, name, now)| self.end_of(&of, name).unwrap_or(now));
+            let hosts = order.placed_members().into_iter().map(|(_, name, now)| self.end_of(&of, name).unwrap_or(now));
             let hosts: Vec<NodeId> = hosts.collect();
             *order = order.clone().on(&hosts);
         }
-        orders.sort_by_key(|(order, serial)| (Reverse(order.priority()), *serial));
+        orders.sort_by_key(|(order, serial)| (Reverse(order.priority), *serial));
         orders
     }
 
@@ -136,10 +132,7 @@ impl Controller {
     fn check_unused(&self, id: &Id) -> Result<(), Fault> {
         match self.contracts().iter().find(|grant| uses(grant, id)) {
             Some(grant) => Err(Fault::InUse { what: format!("VM {id}"), by: format!("contract {}", grant.id) }),
-            None => match self.admission.shared().iter().find(|grant| shares(grant, id)) {
-                Some(grant) => Err(Fault::InUse { what: format!("VM {id}"), by: format!("contract {}", grant.id) }),
-                None => Ok(()),
-            },
+            None => Ok(()),
         }
     }
 
@@ -187,10 +180,6 @@ impl Controller {
 }
 
 fn uses(grant: &Grant, id: &Id) -> bool {
-    grant.id.tenant == id.tenant && (grant.order.from == id.name || grant.order.to == id.name)
-}
-
-fn shares(grant: &SharedGrant, id: &Id) -> bool {
     grant.id.tenant == id.tenant && grant.order.members.contains(&id.name)
 }
 

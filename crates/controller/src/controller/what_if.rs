@@ -11,11 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use wayleave_contracts::AnyOrder;
+use wayleave_contracts::{ContractKind, Order};
 use wayleave_ledger::Share;
 use wayleave_protocol::Id;
 use wayleave_protocol::contract::State;
-use wayleave_roles::Certainty;
 use wayleave_topology::{Hop, LinkId, NodeId};
 use wayleave_units::Time;
 
@@ -26,7 +25,6 @@ use crate::grant::Grant;
 use crate::journal::Dirty;
 use crate::question::{Prospect, Question};
 use crate::releases::{PendingRelease, Phase};
-use crate::shared::SharedGrant;
 
 /// What is compared of a contract: whether it is degraded, and the hops of its routes, with [`END`] behind each route.
 type Place<'a> = (bool, &'a [Hop]);
@@ -38,23 +36,16 @@ const END: Hop = Hop { link: LinkId(u32::MAX), queue: u8::MAX };
 #[derive(Default)]
 struct Places {
     hops: Vec<Hop>,
-    /// Contracts about latency in the order of their serial numbers, with where their hops begin and end.
-    flows: Vec<(Arc<Grant>, Range<usize>)>,
-    /// Those of other kinds.
-    shares: BTreeMap<u64, (Id, bool, Range<usize>)>,
-    /// Their certainty.
-    certainties: BTreeMap<Id, Certainty>,
+    /// Contracts in the order of their serial numbers, with where their hops begin and end.
+    grants: Vec<(Arc<Grant>, Range<usize>)>,
 }
 
 impl Places {
-    /// What a contract was called that had this serial number, and how it was placed.
-    fn of(&self, serial: u64) -> Option<(&Id, Place<'_>)> {
-        if let Ok(at) = self.flows.binary_search_by_key(&serial, |(grant, _)| grant.serial) {
-            let (grant, range) = &self.flows[at];
-            return Some((&grant.id, (grant.state == State::Degraded, &self.hops[range.clone()])));
-        }
-        let (id, is_degraded, range) = self.shares.get(&serial)?;
-        Some((id, (*is_degraded, &self.hops[range.clone()])))
+    /// The contract that had this serial number, and how it was placed.
+    fn of(&self, serial: u64) -> Option<(&Grant, Place<'_>)> {
+        let at = self.grants.binary_search_by_key(&serial, |(grant, _)| grant.serial).ok()?;
+        let (grant, range) = &self.grants[at];
+        Some((grant, (grant.state == State::Degraded, &self.hops[range.clone()])))
     }
 }
 
@@ -110,14 +101,7 @@ impl Controller {
         for grant in self.contracts().iter_shared().filter(|grant| !grant.is_ended()) {
             let begin = places.hops.len();
             self.hops_of(grant, &mut places.hops);
-            places.flows.push((grant.clone(), begin..places.hops.len()));
-        }
-        for grant in self.shared_grants() {
-            let begin = places.hops.len();
-            self.hops_of_share(grant, &mut places.hops);
-            let place = (grant.state == State::Degraded, begin..places.hops.len());
-            places.shares.insert(grant.serial, (grant.id.clone(), place.0, place.1));
-            places.certainties.extend(grant.certainty.map(|certainty| (grant.id.clone(), certainty)));
+            places.grants.push((grant.clone(), begin..places.hops.len()));
         }
         places
     }
@@ -127,9 +111,6 @@ impl Controller {
             hops.extend(&route.hops);
             hops.push(END);
         }
-    }
-
-    fn hops_of_share(&self, grant: &SharedGrant, hops: &mut Vec<Hop>) {
         if let Some(Share::Pair { route, .. }) = self.share_of(grant) {
             hops.extend(&route.hops);
         }
@@ -138,7 +119,7 @@ impl Controller {
     fn apply_for(
         &mut self,
         now: Now,
-        orders: Vec<AnyOrder>,
+        orders: Vec<Order>,
         prospect: &mut Prospect,
         is_asked: bool,
     ) -> Result<(), Fault> {
@@ -163,16 +144,13 @@ impl Controller {
         let vms: Vec<(Id, NodeId)> =
             self.vms().filter(|(_, vm)| nodes.contains(&vm.host)).map(|(id, vm)| (id.clone(), vm.host)).collect();
         let moves = |tenant: &str, end: &str| vms.iter().any(|(id, _)| id.tenant == tenant && id.name == end);
-        let ends = |grant: &Grant| [&grant.order.from, &grant.order.to].iter().any(|end| moves(&grant.id.tenant, end));
-        let mut flows: Vec<&Grant> = self.contracts().iter().filter(|grant| !grant.is_ended() && ends(grant)).collect();
-        flows.sort_by(|one, other| one.id.cmp(&other.id));
-        let flows = flows.into_iter().map(|grant| AnyOrder::Latency(grant.order.clone()));
-        let shares = self.shared_grants();
-        let shares = shares.filter(|grant| grant.order.members.iter().any(|end| moves(&grant.id.tenant, end)));
-        let shares = shares.map(|grant| AnyOrder::Shared(grant.order.clone()));
-        let mut orders: Vec<AnyOrder> = flows.chain(shares).collect();
-        // Those of higher priority find their places first.
-        orders.sort_by_key(|order| Reverse(order.priority()));
+        let ends = |grant: &Grant| grant.order.members.iter().any(|end| moves(&grant.id.tenant, end));
+        let mut grants: Vec<&Grant> =
+            self.contracts().iter().filter(|grant| !grant.is_ended() && ends(grant)).collect();
+        grants.sort_by(|one, other| one.id.cmp(&other.id));
+        let mut orders: Vec<Order> = grants.into_iter().map(|grant| grant.order.clone()).collect();
+        // Those of higher priority find their places first, and among equals latency contracts.
+        orders.sort_by_key(|order| (Reverse(order.priority), order.kind() != ContractKind::Latency));
         for order in &orders {
             let ids = vec![(id_of(order), Check::None)];
             self.step(now, Command::Delete { ids })?;
@@ -193,7 +171,7 @@ impl Controller {
         for order in &mut orders {
             let id = id_of(order);
             let host = |(_, name, now): (_, &str, NodeId)| self.end_of(&id, name).unwrap_or(now);
-            let hosts: Vec<NodeId> = order.members().into_iter().map(host).collect();
+            let hosts: Vec<NodeId> = order.placed_members().into_iter().map(host).collect();
             *order = order.clone().on(&hosts);
         }
         self.apply_for(now, orders, prospect, false)
@@ -207,25 +185,19 @@ impl Controller {
     /// Compares what was written down as changed: nothing else can be different.
     fn compare(&self, before: &Places, prospect: &mut Prospect) {
         let changed = self.journal().dirty().iter().filter_map(|dirty| match dirty {
-            Dirty::Contract(serial) | Dirty::Shared(serial) => before.of(*serial),
+            Dirty::Contract(serial) => before.of(*serial),
             _ => None,
         });
-        for (id, old) in changed.map(|(id, place)| (id.clone(), place)).collect::<BTreeMap<Id, Place<'_>>>() {
+        let changed: BTreeMap<&Id, _> = changed.map(|(grant, place)| (&*grant.id, (grant, place))).collect();
+        for (id, (old_grant, old)) in changed {
+            let Some(grant) = self.grant(id).filter(|grant| !grant.is_ended()) else { continue };
             let mut hops = Vec::new();
-            let is_degraded = match (self.grant(&id).filter(|grant| !grant.is_ended()), self.shared(&id)) {
-                (_, Some(grant)) => {
-                    self.hops_of_share(grant, &mut hops);
-                    grant.state == State::Degraded
-                }
-                (Some(grant), None) => {
-                    self.hops_of(grant, &mut hops);
-                    grant.state == State::Degraded
-                }
-                (None, None) => continue,
-            };
+            self.hops_of(grant, &mut hops);
+            let is_degraded = grant.state == State::Degraded;
             let after: Place<'_> = (is_degraded, &hops);
-            let certainty = self.shared(&id).filter(|_| !is_degraded).and_then(|grant| grant.certainty);
-            if let Some((&from, to)) = before.certainties.get(&id).zip(certainty).filter(|(from, to)| *from != to) {
+            let id = id.clone();
+            let certainty = grant.certainty().filter(|_| !is_degraded);
+            if let Some((from, to)) = old_grant.certainty().zip(certainty).filter(|(from, to)| from != to) {
                 prospect.certainty.push((id.clone(), from, to));
             }
             if old == after {

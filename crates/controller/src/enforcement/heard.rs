@@ -92,7 +92,8 @@ impl Enforcement {
 
     /// Contracts that this node sends have another trouble, in place of this one.
     fn trouble(&mut self, node: NodeId, trouble: Option<Trouble>, before: Option<Trouble>) {
-        let is_its = |grant: &crate::grant::Grant| grant.sender() == node && !grant.is_ended && grant.trouble == before;
+        let is_its =
+            |grant: &crate::grant::Grant| grant.sender() == Some(node) && !grant.is_ended && grant.trouble == before;
         for serial in self.contracts.serials(is_its) {
             let Some(grant) = self.contracts.get_mut(serial) else { continue };
             grant.trouble = trouble.clone();

@@ -29,7 +29,7 @@ use wayleave_units::{Time, WallTime};
 use crate::book::{Book, Held};
 use crate::clock::Now;
 use crate::contracts::Contracts;
-use crate::grant::Grant;
+use crate::grant::{Grant, Sender};
 use crate::journal::Journal;
 use crate::nodes::Nodes;
 use crate::releases::{PendingRelease, PendingReleases, Phase};
@@ -156,20 +156,10 @@ impl Enforcement {
 
     /// Sets the timers for the start and the end of a contract.
     pub(crate) fn schedule(&mut self, serial: u64, order: &Order) {
-        self.schedule_times(serial, order.starts, order.ends);
-    }
-
-    /// The same for a contract of any kind.
-    pub(crate) fn schedule_times(&mut self, serial: u64, starts: Option<WallTime>, ends: Option<WallTime>) {
         let wall = self.calendar();
-        for time in [starts.filter(|&starts| starts > wall), ends].into_iter().flatten() {
+        for time in [order.starts.filter(|&starts| starts > wall), order.ends].into_iter().flatten() {
             self.timers.at_wall(time, serial);
         }
-    }
-
-    /// Sets such a timer again after a start, also for a time that has come meanwhile.
-    pub(crate) fn schedule_again(&mut self, serial: u64, time: WallTime) {
-        self.timers.at_wall(time, serial);
     }
 
     /// Tries failed contracts again after a while, unless that is planned already.
@@ -188,7 +178,7 @@ impl Enforcement {
     pub(crate) fn routes_of(&self, grant: &Grant) -> impl Iterator<Item = (FlowId, &Route)> {
         let held = || self.releases.of(grant.serial).filter_map(|(_, release)| release.held).last();
         let placement = self.book.placement();
-        let flows = grant.flow.or_else(held).map(|flow| placement.routes_of(flow)).unwrap_or_default();
+        let flows = grant.flow().or_else(held).map(|flow| placement.routes_of(flow)).unwrap_or_default();
         flows.into_iter().filter_map(|flow| Some((flow, &placement.ledger().flow(flow)?.route)))
     }
 
@@ -210,29 +200,31 @@ impl Enforcement {
     pub(crate) fn connect(&mut self, serial: u64) -> Result<(), u64> {
         let (confirms, now) = (self.confirms(), self.now().steady);
         let Some(grant) = self.contracts.get(serial) else { return Ok(()) };
-        for &number in &grant.sender.waits_for {
+        for &number in &grant.waits_for {
             if self.releases.get(number).is_none() {
                 return Err(number);
             }
             self.releases.add_waiter(number, serial);
         }
-        if grant.sender.is_waited_for() && confirms {
-            self.nodes.expect(grant.sender(), serial);
-            if let Some(told) = grant.sender.told {
+        if let Some((node, sender)) =
+            grant.sender().zip(grant.told_sender()).filter(|(_, one)| one.is_waited_for() && confirms)
+        {
+            self.nodes.expect(node, serial);
+            if let Some(told) = sender.told {
                 self.timers.at(now + self.timing.confirm_within, Due::Confirmed(serial, told.version));
             }
         }
-        if grant.violation.is_some() {
+        if grant.violation().is_some() {
             self.timers.at(now + self.timing.heal_after, Due::Healed(serial));
         }
         let (starts, ends) = (grant.order.starts, grant.order.ends);
         for time in [starts, ends].into_iter().flatten().filter(|_| !grant.is_ended) {
             self.timers.at_wall(time, serial);
         }
-        if let Some(flow) = grant.flow.filter(|_| grant.is_failed()) {
+        if let Some(flow) = grant.flow().filter(|_| grant.is_failed()) {
             self.book.pin(flow, true);
         }
-        let state = grant.state_now(self.kept);
+        let state = grant.state_now(self.kept, self.calendar());
         // Most are what they should be already, and need not be copied for that.
         if state != grant.state
             && let Some(grant) = self.contracts.get_mut(serial)
@@ -276,29 +268,29 @@ impl Enforcement {
 
     /// Whether anything follows from a contract that [`Self::connect`] sets up: of most nothing does.
     fn has_something_to_come(&self, grant: &Grant) -> bool {
-        let is_waited_for = || self.confirms() && grant.sender.is_waited_for();
+        let is_waited_for = || self.confirms() && grant.told_sender().is_some_and(Sender::is_waited_for);
         let has_times = || grant.order.starts.is_some() || grant.order.ends.is_some();
-        let has_trouble = grant.violation.is_some() || grant.is_failed();
+        let has_trouble = grant.violation().is_some() || grant.is_failed();
         has_trouble
             || has_times()
-            || !grant.sender.waits_for.is_empty()
+            || !grant.waits_for.is_empty()
             || is_waited_for()
-            || grant.state_now(self.kept) != grant.state
+            || grant.state_now(self.kept, self.calendar()) != grant.state
     }
 
     /// Goes on after everything was loaded: what was left undone, and what has become due meanwhile.
     pub(crate) fn resume(&mut self) {
         self.expect_agents();
         let is_idle = |grant: &Grant| {
-            !grant.is_ended
-                && grant.sender.stop.is_none()
-                && grant.sender.told.map(|told| told.version) == grant.sender.run
+            let Some(sender) = grant.told_sender() else { return true };
+            !grant.is_ended && sender.stop.is_none() && sender.told.map(|told| told.version) == sender.run
         };
-        let is_open = |grant: &Grant| !is_idle(grant) || (!self.confirms() && grant.sender.is_waited_for());
+        let is_waited_for = |grant: &Grant| grant.told_sender().is_some_and(Sender::is_waited_for);
+        let is_open = |grant: &Grant| !is_idle(grant) || (!self.confirms() && is_waited_for(grant));
         let mut open: BTreeSet<u64> = self.contracts.serials(is_open).into_iter().collect();
         open.extend(self.releases.iter().map(|(_, release)| release.serial));
         for serial in open {
-            let told = self.contracts.get(serial).and_then(|grant| grant.sender.told);
+            let told = self.contracts.sender(serial).and_then(|sender| sender.told);
             // Without agents there is no confirmation to wait for, even if the controller before this one had agents.
             if let Some(told) = told.filter(|_| !self.confirms()) {
                 self.has_done(serial, told.version);

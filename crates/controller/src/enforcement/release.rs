@@ -1,21 +1,24 @@
 //! Ending contracts, and senders that certainly send nothing.
 
 use super::Enforcement;
+use crate::grant::Grant;
 use crate::journal::Dirty;
 use crate::releases::{PendingRelease, Phase};
 
 impl Enforcement {
-    /// Ends a contract: its sender is told to stop, and its reservation is held until its last packets have left.
+    /// Ends a latency contract: its sender is told to stop, and its reservation is held until its last packets have left.
     pub(crate) fn end(&mut self, serial: u64) {
         let Some(grant) = self.contracts.get_mut(serial) else { return };
         if std::mem::replace(&mut grant.is_ended, true) {
             return;
         }
-        let may_run = grant.sender.may_run();
-        grant.sender.run = None;
-        let stop = grant.sender.next_version();
-        grant.sender.stop = Some(stop);
-        let (flow, node, has_route) = (grant.flow.take(), grant.sender(), grant.order.contract.route.is_some());
+        let has_route = grant.has_given_route();
+        let (Some(node), Some(latency)) = (grant.sender(), grant.latency_mut()) else { return };
+        let (flow, sender) = (latency.flow.take(), &mut latency.sender);
+        let may_run = sender.may_run();
+        sender.run = None;
+        let stop = sender.next_version();
+        sender.stop = Some(stop);
         if let Some(flow) = flow {
             match self.book.reserved(flow, has_route).filter(|_| may_run) {
                 Some(reserved) => {
@@ -44,18 +47,20 @@ impl Enforcement {
     /// The same, before anything is told again.
     pub(crate) fn note_silence(&mut self, serial: u64) {
         // What it sent last may be under way, and what it sends on may be given to others before it is told to send again.
-        let sent =
-            self.contracts.get(serial).and_then(|grant| Some((grant.flow?, grant.is_pinned(), grant.sender.told?)));
+        let sent = self
+            .contracts
+            .get(serial)
+            .and_then(|grant| Some((grant.flow()?, grant.is_pinned(), grant.told_sender()?.told?)));
         if let Some((flow, is_pinned, told)) = sent
             && let Some(reserved) = self.book.reserved(flow, is_pinned)
         {
             self.leave(serial, reserved, told.version);
         }
-        let Some(grant) = self.contracts.get_mut(serial) else { return };
-        grant.sender.told = None;
-        grant.sender.confirmed = None;
-        grant.sender.asked = None;
-        self.nodes.expect_no_more(grant.sender(), serial);
+        let Some(sender) = self.contracts.sender_mut(serial) else { return };
+        (sender.told, sender.confirmed, sender.asked) = (None, None, None);
+        if let Some(node) = self.contracts.get(serial).and_then(Grant::sender) {
+            self.nodes.expect_no_more(node, serial);
+        }
         self.journal.mark(Dirty::Contract(serial));
         let left: Vec<u64> = self.releases.of(serial).map(|(number, _)| number).collect();
         self.stopped(&left);

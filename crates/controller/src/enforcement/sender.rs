@@ -18,7 +18,7 @@ use wayleave_topology::{NodeKind, Route};
 use super::Enforcement;
 use crate::book::Reserved;
 use crate::event::EventKind;
-use crate::grant::{Grant, Told, Trouble};
+use crate::grant::{Grant, Sender, Told, Trouble};
 use crate::journal::Dirty;
 use crate::releases::{PendingRelease, Phase};
 use crate::setup::Southbound;
@@ -32,17 +32,17 @@ impl Enforcement {
 
     /// A contract gives a reservation up with the next version of its rule.
     pub(crate) fn leave_next(&mut self, serial: u64, reserved: Reserved) -> Option<u64> {
-        let next = self.contracts.get(serial)?.sender.version + 1;
+        let next = self.contracts.sender(serial)?.version + 1;
         self.leave(serial, reserved, next)
     }
 
     /// A contract gives a reservation up: nothing is sent there any more once its sender has the version `until`. The number of the
     /// pending release; `None` if nothing was ever sent there.
     pub(crate) fn leave(&mut self, serial: u64, reserved: Reserved, until: u64) -> Option<u64> {
-        let grant = self.contracts.get(serial).filter(|grant| grant.sender.may_run())?;
+        let grant = self.contracts.get(serial).filter(|grant| grant.told_sender().is_some_and(Sender::may_run))?;
         let bound = |route: &Route| self.book.placement().bound(route);
         let drain = reserved.reservations.iter().map(|one| bound(&one.route)).max()?;
-        let node = grant.sender();
+        let node = grant.sender()?;
         let number = self.journal.next_release();
         let phase = Phase::Sending;
         self.releases.insert(number, PendingRelease { serial, node, reserved, until, drain, phase, held: None });
@@ -56,23 +56,29 @@ impl Enforcement {
     /// reservation in between. A contract that waits for it then waits for a stop, which waits for nothing; so no cycle of waiting
     /// contracts can form.
     pub(crate) fn run(&mut self, serial: u64, waits_for: BTreeSet<u64>) {
-        let Some(grant) = self.contracts.get(serial) else { return };
-        let (told, version) = (grant.sender.told.map_or(0, |told| told.version), grant.sender.version);
+        let Some(sender) = self.contracts.sender(serial) else { return };
+        let (told, version) = (sender.told.map_or(0, |told| told.version), sender.version);
         let holds_up = |(number, release): (u64, &PendingRelease)| {
             let is_sent_on = release.phase == Phase::Sending && told < release.until;
             is_sent_on && (release.until <= version || waits_for.contains(&number))
         };
         let stops_first = self.releases.of(serial).any(holds_up);
+        let Some(sender) = self.contracts.sender_mut(serial) else { return };
+        sender.stop = stops_first.then(|| sender.next_version());
+        let version = sender.next_version();
+        sender.run = Some(version);
+        sender.since = version;
+        self.wait_for(serial, waits_for);
+        self.touch(serial);
+    }
+
+    /// A contract waits for these releases from now on, and for no others.
+    pub(crate) fn wait_for(&mut self, serial: u64, releases: BTreeSet<u64>) {
         let Some(grant) = self.contracts.get_mut(serial) else { return };
-        grant.sender.stop = stops_first.then(|| grant.sender.next_version());
-        let version = grant.sender.next_version();
-        grant.sender.run = Some(version);
-        grant.sender.since = version;
-        grant.sender.waits_for = waits_for.iter().copied().collect();
-        for number in waits_for {
+        grant.waits_for = releases.iter().copied().collect();
+        for number in releases {
             self.releases.add_waiter(number, serial);
         }
-        self.touch(serial);
     }
 
     /// The contract has changed: a new revision, and its record is to be written.
@@ -86,15 +92,15 @@ impl Enforcement {
     /// Tells the sender of a contract what can be told now, and announces what state the contract is in.
     pub(crate) fn advance(&mut self, serial: u64) {
         while let Some(told) = self.next_step(serial) {
-            let Some(grant) = self.contracts.get_mut(serial) else { return };
-            grant.sender.told = Some(told);
+            let Some(sender) = self.contracts.sender_mut(serial) else { return };
+            sender.told = Some(told);
             self.journal.mark(Dirty::Contract(serial));
             if self.confirms() {
                 let now = self.now().steady;
-                if let Some(grant) = self.contracts.get_mut(serial) {
-                    grant.sender.asked = Some(now);
+                if let Some(sender) = self.contracts.sender_mut(serial) {
+                    sender.asked = Some(now);
                 }
-                if let Some(node) = self.contracts.get(serial).map(Grant::sender) {
+                if let Some(node) = self.contracts.get(serial).and_then(Grant::sender) {
                     self.nodes.expect(node, serial);
                 }
                 self.timers.at(now + self.timing.confirm_within, Due::Confirmed(serial, told.version));
@@ -108,8 +114,7 @@ impl Enforcement {
 
     /// What the sender of a contract can be told now, if anything.
     fn next_step(&mut self, serial: u64) -> Option<Told> {
-        let grant = self.contracts.get_mut(serial)?;
-        let sender = &mut grant.sender;
+        let sender = self.contracts.sender_mut(serial)?;
         if let Some(stop) = sender.stop {
             match sender.told {
                 // It was never told to send: there is nothing to stop.
@@ -119,10 +124,10 @@ impl Enforcement {
             }
         }
         let grant = self.contracts.get(serial)?;
-        let sender = &grant.sender;
+        let sender = grant.told_sender()?;
         let run = sender.run.filter(|&run| sender.told.is_none_or(|told| told.version < run))?;
         let to_come = grant.order.starts.filter(|&starts| starts > self.calendar());
-        let may = sender.waits_for.is_empty() && to_come.is_none() && self.switches_are_set_up(serial);
+        let may = grant.waits_for.is_empty() && to_come.is_none() && self.switches_are_set_up(serial);
         // The calendar may have been past the start before, and jumped back.
         if let Some(starts) = to_come {
             self.timers.at_wall(starts, serial);
@@ -146,18 +151,21 @@ impl Enforcement {
 
     /// The sender of a contract has carried out a version.
     pub(crate) fn has_done(&mut self, serial: u64, version: u64) {
-        let Some(grant) = self.contracts.get(serial) else { return };
-        let Some(told) = grant.sender.told else { return };
+        let Some(sender) = self.contracts.sender(serial) else { return };
+        let Some(told) = sender.told else { return };
         if told.version == version
-            && grant.sender.confirmed != Some(told)
+            && sender.confirmed != Some(told)
             && let Some(grant) = self.contracts.get_mut(serial)
         {
-            grant.sender.confirmed = Some(told);
-            grant.sender.asked = None;
+            if let Some(latency) = grant.latency_mut() {
+                (latency.sender.confirmed, latency.sender.asked) = (Some(told), None);
+            }
             if grant.trouble == Some(Trouble::Unconfirmed) {
                 grant.trouble = None;
             }
-            self.nodes.expect_no_more(grant.sender(), serial);
+            if let Some(node) = grant.sender() {
+                self.nodes.expect_no_more(node, serial);
+            }
             self.journal.mark(Dirty::Contract(serial));
         }
         let left: Vec<u64> =
@@ -187,7 +195,7 @@ impl Enforcement {
         }
         for serial in self.releases.take_waiters(number) {
             if let Some(grant) = self.contracts.get_mut(serial) {
-                grant.sender.waits_for.retain(|&other| other != number);
+                grant.waits_for.retain(|&other| other != number);
                 self.journal.mark(Dirty::Contract(serial));
             }
             self.advance(serial);
@@ -198,22 +206,27 @@ impl Enforcement {
     /// Forgets a contract that was deleted, once nothing of it is left.
     fn finish(&mut self, serial: u64) {
         let Some(grant) = self.contracts.get(serial) else { return };
-        if !grant.is_ended || grant.sender.is_waited_for() || self.releases.of(serial).next().is_some() {
+        let is_waited_for = grant.told_sender().is_some_and(Sender::is_waited_for);
+        if !grant.is_ended || is_waited_for || self.releases.of(serial).next().is_some() {
             return;
         }
         let (id, revision) = (grant.id.clone(), grant.revision);
-        for number in grant.sender.waits_for.clone() {
-            self.releases.remove_waiter(number, serial);
-        }
-        self.contracts.remove(serial);
+        self.remove(serial);
         self.journal.mark(Dirty::Contract(serial));
         self.journal.contract_event(EventKind::Gone, &id, revision, String::new());
+    }
+
+    /// A contract is no more.
+    pub(crate) fn remove(&mut self, serial: u64) {
+        let waits_for = self.contracts.get(serial).map(|grant| grant.waits_for.clone()).unwrap_or_default();
+        waits_for.into_iter().for_each(|number| self.releases.remove_waiter(number, serial));
+        self.contracts.remove(serial);
     }
 
     /// Tells watchers of the state of a contract, if it is another one.
     pub(crate) fn announce(&mut self, serial: u64) {
         let Some(grant) = self.contracts.get(serial) else { return };
-        let state = grant.state_now(self.kept);
+        let state = grant.state_now(self.kept, self.calendar());
         if state != grant.state
             && let Some(grant) = self.contracts.get_mut(serial)
         {
@@ -224,7 +237,9 @@ impl Enforcement {
     /// A sender has not confirmed a version in time.
     pub(crate) fn overdue(&mut self, serial: u64, version: u64) {
         let Some(grant) = self.contracts.get_mut(serial) else { return };
-        let is_late = grant.sender.is_waited_for() && grant.sender.told.is_some_and(|told| told.version == version);
+        let is_due =
+            |sender: &Sender| sender.is_waited_for() && sender.told.is_some_and(|told| told.version == version);
+        let is_late = grant.told_sender().is_some_and(is_due);
         if !is_late || grant.is_ended || grant.trouble.is_some() {
             return;
         }

@@ -10,7 +10,7 @@ use wayleave_units::{Bytes, Time};
 use super::Enforcement;
 use crate::command::{Fault, Outcome, Reply};
 use crate::event::EventKind;
-use crate::grant::{Grant, Told, Violation};
+use crate::grant::{Grant, Sender, Told, Violation};
 use crate::journal::Dirty;
 use crate::timers::Due;
 
@@ -39,7 +39,7 @@ impl Enforcement {
             self.set_up(node, installed.contains_key(&SET_UP));
             return Ok(Reply::Begun { epoch });
         }
-        let here = self.contracts.serials(|grant| grant.sender() == node);
+        let here = self.contracts.serials(|grant| grant.sender() == Some(node));
         for (&serial, &version) in installed.iter().filter(|(serial, _)| here.binary_search(serial).is_err()) {
             if let Some(state) = self.nodes.get_mut(node) {
                 state.strangers.insert(serial, version + 1);
@@ -62,13 +62,13 @@ impl Enforcement {
     /// A rule is installed although its contract was thought to send nothing, which was wrong. The rule in force is taken
     /// as it is; an older one stops first.
     fn adopt(&mut self, serial: u64, version: u64) {
-        let Some(grant) = self.contracts.get_mut(serial).filter(|grant| grant.sender.told.is_none()) else { return };
+        let Some(sender) = self.contracts.sender_mut(serial).filter(|sender| sender.told.is_none()) else { return };
         let told = Some(Told { version, runs: true });
-        (grant.sender.told, grant.sender.confirmed) = (told, told);
-        if grant.sender.run != Some(version) {
-            grant.sender.stop = Some(grant.sender.next_version());
-            grant.sender.run = grant.sender.run.map(|_| grant.sender.next_version());
-            grant.sender.since = grant.sender.version;
+        (sender.told, sender.confirmed) = (told, told);
+        if sender.run != Some(version) {
+            sender.stop = Some(sender.next_version());
+            sender.run = sender.run.map(|_| sender.next_version());
+            sender.since = sender.version;
         }
         self.journal.mark(Dirty::Contract(serial));
     }
@@ -88,7 +88,7 @@ impl Enforcement {
 
     fn operation(&self, serial: u64) -> Option<Operation> {
         let grant = self.contracts.get(serial)?;
-        let told = grant.sender.told.filter(|_| grant.sender.is_waited_for())?;
+        let told = grant.told_sender().filter(|sender| sender.is_waited_for())?.told?;
         let work =
             if told.runs { Work::Install { rule: Box::new(self.rule(grant, told.version)?) } } else { Work::Remove };
         Some(Operation { serial, version: told.version, work })
@@ -106,16 +106,16 @@ impl Enforcement {
                 (reservations.first()?.demand, routes, release.drain)
             }
             None => {
-                let demand = self.book.placement().held(grant.flow?)?.demand;
+                let demand = self.book.placement().held(grant.flow()?)?.demand;
                 let routes = self.routes(grant);
                 let routes = routes.iter().map(|(_, route)| Hop::named(&self.network, route)).collect();
-                (demand, routes, grant.bound)
+                (demand, routes, grant.bound()?)
             }
         };
         Some(Rule {
             id: grant.id.to_string(),
-            from: order.from.clone(),
-            to: order.to.clone(),
+            from: order.from().to_owned(),
+            to: order.to().to_owned(),
             matching: order.matching.map(Match::from),
             rate_bps: demand.rate.bits_per_second(),
             burst_bytes: demand.burst.get(),
@@ -144,7 +144,7 @@ impl Enforcement {
             {
                 state.strangers.remove(&serial);
             }
-            if self.contracts.get(serial).is_some_and(|grant| grant.sender() == node) {
+            if self.contracts.get(serial).is_some_and(|grant| grant.sender() == Some(node)) {
                 self.has_done(serial, version);
                 self.advance(serial);
             }
@@ -162,7 +162,8 @@ impl Enforcement {
         }
         self.journal.mark(Dirty::Node(node));
         let serials = self.contracts.serials(|grant| {
-            grant.sender.run.is_some() && grant.sender.told.is_none_or(|told| Some(told.version) < grant.sender.run)
+            let is_to_run = |sender: &Sender| sender.told.is_none_or(|told| Some(told.version) < sender.run);
+            grant.told_sender().is_some_and(|sender| sender.run.is_some() && is_to_run(sender))
         });
         serials.into_iter().for_each(|serial| self.advance(serial));
     }
@@ -173,12 +174,14 @@ impl Enforcement {
         self.check_epoch(node, epoch)?;
         let now = self.now();
         for one in measured.iter().filter(|one| one.late > 0) {
-            let Some(grant) = self.contracts.get_mut(one.serial).filter(|grant| grant.order.contract.to == node) else {
+            let Some(grant) = self.contracts.get_mut(one.serial) else { continue };
+            if grant.terms().is_none_or(|terms| terms.to != node) {
                 continue;
-            };
-            let before = grant.violation.unwrap_or(Violation { at: now.wall, packets: 0, worst: Time::ZERO });
+            }
+            let Some(latency) = grant.latency_mut() else { continue };
+            let before = latency.violation.unwrap_or(Violation { at: now.wall, packets: 0, worst: Time::ZERO });
             let packets = before.packets.saturating_add(one.late);
-            grant.violation =
+            latency.violation =
                 Some(Violation { at: now.wall, packets, worst: before.worst.max(Time::from_nanos(one.worst_ns)) });
             self.timers.at(now.steady + self.timing.heal_after, Due::Healed(one.serial));
             self.journal.mark(Dirty::Contract(one.serial));
@@ -192,8 +195,8 @@ impl Enforcement {
         if self.timers.has(Due::Healed(serial)) {
             return;
         }
-        if let Some(grant) = self.contracts.get_mut(serial) {
-            grant.violation = None;
+        if let Some(latency) = self.contracts.latency_mut(serial) {
+            latency.violation = None;
             self.journal.mark(Dirty::Contract(serial));
             self.announce(serial);
         }
@@ -208,7 +211,7 @@ impl Enforcement {
         (state.is_watched, state.is_silent) = (false, false);
         state.waiting.clear();
         self.journal.mark(Dirty::Node(node));
-        let here = self.contracts.serials(|grant| grant.sender() == node);
+        let here = self.contracts.serials(|grant| grant.sender() == Some(node));
         here.iter().for_each(|&serial| self.note_silence(serial));
         here
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_contracts::{Category, Contract, Mix};
+use wayleave_contracts::{Category, LatencyContract, Mix};
 use wayleave_lab::run::{ContractReport, Deed, Promised, RunOptions, RunReport};
 use wayleave_units::Time;
 
@@ -39,7 +39,7 @@ struct Scene {
     title: &'static str,
     name: &'static str,
     papers: usize,
-    requests: Vec<Contract>,
+    requests: Vec<LatencyContract>,
     offered: usize,
     seen: RunReport,
 }
@@ -138,7 +138,7 @@ impl Scene {
         one.moved > 0
     }
 
-    fn request(&self, one: &ContractReport) -> Option<&Contract> {
+    fn request(&self, one: &ContractReport) -> Option<&LatencyContract> {
         let name = one.contract.id.split_once(':')?.1;
         self.requests.iter().find(|request| request.name == name)
     }

@@ -15,7 +15,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use wayleave_contracts::{Accounting, Contract, Excess, Order};
+use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
 use wayleave_lab::Stalls;
 use wayleave_lab::run::{Promised, RunOptions, RunReport, Sends};
 use wayleave_lab::traffic::Arrival;
@@ -121,7 +121,7 @@ impl Orders {
     fn of(network: &Network, frames: u64) -> Result<Self, Failed> {
         let node = |name: &str| network.find_node(name).ok_or_else(|| Failed::broken(format!("no server {name}")));
         let (master, slave, third) = (node("h1")?, node("h5")?, node("h7")?);
-        let contract = |name: &str, from, to, rate, packets: u64, frame: u64, deadline_ms: u64| Contract {
+        let contract = |name: &str, from, to, rate, packets: u64, frame: u64, deadline_ms: u64| LatencyContract {
             name: name.to_owned(),
             tenant: None,
             from,
@@ -153,7 +153,7 @@ impl Orders {
     fn admit(&self, testbed: &mut dyn Testbed) -> Result<(), Failed> {
         for order in &self.0 {
             if !testbed.offer(order)? {
-                return Err(Failed::broken(format!("contract {} was refused", order.contract.name)));
+                return Err(Failed::broken(format!("contract {} was refused", order.name())));
             }
         }
         Ok(())
@@ -165,7 +165,7 @@ impl Orders {
         let shown = operator.contracts().map_err(Failed::broken)?;
         // The bursts go first, out of the way.
         for (order, is_burst) in self.0.iter().zip([false, false, true, true]).rev() {
-            let name = &order.contract.name;
+            let name = order.name();
             let contract = shown.iter().find(|one| one.id.ends_with(&format!(":{name}")));
             let (id, route) = contract
                 .and_then(|one| Some((&one.id, one.routes.first()?)))
@@ -540,9 +540,9 @@ mod tests {
         for order in &orders.0 {
             assert!(order.contract.validate(&network).is_ok() && order.matching.is_some(), "{order:?}");
         }
-        let bursts: u64 = orders.0[2..].iter().map(|order| order.contract.rate.bits_per_second()).sum();
+        let bursts: u64 = orders.0[2..].iter().map(|order| order.as_latency().unwrap().rate.bits_per_second()).sum();
         assert_eq!(bursts, 4_800_000);
         // A message every 47 ms keeps the contract.
-        assert!(MESSAGE * 8 * 1_000 / 47 < orders.0[0].contract.rate.bits_per_second());
+        assert!(MESSAGE * 8 * 1_000 / 47 < orders.0[0].as_latency().unwrap().rate.bits_per_second());
     }
 }

@@ -4,7 +4,7 @@
 //! 100, and budgets and deadlines are multiplied by 100. Bursts and buffers are bytes and stay as they are; so a request needs the
 //! same share of each link and queue as before.
 
-use wayleave_contracts::{Accounting, Contract, MAX_DEADLINE, Order};
+use wayleave_contracts::{Accounting, LatencyContract, MAX_DEADLINE, Order};
 use wayleave_lab::run::{FIRST_PORT, matched};
 use wayleave_lab::scaled;
 use wayleave_schemes::chameleon::Allocation;
@@ -81,19 +81,19 @@ fn left_pod(whole: &Network) -> Result<Network, Failed> {
 
 /// A request of the paper's testbed as one of the lab's. Its bytes are those of frames, in packets of one size that fill the burst: a burst of
 /// Table 1 can be smaller than what a packet has around it on the wire.
-pub(super) fn at_lab_rate(contract: Contract) -> Contract {
+pub(super) fn at_lab_rate(contract: LatencyContract) -> LatencyContract {
     let rate = Rate::from_bits_per_second((contract.rate.bits_per_second() / SCALE).max(1));
     let deadline = Time::from_nanos(contract.deadline.as_nanos().saturating_mul(SCALE)).min(MAX_DEADLINE);
     let burst = contract.burst.get();
     let min_frame = Bytes::new(burst / burst.div_ceil(FRAME).max(1));
-    Contract { rate, deadline, accounting: Accounting::Frame { min_frame }, ..contract }
+    LatencyContract { rate, deadline, accounting: Accounting::Frame { min_frame }, ..contract }
 }
 
 /// A contract between hosts as the lab's controller gets it, told apart by a port of UDP.
-pub(super) fn order(network: &Network, contract: Contract, index: u16) -> Result<Order, Failed> {
+pub(super) fn order(network: &Network, contract: LatencyContract, index: u16) -> Result<Order, Failed> {
     let name = |node| network.node(node).name.clone();
     let (from, to) = (name(contract.from), name(contract.to));
-    matched(Order::plain(contract, &from, &to), FIRST_PORT + index).map_err(Failed::broken)
+    matched(Order::plain(contract, &[&from, &to]), FIRST_PORT + index).map_err(Failed::broken)
 }
 
 /// What both figures say of how they were measured.

@@ -7,8 +7,8 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::{
-    Accounting, Bandwidth, Contract, Division, Excess, Match, Objective, PerDirection, Policy, PolicyLevel, Protocol,
-    Service,
+    Accounting, Bandwidth, Division, Excess, LatencyContract, Match, Objective, PerDirection, Policy, PolicyLevel,
+    Protocol, Service,
 };
 use wayleave_ledger::Model;
 use wayleave_roles::Admission;
@@ -50,7 +50,7 @@ pub(super) struct Size(pub(super) u64);
 /// A latency contract with the route that it has been given.
 #[derive(Clone, Debug)]
 pub(super) struct Admitted {
-    pub(super) contract: Contract,
+    pub(super) contract: LatencyContract,
     pub(super) route: Option<Route>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Admitted {
 pub(super) struct Stage {
     pub(super) network: Arc<Network>,
     pub(super) hosts: Vec<NodeId>,
-    pub(super) asked: Vec<Contract>,
+    pub(super) asked: Vec<LatencyContract>,
 }
 
 fn bare(size: Size) -> Result<Network, Failed> {
@@ -85,7 +85,7 @@ impl Stage {
                 let from = hosts[number % hosts.len()];
                 let others: Vec<NodeId> = hosts.iter().copied().filter(|&host| host != from).collect();
                 let to = others[random.random_range(0..others.len())];
-                asked.push(Contract {
+                asked.push(LatencyContract {
                     name: format!("{name}{number}"),
                     tenant: None,
                     from,
@@ -152,7 +152,7 @@ impl Stage {
     }
 
     fn admit(&self, scheme: &mut impl Admission, model: &Model) -> Vec<Admitted> {
-        let admit = |contract: &Contract| {
+        let admit = |contract: &LatencyContract| {
             let decision = scheme.admit(&wayleave_schemes::request(contract, model)).ok()?;
             Some(Admitted { contract: contract.clone(), route: Some(decision.route) })
         };

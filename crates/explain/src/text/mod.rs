@@ -6,7 +6,7 @@ mod schemes;
 use std::io::{self, Write};
 
 use comfy_table::Cell;
-use wayleave_contracts::{Accounting, Contract};
+use wayleave_contracts::{Accounting, LatencyContract};
 use wayleave_ledger::QueueReport;
 use wayleave_roles::{Binding, Decision, Refusal};
 use wayleave_schemes::placement::Placement;
@@ -58,7 +58,7 @@ fn head(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>) -> io:
     };
     writeln!(out, "{}: {verdict}", contract.name)?;
     let name = |node| sentences::name(page.context.network, node);
-    let Contract { rate, burst, deadline, .. } = contract;
+    let LatencyContract { rate, burst, deadline, .. } = contract;
     let (from, to) = (name(contract.from), name(contract.to));
     write!(out, "  {from} -> {to}, rate {rate}, burst {burst}, deadline {deadline}")?;
     if let Accounting::Frame { min_frame } = contract.accounting {
@@ -123,7 +123,7 @@ fn admitted(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>, de
 fn protected(
     out: &mut impl Write,
     page: &Page<'_>,
-    contract: &Contract,
+    contract: &LatencyContract,
     routes: &[Route],
     margin: &str,
 ) -> io::Result<()> {
@@ -217,7 +217,7 @@ fn moves(out: &mut impl Write, page: &Page<'_>, decision: &Decision, starts: Opt
     Ok(())
 }
 
-fn why(out: &mut impl Write, page: &Page<'_>, contract: &Contract, refusal: &Refusal) -> io::Result<()> {
+fn why(out: &mut impl Write, page: &Page<'_>, contract: &LatencyContract, refusal: &Refusal) -> io::Result<()> {
     writeln!(out, "\nWhy")?;
     write_wrapped(out, &sentences::sentence(&sentences::refusal(page.context.network, contract, refusal)))?;
     let is_copy = matches!(refusal, Refusal::Copy { .. });
@@ -308,7 +308,7 @@ fn every_queue(out: &mut impl Write, page: &Page<'_>, refused: &Refused, binding
     write_table(out, &mut table)
 }
 
-fn tried(out: &mut impl Write, page: &Page<'_>, contract: &Contract, refused: &Refused) -> io::Result<()> {
+fn tried(out: &mut impl Write, page: &Page<'_>, contract: &LatencyContract, refused: &Refused) -> io::Result<()> {
     let Some(survey) = refused.survey.as_ref().filter(|survey| !survey.paths.is_empty()) else { return Ok(()) };
     let shown = match survey.paths.len() {
         all if all == survey.total => format!("all {all}"),
@@ -354,7 +354,7 @@ fn outcome(page: &Page<'_>, path: &PathTried) -> String {
 ///
 /// # Errors
 /// If nothing can be written.
-pub fn write_nearest(out: &mut impl Write, contract: &Contract, nearest: &Nearest) -> io::Result<()> {
+pub fn write_nearest(out: &mut impl Write, contract: &LatencyContract, nearest: &Nearest) -> io::Result<()> {
     writeln!(out, "\nWhat would fit now, changing one thing and nothing else")?;
     let width = if contract.protection > 1 { "protection:".len() } else { 10 };
     let mut line = |key: &str, value: Option<String>, what: &str, asked: String| match value {

@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 
 use wayleave_contracts::{
-    AnyContract, AnyContractError, AnyOrder, BandwidthContract, BestEffortContract, Between, ContractKind, Objective,
-    ObjectiveContract, OrderError, SharedError, SharedOrder,
+    BandwidthContract, BestEffortContract, Between, Contract, ContractError, ContractKind, Objective,
+    ObjectiveContract, Order, OrderError,
 };
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::Time;
@@ -205,7 +205,7 @@ impl<'a> Body<'a> {
         named: (String, Option<String>),
         ends: &Ends<'_>,
         problems: &mut Problems<'_>,
-    ) -> Option<AnyContract> {
+    ) -> Option<Contract> {
         let (name, tenant) = named;
         match self.kind {
             ContractKind::Bandwidth => {
@@ -263,26 +263,21 @@ impl Ends<'_> {
 
 impl Terms<'_> {
     /// The contract, of whatever kind, if every field can be read and all together make sense.
-    pub(crate) fn check_any(&self, network: &Network, problems: &mut Problems<'_>) -> Option<AnyContract> {
-        let Some(body) = &self.body else { return self.check(network, problems).map(AnyContract::Latency) };
+    pub(crate) fn check_any(&self, network: &Network, problems: &mut Problems<'_>) -> Option<Contract> {
+        let Some(body) = &self.body else { return self.check(network, problems).map(Contract::Latency) };
         let wishes = self.check_wishes(problems);
         let contract = self.shared(body, network, network, problems)?;
         if wishes { self.validated_any(body, contract, network, problems) } else { None }
     }
 
     /// The same as an order, with members that may be VMs, and names that can stand in addresses.
-    pub(crate) fn any_order(
-        &self,
-        network: &Network,
-        places: &dyn Places,
-        problems: &mut Problems<'_>,
-    ) -> Option<AnyOrder> {
-        let Some(body) = &self.body else { return self.order(network, places, problems).map(AnyOrder::Latency) };
+    pub(crate) fn order(&self, network: &Network, places: &dyn Places, problems: &mut Problems<'_>) -> Option<Order> {
+        let Some(body) = &self.body else { return self.latency_order(network, places, problems) };
         let named = self.check_names(problems);
         let wishes = self.wishes(problems);
         let contract = self.shared(body, network, places, problems)?;
         let Wishes { priority, starts, ends, .. } = wishes?;
-        let order = SharedOrder { contract, members: body.names(), priority, starts, ends };
+        let order = Order { contract, members: body.names(), priority, starts, ends, matching: None };
         if let Err(error) = named.then(|| order.validate())? {
             let member = match &error {
                 OrderError::SameHost { to, .. } => body.member_spans().find(|(name, _)| name == to),
@@ -292,9 +287,9 @@ impl Terms<'_> {
             problems.report(ProblemKind::Impossible, span, || error.to_string());
             return None;
         }
-        let SharedOrder { contract, .. } = order;
+        let Order { contract, .. } = order;
         let contract = self.validated_any(body, contract, network, problems)?;
-        Some(AnyOrder::Shared(SharedOrder { contract, ..order }))
+        Some(Order { contract, ..order })
     }
 
     /// What stands under the key of its kind, if nothing stands beside it that does not belong there.
@@ -304,7 +299,7 @@ impl Terms<'_> {
         network: &Network,
         places: &dyn Places,
         problems: &mut Problems<'_>,
-    ) -> Option<AnyContract> {
+    ) -> Option<Contract> {
         let alone = self.refuse_latency_fields(body, problems);
         let named = (self.name()?.to_owned(), self.tenant().map(str::to_owned));
         let ends = Ends { network, places, tenant: self.tenant() };
@@ -314,10 +309,10 @@ impl Terms<'_> {
     fn validated_any(
         &self,
         body: &Body<'_>,
-        contract: AnyContract,
+        contract: Contract,
         network: &Network,
         problems: &mut Problems<'_>,
-    ) -> Option<AnyContract> {
+    ) -> Option<Contract> {
         match contract.validate(network) {
             Ok(()) => Some(contract),
             Err(error) => {
@@ -328,16 +323,12 @@ impl Terms<'_> {
         }
     }
 
-    fn span_of_error(&self, body: &Body<'_>, error: &AnyContractError) -> Span {
+    fn span_of_error(&self, body: &Body<'_>, error: &ContractError) -> Span {
         let field = error.field();
         let member = match error {
             // The second time that it stands there.
-            AnyContractError::Shared(SharedError::TwiceMember { host, .. }) => {
-                body.members.iter().rev().find(|member| member.text == *host)
-            }
-            AnyContractError::Shared(SharedError::NotAHost { node, .. }) => {
-                body.members.iter().find(|member| member.text == *node)
-            }
+            ContractError::TwiceMember { host, .. } => body.members.iter().rev().find(|member| member.text == *host),
+            ContractError::NotAHost { node, .. } => body.members.iter().find(|member| member.text == *node),
             _ => None,
         };
         let span = member.map(|member| member.span).or_else(|| body.span_of(field));

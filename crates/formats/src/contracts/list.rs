@@ -1,6 +1,6 @@
 //! Contracts with the places that they were read from.
 
-use wayleave_contracts::{AnyContract, AnyOrder, Contract, Order};
+use wayleave_contracts::{Contract, LatencyContract, Order};
 
 use super::written::Written;
 use crate::location::{Location, Span};
@@ -140,19 +140,16 @@ pub struct Listed<T> {
 }
 
 /// The contracts of a file.
-pub type ContractList = Listed<Contract>;
+pub type ContractList = Listed<LatencyContract>;
 
 /// The contracts of a file, of whatever kinds.
-pub type MixedList = Listed<AnyContract>;
+pub type MixedList = Listed<Contract>;
 
 /// The contracts of a file as they are written.
 pub type WrittenList = Listed<Written>;
 
 /// The orders of a file: contracts with everything that a controller needs.
 pub type OrderList = Listed<Order>;
-
-/// The orders of a file, of whatever kinds.
-pub type AnyOrderList = Listed<AnyOrder>;
 
 impl<T> Listed<T> {
     pub(crate) fn new(name: String, source: Source, items: Vec<T>, spans: Vec<FieldSpans>) -> Self {
@@ -185,12 +182,12 @@ impl<T> Listed<T> {
 
 impl ContractList {
     /// The contracts, in order of the file.
-    pub fn contracts(&self) -> &[Contract] {
+    pub fn contracts(&self) -> &[LatencyContract] {
         &self.items
     }
 
     /// The contracts, without their places.
-    pub fn into_contracts(self) -> Vec<Contract> {
+    pub fn into_contracts(self) -> Vec<LatencyContract> {
         self.items
     }
 
@@ -207,18 +204,18 @@ impl ContractList {
 impl From<ContractList> for MixedList {
     fn from(list: ContractList) -> Self {
         let Listed { name, source, items, spans } = list;
-        Self { name, source, items: items.into_iter().map(AnyContract::Latency).collect(), spans }
+        Self { name, source, items: items.into_iter().map(Contract::Latency).collect(), spans }
     }
 }
 
 impl MixedList {
     /// The contracts, in order of the file.
-    pub fn contracts(&self) -> &[AnyContract] {
+    pub fn contracts(&self) -> &[Contract] {
         &self.items
     }
 
     /// The contracts, without their places.
-    pub fn into_contracts(self) -> Vec<AnyContract> {
+    pub fn into_contracts(self) -> Vec<Contract> {
         self.items
     }
 
@@ -230,7 +227,7 @@ impl MixedList {
         if self.items.iter().any(|contract| contract.as_latency().is_none()) {
             return Err(Box::new(self));
         }
-        let latency = |contract| if let AnyContract::Latency(contract) = contract { Some(contract) } else { None };
+        let latency = |contract| if let Contract::Latency(contract) = contract { Some(contract) } else { None };
         let Self { name, source, items, spans } = self;
         Ok(Listed { name, source, items: items.into_iter().filter_map(latency).collect(), spans })
     }
@@ -276,19 +273,7 @@ impl OrderList {
     /// # Panics
     /// If there is no order with this index.
     pub fn finding(&self, index: usize, field: &str, message: &str) -> Problem {
-        self.problem(index, field, message, &self.items[index].contract.name)
-    }
-}
-
-impl AnyOrderList {
-    /// The orders, in order of the file.
-    pub fn orders(&self) -> &[AnyOrder] {
-        &self.items
-    }
-
-    /// The orders, without their places.
-    pub fn into_orders(self) -> Vec<AnyOrder> {
-        self.items
+        self.problem(index, field, message, self.items[index].name())
     }
 }
 

@@ -10,7 +10,7 @@ mod written;
 
 #[cfg(test)]
 pub(crate) use kinds::{BANDWIDTH, BEST_EFFORT, OBJECTIVE};
-pub use list::{AnyOrderList, ContractField, ContractList, Listed, MixedList, OrderList, WrittenList};
+pub use list::{ContractField, ContractList, Listed, MixedList, OrderList, WrittenList};
 pub(crate) use list::{FieldSpans, finding};
 #[cfg(test)]
 pub(crate) use matching::MATCH;
@@ -24,7 +24,7 @@ pub use written::{Written, WrittenBody, read_written};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use wayleave_contracts::{AnyOrder, Order};
+use wayleave_contracts::Order;
 use wayleave_topology::Network;
 
 use crate::document::{self, Kind};
@@ -110,7 +110,7 @@ pub fn read_orders(
 /// let body = r#"{"from": "h1", "to": "h2", "rate": "1Mbit", "burst": "1500B", "deadline": "2ms", "priority": 80}"#;
 /// let given = Addressed { tenant: Some("acme"), name: Some("ptp-1") };
 /// let order = read_order(&Source::new("body", body), &network, &network, given)?;
-/// assert_eq!((order.contract.name.as_str(), order.priority.get()), ("ptp-1", 80));
+/// assert_eq!((order.name(), order.priority.get()), ("ptp-1", 80));
 /// # Ok::<(), wayleave_formats::InputErrors>(())
 /// ```
 ///
@@ -126,48 +126,6 @@ pub fn read_order(
     let terms = document::read_bare(source.text(), "a contract", &mut problems)
         .and_then(|node| Terms::from_node(&node, given, &mut problems));
     let order = terms.and_then(|terms| terms.order(network, places, &mut problems));
-    problems.finish(order)
-}
-
-/// Reads contracts of every kind for a controller: latency contracts as [`read_orders`] does, and those with `bandwidth`, `objective`
-/// or `bestEffort`, whose members may be VMs.
-///
-/// # Errors
-/// Everything that is wrong with the file, in order of place.
-pub fn read_orders_of_all_kinds(
-    source: &Source,
-    network: &Network,
-    places: &dyn Places,
-    given: Addressed<'_>,
-) -> Result<AnyOrderList, InputErrors> {
-    let check = |terms: &Terms<'_>, problems: &mut Problems<'_>| terms.any_order(network, places, problems);
-    read_list(source, Addressed { name: None, ..given }, Scope::Tenant, &check)
-}
-
-/// Reads one contract of any kind that stands alone, as [`read_order`] does.
-///
-/// ```
-/// use wayleave_formats::{Addressed, Source, parse_builder, read_order_of_any_kind};
-/// let network = parse_builder("star:hosts=3")?.network;
-/// let body = r#"{"bandwidth": {"hose": ["h1", "h2", "h3"], "min": "100Mbit"}, "priority": 80}"#;
-/// let given = Addressed { tenant: Some("acme"), name: Some("db") };
-/// let order = read_order_of_any_kind(&Source::new("body", body), &network, &network, given)?;
-/// assert_eq!((order.name(), order.members().len()), ("db", 3));
-/// # Ok::<(), wayleave_formats::InputErrors>(())
-/// ```
-///
-/// # Errors
-/// Everything that is wrong with the text, in order of place.
-pub fn read_order_of_any_kind(
-    source: &Source,
-    network: &Network,
-    places: &dyn Places,
-    given: Addressed<'_>,
-) -> Result<AnyOrder, InputErrors> {
-    let mut problems = Problems::new(source);
-    let terms = document::read_bare(source.text(), "a contract", &mut problems)
-        .and_then(|node| Terms::from_node(&node, given, &mut problems));
-    let order = terms.and_then(|terms| terms.any_order(network, places, &mut problems));
     problems.finish(order)
 }
 

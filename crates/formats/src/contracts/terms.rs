@@ -1,9 +1,9 @@
-//! The terms of one contract: from texts with places to a checked [`Contract`].
+//! The terms of one contract: from texts with places to a checked [`LatencyContract`].
 
 use std::borrow::Cow;
 
 use wayleave_contracts::{
-    Accounting, Contract, ContractError, ContractKind, Excess, MAX_PROTECTION, Match, Named, Order, OrderError,
+    Accounting, ContractError, ContractKind, Excess, LatencyContract, MAX_PROTECTION, Match, Named, Order, OrderError,
     Priority, check_times,
 };
 use wayleave_topology::{Hop, Network, NodeId, Route, RouteError};
@@ -182,7 +182,7 @@ impl<'a> Terms<'a> {
     }
 
     /// The contract, if every field can be read and all together make sense.
-    pub(crate) fn check(&self, network: &Network, problems: &mut Problems<'_>) -> Option<Contract> {
+    pub(crate) fn check(&self, network: &Network, problems: &mut Problems<'_>) -> Option<LatencyContract> {
         if self.refuse_body(problems) {
             return None;
         }
@@ -194,26 +194,26 @@ impl<'a> Terms<'a> {
     }
 
     /// The same as an order, with ends that may be VMs, and names that can stand in addresses.
-    pub(crate) fn order(&self, network: &Network, places: &dyn Places, problems: &mut Problems<'_>) -> Option<Order> {
-        if self.refuse_body(problems) {
-            return None;
-        }
+    pub(crate) fn latency_order(
+        &self,
+        network: &Network,
+        places: &dyn Places,
+        problems: &mut Problems<'_>,
+    ) -> Option<Order> {
         let named = self.check_names(problems);
         let from = self.end(ContractField::From, network, places, problems);
         let to = self.end(ContractField::To, network, places, problems);
         let wishes = self.wishes(problems);
         let contract = self.contract([from, to], network, problems)?;
         let text = |field| self.get(field).map(|text| text.text.clone().into_owned()).unwrap_or_default();
-        let (from, to) = (text(ContractField::From), text(ContractField::To));
+        let members = vec![text(ContractField::From), text(ContractField::To)];
         let Wishes { priority, starts, ends, matching } = wishes?;
-        let order = Order { contract, from, to, priority, starts, ends, matching };
+        let order = Order { contract: contract.clone().into(), members, priority, starts, ends, matching };
         if let Err(error) = named.then(|| order.validate())? {
             self.report(&error, problems);
             return None;
         }
-        let Order { contract, .. } = order;
-        let contract = self.validated(contract, network, problems)?;
-        Some(Order { contract, ..order })
+        self.validated(contract, network, problems).map(|_| order)
     }
 
     fn contract(
@@ -221,7 +221,7 @@ impl<'a> Terms<'a> {
         [from, to]: [Option<NodeId>; 2],
         network: &Network,
         problems: &mut Problems<'_>,
-    ) -> Option<Contract> {
+    ) -> Option<LatencyContract> {
         let rate = self.quantity(ContractField::Rate, problems);
         let burst = self.quantity(ContractField::Burst, problems);
         let deadline = self.quantity(ContractField::Deadline, problems);
@@ -230,7 +230,7 @@ impl<'a> Terms<'a> {
         let route = self.route(network, problems);
         let protection = self.protection(problems);
         let excess = self.excess(problems);
-        Some(Contract {
+        Some(LatencyContract {
             name: self.name()?.to_owned(),
             tenant: self.tenant().map(str::to_owned),
             from: from?,
@@ -246,7 +246,12 @@ impl<'a> Terms<'a> {
         })
     }
 
-    fn validated(&self, contract: Contract, network: &Network, problems: &mut Problems<'_>) -> Option<Contract> {
+    fn validated(
+        &self,
+        contract: LatencyContract,
+        network: &Network,
+        problems: &mut Problems<'_>,
+    ) -> Option<LatencyContract> {
         match contract.validate(network) {
             Ok(()) => Some(contract),
             Err(error) => {

@@ -45,7 +45,7 @@ impl Written {
     }
 }
 
-/// Reads the same files as [`read_orders_of_all_kinds`](crate::read_orders_of_all_kinds), without a network: what does not fit one is found by who
+/// Reads the same files as [`read_orders`](crate::read_orders), without a network: what does not fit one is found by who
 /// has it.
 ///
 /// ```

@@ -1,7 +1,7 @@
 //! Contracts in YAML, JSON and CSV: what they mean, where their fields are, and writing.
 
 use crate::common::{contracts, contracts_yaml, csv, star, terms};
-use wayleave_contracts::{Accounting, AnyContract, Between, Contract, Excess};
+use wayleave_contracts::{Accounting, Between, Contract, Excess, LatencyContract};
 use wayleave_formats::{ContractField, ProblemKind, Source, parse_builder, read_contracts, write_contracts};
 use wayleave_topology::{Hop, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -10,8 +10,8 @@ const PTP: &str = "{ name: ptp-1, tenant: acme, from: h1, to: h9, rate: 220kbit,
 const LEGACY: &str = "{ name: legacy, from: h1, to: h2, rate: 1Mbit, burst: 1500B, deadline: 10ms, accounting: frame, \
                       minFrame: 64B, maxFrame: 1500B, route: [\"h1->s1:0\", \"s1->h2:3\"] }";
 
-fn ptp() -> Contract {
-    Contract {
+fn ptp() -> LatencyContract {
+    LatencyContract {
         name: "ptp-1".into(),
         tenant: Some("acme".into()),
         from: star().find_node("h1").unwrap(),
@@ -27,9 +27,9 @@ fn ptp() -> Contract {
     }
 }
 
-fn legacy() -> Contract {
+fn legacy() -> LatencyContract {
     let hop = |link: &str, queue| Hop { link: star().find_link(link).unwrap(), queue };
-    Contract {
+    LatencyContract {
         name: "legacy".into(),
         tenant: None,
         to: star().find_node("h2").unwrap(),
@@ -166,7 +166,8 @@ fn a_later_finding_is_shown_where_the_contract_was_read() {
 
 #[test]
 fn contracts_are_read_back_as_they_were_written() {
-    let list = [ptp(), legacy(), Contract { name: "a: b, \"c\" #d 😀".into(), tenant: Some("null".into()), ..ptp() }];
+    let list =
+        [ptp(), legacy(), LatencyContract { name: "a: b, \"c\" #d 😀".into(), tenant: Some("null".into()), ..ptp() }];
     let text = write_contracts(&list, &star(), "x");
     assert_eq!(contracts(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}")).into_contracts(), list);
     let none = write_contracts(&[], &star(), "x");
@@ -198,7 +199,7 @@ fn a_csv_has_latency_contracts_and_pairs() {
                 ptp,h1,h2,1Mbit,1500B,2ms,,,,,,\n\
                 copy,h1,h9,,,,1Gbit,4Gbit,7,3ms,acme,80\n";
     let list = wayleave_formats::read_contracts_of_all_kinds(&Source::new("c.csv", text), &star()).unwrap();
-    let [AnyContract::Latency(_), AnyContract::Bandwidth(copy)] = list.contracts() else { panic!("{list:?}") };
+    let [Contract::Latency(_), Contract::Bandwidth(copy)] = list.contracts() else { panic!("{list:?}") };
     let host = |name: &str| star().find_node(name).unwrap();
     assert_eq!(copy.between, Between::Pair(host("h1"), host("h9")));
     assert_eq!((copy.min, copy.max), (Rate::from_gbit(1), Some(Rate::from_gbit(4))));
@@ -207,8 +208,8 @@ fn a_csv_has_latency_contracts_and_pairs() {
     // Pairs alone need no column of latency contracts.
     let alone = Source::new("p.csv", "name,from,to,min\na,h1,h2,1Mbit\n");
     assert_eq!(wayleave_formats::read_contracts_of_all_kinds(&alone, &star()).unwrap().contracts().len(), 1);
-    let orders = wayleave_formats::read_orders_of_all_kinds(&alone, &star(), &star(), Default::default()).unwrap();
-    assert_eq!(orders.orders()[0].members().len(), 2);
+    let orders = wayleave_formats::read_orders(&alone, &star(), &star(), Default::default()).unwrap();
+    assert_eq!(orders.orders()[0].members.len(), 2);
     let wrong = |text: &str| {
         let source = Source::new("w.csv", text);
         wayleave_formats::read_contracts_of_all_kinds(&source, &star()).unwrap_err().to_string()

@@ -175,7 +175,7 @@ fn what_no_contract_can_mean_is_refused_at_its_field() {
         (with("1500B", "0B"), "5:56", "the burst is zero"),
         (with("1500B", "63B, accounting: frame, minFrame: 64B"), "5:56", "the burst 63B is smaller than minFrame 64B"),
         (with("1500B", "100B, maxFrame: 101B"), "5:56", "smaller than maxFrame 101B"),
-        (with("2ms", "0s"), "5:73", "the deadline is zero"),
+        (with("2ms", "0s"), "5:73", "deadline is zero"),
         (with("2ms", "101s"), "5:73", "too long: up to 100s"),
         (with("h2", "s1"), "5:32", "to is s1, a switch: contracts join hosts"),
         (with("h2", "h1"), "5:32", "from and to are both h1"),

@@ -1,7 +1,7 @@
 //! Contracts of every kind in one file.
 
 use crate::common::star;
-use wayleave_contracts::{AnyContract, BandwidthContract, Between, ContractKind, Excess, Objective};
+use wayleave_contracts::{BandwidthContract, Between, Contract, ContractKind, Excess, Objective};
 use wayleave_formats::{
     MixedList, Source, read_contracts, read_contracts_of_all_kinds, read_topology, write_contracts_of_all_kinds,
 };
@@ -40,7 +40,7 @@ fn terms_of_bandwidth_and_objectives_are_read() {
         "{ name: d, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 2ms, excess: drop }",
     ])
     .unwrap();
-    let AnyContract::Bandwidth(bandwidth) = &list.contracts()[0] else { panic!("{:?}", list.contracts()[0]) };
+    let Contract::Bandwidth(bandwidth) = &list.contracts()[0] else { panic!("{:?}", list.contracts()[0]) };
     let expected = BandwidthContract {
         tenant: Some("acme".to_owned()),
         max: Some(Rate::from_mbit(2)),
@@ -56,7 +56,7 @@ fn terms_of_bandwidth_and_objectives_are_read() {
     assert_eq!(*bandwidth, expected);
     assert!(matches!(bandwidth.between, Between::Pair(..)));
     let objective = |index: usize| match &list.contracts()[index] {
-        AnyContract::Objective(contract) => (contract.objective, contract.deadline),
+        Contract::Objective(contract) => (contract.objective, contract.deadline),
         other => panic!("{other:?}"),
     };
     assert_eq!(objective(1), (Objective::Completion, None));

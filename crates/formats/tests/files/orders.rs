@@ -59,11 +59,12 @@ const FULL: &str = r#"{"tenant": "acme", "name": "ptp-1", "from": "web", "to": "
 fn one_contract_alone_has_everything_that_was_written() {
     let order = one(FULL).unwrap_or_else(|errors| panic!("{errors}"));
     let star = star();
-    assert_eq!((order.from.as_str(), order.to.as_str()), ("web", "db"));
-    assert_eq!(order.contract.from, star.find_node("h1").unwrap());
-    assert_eq!(order.contract.to, star.find_node("h2").unwrap());
-    assert_eq!(order.contract.tenant.as_deref(), Some("acme"));
-    assert_eq!(order.contract.protection, 2);
+    assert_eq!((order.from(), order.to()), ("web", "db"));
+    let terms = order.as_latency().unwrap();
+    assert_eq!(terms.from, star.find_node("h1").unwrap());
+    assert_eq!(terms.to, star.find_node("h2").unwrap());
+    assert_eq!(order.tenant(), Some("acme"));
+    assert_eq!(terms.protection, 2);
     assert_eq!(order.priority, Priority::new(80).unwrap());
     assert_eq!(order.starts.unwrap().to_string(), "2026-11-21T08:00:00Z");
     assert_eq!(order.ends.unwrap().to_string(), "2026-11-21T09:00:00.5Z");
@@ -76,17 +77,17 @@ fn one_contract_alone_has_everything_that_was_written() {
 #[test]
 fn what_is_not_said_has_its_default() {
     let order = one(&terms("a")).unwrap();
-    assert_eq!(order, Order::plain(order.contract.clone(), "h1", "h2"));
-    assert_eq!((order.priority.get(), order.contract.tenant), (50, None));
+    assert_eq!(order, Order::plain(order.contract.clone(), &["h1", "h2"]));
+    assert_eq!((order.priority.get(), order.tenant()), (50, None));
 }
 
 #[test]
 fn a_vm_comes_before_a_host_of_the_same_name() {
     let order = one(&terms("a").replace("h2", "h3")).unwrap();
-    assert_eq!(order.contract.to, star().find_node("h9").unwrap());
+    assert_eq!(order.as_latency().unwrap().to, star().find_node("h9").unwrap());
     // Another tenant has no such VM, and means the host.
     let order = one(&with("tenant: acme").replace("h2", "h3")).unwrap();
-    assert_eq!(order.contract.to, star().find_node("h3").unwrap());
+    assert_eq!(order.as_latency().unwrap().to, star().find_node("h3").unwrap());
     // A network as the places knows hosts only.
     let text = terms("a").replace("h2", "web");
     let read = read_order(&Source::new("body", text), &star(), &star(), Addressed::default());
@@ -97,7 +98,7 @@ fn a_vm_comes_before_a_host_of_the_same_name() {
 fn the_address_of_a_request_says_what_the_text_leaves_out_and_must_not_be_contradicted() {
     let body = "{ from: web, to: db, rate: 1Mbit, burst: 1500B, deadline: 2ms }";
     let order = addressed(body).unwrap();
-    assert_eq!((order.contract.name.as_str(), order.contract.tenant.as_deref()), ("ptp-1", Some("acme")));
+    assert_eq!((order.name(), order.tenant()), ("ptp-1", Some("acme")));
     assert!(addressed(FULL).is_ok(), "the same in both is no contradiction");
     let other = format!("{{ name: ptp-2, tenant: guests, {}", &body[2..]);
     assert_problems(
@@ -227,7 +228,7 @@ fn names_are_unique_for_each_tenant() {
     let given = Addressed { tenant: Some("acme"), name: None };
     let read = |items: &[&str]| read_orders(&Source::new("x.yaml", contracts_yaml(items)), &star(), &Vms, given);
     let vms = terms("b").replace("h1", "web").replace("h2", "db");
-    assert_eq!(read(&[&vms]).unwrap().orders()[0].contract.tenant.as_deref(), Some("acme"));
+    assert_eq!(read(&[&vms]).unwrap().orders()[0].tenant(), Some("acme"));
     assert_problems(read(&[&terms("a"), &of("acme")]), &[(DuplicateName, "6:15", "on line 5")]);
     assert_problems(read(&[&of("guests")]), &[(Contradiction, "5:86", "\"acme\" in the request")]);
 }
@@ -269,6 +270,6 @@ fn the_example_of_a_controller_is_read_by_it_and_by_plan() {
     let orders = read_orders(&list, &network, &network, Addressed::default()).unwrap();
     assert_eq!(orders.orders()[1].matching.unwrap().destination_port.unwrap().get(), 873);
     let planned = wayleave_formats::read_contracts(&list, &network).unwrap();
-    let contracts: Vec<_> = orders.orders().iter().map(|order| order.contract.clone()).collect();
+    let contracts: Vec<_> = orders.orders().iter().map(|order| order.as_latency().unwrap().clone()).collect();
     assert_eq!(planned.contracts(), contracts);
 }

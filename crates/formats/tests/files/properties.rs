@@ -4,7 +4,7 @@ use crate::robust::check_everything;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use wayleave_contracts::{Accounting, Contract, Excess};
+use wayleave_contracts::{Accounting, Excess, LatencyContract};
 use wayleave_formats::{
     GraphFormat, HostRule, ImportOptions, Source, read_contracts, read_network, read_topology, write_contracts,
     write_graph, write_topology,
@@ -148,7 +148,7 @@ fn graph_of(network: &Network) -> Vec<String> {
 }
 
 /// A contract on a star, apart from the ends.
-fn contract() -> impl Strategy<Value = Contract> {
+fn contract() -> impl Strategy<Value = LatencyContract> {
     let star = crate::common::star();
     let (from, to) = (star.find_node("h1").unwrap(), star.find_node("h2").unwrap());
     let frames = prop_oneof![
@@ -158,7 +158,7 @@ fn contract() -> impl Strategy<Value = Contract> {
         (1..1500u64).prop_map(|f| (Accounting::Frame { min_frame: Bytes::new(f) }, Some(Bytes::new(1500)))),
     ];
     (name(), option::of(name()), rate(), size(1500), time(100_000_000_000), frames, 1..=4u8).prop_map(
-        move |(name, tenant, rate, burst, deadline, (accounting, max_frame), protection)| Contract {
+        move |(name, tenant, rate, burst, deadline, (accounting, max_frame), protection)| LatencyContract {
             name,
             tenant,
             from,

@@ -148,7 +148,7 @@ fn one_contract_alone_is_read_again_and_again_as_the_same() {
     for (what, body) in bodies {
         let read = || read_order(&Source::new("body", body), &network, &network, Addressed::default()).unwrap();
         let first = read();
-        assert_eq!(first.contract.rate, "220kbit".parse().unwrap());
+        assert_eq!(first.as_latency().unwrap().rate, "220kbit".parse().unwrap());
         let start = Instant::now();
         assert!((0..count()).all(|_| read() == first));
         println!("{what}: {:.2} us", start.elapsed().as_secs_f64() * 1e6 / count() as f64);

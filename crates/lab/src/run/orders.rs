@@ -19,7 +19,7 @@ pub const FIRST_PORT: u16 = 20_000;
 pub fn matched(mut order: Order, port: u16) -> Result<Order, LabError> {
     let wanted = order.matching.unwrap_or_default();
     if wanted.protocol.is_some_and(|protocol| protocol != Protocol::UDP) {
-        let name = &order.contract.name;
+        let name = order.name();
         return Err(LabError::Controller(format!("contract {name} is not for UDP, and a lab sends nothing else")));
     }
     let destination_port = wanted.destination_port.or_else(|| port.try_into().ok());
@@ -28,20 +28,21 @@ pub fn matched(mut order: Order, port: u16) -> Result<Order, LabError> {
 }
 
 impl Promised {
-    /// Of an order that names its packets by a port of UDP ([`matched`]); `None` of another.
+    /// Of an order of a latency contract that names its packets by a port of UDP ([`matched`]); `None` of another.
     pub fn of(plan: &LabPlan, order: &Order) -> Option<Self> {
-        let tenant = order.contract.tenant.as_deref().unwrap_or(DEFAULT_TENANT);
+        let terms = order.as_latency()?;
+        let tenant = order.tenant().unwrap_or(DEFAULT_TENANT);
         let end = |name: &str| {
             let vm = format!("{tenant}:{name}");
             if plan.endpoint(&vm).is_some() { vm } else { format!("host:{name}") }
         };
         let matching = order.matching?;
         Some(Self {
-            id: format!("{tenant}:{}", order.contract.name),
-            from: end(&order.from),
-            to: end(&order.to),
-            demand: order.contract.demand(WireOverhead::Counted { tags: 6 }),
-            deadline: order.contract.deadline,
+            id: format!("{tenant}:{}", order.name()),
+            from: end(order.from()),
+            to: end(order.to()),
+            demand: terms.demand(WireOverhead::Counted { tags: 6 }),
+            deadline: terms.deadline,
             port: matching.destination_port?.get(),
             source_port: matching.source_port.map(NonZeroU16::get),
             sends: Sends::default(),

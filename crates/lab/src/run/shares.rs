@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use wayleave_contracts::{AnyContract, Between, ContractKind, SharedOrder};
+use wayleave_contracts::{Between, Contract, ContractKind, Order};
 use wayleave_units::{Bytes, Rate};
 
 use super::operator::DEFAULT_TENANT;
@@ -37,7 +37,7 @@ pub struct SharedPromise {
 
 impl SharedPromise {
     /// Of an order.
-    pub fn of(plan: &LabPlan, order: &SharedOrder) -> Self {
+    pub fn of(plan: &LabPlan, order: &Order) -> Self {
         let tenant = order.contract.tenant().unwrap_or(DEFAULT_TENANT);
         let end = |name: &String| {
             let vm = format!("{tenant}:{name}");
@@ -45,9 +45,9 @@ impl SharedPromise {
         };
         let ends: Vec<String> = order.members.iter().map(end).collect();
         let (min, is_pair) = match &order.contract {
-            AnyContract::Bandwidth(terms) => (terms.min, matches!(terms.between, Between::Pair(..))),
-            AnyContract::Objective(terms) => (terms.min, false),
-            AnyContract::BestEffort(_) | AnyContract::Latency(_) => (Rate::ZERO, false),
+            Contract::Bandwidth(terms) => (terms.min, matches!(terms.between, Between::Pair(..))),
+            Contract::Objective(terms) => (terms.min, false),
+            Contract::BestEffort(_) | Contract::Latency(_) => (Rate::ZERO, false),
         };
         let next = |at: usize| Some((ends.get(at)?.clone(), ends.get((at + 1) % ends.len())?.clone()));
         let senders = if is_pair { 1 } else { ends.len() };

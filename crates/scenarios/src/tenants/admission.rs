@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::AnyContract;
+use wayleave_contracts::Contract;
 use wayleave_roles::Admission;
 use wayleave_schemes::chameleon::{Allocation, Params};
 use wayleave_schemes::fabric::{Fabric, Settings};
@@ -18,7 +18,7 @@ impl Tenants {
     /// If the queues of the network are not divided among classes, or have other budgets than the scheme can allocate.
     pub fn admit(
         network: &Arc<Network>,
-        contracts: &[AnyContract],
+        contracts: &[Contract],
         settings: &Settings,
     ) -> Result<(Self, Vec<String>), TenantsError> {
         if network.classes().is_none() {
@@ -32,7 +32,7 @@ impl Tenants {
         let (mut latency, mut sharing, mut refused) = (Vec::new(), Vec::new(), Vec::new());
         for contract in contracts {
             let is_admitted = match contract {
-                AnyContract::Latency(contract) => {
+                Contract::Latency(contract) => {
                     let request = wayleave_schemes::request(contract, &model);
                     let (rate, burst) = (request.rate, request.burst);
                     let decision = fabric.admit(&request).ok();

@@ -17,7 +17,7 @@ mod setup;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wayleave_contracts::{AnyContract, Between, Contract};
+use wayleave_contracts::{Between, Contract, LatencyContract};
 use wayleave_topology::{Classes, Network, NetworkError, NodeId, NodeKind, PortSpec, Residual, Route, SharedLink};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -29,7 +29,7 @@ pub use wayleave_schemes::fabric::Settings as FabricSettings;
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencyTenant {
     /// Its terms.
-    pub contract: Contract,
+    pub contract: LatencyContract,
     /// Its only route.
     pub route: Route,
     /// On the wire.
@@ -42,7 +42,7 @@ pub struct LatencyTenant {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharingTenant {
     /// Its terms.
-    pub contract: AnyContract,
+    pub contract: Contract,
     /// Its minimum is there so soon after there is something to send, where that was asked for.
     pub within: Option<Time>,
     /// The only route, of a pair with a minimum.
@@ -148,16 +148,16 @@ impl Tenants {
 }
 
 /// The hosts of a contract that is not about latency: a pair's sender first.
-pub(crate) fn members(contract: &AnyContract) -> Vec<NodeId> {
+pub(crate) fn members(contract: &Contract) -> Vec<NodeId> {
     match contract {
-        AnyContract::Latency(contract) => vec![contract.from, contract.to],
-        AnyContract::Bandwidth(contract) => contract.between.hosts(),
-        AnyContract::Objective(contract) => contract.members.clone(),
-        AnyContract::BestEffort(contract) => contract.members.clone(),
+        Contract::Latency(contract) => vec![contract.from, contract.to],
+        Contract::Bandwidth(contract) => contract.between.hosts(),
+        Contract::Objective(contract) => contract.members.clone(),
+        Contract::BestEffort(contract) => contract.members.clone(),
     }
 }
 
 /// Whether somebody may send from any member to any other.
-pub(crate) fn is_pair(contract: &AnyContract) -> bool {
-    matches!(contract, AnyContract::Bandwidth(contract) if matches!(contract.between, Between::Pair(..)))
+pub(crate) fn is_pair(contract: &Contract) -> bool {
+    matches!(contract, Contract::Bandwidth(contract) if matches!(contract.between, Between::Pair(..)))
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use wayleave_contracts::{AnyContract, BandwidthContract, Between};
+use wayleave_contracts::{BandwidthContract, Between, Contract};
 use wayleave_topology::{Class, HopDistances, LinkId, Network, NodeId, NodeKind};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
@@ -95,8 +95,7 @@ impl Tenants {
     /// Returns the names and members of objectives and of best effort.
     pub fn without_minima(&self) -> Vec<(String, Vec<NodeId>)> {
         let others = self.sharing.iter().map(|tenant| &tenant.contract);
-        let others =
-            others.filter(|contract| matches!(contract, AnyContract::Objective(_) | AnyContract::BestEffort(_)));
+        let others = others.filter(|contract| matches!(contract, Contract::Objective(_) | Contract::BestEffort(_)));
         others.map(|contract| (contract.name().to_owned(), members(contract))).collect()
     }
 
@@ -174,7 +173,7 @@ impl Tenants {
     /// The weights of objectives at their members.
     pub fn weights(&self) -> Vec<Weight> {
         let of = |tenant: &SharingTenant| match &tenant.contract {
-            AnyContract::Objective(contract) => {
+            Contract::Objective(contract) => {
                 let at = |&host: &NodeId| Weight { name: contract.name.clone(), host, rate: contract.min };
                 contract.members.iter().map(at).collect()
             }
@@ -232,7 +231,7 @@ impl Tenants {
 
     fn bandwidth(&self) -> impl Iterator<Item = (&BandwidthContract, Option<Time>)> {
         self.sharing.iter().filter_map(|tenant| match &tenant.contract {
-            AnyContract::Bandwidth(contract) => Some((contract, tenant.within)),
+            Contract::Bandwidth(contract) => Some((contract, tenant.within)),
             _ => None,
         })
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wayleave_contracts::{AnyContract, BestEffortContract};
+use wayleave_contracts::{BestEffortContract, Contract};
 use wayleave_topology::{Class, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -87,7 +87,7 @@ impl Tenants {
         demands: &[PairDemand],
         fill: Vec<(NodeId, NodeId)>,
     ) -> Vec<Traffic> {
-        let bandwidth = self.sharing.iter().filter(|tenant| matches!(tenant.contract, AnyContract::Bandwidth(_)));
+        let bandwidth = self.sharing.iter().filter(|tenant| matches!(tenant.contract, Contract::Bandwidth(_)));
         let bandwidth = bandwidth.map(|tenant| tenant.contract.name().to_owned());
         let without = bandwidth.chain(demands.iter().map(|demand| demand.contract.clone())).collect();
         let mut traffic = self.senders(duration, bursts, &without);
@@ -101,7 +101,7 @@ impl Tenants {
         if !fill.is_empty() {
             // Nothing limits the service of latency contracts at its hosts.
             let (name, members) = (self.latency_service(), Vec::new());
-            let contract = AnyContract::BestEffort(BestEffortContract { name, tenant: None, members });
+            let contract = Contract::BestEffort(BestEffortContract { name, tenant: None, members });
             let nobody = SharingTenant { contract, within: None, route: None };
             traffic.push(self.endless(&nobody, "without a contract", fill));
         }
@@ -117,7 +117,7 @@ impl Tenants {
     /// What belongs to the contract of this name; `None` if there is none.
     pub fn of_contract(&self, name: &str) -> Option<OfContract> {
         if let Some(tenant) = self.latency.iter().find(|tenant| tenant.contract.name == name) {
-            let contract = AnyContract::Latency(tenant.contract.clone());
+            let contract = Contract::Latency(tenant.contract.clone());
             let (_, transport) = self.carriage(&contract);
             let queue = tenant.route.hops.first().map_or(0, |hop| hop.queue);
             let latency = Some((tenant.route.clone(), tenant.rate, tenant.burst));
@@ -148,17 +148,17 @@ impl Tenants {
     }
 
     /// The class of a contract, and what its flows leave to its edge.
-    fn class(contract: &AnyContract) -> Class {
+    fn class(contract: &Contract) -> Class {
         match contract {
-            AnyContract::Latency(_) => Class::Latency,
-            AnyContract::Bandwidth(_) => Class::Guaranteed,
-            AnyContract::Objective(_) => Class::Objective,
-            AnyContract::BestEffort(_) => Class::BestEffort,
+            Contract::Latency(_) => Class::Latency,
+            Contract::Bandwidth(_) => Class::Guaranteed,
+            Contract::Objective(_) => Class::Objective,
+            Contract::BestEffort(_) => Class::BestEffort,
         }
     }
 
     /// The queue of a contract's packets, and how its flows are carried.
-    pub fn carriage(&self, contract: &AnyContract) -> (u8, Transport) {
+    pub fn carriage(&self, contract: &Contract) -> (u8, Transport) {
         let class = Self::class(contract);
         let transport = match class {
             Class::Guaranteed => {
@@ -205,7 +205,7 @@ impl Tenants {
             return vec![self.endless(tenant, contract.name(), vec![(first, last)])];
         }
         let ring = (0..members.len()).map(|at| (members[at], members[(at + 1) % members.len()])).collect();
-        if !matches!(contract, AnyContract::Bandwidth(_)) || members.len() < 3 {
+        if !matches!(contract, Contract::Bandwidth(_)) || members.len() < 3 {
             return vec![self.endless(tenant, contract.name(), ring)];
         }
         let to_one = members.iter().filter(|&&member| member != first).map(|&member| (member, first)).collect();

@@ -3,7 +3,7 @@
 use std::num::{NonZeroU16, NonZeroU32};
 
 use wayleave_contracts::{
-    AnyContract, Bandwidth, BandwidthContract, Division, Match, PerDirection, Policy, PolicyLevel, Protocol, Service,
+    Bandwidth, BandwidthContract, Contract, Division, Match, PerDirection, Policy, PolicyLevel, Protocol, Service,
 };
 use wayleave_schemes::{presto, scc, ufab};
 use wayleave_topology::Class;
@@ -67,14 +67,14 @@ impl Tenants {
             let faults: Vec<String> = errors.iter().map(|error| error.fault.to_string()).collect();
             TenantsError::Policy(faults.join("; "))
         })?;
-        let named = |is_of: fn(&AnyContract) -> bool| -> Vec<String> {
+        let named = |is_of: fn(&Contract) -> bool| -> Vec<String> {
             let of = self.sharing.iter().filter(|tenant| is_of(&tenant.contract));
             of.map(|tenant| tenant.contract.name().to_owned()).collect()
         };
         let unlimited = || EdgeScheme::StaticLimits(StaticLimits::default());
-        let minima = named(|contract| matches!(contract, AnyContract::Bandwidth(_)));
-        let objectives = named(|contract| matches!(contract, AnyContract::Objective(_)));
-        let mut others = named(|contract| matches!(contract, AnyContract::BestEffort(_)));
+        let minima = named(|contract| matches!(contract, Contract::Bandwidth(_)));
+        let objectives = named(|contract| matches!(contract, Contract::Objective(_)));
+        let mut others = named(|contract| matches!(contract, Contract::BestEffort(_)));
         others.push(self.latency_service());
         let period = Time::from_nanos(self.round_trip().as_nanos().saturating_mul(PERIOD).max(1));
         let scc = || EdgeScheme::Scc(scc::Params::below_classes(period));
@@ -123,7 +123,7 @@ impl Tenants {
         let of = |(number, tenant): (usize, &super::SharingTenant)| {
             let contract = &tenant.contract;
             let division = match contract {
-                AnyContract::Objective(contract) => {
+                Contract::Objective(contract) => {
                     let all = contract.min.bits_per_second().saturating_mul(contract.members.len() as u64);
                     Some(Division { share: Rate::from_bits_per_second(all), objective: Some(contract.objective) })
                 }
@@ -131,7 +131,7 @@ impl Tenants {
             };
             // Both ends of a pair have its minimum both ways: what nobody sends costs nothing.
             let bandwidth = match contract {
-                AnyContract::Bandwidth(contract) => {
+                Contract::Bandwidth(contract) => {
                     Bandwidth { min: Some(contract.min), max: contract.max, weight: NonZeroU32::new(weight(contract)) }
                 }
                 _ => Bandwidth::default(),
@@ -150,9 +150,9 @@ impl Tenants {
 }
 
 /// By how much weights of contracts are divided, so that the largest is one of a service.
-fn divisor<'a>(contracts: impl Iterator<Item = &'a AnyContract>) -> u64 {
-    let weight = |contract: &AnyContract| match contract {
-        AnyContract::Bandwidth(contract) => contract.weight_in_thousandths(),
+fn divisor<'a>(contracts: impl Iterator<Item = &'a Contract>) -> u64 {
+    let weight = |contract: &Contract| match contract {
+        Contract::Bandwidth(contract) => contract.weight_in_thousandths(),
         _ => 0,
     };
     contracts.map(weight).max().unwrap_or(0) / u64::from(u32::MAX) + 1

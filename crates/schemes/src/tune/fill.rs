@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use wayleave_contracts::{AnyContract, Category};
+use wayleave_contracts::{Category, Contract};
 use wayleave_ledger::{LedgerError, Model};
 use wayleave_roles::{Admission, Request, ShareRequest};
 use wayleave_topology::Network;
@@ -25,7 +25,7 @@ pub enum Ask {
 
 impl Ask {
     /// What a contract asks; nothing for best effort.
-    pub fn of(contract: &AnyContract, model: &Model) -> Option<Self> {
+    pub fn of(contract: &Contract, model: &Model) -> Option<Self> {
         match contract.as_latency() {
             Some(contract) => Some(Self::Latency(crate::request(contract, model))),
             None => crate::share_request(contract).map(Self::Share),
@@ -83,9 +83,9 @@ impl Sample {
     }
 
     /// Of a list of contracts.
-    pub fn new(network: Arc<Network>, model: Model, contracts: impl Iterator<Item = AnyContract>) -> Self {
+    pub fn new(network: Arc<Network>, model: Model, contracts: impl Iterator<Item = Contract>) -> Self {
         let asked =
-            |contract: AnyContract| Some((Ask::of(&contract, &model)?, contract.as_latency().and_then(Category::of)));
+            |contract: Contract| Some((Ask::of(&contract, &model)?, contract.as_latency().and_then(Category::of)));
         Self { network, model, requests: contracts.filter_map(asked).collect() }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::{AnyContract, Mix};
+use wayleave_contracts::{Contract, Mix};
 use wayleave_ledger::Model;
 use wayleave_roles::Request;
 use wayleave_schemes::chameleon::Params;
@@ -18,7 +18,7 @@ fn samples(network: &Arc<Network>, scenario: usize, seeds: std::ops::RangeInclus
             Sample::new(
                 network.clone(),
                 Model::PUBLISHED,
-                Mix::new(network, scenario, seed).take(count).map(AnyContract::Latency),
+                Mix::new(network, scenario, seed).take(count).map(Contract::Latency),
             )
         })
         .collect()

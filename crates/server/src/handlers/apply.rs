@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wayleave_contracts::AnyOrder;
+use wayleave_contracts::Order;
 use wayleave_controller::{Check, Command, Effect, Mode, Reply, Role};
-use wayleave_formats::{Addressed, Source, read_orders_of_all_kinds};
+use wayleave_formats::{Addressed, Source, read_orders};
 use wayleave_protocol::decision::{Applied, ApplyReport};
 use wayleave_protocol::problem::{Code, Problem};
 
@@ -61,7 +61,7 @@ pub(crate) async fn apply(shared: Arc<Shared>, call: Call) -> Outcome {
 
 /// A list of which each contract counts for itself.
 struct List {
-    orders: std::vec::IntoIter<AnyOrder>,
+    orders: std::vec::IntoIter<Order>,
     items: Vec<Applied>,
     /// Who has asked: a tenant is told nothing of others.
     role: Role,
@@ -88,7 +88,7 @@ impl List {
 
 fn decide(
     executor: &mut Executor<'_>,
-    orders: Vec<AnyOrder>,
+    orders: Vec<Order>,
     mode: Mode,
     effect: Effect,
     role: &Role,
@@ -100,7 +100,7 @@ fn decide(
     Ok(applied.into_iter().map(|one| item(executor.controller, one, effect, role)).collect())
 }
 
-fn together(executor: &mut Executor<'_>, orders: Vec<AnyOrder>, mode: Mode, effect: Effect, role: &Role) -> Outcome {
+fn together(executor: &mut Executor<'_>, orders: Vec<Order>, mode: Mode, effect: Effect, role: &Role) -> Outcome {
     let items = decide(executor, orders, mode, effect, role)?;
     if mode == Mode::AllOrNothing
         && let Some(first) = items.iter().find(|item| is_cause(item))
@@ -126,7 +126,7 @@ fn report(items: Vec<Applied>, effect: Effect) -> Answer {
 }
 
 /// The contracts of a document, all of them the sender's.
-async fn read(shared: &Arc<Shared>, call: &Arc<Call>) -> Result<Vec<AnyOrder>, Box<Problem>> {
+async fn read(shared: &Arc<Shared>, call: &Arc<Call>) -> Result<Vec<Order>, Box<Problem>> {
     if call.body.len() <= SHORT_BYTES {
         return list(shared, call);
     }
@@ -138,14 +138,14 @@ async fn read(shared: &Arc<Shared>, call: &Arc<Call>) -> Result<Vec<AnyOrder>, B
     read.unwrap_or_else(|_| Err(problem(Code::Internal, "this list has found a mistake in the server")))
 }
 
-fn list(shared: &Shared, call: &Call) -> Result<Vec<AnyOrder>, Box<Problem>> {
+fn list(shared: &Shared, call: &Call) -> Result<Vec<Order>, Box<Problem>> {
     let tenant = call.tenant();
     let places = OnDisk::of(shared, call);
     let source = Source::new("body", call.text()?);
     let given = Addressed { tenant: call.only_tenant(), name: None };
-    let list = read_orders_of_all_kinds(&source, shared.network(), &places, given);
+    let list = read_orders(&source, shared.network(), &places, given);
     let list = list.map_err(|errors| input_errors(&errors))?;
-    let orders: Vec<AnyOrder> = list.into_orders().into_iter().map(|order| owned(order, tenant)).collect();
+    let orders: Vec<Order> = list.into_orders().into_iter().map(|order| owned(order, tenant)).collect();
     if orders.is_empty() {
         return Err(invalid("spec.contracts", "the list is empty"));
     }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wayleave_contracts::AnyOrder;
+use wayleave_contracts::Order;
 use wayleave_controller::{
     self as controller, Command, Controller, Effect, Fault, Grant, Id, Mode, Outcome as Done, Reply, Role,
 };
-use wayleave_formats::{Addressed, Places, Source, read_order_of_any_kind};
+use wayleave_formats::{Addressed, Places, Source, read_order};
 use wayleave_protocol::agent::Traffic;
 use wayleave_protocol::contract::Contract;
 use wayleave_protocol::decision::{Applied, Outcome as Became};
@@ -62,21 +62,21 @@ impl Places for OnDisk<'_> {
 }
 
 /// The contract of the body.
-fn read(shared: &Shared, call: &Call, given: Addressed<'_>) -> Result<AnyOrder, Box<Problem>> {
+fn read(shared: &Shared, call: &Call, given: Addressed<'_>) -> Result<Order, Box<Problem>> {
     let tenant = call.tenant().to_owned();
     let places = OnDisk::of(shared, call);
     let source = Source::new("body", call.text()?);
-    let order = read_order_of_any_kind(&source, shared.network(), &places, given);
+    let order = read_order(&source, shared.network(), &places, given);
     let order = owned(order.map_err(|errors| input_errors(&errors))?, &tenant);
     reaches(shared, call, &order)?;
     Ok(order)
 }
 
 /// A tenant's contracts are between its VMs, or for all of its VMs on a host: a host where it has none is not its to name.
-pub(crate) fn reaches(shared: &Shared, call: &Call, order: &AnyOrder) -> Result<(), Box<Problem>> {
+pub(crate) fn reaches(shared: &Shared, call: &Call, order: &Order) -> Result<(), Box<Problem>> {
     let Role::Tenant { tenant } = call.role() else { return Ok(()) };
     let tables = shared.view.read();
-    for (field, name, host) in order.members() {
+    for (field, name, host) in order.placed_members() {
         let is_vm = tables.vms.contains_key(&Id::new(tenant.as_str(), name));
         let is_there = || tables.vms_on.get(&host).is_some_and(|vms| vms.iter().any(|vm| vm.tenant == *tenant));
         if !is_vm && !is_there() {
@@ -90,12 +90,12 @@ pub(crate) fn reaches(shared: &Shared, call: &Call, order: &AnyOrder) -> Result<
 }
 
 /// The tenant is always written in the contract, so that two spellings of one contract compare as equal.
-pub(crate) fn owned(mut order: AnyOrder, tenant: &str) -> AnyOrder {
+pub(crate) fn owned(mut order: Order, tenant: &str) -> Order {
     order.or_tenant(tenant);
     order
 }
 
-fn id_of(order: &AnyOrder) -> Id {
+fn id_of(order: &Order) -> Id {
     Id::new(order.tenant().unwrap_or_default(), order.name())
 }
 
@@ -120,13 +120,11 @@ fn revision(controller: &Controller, id: &Id) -> Option<u64> {
 
 /// The contract that has a name, of whatever kind.
 fn shape(controller: &Controller, id: &Id) -> Option<Contract> {
-    let flow = controller.grant(id).filter(|grant| !grant.is_ended());
-    let share = || controller.shared(id).map(|grant| render::shared(controller, grant));
-    let flow = flow.map(|grant| render::contract(controller.network(), grant, &render::routes(controller, grant)));
-    flow.or_else(share)
+    let grant = controller.grant(id).filter(|grant| !grant.is_ended());
+    grant.map(|grant| render::of(controller, grant))
 }
 
-async fn write(shared: &Arc<Shared>, call: &Call, order: AnyOrder, condition: Condition) -> Outcome {
+async fn write(shared: &Arc<Shared>, call: &Call, order: Order, condition: Condition) -> Outcome {
     let creates = call.operation == "createContract";
     let effect = if call.is_dry_run() { Effect::DryRun } else { Effect::Commit };
     let repeat = if call.is_dry_run() { None } else { shared.repeat(call)? };
@@ -192,12 +190,8 @@ pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
 pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
     let (id, role, form) = (call.id("contract")?, call.role().clone(), Form::of(&call.headers));
     let work = move |executor: &mut Executor<'_>| {
-        let flow = executor.controller.grant(&id).cloned();
-        if let Some(grant) = executor.controller.shared(&id).filter(|_| flow.as_ref().is_none_or(Grant::is_ended)) {
-            return explain::shared(executor.controller, grant, &role, form);
-        }
-        let Some(grant) = flow else { return Err(not_found("contract", &id.to_string())) };
-        explain::contract(executor.controller, &grant, &role, form)
+        let grant = executor.controller.grant(&id).ok_or_else(|| not_found("contract", &id.to_string()))?;
+        explain::contract(executor.controller, grant, &role, form)
     };
     shared.look_up(&call, work).await
 }
@@ -210,14 +204,14 @@ pub(crate) async fn traffic(shared: Arc<Shared>, call: Call) -> Outcome {
         Ok(Answer::json(200, &Traffic { serial, ..traffic }))
     };
     let work = move |executor: &mut Executor<'_>| {
-        let Some(grant) = executor.controller.grant(&id) else {
-            let shared = executor.controller.shared(&id).ok_or_else(|| not_found("contract", &id.to_string()))?;
-            let network = executor.controller.network();
-            let hosts = shared.order.contract.hosts();
+        let grant = executor.controller.grant(&id).ok_or_else(|| not_found("contract", &id.to_string()))?;
+        let network = executor.controller.network();
+        let Some(sender) = grant.sender() else {
+            let hosts = grant.order.contract.hosts();
             let hosts: BTreeSet<&str> = hosts.into_iter().map(|host| network.node(host).name.as_str()).collect();
-            return shown(counted.of_all(hosts, shared.serial));
+            return shown(counted.of_all(hosts, grant.serial));
         };
-        let host = &executor.controller.network().node(grant.sender()).name;
+        let host = &network.node(sender).name;
         let none = Traffic { serial: grant.serial, ..Traffic::default() };
         shown(counted.of(host, grant.serial).unwrap_or(none))
     };
@@ -228,10 +222,9 @@ pub(crate) async fn traffic(shared: Arc<Shared>, call: Call) -> Outcome {
 pub(crate) fn item(controller: &Controller, applied: controller::Applied, effect: Effect, role: &Role) -> Applied {
     let controller::Applied { id, result, decision } = applied;
     let grant = controller.grant(&id).filter(|grant| effect == Effect::Commit && result.is_ok() && !grant.is_ended());
-    let (state, bound_ns) = grant.map(|grant| (grant.state, grant.bound.as_nanos())).unzip();
-    let share = controller.shared(&id).filter(|_| grant.is_none() && effect == Effect::Commit && result.is_ok());
-    let state = state.or_else(|| share.map(|grant| grant.state));
-    let certainty = share.and_then(|grant| grant.certainty).map(|certainty| certainty.name().to_owned());
+    let state = grant.map(|grant| grant.state);
+    let bound_ns = grant.and_then(Grant::bound).map(|bound| bound.as_nanos());
+    let certainty = grant.and_then(Grant::certainty).map(|certainty| certainty.name().to_owned());
     let (outcome, error) = match result {
         Ok(done) => (became(done), None),
         Err(Fault::Refused { tenant, decision, reason }) => {

@@ -133,13 +133,9 @@ fn place(contract: &ContractObject, worst: Option<u64>) -> Option<Place> {
         State::Degraded | State::Violated => Level::Broken,
         _ if is_near(contract, worst) => Level::Near,
         State::Pending => Level::Waiting,
-        State::Admitted | State::Enforced => match contract {
-            _ if contract.is_configured() && !contract.is_effective() => Level::Waiting,
-            ContractObject::Other { document, .. } if document.status.certainty.as_deref() == Some("measured") => {
-                Level::Measured
-            }
-            _ => Level::Kept,
-        },
+        State::Admitted | State::Enforced if contract.is_configured() && !contract.is_effective() => Level::Waiting,
+        State::Admitted | State::Enforced if contract.is_measured() => Level::Measured,
+        State::Admitted | State::Enforced => Level::Kept,
     };
     let bound = contract.bound_and_deadline();
     let order = match level {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wayleave_controller::{
     self as controller, Change, Controller, ElementName, Fault, Grant, Id, Now, Role, Setup, Trouble,
 };
-use wayleave_formats::{Addressed, Places, Source, read_order_of_any_kind};
+use wayleave_formats::{Addressed, Places, Source, read_order};
 use wayleave_ledger::Share;
 use wayleave_protocol::problem::Problem;
 use wayleave_protocol::what_if::{Broken, Moved, Placed, Prospect, Question, Recertified};
@@ -63,7 +63,7 @@ fn read(controller: &Controller, question: &Question) -> Result<controller::Ques
         let text = serde_json::to_string(spec).unwrap_or_default();
         let source = Source::new("contract", text);
         let places = Forked(controller);
-        let read = read_order_of_any_kind(&source, controller.network(), &places, Addressed::default());
+        let read = read_order(&source, controller.network(), &places, Addressed::default());
         let mut order = read.map_err(|errors| {
             let mut problem = input_errors(&errors);
             problem.detail =
@@ -142,8 +142,7 @@ fn moved(controller: &Controller, id: Id) -> Moved {
     let grant = controller.grant(&id).filter(|grant| !grant.is_ended());
     let link = |hop: &wayleave_topology::Hop| controller.network().link(hop.link).name.clone();
     let links = |route: &Route| route.hops.iter().map(link).collect::<Vec<_>>();
-    let share = controller.shared(&id).filter(|_| grant.is_none());
-    let routes = match share.and_then(|grant| controller.share_of(grant)) {
+    let routes = match grant.and_then(|grant| controller.share_of(grant)) {
         Some(Share::Pair { route, .. }) => vec![links(route)],
         Some(_) => Vec::new(),
         None => {
@@ -152,16 +151,15 @@ fn moved(controller: &Controller, id: Id) -> Moved {
     };
     Moved {
         id: id.to_string(),
-        bound_ns: grant.map(|grant| grant.bound.as_nanos()),
-        certainty: share.and_then(|grant| grant.certainty).map(|certainty| certainty.name().to_owned()),
+        bound_ns: grant.and_then(Grant::bound).map(|bound| bound.as_nanos()),
+        certainty: grant.and_then(Grant::certainty).map(|certainty| certainty.name().to_owned()),
         routes,
     }
 }
 
 fn degraded(controller: &Controller, id: &Id) -> Broken {
-    let flow = controller.grant(id).filter(|grant: &&Grant| !grant.is_ended());
-    let trouble = flow.map(|grant| grant.trouble.clone()).or_else(|| Some(controller.shared(id)?.trouble.clone()));
-    let trouble = trouble.flatten();
+    let grant = controller.grant(id).filter(|grant| !grant.is_ended());
+    let trouble = grant.and_then(|grant| grant.trouble.clone());
     let (reason, message) = match trouble {
         Some(Trouble::Failed { element, why, .. }) => {
             (why.clone(), format!("{element} is down, and there is no other route ({why})"))

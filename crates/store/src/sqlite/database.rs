@@ -13,12 +13,12 @@ use crate::{Change, Holder, Kind, Record, StoreError};
 /// `application_id` in the header of the file: "WLwl".
 pub(super) const APPLICATION: u32 = 0x574c_776c;
 /// `user_version` in the header of the file: the version of what is in it, of which this is the latest.
-pub(super) const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 5;
 /// The version of a ledger that has no record of a later kind. Its tables are the same, and programs that know no other can open it.
 const FIRST_VERSION: u32 = 1;
 /// The kinds of records that came later, and with which version. A program that does not know a kind would leave its records out, and promise
 /// what they hold to others: so the first commit with one makes the ledger one of that version, which older programs refuse.
-const SINCE: [(&str, u32); 3] = [("shared", 2), ("history", 3), ("policy", 4)];
+const SINCE: [(&str, u32); 4] = [("shared", 2), ("history", 3), ("policy", 4), ("admitted", 5)];
 
 /// The tables. There is no index by kind and key: [`Index`] is in memory, made of the rows.
 const TABLES: &str = "

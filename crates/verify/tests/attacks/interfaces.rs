@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::{AnyContract, BandwidthContract, Between, Objective, ObjectiveContract};
+use wayleave_contracts::{BandwidthContract, Between, Contract, Objective, ObjectiveContract};
 use wayleave_scenarios::{FabricSettings, Tenants};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Classes, Network, NodeId, PortSpec};
@@ -27,7 +27,7 @@ fn assert_kept(pairs: &[(usize, u64)]) {
     let network = star();
     let hosts: Vec<NodeId> = network.hosts().collect();
     let pair = |(number, &(to, mbit)): (usize, &(usize, u64))| {
-        AnyContract::Bandwidth(BandwidthContract {
+        Contract::Bandwidth(BandwidthContract {
             name: format!("n{number}"),
             tenant: None,
             between: Between::Pair(hosts[0], hosts[to]),
@@ -37,8 +37,8 @@ fn assert_kept(pairs: &[(usize, u64)]) {
             within: None,
         })
     };
-    let mut contracts: Vec<AnyContract> = pairs.iter().enumerate().map(pair).collect();
-    contracts.push(AnyContract::Objective(ObjectiveContract {
+    let mut contracts: Vec<Contract> = pairs.iter().enumerate().map(pair).collect();
+    contracts.push(Contract::Objective(ObjectiveContract {
         name: "o".to_owned(),
         tenant: None,
         objective: Objective::Completion,

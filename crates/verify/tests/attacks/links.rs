@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::{AnyContract, BandwidthContract, BestEffortContract, Between, Objective, ObjectiveContract};
+use wayleave_contracts::{BandwidthContract, BestEffortContract, Between, Contract, Objective, ObjectiveContract};
 use wayleave_scenarios::{SharingTenant, Tenants};
 use wayleave_topology::builders::{Cabling, Chain, build};
 use wayleave_topology::{Classes, Network, NodeId, PortSpec, Residual, SharedLink};
@@ -27,9 +27,9 @@ fn line() -> Arc<Network> {
     Arc::new(network.with_classes(Classes::default()).unwrap())
 }
 
-fn bandwidth(name: &str, between: Between, mbit: u64) -> AnyContract {
+fn bandwidth(name: &str, between: Between, mbit: u64) -> Contract {
     let (name, min) = (name.to_owned(), Rate::from_mbit(mbit));
-    AnyContract::Bandwidth(BandwidthContract {
+    Contract::Bandwidth(BandwidthContract {
         name,
         tenant: None,
         between,
@@ -41,10 +41,10 @@ fn bandwidth(name: &str, between: Between, mbit: u64) -> AnyContract {
 }
 
 /// Contracts on a line, beside an objective and best effort, whoever would admit them: nothing here depends on an admission.
-fn tenants(mut contracts: Vec<AnyContract>) -> Tenants {
+fn tenants(mut contracts: Vec<Contract>) -> Tenants {
     let (tenant, deadline, min) = (None, None, Rate::from_mbit(500));
     let (name, objective) = ("search".to_owned(), Objective::Completion);
-    contracts.push(AnyContract::Objective(ObjectiveContract {
+    contracts.push(Contract::Objective(ObjectiveContract {
         name,
         tenant: tenant.clone(),
         objective,
@@ -52,7 +52,7 @@ fn tenants(mut contracts: Vec<AnyContract>) -> Tenants {
         members: hosts(),
         min,
     }));
-    contracts.push(AnyContract::BestEffort(BestEffortContract { name: "bulk".to_owned(), tenant, members: hosts() }));
+    contracts.push(Contract::BestEffort(BestEffortContract { name: "bulk".to_owned(), tenant, members: hosts() }));
     let network = line();
     let link = SharedLink { classes: Classes::default(), line: LINE, frame: FRAME, round_trip: Time::from_micros(20) };
     let residual = Residual::below(LINE, Amount::from(Bytes::new(2 * FRAME.get())), Rate::ZERO, Amount::ZERO);

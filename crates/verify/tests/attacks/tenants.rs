@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_contracts::{
-    Accounting, AnyContract, BandwidthContract, BestEffortContract, Between, Contract, Excess, Objective,
+    Accounting, BandwidthContract, BestEffortContract, Between, Contract, Excess, LatencyContract, Objective,
     ObjectiveContract,
 };
 use wayleave_scenarios::{Ends, FabricSettings, Schedule, Tenants, TenantsError};
@@ -23,8 +23,8 @@ fn star(hosts: u64) -> Arc<Network> {
     Arc::new(build::star(hosts, cabling).unwrap().with_classes(Classes::default()).unwrap())
 }
 
-fn latency(number: usize, from: NodeId, to: NodeId) -> AnyContract {
-    AnyContract::Latency(Contract {
+fn latency(number: usize, from: NodeId, to: NodeId) -> Contract {
+    Contract::Latency(LatencyContract {
         name: format!("l{number}"),
         tenant: None,
         from,
@@ -40,27 +40,27 @@ fn latency(number: usize, from: NodeId, to: NodeId) -> AnyContract {
     })
 }
 
-fn minimum(name: &str, between: Between, mbit: u64) -> AnyContract {
+fn minimum(name: &str, between: Between, mbit: u64) -> Contract {
     let (name, tenant, min) = (name.to_owned(), None, Rate::from_mbit(mbit));
-    AnyContract::Bandwidth(BandwidthContract { name, tenant, between, min, max: None, weight: None, within: None })
+    Contract::Bandwidth(BandwidthContract { name, tenant, between, min, max: None, weight: None, within: None })
 }
 
 /// Pairs with minima.
 const PAIRS: usize = 6;
 
 /// Everybody sends to the last host: four latency contracts with 4 Gbit/s, pairs with all the minima that fit below them, two objectives, best effort.
-fn contracts(hosts: &[NodeId]) -> Vec<AnyContract> {
+fn contracts(hosts: &[NodeId]) -> Vec<Contract> {
     let to = *hosts.last().unwrap();
-    let mut all: Vec<AnyContract> = (0..4).map(|number| latency(number, hosts[number], to)).collect();
+    let mut all: Vec<Contract> = (0..4).map(|number| latency(number, hosts[number], to)).collect();
     all.extend((0..PAIRS).map(|pair| minimum(&format!("g{pair}"), Between::Pair(hosts[4 + pair], to), 508)));
     for (name, mbit) in [("search", 600), ("index", 300)] {
         let (members, min) = (vec![hosts[4 + PAIRS], to], Rate::from_mbit(mbit));
         let (objective, deadline) = (Objective::Completion, None);
         let objective = ObjectiveContract { name: name.to_owned(), tenant: None, objective, deadline, members, min };
-        all.push(AnyContract::Objective(objective));
+        all.push(Contract::Objective(objective));
     }
     let bulk = BestEffortContract { name: "bulk".to_owned(), tenant: None, members: vec![hosts[5 + PAIRS], to] };
-    all.push(AnyContract::BestEffort(bulk));
+    all.push(Contract::BestEffort(bulk));
     all
 }
 
@@ -127,9 +127,9 @@ fn with_weights() -> Tenants {
     let hosts: Vec<NodeId> = network.hosts().collect();
     let to = hosts[5];
     let of = |name: &str, between, mbit, max: Option<u64>, weight| {
-        let AnyContract::Bandwidth(contract) = minimum(name, between, mbit) else { unreachable!() };
+        let Contract::Bandwidth(contract) = minimum(name, between, mbit) else { unreachable!() };
         let (max, weight) = (max.map(Rate::from_mbit), std::num::NonZeroU32::new(weight));
-        AnyContract::Bandwidth(BandwidthContract { max, weight, ..contract })
+        Contract::Bandwidth(BandwidthContract { max, weight, ..contract })
     };
     let all = [
         of("light", Between::Pair(hosts[0], to), 500, None, 500),
@@ -179,10 +179,8 @@ fn minima_are_kept_within_maxima_while_senders_come_and_go() {
     let network = star(8);
     let hosts: Vec<NodeId> = network.hosts().collect();
     for (min, max) in [(3_000, None), (500, None), (500, Some(2_000)), (500, Some(1_000)), (500, Some(500))] {
-        let AnyContract::Bandwidth(contract) = minimum("hose", Between::Hose(hosts.clone()), min) else {
-            unreachable!()
-        };
-        let contract = AnyContract::Bandwidth(BandwidthContract { max: max.map(Rate::from_mbit), ..contract });
+        let Contract::Bandwidth(contract) = minimum("hose", Between::Hose(hosts.clone()), min) else { unreachable!() };
+        let contract = Contract::Bandwidth(BandwidthContract { max: max.map(Rate::from_mbit), ..contract });
         let (tenants, refused) = Tenants::admit(&network, &[contract], &FabricSettings::default()).unwrap();
         assert_eq!(refused, Vec::<String>::new());
         for seed in 1..=4 {

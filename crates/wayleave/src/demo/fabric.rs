@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wayleave_contracts::{
-    Accounting, AnyContract, BandwidthContract, BestEffortContract, Between, Contract, Excess, Objective,
+    Accounting, BandwidthContract, BestEffortContract, Between, Contract, Excess, LatencyContract, Objective,
     ObjectiveContract, Policy, PolicyLevel,
 };
 use wayleave_explain::human::Human;
@@ -103,11 +103,11 @@ fn internal(error: impl ToString) -> Error {
     Error::Internal(error.to_string())
 }
 
-fn contracts(hosts: &[NodeId]) -> Vec<AnyContract> {
+fn contracts(hosts: &[NodeId]) -> Vec<Contract> {
     let latency = |(number, &from): (usize, &NodeId)| {
         let kinds = [("robot", 20, 3_000, 200, 5), ("camera", 100, 6_000, 500, 7)];
         kinds.map(|(name, mbit, burst, micros, ahead)| {
-            AnyContract::Latency(Contract {
+            Contract::Latency(LatencyContract {
                 name: format!("{name}{}", number + 1),
                 tenant: Some("plant".to_owned()),
                 from,
@@ -134,22 +134,11 @@ fn contracts(hosts: &[NodeId]) -> Vec<AnyContract> {
         let aim = if name == "search" { Objective::Deadline } else { Objective::Completion };
         let deadline = (aim == Objective::Deadline).then(|| Time::from_millis(20));
         let min = Rate::from_mbit(mbit);
-        AnyContract::Objective(ObjectiveContract {
-            name,
-            tenant,
-            objective: aim,
-            deadline,
-            members: hosts.to_vec(),
-            min,
-        })
+        Contract::Objective(ObjectiveContract { name, tenant, objective: aim, deadline, members: hosts.to_vec(), min })
     };
     let bulk = BestEffortContract { name: "bulk".to_owned(), tenant: None, members: hosts.to_vec() };
     let first = hosts.iter().enumerate().flat_map(latency);
-    first
-        .chain([AnyContract::Bandwidth(hose)])
-        .chain(WEIGHTS.map(objective))
-        .chain([AnyContract::BestEffort(bulk)])
-        .collect()
+    first.chain([Contract::Bandwidth(hose)]).chain(WEIGHTS.map(objective)).chain([Contract::BestEffort(bulk)]).collect()
 }
 
 /// Beyond what everybody sends: a crowd in one division, and bursts of best effort from seven hosts to one.

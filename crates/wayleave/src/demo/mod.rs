@@ -14,7 +14,7 @@ mod verification;
 
 use std::path::Path;
 
-use wayleave_contracts::{Contract, Mix};
+use wayleave_contracts::{LatencyContract, Mix};
 
 use crate::error::Error;
 use crate::network::Network;
@@ -68,7 +68,7 @@ pub fn demo(options: &DemoOptions, progress: &mut dyn Progress) -> Result<Demo, 
     let named = Network::build(TOPOLOGY)?;
     let network = &*named.graph;
     let entrants = Entrant::all(options.reroute)?;
-    let requests: Vec<Contract> =
+    let requests: Vec<LatencyContract> =
         Mix::new(network, usize::from(options.scenario), options.seed).take(options.count as usize).collect();
     let (mut done, total) = (0, (entrants.len() * requests.len()) as u64);
     let trials = entrants.into_iter().map(|entrant| {
@@ -141,7 +141,7 @@ fn setting(options: &DemoOptions, requests: usize, trials: &[Trial]) -> Setting 
 }
 
 /// The first requests, then those that were a contender's first refusal.
-fn decisions(requests: &[Contract], contenders: &[Contender], trials: &[Trial]) -> Vec<DecisionRow> {
+fn decisions(requests: &[LatencyContract], contenders: &[Contender], trials: &[Trial]) -> Vec<DecisionRow> {
     let refused = contenders.iter().filter_map(|contender| contender.first_refusal.as_ref());
     let mut shown: Vec<usize> = (0..requests.len().min(DECISIONS)).collect();
     let mut others: Vec<usize> = refused.map(|refusal| refusal.ask.number - 1).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use wayleave_contracts::Contract;
+use wayleave_contracts::LatencyContract;
 use wayleave_ledger::QueueReport;
 use wayleave_roles::{Binding, Refusal};
 use wayleave_schemes::standing::Standing;
@@ -56,7 +56,7 @@ pub(super) fn links(network: &Network, nodes: &[Node]) -> Result<Vec<Link>, Erro
 }
 
 /// A request as it is read; `index` counts from 0.
-pub(super) fn ask(network: &Network, index: usize, contract: &Contract) -> Ask {
+pub(super) fn ask(network: &Network, index: usize, contract: &LatencyContract) -> Ask {
     Ask {
         number: index + 1,
         name: contract.name.clone(),
@@ -69,7 +69,7 @@ pub(super) fn ask(network: &Network, index: usize, contract: &Contract) -> Ask {
 }
 
 /// What stood in the way of a request, after "but".
-pub(super) fn obstacle(session: &Session, contract: &Contract, refusal: &Refusal) -> String {
+pub(super) fn obstacle(session: &Session, contract: &LatencyContract, refusal: &Refusal) -> String {
     let Refusal::Blocked { binding, .. } = refusal else {
         return wayleave_explain::sentences::refusal(&session.network, contract, refusal);
     };
@@ -155,18 +155,18 @@ fn contracts_of(session: &Session, reports: &[Vec<QueueReport>], queue: usize) -
 /// A bound that shows much: a clock's flow between pods, the first of those through the most different priorities.
 pub(super) fn proof(
     session: &Session,
-    requests: &[Contract],
+    requests: &[LatencyContract],
     flows: &[Option<FlowId>],
     nodes: &[Node],
 ) -> Option<Proof> {
     let placement = session.scheme.queues()?;
     let ledger = placement.ledger();
-    let crosses = |contract: &Contract| nodes[contract.from.index()].pod != nodes[contract.to.index()].pod;
+    let crosses = |contract: &LatencyContract| nodes[contract.from.index()].pod != nodes[contract.to.index()].pod;
     let admitted = requests.iter().zip(flows).enumerate().filter_map(|(index, (contract, &flow))| {
         let route = &ledger.flow(flow?)?.route;
         Some((index, contract, route)).filter(|_| contract.name.starts_with("ptp") && crosses(contract))
     });
-    let varied = |&(index, _, route): &(usize, &Contract, &wayleave_topology::Route)| {
+    let varied = |&(index, _, route): &(usize, &LatencyContract, &wayleave_topology::Route)| {
         let priorities: HashSet<u8> = route.hops.iter().map(|hop| hop.queue).collect();
         (priorities.len(), std::cmp::Reverse(index))
     };

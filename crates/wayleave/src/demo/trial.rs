@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wayleave_contracts::Contract;
+use wayleave_contracts::LatencyContract;
 use wayleave_explain::claim;
 use wayleave_ledger::Model;
 use wayleave_recheck::check;
@@ -97,7 +97,7 @@ impl Trial {
     pub(super) fn run(
         entrant: Entrant,
         network: &Network,
-        requests: &[Contract],
+        requests: &[LatencyContract],
         mut offered: impl FnMut(),
     ) -> Result<Self, Error> {
         let Entrant { name, about, scheme, options } = entrant;
@@ -118,7 +118,7 @@ impl Trial {
         Ok(trial)
     }
 
-    fn offer(&mut self, index: usize, contract: &Contract) {
+    fn offer(&mut self, index: usize, contract: &LatencyContract) {
         let verdict = self.session.admit(contract);
         let [admissions, refusals] = &mut self.times;
         match verdict.decision {

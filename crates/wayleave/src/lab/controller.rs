@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use wayleave_contracts::{ContractKind, Order, SharedOrder};
+use wayleave_contracts::{ContractKind, Order};
 use wayleave_dataplane::host::Counters;
-use wayleave_formats::{write_orders, write_shared_orders};
+use wayleave_formats::write_orders;
 use wayleave_lab::Lab;
 use wayleave_lab::run::{Operator, Shown};
 use wayleave_protocol::client::{Address, encode, read_token};
@@ -71,18 +71,7 @@ impl LabController {
     /// # Errors
     /// If it does not answer.
     pub fn offer(&self, orders: &[Order]) -> Result<Vec<Applied>, Error> {
-        self.apply(write_orders(orders, self.lab.network(), "lab run"))
-    }
-
-    /// Offers contracts of other kinds than latency; those that it refused.
-    ///
-    /// # Errors
-    /// If it does not answer.
-    pub fn offer_shared(&self, orders: &[SharedOrder]) -> Result<Vec<Applied>, Error> {
-        self.apply(write_shared_orders(orders, "lab run"))
-    }
-
-    fn apply(&self, text: String) -> Result<Vec<Applied>, Error> {
+        let text = write_orders(orders, self.lab.network(), "lab run");
         let told = Text { media: "application/yaml", text };
         let (_, report) = self.service.send_text::<ApplyReport>(Method::Post, "/v1/apply", told)?;
         Ok(report.items.into_iter().filter(|item| item.outcome == Outcome::Refused).collect())

@@ -15,7 +15,7 @@ use crate::network::Network;
 use crate::schemes::SchemeOptions;
 use crate::session::Session;
 
-/// Decides orders in their order, and tells the hosts of the lab; also those that were refused.
+/// Decides orders of latency contracts in their order, and tells the hosts of the lab; also those that were refused.
 ///
 /// # Errors
 /// If the lab has a controller, the scheme cannot be set up on its network, or the kernel refuses.
@@ -29,7 +29,8 @@ pub fn plan_lab(
     let mut session = Session::open(&network, model, scheme)?;
     let (mut admitted, mut refused): (Vec<(&Promised, Demand, Decision)>, _) = (Vec::new(), Vec::new());
     for (order, promised) in orders.iter().zip(promised) {
-        let verdict = session.admit(&order.contract);
+        let Some(terms) = order.as_latency() else { continue };
+        let verdict = session.admit(terms);
         let request = &verdict.request;
         match verdict.decision {
             Ok(decision) => {
@@ -38,7 +39,7 @@ pub fn plan_lab(
                 admitted.push((promised, demand, decision));
             }
             Err(refusal) => {
-                let why = sentences::refusal(lab.network(), &order.contract, &refusal);
+                let why = sentences::refusal(lab.network(), terms, &refusal);
                 refused.push(Applied {
                     id: promised.id.clone(),
                     outcome: Outcome::Refused,

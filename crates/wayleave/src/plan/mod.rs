@@ -17,7 +17,7 @@ use std::io::Write;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
-use wayleave_contracts::{AnyContract, Contract};
+use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::table::Layout;
 use wayleave_explain::{
     Decided, DecidedShare, EventKind, GivenAway, RequestShape, ShareShape, sentences, shapes, share_refusal,
@@ -138,7 +138,7 @@ pub enum What {
     /// It was asked for.
     Decided {
         /// Its terms.
-        contract: Box<Contract>,
+        contract: Box<LatencyContract>,
         /// Its route, queues and bound; or what stood in its way.
         decision: Result<Decision, Refusal>,
         /// For a refusal: the reason as a sentence.
@@ -149,7 +149,7 @@ pub enum What {
     /// It was asked for, and is about something else than latency.
     DecidedShare {
         /// Its terms.
-        contract: Box<AnyContract>,
+        contract: Box<Contract>,
         /// Its share; nothing for best effort; or what stood in its way.
         decision: Result<Option<ShareDecision>, ShareRefusal>,
         /// For a refusal: the reason as a sentence.

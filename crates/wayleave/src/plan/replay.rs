@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use wayleave_contracts::{Action, AnyContract, Contract};
+use wayleave_contracts::{Action, Contract, LatencyContract};
 use wayleave_explain::{Decided, DecidedShare, EventKind, sentences};
 use wayleave_formats::EventList;
 use wayleave_roles::{Admission, ShareDecision, ShareRefusal};
@@ -50,14 +50,14 @@ pub(super) fn contracts(
 }
 
 /// What can be said against a refused contract whatever else is admitted.
-fn finding(session: &Session, contract: &Contract, verdict: &Verdict) -> Option<(&'static str, String)> {
+fn finding(session: &Session, contract: &LatencyContract, verdict: &Verdict) -> Option<(&'static str, String)> {
     sentences::finding(&session.network, contract, verdict.decision.as_ref().err()?)
 }
 
 fn decided(
     session: &Session,
     sink: &mut dyn Sink,
-    contract: &Contract,
+    contract: &LatencyContract,
     verdict: &Verdict,
     event: Option<(EventKind, Time)>,
     keeps_old_terms: bool,
@@ -186,7 +186,7 @@ impl<'a> Replay<'a> {
 
     /// Admits a contract, or gives it new terms if it is there; and whether it had terms before. A change of a
     /// contract that was refused asks for it again.
-    fn place(&mut self, contract: &'a Contract) -> (Verdict, bool) {
+    fn place(&mut self, contract: &'a LatencyContract) -> (Verdict, bool) {
         let flow = |standing: &Standing| if let Standing::Flow(flow) = *standing { Some(flow) } else { None };
         let old = self.standing.get(contract.name.as_str()).and_then(flow);
         let changed = old.and_then(|flow| self.session.change(flow, contract));
@@ -200,7 +200,7 @@ impl<'a> Replay<'a> {
     /// The same for a contract of another kind.
     fn share(
         &mut self,
-        contract: &'a AnyContract,
+        contract: &'a Contract,
         event: (EventKind, Time),
         summary: &mut Summary,
         sink: &mut dyn Sink,

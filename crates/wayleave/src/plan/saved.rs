@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use wayleave_contracts::Contract;
+use wayleave_contracts::LatencyContract;
 use wayleave_explain::{Before, Decided, DecidedShare, RequestShape, ShareShape};
 use wayleave_formats::Source;
 use wayleave_ledger::Ledger;
@@ -194,7 +194,7 @@ impl<'a> SavedPlan<'a> {
     fn put(
         &self,
         session: &mut Session,
-        contract: &Contract,
+        contract: &LatencyContract,
         request: &RawValue,
         flows: &HashMap<&str, FlowId>,
     ) -> Result<Option<FlowId>, String> {
@@ -338,7 +338,7 @@ fn compare_queues(said: &[Queue<'_>], network: &Network, ledger: &Ledger) -> Res
 
 impl Entry<'_> {
     /// Whether this is what the contract asks for.
-    fn compare(&self, session: &Session, contract: &Contract) -> Result<(), String> {
+    fn compare(&self, session: &Session, contract: &LatencyContract) -> Result<(), String> {
         let name = &contract.name;
         if self.event.is_some() || !matches!(&*self.decision, "admitted" | "refused") {
             return Err(format!("is about events, and a plan of contracts is expected: {AGAIN}"));
@@ -400,7 +400,7 @@ fn route(network: &Network, hops: &[Hopped<'_>]) -> Result<Route, String> {
 }
 
 /// Why a decision of the plan cannot have been made here.
-fn words(session: &Session, contract: &Contract, misfit: &Misfit) -> String {
+fn words(session: &Session, contract: &LatencyContract, misfit: &Misfit) -> String {
     let why = match misfit {
         Misfit::Routes { stated, asked } => format!("{stated} routes are said, and {asked} were asked for"),
         Misfit::OtherRoute => "the contract gives another route".to_owned(),

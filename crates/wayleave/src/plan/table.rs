@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::io::Write;
 
 use comfy_table::{Cell, Color};
-use wayleave_contracts::AnyContract;
+use wayleave_contracts::Contract;
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::{Layout, plain_table, write_table};
 use wayleave_explain::{Decided, DecidedShare, EventKind, sentences};
@@ -41,7 +41,7 @@ struct Row {
     event: String,
     name: String,
     /// A contract of another kind than latency, with its decision.
-    share: Option<Box<(AnyContract, Option<ShareDecision>)>>,
+    share: Option<Box<(Contract, Option<ShareDecision>)>>,
     ends: String,
     decision: &'static str,
     bound: String,
@@ -105,7 +105,7 @@ impl RequestTable {
             Err(refusal) => refusal.reason().code(),
         };
         let bound = match decided.contract {
-            AnyContract::Bandwidth(contract) => contract.within.map_or_else(String::new, |asked| {
+            Contract::Bandwidth(contract) => contract.within.map_or_else(String::new, |asked| {
                 let there = admitted.and_then(|decision| decision.within);
                 format!("{} / {}", there.map_or_else(|| "-".to_owned(), Human::up), asked.down())
             }),

@@ -12,7 +12,7 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use wayleave_calculus::lp::{CapacityLink, Demand, admitted_upper_bound};
-use wayleave_contracts::{AnyContract, Contract, Mix as Drawn};
+use wayleave_contracts::{Contract, LatencyContract, Mix as Drawn};
 use wayleave_ledger::{LedgerError, Model};
 use wayleave_roles::Request;
 use wayleave_schemes::tune::bound::Cuts;
@@ -152,16 +152,16 @@ pub fn tune(
 fn draw(network: &Arc<wayleave_topology::Network>, mix: Mix<'_>, model: Model, list: usize, seed: u64) -> Sample {
     match mix {
         Mix::Contracts(contracts) => {
-            let mut contracts: Vec<AnyContract> = contracts.all().map(|(_, contract)| contract.clone()).collect();
+            let mut contracts: Vec<Contract> = contracts.all().map(|(_, contract)| contract.clone()).collect();
             contracts.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
             Sample::new(network.clone(), model, contracts.into_iter())
         }
         Mix::Scenario(scenario) => {
             let mix = || Drawn::new(network, scenario, seed);
-            let ask = |contract: Contract| wayleave_schemes::request(&contract, &model);
+            let ask = |contract: LatencyContract| wayleave_schemes::request(&contract, &model);
             let most = Cuts::new(network).until_refusal(mix().map(ask).take(MOST_REQUESTS)).unwrap_or(MOST_REQUESTS);
             let length = (most + 1).saturating_mul(list).min(MOST_REQUESTS);
-            Sample::new(network.clone(), model, mix().take(length).map(AnyContract::Latency))
+            Sample::new(network.clone(), model, mix().take(length).map(Contract::Latency))
         }
     }
 }

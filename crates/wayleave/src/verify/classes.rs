@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use serde::Serialize;
-use wayleave_contracts::{AnyContract, Contract};
+use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::{Layout, plain_table, write_table};
 use wayleave_explain::{Decided, DecidedShare};
@@ -25,7 +25,7 @@ use crate::session::Session;
 /// Contracts of every kind that were admitted.
 #[derive(Clone, Debug, Default)]
 pub struct Kinds {
-    latency: Vec<(Contract, FlowId)>,
+    latency: Vec<(LatencyContract, FlowId)>,
     sharing: Vec<SharingTenant>,
 }
 
@@ -50,11 +50,11 @@ impl Sink for Kinds {
 }
 
 impl Kinds {
-    pub(crate) fn add_latency(&mut self, contract: &Contract, decision: &Decision) {
+    pub(crate) fn add_latency(&mut self, contract: &LatencyContract, decision: &Decision) {
         self.latency.push((contract.clone(), decision.flow));
     }
 
-    pub(crate) fn add_share(&mut self, contract: &AnyContract, decision: Option<&ShareDecision>) {
+    pub(crate) fn add_share(&mut self, contract: &Contract, decision: Option<&ShareDecision>) {
         let within = decision.and_then(|decision| decision.within);
         let route = decision.and_then(|decision| decision.route.clone());
         self.sharing.push(SharingTenant { contract: contract.clone(), within, route });
@@ -138,8 +138,8 @@ fn users(tenants: &Tenants, short: &[ShortBuffer]) -> BTreeSet<String> {
     let network = tenants.network();
     let links: BTreeSet<LinkId> = short.iter().map(|short| short.link).collect();
     let pass = |tenant: &&SharingTenant| match (&tenant.contract, &tenant.route) {
-        (AnyContract::Bandwidth(_), Some(route)) => route.hops.iter().any(|hop| links.contains(&hop.link)),
-        (AnyContract::Bandwidth(bandwidth), None) => {
+        (Contract::Bandwidth(_), Some(route)) => route.hops.iter().any(|hop| links.contains(&hop.link)),
+        (Contract::Bandwidth(bandwidth), None) => {
             let hosts = bandwidth.between.hosts();
             hosts.iter().any(|&to| {
                 let distances = HopDistances::to(network, to);

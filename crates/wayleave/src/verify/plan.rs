@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use wayleave_contracts::Contract;
+use wayleave_contracts::LatencyContract;
 use wayleave_ledger::{Model, Residual, Shaping};
 use wayleave_recheck::HoseCharge;
 use wayleave_scenarios::Tenants;
@@ -266,7 +266,7 @@ impl Reader<'_> {
     }
 
     /// The latency contract of a name, if it is at hand.
-    fn latency(&self, name: &str) -> Option<&Contract> {
+    fn latency(&self, name: &str) -> Option<&LatencyContract> {
         self.contracts.as_ref()?.get(name)?.as_latency()
     }
 
@@ -331,7 +331,13 @@ impl Reader<'_> {
     }
 
     /// Holds what a plan says that a contract asks for against the contract, and goes on with the contract.
-    fn compare(&self, contract: &Contract, entry: &Entry, admitted: &mut Admitted, findings: &mut Vec<Discrepancy>) {
+    fn compare(
+        &self,
+        contract: &LatencyContract,
+        entry: &Entry,
+        admitted: &mut Admitted,
+        findings: &mut Vec<Discrepancy>,
+    ) {
         let node = |node: NodeId| self.network.node(node).name.clone();
         let (said, asked) = (admitted.asked, terms(contract));
         let routes = (entry.protection.unwrap_or(1), usize::from(contract.protection));

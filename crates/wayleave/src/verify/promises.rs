@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use wayleave_contracts::{Contract, WireOverhead};
+use wayleave_contracts::{LatencyContract, WireOverhead};
 use wayleave_explain::{Decided, DecidedShare, EventKind, claimed_shares, promised_share};
 use wayleave_ledger::{BestEffort, Jitter, Model, QueueReport, Residual, Shaping};
 use wayleave_roles::{Admission as _, Move};
@@ -219,7 +219,7 @@ fn order(jitter: Jitter) -> Order {
 }
 
 /// What a contract asks for.
-pub(super) fn terms(contract: &Contract) -> Terms {
+pub(super) fn terms(contract: &LatencyContract) -> Terms {
     Terms {
         bucket: Bucket { rate: contract.rate, burst: contract.burst },
         accounting: match contract.accounting {

@@ -10,7 +10,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave::{Model, Network, SchemeOptions, Session, recheck, recheck_shares};
 use wayleave_contracts::{
-    Accounting, AnyContract, BandwidthContract, Between, Contract, Excess, Objective, ObjectiveContract,
+    Accounting, BandwidthContract, Between, Contract, Excess, LatencyContract, Objective, ObjectiveContract,
 };
 use wayleave_recheck::BrokenShare;
 use wayleave_schemes::standing::Standing as _;
@@ -83,13 +83,13 @@ pub(crate) fn network(random: &mut ChaCha8Rng) -> Graph {
     builder.build().with_classes(Classes::default()).unwrap()
 }
 
-pub(crate) fn contract(random: &mut ChaCha8Rng, hosts: &[NodeId], number: usize) -> AnyContract {
+pub(crate) fn contract(random: &mut ChaCha8Rng, hosts: &[NodeId], number: usize) -> Contract {
     let count = random.random_range(2..=hosts.len());
     let members: Vec<NodeId> = hosts.sample(random, count).copied().collect();
     let name = format!("c{number}");
     let min = Rate::from_mbit(*[1, 100, 400, 1_500].choose(random).unwrap());
     match random.random_range(0..10) {
-        0..3 => AnyContract::Latency(Contract {
+        0..3 => Contract::Latency(LatencyContract {
             name,
             tenant: None,
             from: members[0],
@@ -103,7 +103,7 @@ pub(crate) fn contract(random: &mut ChaCha8Rng, hosts: &[NodeId], number: usize)
             protection: 1,
             excess: Excess::default(),
         }),
-        3..8 => AnyContract::Bandwidth(BandwidthContract {
+        3..8 => Contract::Bandwidth(BandwidthContract {
             name,
             tenant: None,
             between: if random.random_bool(0.4) {
@@ -116,7 +116,7 @@ pub(crate) fn contract(random: &mut ChaCha8Rng, hosts: &[NodeId], number: usize)
             weight: None,
             within: random.random_bool(0.4).then_some(Time::from_millis(400)),
         }),
-        _ => AnyContract::Objective(ObjectiveContract {
+        _ => Contract::Objective(ObjectiveContract {
             name,
             tenant: None,
             objective: Objective::Completion,
@@ -155,13 +155,13 @@ fn look_at(seed: u64, seen: &mut Seen) {
     options = options.with("paths", ["one", "one", "all"].choose(random).unwrap()).unwrap();
     options = options.with("hose_charge", ["split", "split", "every-path"].choose(random).unwrap()).unwrap();
     let mut session = Session::open(&network, Model::default(), options).unwrap();
-    let mut asked: BTreeMap<usize, AnyContract> = BTreeMap::new();
+    let mut asked: BTreeMap<usize, Contract> = BTreeMap::new();
     for number in 0..random.random_range(3..30) {
         let contract = contract(random, &hosts, number);
         let (kind, is_admitted) = match contract.as_latency() {
             Some(latency) => (0, session.admit(latency).decision.is_ok()),
             None => {
-                let kind = if matches!(contract, AnyContract::Objective(_)) { 2 } else { 1 };
+                let kind = if matches!(contract, Contract::Objective(_)) { 2 } else { 1 };
                 (kind, session.admit_share(&contract).0.is_ok())
             }
         };

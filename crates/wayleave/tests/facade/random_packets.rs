@@ -7,7 +7,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave::verify_kinds;
-use wayleave_contracts::AnyContract;
+use wayleave_contracts::Contract;
 use wayleave_scenarios::{FabricSettings, Tenants};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Time};
@@ -42,7 +42,7 @@ fn look_at(seed: u64, seen: &mut Seen) -> Option<String> {
         guaranteed_budget: Time::from_micros(*[260, 30_000, 200_000].choose(random).unwrap()),
         ..FabricSettings::default()
     };
-    let contracts: Vec<AnyContract> =
+    let contracts: Vec<Contract> =
         (0..random.random_range(3..12)).map(|number| contract(random, &hosts, number)).collect();
     let (tenants, refused) = Tenants::admit(&network, &contracts, &settings).unwrap();
     if refused.len() == contracts.len() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use wayleave::{KindsNoticed, verify_kinds};
 use wayleave_contracts::{
-    Accounting, AnyContract, BandwidthContract, BestEffortContract, Contract, Excess, Objective, ObjectiveContract,
+    Accounting, BandwidthContract, BestEffortContract, Contract, Excess, LatencyContract, Objective, ObjectiveContract,
 };
 use wayleave_scenarios::{FabricSettings, Tenants};
 use wayleave_topology::builders::{Cabling, build};
@@ -57,9 +57,9 @@ fn tenants(rate: u64, delay: Time) -> Tenants {
     let network = Arc::new(build::star(9, cabling).unwrap().with_classes(Classes::default()).unwrap());
     let hosts: Vec<NodeId> = network.hosts().collect();
     let (to, part) = (hosts[8], |percent: u64| Rate::from_bits_per_second(rate * 1_000_000 * percent / 100));
-    let mut all: Vec<AnyContract> = (0..2)
+    let mut all: Vec<Contract> = (0..2)
         .map(|number| {
-            AnyContract::Latency(Contract {
+            Contract::Latency(LatencyContract {
                 name: format!("l{number}"),
                 tenant: None,
                 from: hosts[number],
@@ -77,11 +77,11 @@ fn tenants(rate: u64, delay: Time) -> Tenants {
         .collect();
     for (number, weight) in [(2, 100), (3, 300)] {
         let pair = BandwidthContract::pair(&format!("g{number}"), hosts[number], to, part(10));
-        all.push(AnyContract::Bandwidth(BandwidthContract { weight: NonZeroU32::new(weight), ..pair }));
+        all.push(Contract::Bandwidth(BandwidthContract { weight: NonZeroU32::new(weight), ..pair }));
     }
     let hose = BandwidthContract::hose("capped", &[hosts[4], hosts[5], to], part(4));
-    all.push(AnyContract::Bandwidth(BandwidthContract { max: Some(part(8)), ..hose }));
-    all.push(AnyContract::Objective(ObjectiveContract {
+    all.push(Contract::Bandwidth(BandwidthContract { max: Some(part(8)), ..hose }));
+    all.push(Contract::Objective(ObjectiveContract {
         name: "search".to_owned(),
         tenant: None,
         objective: Objective::Completion,
@@ -90,7 +90,7 @@ fn tenants(rate: u64, delay: Time) -> Tenants {
         min: part(9),
     }));
     let members = vec![hosts[7], to];
-    all.push(AnyContract::BestEffort(BestEffortContract { name: "bulk".to_owned(), tenant: None, members }));
+    all.push(Contract::BestEffort(BestEffortContract { name: "bulk".to_owned(), tenant: None, members }));
     let settings = FabricSettings::default();
     let (tenants, refused) = Tenants::admit(&network, &all, &settings).unwrap();
     assert!(refused.iter().all(|name| name.starts_with('l')), "{rate} Mbit/s, {delay}: {refused:?}");

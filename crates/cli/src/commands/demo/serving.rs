@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use wayleave::remote::{Document, Method};
 use wayleave::{DEMO_TOPOLOGY, DemoOptions};
-use wayleave_contracts::{Contract, Mix};
+use wayleave_contracts::{LatencyContract, Mix};
 use wayleave_formats::{Source, parse_builder, write_contracts};
 use wayleave_protocol::decision::{ApplyReport, Outcome};
 use wayleave_server::LogFormat;
@@ -71,7 +71,7 @@ fn fragment(token: &Path) -> String {
 fn fill(demo: &DemoOptions, ledger: &Path, session: &SessionArgs) -> Result<ApplyReport, Failure> {
     let network = parse_builder(DEMO_TOPOLOGY)?.network;
     let mix = Mix::new(&network, usize::from(demo.scenario), demo.seed);
-    let requests: Vec<Contract> = mix.take(demo.count as usize).collect();
+    let requests: Vec<LatencyContract> = mix.take(demo.count as usize).collect();
     let document = Document::of(&Source::new("demo", write_contracts(&requests, &network, "demo")))?;
     let service = Service::new(Box::new(Local::open(Some(ledger), session)?), None);
     let (_, report) =

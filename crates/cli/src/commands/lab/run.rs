@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::Args;
 use wayleave::lab::{LabController, plan_lab};
-use wayleave_contracts::{AnyOrder, Order, SharedOrder};
-use wayleave_formats::{Addressed, Places, Source, read_orders_of_all_kinds};
+use wayleave_contracts::Order;
+use wayleave_formats::{Addressed, Places, Source, read_orders};
 use wayleave_lab::run::{
     Action, Cut, DEFAULT_TENANT, FIRST_PORT, Operator, Promised, RunOptions, SharedPromise, matched,
     run as run_contracts,
@@ -112,14 +112,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let cancel = interrupt::listen()?;
     let lab = Labs::default().stopping(Stop::of(cancel.flag())).open(&args.name)?;
     let source = Source::read(&args.file)?;
-    let list = read_orders_of_all_kinds(&source, lab.network(), &Ends(lab.plan()), Addressed::default())?;
-    let (mut latency, mut shared) = (Vec::new(), Vec::new());
-    for order in list.orders().iter().cloned() {
-        match order {
-            AnyOrder::Latency(order) => latency.push(order),
-            AnyOrder::Shared(order) => shared.push(order),
-        }
-    }
+    let list = read_orders(&source, lab.network(), &Ends(lab.plan()), Addressed::default())?;
+    let (latency, shared): (Vec<Order>, Vec<Order>) =
+        list.into_orders().into_iter().partition(|order| order.as_latency().is_some());
     let orders = latency.into_iter().zip(FIRST_PORT..).map(|(order, port)| matched(order, port));
     let orders = orders.collect::<Result<Vec<Order>, _>>()?;
     let promised: Vec<Promised> = orders.iter().filter_map(|order| Promised::of(lab.plan(), order)).collect();
@@ -163,7 +158,7 @@ impl RunArgs {
     fn admit(
         &self,
         lab: &Lab,
-        (orders, shared): (&[Order], &[SharedOrder]),
+        (orders, shared): (&[Order], &[Order]),
         promised: &[Promised],
     ) -> Result<(Box<dyn Operator>, Vec<Applied>), Failure> {
         if lab.server().is_none() {
@@ -190,10 +185,7 @@ impl RunArgs {
         controller.wait_for_agents()?;
         let mut refused = Vec::new();
         if !self.without_contracts {
-            refused = controller.offer(orders)?;
-            if !shared.is_empty() {
-                refused.extend(controller.offer_shared(shared)?);
-            }
+            refused = controller.offer(&[orders, shared].concat())?;
         }
         Ok((Box::new(controller), refused))
     }

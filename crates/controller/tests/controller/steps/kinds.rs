@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use wayleave_contracts::{
-    AnyContract, AnyOrder, BandwidthContract, BestEffortContract, Objective, ObjectiveContract, Order, Priority, Quota,
-    SharedOrder,
+    BandwidthContract, BestEffortContract, Contract, Objective, ObjectiveContract, Order, Priority, Quota,
 };
 use wayleave_controller::{
-    Check, Command, Controller, Decided, Effect, ElementName, EventKind, Fault, Id, Kind, LoadError, Mode, Now,
-    Outcome, Question, Reply, Setup, SharedGrant, Southbound, State, Timing, Trouble, VmWish,
+    Check, Command, Controller, Decided, Effect, ElementName, EventKind, Fault, Grant, Id, Kind, LoadError, Mode, Now,
+    Outcome, Question, Reply, Setup, Southbound, State, Timing, Trouble, VmWish,
 };
 use wayleave_ledger::Model;
 use wayleave_roles::Certainty;
@@ -43,26 +42,26 @@ fn nodes(network: &Network, names: &[&str]) -> Vec<NodeId> {
     names.iter().map(|name| network.find_node(name).unwrap()).collect()
 }
 
-fn shared(contract: impl Into<AnyContract>, members: &[&str]) -> SharedOrder {
-    SharedOrder::plain(contract.into(), members)
+fn shared(contract: impl Into<Contract>, members: &[&str]) -> Order {
+    Order::plain(contract.into(), members)
 }
 
-fn pair(network: &Network, name: &str, ends: [&str; 2], mbit: u64) -> SharedOrder {
+fn pair(network: &Network, name: &str, ends: [&str; 2], mbit: u64) -> Order {
     let nodes = nodes(network, &ends);
     shared(BandwidthContract::pair(name, nodes[0], nodes[1], Rate::from_mbit(mbit)), &ends)
 }
 
-fn hose(network: &Network, name: &str, members: &[&str], mbit: u64) -> SharedOrder {
+fn hose(network: &Network, name: &str, members: &[&str], mbit: u64) -> Order {
     shared(BandwidthContract::hose(name, &nodes(network, members), Rate::from_mbit(mbit)), members)
 }
 
-fn objective(network: &Network, name: &str, members: &[&str], mbit: u64) -> SharedOrder {
+fn objective(network: &Network, name: &str, members: &[&str], mbit: u64) -> Order {
     let (objective, members_at) = (Objective::Completion, nodes(network, members));
     let (name, min) = (name.to_owned(), Rate::from_mbit(mbit));
     shared(ObjectiveContract { name, tenant: None, objective, deadline: None, members: members_at, min }, members)
 }
 
-fn best_effort(network: &Network, name: &str, members: &[&str]) -> SharedOrder {
+fn best_effort(network: &Network, name: &str, members: &[&str]) -> Order {
     shared(BestEffortContract { name: name.to_owned(), tenant: None, members: nodes(network, members) }, members)
 }
 
@@ -70,8 +69,8 @@ fn id(name: &str) -> Id {
     Id::new("default", name)
 }
 
-fn standing<'a>(controller: &'a Controller, name: &str) -> &'a SharedGrant {
-    controller.shared(&id(name)).unwrap_or_else(|| panic!("{name} is not there"))
+fn standing<'a>(controller: &'a Controller, name: &str) -> &'a Grant {
+    controller.grant(&id(name)).unwrap_or_else(|| panic!("{name} is not there"))
 }
 
 fn fail(controller: &mut Controller, name: &str, is_down: bool) -> [Vec<Id>; 3] {
@@ -90,12 +89,12 @@ fn every_kind_is_admitted_survives_a_restart_and_ends() {
     let setup = setup(Paths::One);
     let mut controller = start(&setup);
     let network = setup.network.clone();
-    let orders: Vec<AnyOrder> = vec![
-        order(&network, "ptp", "h1", "h16").into(),
-        pair(&network, "copy", ["h1", "h9"], 1_000).into(),
-        hose(&network, "db", &["h1", "h5", "h9"], 500).into(),
-        objective(&network, "search", &["h2", "h3"], 500).into(),
-        best_effort(&network, "bulk", &["h4", "h8"]).into(),
+    let orders: Vec<Order> = vec![
+        order(&network, "ptp", "h1", "h16"),
+        pair(&network, "copy", ["h1", "h9"], 1_000),
+        hose(&network, "db", &["h1", "h5", "h9"], 500),
+        objective(&network, "search", &["h2", "h3"], 500),
+        best_effort(&network, "bulk", &["h4", "h8"]),
     ];
     for one in &orders {
         assert_eq!(apply(&mut controller, at(0), one.clone()).result, Ok(Outcome::Created), "{one:?}");
@@ -103,7 +102,7 @@ fn every_kind_is_admitted_survives_a_restart_and_ends() {
     }
     let known = |controller: &Controller| {
         ["copy", "db", "search", "bulk"]
-            .map(|name| (standing(controller, name).state, standing(controller, name).certainty))
+            .map(|name| (standing(controller, name).state, standing(controller, name).certainty()))
     };
     let proven = Some(Certainty::Proven);
     let expected = [proven, proven, proven, None].map(|certainty| (State::Admitted, certainty));
@@ -120,7 +119,7 @@ fn every_kind_is_admitted_survives_a_restart_and_ends() {
         assert_eq!(applied[0].result, Ok(Outcome::Deleted));
     }
     let output = controller.take_output();
-    assert_eq!(output.changes.iter().filter(|one| one.kind == Kind::Shared && one.body.is_none()).count(), 4);
+    assert_eq!(output.changes.iter().filter(|one| one.kind == Kind::Contract && one.body.is_none()).count(), 4);
     assert!(output.events.iter().any(|one| one.kind == EventKind::Gone && one.object == "default:db"));
     let mut only = start(&setup);
     apply(&mut only, at(0), orders[0].clone());
@@ -166,12 +165,12 @@ fn a_change_counts_without_the_old_terms_and_a_refused_one_leaves_them() {
     let before = controller.ledger().clone();
     let refused = apply(&mut controller, at(0), db(5_101));
     assert!(matches!(refused.result, Err(Fault::Refused { reason: "RATE", .. })), "{refused:?}");
-    assert!(*controller.ledger() == before && standing(&controller, "db").certainty == Some(Certainty::Proven));
+    assert!(*controller.ledger() == before && standing(&controller, "db").certainty() == Some(Certainty::Proven));
     let record = controller.decision("default", refused.decision.unwrap()).unwrap();
     assert!(matches!(record.decided, Decided::RefusedShare(_)));
     // All or none, and a dry run.
     let orders = |mode, effect| {
-        let list: Vec<AnyOrder> = vec![db(1_000).into(), pair(&setup.network, "copy", ["h1", "h2"], 6_000).into()];
+        let list: Vec<Order> = vec![db(1_000), pair(&setup.network, "copy", ["h1", "h2"], 6_000)];
         Command::Apply { orders: list.into_iter().map(|one| (one, Check::None)).collect(), mode, effect }
     };
     controller.handle(at(0), orders(Mode::AllOrNothing, Effect::Commit)).unwrap();
@@ -248,12 +247,12 @@ fn failures_reroute_pairs_and_degrade_what_is_cut_off() {
     let route = controller.promise_of(standing(&controller, "copy")).unwrap().route.unwrap();
     let used = network.node(network.link(route.hops[2].link).to).name.clone();
     assert_eq!(fail(&mut controller, &used, true), [vec![id("copy")], vec![], vec![]]);
-    assert_eq!(standing(&controller, "db").certainty, Some(Certainty::Proven), "evenly over what is left");
-    assert_eq!(standing(&controller, "copy").certainty, Some(Certainty::Proven));
+    assert_eq!(standing(&controller, "db").certainty(), Some(Certainty::Proven), "evenly over what is left");
+    assert_eq!(standing(&controller, "copy").certainty(), Some(Certainty::Proven));
     let other = reload(&controller, &setup);
     assert!(other.ledger() == controller.ledger());
     assert_eq!(fail(&mut controller, &used, false), [vec![], vec![], vec![]]);
-    assert_eq!(standing(&controller, "db").certainty, Some(Certainty::Proven));
+    assert_eq!(standing(&controller, "db").certainty(), Some(Certainty::Proven));
     // The host of a pair and of a hose.
     let [_, degraded, _] = fail(&mut controller, "h9", true);
     assert_eq!(degraded, [id("copy"), id("db")]);
@@ -303,8 +302,9 @@ fn a_minimum_waits_for_the_last_packets_of_what_it_was_given() {
     let setup = Setup { southbound: Southbound::Assumed, ..setup };
     let mut controller = start(&setup);
     let large = |mbit: u64| {
-        let mut one: Order = order(&setup.network, "large", "h1", "h2");
-        (one.contract.rate, one.contract.deadline) = (Rate::from_mbit(mbit), Time::from_millis(10));
+        let mut one = order(&setup.network, "large", "h1", "h2");
+        let terms = one.as_latency_mut().unwrap();
+        (terms.rate, terms.deadline) = (Rate::from_mbit(mbit), Time::from_millis(10));
         one
     };
     apply(&mut controller, at(0), large(9_000)).result.unwrap();
@@ -342,7 +342,7 @@ fn times_of_minima_are_derived_again_at_a_start() {
     };
     let mut controller = start(&budget(260));
     let mut order = pair(&controller.network().clone(), "copy", ["h1", "h9"], 1_000);
-    if let AnyContract::Bandwidth(contract) = &mut order.contract {
+    if let Contract::Bandwidth(contract) = &mut order.contract {
         contract.within = Some(Time::from_micros(1_700));
     }
     apply(&mut controller, at(0), order).result.unwrap();
@@ -434,44 +434,4 @@ fn repairs_are_decided_by_priority_like_failures() {
     assert!(fits(&controller));
     assert_eq!(cable(&mut controller, "s3->s4", false), (vec![], vec![id("low")]));
     assert!(fits(&controller));
-}
-
-/// The records of a ledger of format 1 with one latency contract that is enforced, as the version before contracts of every kind wrote them.
-const FORMAT_1: [(Kind, &str, &str); 3] = [
-    (
-        Kind::Controller,
-        "counters",
-        r#"{"serial":1,"revision":3,"decision":1,"leaving":0,"event":1,"answer":0,"generation":1}"#,
-    ),
-    (Kind::Tenant, "default", r#"{"revision":1}"#),
-    (
-        Kind::Contract,
-        "00000000000000000001",
-        r#"{"tenant":"default","name":"ptp","from":"h1","to":"h16","from_host":"h1","to_host":"h16","rate_bps":10000000,"burst_bytes":3000,"deadline_ns":5000000,"protection":1,"priority":50,"revision":3,"created":1795422499425400369,"decision":1,"bound_ns":2206000,"places":[{"hops":[["h1->pod1-edge1",0],["pod1-edge1->pod1-agg1",0],["pod1-agg1->core1",0],["core1->pod4-agg1",1],["pod4-agg1->pod4-edge2",1],["pod4-edge2->h16",1]],"placed":1,"rate_bps":10000000,"burst_bytes":3000}],"sender":{"version":1,"run":1,"since":1,"told":[1,true],"confirmed":[1,true]}}"#,
-    ),
-];
-
-/// Queues, bounds and the records themselves stay what they are when a ledger of before is opened and gets contracts of other kinds.
-#[test]
-fn a_ledger_of_format_1_opens_with_its_queues_and_bounds() {
-    let setup = setup(Paths::One);
-    let mut old = Controller::load(&setup, at(0).wall, FORMAT_1).unwrap();
-    let mut new = start(&setup);
-    apply(&mut new, at(0), order(&setup.network, "ptp", "h1", "h16")).result.unwrap();
-    assert!(old.ledger() == new.ledger());
-    let (bound, routes) = {
-        let grant = old.grant(&id("ptp")).unwrap();
-        (grant.bound, old.routes(grant).into_iter().map(|(_, route)| route).collect::<Vec<_>>())
-    };
-    let record = |controller: &Controller| {
-        let records = controller.records();
-        records.into_iter().find(|one| one.kind == Kind::Contract).and_then(|one| one.body).unwrap().to_string()
-    };
-    assert_eq!(record(&old), FORMAT_1[2].2, "written as it was read");
-    apply(&mut old, at(1), hose(&setup.network, "db", &["h1", "h9", "h16"], 1_000)).result.unwrap();
-    let again = reload(&old, &setup);
-    let grant = again.grant(&id("ptp")).unwrap();
-    assert_eq!((grant.bound, grant.order.contract.deadline), (bound, Time::from_millis(5)));
-    assert_eq!(again.routes(grant).into_iter().map(|(_, route)| route).collect::<Vec<_>>(), routes);
-    assert_eq!(record(&again), FORMAT_1[2].2);
 }

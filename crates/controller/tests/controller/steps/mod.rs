@@ -2,6 +2,7 @@
 
 mod answers;
 mod clock;
+mod formats;
 mod heard;
 mod kinds;
 mod moves;

@@ -24,8 +24,8 @@ fn put(controller: &mut Controller, vm: &str, host: &str) -> Result<Outcome, Fau
 
 /// From VM a on h1.
 fn from_a(network: &Network, name: &str, to: &str, mbit: u64) -> Order {
-    let mut order = Order { from: "a".to_owned(), ..order(network, name, "h1", to) };
-    order.contract.rate = Rate::from_mbit(mbit);
+    let mut order = Order { members: vec!["a".to_owned(), to.to_owned()], ..order(network, name, "h1", to) };
+    order.as_latency_mut().unwrap().rate = Rate::from_mbit(mbit);
     order
 }
 
@@ -47,7 +47,7 @@ fn contracts_move_with_their_vm_and_keep_what_they_had_until_it_is_empty() {
     assert_eq!(put(&mut controller, "a", "h2"), Ok(Outcome::Changed));
     let h2 = setup.network.find_node("h2").unwrap();
     let grant = controller.grant(&id("ab")).unwrap();
-    assert_eq!((grant.sender(), controller.vm(&id("a")).unwrap().host), (h2, h2));
+    assert_eq!((grant.sender().unwrap(), controller.vm(&id("a")).unwrap().host), (h2, h2));
     assert!(grant.serial > old && grant.waits_for() == 0, "it fits beside what it had");
     let routes = controller.routes(grant);
     assert_eq!(setup.network.link(routes[0].1.hops[0].link).from, h2);
@@ -71,7 +71,7 @@ fn a_vm_stays_where_it_is_if_a_contract_has_no_place_elsewhere() {
     let mut controller = start(&setup);
     let rate = setup.network.links().next().unwrap().1.rate.bits_per_second() / 1_000_000;
     let mut load = order(&setup.network, "load", "h9", "h5");
-    load.contract.rate = Rate::from_mbit(rate * 7 / 10);
+    load.as_latency_mut().unwrap().rate = Rate::from_mbit(rate * 7 / 10);
     apply(&mut controller, at(0), load).result.unwrap();
     apply(&mut controller, at(0), from_a(&setup.network, "large", "h16", rate / 2)).result.unwrap();
     apply(&mut controller, at(0), from_a(&setup.network, "small", "h16", 1)).result.unwrap();

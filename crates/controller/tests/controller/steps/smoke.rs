@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::{Accounting, AnyOrder, Contract, Excess, Order};
+use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
 use wayleave_controller::{
     Applied, Check, Command, Controller, Effect, ElementName, Fault, Id, Kind, Mode, Now, Outcome, Reply, Setup,
     Southbound, State, Timing,
@@ -31,7 +31,7 @@ pub(super) fn at(ms: u64) -> Now {
 }
 
 pub(super) fn order(network: &Network, name: &str, from: &str, to: &str) -> Order {
-    let contract = Contract {
+    let contract = LatencyContract {
         name: name.to_owned(),
         tenant: None,
         from: network.find_node(from).unwrap(),
@@ -45,10 +45,10 @@ pub(super) fn order(network: &Network, name: &str, from: &str, to: &str) -> Orde
         protection: 1,
         excess: Excess::Wait,
     };
-    Order::plain(contract, from, to)
+    Order::plain(contract, &[from, to])
 }
 
-pub(super) fn apply(controller: &mut Controller, now: Now, order: impl Into<AnyOrder>) -> Applied {
+pub(super) fn apply(controller: &mut Controller, now: Now, order: impl Into<Order>) -> Applied {
     let command =
         Command::Apply { orders: vec![(order.into(), Check::None)], mode: Mode::Each, effect: Effect::Commit };
     let Ok(Reply::Each(mut applied)) = controller.handle(now, command) else { panic!("an answer for each") };
@@ -87,7 +87,7 @@ fn a_contract_is_admitted_enforced_released_and_gone() {
     assert!(controller.handle(at(2), confirm(epoch + 1, work.clone())).is_err(), "a session that never was");
     controller.handle(at(3), confirm(epoch, work)).unwrap();
     assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
-    let bound = controller.grant(&id).unwrap().bound;
+    let bound = controller.grant(&id).unwrap().bound().unwrap();
 
     let mut controller = reload(&controller, &setup);
     assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
@@ -197,11 +197,12 @@ fn a_contract_that_changes_over_with_one_bucket_does_not_stop() {
     let (id, between) = (Id::new("default", "a"), ["pod1-agg1", "pod1-agg2"]);
     let mut change = |ms: u64, rate: u64, middle: usize| {
         let mut order = order(&setup.network, "a", "h1", "h3");
-        order.contract.rate = Rate::from_mbit(rate);
+        let terms = order.as_latency_mut().unwrap();
+        terms.rate = Rate::from_mbit(rate);
         let nodes = ["h1", "pod1-edge1", between[middle], "pod1-edge2", "h3"];
         let hop = |pair: &[&str]| setup.network.find_link(&format!("{}->{}", pair[0], pair[1])).unwrap();
         let hops = nodes.windows(2).map(|pair| Hop { link: hop(pair), queue: 0 }).collect();
-        order.contract.route = Some(Route { hops });
+        terms.route = Some(Route { hops });
         let applied = apply(&mut controller, at(ms), order);
         assert!(applied.result.is_ok(), "{applied:?}");
         controller.grant(&id).unwrap().state
@@ -239,7 +240,7 @@ fn a_bound_is_that_of_the_budgets_with_which_the_controller_begins() {
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let id = Id::new("default", "a");
     apply(&mut controller, at(0), order(&setup.network, "a", "h1", "h16")).result.unwrap();
-    let (bound, revision) = (controller.grant(&id).unwrap().bound, controller.grant(&id).unwrap().revision);
+    let (bound, revision) = (controller.grant(&id).unwrap().bound().unwrap(), controller.grant(&id).unwrap().revision);
     // As a record of a controller with other budgets says it.
     let older = |body: &str| body.replace(&format!("\"bound_ns\":{}", bound.as_nanos()), "\"bound_ns\":1");
     let records = controller.records().into_iter().filter_map(|one| Some((one.kind, one.key, older(&one.body?))));
@@ -247,7 +248,7 @@ fn a_bound_is_that_of_the_budgets_with_which_the_controller_begins() {
     assert!(records.iter().any(|(_, _, body)| body.contains("\"bound_ns\":1,") || body.contains("\"bound_ns\":1}")));
     let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), body.as_str()));
     let mut again = Controller::load(&setup, at(0).wall, records).unwrap();
-    assert_eq!(again.grant(&id).unwrap().bound, bound);
+    assert_eq!(again.grant(&id).unwrap().bound(), Some(bound));
     assert!(again.grant(&id).unwrap().revision > revision, "who knew the older one is told");
     assert!(again.take_output().changes.iter().any(|change| change.kind == Kind::Contract));
     assert_eq!(reload(&controller, &setup).grant(&id).unwrap().revision, revision, "and otherwise nothing changes");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::{Accounting, Contract, Excess, Order};
+use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
 use wayleave_controller::{
     Check, Command, Controller, Effect, ElementName, Fault, Id, Kind, Mode, Now, Question, Reply, Setup, Southbound,
     State, Timing, VmWish,
@@ -28,7 +28,7 @@ fn setup() -> Setup {
 }
 
 fn order(network: &Network, name: &str, [from, to]: [(&str, &str); 2], mbit: u64) -> Order {
-    let contract = Contract {
+    let contract = LatencyContract {
         name: name.to_owned(),
         tenant: Some("default".to_owned()),
         from: network.find_node(from.1).unwrap(),
@@ -42,11 +42,11 @@ fn order(network: &Network, name: &str, [from, to]: [(&str, &str); 2], mbit: u64
         protection: 1,
         excess: Excess::Wait,
     };
-    Order::plain(contract, from.0, to.0)
+    Order::plain(contract, &[from.0, to.0])
 }
 
 fn apply(controller: &mut Controller, order: Order) {
-    let orders = vec![(order.into(), Check::None)];
+    let orders = vec![(order, Check::None)];
     let command = Command::Apply { orders, mode: Mode::Each, effect: Effect::Commit };
     let Ok(Reply::Each(applied)) = controller.handle(NOW, command) else { panic!("an answer for each") };
     assert!(applied[0].result.is_ok(), "{applied:?}");
@@ -114,9 +114,9 @@ fn contracts_are_admitted_refused_and_ended() {
     let controller = controller(&setup);
     let ends = [("a", "h1"), ("b", "h16")];
     let apply = vec![
-        order(&setup.network, "ab", ends, 20).into(),
-        order(&setup.network, "more", ends, 30).into(),
-        order(&setup.network, "too-much", ends, 2000).into(),
+        order(&setup.network, "ab", ends, 20),
+        order(&setup.network, "more", ends, 30),
+        order(&setup.network, "too-much", ends, 2000),
     ];
     let question = Question { apply, delete: vec![id("hosts")], ..Question::default() };
     let prospect = fork(&controller, &setup).ask(NOW, question).unwrap();
@@ -137,5 +137,5 @@ fn a_drained_host_has_no_vms_and_no_contracts() {
     assert_eq!(prospect.rerouted, [id("ab")]);
     assert_eq!(prospect.degraded, [id("hosts")], "a contract of the host itself has nowhere to go");
     assert!(fork.vms().all(|(_, vm)| vm.host != h1));
-    assert_eq!(fork.grant(&id("ab")).unwrap().order.contract.from, fork.vm(&id("a")).unwrap().host);
+    assert_eq!(fork.grant(&id("ab")).unwrap().terms().unwrap().from, fork.vm(&id("a")).unwrap().host);
 }

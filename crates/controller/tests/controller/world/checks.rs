@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wayleave_contracts::AnyContract;
-use wayleave_controller::{
-    Controller, ElementName, Kind, Now, Question, Setup, SharedGrant, Southbound, State, Timing, Trouble,
-};
+use wayleave_contracts::Contract;
+use wayleave_controller::{Controller, ElementName, Kind, Now, Question, Setup, Southbound, State, Timing, Trouble};
 use wayleave_protocol::agent::Operation;
 use wayleave_schemes::standing::Standing as _;
 use wayleave_topology::ShareId;
@@ -52,14 +50,15 @@ pub(crate) fn whole(controller: &Controller) -> Result<(), String> {
     shares_are_whole(controller)?;
     let Some(placement) = controller.scheme().queues() else { return Err("no queues".to_owned()) };
     for grant in controller.grants().filter(|grant| !grant.is_ended()) {
+        let Some(terms) = grant.terms() else { continue };
         let routes = controller.routes(grant);
         let has_failed = matches!(grant.trouble, Some(Trouble::Failed { .. }));
         if routes.is_empty() && !has_failed {
             return Err(format!("{} has no place, and is {:?}", grant.id, grant.state));
         }
         let bound = routes.iter().map(|(_, route)| placement.bound(route)).max();
-        if !has_failed && (bound != Some(grant.bound) || grant.bound > grant.order.contract.deadline) {
-            return Err(format!("{} was told a bound of {}, and has {bound:?}", grant.id, grant.bound));
+        if !has_failed && (bound != grant.bound() || bound > Some(terms.deadline)) {
+            return Err(format!("{} was told a bound of {:?}, and has {bound:?}", grant.id, grant.bound()));
         }
     }
     Ok(())
@@ -80,9 +79,9 @@ fn shares_are_whole(controller: &Controller) -> Result<(), String> {
             owner => return Err(format!("share {} belongs to {:?}", share.0, owner.map(|grant| &grant.id))),
         }
     }
-    for grant in controller.shared_grants() {
+    for grant in controller.grants().filter(|grant| grant.terms().is_none()) {
         let has_failed = matches!(grant.trouble, Some(Trouble::Failed { .. }));
-        let needs_none = matches!(grant.order.contract, AnyContract::BestEffort(_));
+        let needs_none = matches!(grant.order.contract, Contract::BestEffort(_));
         let parted = controller.share_of(grant).map(|share| ledger.is_parted(share));
         if !needs_none && !has_failed && parted != Some(false) {
             return Err(format!("{} has no place ({parted:?}), and is {:?}", grant.id, grant.state));
@@ -127,12 +126,16 @@ pub(crate) fn survives(controller: &Controller, setup: &Setup, wall: WallTime) -
             let grant = controller.grant(&id)?;
             let routes: Vec<_> = controller.routes(grant).iter().map(|(_, route)| hops(route)).collect();
             Some(format!(
-                "{:?} {:?} {:?} {} {:?} {routes:?}",
+                "{:?} {:?} {:?} {:?} {:?} {routes:?} {:?} {:?} {} {:?}",
                 grant.order,
                 grant.state,
                 grant.trouble,
-                grant.bound,
-                grant.versions()
+                grant.bound(),
+                grant.versions(),
+                grant.certainty(),
+                grant.within(),
+                grant.waits_for(),
+                controller.share_of(grant),
             ))
         };
         let (here, there) = (describe(controller), describe(&other));
@@ -140,23 +143,6 @@ pub(crate) fn survives(controller: &Controller, setup: &Setup, wall: WallTime) -
         let has_times = controller.grant(&id).is_none_or(|one| one.order.starts.is_some() || one.order.ends.is_some());
         if here != there && !has_times {
             return Err(format!("{id} is {here:?}, and after loading {there:?}"));
-        }
-    }
-    for grant in controller.shared_grants() {
-        let describe = |grant: &SharedGrant, of: &Controller| {
-            let (promised, waits) = ((grant.certainty, grant.within), grant.waits_for());
-            format!(
-                "{:?} {:?} {:?} {promised:?} {waits} {:?}",
-                grant.order,
-                grant.state,
-                grant.trouble,
-                of.share_of(grant)
-            )
-        };
-        let (here, there) = (describe(grant, controller), other.shared(&grant.id).map(|one| describe(one, &other)));
-        let has_times = grant.order.starts.is_some() || grant.order.ends.is_some();
-        if there.as_ref() != Some(&here) && !has_times {
-            return Err(format!("{} is {here}, and after loading {there:?}", grant.id));
         }
     }
     for (node, _) in controller.network().nodes() {
@@ -229,17 +215,12 @@ pub(crate) fn settled<'a>(controller: &Controller, agents: impl Iterator<Item = 
         match (grant.state, &grant.trouble) {
             // Also the last change has to have come through, not only the rule before it.
             (State::Enforced, None) if grant.versions().0 == grant.versions().1 => {}
+            (State::Admitted, None) if grant.terms().is_none() => {}
             (State::Degraded, Some(Trouble::Failed { keeps_place: false, .. })) => {}
             (state, trouble) => {
                 let down: Vec<_> = controller.down().collect();
                 return Err(format!("{} is {state:?} ({trouble:?}) with {down:?} down: {grant:?}", grant.id));
             }
-        }
-    }
-    for grant in controller.shared_grants() {
-        match (grant.state, &grant.trouble) {
-            (State::Admitted, None) | (State::Degraded, Some(Trouble::Failed { keeps_place: false, .. })) => {}
-            (state, trouble) => return Err(format!("{} is {state:?} ({trouble:?}): {grant:?}", grant.id)),
         }
     }
     for name in agents {

@@ -1,8 +1,8 @@
 //! What operators and tenants ask for.
 
 use wayleave_contracts::{
-    Accounting, AnyContract, AnyOrder, BandwidthContract, BestEffortContract, Contract, Excess, Match, Objective,
-    ObjectiveContract, Order, Priority, Quota, SharedOrder,
+    Accounting, BandwidthContract, BestEffortContract, Contract, Excess, LatencyContract, Match, Objective,
+    ObjectiveContract, Order, Priority, Quota,
 };
 use wayleave_controller::{Check, Command, Effect, Id, Mode, VmWish};
 use wayleave_topology::NodeId;
@@ -80,26 +80,23 @@ impl World {
         What::Apply { orders, mode, effect }
     }
 
-    fn order(&mut self) -> (AnyOrder, Check) {
+    fn order(&mut self) -> (Order, Check) {
         let known = self.model.ids();
         let id = if known.is_empty() || self.dice.percent(70) { self.any_id() } else { self.dice.pick(&known) };
         let check = self.check(&id);
         let old = self.model.order(&id).cloned();
         let shares = if self.setup.network.classes().is_some() { 45 } else { 2 };
         let (order, check) = match old {
-            Some(AnyOrder::Shared(old)) if self.dice.percent(90) => (self.shared(&id, Some(old)).into(), check),
+            Some(old) if old.as_latency().is_none() && self.dice.percent(90) => (self.shared(&id, Some(old)), check),
             old if old.as_ref().is_none_or(|old| old.as_latency().is_none()) && self.dice.percent(shares) => {
-                (self.shared(&id, None).into(), check)
+                (self.shared(&id, None), check)
             }
-            old => {
-                let (order, check) = self.latency(&id, old.and_then(|old| old.as_latency().cloned()), check);
-                (order.into(), check)
-            }
+            old => self.latency(&id, old.filter(|old| old.as_latency().is_some()), check),
         };
         (order, check)
     }
 
-    fn shared(&mut self, id: &Id, old: Option<SharedOrder>) -> SharedOrder {
+    fn shared(&mut self, id: &Id, old: Option<Order>) -> Order {
         let changes = self.dice.between(1, 100);
         let mut order = match old {
             Some(old) if changes <= 10 => return old,
@@ -118,7 +115,7 @@ impl World {
         order
     }
 
-    fn fresh_shared(&mut self, id: &Id) -> SharedOrder {
+    fn fresh_shared(&mut self, id: &Id) -> Order {
         let (name, tenant) = (id.name.clone(), (id.tenant != "default").then(|| id.tenant.clone()));
         let min = Rate::from_mbit(self.dice.pick(&[5, 20, 80, 150, 300, 450]));
         let many = self.dice.between(2, 4) as usize;
@@ -131,7 +128,7 @@ impl World {
         // Where they are is filled in when it is asked for.
         let nodes = vec![NodeId(0); members.len()];
         let within = self.dice.percent(25).then(|| Time::from_millis(self.dice.pick(&[1, 20, 200])));
-        let contract: AnyContract = match self.dice.between(1, 10) {
+        let contract: Contract = match self.dice.between(1, 10) {
             1..=4 => {
                 members.truncate(2);
                 let pair = BandwidthContract::pair(&name, NodeId(0), NodeId(0), min);
@@ -144,7 +141,7 @@ impl World {
             }
             _ => BestEffortContract { name, tenant, members: nodes }.into(),
         };
-        SharedOrder { contract, members, priority: Priority::default(), starts: None, ends: None }
+        Order { contract, members, priority: Priority::default(), starts: None, ends: None, matching: None }
     }
 
     fn latency(&mut self, id: &Id, old: Option<Order>, check: Check) -> (Order, Check) {
@@ -154,10 +151,11 @@ impl World {
             Some(old) if changes <= 10 => return (old, check),
             Some(old) if changes <= 25 => old,
             // Other terms between the same ends.
-            Some(old) if changes <= 95 => {
-                let (rate, burst, deadline) = self.terms();
-                let contract = Contract { rate, burst, deadline, ..old.contract.clone() };
-                return (Order { contract, ..old }, check);
+            Some(mut old) if changes <= 95 => {
+                if let Some(terms) = old.as_latency_mut() {
+                    (terms.rate, terms.burst, terms.deadline) = self.terms();
+                }
+                return (old, check);
             }
             _ => self.fresh(id),
         };
@@ -201,7 +199,7 @@ impl World {
         let to = [self.some_end(id), if is_crowd { "h1".to_owned() } else { self.some_end(id) }];
         let to = to.into_iter().max_by_key(|to| *to != from).unwrap_or_default();
         let (rate, burst, deadline) = self.terms();
-        let contract = Contract {
+        let contract = LatencyContract {
             name: id.name.clone(),
             tenant: (id.tenant != "default").then(|| id.tenant.clone()),
             from: NodeId(0),
@@ -215,7 +213,7 @@ impl World {
             protection: if self.dice.percent(3) { 2 } else { 1 },
             excess: Excess::Wait,
         };
-        Order::plain(contract, &from, &to)
+        Order::plain(contract, &[from.as_str(), to.as_str()])
     }
 
     fn some_end(&mut self, id: &Id) -> String {
@@ -225,10 +223,10 @@ impl World {
     }
 
     /// The hosts that the ends of an order are on now.
-    pub(crate) fn resolve(&self, order: &mut AnyOrder) {
+    pub(crate) fn resolve(&self, order: &mut Order) {
         let id = Id::new(order.tenant().unwrap_or("default"), order.name());
         let host = |(_, name, _): (_, &str, NodeId)| self.controller.end_of(&id, name).unwrap_or(NodeId(0));
-        let hosts: Vec<NodeId> = order.members().into_iter().map(host).collect();
+        let hosts: Vec<NodeId> = order.placed_members().into_iter().map(host).collect();
         *order = order.clone().on(&hosts);
     }
 

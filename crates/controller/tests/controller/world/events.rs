@@ -1,7 +1,7 @@
 //! What happens in the world.
 
 use wayleave_agent::machine::{Answer, Request};
-use wayleave_contracts::AnyOrder;
+use wayleave_contracts::Order;
 use wayleave_controller::{Applied, Check, Command, Effect, ElementName, Fault, Mode, Reply};
 
 /// Something that happens at its time.
@@ -38,7 +38,7 @@ pub(crate) struct Wanted {
 #[derive(Clone)]
 pub(crate) enum What {
     Apply {
-        orders: Vec<(AnyOrder, Check)>,
+        orders: Vec<(Order, Check)>,
         mode: Mode,
         effect: Effect,
     },
@@ -69,7 +69,7 @@ pub(crate) enum Waiting {
 #[derive(Clone, Debug)]
 pub(crate) enum Done {
     Applied {
-        orders: Vec<(AnyOrder, Check)>,
+        orders: Vec<(Order, Check)>,
         mode: Mode,
         effect: Effect,
         applied: Vec<Applied>,
@@ -82,16 +82,16 @@ pub(crate) enum Done {
 
 impl What {
     pub(crate) fn text(&self) -> String {
-        let one = |(order, check): &(AnyOrder, Check)| {
-            let order = match order {
-                AnyOrder::Latency(order) => order,
-                AnyOrder::Shared(order) => return format!("{order:?} {check:?}"),
-            };
-            let contract = &order.contract;
+        let one = |(order, check): &(Order, Check)| {
+            let Some(contract) = order.as_latency() else { return format!("{order:?} {check:?}") };
             let tenant = contract.tenant.as_deref().unwrap_or("default");
             let (rate, burst, deadline) = (contract.rate, contract.burst, contract.deadline);
-            let mut text =
-                format!("{tenant}:{} {}->{} {rate} {burst} {deadline} {check:?}", contract.name, order.from, order.to);
+            let mut text = format!(
+                "{tenant}:{} {}->{} {rate} {burst} {deadline} {check:?}",
+                contract.name,
+                order.from(),
+                order.to()
+            );
             if let Some(starts) = order.starts {
                 text += &format!(" from {starts}");
             }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_contracts::AnyOrder;
+use wayleave_contracts::Order;
 use wayleave_controller::{Applied, Check, Controller, Effect, Id, Mode, Outcome};
 use wayleave_topology::NodeId;
 use wayleave_units::WallTime;
@@ -12,7 +12,7 @@ use wayleave_units::WallTime;
 /// What is there, as far as anybody was told.
 #[derive(Default)]
 pub(crate) struct Model {
-    contracts: BTreeMap<Id, AnyOrder>,
+    contracts: BTreeMap<Id, Order>,
     revisions: BTreeMap<Id, u64>,
     /// By key, what was answered when it was carried out.
     keys: BTreeMap<String, String>,
@@ -26,7 +26,7 @@ impl Model {
         self.contracts.keys().cloned().collect()
     }
 
-    pub(crate) fn order(&self, id: &Id) -> Option<&AnyOrder> {
+    pub(crate) fn order(&self, id: &Id) -> Option<&Order> {
         self.contracts.get(id)
     }
 
@@ -35,8 +35,7 @@ impl Model {
     }
 
     fn expire(&mut self, id: &Id) {
-        let may_have_ended =
-            |order: &AnyOrder| order.ends().zip(self.latest).is_some_and(|(ends, latest)| ends <= latest);
+        let may_have_ended = |order: &Order| order.ends.zip(self.latest).is_some_and(|(ends, latest)| ends <= latest);
         if self.contracts.get(id).is_some_and(may_have_ended) {
             self.contracts.remove(id);
         }
@@ -45,7 +44,7 @@ impl Model {
     /// A list of contracts was decided and put on disk.
     pub(crate) fn applied(
         &mut self,
-        orders: &[(AnyOrder, Check)],
+        orders: &[(Order, Check)],
         mode: Mode,
         effect: Effect,
         applied: &[Applied],
@@ -124,11 +123,8 @@ impl Model {
                 }
             }
         }
-        let flows = controller.grants().filter(|grant| !grant.is_ended());
-        let flows = flows.map(|grant| (&*grant.id, AnyOrder::Latency(grant.order.clone()), grant.revision));
-        let shares = controller.shared_grants();
-        let shares = shares.map(|grant| (&grant.id, AnyOrder::Shared(grant.order.clone()), grant.revision));
-        for (id, told, now) in flows.chain(shares) {
+        let grants = controller.grants().filter(|grant| !grant.is_ended());
+        for (id, told, now) in grants.map(|grant| (&*grant.id, grant.order.clone(), grant.revision)) {
             match self.contracts.get(id) {
                 None => return Err(format!("{id} is there, and no client was told so")),
                 Some(order) if here(controller, id, order) != told => {
@@ -151,8 +147,8 @@ impl Model {
 }
 
 /// The order with its ends on the hosts where they are now: contracts move with their VMs.
-fn here(controller: &Controller, id: &Id, order: &AnyOrder) -> AnyOrder {
+fn here(controller: &Controller, id: &Id, order: &Order) -> Order {
     let host = |(_, name, told): (_, &str, NodeId)| controller.end_of(id, name).unwrap_or(told);
-    let hosts: Vec<NodeId> = order.members().into_iter().map(host).collect();
+    let hosts: Vec<NodeId> = order.placed_members().into_iter().map(host).collect();
     order.clone().on(&hosts)
 }

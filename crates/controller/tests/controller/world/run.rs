@@ -260,7 +260,8 @@ impl World {
     fn hosts_do_as_told(&mut self) -> Result<(), String> {
         let mut promised = BTreeSet::new();
         for grant in self.controller.grants().filter(|grant| grant.trouble.is_none()) {
-            let request = wayleave_schemes::request(&grant.order.contract, &self.setup.model);
+            let Some(terms) = grant.terms() else { continue };
+            let request = wayleave_schemes::request(terms, &self.setup.model);
             let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
             let routes = self.controller.routes(grant);
             promised.extend(routes.iter().map(|(_, route)| Flow::of(grant.serial, route, demand, 0)));
@@ -284,10 +285,7 @@ impl World {
         }
         let end = self.now + PATIENCE;
         let empty = checks::load(&self.setup, self.wall(), &Store::new())?;
-        while *self.controller.ledger() != *empty.ledger()
-            || self.controller.grants().next().is_some()
-            || self.controller.shared_grants().next().is_some()
-        {
+        while *self.controller.ledger() != *empty.ledger() || self.controller.grants().next().is_some() {
             if self.now > end {
                 return Err("everything is deleted, and something is still held".to_owned());
             }

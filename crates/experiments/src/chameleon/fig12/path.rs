@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wayleave_contracts::{Accounting, Contract, Excess};
+use wayleave_contracts::{Accounting, Excess, LatencyContract};
 use wayleave_lab::run::{Promised, RunOptions};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::{Bytes, Rate, Time};
@@ -57,7 +57,7 @@ fn all(run: &Run) -> Result<Vec<Path>, Failed> {
     for (packet, index) in PACKETS.into_iter().zip(0..) {
         let packet = (packet as u64).max(SMALLEST);
         let frame = Bytes::new(packet + AROUND);
-        let contract = Contract {
+        let contract = LatencyContract {
             name: format!("packets-{packet}"),
             tenant: None,
             from: hosts[0],

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use wayleave_contracts::{Accounting, Contract, Excess, Order};
+use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
 use wayleave_controller::{Check, Command, Controller, Effect, Kind, Mode, Now, Reply, Setup};
 use wayleave_store::{Options, Record, SqliteStore, Store};
 use wayleave_topology::{Network, NodeId};
@@ -70,8 +70,8 @@ pub(super) fn fill(setup: &Setup, path: &Path, contracts: usize) -> Result<usize
     let hosts: Vec<NodeId> = setup.network.hosts().collect();
     let mut admitted = 0;
     for group in 0..contracts / GROUP {
-        let orders = (group * GROUP..(group + 1) * GROUP)
-            .map(|number| (order(&setup.network, &hosts, number).into(), Check::None));
+        let orders =
+            (group * GROUP..(group + 1) * GROUP).map(|number| (order(&setup.network, &hosts, number), Check::None));
         let command = Command::Apply { orders: orders.collect(), mode: Mode::Each, effect: Effect::Commit };
         let Ok(Reply::Each(applied)) = controller.handle(now, command) else {
             return Err("the controller does not answer each".to_owned());
@@ -95,7 +95,7 @@ fn stored(change: wayleave_controller::Change) -> wayleave_store::Change {
 fn order(network: &Network, hosts: &[NodeId], number: usize) -> Order {
     let (from, to) = contract(number);
     let (from, to) = (hosts[from], hosts[to]);
-    let terms = Contract {
+    let terms = LatencyContract {
         name: format!("sensor-{number}"),
         tenant: None,
         from,
@@ -111,5 +111,5 @@ fn order(network: &Network, hosts: &[NodeId], number: usize) -> Order {
     };
     let name = |node| network.node(node).name.as_str();
     let (from, to) = (name(from), name(to));
-    Order::plain(terms, from, to)
+    Order::plain(terms, &[from, to])
 }

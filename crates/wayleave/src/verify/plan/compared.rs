@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use wayleave_contracts::{AnyContract, Demand};
+use wayleave_contracts::{Contract, Demand};
 use wayleave_explain::shapes;
 use wayleave_formats::Source;
 use wayleave_ledger::Ledger;
@@ -321,7 +321,7 @@ impl Reader<'_> {
     }
 
     /// Compares the reservation, the elements that routes share, and the wait for tokens of a latency contract.
-    fn repeated(&self, entry: &Entry, asked: Option<&AnyContract>, found: &mut Vec<Discrepancy>) -> Result<(), String> {
+    fn repeated(&self, entry: &Entry, asked: Option<&Contract>, found: &mut Vec<Discrepancy>) -> Result<(), String> {
         let name = entry.name.as_str();
         let routes: Vec<Route> = entry
             .route
@@ -329,7 +329,7 @@ impl Reader<'_> {
             .chain(entry.copies.iter().map(|copy| &copy.route))
             .map(|steps| self.route(steps))
             .collect::<Result<_, _>>()?;
-        if let Some(contract) = asked.and_then(AnyContract::as_latency)
+        if let Some(contract) = asked.and_then(Contract::as_latency)
             && let Some(reserved) = entry.reserved
         {
             let request = wayleave_schemes::request(contract, self.model);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use wayleave_contracts::AnyContract;
+use wayleave_contracts::Contract;
 use wayleave_formats::Source;
 use wayleave_ledger::Model;
 use wayleave_recheck::HoseCharge;
@@ -221,7 +221,7 @@ impl ShareTerms {
 pub(super) struct Reader<'a> {
     pub(super) network: &'a Arc<Network>,
     pub(super) model: &'a Model,
-    pub(super) contracts: Option<HashMap<&'a str, &'a AnyContract>>,
+    pub(super) contracts: Option<HashMap<&'a str, &'a Contract>>,
     /// Use of paths by hoses and the charge for it, by the scheme of the plan.
     pub(super) charge: HoseCharge,
 }

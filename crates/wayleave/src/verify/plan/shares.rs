@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use wayleave_contracts::{
-    Accounting, AnyContract, BandwidthContract, BestEffortContract, Between, Contract, Demand, Excess, Objective,
+    Accounting, BandwidthContract, BestEffortContract, Between, Contract, Demand, Excess, LatencyContract, Objective,
     ObjectiveContract,
 };
 use wayleave_ledger::{Ledger, Model, Share, Spread};
@@ -25,7 +25,7 @@ pub struct StatedKinds {
     by_name: HashMap<String, usize>,
     came: usize,
     /// What latency contracts ask for, where they are at hand.
-    contracts: HashMap<String, Contract>,
+    contracts: HashMap<String, LatencyContract>,
 }
 
 impl StatedKinds {
@@ -63,7 +63,7 @@ impl StatedKinds {
         self.sharing.values().filter_map(|(_, share)| share.clone()).collect()
     }
 
-    pub(super) fn know(&mut self, contract: &Contract) {
+    pub(super) fn know(&mut self, contract: &LatencyContract) {
         self.contracts.insert(contract.name.clone(), contract.clone());
     }
 
@@ -95,7 +95,7 @@ impl StatedKinds {
         for promise in (0..).zip(&claim.promises).filter_map(|(number, one)| (!copies.contains(&number)).then_some(one))
         {
             let (Some(first), Some(last)) = (promise.route.hops.first(), promise.route.hops.last()) else { continue };
-            let stated = || Contract {
+            let stated = || LatencyContract {
                 name: promise.name.clone(),
                 tenant: None,
                 from: network.link(first.link).from,
@@ -163,7 +163,7 @@ impl Reader<'_> {
             contract = asked.clone();
         }
         let within = entry.share.there_within_ns.map(|within| time(within, &entry.name)).transpose()?;
-        if let AnyContract::Bandwidth(BandwidthContract { name, within: Some(asked), .. }) = &contract
+        if let Contract::Bandwidth(BandwidthContract { name, within: Some(asked), .. }) = &contract
             && within.is_none_or(|within| within > *asked)
         {
             let said = within.map_or_else(|| "no time".to_owned(), |within| within.to_string());
@@ -180,7 +180,7 @@ impl Reader<'_> {
     }
 
     /// What a plan says that a contract asks for.
-    fn stated(&self, entry: &Entry) -> Result<AnyContract, String> {
+    fn stated(&self, entry: &Entry) -> Result<Contract, String> {
         let (name, terms) = (entry.name.clone(), &entry.share);
         let missing = |what: &str| format!("\"{}\" is admitted, and has no {what}", entry.name);
         let members: Vec<NodeId> = terms.members.iter().map(|name| self.node(name)).collect::<Result<_, _>>()?;
@@ -196,7 +196,7 @@ impl Reader<'_> {
                     (Some("hose"), _) => Between::Hose(members),
                     _ => return Err(missing("`between` that fits its members")),
                 };
-                AnyContract::Bandwidth(BandwidthContract {
+                Contract::Bandwidth(BandwidthContract {
                     name,
                     tenant: None,
                     between,
@@ -209,7 +209,7 @@ impl Reader<'_> {
             "objective" => {
                 let aim = terms.objective.as_deref().unwrap_or_default();
                 let known = Objective::NAMED.into_iter().find(|(known, _)| *known == aim);
-                AnyContract::Objective(ObjectiveContract {
+                Contract::Objective(ObjectiveContract {
                     name,
                     tenant: None,
                     objective: known.ok_or_else(|| missing("objective"))?.1,
@@ -218,23 +218,23 @@ impl Reader<'_> {
                     min: min()?,
                 })
             }
-            "best-effort" => AnyContract::BestEffort(BestEffortContract { name, tenant: None, members }),
+            "best-effort" => Contract::BestEffort(BestEffortContract { name, tenant: None, members }),
             other => return Err(format!("\"{name}\" is of kind \"{other}\", which is none")),
         };
         let valid = match &contract {
-            AnyContract::Bandwidth(contract) => contract.validate(self.network),
-            AnyContract::Objective(contract) => contract.validate(self.network),
-            AnyContract::BestEffort(contract) => contract.validate(self.network),
-            AnyContract::Latency(_) => Ok(()),
+            Contract::Bandwidth(contract) => contract.validate(self.network),
+            Contract::Objective(contract) => contract.validate(self.network),
+            Contract::BestEffort(contract) => contract.validate(self.network),
+            Contract::Latency(_) => Ok(()),
         };
         valid.map_err(|error| format!("\"{}\": {error}", entry.name))?;
         Ok(contract)
     }
 
     /// Where a minimum or a weight counts.
-    fn held(&self, entry: &Entry, contract: &AnyContract) -> Result<Option<PromisedShare>, String> {
+    fn held(&self, entry: &Entry, contract: &Contract) -> Result<Option<PromisedShare>, String> {
         let (min, held) = match contract {
-            AnyContract::Bandwidth(contract) => match &contract.between {
+            Contract::Bandwidth(contract) => match &contract.between {
                 Between::Pair(from, to) => {
                     let missing = || format!("\"{}\" is admitted, and has no route", entry.name);
                     let route = self.route(entry.route.as_ref().ok_or_else(missing)?)?;
@@ -245,14 +245,14 @@ impl Reader<'_> {
                     (contract.min, HeldShare::Hose { members: members.clone(), charge })
                 }
             },
-            AnyContract::Objective(contract) => (contract.min, HeldShare::Objective(contract.members.clone())),
-            AnyContract::BestEffort(_) | AnyContract::Latency(_) => return Ok(None),
+            Contract::Objective(contract) => (contract.min, HeldShare::Objective(contract.members.clone())),
+            Contract::BestEffort(_) | Contract::Latency(_) => return Ok(None),
         };
         Ok(Some(PromisedShare { name: entry.name.clone(), min, held, there_within: None, certainty: None }))
     }
 
     /// Where what is said of a contract is not what it says.
-    fn differences(&self, stated: &AnyContract, asked: &AnyContract) -> Vec<Discrepancy> {
+    fn differences(&self, stated: &Contract, asked: &Contract) -> Vec<Discrepancy> {
         let (said, here) = (words(self.network, stated), words(self.network, asked));
         let differ = said.into_iter().zip(here).filter(|((_, said), (_, here))| said != here);
         differ.map(|((what, said), (_, here))| asked_for(stated.name(), what, said, here)).collect()
@@ -264,19 +264,19 @@ fn asked_for(name: &str, what: &'static str, stated: String, contract: String) -
 }
 
 /// The terms of a contract, in the same order for all kinds.
-fn words(network: &Network, contract: &AnyContract) -> [(&'static str, String); 6] {
+fn words(network: &Network, contract: &Contract) -> [(&'static str, String); 6] {
     let none = || "nothing".to_owned();
     let (min, max, weight, within) = match contract {
-        AnyContract::Bandwidth(contract) => (Some(contract.min), contract.max, contract.weight, contract.within),
-        AnyContract::Objective(contract) => (Some(contract.min), None, None, contract.deadline),
-        AnyContract::BestEffort(_) | AnyContract::Latency(_) => (None, None, None, None),
+        Contract::Bandwidth(contract) => (Some(contract.min), contract.max, contract.weight, contract.within),
+        Contract::Objective(contract) => (Some(contract.min), None, None, contract.deadline),
+        Contract::BestEffort(_) | Contract::Latency(_) => (None, None, None, None),
     };
     let kind = match contract {
-        AnyContract::Objective(contract) => contract.objective.name(),
-        AnyContract::Bandwidth(BandwidthContract { between: Between::Pair(..), .. }) => "bandwidth of a pair",
-        AnyContract::Bandwidth(_) => "bandwidth of a hose",
-        AnyContract::BestEffort(_) => "best effort",
-        AnyContract::Latency(_) => "a latency contract",
+        Contract::Objective(contract) => contract.objective.name(),
+        Contract::Bandwidth(BandwidthContract { between: Between::Pair(..), .. }) => "bandwidth of a pair",
+        Contract::Bandwidth(_) => "bandwidth of a hose",
+        Contract::BestEffort(_) => "best effort",
+        Contract::Latency(_) => "a latency contract",
     };
     let hosts = contract.hosts();
     let names: Vec<&str> = hosts.iter().map(|&host| network.node(host).name.as_str()).collect();

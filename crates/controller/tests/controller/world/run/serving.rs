@@ -1,7 +1,7 @@
 //! The server's part: requests are carried out, put on disk together, and then answered; unless it ends meanwhile.
 
 use wayleave_agent::machine::{Agent, Answer, Ask, Request};
-use wayleave_contracts::AnyOrder;
+use wayleave_contracts::Order;
 use wayleave_controller::{Check, Command, Effect, ElementName, Fault, Kind, Mode, NewAnswer, Now, Reply};
 use wayleave_protocol::agent::Measured;
 
@@ -68,7 +68,8 @@ impl World {
             }
             What::Other(Command::Forget { id }) => {
                 // Only an operator who knows that a host sends nothing may say so.
-                let host = self.controller.grant(&id).map(|grant| self.setup.network.node(grant.sender()).name.clone());
+                let sender = self.controller.grant(&id).and_then(|grant| grant.sender());
+                let host = sender.map(|sender| self.setup.network.node(sender).name.clone());
                 if host.is_some_and(|host| self.nodes.get(&host).is_some_and(|node| node.agent.is_some())) {
                     return Ok(None);
                 }
@@ -81,7 +82,8 @@ impl World {
         if let Ok(Reply::Changed { rerouted, degraded, restored }) = &result {
             self.totals.rerouted += rerouted.len() as u64;
             self.totals.degraded += degraded.len() as u64;
-            let is_share = |id: &&wayleave_controller::Id| self.controller.shared(id).is_some();
+            let is_share =
+                |id: &&wayleave_controller::Id| self.controller.grant(id).is_some_and(|grant| grant.terms().is_none());
             self.totals.shares_moved += rerouted.iter().filter(is_share).count() as u64;
             self.totals.shares_degraded += degraded.iter().filter(is_share).count() as u64;
             self.totals.shares_restored += restored.iter().filter(is_share).count() as u64;
@@ -93,14 +95,14 @@ impl World {
         }
     }
 
-    fn apply(&mut self, now: Now, orders: Vec<(AnyOrder, Check)>, mode: Mode, effect: Effect) -> Result<Done, String> {
+    fn apply(&mut self, now: Now, orders: Vec<(Order, Check)>, mode: Mode, effect: Effect) -> Result<Done, String> {
         self.controller.tick(now);
         let before = (self.controller.ledger().clone(), checks::records(&self.controller));
         let result = self.controller.handle(now, Command::Apply { orders: orders.clone(), mode, effect });
         let Ok(Reply::Each(applied)) = result else { return Err(format!("a list was answered with {result:?}")) };
         let is_whole = applied.iter().all(|one| one.result.is_ok());
         self.totals.created += applied.iter().filter(|one| one.result.is_ok()).count() as u64;
-        let is_share = |(order, one): &(&(AnyOrder, Check), &wayleave_controller::Applied)| {
+        let is_share = |(order, one): &(&(Order, Check), &wayleave_controller::Applied)| {
             order.0.as_latency().is_none() && one.result.is_ok()
         };
         self.totals.shares += orders.iter().zip(&applied).filter(is_share).count() as u64;

@@ -1,16 +1,17 @@
-//! What contracts about shared classes have in common: their errors.
+//! What can be wrong with a contract of any kind.
 
 use std::collections::HashSet;
 use std::fmt;
 
-use wayleave_topology::{Network, NodeId, NodeKind};
-use wayleave_units::{Rate, Time};
+use wayleave_topology::{Network, NodeId, NodeKind, RouteError};
+use wayleave_units::{Bytes, Rate, Time};
 
 use crate::policy::Objective;
+use crate::{MAX_DEADLINE, MAX_PROTECTION};
 
-/// What is wrong with a contract about bandwidth, an objective or best effort.
+/// What is wrong with a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SharedError {
+pub enum ContractError {
     /// No name, or one with control characters.
     BadName,
     /// An end or a member is a switch.
@@ -36,6 +37,10 @@ pub enum SharedError {
         /// The host.
         host: String,
     },
+    /// A rate of zero.
+    ZeroRate,
+    /// A burst of zero.
+    ZeroBurst,
     /// A minimum of zero.
     ZeroMin,
     /// A maximum below the minimum.
@@ -54,7 +59,7 @@ pub enum SharedError {
     },
     /// A time of zero.
     ZeroTime(&'static str),
-    /// A time beyond [`MAX_DEADLINE`](crate::MAX_DEADLINE).
+    /// A time beyond [`MAX_DEADLINE`].
     LongTime {
         /// `within` or `deadline`.
         field: &'static str,
@@ -65,9 +70,31 @@ pub enum SharedError {
     NoDeadline,
     /// A deadline where something else is the objective.
     NeedlessDeadline(Objective),
+    /// A burst that is smaller than a frame of the contract's own.
+    BurstBelowFrame {
+        /// The burst.
+        burst: Bytes,
+        /// The frame.
+        frame: Bytes,
+        /// `maxFrame` or `minFrame`.
+        field: &'static str,
+    },
+    /// The smallest frame is zero or larger than the largest.
+    BadMinFrame {
+        /// The smallest frame.
+        min_frame: Bytes,
+        /// The largest, if given.
+        max_frame: Option<Bytes>,
+    },
+    /// The pinned route is none.
+    Route(RouteError),
+    /// No disjoint routes at all, or more than [`MAX_PROTECTION`].
+    Protection(u8),
+    /// Several disjoint routes, and one route that is pinned.
+    ProtectedRoute,
 }
 
-impl SharedError {
+impl ContractError {
     /// The field of a contract file that it is about.
     pub fn field(&self) -> &'static str {
         match self {
@@ -78,18 +105,26 @@ impl SharedError {
             | Self::ZeroTime(field)
             | Self::LongTime { field, .. } => field,
             Self::SameHost(_) => "to",
+            Self::ZeroRate => "rate",
+            Self::ZeroBurst | Self::BurstBelowFrame { .. } => "burst",
             Self::ZeroMin => "min",
             Self::MaxBelowMin { .. } | Self::MaxNearMin { .. } => "max",
             Self::NoDeadline | Self::NeedlessDeadline(_) => "deadline",
+            Self::BadMinFrame { .. } => "minFrame",
+            Self::Route(_) => "route",
+            Self::Protection(_) | Self::ProtectedRoute => "protection",
         }
     }
 }
 
-impl fmt::Display for SharedError {
+impl fmt::Display for ContractError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BadName => write!(f, "a contract needs a name without control characters"),
-            Self::NotAHost { field, node } => write!(f, "{field} has {node}, a switch: contracts join hosts"),
+            Self::NotAHost { field, node } => {
+                let is_or_has = if matches!(*field, "from" | "to") { "is" } else { "has" };
+                write!(f, "{field} {is_or_has} {node}, a switch: contracts join hosts")
+            }
             Self::SameHost(host) => {
                 write!(f, "from and to are both {host}: traffic inside one host needs no contract with the network")
             }
@@ -101,6 +136,10 @@ impl fmt::Display for SharedError {
                 )
             }
             Self::TwiceMember { field, host } => write!(f, "{field} has {host} twice"),
+            Self::ZeroRate => write!(f, "the rate is zero: a rate such as 500kbit is expected"),
+            Self::ZeroBurst => {
+                write!(f, "the burst is zero: no packet could be sent; a size such as 1500B is expected")
+            }
             Self::ZeroMin => write!(f, "the minimum is zero: a rate such as 500Mbit is expected"),
             Self::MaxBelowMin { max, min } => write!(f, "the maximum {max} is below the minimum {min}"),
             Self::MaxNearMin { max, least } => write!(
@@ -110,7 +149,7 @@ impl fmt::Display for SharedError {
             ),
             Self::ZeroTime(field) => write!(f, "{field} is zero: a time such as 20ms is expected"),
             Self::LongTime { field, time } => {
-                write!(f, "{field} is {time}, which is too long: up to {} is accepted", crate::MAX_DEADLINE)
+                write!(f, "{field} is {time}, which is too long: up to {MAX_DEADLINE} is accepted")
             }
             Self::NoDeadline => {
                 write!(f, "the objective is to meet deadlines, and no deadline says how long a flow may take")
@@ -118,35 +157,57 @@ impl fmt::Display for SharedError {
             Self::NeedlessDeadline(objective) => {
                 write!(f, "a deadline means nothing where the objective is {}", objective.name())
             }
+            Self::BurstBelowFrame { burst, frame, field } => {
+                write!(f, "the burst {burst} is smaller than {field} {frame}: such a frame could never be sent")
+            }
+            Self::BadMinFrame { min_frame, max_frame: Some(max) } => {
+                write!(f, "minFrame {min_frame} is not between 1B and maxFrame {max}")
+            }
+            Self::BadMinFrame { min_frame, max_frame: None } => write!(f, "minFrame {min_frame} is not above zero"),
+            Self::Route(error) => write!(f, "the pinned route is none: {error}"),
+            Self::Protection(routes) => {
+                write!(f, "protection is {routes}: the number of disjoint routes is from 1 (none) to {MAX_PROTECTION}")
+            }
+            Self::ProtectedRoute => write!(
+                f,
+                "a pinned route is one route, and protection asks for several: leave out route, or leave out protection"
+            ),
         }
     }
 }
 
-impl std::error::Error for SharedError {}
+impl std::error::Error for ContractError {}
 
-pub(crate) fn check_name(name: &str) -> Result<(), SharedError> {
-    if name.is_empty() || name.chars().any(char::is_control) { Err(SharedError::BadName) } else { Ok(()) }
+/// Checks a name.
+pub(crate) fn check_name(name: &str) -> Result<(), ContractError> {
+    if name.is_empty() || name.chars().any(char::is_control) { Err(ContractError::BadName) } else { Ok(()) }
 }
 
-/// Different hosts, at least so many.
+/// Checks that an end is a host.
+pub(crate) fn check_host(field: &'static str, end: NodeId, network: &Network) -> Result<(), ContractError> {
+    let node = network.node(end);
+    if node.kind == NodeKind::Host { Ok(()) } else { Err(ContractError::NotAHost { field, node: node.name.clone() }) }
+}
+
+/// Checks that members are different hosts, and at least `least`.
 pub(crate) fn check_members(
     field: &'static str,
     members: &[NodeId],
     least: usize,
     network: &Network,
-) -> Result<(), SharedError> {
+) -> Result<(), ContractError> {
     let mut seen = HashSet::with_capacity(members.len());
     for &member in members {
         let node = network.node(member);
         if node.kind != NodeKind::Host {
-            return Err(SharedError::NotAHost { field, node: node.name.clone() });
+            return Err(ContractError::NotAHost { field, node: node.name.clone() });
         }
         if !seen.insert(member) {
-            return Err(SharedError::TwiceMember { field, host: node.name.clone() });
+            return Err(ContractError::TwiceMember { field, host: node.name.clone() });
         }
     }
     if members.len() < least {
-        return Err(SharedError::FewMembers { field, members: members.len() });
+        return Err(ContractError::FewMembers { field, members: members.len() });
     }
     Ok(())
 }

@@ -1,13 +1,10 @@
 //! Contracts of every kind.
 
-use std::fmt;
-
 use wayleave_topology::{Class, Network, NodeId};
 
 use crate::bandwidth::{BandwidthContract, Between};
 use crate::objective::{BestEffortContract, ObjectiveContract};
-use crate::shared::SharedError;
-use crate::{Contract, ContractError};
+use crate::{ContractError, LatencyContract};
 
 /// What a contract promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,9 +46,9 @@ impl ContractKind {
 
 /// A contract, whatever it promises.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AnyContract {
+pub enum Contract {
     /// About delays.
-    Latency(Contract),
+    Latency(LatencyContract),
     /// About a minimum rate.
     Bandwidth(BandwidthContract),
     /// About what flows want.
@@ -60,7 +57,7 @@ pub enum AnyContract {
     BestEffort(BestEffortContract),
 }
 
-impl AnyContract {
+impl Contract {
     /// What it promises.
     pub const fn kind(&self) -> ContractKind {
         match self {
@@ -115,7 +112,7 @@ impl AnyContract {
     #[must_use]
     pub fn among(mut self, hosts: &[NodeId]) -> Self {
         match &mut self {
-            Self::Latency(Contract { from, to, .. })
+            Self::Latency(LatencyContract { from, to, .. })
             | Self::Bandwidth(BandwidthContract { between: Between::Pair(from, to), .. }) => {
                 if let [first, second] = *hosts {
                     (*from, *to) = (first, second);
@@ -144,7 +141,7 @@ impl AnyContract {
     }
 
     /// The latency contract, if it is one.
-    pub const fn as_latency(&self) -> Option<&Contract> {
+    pub const fn as_latency(&self) -> Option<&LatencyContract> {
         match self {
             Self::Latency(contract) => Some(contract),
             _ => None,
@@ -154,67 +151,37 @@ impl AnyContract {
     /// Checks everything that can be said without knowing what else is admitted.
     ///
     /// # Errors
-    /// The first thing that is wrong; [`AnyContractError::field`] says where.
-    pub fn validate(&self, network: &Network) -> Result<(), AnyContractError> {
+    /// The first thing that is wrong; [`ContractError::field`] says where.
+    pub fn validate(&self, network: &Network) -> Result<(), ContractError> {
         match self {
-            Self::Latency(contract) => contract.validate(network).map_err(AnyContractError::Latency),
-            Self::Bandwidth(contract) => contract.validate(network).map_err(AnyContractError::Shared),
-            Self::Objective(contract) => contract.validate(network).map_err(AnyContractError::Shared),
-            Self::BestEffort(contract) => contract.validate(network).map_err(AnyContractError::Shared),
+            Self::Latency(contract) => contract.validate(network),
+            Self::Bandwidth(contract) => contract.validate(network),
+            Self::Objective(contract) => contract.validate(network),
+            Self::BestEffort(contract) => contract.validate(network),
         }
     }
 }
 
-impl From<Contract> for AnyContract {
-    fn from(contract: Contract) -> Self {
+impl From<LatencyContract> for Contract {
+    fn from(contract: LatencyContract) -> Self {
         Self::Latency(contract)
     }
 }
 
-impl From<BandwidthContract> for AnyContract {
+impl From<BandwidthContract> for Contract {
     fn from(contract: BandwidthContract) -> Self {
         Self::Bandwidth(contract)
     }
 }
 
-impl From<ObjectiveContract> for AnyContract {
+impl From<ObjectiveContract> for Contract {
     fn from(contract: ObjectiveContract) -> Self {
         Self::Objective(contract)
     }
 }
 
-impl From<BestEffortContract> for AnyContract {
+impl From<BestEffortContract> for Contract {
     fn from(contract: BestEffortContract) -> Self {
         Self::BestEffort(contract)
     }
 }
-
-/// What is wrong with a contract of some kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AnyContractError {
-    /// With a latency contract.
-    Latency(ContractError),
-    /// With one of another kind.
-    Shared(SharedError),
-}
-
-impl AnyContractError {
-    /// The field of a contract file that it is about.
-    pub fn field(&self) -> &'static str {
-        match self {
-            Self::Latency(error) => error.field(),
-            Self::Shared(error) => error.field(),
-        }
-    }
-}
-
-impl fmt::Display for AnyContractError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Latency(error) => error.fmt(f),
-            Self::Shared(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for AnyContractError {}
