@@ -5,7 +5,9 @@ use std::fmt;
 use wayleave_topology::NodeId;
 use wayleave_units::WallTime;
 
-use crate::{Contract, ContractKind, LatencyContract, Match, MatchError, NameError, Named};
+use crate::{
+    Contract, ContractKind, LabelError, Labels, LatencyContract, Match, MatchError, NameError, Named, check_labels,
+};
 
 /// A contract of any kind with everything that only a controller needs.
 ///
@@ -23,6 +25,8 @@ pub struct Order {
     pub starts: Option<WallTime>,
     /// When it ends; never if not given.
     pub ends: Option<WallTime>,
+    /// Words to find it by.
+    pub labels: Labels,
     /// Packets of a latency contract; everything between its ends if not given. Contracts of other kinds have none.
     pub matching: Option<Match>,
 }
@@ -80,6 +84,9 @@ pub enum OrderError {
         /// The receiver as it was written.
         to: String,
     },
+    /// A label is none.
+    #[error("{0}")]
+    Label(LabelError),
     /// The match is none.
     #[error("{0}")]
     Match(MatchError),
@@ -93,6 +100,7 @@ impl OrderError {
             Self::Name(_) => "name",
             Self::EndsFirst { .. } => "ends",
             Self::SameHost { .. } => "to",
+            Self::Label(_) => "labels",
             Self::Match(_) => "match",
         }
     }
@@ -103,7 +111,7 @@ impl Order {
     pub fn plain(contract: impl Into<Contract>, members: &[&str]) -> Self {
         let members = members.iter().map(|&member| member.to_owned()).collect();
         let (contract, priority) = (contract.into(), Priority::default());
-        Self { contract, members, priority, starts: None, ends: None, matching: None }
+        Self { contract, members, priority, starts: None, ends: None, labels: Labels::new(), matching: None }
     }
 
     /// Name of the contract, unique among the contracts of its tenant.
@@ -173,6 +181,7 @@ impl Order {
             return Err(OrderError::SameHost { from: one.to_owned(), to: other.to_owned() });
         }
         check_times(self.starts, self.ends)?;
+        check_labels(&self.labels).map_err(OrderError::Label)?;
         self.matching.map_or(Ok(()), |matching| matching.validate().map_err(OrderError::Match))
     }
 

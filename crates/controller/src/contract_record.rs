@@ -5,8 +5,8 @@ use std::num::{NonZeroU16, NonZeroU32};
 
 use serde::{Deserialize, Serialize};
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Between, Contract, Excess, LatencyContract, Match, Objective,
-    ObjectiveContract, Order, Priority, Protocol,
+    Accounting, BandwidthContract, BestEffortContract, Between, Contract, Excess, Labels, LatencyContract, Match,
+    Objective, ObjectiveContract, Order, Priority, Protocol,
 };
 use wayleave_ledger::{Share, Spread};
 use wayleave_protocol::Id;
@@ -34,6 +34,8 @@ pub(crate) struct ContractRecord {
     pub(crate) starts: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) ends: Option<u64>,
+    #[serde(skip_serializing_if = "Labels::is_empty", default)]
+    pub(crate) labels: Labels,
     pub(crate) revision: u64,
     pub(crate) created: u64,
     pub(crate) decision: u64,
@@ -184,6 +186,7 @@ impl ContractRecord {
             priority: order.priority.get(),
             starts: order.starts.map(WallTime::as_nanos),
             ends: order.ends.map(WallTime::as_nanos),
+            labels: order.labels.clone(),
             revision: grant.revision,
             created: grant.created.as_nanos(),
             decision: grant.decision,
@@ -237,6 +240,7 @@ impl ContractRecord {
             priority: Priority::new(self.priority).unwrap_or_default(),
             starts: self.starts.map(WallTime::from_nanos),
             ends: self.ends.map(WallTime::from_nanos),
+            labels: self.labels.clone(),
             matching,
         })
     }

@@ -2,6 +2,7 @@
 //! They are read as they are, and written as records of format 5 when their contracts change next.
 
 use serde::Deserialize;
+use wayleave_contracts::Labels;
 
 use crate::contract_record::{
     BandwidthRecord, CertaintyRecord, ContractRecord, LatencyRecord, MatchRecord, ObjectiveRecord, PlaceRecord,
@@ -91,6 +92,7 @@ impl From<OldLatencyRecord> for ContractRecord {
             priority: old.priority,
             starts: old.starts,
             ends: old.ends,
+            labels: Labels::new(),
             revision: old.revision,
             created: old.created,
             decision: old.decision,
@@ -128,6 +130,7 @@ impl From<OldShareRecord> for ContractRecord {
             priority: old.priority,
             starts: old.starts,
             ends: old.ends,
+            labels: Labels::new(),
             revision: old.revision,
             created: old.created,
             decision: old.decision,

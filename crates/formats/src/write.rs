@@ -149,6 +149,10 @@ fn order_line(order: &Order, network: &Network) -> String {
             push(&mut line, format_args!(", {key}: \"{time}\""));
         }
     }
+    if !order.labels.is_empty() {
+        let labels = order.labels.iter().map(|(key, value)| format!("{}: {}", scalar(key), scalar(value)));
+        push(&mut line, format_args!(", labels: {{ {} }}", labels.collect::<Vec<_>>().join(", ")));
+    }
     if let Some(matching) = &order.matching {
         push(&mut line, format_args!(", match: {{ {} }}", match_line(matching)));
     }

@@ -1,5 +1,7 @@
 //! A contract as in a file, with what has become of it.
 
+use std::collections::BTreeMap;
+
 use std::num::NonZeroU16;
 
 use serde::{Deserialize, Serialize};
@@ -72,6 +74,9 @@ pub struct ContractSpec {
     /// When it ends (RFC 3339); never if not given.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ends: Option<String>,
+    /// Words to find it by: up to 16 keys with values, of `[A-Za-z0-9._/-]`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub labels: BTreeMap<String, String>,
     /// Which packets between its ends; all if not given.
     #[serde(rename = "match", skip_serializing_if = "Option::is_none", default)]
     pub matching: Option<Match>,

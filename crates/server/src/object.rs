@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
+use wayleave_contracts::Labels;
 use wayleave_controller::{Controller, Grant, Id, State};
 use wayleave_protocol::agent::SharedRule;
 use wayleave_protocol::contract::{Contract, Kind};
@@ -69,6 +70,11 @@ impl ContractObject {
     /// What it promises.
     pub(crate) fn kind(&self) -> Kind {
         self.grant.order.kind().into()
+    }
+
+    /// Words to find it by.
+    pub(crate) fn labels(&self) -> &Labels {
+        &self.grant.order.labels
     }
 
     /// From 0 to 100.

@@ -32,6 +32,7 @@ pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
         priority: Some(order.priority).filter(|&priority| priority != Priority::default()).map(Priority::get),
         starts: order.starts.map(|time| time.to_string()),
         ends: order.ends.map(|time| time.to_string()),
+        labels: order.labels.clone(),
         matching: order.matching.map(Match::from),
         ..ContractSpec::default()
     };

@@ -276,8 +276,8 @@ impl Terms<'_> {
         let named = self.check_names(problems);
         let wishes = self.wishes(problems);
         let contract = self.shared(body, network, places, problems)?;
-        let Wishes { priority, starts, ends, .. } = wishes?;
-        let order = Order { contract, members: body.names(), priority, starts, ends, matching: None };
+        let Wishes { priority, starts, ends, labels, .. } = wishes?;
+        let order = Order { contract, members: body.names(), priority, starts, ends, labels, matching: None };
         if let Err(error) = named.then(|| order.validate())? {
             let member = match &error {
                 OrderError::SameHost { to, .. } => body.member_spans().find(|(name, _)| name == to),

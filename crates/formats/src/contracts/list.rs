@@ -28,6 +28,7 @@ pub enum ContractField {
     Starts,
     Ends,
     Match,
+    Labels,
     Excess,
     Bandwidth,
     Objective,
@@ -35,7 +36,7 @@ pub enum ContractField {
 }
 
 impl ContractField {
-    pub(crate) const COUNT: usize = 20;
+    pub(crate) const COUNT: usize = 21;
     /// All of them.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Name,
@@ -54,6 +55,7 @@ impl ContractField {
         Self::Starts,
         Self::Ends,
         Self::Match,
+        Self::Labels,
         Self::Excess,
         Self::Bandwidth,
         Self::Objective,
@@ -79,6 +81,7 @@ impl ContractField {
             Self::Starts => "starts",
             Self::Ends => "ends",
             Self::Match => "match",
+            Self::Labels => "labels",
             Self::Excess => "excess",
             Self::Bandwidth => "bandwidth",
             Self::Objective => "objective",
@@ -93,7 +96,7 @@ impl ContractField {
 
     /// Whether its value is a mapping, which fits into no cell of a CSV file.
     pub(crate) const fn is_mapping(self) -> bool {
-        matches!(self, Self::Match | Self::Bandwidth | Self::Objective | Self::BestEffort)
+        matches!(self, Self::Match | Self::Labels | Self::Bandwidth | Self::Objective | Self::BestEffort)
     }
 
     /// Those that can be columns of a CSV file.
@@ -102,7 +105,7 @@ impl ContractField {
     }
 }
 
-/// Where the fields of one contract stand: 168 bytes, so that a million contracts can be pointed at.
+/// Where the fields of one contract stand: 176 bytes, so that a million contracts can be pointed at.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldSpans {
     whole: Span,

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use wayleave_contracts::{
-    Accounting, ContractError, ContractKind, Excess, LatencyContract, MAX_PROTECTION, Match, Named, Order, OrderError,
-    Priority, check_times,
+    Accounting, ContractError, ContractKind, Excess, Labels, LatencyContract, MAX_PROTECTION, Match, Named, Order,
+    OrderError, Priority, check_labels, check_times,
 };
 use wayleave_topology::{Hop, Network, NodeId, Route, RouteError};
 use wayleave_units::WallTime;
@@ -19,7 +19,7 @@ use crate::location::Span;
 use crate::messages::{did_you_mean_one_of, quoted};
 use crate::names::{unknown_end, unknown_link, unknown_node};
 use crate::problem::{ProblemKind, Problems};
-use crate::tree::{Node, Value};
+use crate::tree::{Entry, Node, Value};
 
 /// The keys of a contract, in order of [`ContractField`].
 pub(crate) const CONTRACT: Shape = Shape {
@@ -41,6 +41,7 @@ pub(crate) const CONTRACT: Shape = Shape {
         "starts",
         "ends",
         "match",
+        "labels",
         "excess",
         "bandwidth",
         "objective",
@@ -63,6 +64,8 @@ pub(crate) struct Terms<'a> {
     hops: Vec<Text<'a>>,
     /// What stands under `match`, unless something is wrong with it.
     matching: Option<Match>,
+    /// What stands under `labels`, as far as it can be read.
+    labels: Labels,
     /// What stands under the key of another kind than latency.
     pub(super) body: Option<Body<'a>>,
     given: Addressed<'a>,
@@ -73,13 +76,14 @@ pub(super) struct Wishes {
     pub(super) priority: Priority,
     pub(super) starts: Option<WallTime>,
     pub(super) ends: Option<WallTime>,
+    pub(super) labels: Labels,
     matching: Option<Match>,
 }
 
 impl<'a> Terms<'a> {
     pub(crate) fn new(whole: Span, given: Addressed<'a>) -> Self {
         let texts = [const { None }; ContractField::COUNT];
-        Self { whole, texts, hops: Vec::new(), matching: None, body: None, given }
+        Self { whole, texts, hops: Vec::new(), matching: None, labels: Labels::new(), body: None, given }
     }
 
     /// From a mapping; `None` if it is none.
@@ -101,6 +105,9 @@ impl<'a> Terms<'a> {
                 terms.set(field, Text { text: Cow::Borrowed(""), span: value.span });
             } else if field == ContractField::Match {
                 terms.matching = matching::read(value, problems);
+                terms.set(field, Text { text: Cow::Borrowed(""), span: value.span });
+            } else if field == ContractField::Labels {
+                terms.labels = labels(value, problems).unwrap_or_default();
                 terms.set(field, Text { text: Cow::Borrowed(""), span: value.span });
             } else if let Some(&(_, kind, shape)) = BODIES.iter().find(|(body, ..)| *body == field) {
                 terms.set(field, Text { text: Cow::Borrowed(""), span: value.span });
@@ -145,6 +152,7 @@ impl<'a> Terms<'a> {
             texts: ContractField::ALL.into_iter().filter(is_text).filter_map(text).collect(),
             route: self.get(ContractField::Route).map(|_| hops()),
             matching: self.matching,
+            labels: self.labels.clone(),
             body: self.body.as_ref().map(Body::written),
         }
     }
@@ -207,8 +215,8 @@ impl<'a> Terms<'a> {
         let contract = self.contract([from, to], network, problems)?;
         let text = |field| self.get(field).map(|text| text.text.clone().into_owned()).unwrap_or_default();
         let members = vec![text(ContractField::From), text(ContractField::To)];
-        let Wishes { priority, starts, ends, matching } = wishes?;
-        let order = Order { contract: contract.clone().into(), members, priority, starts, ends, matching };
+        let Wishes { priority, starts, ends, labels, matching } = wishes?;
+        let order = Order { contract: contract.clone().into(), members, priority, starts, ends, labels, matching };
         if let Err(error) = named.then(|| order.validate())? {
             self.report(&error, problems);
             return None;
@@ -303,7 +311,7 @@ impl<'a> Terms<'a> {
             return None;
         }
         let wrong = self.matching.is_none() && self.get(ContractField::Match).is_some();
-        (!wrong).then_some(Wishes { priority, starts, ends, matching: self.matching })
+        (!wrong).then(|| Wishes { priority, starts, ends, labels: self.labels.clone(), matching: self.matching })
     }
 
     fn priority(&self, problems: &mut Problems<'_>) -> Option<Priority> {
@@ -474,4 +482,27 @@ pub(crate) fn hop(text: &Text<'_>, network: &Network, problems: &mut Problems<'_
         problems.report(ProblemKind::UnknownName, text.span, || unknown_link(name, network));
     }
     link.map(|link| Hop { link, queue })
+}
+
+/// Labels as they are written; `None` if something is wrong with them.
+fn labels(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Labels> {
+    let Value::Mapping(entries) = &node.value else {
+        problems.report(ProblemKind::WrongType, node.span, || {
+            ("labels is no mapping of texts", "write labels: { app: web, site: a }")
+        });
+        return None;
+    };
+    let mark = problems.mark();
+    let mut labels = Labels::new();
+    for Entry { key, value } in entries {
+        let (Some(name), Some(text)) = (key.expect_text(problems), value.expect_text(problems)) else { continue };
+        if labels.insert(name.to_owned(), text.to_owned()).is_some() {
+            problems
+                .report(ProblemKind::DuplicateKey, key.span, || format!("label {} stands here twice", quoted(name)));
+        }
+    }
+    if let Err(error) = check_labels(&labels) {
+        problems.report(ProblemKind::BadValue, node.span, || error.to_string());
+    }
+    (problems.mark() == mark).then_some(labels)
 }

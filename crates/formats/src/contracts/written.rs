@@ -1,6 +1,6 @@
 //! Contracts as they are written, for who hands them on to a controller that knows the network.
 
-use wayleave_contracts::{ContractKind, Match};
+use wayleave_contracts::{ContractKind, Labels, Match};
 
 use super::list::{ContractField, WrittenList};
 use super::{Addressed, Scope, Terms, read_list};
@@ -16,6 +16,8 @@ pub struct Written {
     pub route: Option<Vec<String>>,
     /// Which packets it is for.
     pub matching: Option<Match>,
+    /// Words to find it by.
+    pub labels: Labels,
     /// What stands under the key of its kind, if it is not about latency.
     pub body: Option<WrittenBody>,
 }

@@ -273,3 +273,26 @@ fn the_example_of_a_controller_is_read_by_it_and_by_plan() {
     let contracts: Vec<_> = orders.orders().iter().map(|order| order.as_latency().unwrap().clone()).collect();
     assert_eq!(planned.contracts(), contracts);
 }
+
+#[test]
+fn labels_are_read_and_written_for_contracts_of_every_kind_and_have_bounds() {
+    let star = star();
+    let hose = "{ name: db, bandwidth: { hose: [h1, h2, h3], min: 1Mbit }, labels: { app: shop, 'tier/1': db } }";
+    let orders = vec![one(&with("labels: { app: web, empty: '' }")).unwrap(), one(hose).unwrap()];
+    assert_eq!(orders[1].labels.get("tier/1").map(String::as_str), Some("db"));
+    let text = write_orders(&orders, &star, "x");
+    assert_eq!(list(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}")).into_orders(), orders);
+    for (labels, said) in [
+        ("[app]", "no mapping"),
+        ("{ 'a b': c }", "`a b` is no key of a label"),
+        ("{ a: 'b c' }", "the value of label a is none"),
+        ("{ a: 1, a: 2 }", "twice"),
+        ("{ a: [b] }", ""),
+    ] {
+        let errors = one(&with(&format!("labels: {labels}"))).unwrap_err().to_string();
+        assert!(errors.contains(said), "{labels}: {errors}");
+    }
+    let many: Vec<String> = (0..17).map(|number| format!("l{number}: a")).collect();
+    let errors = one(&with(&format!("labels: {{ {} }}", many.join(", ")))).unwrap_err().to_string();
+    assert!(errors.contains("17 labels: up to 16"), "{errors}");
+}

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use wayleave_contracts::Selector;
 use wayleave_controller::Id;
 use wayleave_protocol::contract::{Kind, State};
 use wayleave_protocol::problem::Problem;
@@ -72,6 +73,7 @@ struct Filter {
     /// Of a link that is not there, or not to be known of, no contract has anything.
     link: Option<Option<LinkId>>,
     text: Option<String>,
+    labels: Option<Selector>,
 }
 
 impl Filter {
@@ -90,16 +92,18 @@ impl Filter {
             // Which links there are is not for tenants.
             (Some(name), Some(_)) => Some(shared.network().find_link(name)),
         };
+        let labels = call.query.text("labels").map(str::parse::<Selector>).transpose();
         Ok(Self {
             state: known(call, "state", "pending, admitted, enforced, degraded, violated or released is expected")?,
             kind: known(call, "kind", "latency, bandwidth, objective or best-effort is expected")?,
             link,
             text: call.query.text("text").map(str::to_owned),
+            labels: labels.map_err(|why| invalid("labels", why))?,
         })
     }
 
     fn is_none(&self) -> bool {
-        matches!(self, Self { state: None, kind: None, link: None, text: None })
+        matches!(self, Self { state: None, kind: None, link: None, text: None, labels: None })
     }
 
     fn shows(&self, contract: &ContractObject) -> bool {
@@ -107,6 +111,7 @@ impl Filter {
             && self.kind.is_none_or(|kind| contract.kind() == kind)
             && self.link.is_none_or(|link| link.is_some_and(|link| contract.links().any(|one| one == link)))
             && self.text.as_ref().is_none_or(|text| names(contract.id(), text))
+            && self.labels.as_ref().is_none_or(|labels| labels.chooses(contract.labels()))
     }
 }
 

@@ -30,6 +30,8 @@ const STATE: Param = param("state", Words, "Only those in this state");
 const KIND: Param = param("kind", Words, "Only those that promise this: latency, bandwidth, objective or best-effort");
 const ON_LINK: Param = param("link", Words, "Only those that have something on this link");
 const NAMED: Param = param("text", Words, "Only those with this in `tenant:name`");
+const LABELLED: Param =
+    param("labels", Words, "Only those with all of these labels: key=value, several with commas between them");
 const AT_RISK: Param = param("level", Words, "Only those of this level: broken, near, waiting, measured or kept");
 const GROUP: Param = param("group", Words, "Only this part of the network: what `group` of a block or of `within` was");
 const STRETCHES: Param = param("stretches", Count(400), "How many stretches of time: 1 to 400, default 120");
@@ -136,7 +138,7 @@ pub(crate) static ROWS: &[Row] = &[
         .gives(&[on(204, Nothing)]),
     // Contracts
     Row::new(Get, "/v1/contracts", "listContracts", Read, "Contracts by tenant and name", by!(lists::contracts))
-        .query(&[LIMIT, AFTER, TENANT, STATE, KIND, ON_LINK, NAMED])
+        .query(&[LIMIT, AFTER, TENANT, STATE, KIND, ON_LINK, NAMED, LABELLED])
         .gives(&[on(200, Many("Contract"))]),
     Row::new(Post, "/v1/contracts", "createContract", Write, "Creates a contract", by!(contracts::create))
         .query(TRIAL)

@@ -231,3 +231,31 @@ fn a_network_without_classes_promises_latency_only() {
     assert!(decision["message"].as_str().unwrap().contains("--scheme fabric"), "{decision}");
     world.client.put("/v1/contracts/bulk", &json!({ "bestEffort": { "members": ["h1", "h5"] } })).is(201);
 }
+
+#[test]
+fn contracts_of_every_kind_are_found_by_their_labels_and_keep_them() {
+    let world = world();
+    let client = &world.client;
+    let labelled = |mut body: Value, labels: Value| {
+        body["labels"] = labels;
+        body
+    };
+    let web = json!({ "app": "web", "tier": "db" });
+    client.put("/v1/contracts/db", &labelled(hose(&["h1", "h5"], "500Mbit"), web.clone())).is(201);
+    client.put("/v1/contracts/ptp", &labelled(contract("h1", "h5", "10Mbit"), json!({ "app": "web" }))).is(201);
+    client.put("/v1/contracts/other", &contract("h1", "h9", "10Mbit")).is(201);
+    let ids = |query: &str| -> Vec<String> {
+        let page = client.get(&format!("/v1/contracts?labels={query}")).is(200).json();
+        page["items"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids("app%3Dweb"), ["default:db", "default:ptp"]);
+    assert_eq!(ids("app%3Dweb,tier%3Ddb"), ["default:db"]);
+    assert_eq!(ids("app%3Dshop"), [""; 0]);
+    client.get("/v1/contracts?labels=app").is_problem(400, "INVALID");
+    assert_eq!(client.get("/v1/contracts/db").is(200).json()["labels"], web);
+    // Other labels are a change, and the same are none.
+    let again = client.put("/v1/contracts/db", &labelled(hose(&["h1", "h5"], "500Mbit"), web)).is(200).json();
+    let changed = client.put("/v1/contracts/db", &hose(&["h1", "h5"], "500Mbit")).is(200).json();
+    assert!(changed["status"]["revision"].as_u64() > again["status"]["revision"].as_u64(), "{changed}");
+    assert_eq!(ids("tier%3Ddb"), [""; 0]);
+}

@@ -87,6 +87,7 @@ fn spec(written: &Written) -> ContractSpec {
         priority: number(ContractField::Priority).map(|number| u8::try_from(number).unwrap_or(u8::MAX)),
         starts: text(ContractField::Starts),
         ends: text(ContractField::Ends),
+        labels: written.labels.clone(),
         matching: written.matching.map(matching),
         bandwidth: body(ContractKind::Bandwidth).map(bandwidth),
         objective: body(ContractKind::Objective).map(objective),

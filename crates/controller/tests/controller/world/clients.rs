@@ -1,7 +1,7 @@
 //! What operators and tenants ask for.
 
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Contract, Excess, LatencyContract, Match, Objective,
+    Accounting, BandwidthContract, BestEffortContract, Contract, Excess, Labels, LatencyContract, Match, Objective,
     ObjectiveContract, Order, Priority, Quota,
 };
 use wayleave_controller::{Check, Command, Effect, Id, Mode, VmWish};
@@ -141,7 +141,15 @@ impl World {
             }
             _ => BestEffortContract { name, tenant, members: nodes }.into(),
         };
-        Order { contract, members, priority: Priority::default(), starts: None, ends: None, matching: None }
+        Order {
+            contract,
+            members,
+            priority: Priority::default(),
+            starts: None,
+            ends: None,
+            labels: Labels::new(),
+            matching: None,
+        }
     }
 
     fn latency(&mut self, id: &Id, old: Option<Order>, check: Check) -> (Order, Check) {
