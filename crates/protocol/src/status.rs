@@ -42,11 +42,14 @@ pub struct Status {
     pub message: Option<String>,
     /// Contracts by state.
     pub contracts: BTreeMap<String, u64>,
-    /// Contracts that have a rule to be in force.
+    /// Contracts by what they promise: `latency`, `bandwidth`, `objective`, `best-effort`.
+    #[serde(default)]
+    pub kinds: BTreeMap<String, u64>,
+    /// Latency contracts that have a rule to be in force.
     pub configured: u64,
-    /// Contracts whose sender has confirmed that rule.
+    /// Latency contracts whose sender has confirmed that rule.
     pub effective: u64,
-    /// Contracts of which packets came too late.
+    /// Latency contracts of which packets came too late.
     pub late: u64,
     /// How many VMs.
     pub vms: u64,

@@ -62,6 +62,7 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
         ready: tables.health == Health::Ready,
         message: Some(unready(&tables.health)).filter(|_| tables.health != Health::Ready && only.is_none()),
         contracts: counts.by_state(),
+        kinds: counts.by_kind(),
         configured: counts.configured,
         effective: counts.effective,
         late: counts.late,
