@@ -74,6 +74,7 @@ pub struct Status {
 
 /// What a controller of a cluster is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Cluster {
     /// `leads`; `follows`; or `unknown` where it cannot be sure that nobody else has written meanwhile.
     pub standing: String,
@@ -85,7 +86,7 @@ pub struct Cluster {
     /// Each leader has a later one; messages of agents in sessions of an earlier one are refused.
     pub epoch: u64,
     /// How long nobody else can lead, in ms; 0 if it does not lead.
-    pub lease_left_ms: u64,
+    pub lease_remaining_ms: u64,
 }
 
 /// What is on disk.

@@ -44,7 +44,7 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
         },
         commit: standing.commit,
         epoch: standing.generation,
-        lease_left_ms: standing.lease_left_ns / 1_000_000,
+        lease_remaining_ms: standing.lease_left_ns / 1_000_000,
     });
     let counts = tables.counts_of(only);
     let is_shown = |tenant: &str| only.is_none_or(|only| only == tenant);
