@@ -1,6 +1,7 @@
 //! `wayleave apply`: files of tenants, VMs, contracts and policies become what a controller has, as far as it can promise it.
 
 mod changes;
+mod contracts;
 mod item;
 mod policies;
 mod tenants;
@@ -109,7 +110,7 @@ impl ApplyArgs {
         let report = service.send_text::<ApplyReport>(Method::Post, &path, document.text());
         let (_, report) = report.map_err(|trouble| document.locate(trouble))?;
         if self.dry_run {
-            return changes::of_contracts(service, &document, report.items);
+            return contracts::with_changes(service, &document, report.items);
         }
         let item = |applied| Item { kind: "contract", applied, changes: Vec::new() };
         Ok(report.items.into_iter().map(item).collect())
