@@ -468,6 +468,24 @@ fn a_dry_run_shows_which_fields_would_change() {
     assert_eq!(kinds.run("get contracts -o json").stdout, before, "a dry run changes nothing");
 }
 
+/// Of many contracts that change, the documents are fetched as a list.
+#[test]
+fn a_dry_run_of_many_contracts_shows_the_changes_of_each() {
+    let kinds = Kinds::new("many");
+    let write = |name: &str, last: &str| {
+        let line = |number: usize| format!("    - {{ name: c{number}, bestEffort: {{ members: [h1, {last}] }} }}\n");
+        let lines: String = (0..30).map(line).collect();
+        kinds.write(name, &format!("apiVersion: wayleave/v1\nkind: Contracts\nspec:\n  contracts:\n{lines}"));
+    };
+    write("many.yaml", "h2");
+    kinds.run("apply -f many.yaml").ends_with(0);
+    write("many-changed.yaml", "h3");
+    let report = kinds.run("apply -f many-changed.yaml --dry-run -o json").ends_with(0).json();
+    let found: Vec<String> = report["items"].as_array().unwrap().iter().flat_map(lines).collect();
+    let line = |number: usize| format!("default:c{number} changed bestEffort.members: \"[h1, h2]\" -> \"[h1, h3]\"");
+    assert_eq!(found, (0..30).map(line).collect::<Vec<_>>());
+}
+
 /// An item of a dry run, with a line for each field that would change.
 fn lines(item: &serde_json::Value) -> Vec<String> {
     let head = format!("{} {}", item["id"].as_str().unwrap(), item["outcome"].as_str().unwrap());

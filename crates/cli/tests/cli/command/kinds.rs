@@ -300,6 +300,28 @@ const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
                     Has(&["Nothing is promised"]),
                 ],
             ),
+            at_server(
+                "explain NAME -o json",
+                0,
+                [
+                    Has(&[r#""boundNs": 804000"#, r#""delayBoundNs""#]),
+                    Has(&[r#""minBps": 1100000000"#, r#""withinNs": 9000000"#, r#""leftBps""#]),
+                    Has(&[r#""minBps": 1200000000"#, r#""leftBps""#]),
+                    Has(&[r#""deadlineNs": 23000000"#, r#""leftBps""#]),
+                    Has(&[r#""kind": "best-effort""#]),
+                ],
+            ),
+            with_files(
+                "explain NAME -t t.yaml -f c.yaml -o json",
+                0,
+                [
+                    Has(&[r#""boundNs": 804000"#, r#""delayBoundNs""#]),
+                    Has(&[r#""minBps": 1100000000"#, r#""withinNs": 9000000"#, r#""leftBps""#]),
+                    Has(&[r#""minBps": 1200000000"#, r#""leftBps""#]),
+                    Has(&[r#""deadlineNs": 23000000"#, r#""leftBps""#]),
+                    Has(&[r#""kind": "best-effort""#]),
+                ],
+            ),
             with_files(
                 "explain NAME -t t.yaml -f c.yaml",
                 0,
