@@ -25,9 +25,9 @@ export interface Link {
   reservedBps: number; routes: number; guaranteedBps?: number; objectiveBps?: number; queues: Queue[];
 }
 export interface CurveQueue {
-  link: string; queue: number; budget_ns: number; buffer_bytes: number; flows: number;
-  arrival: { rate_bps: number; burst_bytes: number }[]; service: { rate_bps: number; latency_ns: number | null }[];
-  delay_bound_ns: number | null; delay_ns: number | null; backlog_bound_bytes: number | null;
+  link: string; queue: number; budgetNs: number; bufferBytes: number; flows: number;
+  arrival: { rateBps: number; burstBytes: number }[]; service: { rateBps: number; latencyNs: number | null }[];
+  delayBoundNs: number | null; delayNs: number | null; backlogBoundBytes: number | null;
 }
 export interface Curves { link: string; queues: CurveQueue[] }
 
@@ -46,12 +46,12 @@ export interface ContractSpec {
 }
 export interface Contract extends ContractSpec { id: string; status: ContractStatus }
 
-export interface Term { kind: string; at?: string; queue?: number; delay_ns: number }
+export interface Term { kind: string; at?: string; queue?: number; delayNs: number }
 export interface Explanation {
-  request?: { terms: Term[]; route?: Hop[]; copies?: { route: Hop[]; bound_ns?: number; terms?: Term[] }[]; longest_wait_ns?: number };
+  request?: { terms: Term[]; route?: Hop[]; copies?: { route: Hop[]; boundNs?: number; terms?: Term[] }[]; longestWaitNs?: number };
   queues?: CurveQueue[];
   message?: string; assumption?: string;
-  links?: { link: string; class: string; line_bps: number; reserved_bps: number; promised_bps?: number; left_bps?: number; [key: string]: unknown }[];
+  links?: { link: string; class: string; lineBps: number; reservedBps: number; promisedBps?: number; leftBps?: number; [key: string]: unknown }[];
 }
 export interface Traffic {
   packets: number; bytes: number; delayed: number; waiting: number; queueFull: number; oversized: number;

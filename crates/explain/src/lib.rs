@@ -6,8 +6,11 @@
 //!
 //! Contracts of other kinds than latency have sentences and documents of their own ([`DecidedShare`], [`ExplainedShare`]).
 //!
+//! Documents have the names of plans (`rate_bps`); [`camel_case`] gives them those of the REST interface (`rateBps`).
+//!
 //! What a decision is about comes as a [`Context`]: the network, the model, the scheme, and whose its flows are.
 
+mod camel;
 mod claim;
 mod context;
 pub mod curves;
@@ -23,6 +26,7 @@ pub mod table;
 pub mod text;
 mod waits;
 
+pub use camel::camel_case;
 pub use claim::{claim, claimed_shares, promised_share, share_times};
 pub use context::{Context, Names};
 pub use explanation::{Before, Explained, ExplanationShape, NearestShape, Refused, look_around, nearest};

@@ -268,8 +268,19 @@ pub fn finding(network: &Network, contract: &LatencyContract, refused: &Refusal)
     Some((field, refusal(network, contract, refused)))
 }
 
-/// A sentence with its capital letter and its full stop.
+/// A sentence with its capital letter and its full stop. A name at its beginning (`h3->leaf1`) stays as it is written.
+///
+/// ```
+/// use wayleave_explain::sentences::sentence;
+/// assert_eq!(sentence("link h3->s1 is down"), "Link h3->s1 is down.");
+/// assert_eq!(sentence("h3->s1 is down"), "h3->s1 is down.");
+/// ```
 pub fn sentence(clause: &str) -> String {
+    let first_word = clause.split_whitespace().next().unwrap_or_default();
+    let is_inner = |char: char| char.is_alphabetic() || "'-,:;".contains(char);
+    if first_word.contains("->") || !first_word.chars().all(is_inner) {
+        return format!("{clause}.");
+    }
     let mut letters = clause.chars();
     let first = letters.next().map(char::to_uppercase);
     first.into_iter().flatten().chain(letters).chain(['.']).collect()

@@ -294,6 +294,9 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Latency, Self::Bandwidth, Self::Objective, Self::BestEffort];
+
     /// As it appears in interfaces.
     pub const fn name(self) -> &'static str {
         match self {

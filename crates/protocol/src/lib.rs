@@ -57,5 +57,5 @@ pub struct List<T> {
     pub next: Option<String>,
 }
 
-/// The answer of `/explanation`: its keys are those of `wayleave explain -o json`, and no schema restricts them.
+/// The answer of `/explanation`: its names are those of `wayleave explain -o json`, and no schema restricts them.
 pub type Explanation = serde_json::Value;

@@ -42,11 +42,14 @@ pub struct Status {
     pub message: Option<String>,
     /// Contracts by state.
     pub contracts: BTreeMap<String, u64>,
-    /// Contracts that have a rule to be in force.
+    /// Contracts by what they promise: `latency`, `bandwidth`, `objective`, `best-effort`.
+    #[serde(default)]
+    pub kinds: BTreeMap<String, u64>,
+    /// Latency contracts that have a rule to be in force.
     pub configured: u64,
-    /// Contracts whose sender has confirmed that rule.
+    /// Latency contracts whose sender has confirmed that rule.
     pub effective: u64,
-    /// Contracts of which packets came too late.
+    /// Latency contracts of which packets came too late.
     pub late: u64,
     /// How many VMs.
     pub vms: u64,
@@ -71,6 +74,7 @@ pub struct Status {
 
 /// What a controller of a cluster is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Cluster {
     /// `leads`; `follows`; or `unknown` where it cannot be sure that nobody else has written meanwhile.
     pub standing: String,
@@ -82,7 +86,7 @@ pub struct Cluster {
     /// Each leader has a later one; messages of agents in sessions of an earlier one are refused.
     pub epoch: u64,
     /// How long nobody else can lead, in ms; 0 if it does not lead.
-    pub lease_left_ms: u64,
+    pub lease_remaining_ms: u64,
 }
 
 /// What is on disk.

@@ -37,6 +37,12 @@ impl Answer {
         Self::of(status, JSON, body)
     }
 
+    /// Documents of crate `explain`, with the names of the interface.
+    pub(crate) fn explained(value: &impl Serialize) -> Self {
+        let text = serde_json::to_string(value).unwrap_or_default();
+        Self::of(200, JSON, wayleave_explain::camel_case(&text))
+    }
+
     pub(crate) fn of(status: u16, media: &'static str, body: impl Into<Bytes>) -> Self {
         Self {
             status,

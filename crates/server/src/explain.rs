@@ -36,7 +36,7 @@ impl Form {
 
     fn answer(self, context: &Context<'_>, explained: &Explained<'_>) -> Outcome {
         match self {
-            Self::Json => Ok(Answer::json(200, &ExplanationShape::of(context, explained))),
+            Self::Json => Ok(Answer::explained(&ExplanationShape::of(context, explained))),
             Self::Text => {
                 let mut text = Vec::new();
                 let written = wayleave_explain::text::write(&mut text, context, explained, Layout::default());
@@ -48,7 +48,7 @@ impl Form {
 
     fn share(self, context: &Context<'_>, explained: &ExplainedShare<'_>) -> Outcome {
         match self {
-            Self::Json => Ok(Answer::json(200, &SharedExplanation::of(context, explained))),
+            Self::Json => Ok(Answer::explained(&SharedExplanation::of(context, explained))),
             Self::Text => {
                 let mut text = Vec::new();
                 let written = write_share(&mut text, context, explained, Layout::default());
@@ -110,7 +110,7 @@ fn own_contract(controller: &Controller, grant: &Grant, form: Form) -> Outcome {
          {bound}, within the deadline {deadline}"
     );
     if form == Form::Json {
-        return Ok(Answer::json(200, &serde_json::json!({ "contract": shown, "message": message })));
+        return Ok(Answer::explained(&serde_json::json!({ "contract": shown, "message": message })));
     }
     let mut text =
         format!("contract {}: {}\n\nWhy\n  {}\n", grant.id, grant.state.name(), sentences::sentence(&message));
@@ -130,7 +130,7 @@ fn own_refusal(controller: &mut Controller, record: &DecisionRecord, role: &Role
     let shown = render::decision(controller.network(), record, role);
     if form == Form::Json {
         let nearest = NearestShape::of_nearest(&nearest);
-        return Ok(Answer::json(200, &serde_json::json!({ "decision": shown, "nearest": nearest })));
+        return Ok(Answer::explained(&serde_json::json!({ "decision": shown, "nearest": nearest })));
     }
     let (reason, message) = (shown.reason.unwrap_or_default(), shown.message.unwrap_or_default());
     let mut text = format!("contract {}: refused ({reason})\n\nWhy\n  {message}\n", record.id).into_bytes();
@@ -191,7 +191,7 @@ fn own_share(controller: &Controller, grant: &Grant, decided: &DecidedShare<'_>,
         let mut shown = render::of(controller, grant);
         shown.status.serial = 0;
         let explained = serde_json::json!({ "contract": shown, "message": message, "assumption": assumption });
-        return Ok(Answer::json(200, &explained));
+        return Ok(Answer::explained(&explained));
     }
     let mut text = format!("contract {}: {}\n\nWhy\n  {message}\n", grant.id, grant.state.name());
     if let Some(assumption) = assumption {
@@ -210,7 +210,7 @@ fn refused_share(controller: &Controller, record: &DecisionRecord, role: &Role, 
     let shown = render::decision(controller.network(), record, role);
     if tenant_of(role).is_some() {
         if form == Form::Json {
-            return Ok(Answer::json(200, &serde_json::json!({ "decision": shown, "nearest": nearest })));
+            return Ok(Answer::explained(&serde_json::json!({ "decision": shown, "nearest": nearest })));
         }
         let (reason, message) = (shown.reason.unwrap_or_default(), shown.message.unwrap_or_default());
         let mut text = format!("contract {}: refused ({reason})\n\nWhy\n  {message}\n", record.id);
@@ -238,8 +238,7 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
         }
         Decided::Quota(short) => {
             let shown = render::decision(controller.network(), record, role);
-            return Ok(Answer::json(
-                200,
+            return Ok(Answer::explained(
                 &serde_json::json!({ "decision": shown, "message": render::quota_short(short) }),
             ));
         }

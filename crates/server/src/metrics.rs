@@ -15,11 +15,13 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use wayleave_controller::{Applied, Fault, State};
 use wayleave_protocol::agent::Traffic;
+use wayleave_protocol::contract::Kind;
 use wayleave_topology::{LinkId, Network, NodeKind};
 use wayleave_units::Time;
 
 use crate::VERSION;
 use crate::cluster_metrics::ClusterMetrics;
+use crate::links::LinkFigures;
 use crate::logger;
 use crate::measure::{seconds, signed};
 use crate::traffic::Counted;
@@ -80,6 +82,11 @@ struct WaitLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct StateLabels {
     state: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct KindLabels {
+    kind: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -155,10 +162,13 @@ pub(crate) struct Metrics {
     requests: Family<RequestLabels, Counter>,
     request_seconds: Family<RouteLabels, Histogram>,
     reserved: Family<ClassLabels, Level>,
+    minima: Family<ClassLabels, Level>,
+    weights: Family<ClassLabels, Level>,
     free: Family<ClassLabels, Level>,
     use_mean: Family<QueueLabels, Level>,
     use_max: Family<QueueLabels, Level>,
     contracts: Family<StateLabels, Gauge>,
+    kinds: Family<KindLabels, Gauge>,
     sessions: Gauge,
     silent: Gauge,
     packets: Family<PacketLabels, Gauge>,
@@ -172,6 +182,26 @@ pub(crate) struct Metrics {
     waiting: Gauge,
     clock_ahead: Level,
     dropped: Counter,
+}
+
+/// What contracts of each kind have on the links of a class, in bits per second.
+#[derive(Clone, Copy, Debug, Default)]
+struct LinkSums {
+    reserved: u128,
+    minima: u128,
+    weights: u128,
+    free: u128,
+}
+
+impl LinkSums {
+    fn add(&mut self, rate: u64, figures: &LinkFigures) {
+        let (minima, weights) = figures.promised_bps.unwrap_or_default();
+        let taken = figures.reserved_bps.saturating_add(minima).saturating_add(weights);
+        self.reserved += u128::from(figures.reserved_bps);
+        self.minima += u128::from(minima);
+        self.weights += u128::from(weights);
+        self.free += u128::from(rate.saturating_sub(taken));
+    }
 }
 
 /// What class of link this is.
@@ -195,10 +225,13 @@ impl Metrics {
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(seconds),
             reserved: Family::default(),
+            minima: Family::default(),
+            weights: Family::default(),
             free: Family::default(),
             use_mean: Family::default(),
             use_max: Family::default(),
             contracts: Family::default(),
+            kinds: Family::default(),
             sessions: Gauge::default(),
             silent: Gauge::default(),
             packets: Family::default(),
@@ -230,13 +263,21 @@ impl Metrics {
         let help = "Time from a request's headers to its answer";
         of.register_with_unit("http_request", help, Unit::Seconds, self.request_seconds.clone());
         let rate = Unit::Other("bits_per_second".to_owned());
-        of.register_with_unit("links_reserved", "Rate that contracts have", rate.clone(), self.reserved.clone());
-        of.register_with_unit("links_free", "Rate that contracts do not have", rate, self.free.clone());
+        of.register_with_unit(
+            "links_reserved",
+            "Rate that latency contracts have",
+            rate.clone(),
+            self.reserved.clone(),
+        );
+        of.register_with_unit("links_minima", "Minima of bandwidth contracts", rate.clone(), self.minima.clone());
+        of.register_with_unit("links_weights", "Weights of objectives", rate.clone(), self.weights.clone());
+        of.register_with_unit("links_free", "Rate that contracts of no kind have", rate, self.free.clone());
         let help = "Delay bound over budget, mean over the queues that contracts are in";
         of.register_with_unit("queue_budget_use_mean", help, Unit::Ratios, self.use_mean.clone());
         let help = "The same, of the fullest queue";
         of.register_with_unit("queue_budget_use_max", help, Unit::Ratios, self.use_max.clone());
         of.register("contracts", "Contracts by state", self.contracts.clone());
+        of.register("contract_kinds", "Contracts by what they promise", self.kinds.clone());
         of.register("agent_sessions", "Sessions of agents that are open", self.sessions.clone());
         of.register(
             "contract_packets",
@@ -364,6 +405,9 @@ impl Metrics {
         for (state, count) in State::ALL.iter().zip(counts.states) {
             self.contracts.get_or_create(&StateLabels { state: state.name() }).set(signed(count));
         }
+        for (kind, count) in Kind::ALL.iter().zip(counts.kinds) {
+            self.kinds.get_or_create(&KindLabels { kind: kind.name() }).set(signed(count));
+        }
         self.sessions.set(signed(tables.nodes.values().filter(|node| node.is_open).count() as u64));
         self.silent.set(signed(tables.nodes.values().filter(|node| node.is_silent).count() as u64));
         self.down.set(signed(tables.down.len() as u64));
@@ -371,13 +415,12 @@ impl Metrics {
     }
 
     fn look_at_links(&self, network: &Network, tables: &Tables) {
-        let mut sums: [(&str, u128, u128); 3] = [("host-up", 0, 0), ("host-down", 0, 0), ("switch", 0, 0)];
+        let mut sums = ["host-up", "host-down", "switch"].map(|class| (class, LinkSums::default()));
         let mut queues = std::collections::BTreeMap::<(&str, u32), (f64, u64, f64)>::new();
         for (link, known) in network.links() {
             let (Some(figures), class) = (tables.links.get(link.0 as usize), class(network, link)) else { continue };
-            if let Some(sum) = sums.iter_mut().find(|(name, ..)| *name == class) {
-                sum.1 += u128::from(figures.reserved_bps);
-                sum.2 += u128::from(known.rate.bits_per_second().saturating_sub(figures.reserved_bps));
+            if let Some((_, sum)) = sums.iter_mut().find(|(name, _)| *name == class) {
+                sum.add(known.rate.bits_per_second(), figures);
             }
             for (at, queue) in (0..).zip(&figures.queues) {
                 let Some(delay) = queue.delay else { continue };
@@ -386,9 +429,11 @@ impl Metrics {
                 (of.0, of.1, of.2) = (of.0 + share, of.1 + 1, of.2.max(share));
             }
         }
-        for (class, reserved, free) in sums {
-            self.reserved.get_or_create(&ClassLabels { class }).set(reserved as f64);
-            self.free.get_or_create(&ClassLabels { class }).set(free as f64);
+        for (class, LinkSums { reserved, minima, weights, free }) in sums {
+            let of = [(&self.reserved, reserved), (&self.minima, minima), (&self.weights, weights), (&self.free, free)];
+            for (family, sum) in of {
+                family.get_or_create(&ClassLabels { class }).set(sum as f64);
+            }
         }
         self.use_mean.clear();
         self.use_max.clear();

@@ -8,6 +8,7 @@ use std::time::Instant;
 use tokio::sync::{Notify, watch};
 use wayleave_controller::{ElementName, Id, NodeState, Role, State};
 use wayleave_protocol::agent::SharedRule;
+use wayleave_protocol::contract::Kind;
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::WallTime;
 use wayleave_wire::Mac;
@@ -60,6 +61,7 @@ pub(crate) struct Bucket {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) states: [u64; State::ALL.len()],
+    pub(crate) kinds: [u64; Kind::ALL.len()],
     pub(crate) configured: u64,
     pub(crate) effective: u64,
     pub(crate) late: u64,
@@ -69,6 +71,8 @@ impl Counts {
     fn count(&mut self, contract: &ContractObject, by: impl Fn(u64) -> u64) {
         let at = State::ALL.iter().position(|state| *state == contract.state()).unwrap_or(0);
         self.states[at] = by(self.states[at]);
+        let at = Kind::ALL.iter().position(|kind| *kind == contract.kind()).unwrap_or(0);
+        self.kinds[at] = by(self.kinds[at]);
         for (count, counts) in [
             (&mut self.configured, contract.is_configured()),
             (&mut self.effective, contract.is_effective()),
@@ -85,7 +89,13 @@ impl Counts {
         State::ALL.iter().zip(self.states).map(|(state, count)| (state.name().to_owned(), count)).collect()
     }
 
+    /// By the name of what they promise.
+    pub(crate) fn by_kind(&self) -> BTreeMap<String, u64> {
+        Kind::ALL.iter().zip(self.kinds).map(|(kind, count)| (kind.name().to_owned(), count)).collect()
+    }
+
     pub(crate) fn add(&mut self, other: &Self) {
+        self.kinds.iter_mut().zip(other.kinds).for_each(|(one, other)| *one += other);
         self.states.iter_mut().zip(other.states).for_each(|(one, other)| *one += other);
         self.configured += other.configured;
         self.effective += other.effective;

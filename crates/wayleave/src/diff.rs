@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 use wayleave_explain::human::count;
 use wayleave_explain::table::{Layout, plain_table};
 use wayleave_formats::Source;
@@ -247,13 +247,14 @@ impl Difference {
         let mut figures: Vec<&Change> = self.changes.iter().filter(|change| !is_curve(change)).collect();
         figures.sort_by_key(|change| !(change.of.starts_with("requests") || change.of.contains("traffic ")));
         for change in figures.iter().take(most) {
-            let [before, after] = [&change.before, &change.after].map(|value| shown(&change.what, value.as_ref()));
-            table.add_row([&change.of, &change.what, &before, &after]);
+            let [what, before, after] = cells(change);
+            table.add_row([change.of.clone(), what, before, after]);
         }
         writeln!(out, "{table}")?;
         let curves = match self.changes.len() - figures.len() {
             0 => String::new(),
-            curves => format!("; {curves} of curves stand in the JSON only"),
+            1 => "; 1 of a curve: see -o json".to_owned(),
+            curves => format!("; {curves} of curves: see -o json"),
         };
         let more = match figures.len().saturating_sub(most) {
             0 => String::new(),
@@ -263,32 +264,100 @@ impl Difference {
     }
 }
 
-/// A value with the unit that ends its name.
-fn shown(what: &str, value: Option<&Value>) -> String {
-    let Some(value) = value else { return "-".to_owned() };
-    // Distributions in ps have members: `delay_ps.mean`, `delay_ps.count`.
-    let is_time = what.split_once("_ps.").map_or(what.ends_with("_ps"), |(_, member)| member != "count");
-    if let Some(ps) = value.as_f64().filter(|_| is_time) {
-        return Time::from_nanos((ps / 1e3).round() as u64).to_string();
+/// What a number counts, by the end of its name.
+#[derive(Clone, Copy, PartialEq)]
+enum Unit {
+    /// Of time, so many nanoseconds.
+    Nanos(f64),
+    /// Bits per second.
+    Rate,
+    /// Amounts of data, so many bytes.
+    Bytes(f64),
+}
+
+const SUFFIXES: [(&str, Unit); 7] = [
+    ("_ns", Unit::Nanos(1.0)),
+    ("_us", Unit::Nanos(1e3)),
+    ("_ps", Unit::Nanos(1e-3)),
+    ("_bps", Unit::Rate),
+    ("_bytes", Unit::Bytes(1.0)),
+    ("_nanobits", Unit::Bytes(1.0 / 8e9)),
+    ("_bits", Unit::Bytes(1.0 / 8.0)),
+];
+
+/// A name without the unit that ends it, and the unit. Distributions have theirs before the name of the member (`delay_ps.mean`), and count some things.
+fn unit_of(what: &str) -> (String, Option<Unit>) {
+    let (outer, last) = what.rsplit_once('.').map_or(("", what), |(outer, last)| (outer, last));
+    let cut = |name: &str| SUFFIXES.iter().find_map(|(end, unit)| Some((name.strip_suffix(end)?.to_owned(), *unit)));
+    match (cut(last), cut(outer)) {
+        (Some((name, unit)), _) if outer.is_empty() => (name, Some(unit)),
+        (Some((name, unit)), _) => (format!("{outer}.{name}"), Some(unit)),
+        (None, Some((name, unit))) => (format!("{name}.{last}"), Some(unit).filter(|_| last != "count")),
+        (None, None) => (what.to_owned(), None),
     }
-    let number = value.as_u64();
-    match (number, what.rsplit('_').next()) {
-        (Some(number), Some("ns")) => Time::from_nanos(number).to_string(),
-        (Some(number), Some("bps")) => Rate::from_bits_per_second(number).to_string(),
-        (Some(number), Some("bytes")) => Bytes::new(number).to_string(),
-        _ => match value {
-            Value::String(text) => text.clone(),
-            Value::Object(_) => "there".to_owned(),
-            value => {
-                let text = value.to_string();
-                if text.chars().count() > 60 {
-                    format!("{}...", text.chars().take(57).collect::<String>())
-                } else {
-                    text
-                }
-            }
+}
+
+/// The name of a value without its unit, and both values as people read them; an item that only one of both has is added or removed.
+fn cells(change: &Change) -> [String; 3] {
+    let (name, unit) = unit_of(&change.what);
+    match (&change.before, &change.after) {
+        (None, Some(Value::Object(_))) => [name, String::new(), "added".to_owned()],
+        (Some(Value::Object(_)), None) => [name, "removed".to_owned(), String::new()],
+        (before, after) => {
+            let text = |is_exact: bool| [before, after].map(|value| shown(value.as_ref(), unit, is_exact));
+            let rounded = text(false);
+            let [before, after] = if rounded[0] == rounded[1] { text(true) } else { rounded };
+            [name, before, after]
+        }
+    }
+}
+
+/// A value with its unit.
+fn shown(value: Option<&Value>, unit: Option<Unit>, is_exact: bool) -> String {
+    const MAX_CHARS: usize = 60;
+    let text = match value {
+        None => return "-".to_owned(),
+        Some(Value::Null) => return "none".to_owned(),
+        Some(Value::String(text)) => return text.clone(),
+        Some(Value::Number(number)) => match unit {
+            Some(unit) => return with_unit(number, unit, is_exact),
+            None => number.to_string(),
         },
+        Some(Value::Array(items)) if !items.iter().any(|item| item.is_object() || item.is_array()) => {
+            items.iter().map(|item| shown(Some(item), unit, is_exact)).collect::<Vec<_>>().join(", ")
+        }
+        Some(value) => value.to_string(),
+    };
+    if text.chars().count() <= MAX_CHARS || is_exact {
+        return text;
     }
+    text.chars().take(MAX_CHARS - 3).chain("...".chars()).collect()
+}
+
+/// Whole numbers in the shortest unit that has no fraction left out; others with three digits after the point, unless they are wanted exactly.
+fn with_unit(number: &Number, unit: Unit, is_exact: bool) -> String {
+    const TIMES: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")];
+    const RATES: [(f64, &str); 4] = [(1e9, "Gbit"), (1e6, "Mbit"), (1e3, "kbit"), (1.0, "bit")];
+    const BYTES: [(f64, &str); 4] = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
+    let (factor, units) = match unit {
+        Unit::Nanos(factor) => (factor, TIMES),
+        Unit::Rate => (1.0, RATES),
+        Unit::Bytes(factor) => (factor, BYTES),
+    };
+    let smallest = units[3].1;
+    match (number.as_u64(), unit) {
+        (Some(number), Unit::Nanos(1.0)) => return Time::from_nanos(number).to_string(),
+        (Some(number), Unit::Rate) => return Rate::from_bits_per_second(number).to_string(),
+        (Some(number), Unit::Bytes(1.0)) => return Bytes::new(number).to_string(),
+        _ => {}
+    }
+    let Some(value) = number.as_f64().map(|value| value * factor) else { return number.to_string() };
+    if is_exact {
+        return format!("{value}{smallest}");
+    }
+    let (size, name) = units.into_iter().find(|(size, _)| value.abs() >= *size).unwrap_or((1.0, smallest));
+    let text = format!("{:.3}", value / size);
+    format!("{}{name}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 #[cfg(test)]
@@ -343,6 +412,48 @@ mod tests {
         );
         let text = text(&difference);
         assert!(text.contains("1us") && text.contains("2us") && text.ends_with("4 differences\n"), "{text}");
+    }
+
+    /// Every suffix of a name has a unit, also in lists, in members of distributions and with fractions; what is no quantity stays as it is.
+    #[test]
+    fn values_are_shown_in_units_that_people_read() {
+        let row =
+            |what: &str, before: Value, after: Value| cells(&change("requests a", what, Some(&before), Some(&after)));
+        let rows = [
+            row("deadline_ns", json!(2_000_000), json!(10_000_000)),
+            row("min_bps", json!(1_500_000_000), json!(10_000_000)),
+            row("reserved.burst_bytes", json!(64_000), json!(3006.248)),
+            row("delay_ns", json!(7685.751), json!(0.25)),
+            row("burst_nanobits", json!(39_000_000_000_000_u64), json!(8_000_000_000_u64)),
+            row("waited_us", json!(1.5), json!(2_000)),
+            row("delay_ps.mean", json!(1_500_000), json!(999)),
+            row("delay_ps.count", json!(3), json!(4)),
+            row("budgets_ns", json!([1_000, 2_000]), Value::Null),
+            row("members", json!(["h1", "h2"]), json!(["h1"])),
+            row("backlog_bytes", json!(3006.2481), json!(3006.2482)),
+            row("certainty", json!("proven"), json!("measured")),
+        ];
+        let rows: Vec<String> = rows.iter().map(|row| row.join(" | ")).collect();
+        assert_eq!(
+            rows,
+            [
+                "deadline | 2ms | 10ms",
+                "min | 1.5Gbit | 10Mbit",
+                "reserved.burst | 64kB | 3.006kB",
+                "delay | 7.686us | 0.25ns",
+                "burst | 4.875kB | 1B",
+                "waited | 1.5us | 2ms",
+                "delay.mean | 1.5us | 0.999ns",
+                "delay.count | 3 | 4",
+                "budgets | 1us, 2us | none",
+                "members | h1, h2 | h1",
+                "backlog | 3006.2481B | 3006.2482B",
+                "certainty | proven | measured",
+            ]
+        );
+        let item = json!({ "name": "a" });
+        assert_eq!(cells(&change("requests a", "", None, Some(&item))), ["", "", "added"]);
+        assert_eq!(cells(&change("requests a", "", Some(&item), None)), ["", "removed", ""]);
     }
 
     #[test]

@@ -69,7 +69,7 @@ interface Part { kind: string; at: string; queue?: number | undefined; ns: numbe
 function partsOf(terms: Term[], queues: CurveQueue[]): Part[] {
   return terms.map((term) => {
     const queue = term.kind === 'queue' ? queues.find((one) => one.link === term.at && one.queue === term.queue) : undefined;
-    return { kind: term.kind, at: term.at ?? '', queue: term.queue, ns: term.delay_ns, now: queue?.delay_bound_ns ?? undefined };
+    return { kind: term.kind, at: term.at ?? '', queue: term.queue, ns: term.delayNs, now: queue?.delayBoundNs ?? undefined };
   });
 }
 
@@ -154,10 +154,10 @@ function Other({ explanation }: { explanation: Explanation | undefined }) {
       {links.length > 0 && (
         <Table caption="Links where least is left" items={links} rowKey={(link) => link.link} columns={[
           { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
-          { head: 'Latency contracts', cell: (link) => rate(link.reserved_bps), isNumber: true },
-          { head: `Promised to its class`, cell: (link) => rate(link.promised_bps ?? 0), isNumber: true },
-          { head: 'Left for its class', cell: (link) => rate(link.left_bps ?? 0, Math.floor), isNumber: true },
-          { head: 'Of the line', cell: (link) => <Bar ppm={((link.reserved_bps + (link.promised_bps ?? 0)) / link.line_bps) * 1e6} label="Promised" /> },
+          { head: 'Latency contracts', cell: (link) => rate(link.reservedBps), isNumber: true },
+          { head: `Promised to its class`, cell: (link) => rate(link.promisedBps ?? 0), isNumber: true },
+          { head: 'Left for its class', cell: (link) => rate(link.leftBps ?? 0, Math.floor), isNumber: true },
+          { head: 'Of the line', cell: (link) => <Bar ppm={((link.reservedBps + (link.promisedBps ?? 0)) / link.lineBps) * 1e6} label="Promised" /> },
         ]} />
       )}
     </section>

@@ -103,23 +103,23 @@ function Queues({ link, curves }: { link: Link; curves: Curves | undefined }) {
 
 /** What arrives at most in a time: the smallest of its token buckets. */
 export function arrived(queue: CurveQueue, ns: number): number {
-  return Math.min(...queue.arrival.map(({ rate_bps, burst_bytes }) => burst_bytes + (rate_bps * ns) / 8e9));
+  return Math.min(...queue.arrival.map(({ rateBps, burstBytes }) => burstBytes + (rateBps * ns) / 8e9));
 }
 
 /** What is served at least in a time: the largest of its rate-latency functions. */
 export function served(queue: CurveQueue, ns: number): number {
-  return Math.max(0, ...queue.service.map(({ rate_bps, latency_ns }) => (latency_ns === null ? 0 : (rate_bps * Math.max(0, ns - latency_ns)) / 8e9)));
+  return Math.max(0, ...queue.service.map(({ rateBps, latencyNs }) => (latencyNs === null ? 0 : (rateBps * Math.max(0, ns - latencyNs)) / 8e9)));
 }
 
 function CurveChart({ queue }: { queue: CurveQueue }) {
-  const delay = queue.delay_bound_ns ?? 0;
+  const delay = queue.delayBoundNs ?? 0;
   // So that the delay can be seen; the budget may be far away.
-  const all = Math.min(Math.max(queue.budget_ns, delay) * 1.25, delay * 5) || 1;
+  const all = Math.min(Math.max(queue.budgetNs, delay) * 1.25, delay * 5) || 1;
   const data = useMemo(() => {
     const times = Array.from({ length: 241 }, (_, at) => (all * at) / 240);
     return [times.map((ns) => ns / 1000), times.map((ns) => arrived(queue, ns)), times.map((ns) => served(queue, ns))] as [number[], number[], number[]];
   }, [JSON.stringify(queue)]);
-  const said = `In any time at most the solid curve arrives, and at least the dashed one is served. How far the dashed curve is behind at most is the delay: ${time(delay)}, and the budget is ${time(queue.budget_ns)}. How far it is below at most is the backlog: ${bytes(queue.backlog_bound_bytes ?? 0)} of ${bytes(queue.buffer_bytes)}.`;
+  const said = `In any time at most the solid curve arrives, and at least the dashed one is served. How far the dashed curve is behind at most is the delay: ${time(delay)}, and the budget is ${time(queue.budgetNs)}. How far it is below at most is the backlog: ${bytes(queue.backlogBoundBytes ?? 0)} of ${bytes(queue.bufferBytes)}.`;
   return (
     <figure>
       <Chart data={data} height={260} label={`Arrival and service curve. ${said}`} options={() => ({

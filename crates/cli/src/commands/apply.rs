@@ -1,5 +1,7 @@
 //! `wayleave apply`: files of tenants, VMs, contracts and policies become what a controller has, as far as it can promise it.
 
+mod changes;
+mod contracts;
 mod item;
 mod policies;
 mod tenants;
@@ -19,13 +21,15 @@ use crate::client::{Service, Target, show};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::inputs::check_stdin;
-use crate::output::{OutputFormat, out};
+use crate::output::{OutputFormat, out, tell};
 use item::Item;
 
 const EXAMPLE: &str = "\
 Examples:
   wayleave apply -f tenants.yaml -f contracts.yaml
   wayleave apply -f contracts.csv --atomic
+  wayleave apply -f contracts.yaml --dry-run              (what would change: rate: 10Mbit -> 20Mbit)
+  wayleave get contracts -o json | wayleave apply -f -    (changes nothing)
   wayleave requests -t fat-tree:k=4 --count 100 | wayleave apply -f - --dry-run";
 
 /// How many rows are shown unless all are asked for, and how many refusals beyond them.
@@ -36,13 +40,13 @@ const REFUSALS_SHOWN: usize = 20;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = exit::after(EXAMPLE))]
 pub(crate) struct ApplyArgs {
-    /// Contracts (YAML, JSON or CSV), tenants and VMs (kind: Tenants), or a policy of services (kind: Policy); several files in order, - is stdin
+    /// Contracts (YAML, JSON, CSV, or what `get contracts -o json` prints), tenants and VMs (kind: Tenants), or a policy of services (kind: Policy); several files in order, - is stdin
     #[arg(short = 'f', long = "file", value_name = "FILE", required = true)]
     files: Vec<String>,
     /// All contracts of a file, or none of them
     #[arg(long)]
     atomic: bool,
-    /// Say what would become of them, and leave everything as it is. Each file is looked at by itself
+    /// Show what would be created, changed (field: old -> new) or refused, and change nothing. Each file is looked at by itself
     #[arg(long)]
     dry_run: bool,
     /// Show every item in the table, not only the first 40 and the first 20 refusals
@@ -94,12 +98,22 @@ pub(crate) fn run(args: &ApplyArgs) -> Result<Exit, Failure> {
 impl ApplyArgs {
     fn contracts(&self, service: &Service, source: &Source) -> Result<Vec<Item>, Failure> {
         let document = Document::of(source)?;
+        for id in document.left_out() {
+            tell!("note: {id} is left out: its status says that it is released");
+        }
+        if document.is_empty_listing() {
+            return Ok(Vec::new());
+        }
         let asked = [("atomic", self.atomic), ("dryRun", self.dry_run)].into_iter().filter(|(_, is_asked)| *is_asked);
         let asked: Vec<String> = asked.map(|(name, _)| format!("{name}=true")).collect();
         let path = if asked.is_empty() { "/v1/apply".to_owned() } else { format!("/v1/apply?{}", asked.join("&")) };
         let report = service.send_text::<ApplyReport>(Method::Post, &path, document.text());
         let (_, report) = report.map_err(|trouble| document.locate(trouble))?;
-        Ok(report.items.into_iter().map(|applied| Item { kind: "contract", applied }).collect())
+        if self.dry_run {
+            return contracts::with_changes(service, &document, report.items);
+        }
+        let item = |applied| Item { kind: "contract", applied, changes: Vec::new() };
+        Ok(report.items.into_iter().map(item).collect())
     }
 
     fn print(&self, items: Vec<Item>) -> Result<Exit, Failure> {
@@ -119,10 +133,11 @@ impl ApplyArgs {
             refusals += usize::from(is_refused);
             self.all || *index < SHOWN || (is_refused && refusals <= REFUSALS_SHOWN)
         });
-        let rows: Vec<Vec<Cell>> = shown.map(|(_, item)| row(item)).collect();
+        let rows: Vec<Vec<Cell>> = shown.map(|(_, item)| row(item, report.dry_run)).collect();
         let more = report.items.len() - rows.len();
         let mut out = out();
-        write_rows(&mut out, &["what", "outcome", "state", "bound", "why"], rows, "nothing to do")?;
+        let last = if report.dry_run { "what changes, or why not" } else { "why" };
+        write_rows(&mut out, &["what", "outcome", "state", "bound", last], rows, "nothing to do")?;
         if more > 0 {
             writeln!(out, "... and {more} more (--all shows them, -o json has everything)")?;
         }
@@ -131,8 +146,8 @@ impl ApplyArgs {
     }
 }
 
-fn row(item: &Item) -> Vec<Cell> {
-    let Item { kind, applied } = item;
+fn row(item: &Item, is_dry_run: bool) -> Vec<Cell> {
+    let Item { kind, applied, .. } = item;
     let colour = match applied.outcome {
         Outcome::Refused => Some(Color::Red),
         Outcome::Created | Outcome::Changed => Some(Color::Green),
@@ -142,14 +157,29 @@ fn row(item: &Item) -> Vec<Cell> {
         Some(error) => error.code.text().to_owned(),
         None => word(&applied.outcome),
     };
-    let why = applied.error.as_ref().map_or("", |error| &error.detail);
     vec![
         Cell::new(format!("{kind} {}", short(&applied.id))),
         coloured(&outcome, colour),
         applied.state.map_or_else(|| Cell::new(""), state),
         Cell::new(applied.bound_ns.map(time).or_else(|| applied.certainty.clone()).unwrap_or_default()),
-        Cell::new(why),
+        Cell::new(why(item, is_dry_run)),
     ]
+}
+
+/// Why an object is refused, and what changes of it: of a new one its terms on a line, of others a line for each field.
+fn why(Item { applied, changes, .. }: &Item, is_dry_run: bool) -> String {
+    let mut lines: Vec<String> = applied.error.iter().map(|error| error.detail.clone()).collect();
+    match applied.outcome {
+        Outcome::Created => {
+            let terms =
+                changes.iter().filter_map(|change| Some(format!("{} {}", change.field, change.after.as_ref()?)));
+            lines.extend(Some(terms.collect::<Vec<_>>().join(", ")).filter(|terms| !terms.is_empty()));
+        }
+        // Names can mean other hosts than before.
+        Outcome::Changed if is_dry_run && changes.is_empty() => lines.push("no field differs as written".to_owned()),
+        _ => lines.extend(changes.iter().map(changes::FieldChange::line)),
+    }
+    lines.join("\n")
 }
 
 /// `3 created, 1 unchanged, 2 refused`.

@@ -98,7 +98,9 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Strin
     }
     write_fields(out, &fields)?;
     writeln!(out)?;
-    let is_placed = !contract.status.routes.is_empty() || contract.status.certainty.is_some();
+    // Best effort has no place and no promise, and its explanation says so.
+    let is_best_effort = contract.status.kind == Promise::BestEffort;
+    let is_placed = is_best_effort || !contract.status.routes.is_empty() || contract.status.certainty.is_some();
     if !is_placed {
         writeln!(out, "It has no place now, so there is nothing to prove.")?;
     } else {
@@ -156,8 +158,10 @@ fn terms(contract: &Contract) -> Vec<(&'static str, String)> {
     fields.extend(status.routes.iter().map(|one| ("route", route(one).replace('\u{a0}', " "))));
     let why = status.message.as_ref().map_or_else(String::new, |message| format!(": {message}"));
     fields.push(("state", word(&status.state) + &why));
-    if status.kind == Promise::Latency {
-        fields.extend(enforced(contract));
+    match status.kind {
+        Promise::Latency => fields.extend(enforced(contract)),
+        Promise::Bandwidth | Promise::Objective => fields.extend(kept(contract)),
+        Promise::BestEffort => {}
     }
     if status.waits_for > 0 {
         fields.push((
@@ -234,6 +238,17 @@ fn enforced(contract: &Contract) -> Vec<(&'static str, String)> {
         ("effective", version(status.effective, confirmed_none(contract))),
         ("measured", late.unwrap_or_else(|| "no late packet was reported".to_owned())),
     ]
+}
+
+/// What is known of whether a minimum or a weight is kept.
+fn kept(contract: &Contract) -> Vec<(&'static str, String)> {
+    let effective = match contract.status.reason.as_deref() {
+        Some("NOT_ENFORCED") => "no: there are no agents",
+        Some("ENFORCED_IN_PART") => "not known: agents keep shares on the links of hosts, and do not confirm them",
+        _ => "not known: agents do not confirm shares",
+    };
+    let measured = "not known: agents count what is sent, not what is asked for";
+    vec![("effective", effective.to_owned()), ("measured", measured.to_owned())]
 }
 
 fn end(name: &str, host: &str) -> String {
@@ -367,29 +382,23 @@ fn host(out: &mut impl Write, service: &Service, name: &str) -> Result<String, F
 fn link(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
     let link: Link = find(service, "link", "/v1/links", name, Names::OfAll("/v1/links"))?;
     let why = link.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
-    let share = percent(link.reserved_bps, link.rate_bps);
-    write_fields(
-        out,
-        &[
-            ("link", link.name.clone()),
-            ("state", word(&link.state) + &why),
-            ("rate", rate(link.rate_bps)),
-            ("propagation", time(link.propagation_ns)),
-            ("MTU", format!("{}B", link.mtu_bytes)),
-            ("reserved", format!("{} ({share}) by latency contracts", rate(link.reserved_bps))),
-        ],
-    )?;
-    let promised = [("minima", link.guaranteed_bps), ("weights", link.objective_bps)];
-    let promised = promised.into_iter().filter_map(|(name, bits)| Some((name, rate(bits?))));
-    write_fields(out, &promised.collect::<Vec<_>>())?;
+    let part = |bits: u64, of: &str| format!("{} ({}) by {of} contracts", rate(bits), percent(bits, link.rate_bps));
+    let mut fields = vec![
+        ("link", link.name.clone()),
+        ("state", word(&link.state) + &why),
+        ("rate", rate(link.rate_bps)),
+        ("propagation", time(link.propagation_ns)),
+        ("MTU", format!("{}B", link.mtu_bytes)),
+        ("reserved", part(link.reserved_bps, "latency")),
+    ];
+    fields.extend(link.guaranteed_bps.map(|bits| ("minima", part(bits, "bandwidth"))));
+    fields.extend(link.objective_bps.map(|bits| ("weights", part(bits, "objective"))));
+    write_fields(out, &fields)?;
     writeln!(out)?;
     write_rows(out, wayleave_protocol::network::Queue::HEADINGS, rows(&link.queues), "no queues")?;
-    let mut contracts: Vec<Contract> = service.list("/v1/contracts", &[], usize::MAX)?;
-    contracts.retain(|contract| {
-        contract.status.routes.iter().any(|route| route.hops.iter().any(|hop| hop.link == link.name))
-    });
+    let contracts: Vec<Contract> = service.list("/v1/contracts", &[("link", Some(&link.name))], usize::MAX)?;
     writeln!(out)?;
-    write_rows(out, Contract::HEADINGS, rows(&contracts), "no contract goes over it")?;
+    write_rows(out, Contract::HEADINGS, rows(&contracts), "no contract has anything on it")?;
     Ok(format!("link {name}"))
 }
 

@@ -5,6 +5,7 @@ use std::io::Write;
 use clap::Args;
 use wayleave::remote::{Names, did_you_mean};
 use wayleave::{Contracts, Explanation, SavedPlan, Session, explain_in, explain_planned};
+use wayleave_explain::camel_case;
 use wayleave_formats::Source;
 use wayleave_protocol::decision::{Decision, Verdict};
 
@@ -65,8 +66,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     match args.output {
         OutputFormat::Table => explanation.write_text(&mut out, layout())?,
         OutputFormat::Json => {
-            serde_json::to_writer_pretty(&mut out, &explanation)?;
-            writeln!(out)?;
+            writeln!(out, "{}", camel_case(&serde_json::to_string_pretty(&explanation)?))?;
         }
     }
     out.flush()?;

@@ -14,7 +14,7 @@ use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant::{Tenant, Token, Vm};
 use wayleave_topology::NodeKind;
 
-use crate::client::show::lists::{NodeLine, Row, rows};
+use crate::client::show::lists::{NodeLine, Row, WideContract, rows};
 use crate::client::{Service, Target, encode, show};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -23,6 +23,8 @@ use crate::output::out;
 const EXAMPLE: &str = "\
 Examples:
   wayleave get contracts --state degraded
+  wayleave get contracts --kind bandwidth -o wide
+  wayleave get contracts --link 'h1->pod1-edge1'
   wayleave get contract acme:web-db -o json
   wayleave get queues --link 'h1->pod1-edge1'
   wayleave get links --ledger wayleave.db -t fat-tree:k=4
@@ -42,7 +44,10 @@ pub(crate) struct GetArgs {
     /// Only contracts in this state
     #[arg(long, value_enum, value_name = "STATE")]
     state: Option<StateName>,
-    /// Only queues of this link
+    /// Only contracts that promise this
+    #[arg(long = "kind", value_enum, value_name = "KIND")]
+    promise: Option<KindName>,
+    /// Only queues of this link, or contracts that have something on it
     #[arg(long, value_name = "LINK")]
     link: Option<String>,
     /// Only VMs on this host
@@ -69,6 +74,8 @@ enum GetFormat {
     /// For people
     #[default]
     Table,
+    /// Contracts with their kind, all members and all terms
+    Wide,
     /// For programs
     Json,
     /// Contracts as a file that `apply -f` reads
@@ -118,6 +125,25 @@ enum StateName {
     Released,
 }
 
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum KindName {
+    Latency,
+    Bandwidth,
+    Objective,
+    BestEffort,
+}
+
+impl KindName {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Latency => "latency",
+            Self::Bandwidth => "bandwidth",
+            Self::Objective => "objective",
+            Self::BestEffort => "best-effort",
+        }
+    }
+}
+
 const CONTRACTS: Names = Names::OfTenants("/v1/contracts");
 
 /// Runs the command.
@@ -126,6 +152,7 @@ pub(crate) fn run(args: &GetArgs) -> Result<Exit, Failure> {
     let service = args.target.service()?;
     match args.kind {
         Kind::Contracts if args.output == GetFormat::Yaml => args.write_contracts(&service)?,
+        Kind::Contracts if args.output == GetFormat::Wide => args.widely(&service)?,
         Kind::Contracts => args.show::<Contract>(&service, "contract", CONTRACTS)?,
         Kind::Vms => args.show::<Vm>(&service, "VM", Names::OfTenants("/v1/vms"))?,
         Kind::Tenants => args.show::<Tenant>(&service, "tenant", Names::OfAll("/v1/tenants"))?,
@@ -146,11 +173,20 @@ impl GetArgs {
     fn check_filters(&self) -> Result<(), Failure> {
         let given = [
             ("--state", self.state.is_some(), Kind::Contracts, "contracts"),
-            ("--link", self.link.is_some(), Kind::Queues, "queues"),
+            ("--kind", self.promise.is_some(), Kind::Contracts, "contracts"),
             ("--host", self.host.is_some(), Kind::Vms, "vms"),
         ];
         if self.output == GetFormat::Yaml && !matches!(self.kind, Kind::Contracts | Kind::Topology) {
             return Err(Failure::Usage("-o yaml is for `get contracts` and `get topology`".to_owned()));
+        }
+        if self.output == GetFormat::Wide && self.kind != Kind::Contracts {
+            return Err(Failure::Usage("-o wide is for `get contracts`".to_owned()));
+        }
+        if self.link.is_some() && !matches!(self.kind, Kind::Contracts | Kind::Queues) {
+            return Err(Failure::Usage("--link is for `get contracts` and `get queues`".to_owned()));
+        }
+        if self.link.is_some() && self.name.is_some() {
+            return Err(Failure::Usage("--link is for lists: leave it out, or the name".to_owned()));
         }
         for (option, is_given, kind, what) in given {
             if is_given && self.kind != kind {
@@ -178,7 +214,7 @@ impl GetArgs {
         let item: T = Self::one(service, what, names, name)?;
         match self.output {
             GetFormat::Json => show::json(&item),
-            GetFormat::Table | GetFormat::Yaml => show::table(T::HEADINGS, rows(&[item]), T::NONE),
+            GetFormat::Table | GetFormat::Wide | GetFormat::Yaml => show::table(T::HEADINGS, rows(&[item]), T::NONE),
         }
     }
 
@@ -189,12 +225,23 @@ impl GetArgs {
         Ok(found.map_err(|trouble| did_you_mean(service, trouble, what, name, names))?)
     }
 
-    /// Contracts as a document that can be applied.
-    fn write_contracts(&self, service: &Service) -> Result<(), Failure> {
-        let contracts: Vec<Contract> = match &self.name {
+    /// One contract, or those of the list.
+    fn contracts(&self, service: &Service) -> Result<Vec<Contract>, Failure> {
+        Ok(match &self.name {
             Some(name) => vec![Self::one(service, "contract", CONTRACTS, name)?],
             None => service.list("/v1/contracts", &self.filters(service), self.limit)?,
-        };
+        })
+    }
+
+    /// Contracts with everything that was asked for.
+    fn widely(&self, service: &Service) -> Result<(), Failure> {
+        let lines: Vec<WideContract> = self.contracts(service)?.into_iter().map(WideContract).collect();
+        show::table(WideContract::HEADINGS, rows(&lines), WideContract::NONE)
+    }
+
+    /// Contracts as a document that can be applied.
+    fn write_contracts(&self, service: &Service) -> Result<(), Failure> {
+        let contracts = self.contracts(service)?;
         // One that is released is there until its last packets have left, and applied again it would come back.
         let kept = contracts.into_iter().filter(|contract| contract.status.state != State::Released);
         let specs: Vec<ContractSpec> = kept.map(|contract| contract.spec).collect();
@@ -206,7 +253,12 @@ impl GetArgs {
     fn filters<'a>(&'a self, service: &'a Service) -> Vec<(&'static str, Option<&'a str>)> {
         let tenant = ("tenant", service.tenant());
         match self.kind {
-            Kind::Contracts => vec![tenant, ("state", self.state.map(StateName::text))],
+            Kind::Contracts => vec![
+                tenant,
+                ("state", self.state.map(StateName::text)),
+                ("kind", self.promise.map(KindName::text)),
+                ("link", self.link.as_deref()),
+            ],
             Kind::Vms => vec![tenant, ("host", self.host.as_deref())],
             Kind::Queues => vec![("link", self.link.as_deref())],
             _ => Vec::new(),
@@ -216,7 +268,7 @@ impl GetArgs {
     fn print_list<T: Row + Serialize>(&self, items: &[T]) -> Result<(), Failure> {
         match self.output {
             GetFormat::Json => show::json(&Items { items }),
-            GetFormat::Table | GetFormat::Yaml => show::table(T::HEADINGS, rows(items), T::NONE),
+            GetFormat::Table | GetFormat::Wide | GetFormat::Yaml => show::table(T::HEADINGS, rows(items), T::NONE),
         }
     }
 

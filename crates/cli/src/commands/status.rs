@@ -11,7 +11,7 @@ use wayleave_protocol::status::{About, Status};
 use wayleave_protocol::tenant::Role;
 
 use crate::client::peers::{Peer, peers};
-use crate::client::show::lists::{Row, rows};
+use crate::client::show::lists::{Row, promised, rows};
 use crate::client::show::{write_fields, write_rows};
 use crate::client::{Service, Target, show};
 use crate::commands::login::who;
@@ -83,9 +83,9 @@ impl Screen {
         let sees_all = about.tenant.is_none() && matches!(about.role, Role::Operator | Role::Reader);
         let (links, topology) = if sees_all {
             let mut links: Vec<Link> = service.list("/v1/links", &[], usize::MAX)?;
-            links.retain(|link| link.reserved_bps > 0);
+            links.retain(|link| promised(link) > 0);
             links.sort_by_key(|link| {
-                let share = u128::from(link.reserved_bps) * 1_000_000 / u128::from(link.rate_bps.max(1));
+                let share = u128::from(promised(link)) * 1_000_000 / u128::from(link.rate_bps.max(1));
                 (std::cmp::Reverse(share), link.name.clone())
             });
             links.truncate(LINKS);
@@ -168,11 +168,18 @@ impl Screen {
             .map(|(state, count)| format!("{count} {state}"))
             .collect();
         let states = if states.is_empty() { String::new() } else { format!(": {}", states.join(", ")) };
-        fields.push(("contracts", format!("{sum}{states}")));
-        fields.push(("configured", format!("{} have a rule that is to be in force", status.configured)));
-        fields
-            .push(("effective", format!("{} of them are kept by their host, as far as it is asked", status.effective)));
-        fields.push(("measured", format!("{} had packets that came too late", status.late)));
+        let kinds = status.kinds.iter().filter(|(_, count)| **count > 0);
+        let kinds: Vec<String> = kinds.map(|(kind, count)| format!("{count} {kind}")).collect();
+        let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+        fields.push(("contracts", format!("{sum}{states}{kinds}")));
+        let Status { configured, effective, late, .. } = status;
+        fields.push(("configured", format!("{configured} latency contracts have a rule that is to be in force")));
+        let others = "of other kinds that is not known";
+        fields.push((
+            "effective",
+            format!("{effective} of them are kept by their host, as far as it is asked; {others}"),
+        ));
+        fields.push(("measured", format!("{late} latency contracts had packets that came too late; {others}")));
         let mut agents = format!("{} in session", status.agents);
         if !status.silent.is_empty() {
             agents = format!("{agents}; silent: {}", status.silent.join(", "));

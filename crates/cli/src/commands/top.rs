@@ -7,11 +7,11 @@ use clap::Args;
 use comfy_table::Cell;
 use wayleave_explain::human::count;
 use wayleave_protocol::agent::{Followed, Traffic};
-use wayleave_protocol::contract::{Contract, Kind, State};
+use wayleave_protocol::contract::{Contract, ContractSpec, Kind, State};
 use wayleave_protocol::status::Status;
 use wayleave_units::{Rate, Time};
 
-use crate::client::show::{rate, short, state, time, write_rows};
+use crate::client::show::{asked_rate, rate, short, state, time, write_rows};
 use crate::client::{Service, Target, encode};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -24,10 +24,10 @@ Examples:
   wayleave top --every 5s --most 50
   wayleave top --times 1 > now.txt
 
-Hosts tell their counters every second. Contracts that send most come first. Ctrl-C ends it.";
+Hosts tell their counters every second. Contracts that send most come first; what nobody counts is -. Ctrl-C ends it.";
 
-const HEADINGS: [&str; 10] =
-    ["contract", "state", "rate", "sends", "of it", "waiting", "waited", "dropped", "lost", "late"];
+const HEADINGS: [&str; 11] =
+    ["contract", "kind", "state", "rate", "sends", "of it", "waiting", "waited", "dropped", "lost", "late"];
 /// Clears the screen and goes to its begin (ECMA-48).
 const CLEAR: &str = "\x1b[H\x1b[2J";
 /// How long Ctrl-C may go unnoticed.
@@ -114,9 +114,7 @@ fn sample(service: &Service, most: usize) -> Result<Vec<Sample>, Failure> {
         let path = format!("/v1/contracts/{}/traffic", encode(&contract.id));
         Ok(Sample { traffic: service.get(&path)?, contract, at: Instant::now() })
     };
-    // Agents count what latency contracts send.
-    let is_counted = |one: &Contract| one.status.state != State::Released && one.status.kind == Kind::Latency;
-    contracts.into_iter().filter(is_counted).map(sample).collect()
+    contracts.into_iter().filter(|one| one.status.state != State::Released).map(sample).collect()
 }
 
 fn show(service: &Service, before: &[Sample], after: &[Sample]) -> Result<(), Failure> {
@@ -141,24 +139,40 @@ fn show(service: &Service, before: &[Sample], after: &[Sample]) -> Result<(), Fa
     let silent =
         if status.silent.is_empty() { String::new() } else { format!("; silent: {}", status.silent.join(", ")) };
     let agents = count(usize::try_from(status.agents).unwrap_or(usize::MAX), "agent");
-    writeln!(out, "{agents}{silent}; {}, {} together", count(rows.len(), "contract"), rate(sum))?;
-    let cells = rows.iter().map(|(doing, sample)| cells(doing, sample)).collect();
+    let sum = if status.agents == 0 { "nothing is counted".to_owned() } else { format!("{} together", rate(sum)) };
+    writeln!(out, "{agents}{silent}; {}, {sum}", count(rows.len(), "contract"))?;
+    let cells = rows.iter().map(|(doing, sample)| cells(doing, sample, status.agents > 0)).collect();
     write_rows(&mut out, &HEADINGS, cells, "no contracts")?;
     writeln!(out)?;
     Ok(out.flush()?)
 }
 
-fn cells(doing: &Doing, sample: &Sample) -> Vec<Cell> {
-    let spec = &sample.contract.spec;
-    let asked = spec.rate.as_deref().unwrap_or_default();
-    let allowed = asked.parse::<Rate>().map_or(0, Rate::bits_per_second);
-    let share = (u128::from(doing.bits_per_second) * 100).checked_div(u128::from(allowed));
+/// Whether agents count what a contract sends: best effort is counted by nobody, and nothing without agents.
+fn is_counted(contract: &Contract, has_agents: bool) -> bool {
+    has_agents && contract.status.kind != Kind::BestEffort && contract.status.reason.as_deref() != Some("NOT_ENFORCED")
+}
+
+/// The rate of a latency contract or the minimum of a pair, to which what it sends can be compared; the members of others have one each.
+fn own_rate(spec: &ContractSpec) -> Option<u64> {
+    let pair = spec.bandwidth.as_ref().filter(|bandwidth| bandwidth.hose.is_none());
+    let text = spec.rate.as_ref().or(pair.map(|bandwidth| &bandwidth.min))?;
+    text.parse::<Rate>().ok().map(Rate::bits_per_second)
+}
+
+fn cells(doing: &Doing, sample: &Sample, has_agents: bool) -> Vec<Cell> {
+    let Contract { id, spec, status } = &sample.contract;
+    let mut cells =
+        vec![Cell::new(short(id)), Cell::new(status.kind.name()), state(status.state), Cell::new(asked_rate(spec))];
+    // What nobody counts is not zero.
+    if !is_counted(&sample.contract, has_agents) {
+        cells.push(Cell::new("-"));
+        cells.resize(HEADINGS.len(), Cell::new(""));
+        return cells;
+    }
+    let share = own_rate(spec).and_then(|own| (u128::from(doing.bits_per_second) * 100).checked_div(u128::from(own)));
     let share_of =
         |what: fn(&Followed) -> (u64, u64)| sample.traffic.followed.as_ref().map(what).map_or_else(String::new, part);
-    vec![
-        Cell::new(short(&sample.contract.id)),
-        state(sample.contract.status.state),
-        Cell::new(asked),
+    cells.extend([
         Cell::new(rate(doing.bits_per_second)),
         Cell::new(share.map_or_else(String::new, |share| format!("{share} %"))),
         Cell::new(sample.traffic.waiting),
@@ -166,7 +180,8 @@ fn cells(doing: &Doing, sample: &Sample) -> Vec<Cell> {
         Cell::new(doing.dropped),
         Cell::new(share_of(|followed| (followed.lost, followed.packets))),
         Cell::new(share_of(|followed| (followed.late, followed.timed))),
-    ]
+    ]);
+    cells
 }
 
 /// How many of the packets that were followed, of which that is known; empty if of none.

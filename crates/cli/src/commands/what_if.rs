@@ -10,8 +10,9 @@ use wayleave::{Contracts, SavedPlan, Session};
 use wayleave_contracts::{ContractKind, Order};
 use wayleave_controller::{Change, DEFAULT_TENANT, Holds, Placed};
 use wayleave_explain::human::count;
-use wayleave_formats::{Addressed, Places, Source, read_orders, read_written};
+use wayleave_formats::{Addressed, Places, Source, read_orders};
 use wayleave_ledger::Share;
+use wayleave_protocol::contract::ContractSpec;
 use wayleave_protocol::decision::ApplyReport;
 use wayleave_protocol::tenant::{Tenant, TenantSpec};
 use wayleave_protocol::what_if::{Prospect, Question};
@@ -189,8 +190,9 @@ fn sources(files: &[String]) -> Result<Vec<Source>, Failure> {
 fn has_other_kinds(sources: &[Source]) -> Result<bool, Failure> {
     let mut has = false;
     for source in sources {
-        let list = read_written(source).map_err(wayleave::Error::from)?;
-        has |= list.written().iter().any(|written| written.body.is_some());
+        let is_other =
+            |spec: &ContractSpec| spec.bandwidth.is_some() || spec.objective.is_some() || spec.best_effort.is_some();
+        has |= read_specs(source)?.iter().any(is_other);
     }
     Ok(has)
 }

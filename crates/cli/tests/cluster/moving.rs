@@ -131,7 +131,7 @@ fn standings_are_shown(folder: &Path, leader: &str, follower: &str) {
         "{two}"
     );
     assert_eq!(two["epoch"], one["epoch"]);
-    assert!(two["lease_left_ms"].as_u64().unwrap() > 0 && one["lease_left_ms"] == 0, "{two}");
+    assert!(two["leaseRemainingMs"].as_u64().unwrap() > 0 && one["leaseRemainingMs"] == 0, "{two}");
     assert!(three["message"].as_str().unwrap().contains("does not answer"), "{three}");
     let metric = |url: &str, name: &str| {
         let token = std::fs::read_to_string(folder.join("token")).unwrap();

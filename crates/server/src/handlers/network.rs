@@ -118,7 +118,7 @@ pub(crate) async fn curves(shared: Arc<Shared>, call: Call) -> Outcome {
         let (network, ledger) = (executor.controller.network(), executor.controller.ledger());
         let reports = ledger.report(link);
         let queues: Vec<_> = reports.iter().map(|report| shapes::queue(network, report)).collect();
-        Ok(Answer::json(200, &serde_json::json!({ "link": network.link(link).name, "queues": queues })))
+        Ok(Answer::explained(&serde_json::json!({ "link": network.link(link).name, "queues": queues })))
     };
     shared.look_up(&call, work).await
 }

@@ -44,7 +44,7 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
         },
         commit: standing.commit,
         epoch: standing.generation,
-        lease_left_ms: standing.lease_left_ns / 1_000_000,
+        lease_remaining_ms: standing.lease_left_ns / 1_000_000,
     });
     let counts = tables.counts_of(only);
     let is_shown = |tenant: &str| only.is_none_or(|only| only == tenant);
@@ -62,6 +62,7 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
         ready: tables.health == Health::Ready,
         message: Some(unready(&tables.health)).filter(|_| tables.health != Health::Ready && only.is_none()),
         contracts: counts.by_state(),
+        kinds: counts.by_kind(),
         configured: counts.configured,
         effective: counts.effective,
         late: counts.late,

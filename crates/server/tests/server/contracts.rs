@@ -61,7 +61,7 @@ fn a_refused_contract_says_why() {
     );
     assert!(decision["message"].as_str().unwrap().len() > 20, "{decision}");
     let why = client.get(&format!("/v1/decisions/{number}/explanation")).is(200).json();
-    assert!(why["nearest"]["rate_bps"].as_u64().unwrap() > 900_000_000, "{why}");
+    assert!(why["nearest"]["rateBps"].as_u64().unwrap() > 900_000_000, "{why}");
     client.get("/v1/contracts/big").is_problem(404, "NOT_FOUND");
     let slow = json!({ "from": "h1", "to": "h16", "rate": "1Mbit", "burst": "3000B", "deadline": "1us" });
     client.put("/v1/contracts/slow", &slow).is_problem(409, "LATENCY");

@@ -269,8 +269,8 @@ fn curves_of_a_link_are_those_of_the_ledger() {
     let used: Vec<&Value> = curves["queues"].as_array().unwrap().iter().filter(|queue| queue["flows"] != 0).collect();
     let [queue] = used[..] else { panic!("{curves}") };
     assert_eq!((&queue["flows"], &queue["link"]), (&json!(1), &json!("h1->pod1-edge1")));
-    assert!(queue["delay_bound_ns"].as_u64().unwrap() <= queue["budget_ns"].as_u64().unwrap());
-    assert_eq!(queue["inputs"][0]["rate_bps"], 100_000_000);
+    assert!(queue["delayBoundNs"].as_u64().unwrap() <= queue["budgetNs"].as_u64().unwrap());
+    assert_eq!(queue["inputs"][0]["rateBps"], 100_000_000);
     client.get("/v1/links/none/curves").is_problem(404, "NOT_FOUND");
 }
 

@@ -194,7 +194,7 @@ fn a_tenant_is_told_what_would_fit_for_itself_and_nothing_of_others() {
             assert!(!text.contains(word), "{word} in {text}");
         }
     }
-    assert_eq!(acme.get(&path).json()["nearest"]["min_bps"], 1_100_000_000_u64);
+    assert_eq!(acme.get(&path).json()["nearest"]["minBps"], 1_100_000_000_u64);
     // What is said to fit does.
     acme.put("/v1/contracts/mine", &hose(&["a", "b", "c"], "1.1Gbit")).is(201);
     let own = acme.get("/v1/contracts/mine/explanation").is(200).json();
@@ -204,7 +204,7 @@ fn a_tenant_is_told_what_would_fit_for_itself_and_nothing_of_others() {
     assert_eq!(told["links"][0]["holders"], json!(["theirs", "mine"]), "{told}");
     let told = world.client.get("/v1/contracts/acme:mine/explanation").is(200).json();
     assert_eq!(
-        (&told["links"][0]["promised_bps"], &told["links"][0]["left_bps"]),
+        (&told["links"][0]["promisedBps"], &told["links"][0]["leftBps"]),
         (&json!(5_100_000_000_u64), &json!(0))
     );
     let text = world.client.send(
@@ -258,4 +258,46 @@ fn contracts_of_every_kind_are_found_by_their_labels_and_keep_them() {
     let changed = client.put("/v1/contracts/db", &hose(&["h1", "h5"], "500Mbit")).is(200).json();
     assert!(changed["status"]["revision"].as_u64() > again["status"]["revision"].as_u64(), "{changed}");
     assert_eq!(ids("tier%3Ddb"), [""; 0]);
+}
+
+/// The names of members, at any depth.
+fn members(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            found.extend(map.keys().cloned());
+            map.values().for_each(|value| members(value, found));
+        }
+        Value::Array(list) => list.iter().for_each(|value| members(value, found)),
+        _ => {}
+    }
+}
+
+/// Explanations and curves have no schema: their names are those of the documents that have one.
+#[test]
+fn answers_without_a_schema_are_in_camel_case_for_every_kind() {
+    let world = world();
+    let client = &world.client;
+    client.put("/v1/contracts/lat", &contract("h1", "h9", "100Mbit")).is(201);
+    client.put("/v1/contracts/hose", &hose(&["h1", "h5", "h9"], "1Gbit")).is(201);
+    client.put("/v1/contracts/pair", &json!({ "bandwidth": { "from": "h1", "to": "h5", "min": "1Mbit" } })).is(201);
+    client.put("/v1/contracts/best", &json!({ "bestEffort": { "members": ["h1", "h5"] } })).is(201);
+    let refused = [("much", contract("h1", "h9", "900Gbit")), ("more", hose(&["h1", "h5", "h9"], "900Gbit"))];
+    let refused = refused.map(|(name, body)| {
+        let problem = client.put(&format!("/v1/contracts/{name}"), &body);
+        format!("/v1/decisions/{}/explanation", problem.json()["decision"])
+    });
+    let admitted = ["lat", "hose", "pair", "best"].map(|name| format!("/v1/contracts/{name}/explanation"));
+    let links = client.get("/v1/links").is(200).json();
+    let link = links["items"][0]["name"].as_str().unwrap().replace('>', "%3E");
+    let mut all = Vec::new();
+    for path in admitted.into_iter().chain(refused).chain([format!("/v1/links/{link}/curves")]) {
+        let before = all.len();
+        members(&client.get(&path).is(200).json(), &mut all);
+        assert!(all.len() > before, "{path}");
+    }
+    for known in ["delayBoundNs", "lineBps", "nearest", "burstNanobits"] {
+        assert!(all.iter().any(|name| name == known), "{known} is not found in {all:?}");
+    }
+    all.retain(|name| !super::openapi::is_camel_case(name));
+    assert!(all.is_empty(), "{all:?}");
 }

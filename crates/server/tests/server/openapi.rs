@@ -32,6 +32,43 @@ fn references(value: &Value, found: &mut Vec<String>) {
     }
 }
 
+/// Returns `true` for `boundNs`, and `false` for `bound_ns` and `Bound`.
+pub(crate) fn is_camel_case(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_lowercase()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// The names of all members and parameters that a document describes, with the place of each.
+fn names(value: &Value, place: &str, found: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(map) => {
+            let properties = map.get("properties").and_then(Value::as_object).into_iter().flatten();
+            found.extend(properties.map(|(name, _)| (place.to_owned(), name.clone())));
+            // Names of headers are those of HTTP.
+            if let (Some(Value::String(kind)), Some(Value::String(name))) = (map.get("in"), map.get("name"))
+                && kind != "header"
+            {
+                found.push((place.to_owned(), name.clone()));
+            }
+            map.iter().for_each(|(key, value)| names(value, &format!("{place}/{key}"), found));
+        }
+        Value::Array(list) => list.iter().for_each(|value| names(value, place, found)),
+        _ => {}
+    }
+}
+
+/// There is one vocabulary, without exceptions.
+#[test]
+fn every_name_of_the_interface_is_in_camel_case() {
+    let document: Value = serde_json::from_str(&wayleave_server::openapi()).unwrap();
+    let mut found = Vec::new();
+    names(&document, "", &mut found);
+    for known in ["boundNs", "dryRun", "leaseRemainingMs", "contract"] {
+        assert!(found.iter().any(|(_, name)| name == known), "{known} is not found");
+    }
+    found.retain(|(_, name)| !is_camel_case(name));
+    assert!(found.is_empty(), "{found:?}");
+}
+
 #[test]
 fn every_reference_leads_somewhere_and_every_operation_has_its_own_name() {
     let document: Value = serde_json::from_str(&wayleave_server::openapi()).unwrap();

@@ -45,7 +45,7 @@ fn policies_and_contracts_share_one_ledger_and_survive_a_restart() {
     let path = format!("/v1/decisions/{}/explanation", refused["decision"]);
     let why = client.get(&path).is(200).json();
     assert_eq!(why["links"][0]["holders"], json!(["policy machines"]), "{why}");
-    let fits = why["nearest"]["min_bps"].as_u64().unwrap();
+    let fits = why["nearest"]["minBps"].as_u64().unwrap();
     assert!((2_099_000_000..2_100_000_001).contains(&fits), "{why}");
     client.put("/v1/contracts/copy", &pair("h1", "2Gbit")).is(201);
     // Latency contracts leave what services need: 3 of 5.1 Gbit/s take 5.9 of the line, and 2 more beside them nearly all.

@@ -5,6 +5,7 @@
 
 mod file;
 mod http;
+mod listing;
 mod names;
 mod service;
 mod specs;
@@ -16,7 +17,7 @@ use serde::Serialize;
 pub use file::write as write_specs;
 pub use names::{Names, did_you_mean};
 pub use service::Service;
-pub use specs::{Document, read as read_specs};
+pub use specs::{Document, Listed, read as read_specs};
 pub use trouble::Trouble;
 pub use wire::{Ask, Method, OnEvent, Text, Told, Wire};
 

@@ -5,6 +5,7 @@ use wayleave_formats::{API_VERSION, ContractField, Source, Written, WrittenBody,
 use wayleave_protocol::contract::{BandwidthSpec, BestEffortSpec, ContractSpec, Match, ObjectiveSpec, Protocol};
 use wayleave_protocol::problem::Problem;
 
+use super::listing::{self, Listing, located};
 use super::trouble::{Trouble, in_file};
 use super::wire::Text;
 use crate::error::Error;
@@ -15,29 +16,66 @@ pub enum Document {
     AsItIs(Source),
     /// CSV becomes JSON, with each contract on a line of its own.
     Rows(WrittenList, String),
+    /// What `get contracts -o json` prints becomes JSON in the same way, without what the server has written.
+    Listed(Listed),
 }
 
-/// The first contract of a CSV file stands on this line of the JSON.
+/// A listing on its way to a controller.
+pub struct Listed {
+    source: Source,
+    listing: Listing,
+    text: String,
+}
+
+/// The first contract of a CSV file or of a listing is on this line of the JSON.
 const FIRST_LINE: usize = 2;
 
 impl Document {
-    /// Of a file: CSV if its name ends in `.csv`.
+    /// Of a file: CSV if its name ends in `.csv`, a listing if it is what `get contracts -o json` prints.
     pub fn of(source: &Source) -> Result<Self, Error> {
-        if !source.name().to_ascii_lowercase().ends_with(".csv") {
+        if let Some(listing) = listing::read(source) {
+            let listing = listing?;
+            let text = lines(&listing.specs)?;
+            return Ok(Self::Listed(Listed { source: source.clone(), listing, text }));
+        }
+        if !is_csv(source) {
             return Ok(Self::AsItIs(source.clone()));
         }
         let list = read_written(source)?;
-        let lines = list.written().iter().map(|written| serde_json::to_string(&spec(written)));
-        let lines = lines.collect::<Result<Vec<_>, _>>()?;
-        let head = format!(r#"{{"apiVersion":"{API_VERSION}","kind":"Contracts","spec":{{"contracts":["#);
-        Ok(Self::Rows(list, format!("{head}\n{}\n]}}}}\n", lines.join(",\n"))))
+        let specs: Vec<ContractSpec> = list.written().iter().map(spec).collect();
+        let text = lines(&specs)?;
+        Ok(Self::Rows(list, text))
+    }
+
+    /// Returns its contracts.
+    pub fn specs(&self) -> Result<Vec<ContractSpec>, Error> {
+        match self {
+            Self::AsItIs(source) => read(source),
+            Self::Rows(list, _) => Ok(list.written().iter().map(spec).collect()),
+            Self::Listed(listed) => Ok(listed.listing.specs.clone()),
+        }
+    }
+
+    /// Returns the identities of contracts that are left out: those of a listing that are released.
+    pub fn left_out(&self) -> &[String] {
+        match self {
+            Self::Listed(listed) => &listed.listing.released,
+            Self::AsItIs(_) | Self::Rows(..) => &[],
+        }
+    }
+
+    /// Returns `true` if it is a listing without contracts that could be applied.
+    pub fn is_empty_listing(&self) -> bool {
+        matches!(self, Self::Listed(listed) if listed.listing.specs.is_empty())
     }
 
     /// What is sent.
     pub fn text(&self) -> Text {
         match self {
             Self::AsItIs(source) => Text { media: "application/yaml", text: source.text().to_owned() },
-            Self::Rows(_, text) => Text { media: "application/json", text: text.clone() },
+            Self::Rows(_, text) | Self::Listed(Listed { text, .. }) => {
+                Text { media: "application/json", text: text.clone() }
+            }
         }
     }
 
@@ -46,6 +84,7 @@ impl Document {
         let found = trouble.problem().and_then(|problem| match self {
             Self::AsItIs(source) => in_file(problem, source),
             Self::Rows(list, _) => in_rows(problem, list),
+            Self::Listed(listed) => in_listing(problem, listed),
         });
         found.map_or_else(|| trouble.into(), Error::Located)
     }
@@ -60,8 +99,33 @@ fn in_rows(problem: &Problem, list: &WrittenList) -> Option<String> {
     (!found.is_empty()).then(|| found.join("\n\n"))
 }
 
-/// All contracts of a file.
+/// What a controller has found in a listing, at the identities of the contracts.
+fn in_listing(problem: &Problem, Listed { source, listing, .. }: &Listed) -> Option<String> {
+    let found = problem.errors.iter().filter_map(|error| {
+        let spec = listing.specs.get(error.line?.checked_sub(FIRST_LINE)?)?;
+        let id = [spec.tenant.as_deref(), spec.name.as_deref()].map(Option::unwrap_or_default).join(":");
+        Some(located(source, &format!("\"{id}\""), &error.detail).to_string())
+    });
+    let found: Vec<String> = found.collect();
+    (!found.is_empty()).then(|| found.join("\n\n"))
+}
+
+fn is_csv(source: &Source) -> bool {
+    source.name().to_ascii_lowercase().ends_with(".csv")
+}
+
+/// A document of kind Contracts in JSON, with each contract on a line of its own.
+fn lines(specs: &[ContractSpec]) -> Result<String, Error> {
+    let lines = specs.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+    let head = format!(r#"{{"apiVersion":"{API_VERSION}","kind":"Contracts","spec":{{"contracts":["#);
+    Ok(format!("{head}\n{}\n]}}}}\n", lines.join(",\n")))
+}
+
+/// All contracts of a file, or of a listing without those that are released.
 pub fn read(source: &Source) -> Result<Vec<ContractSpec>, Error> {
+    if let Some(listing) = listing::read(source) {
+        return Ok(listing?.specs);
+    }
     Ok(read_written(source)?.written().iter().map(spec).collect())
 }
 

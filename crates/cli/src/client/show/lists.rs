@@ -2,7 +2,7 @@
 
 use comfy_table::{Cell, Color};
 use wayleave_explain::human;
-use wayleave_protocol::contract::Contract;
+use wayleave_protocol::contract::{Contract, ContractSpec};
 use wayleave_protocol::decision::{Decision, Verdict};
 use wayleave_protocol::network::{Host, Link, Queue, UpDown};
 use wayleave_protocol::policy::Policy;
@@ -42,6 +42,54 @@ impl Row for Contract {
             Cell::new(why),
         ]
     }
+}
+
+/// A contract with everything that was asked for.
+pub(crate) struct WideContract(pub(crate) Contract);
+
+impl Row for WideContract {
+    const HEADINGS: &'static [&'static str] =
+        &["contract", "kind", "members", "terms", "priority", "state", "bound / deadline", "route", "reason"];
+    const NONE: &'static str = Contract::NONE;
+
+    fn cells(&self) -> Vec<Cell> {
+        let Contract { id, spec, status } = &self.0;
+        let separator = if status.from_host.is_some() { " -> " } else { ", " };
+        vec![
+            Cell::new(short(id)),
+            Cell::new(status.kind.name()),
+            Cell::new(spec.members().join(separator)),
+            Cell::new(terms(spec)),
+            Cell::new(spec.priority.map_or_else(|| "50".to_owned(), |priority| priority.to_string())),
+            state(status.state),
+            Cell::new(super::known(status)),
+            Cell::new(super::routes(&self.0)),
+            Cell::new(status.reason.as_deref().unwrap_or_default()),
+        ]
+    }
+}
+
+/// What was asked for beside the members: `rate 10Mbit, burst 3kB, deadline 5ms`, or `at least 1Gbit, at most 2Gbit, within 5ms`.
+fn terms(spec: &ContractSpec) -> String {
+    let mut terms = Vec::new();
+    let mut add = |name: &str, value: Option<&str>| terms.extend(value.map(|value| format!("{name} {value}")));
+    add("rate", spec.rate.as_deref());
+    add("burst", spec.burst.as_deref());
+    add("deadline", spec.deadline.as_deref());
+    if let Some(bandwidth) = &spec.bandwidth {
+        add("at least", Some(&bandwidth.min));
+        add("at most", bandwidth.max.as_deref());
+        add("weight", bandwidth.weight.map(|weight| weight.to_string()).as_deref());
+        add("within", bandwidth.within.as_deref());
+    }
+    if let Some(objective) = &spec.objective {
+        add("deadline", objective.deadline.as_deref());
+        add("aim", objective.aim.as_deref());
+        add("weight", Some(&objective.min));
+    }
+    add("starts", spec.starts.as_deref());
+    add("ends", spec.ends.as_deref());
+    if terms.is_empty() { "-".to_owned() } else { terms.join(", ") }
 }
 
 impl Row for Vm {
@@ -110,8 +158,15 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     format!("{share} %")
 }
 
+/// What contracts of all kinds have on a link.
+pub(crate) fn promised(link: &Link) -> u64 {
+    let others = [link.guaranteed_bps, link.objective_bps].into_iter().flatten();
+    others.fold(link.reserved_bps, u64::saturating_add)
+}
+
 impl Row for Link {
-    const HEADINGS: &'static [&'static str] = &["link", "state", "rate", "reserved", "share", "routes", "why"];
+    const HEADINGS: &'static [&'static str] =
+        &["link", "state", "rate", "latency", "minima", "weights", "of rate", "routes", "why"];
     const NONE: &'static str = "no links";
 
     fn cells(&self) -> Vec<Cell> {
@@ -120,7 +175,9 @@ impl Row for Link {
             up_down(self.state),
             Cell::new(rate(self.rate_bps)),
             Cell::new(rate(self.reserved_bps)),
-            Cell::new(percent(self.reserved_bps, self.rate_bps)),
+            Cell::new(self.guaranteed_bps.map_or_else(|| "-".to_owned(), rate)),
+            Cell::new(self.objective_bps.map_or_else(|| "-".to_owned(), rate)),
+            Cell::new(percent(promised(self), self.rate_bps)),
             Cell::new(self.routes),
             Cell::new(self.reason.as_deref().unwrap_or_default()),
         ]

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use wayleave_protocol::decision::Applied;
 
+use super::changes::FieldChange;
+
 /// What became of one object.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Item {
@@ -10,4 +12,7 @@ pub(crate) struct Item {
     pub(crate) kind: &'static str,
     #[serde(flatten)]
     pub(crate) applied: Applied,
+    /// What would change, of a dry run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) changes: Vec<FieldChange>,
 }

@@ -18,6 +18,7 @@ pub(crate) fn apply(service: &Service, source: &Source, dry_run: bool) -> Result
     let became = put_by::<Policy>(
         service,
         &path,
+        dry_run,
         |policy| policy.revision,
         || service.send_text(Method::Put, &format!("{path}{query}"), document.text()),
     );

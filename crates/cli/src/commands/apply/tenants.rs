@@ -7,6 +7,7 @@ use wayleave_protocol::decision::{Applied, Outcome};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::tenant::{self, Placement, Strategy, TenantSpec, VmSpec};
 
+use super::changes::{self, FieldChange};
 use super::item::Item;
 use crate::client::{Service, Trouble, encode};
 use crate::failure::Failure;
@@ -14,12 +15,11 @@ use crate::failure::Failure;
 /// Creates and changes them.
 pub(crate) fn apply(service: &Service, source: &Source, dry_run: bool) -> Result<Vec<Item>, Failure> {
     let list = read_tenants(source)?;
-    let query = if dry_run { "?dryRun=true" } else { "" };
     let mut items = Vec::new();
     for (index, tenant) in list.tenants().enumerate() {
         let path = format!("/v1/tenants/{}", encode(&tenant.name));
         let spec = TenantSpec { name: None, quota: quota(&tenant.quota) };
-        let applied = put::<tenant::Tenant>(service, &path, query, &spec, |tenant| tenant.revision);
+        let applied = put::<tenant::Tenant>(service, &path, dry_run, &spec, |tenant| tenant.revision);
         let item = item("tenant", tenant.name.clone(), applied);
         items.push(item.map_err(|message| Failure::Problems(vec![list.tenant_finding(index, &message)]))?);
     }
@@ -32,46 +32,53 @@ pub(crate) fn apply(service: &Service, source: &Source, dry_run: bool) -> Result
             placement: Some(placement(&vm.placement)),
             mac: vm.mac.map(|mac| mac.to_string()),
         };
-        let item = item("vm", id, put::<tenant::Vm>(service, &path, query, &spec, |vm| vm.revision));
+        let item = item("vm", id, put::<tenant::Vm>(service, &path, dry_run, &spec, |vm| vm.revision));
         items.push(item.map_err(|message| Failure::Problems(vec![list.vm_finding(index, &message)]))?);
     }
     Ok(items)
 }
 
+/// What became of an object, and which of its fields would change in a dry run.
+pub(super) type Became = (Outcome, Vec<FieldChange>);
+
 /// What became of an object: whether its revision is another one says whether it has changed.
-fn put<T: serde::de::DeserializeOwned>(
+fn put<T: serde::de::DeserializeOwned + serde::Serialize>(
     service: &Service,
     path: &str,
-    query: &str,
+    dry_run: bool,
     spec: &impl serde::Serialize,
     revision: impl Fn(&T) -> u64,
-) -> Result<Outcome, Trouble> {
-    put_by(service, path, revision, || service.send::<T>(Method::Put, &format!("{path}{query}"), spec))
+) -> Result<Became, Trouble> {
+    let query = if dry_run { "?dryRun=true" } else { "" };
+    put_by(service, path, dry_run, revision, || service.send::<T>(Method::Put, &format!("{path}{query}"), spec))
 }
 
 /// The same, however it is sent.
-pub(super) fn put_by<T: serde::de::DeserializeOwned>(
+pub(super) fn put_by<T: serde::de::DeserializeOwned + serde::Serialize>(
     service: &Service,
     path: &str,
+    dry_run: bool,
     revision: impl Fn(&T) -> u64,
     send: impl FnOnce() -> Result<(u16, T), Trouble>,
-) -> Result<Outcome, Trouble> {
+) -> Result<Became, Trouble> {
     let before = match service.get::<T>(path) {
-        Ok(object) => Some(revision(&object)),
+        Ok(object) => Some(object),
         Err(trouble) if trouble.is_not_found() => None,
         Err(trouble) => return Err(trouble),
     };
     let (status, after) = send()?;
-    Ok(match before {
+    let outcome = match &before {
         _ if status == 201 => Outcome::Created,
-        Some(before) if before == revision(&after) => Outcome::Unchanged,
+        Some(before) if revision(before) == revision(&after) => Outcome::Unchanged,
         Some(_) => Outcome::Changed,
         None => Outcome::Created,
-    })
+    };
+    let changes = if dry_run { changes::of_object(before.as_ref(), &after) } else { Vec::new() };
+    Ok((outcome, changes))
 }
 
 /// What is shown of it; an error that stops everything is a message for a place in the file.
-pub(super) fn item(kind: &'static str, id: String, became: Result<Outcome, Trouble>) -> Result<Item, String> {
+pub(super) fn item(kind: &'static str, id: String, became: Result<Became, Trouble>) -> Result<Item, String> {
     let applied = Applied {
         id,
         outcome: Outcome::Refused,
@@ -82,10 +89,12 @@ pub(super) fn item(kind: &'static str, id: String, became: Result<Outcome, Troub
         error: None,
     };
     match became {
-        Ok(outcome) => Ok(Item { kind, applied: Applied { outcome, ..applied } }),
+        Ok((outcome, changes)) => Ok(Item { kind, applied: Applied { outcome, ..applied }, changes }),
         Err(trouble) => match trouble.problem() {
             Some(problem) if stops(problem) => Err(problem.detail.clone()),
-            Some(problem) => Ok(Item { kind, applied: Applied { error: Some(problem.clone()), ..applied } }),
+            Some(problem) => {
+                Ok(Item { kind, applied: Applied { error: Some(problem.clone()), ..applied }, changes: Vec::new() })
+            }
             None => Err(Failure::from(trouble).to_string()),
         },
     }

@@ -338,32 +338,160 @@ fn what_if_needs_no_controller_if_the_contracts_are_in_a_file() {
     assert!(run.stderr.contains("1 of 2 contracts in plain.yaml refused from the start"), "{}", run.stderr);
 }
 
-/// A controller can be given again what it has.
+/// A ledger file with the contracts of the example, of every kind.
+struct Kinds {
+    directory: Directory,
+    examples: String,
+}
+
+impl Kinds {
+    fn new(name: &str) -> Self {
+        let directory = Directory::new(name);
+        let examples = format!("{}/../../docs/examples", env!("CARGO_MANIFEST_DIR"));
+        let tenants = "apiVersion: wayleave/v1\nkind: Tenants\nspec: { tenants: [ { name: plant }, { name: shop }, { name: web } ] }\n";
+        std::fs::write(directory.0.join("all-tenants.yaml"), tenants).unwrap();
+        let all = Self { directory, examples };
+        all.run(&format!("apply -f all-tenants.yaml -f {}/contracts-fabric.yaml", all.examples)).ends_with(0);
+        all
+    }
+
+    fn run(&self, command: &str) -> Run {
+        let on = format!("{command} --ledger kinds.db -t {}/network-fabric.yaml", self.examples);
+        self.directory.run(&on.split_whitespace().collect::<Vec<_>>())
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.directory.0.join(name), text).unwrap();
+    }
+}
+
+/// A controller can be given again what it has, in every format that has all of it.
 #[test]
 fn contracts_of_every_kind_are_written_as_a_file_that_changes_nothing() {
-    let directory = Directory::new("written");
-    let examples = format!("{}/../../docs/examples", env!("CARGO_MANIFEST_DIR"));
-    let tenants = "apiVersion: wayleave/v1\nkind: Tenants\nspec: { tenants: [ { name: plant }, { name: shop }, { name: web } ] }\n";
-    std::fs::write(directory.0.join("all-tenants.yaml"), tenants).unwrap();
-    let on = format!("--ledger written.db -t {examples}/network-fabric.yaml");
-    let run = |command: &str| {
-        let words: Vec<&str> = command.split_whitespace().collect();
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_wayleave")).args(words).current_dir(&directory.0).output().unwrap();
-        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    };
-    run(&format!("apply {on} -f all-tenants.yaml -f {examples}/contracts-fabric.yaml"));
-    let written = run(&format!("get contracts {on} -o yaml"));
-    assert!(
-        written.contains("    - { name: db, tenant: shop, bandwidth: { hose: [h1, h4, h6, h8], min: 1.5Gbit } }\n"),
-        "{written}"
-    );
-    std::fs::write(directory.0.join("written.yaml"), &written).unwrap();
-    let again = run(&format!("apply {on} -f written.yaml"));
-    assert!(again.ends_with("\n7 unchanged\n"), "{again}");
-    let status = run(&format!("status {on}"));
+    let kinds = Kinds::new("written");
+    for format in ["yaml", "json"] {
+        let written = kinds.run(&format!("get contracts -o {format}")).ends_with(0).stdout;
+        if format == "yaml" {
+            assert!(
+                written.contains(
+                    "    - { name: db, tenant: shop, bandwidth: { hose: [h1, h4, h6, h8], min: 1.5Gbit } }\n"
+                ),
+                "{written}"
+            );
+        }
+        let file = format!("written.{format}");
+        kinds.write(&file, &written);
+        let again = kinds.run(&format!("apply -f {file}")).ends_with(0).stdout;
+        assert!(again.ends_with("\n7 unchanged\n"), "{again}");
+        kinds.write("one", &kinds.run(&format!("get contract shop:db -o {format}")).ends_with(0).stdout);
+        let one = kinds.run("apply -f one").ends_with(0).stdout;
+        assert!(one.ends_with("\n1 unchanged\n"), "{one}");
+    }
+    let status = kinds.run("status").ends_with(0).stdout;
     assert!(status.contains("two-racks: "), "the network is called as its file says: {status}");
-    let one = run(&format!("get contract shop:db {on} -o yaml"));
+    let one = kinds.run("get contract shop:db -o yaml").ends_with(0).stdout;
     assert_eq!(one.lines().count(), 5, "{one}");
+}
+
+#[test]
+fn a_listing_is_applied_without_what_is_released_and_an_error_has_its_place_there() {
+    let kinds = Kinds::new("listing");
+    let listed = kinds.run("get contracts -o json").ends_with(0).stdout;
+    // What a deleted contract had is held until its last packets have left, and its status says so meanwhile.
+    let released = listed.replacen(r#""state": "admitted""#, r#""state": "released""#, 1);
+    kinds.write("released.json", &released);
+    let applied = kinds.run("apply -f released.json").ends_with(0);
+    assert!(applied.stdout.ends_with("\n6 unchanged\n"), "{}", applied.stdout);
+    assert_eq!(applied.stderr, "note: default:bulk is left out: its status says that it is released\n");
+    kinds.write("wrong.json", &listed.replace("1.5Gbit", "1.5Gbot"));
+    let wrong = kinds.run("apply -f wrong.json").ends_with(2).stderr;
+    let line = 1 + listed.lines().position(|line| line.contains(r#""id": "shop:db""#)).unwrap();
+    assert!(wrong.starts_with(&format!("wrong.json:{line}:13: \"1.5Gbot\" has an unknown unit")), "{wrong}");
+    kinds.write("none.json", r#"{ "items": [] }"#);
+    assert!(kinds.run("apply -f none.json").ends_with(0).stdout.contains("nothing to do"));
+}
+
+/// A dry run is a diff: every kind of contract, tenants and VMs, with old and new values in units that people read.
+#[test]
+fn a_dry_run_shows_which_fields_would_change() {
+    let kinds = Kinds::new("diff");
+    let file = std::fs::read_to_string(format!("{}/contracts-fabric.yaml", kinds.examples)).unwrap();
+    let changed = [
+        ("rate: 20Mbit, burst: 3kB", "rate: 0.03Gbit, burst: 3000B"),
+        ("burst: 30kB, deadline: 2ms", "burst: 30kB, deadline: 2us"),
+        ("hose: [h1, h4, h6, h8], min: 1500Mbit", "hose: [h1, h4, h6, h8], min: 1.5Gbit"),
+        ("min: 1Gbit }", "min: 1Gbit, max: 2Gbit, within: 5ms }"),
+        ("deadline: 20ms", "deadline: 10ms"),
+        ("name: index", "name: index-2"),
+        ("[h1, h3, h5, h7, h8]", "[h1, h3]"),
+    ];
+    let changed = changed.iter().fold(file, |file, (old, new)| {
+        assert!(file.contains(old), "{old}");
+        file.replace(old, new)
+    });
+    kinds.write("changed.yaml", &changed);
+    let tenants = "apiVersion: wayleave/v1\nkind: Tenants\nspec: { tenants: [ { name: plant, quota: { contracts: 9 } }, { name: shop } ], vms: [ { name: v, tenant: shop, host: h1, mac: \"02:00:5e:10:00:01\" } ] }\n";
+    kinds.write("tenants.yaml", tenants);
+    let before = kinds.run("get contracts -o json").stdout;
+    let run = |more: &str| kinds.run(&format!("apply -f tenants.yaml -f changed.yaml --dry-run{more}")).ends_with(3);
+    let json = run(" -o json").json();
+    let lines: Vec<String> = json["items"].as_array().unwrap().iter().flat_map(lines).collect();
+    assert_eq!(
+        lines,
+        [
+            "plant changed quota.contracts: null -> \"9\"",
+            "shop unchanged",
+            "shop:v created host: null -> \"h1\"",
+            "shop:v created mac: null -> \"02:00:5e:10:00:01\"",
+            "plant:robot changed rate: \"20Mbit\" -> \"30Mbit\"",
+            "plant:camera refused deadline: \"2ms\" -> \"2us\"",
+            "shop:db unchanged",
+            "shop:copy changed bandwidth.max: null -> \"2Gbit\"",
+            "shop:copy changed bandwidth.within: null -> \"5ms\"",
+            "web:search changed objective.deadline: \"20ms\" -> \"10ms\"",
+            "web:index-2 created objective.aim: null -> \"completion\"",
+            "web:index-2 created objective.members: null -> \"[h2, h3, h5, h8]\"",
+            "web:index-2 created objective.min: null -> \"300Mbit\"",
+            "default:bulk changed bestEffort.members: \"[h1, h3, h5, h7, h8]\" -> \"[h1, h3]\"",
+        ]
+    );
+    let table = run("").stdout;
+    for part in
+        ["rate: 20Mbit -> 30Mbit", "can never be met", "deadline: 2ms -> 2us", "bandwidth.max: not given -> 2Gbit"]
+    {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    assert!(
+        table.ends_with("nothing was changed; there would be: 2 created, 5 changed, 2 unchanged, 1 refused\n"),
+        "{table}"
+    );
+    assert_eq!(kinds.run("get contracts -o json").stdout, before, "a dry run changes nothing");
+}
+
+/// Of many contracts that change, the documents are fetched as a list.
+#[test]
+fn a_dry_run_of_many_contracts_shows_the_changes_of_each() {
+    let kinds = Kinds::new("many");
+    let write = |name: &str, last: &str| {
+        let line = |number: usize| format!("    - {{ name: c{number}, bestEffort: {{ members: [h1, {last}] }} }}\n");
+        let lines: String = (0..30).map(line).collect();
+        kinds.write(name, &format!("apiVersion: wayleave/v1\nkind: Contracts\nspec:\n  contracts:\n{lines}"));
+    };
+    write("many.yaml", "h2");
+    kinds.run("apply -f many.yaml").ends_with(0);
+    write("many-changed.yaml", "h3");
+    let report = kinds.run("apply -f many-changed.yaml --dry-run -o json").ends_with(0).json();
+    let found: Vec<String> = report["items"].as_array().unwrap().iter().flat_map(lines).collect();
+    let line = |number: usize| format!("default:c{number} changed bestEffort.members: \"[h1, h2]\" -> \"[h1, h3]\"");
+    assert_eq!(found, (0..30).map(line).collect::<Vec<_>>());
+}
+
+/// An item of a dry run, with a line for each field that would change.
+fn lines(item: &serde_json::Value) -> Vec<String> {
+    let head = format!("{} {}", item["id"].as_str().unwrap(), item["outcome"].as_str().unwrap());
+    let Some(changes) = item["changes"].as_array() else { return vec![head] };
+    let line = |change: &serde_json::Value| {
+        format!("{head} {}: {} -> {}", change["field"].as_str().unwrap(), change["before"], change["after"])
+    };
+    changes.iter().map(line).collect()
 }

@@ -25,8 +25,8 @@ fn an_admitted_contract_is_explained_term_by_term() {
     }
     let document = wayleave(&format!("explain {name} -t {K4} -f {list} -o json")).ends_with(0).json();
     let request = &document["request"];
-    let terms = request["terms"].as_array().unwrap().iter().map(|term| term["delay_ns"].as_u64().unwrap());
-    assert_eq!(Some(terms.sum::<u64>()), request["bound_ns"].as_u64());
+    let terms = request["terms"].as_array().unwrap().iter().map(|term| term["delayNs"].as_u64().unwrap());
+    assert_eq!(Some(terms.sum::<u64>()), request["boundNs"].as_u64());
     assert!(document["nearest"].is_null() && document["paths"].is_null());
 }
 
@@ -84,7 +84,7 @@ fn the_nearest_request_fits_and_one_step_more_does_not() {
     for name in names {
         let nearest = &wayleave(&format!("explain {name} -t {K4} -f {list} -o json")).json()["nearest"];
         for (key, field, unit, step) in
-            [("burst", "burst_bytes", "B", 1i64), ("rate", "rate_bps", "bit", 1), ("deadline", "deadline_ns", "ns", -1)]
+            [("burst", "burstBytes", "B", 1i64), ("rate", "rateBps", "bit", 1), ("deadline", "deadlineNs", "ns", -1)]
         {
             let Some(value) = nearest[field].as_i64() else { continue };
             assert_eq!(with_field(&list, name, key, &format!("{value}{unit}")), Some(0), "{name} {key}");
@@ -104,7 +104,7 @@ fn a_contract_in_frame_bytes_is_told_frame_bytes() {
     };
     let list = file("explain-frame.yaml", contracts(&[&item("90kB")]));
     let document = wayleave(&format!("explain a -t {K4} -f {list} -o json")).ends_with(3).json();
-    let burst = document["nearest"]["burst_bytes"].as_u64().unwrap();
+    let burst = document["nearest"]["burstBytes"].as_u64().unwrap();
     for (bytes, code) in [(burst, 0), (burst + 1, 3)] {
         let list = file("explain-frame-again.yaml", contracts(&[&item(&format!("{bytes}B"))]));
         wayleave(&format!("explain a -t {K4} -f {list}")).ends_with(code);

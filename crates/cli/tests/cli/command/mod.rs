@@ -10,6 +10,7 @@ mod documents;
 mod explain;
 mod findings;
 mod graphs;
+mod kinds;
 mod plan;
 mod planned;
 mod policy;

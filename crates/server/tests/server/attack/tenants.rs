@@ -130,13 +130,13 @@ fn a_refusal_says_nothing_of_the_load_of_links() {
         for headers in [&[][..], &[("accept", "text/plain")]] {
             let answer = acme.send("GET", &path, headers, b"").is(200);
             let text = String::from_utf8(answer.body).unwrap();
-            for word in ["other:", "another tenant", "backlog", "queues\":", "delay_ns", "7Mbit"] {
+            for word in ["other:", "another tenant", "backlog", "queues\":", "delayNs", "7Mbit"] {
                 assert!(!text.contains(word), "{word} in {path} {headers:?}:\n{text}");
             }
         }
     }
     let shown = acme.get(&format!("/v1/decisions/{decision}/explanation")).is(200).json();
-    assert!(shown["nearest"]["rate_bps"].as_u64().unwrap() > 0, "{shown}");
+    assert!(shown["nearest"]["rateBps"].as_u64().unwrap() > 0, "{shown}");
     // The operator is told everything.
     let operator = world.client.get(&format!("/v1/decisions/acme:{decision}/explanation")).is(200).json();
     assert!(operator["queues"].as_array().is_some_and(|queues| !queues.is_empty()), "{operator}");

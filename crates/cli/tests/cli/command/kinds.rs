@@ -1,0 +1,692 @@
+//! Every command with one contract of each kind: no answer is empty, and none knows latency contracts only.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use super::Run;
+
+const TOPOLOGY: &str = "
+apiVersion: wayleave/v1
+kind: Topology
+metadata: { name: two-racks }
+spec:
+  builder: { kind: leaf-spine, leaves: 2, spines: 2, hosts: 4, rate: 10Gbit, delay: 1us, queues: 8 }
+  classes: { latency: 5, guaranteed: 6, objective: 3, bestEffort: 1 }
+";
+
+const TENANTS: &str = "
+apiVersion: wayleave/v1
+kind: Tenants
+spec: { tenants: [ { name: shop } ] }
+";
+
+/// The contracts, as a file has them. Numbers differ, so that each is recognised wherever it is shown.
+const CONTRACTS: &str = "
+apiVersion: wayleave/v1
+kind: Contracts
+spec:
+  contracts:
+    - { name: lat, tenant: shop, from: h1, to: h8, rate: 21Mbit, burst: 3kB, deadline: 1ms }
+    - { name: pair, tenant: shop, bandwidth: { from: h3, to: h7, min: 1100Mbit, within: 9ms } }
+    - { name: hose, tenant: shop, bandwidth: { hose: [h1, h4, h6, h8], min: 1200Mbit } }
+    - { name: obj, tenant: shop, objective: { deadline: 23ms, members: [h2, h3, h5, h8], min: 610Mbit } }
+    - { name: best, tenant: shop, bestEffort: { members: [h1, h3, h5] } }
+";
+
+/// Their names: latency, a pair, a hose, an objective, best effort.
+const NAMES: [&str; 5] = ["lat", "pair", "hose", "obj", "best"];
+
+/// What an answer shows of a contract.
+enum Of {
+    /// These words: on one line of a list, or anywhere in an answer about this contract alone.
+    Has(&'static [&'static str]),
+    /// Nothing, for a reason that a reader of this table can check.
+    Nothing(&'static str),
+}
+
+use Of::{Has, Nothing};
+
+/// Where a question is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// At the server.
+    Server,
+    /// With files only.
+    Files,
+}
+
+/// A question; with `NAME` in it once for each contract.
+struct Question {
+    at: At,
+    line: &'static str,
+    code: i32,
+    shows: [Of; 5],
+}
+
+const fn at_server(line: &'static str, code: i32, shows: [Of; 5]) -> Question {
+    Question { at: At::Server, line, code, shows }
+}
+
+const fn with_files(line: &'static str, code: i32, shows: [Of; 5]) -> Question {
+    Question { at: At::Files, line, code, shows }
+}
+
+const NO_PROMISE: Of = Nothing("nothing is promised, so nothing can break, be verified or be proven");
+const NO_AGENT: &[&str] = &["is not there: `wayleave status` says which agents are silent"];
+
+/// Every command that is about contracts, in the order in which they are asked: what is deleted is asked for no more.
+const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
+    (
+        "plan",
+        &[
+            with_files(
+                "plan -t t.yaml -f c.yaml",
+                0,
+                [
+                    Has(&["lat", "admitted", "804us / 1ms"]),
+                    Has(&["pair", "proven", "1.12ms / 9ms", "1.1Gbit"]),
+                    Has(&["hose", "proven", "1.2Gbit to and from each"]),
+                    Has(&["obj", "proven", "at least 610Mbit"]),
+                    Has(&["best", "best effort", "nothing is promised"]),
+                ],
+            ),
+            with_files(
+                "plan -t t.yaml -f c.yaml --output json --no-recheck",
+                0,
+                [
+                    Has(&[r#""rate_bps":21000000"#]),
+                    Has(&[r#""within_ns":9000000"#]),
+                    Has(&[r#""min_bps":1200000000"#]),
+                    Has(&[r#""deadline_ns":23000000"#]),
+                    Has(&[r#""kind":"best-effort""#]),
+                ],
+            ),
+        ],
+    ),
+    (
+        "verify",
+        &[with_files(
+            "verify -t t.yaml -f c.yaml --effort quick",
+            0,
+            [
+                Has(&["lat", "804us"]),
+                Has(&["pair", "its minimum"]),
+                Has(&["hose", "its minimum"]),
+                Has(&["obj", "its weight"]),
+                NO_PROMISE,
+            ],
+        )],
+    ),
+    (
+        "apply",
+        &[
+            at_server(
+                "apply -f tenants.yaml -f c.yaml",
+                0,
+                [
+                    Has(&["shop:lat", "created", "804us"]),
+                    Has(&["shop:pair", "created", "proven"]),
+                    Has(&["shop:hose", "created", "proven"]),
+                    Has(&["shop:obj", "created", "proven"]),
+                    Has(&["shop:best", "created", "admitted"]),
+                ],
+            ),
+            at_server(
+                "apply -f other.yaml --dry-run",
+                0,
+                [
+                    Has(&["shop:lat", "changed", "rate: 21Mbit -> 22Mbit"]),
+                    Has(&["shop:pair", "changed", "bandwidth.min: 1.1Gbit -> 1.15Gbit"]),
+                    Has(&["shop:hose", "changed", "bandwidth.min: 1.2Gbit -> 1.25Gbit"]),
+                    Has(&["shop:obj", "changed", "objective.deadline: 23ms -> 24ms"]),
+                    Has(&["shop:best", "changed", "bestEffort.members: [h1, h3, h5] -> [h1, h3]"]),
+                ],
+            ),
+        ],
+    ),
+    (
+        "get",
+        &[
+            at_server(
+                "get contracts",
+                0,
+                [
+                    Has(&["shop:lat", "h1 -> h8", "21Mbit", "804us / 1ms", "h1 -[0]- leaf1"]),
+                    Has(&["shop:pair", "h3 -> h7", "at least 1.1Gbit", "proven within"]),
+                    Has(&["shop:hose", "h1, h4, h6, h8", "at least 1.2Gbit", "proven"]),
+                    Has(&["shop:obj", "h2, h3, h5, h8", "at least 610Mbit", "proven"]),
+                    Has(&["shop:best", "h1, h3, h5", "admitted"]),
+                ],
+            ),
+            at_server(
+                "get contracts -o wide",
+                0,
+                [
+                    Has(&["shop:lat", "latency", "rate 21Mbit, burst 3kB, deadline 1ms", "h1 -[0]- leaf1"]),
+                    Has(&["shop:pair", "bandwidth", "at least 1.1Gbit, within 9ms", "NOT_ENFORCED", "h3 -[0]- leaf1"]),
+                    Has(&["shop:hose", "bandwidth", "at least 1.2Gbit", "NOT_ENFORCED"]),
+                    Has(&["shop:obj", "objective", "deadline 23ms, weight 610Mbit", "NOT_ENFORCED"]),
+                    Has(&["shop:best", "best-effort", "h1, h3, h5"]),
+                ],
+            ),
+            at_server(
+                "get contract NAME -o json",
+                0,
+                [
+                    Has(&[r#""boundNs""#, r#""kind": "latency""#]),
+                    Has(&[r#""withinNs""#, r#""certainty": "proven""#, r#""kind": "bandwidth""#, r#""routes": ["#]),
+                    Has(&[r#""hosts""#, r#""certainty": "proven""#, r#""kind": "bandwidth""#]),
+                    Has(&[r#""hosts""#, r#""certainty": "proven""#, r#""kind": "objective""#]),
+                    Has(&[r#""hosts""#, r#""kind": "best-effort""#]),
+                ],
+            ),
+            at_server(
+                "get contracts -o yaml",
+                0,
+                [
+                    Has(&["name: lat", "deadline: 1ms"]),
+                    Has(&["name: pair", "within: 9ms"]),
+                    Has(&["name: hose", "min: 1.2Gbit"]),
+                    Has(&["name: obj", "deadline: 23ms"]),
+                    Has(&["name: best", "bestEffort: { members: [h1, h3, h5] }"]),
+                ],
+            ),
+            at_server(
+                "get decisions",
+                0,
+                [
+                    Has(&["shop:lat", "admitted", "804us"]),
+                    Has(&["shop:pair", "admitted", "proven"]),
+                    Has(&["shop:hose", "admitted", "proven"]),
+                    Has(&["shop:obj", "admitted", "proven"]),
+                    Has(&["shop:best", "admitted"]),
+                ],
+            ),
+            at_server(
+                "get links",
+                0,
+                [
+                    Has(&["h1->leaf1", "21Mbit"]),
+                    Has(&["h3->leaf1", "1.1Gbit", "610Mbit", "18 %"]),
+                    Has(&["h4->leaf1", "1.2Gbit", "12 %"]),
+                    Has(&["h5->leaf2", "610Mbit", "7 %"]),
+                    NO_PROMISE,
+                ],
+            ),
+        ],
+    ),
+    (
+        "describe",
+        &[
+            at_server(
+                "describe contract NAME",
+                0,
+                [
+                    Has(&[
+                        "kind        latency",
+                        "804us of 1ms",
+                        "effective",
+                        "No packet takes longer than 804us",
+                        "admitted   shop:lat",
+                    ]),
+                    Has(&[
+                        "kind          bandwidth",
+                        "1.1Gbit",
+                        "within        9ms",
+                        "there within",
+                        "effective     no: there are no agents",
+                        "Links where least is left",
+                    ]),
+                    Has(&[
+                        "kind       bandwidth",
+                        "1.2Gbit",
+                        "effective  no: there are no agents",
+                        "measured   not known",
+                        "Links where least is left",
+                    ]),
+                    Has(&[
+                        "kind       objective",
+                        "23ms",
+                        "610Mbit on every link",
+                        "effective  no: there are no agents",
+                        "Links where least is left",
+                    ]),
+                    Has(&[
+                        "kind       best-effort",
+                        "nothing is promised",
+                        "host h1; host h3; host h5",
+                        "it has what nobody else wants",
+                    ]),
+                ],
+            ),
+            at_server(
+                "describe link leaf2->h8",
+                0,
+                [
+                    Has(&["shop:lat", "21Mbit"]),
+                    Nothing("the pair ends elsewhere"),
+                    Has(&["shop:hose", "1.2Gbit"]),
+                    Has(&["shop:obj", "610Mbit"]),
+                    NO_PROMISE,
+                ],
+            ),
+            at_server(
+                "describe host h3",
+                0,
+                [
+                    Nothing("it is between other hosts"),
+                    Has(&["shop:pair", "1.1Gbit"]),
+                    Nothing("it has other members"),
+                    Has(&["shop:obj", "610Mbit"]),
+                    Has(&["shop:best"]),
+                ],
+            ),
+        ],
+    ),
+    (
+        "explain",
+        &[
+            at_server(
+                "explain NAME",
+                0,
+                [
+                    Has(&["No packet takes longer than 804us", "propagation on h1->leaf1"]),
+                    Has(&["1.1Gbit", "h3 -[0]- leaf1", "Links where least is left"]),
+                    Has(&["1.2Gbit to and from each", "Links where least is left"]),
+                    Has(&["A share of at least 610Mbit", "Links where least is left"]),
+                    Has(&["Nothing is promised"]),
+                ],
+            ),
+            at_server(
+                "explain NAME -o json",
+                0,
+                [
+                    Has(&[r#""boundNs": 804000"#, r#""delayBoundNs""#]),
+                    Has(&[r#""minBps": 1100000000"#, r#""withinNs": 9000000"#, r#""leftBps""#]),
+                    Has(&[r#""minBps": 1200000000"#, r#""leftBps""#]),
+                    Has(&[r#""deadlineNs": 23000000"#, r#""leftBps""#]),
+                    Has(&[r#""kind": "best-effort""#]),
+                ],
+            ),
+            with_files(
+                "explain NAME -t t.yaml -f c.yaml -o json",
+                0,
+                [
+                    Has(&[r#""boundNs": 804000"#, r#""delayBoundNs""#]),
+                    Has(&[r#""minBps": 1100000000"#, r#""withinNs": 9000000"#, r#""leftBps""#]),
+                    Has(&[r#""minBps": 1200000000"#, r#""leftBps""#]),
+                    Has(&[r#""deadlineNs": 23000000"#, r#""leftBps""#]),
+                    Has(&[r#""kind": "best-effort""#]),
+                ],
+            ),
+            with_files(
+                "explain NAME -t t.yaml -f c.yaml",
+                0,
+                [
+                    Has(&["No packet takes longer than 804us"]),
+                    Has(&["1.1Gbit", "Links where least is left"]),
+                    Has(&["1.2Gbit to and from each", "Links where least is left"]),
+                    Has(&["A share of at least 610Mbit", "Links where least is left"]),
+                    Has(&["Nothing is promised"]),
+                ],
+            ),
+        ],
+    ),
+    (
+        "what-if",
+        &[
+            at_server(
+                "what-if --fail node:leaf1",
+                3,
+                [
+                    Has(&["shop:lat", "NO_PATH", "leaf1 is down"]),
+                    Has(&["shop:pair", "NO_PATH", "leaf1 is down"]),
+                    Has(&["shop:hose", "NO_PATH", "leaf1 is down"]),
+                    Has(&["shop:obj", "NO_PATH", "leaf1 is down"]),
+                    NO_PROMISE,
+                ],
+            ),
+            at_server(
+                "what-if --apply other.yaml",
+                0,
+                [
+                    Has(&["shop:lat", "804us", "h1 - leaf1"]),
+                    Has(&["shop:pair", "proven", "h3 - leaf1"]),
+                    Has(&["shop:hose", "proven"]),
+                    Has(&["shop:obj", "proven"]),
+                    Has(&["shop:best", "-"]),
+                ],
+            ),
+            with_files(
+                "what-if -t t.yaml -f c.yaml --fail node:leaf1",
+                3,
+                [
+                    Has(&["shop:lat", "NO_PATH"]),
+                    Has(&["shop:pair", "NO_PATH"]),
+                    Has(&["shop:hose", "NO_PATH"]),
+                    Has(&["shop:obj", "NO_PATH"]),
+                    NO_PROMISE,
+                ],
+            ),
+        ],
+    ),
+    (
+        "top",
+        &[at_server(
+            "top --times 1 --every 1ms",
+            0,
+            [
+                Has(&["shop:lat", "latency", "21Mbit"]),
+                Has(&["shop:pair", "bandwidth", "at least 1.1Gbit"]),
+                Has(&["shop:hose", "bandwidth", "at least 1.2Gbit"]),
+                Has(&["shop:obj", "objective", "at least 610Mbit"]),
+                Has(&["shop:best", "best-effort"]),
+            ],
+        )],
+    ),
+    (
+        "status",
+        &[at_server(
+            "status",
+            0,
+            [
+                Has(&["contracts", "1 latency"]),
+                Has(&["contracts", "2 bandwidth"]),
+                Has(&["leaf1->spine1", "2.4Gbit"]),
+                Has(&["contracts", "1 objective"]),
+                Has(&["contracts", "1 best-effort"]),
+            ],
+        )],
+    ),
+    (
+        "check",
+        &[
+            // Without agents nobody can send a probe: that is said of the host that would.
+            at_server(
+                "check --contract NAME",
+                2,
+                [
+                    Has(NO_AGENT),
+                    Has(NO_AGENT),
+                    Has(&["name two of them as from and to, of h1, h4, h6, h8"]),
+                    Has(&["name two of them as from and to, of h2, h3, h5, h8"]),
+                    Has(&["name two of them as from and to, of h1, h3, h5"]),
+                ],
+            ),
+        ],
+    ),
+    (
+        "diff",
+        &[with_files(
+            "diff before.json after.json",
+            6,
+            [
+                Has(&["requests lat", "rate", "21Mbit", "22Mbit"]),
+                Has(&["requests pair", "min", "1.1Gbit", "1.15Gbit"]),
+                Has(&["requests hose", "min", "1.2Gbit", "1.25Gbit"]),
+                Has(&["requests obj", "deadline", "23ms", "24ms"]),
+                Has(&["requests best", "members", "h1, h3, h5", "h1, h3"]),
+            ],
+        )],
+    ),
+    (
+        "down",
+        &[at_server(
+            "down node leaf1",
+            0,
+            [Has(&["shop:lat"]), Has(&["shop:pair"]), Has(&["shop:hose"]), Has(&["shop:obj"]), NO_PROMISE],
+        )],
+    ),
+    (
+        "up",
+        &[at_server(
+            "up node leaf1",
+            0,
+            [Has(&["shop:lat"]), Has(&["shop:pair"]), Has(&["shop:hose"]), Has(&["shop:obj"]), NO_PROMISE],
+        )],
+    ),
+    (
+        "delete",
+        &[at_server(
+            "delete contract NAME",
+            0,
+            [
+                Has(&["lat: deleted"]),
+                Has(&["pair: deleted"]),
+                Has(&["hose: deleted"]),
+                Has(&["obj: deleted"]),
+                Has(&["best: deleted"]),
+            ],
+        )],
+    ),
+    (
+        "events",
+        &[at_server(
+            "events",
+            0,
+            [
+                Has(&["admitted", "shop:lat", "bound 804us"]),
+                Has(&["degraded", "shop:pair"]),
+                Has(&["degraded", "shop:hose"]),
+                Has(&["admitted", "shop:obj", "proven"]),
+                Has(&["admitted", "shop:best", "nothing is promised"]),
+            ],
+        )],
+    ),
+    (
+        "audit",
+        &[at_server(
+            "audit",
+            0,
+            [
+                Has(&["deleteContract", "shop:lat"]),
+                Has(&["deleteContract", "shop:pair"]),
+                Has(&["deleteContract", "shop:hose"]),
+                Has(&["deleteContract", "shop:obj"]),
+                Has(&["deleteContract", "shop:best"]),
+            ],
+        )],
+    ),
+];
+
+/// Every other command, and why it shows no contract, or where it is tested with all kinds.
+const OTHERS: &[(&str, &str)] = &[
+    ("demo", "contracts of its own, of all kinds: `shares` and `client` test them"),
+    ("login", "an address and a token"),
+    ("capture", "frames of an interface with their tags"),
+    ("backup", "a ledger as a file"),
+    ("token", "tokens"),
+    ("render", "configurations of switches; `render` tests them with classes"),
+    ("analyze", "bounds of delays, which only latency contracts have"),
+    ("topology", "networks"),
+    ("policy", "policies of services"),
+    ("provision", "bandwidth of a link by flow sizes"),
+    ("serve", "the server that is asked here"),
+    ("agent", "what a node enforces; the tests of `agent` and the lab"),
+    ("broker", "services of a rack"),
+    ("config", "settings of the server"),
+    ("ledger", "records on disk by sort; the tests of crashes"),
+    ("requests", "a generator of latency contracts"),
+    ("tune", "delay budgets, which only latency contracts have"),
+    ("benchmark", "a simulated switch"),
+    ("bench", "durations"),
+    ("sim", "scenarios; `sim` tests those with tenants of all kinds"),
+    ("reproduce", "figures of publications"),
+    ("trace", "packet events of a run"),
+    ("doctor", "this machine"),
+    ("lab", "a network in namespaces; the tests of the lab have all kinds"),
+    ("schemes", "schemes"),
+    ("schema", "JSON Schemas"),
+    ("completions", "shells"),
+    ("man", "manual pages"),
+    ("help", "help"),
+];
+
+/// A directory with the files, and a server of it.
+struct World {
+    directory: PathBuf,
+    server: Child,
+    url: String,
+}
+
+impl World {
+    fn new(name: &str) -> Self {
+        let directory = std::env::temp_dir().join(format!("wayleave-kinds-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let changes = [
+            ("21Mbit", "22Mbit"),
+            ("1100Mbit", "1150Mbit"),
+            ("1200Mbit", "1250Mbit"),
+            ("23ms", "24ms"),
+            ("[h1, h3, h5]", "[h1, h3]"),
+        ];
+        let other = changes.iter().fold(CONTRACTS.to_owned(), |text, (old, new)| text.replace(old, new));
+        for (name, text) in
+            [("t.yaml", TOPOLOGY), ("tenants.yaml", TENANTS), ("c.yaml", CONTRACTS), ("other.yaml", &other)]
+        {
+            std::fs::write(directory.join(name), text).unwrap();
+        }
+        for (plan, contracts) in [("before.json", "c.yaml"), ("after.json", "other.yaml")] {
+            let line = format!("plan -t t.yaml -f {contracts} -o json --no-recheck");
+            std::fs::write(directory.join(plan), run(&directory, &line).ends_with(0).stdout).unwrap();
+        }
+        let words = "serve -t t.yaml --ledger l.db --listen 127.0.0.1:0 --log-level warn";
+        let mut server = command(&directory, words).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
+        let line = lines.by_ref().map(Result::unwrap).find(|line| line.contains("serves on ")).unwrap();
+        let url = line.split_whitespace().find(|word| word.starts_with("http")).unwrap().to_owned();
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { directory, server, url }
+    }
+
+    /// An answer, with what is written to the standard error.
+    fn ask(&self, question: &Question, line: &str) -> String {
+        let at = match question.at {
+            At::Server => format!("{line} --server {} --token-file l.db-operator", self.url),
+            At::Files => line.to_owned(),
+        };
+        let run = run(&self.directory, &at).ends_with(question.code);
+        run.stdout + &run.stderr
+    }
+
+    /// What Prometheus is told.
+    fn metrics(&self) -> String {
+        let address = self.url.trim_start_matches("http://").trim_end_matches('/');
+        let token = std::fs::read_to_string(self.directory.join("l.db-operator")).unwrap();
+        let mut stream = TcpStream::connect(address).unwrap();
+        let head = "GET /metrics HTTP/1.1\r\nhost: wayleave\r\nconnection: close\r\nauthorization: Bearer";
+        write!(stream, "{head} {}\r\n\r\n", token.trim()).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+fn command(directory: &Path, line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
+    for name in ["WAYLEAVE_SERVER", "WAYLEAVE_CONTEXT", "WAYLEAVE_TOKEN_FILE", "WAYLEAVE_CA"] {
+        command.env_remove(name);
+    }
+    // Wide enough that no row of a table is broken.
+    command.args(line.split(' ')).env("XDG_CONFIG_HOME", directory).env("COLUMNS", "500").current_dir(directory);
+    command
+}
+
+fn run(directory: &Path, line: &str) -> Run {
+    let output = command(directory, line).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+#[test]
+fn every_command_knows_contracts_of_every_kind() {
+    let world = World::new("commands");
+    let mut wrong = Vec::new();
+    for question in ABOUT_CONTRACTS.iter().flat_map(|(_, questions)| *questions) {
+        let is_single = question.line.contains("NAME");
+        let all = if is_single { String::new() } else { world.ask(question, question.line) };
+        for (name, shows) in NAMES.iter().zip(&question.shows) {
+            let Has(words) = shows else { continue };
+            // With files names have no tenant.
+            let full = if question.at == At::Server { format!("shop:{name}") } else { (*name).to_owned() };
+            let line = question.line.replace("NAME", &full);
+            let has = |text: &str| words.iter().all(|word| text.contains(word));
+            let (is_there, text) = if is_single {
+                let text = world.ask(question, &line);
+                (has(&text), text)
+            } else {
+                (all.lines().any(has), all.clone())
+            };
+            if !is_there {
+                let text: String = text.chars().take(3_000).collect();
+                wrong.push(format!("{line}: {words:?} of {name} are not there:\n{text}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// Counted by kind, and on links by what each kind has there.
+#[test]
+fn metrics_know_contracts_of_every_kind() {
+    let world = World::new("metrics");
+    let kinds = ["latency\"} 1", "bandwidth\"} 2", "objective\"} 1", "best-effort\"} 1"];
+    let apply =
+        at_server("apply -f tenants.yaml -f c.yaml", 0, [NO_PROMISE, NO_PROMISE, NO_PROMISE, NO_PROMISE, NO_PROMISE]);
+    world.ask(&apply, apply.line);
+    // Figures of links follow when the engine is idle.
+    let sums = [
+        "links_reserved_bits_per_second{class=\"host-up\"} 21000000",
+        "links_minima_bits_per_second{class=\"host-up\"} 5900000000",
+        "links_weights_bits_per_second{class=\"host-up\"} 2440000000",
+        "links_free_bits_per_second{class=\"host-up\"} 71639000000",
+    ];
+    let expected = kinds.map(|kind| format!("wayleave_contract_kinds{{kind=\"{kind}\n"));
+    let expected: Vec<String> = expected.into_iter().chain(sums.map(|sum| format!("wayleave_{sum}"))).collect();
+    let mut text = world.metrics();
+    for _ in 0..10_000 {
+        if expected.iter().all(|line| text.contains(line)) {
+            return;
+        }
+        text = world.metrics();
+    }
+    let missing: Vec<&String> = expected.iter().filter(|line| !text.contains(*line)).collect();
+    panic!("{missing:?}\n{text}");
+}
+
+/// A new command is in one of both tables, and no table has a command that is gone.
+#[test]
+fn every_command_is_in_a_table() {
+    let help = super::wayleave("help").ends_with(0).stdout;
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let is_name = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
+    let commands: Vec<&str> = commands.filter(is_name).filter_map(|line| line.split_whitespace().next()).collect();
+    let listed = ABOUT_CONTRACTS.iter().map(|(name, _)| *name).chain(OTHERS.iter().map(|(name, _)| *name));
+    let listed: Vec<&str> = listed.collect();
+    let unique: BTreeSet<&str> = listed.iter().copied().collect();
+    assert_eq!(unique.len(), listed.len(), "a command is listed twice");
+    assert_eq!(commands.iter().copied().collect::<BTreeSet<_>>(), unique);
+    for (name, questions) in ABOUT_CONTRACTS {
+        assert!(questions.iter().all(|question| question.line.split(' ').next() == Some(name)), "{name}");
+    }
+    let reasons = OTHERS.iter().map(|(_, reason)| *reason).chain(
+        ABOUT_CONTRACTS.iter().flat_map(|(_, questions)| *questions).flat_map(|question| &question.shows).filter_map(
+            |shows| match shows {
+                Nothing(reason) => Some(*reason),
+                Has(words) => words.is_empty().then_some(""),
+            },
+        ),
+    );
+    assert!(reasons.into_iter().all(|reason| !reason.is_empty()), "a reason is missing");
+}
