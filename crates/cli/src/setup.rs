@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wayleave::Session;
-use wayleave_controller::{Controller, Kind, Setup, Southbound, Timing};
+use wayleave_controller::{Controller, Kind, Setup, Southbound, Timing, Unfit};
 use wayleave_explain::{Context, Names, SettingsShape};
 use wayleave_schemes::registry;
 use wayleave_schemes::standing::Standing;
@@ -50,7 +50,9 @@ pub(crate) fn prepare(args: &SessionArgs, southbound: Southbound, timing: Timing
         Ok(scheme) => scheme,
         Err(_) => unreachable!("the same was made a moment ago"),
     };
-    Ok(Prepared { setup: Setup { network, model, scheme: Arc::new(make), southbound, timing }, settings, name })
+    let scheme = Arc::new(make);
+    let setup = Setup { network, model, scheme, southbound, timing, unfit: Unfit::Refuse };
+    Ok(Prepared { setup, settings, name })
 }
 
 /// A controller that goes on from what a ledger holds.
@@ -74,6 +76,10 @@ impl Names for Owners<'_> {
 
     fn name_of_share(&self, share: ShareId) -> &str {
         self.0.owner_of_share(share).map_or("", |grant| &grant.id.name)
+    }
+
+    fn is_promised_share(&self, share: ShareId) -> bool {
+        self.0.owner_of_share(share).is_none_or(|grant| grant.trouble.is_none())
     }
 }
 

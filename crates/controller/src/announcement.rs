@@ -64,7 +64,7 @@ fn pending(waits_for: usize, starts: Option<WallTime>) -> String {
 fn trouble(trouble: &Trouble) -> String {
     match trouble {
         Trouble::Failed { element, why, .. } => format!("{element} is down: {why}"),
-        Trouble::Unfit { why } => format!("it does not fit by the rules of this version: {why}"),
+        Trouble::Unfit { why } => format!("it was decided again at the start, and found no place: {why}"),
         Trouble::Unconfirmed => "its host has not confirmed its rule in time".to_owned(),
         Trouble::Silent => "the agent of its host has not been heard of for too long".to_owned(),
     }

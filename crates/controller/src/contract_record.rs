@@ -11,12 +11,12 @@ use wayleave_contracts::{
 use wayleave_ledger::{Share, Spread};
 use wayleave_protocol::Id;
 use wayleave_roles::Certainty;
-use wayleave_topology::{Network, NodeId};
+use wayleave_topology::{Hop, Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
 use crate::book::Reserved;
 use crate::grant::{Grant, KindState, LatencyState, Sender, ShareState, Told, Violation};
-use crate::record::{Missing, RouteRecord, TroubleRecord, hops, node, reserved, route};
+use crate::record::{Missing, RouteRecord, TroubleRecord, hops, node, reserved, reserved_as_far, route};
 
 /// A contract.
 #[derive(Serialize, Deserialize)]
@@ -269,6 +269,33 @@ impl ContractRecord {
             }
             TermsRecord::BestEffort => BestEffortContract { name, tenant, members: hosts }.into(),
         })
+    }
+
+    /// What a contract holds on a network that may have other links than when this was written: nothing where one of them is gone, with what is left of
+    /// its routes up to there.
+    pub(crate) fn held_as_far(
+        &self,
+        network: &Network,
+        grant: &Grant,
+        is_usable: &dyn Fn(Hop) -> bool,
+    ) -> Result<(Held, Option<Reserved>, bool), Missing> {
+        match &self.terms {
+            TermsRecord::Latency(latency) => {
+                let deadline = Time::from_nanos(latency.deadline_ns);
+                let (reserved, is_whole) = reserved_as_far(network, &latency.places, deadline, is_usable);
+                if !is_whole {
+                    return Ok((Held::Routes(None), Some(reserved), true));
+                }
+                let reserved = Reserved { is_pinned: grant.has_given_route(), ..reserved };
+                Ok((Held::Routes(Some(reserved).filter(|one| !one.reservations.is_empty())), None, false))
+            }
+            TermsRecord::Pair(_, ShareRecord { place: Some(PlaceRecord::Route(hops)), .. })
+                if route(network, hops).is_err() =>
+            {
+                Ok((Held::Share(None), None, true))
+            }
+            _ => Ok((self.held(network, grant)?, None, false)),
+        }
     }
 
     /// What a contract holds that was read from this record.

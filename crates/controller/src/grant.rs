@@ -83,7 +83,7 @@ pub enum Trouble {
         /// Why no other route was found.
         why: String,
     },
-    /// It was admitted by the rules of an earlier version, which promised more than its links can carry.
+    /// It was decided again at the start, by the rules of this version and on the network as it is now, and found no place.
     Unfit {
         /// Reason of the refusal when it was decided again.
         why: String,

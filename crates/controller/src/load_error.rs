@@ -64,13 +64,17 @@ pub enum LoadError {
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const OTHER_NETWORK: &str = "the ledger was written for another topology, or with other budgets: start with those, or with a new ledger";
+        const OTHER_NETWORK: &str = "the ledger was written for another topology, or with other budgets: start with those, or with --decide-again (docs/ledger.md, \"Another network\")";
+        const GONE: &str = "with the topology of before, delete that contract, or move its VMs, first";
         match self {
             Self::NoQueues => {
                 let schemes = registry::admission_schemes(|entry| entry.keeps_queues);
                 write!(f, "the scheme reserves no queues: a controller needs {schemes}")
             }
             Self::Unreadable { kind, key, message } => write!(f, "the {kind} record {key} cannot be read: {message}"),
+            Self::Missing { record, what: what @ "node", name } => {
+                write!(f, "{record} needs {what} {name}, which the network does not have: {GONE}")
+            }
             Self::Missing { record, what, name } => {
                 write!(f, "{record} needs {what} {name}, which the network does not have: {OTHER_NETWORK}")
             }

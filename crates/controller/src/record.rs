@@ -224,13 +224,25 @@ impl RouteRecord {
         }
     }
 
-    fn reservation(&self, network: &Network) -> Result<Reservation, Missing> {
-        let demand = Demand {
+    /// As far as the network has its links and, by `is_usable`, its queues; and whether that is all.
+    fn as_far(&self, network: &Network, is_usable: &dyn Fn(Hop) -> bool) -> (Option<Reservation>, bool) {
+        let hop = |(name, queue): &(String, u8)| Some(Hop { link: network.find_link(name)?, queue: *queue });
+        let hops: Vec<Hop> = self.hops.iter().map_while(hop).take_while(|&hop| is_usable(hop)).collect();
+        let is_whole = hops.len() == self.hops.len();
+        let reservation = Reservation { demand: self.demand(), route: Route { hops }, placed: self.placed };
+        (Some(reservation).filter(|one| !one.route.hops.is_empty()), is_whole)
+    }
+
+    fn demand(&self) -> Demand {
+        Demand {
             rate: Rate::from_bits_per_second(self.rate_bps),
             burst: Bytes::new(self.burst_bytes),
             max_frame: self.max_frame_bytes.map(Bytes::new),
-        };
-        Ok(Reservation { demand, route: route(network, &self.hops)?, placed: self.placed })
+        }
+    }
+
+    fn reservation(&self, network: &Network) -> Result<Reservation, Missing> {
+        Ok(Reservation { demand: self.demand(), route: route(network, &self.hops)?, placed: self.placed })
     }
 }
 
@@ -243,6 +255,19 @@ pub(crate) fn reserved(
 ) -> Result<Reserved, Missing> {
     let reservations = routes.iter().map(|route| route.reservation(network)).collect::<Result<_, _>>()?;
     Ok(Reserved { reservations, deadline, is_pinned })
+}
+
+/// What was reserved on these routes, each as far as the network has its links and queues; and whether that is all of it. Packets come no
+/// further than to the first link that is gone.
+pub(crate) fn reserved_as_far(
+    network: &Network,
+    routes: &[RouteRecord],
+    deadline: Time,
+    is_usable: &dyn Fn(Hop) -> bool,
+) -> (Reserved, bool) {
+    let (routes, whole): (Vec<_>, Vec<_>) = routes.iter().map(|one| one.as_far(network, is_usable)).unzip();
+    let reservations = routes.into_iter().flatten().collect();
+    (Reserved { reservations, deadline, is_pinned: true }, whole.into_iter().all(|is_whole| is_whole))
 }
 
 impl ReleaseRecord {

@@ -59,7 +59,8 @@ pub fn claim<'a>(context: &Context<'a>) -> Option<Claim<'a>> {
 /// What classes below the latency queues were promised; nothing where a scheme holds no shares.
 pub fn claimed_shares(context: &Context<'_>) -> Vec<PromisedShare> {
     let Some(ledger) = context.scheme.queues().map(Placement::ledger) else { return Vec::new() };
-    ledger.shares().filter_map(|(id, share)| promised_share(context, id, share)).collect()
+    let promised = ledger.shares().filter(|&(id, _)| context.names.is_promised_share(id));
+    promised.filter_map(|(id, share)| promised_share(context, id, share)).collect()
 }
 
 /// What one of them was promised.

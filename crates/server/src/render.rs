@@ -222,8 +222,8 @@ fn trouble_of(trouble: &Trouble) -> (Option<&'static str>, Option<String>) {
             format!("{element} is down, and there is no other route ({why}); {back}")
         }
         Trouble::Unfit { why } => format!(
-            "it was admitted by the rules of an earlier version, which promised more than its links can carry ({why}); it is tried again \
-             every few seconds"
+            "it was decided again when the controller began, by the rules of this version and on the network as it is now, and found no place ({why}); \
+             it is tried again every few seconds"
         ),
         Trouble::Unconfirmed => "its host has not confirmed its rule in time".to_owned(),
         Trouble::Silent => {

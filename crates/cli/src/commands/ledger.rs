@@ -5,7 +5,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use wayleave_controller::{Southbound, Timing};
+use wayleave_controller::{Controller, EventKind, Setup, Southbound, Timing, Unfit};
 use wayleave_explain::human::count;
 use wayleave_server::cluster;
 use wayleave_store::{Absent, Inspection, Options, SqliteStore, StoreError};
@@ -37,7 +37,8 @@ pub(crate) enum LedgerCommand {
 const CHECK_EXAMPLE: &str = "\
 Examples:
   wayleave ledger check wayleave.db
-  wayleave ledger check wayleave.db -t fat-tree:k=4";
+  wayleave ledger check wayleave.db -t fat-tree:k=4
+  wayleave ledger check wayleave.db -t new.yaml --decide-again";
 
 /// Check the files, and with a topology every promise in them
 #[derive(Args, Clone, Debug)]
@@ -52,6 +53,9 @@ pub(crate) struct CheckArgs {
     /// The network that it was written for: then every promise is derived again with an independent calculator
     #[arg(short, long, value_name = "FILE|BUILDER")]
     topology: Option<String>,
+    /// Say what would become of contracts if a controller began with this other network and --decide-again; nothing is changed
+    #[arg(long, requires = "topology")]
+    decide_again: bool,
     #[command(flatten)]
     scheme: SchemeArgs,
     #[command(flatten)]
@@ -198,13 +202,31 @@ fn check_at(args: &CheckArgs, ledger: &Path) -> Result<Exit, Failure> {
     let network = NetworkArgs { topology: topology.clone(), ..NetworkArgs::default() };
     let session = SessionArgs { network, scheme: args.scheme.clone(), model: args.model.clone() };
     let setup = setup(&session, Southbound::Assumed, Timing::default())?;
+    let setup = Setup { unfit: if args.decide_again { Unfit::DecideAgain } else { Unfit::Refuse }, ..setup };
     let (store, records) = SqliteStore::open(ledger, &Options { absent: Absent::Refuse }).map_err(internal)?;
-    let controller = load(&setup, WallTime::from_nanos(0), &records)?;
+    let mut controller = load(&setup, WallTime::from_nanos(0), &records)?;
     store.close().map_err(internal)?;
+    if args.decide_again {
+        changes(&mut out(), &mut controller)?;
+    }
     match recheck::recheck(&Owners(&controller).context(), &mut Progress::new(false)) {
         recheck::Verdict::Sound => Ok(Exit::Fine),
         recheck::Verdict::Unsound => Ok(Exit::Unsound),
     }
+}
+
+/// What became of contracts that were decided again.
+fn changes(out: &mut impl Write, controller: &mut Controller) -> std::io::Result<()> {
+    let events = controller.take_output().events;
+    let changes: Vec<_> =
+        events.iter().filter(|event| matches!(event.kind, EventKind::Rerouted | EventKind::Degraded)).collect();
+    for event in &changes {
+        writeln!(out, "{} {}: {}", event.object, event.kind.name(), event.detail)?;
+    }
+    if changes.is_empty() {
+        writeln!(out, "every contract would keep what it has")?;
+    }
+    Ok(())
 }
 
 fn reseal(args: &ResealArgs) -> Result<Exit, Failure> {

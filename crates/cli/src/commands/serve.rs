@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use wayleave_controller::{Setup, Southbound, Timing};
+use wayleave_controller::{Setup, Southbound, Timing, Unfit};
 use wayleave_explain::SettingsShape;
 use wayleave_server::cluster::{Cluster, Settings};
 use wayleave_server::disk::{Disk, File};
@@ -56,6 +56,9 @@ pub(crate) struct ServeArgs {
     cluster: ClusterArgs,
     #[command(flatten)]
     access: EtcdArgs,
+    /// Decide contracts again, by priority, that this network cannot keep as they were admitted: after switches, links or rates have changed
+    #[arg(long)]
+    decide_again: bool,
     #[command(flatten)]
     security: SecurityArgs,
     #[command(flatten)]
@@ -283,6 +286,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         SouthboundName::HostsAndSwitches => Southbound::HostsAndSwitches,
     };
     let Prepared { setup, settings, name } = prepare(&args.session, southbound, args.timing.timing())?;
+    let setup = Setup { unfit: if args.decide_again { Unfit::DecideAgain } else { Unfit::Refuse }, ..setup };
     args.log.begin()?;
     let operator_file = args.operator_token_file.clone().unwrap_or_else(|| {
         let mut name = args.ledger.clone().into_os_string();

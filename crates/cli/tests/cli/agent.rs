@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use wayleave_controller::{Setup, Southbound, Timing};
+use wayleave_controller::{Setup, Southbound, Timing, Unfit};
 use wayleave_dataplane::apart::Apart;
 use wayleave_dataplane::net::Namespace;
 use wayleave_ledger::Model;
@@ -42,8 +42,14 @@ impl Controller {
         let scheme = move || Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into();
         let document = wayleave_formats::write_topology(&network, "test");
         let timing = Timing::default();
-        let setup =
-            Setup { scheme: Arc::new(scheme), network, model: Model::default(), southbound: Southbound::Hosts, timing };
+        let setup = Setup {
+            scheme: Arc::new(scheme),
+            network,
+            model: Model::default(),
+            southbound: Southbound::Hosts,
+            timing,
+            unfit: Unfit::Refuse,
+        };
         let options = wayleave_server::Options {
             document,
             setup,

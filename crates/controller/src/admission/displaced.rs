@@ -31,8 +31,15 @@ pub(crate) struct Displaced {
 pub(super) enum Lost {
     /// Routes, with the release that is pending for them, if they were used.
     Routes(Reserved, Option<u64>),
-    /// A share.
-    Share(Share),
+    /// A share; nothing if its links are gone.
+    Share(Option<Share>),
+}
+
+impl Displaced {
+    /// Those of higher priority look first, and among equals the older.
+    pub(crate) fn rank(&self) -> (Reverse<Priority>, u64) {
+        (Reverse(self.priority), self.serial)
+    }
 }
 
 /// A latency contract that lost its routes, and found no others.
@@ -49,7 +56,7 @@ struct Without {
 pub(crate) enum Cause<'a> {
     /// An element is down.
     Down(&'a str),
-    /// They were admitted by rules that promised more than links can carry.
+    /// They do not fit by the rules of this version, or on the network as it is now.
     Rules,
 }
 
@@ -57,7 +64,7 @@ impl Cause<'_> {
     pub(super) fn detail(self) -> String {
         match self {
             Self::Down(element) => format!("{element} is down"),
-            Self::Rules => "decided again by the rules of this version".to_owned(),
+            Self::Rules => "decided again at the start".to_owned(),
         }
     }
 
@@ -100,7 +107,7 @@ impl Admission {
         let cut: Vec<u64> = cut.map(|grant| grant.serial).collect();
         let mut displaced: Vec<Displaced> = cut.into_iter().filter_map(|serial| self.displace_one(serial)).collect();
         displaced.extend(self.displace_shares());
-        displaced.sort_by_key(|one| (Reverse(one.priority), one.serial));
+        displaced.sort_by_key(Displaced::rank);
         displaced
     }
 
@@ -114,7 +121,22 @@ impl Admission {
         consequences
     }
 
-    fn displace_one(&mut self, serial: u64) -> Option<Displaced> {
+    /// A contract whose links are gone has nothing any more. What is left of its routes may carry packets until its sender has another rule.
+    pub(crate) fn displace_lost(&mut self, serial: u64, left: Option<Reserved>) -> Option<Displaced> {
+        let Some(left) = left else {
+            let priority = self.enforcement.contracts().get(serial)?.order.priority;
+            return Some(Displaced { serial, priority, lost: Lost::Share(None) });
+        };
+        let nothing = Reserved { reservations: Vec::new(), ..left };
+        let release = self.enforcement.leave_next(serial, left);
+        let grant = self.enforcement.contracts_mut().get_mut(serial)?;
+        let priority = grant.order.priority;
+        grant.latency_mut()?.sender.run = None;
+        Some(Displaced { serial, priority, lost: Lost::Routes(nothing, release) })
+    }
+
+    /// A contract gives up its reservation.
+    pub(crate) fn displace_one(&mut self, serial: u64) -> Option<Displaced> {
         let grant = self.enforcement.contracts().get(serial)?;
         let (flow, is_pinned) = (grant.flow()?, grant.is_pinned());
         let reserved = self.enforcement.book().reserved(flow, is_pinned)?;

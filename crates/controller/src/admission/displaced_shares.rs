@@ -22,13 +22,13 @@ use crate::grant::{Grant, Trouble};
 pub(super) struct Without {
     serial: u64,
     id: Id,
-    share: Share,
+    share: Option<Share>,
     refusal: ShareRefusal,
 }
 
 impl Admission {
     /// Shares that have lost their routes, or that share links with too much, give up what they hold.
-    pub(super) fn displace_shares(&mut self) -> Vec<Displaced> {
+    pub(crate) fn displace_shares(&mut self) -> Vec<Displaced> {
         let ledger = self.enforcement.ledger();
         let is_cut = |share: &Share| matches!(share, Share::Pair { .. }) && ledger.is_parted(share);
         let held = |serial: u64| ledger.share(self.share_of(serial)?);
@@ -40,17 +40,20 @@ impl Admission {
         let slow =
             self.enforcement.contracts().serials_of_shares(|grant| grant.trouble.is_none() && self.is_too_slow(grant));
         displaced.extend(slow.into_iter().filter_map(|serial| self.displace_share(serial)));
-        let crowded = self.crowded_links();
-        if crowded.is_empty() {
-            return displaced;
+        displaced.extend(self.displace_shares_on(&self.crowded_links()));
+        displaced
+    }
+
+    /// All shares that use one of these links give up what they hold.
+    pub(crate) fn displace_shares_on(&mut self, links: &BTreeSet<LinkId>) -> Vec<Displaced> {
+        if links.is_empty() {
+            return Vec::new();
         }
         let ledger = self.enforcement.ledger();
-        let is_crowded = |share: &Share| ledger.links_of_share(share).iter().any(|link| crowded.contains(link));
+        let uses = |share: &Share| ledger.links_of_share(share).iter().any(|link| links.contains(link));
         let held = |serial: u64| ledger.share(self.share_of(serial)?);
-        let serials =
-            self.enforcement.contracts().serials_of_shares(|grant| held(grant.serial).is_some_and(&is_crowded));
-        displaced.extend(serials.into_iter().filter_map(|serial| self.displace_share(serial)));
-        displaced
+        let serials = self.enforcement.contracts().serials_of_shares(|grant| held(grant.serial).is_some_and(&uses));
+        serials.into_iter().filter_map(|serial| self.displace_share(serial)).collect()
     }
 
     /// Returns `true` if the minimum of a contract may be there later than it asked for.
@@ -70,14 +73,14 @@ impl Admission {
     fn displace_share(&mut self, serial: u64) -> Option<Displaced> {
         let share = self.take_share(serial)?;
         let priority = self.enforcement.contracts().get(serial)?.order.priority;
-        Some(Displaced { serial, priority, lost: Lost::Share(share) })
+        Some(Displaced { serial, priority, lost: Lost::Share(Some(share)) })
     }
 
     /// Looks for another place for a share that was displaced; what it lost, if there is none.
     pub(super) fn place_share(
         &mut self,
         serial: u64,
-        share: Share,
+        share: Option<Share>,
         cause: Cause<'_>,
         consequences: &mut Consequences,
     ) -> Option<Without> {
@@ -89,7 +92,7 @@ impl Admission {
             Err(refusal) => return Some(Without { serial, id, share, refusal }),
         };
         let route = decision.as_ref().and_then(|one| one.route.as_ref());
-        let is_moved = route.is_some_and(|route| !goes_by(&share, route));
+        let is_moved = route.is_some_and(|route| !share.as_ref().is_some_and(|share| goes_by(share, route)));
         self.settle_share(serial, decision);
         if was_degraded {
             consequences.restored.push(id.clone());
@@ -106,10 +109,14 @@ impl Admission {
     /// A share has found no other place: a pair keeps its old one, if that would still fit once its links are up.
     pub(super) fn degrade_share(&mut self, without: Without, cause: Cause<'_>, consequences: &mut Consequences) {
         let Without { serial, id, share, refusal } = without;
-        let is_pair = matches!(share, Share::Pair { .. });
         let ledger = self.enforcement.ledger();
-        let keeps = is_pair && ledger.is_parted(&share) && ledger.share_denial_once_open(&share).is_none();
-        self.return_share(Some(serial), Some(share).filter(|_| keeps));
+        let keeps = |share: &Share| {
+            let is_pair = matches!(share, Share::Pair { .. });
+            is_pair && ledger.is_parted(share) && ledger.share_denial_once_open(share).is_none()
+        };
+        let kept = share.filter(keeps);
+        let keeps = kept.is_some();
+        self.return_share(Some(serial), kept);
         let why = refusal.reason().code().to_owned();
         let Some(order) = self.enforcement.contracts().get(serial).map(|grant| grant.order.clone()) else { return };
         self.record(&id, order, Decided::RefusedShare(refusal));

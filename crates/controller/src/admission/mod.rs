@@ -29,7 +29,7 @@ use crate::quota::Usage;
 use crate::tenants::Tenants;
 
 pub(crate) use apply::Checked;
-pub(crate) use displaced::{Cause, Consequences};
+pub(crate) use displaced::{Cause, Consequences, Displaced};
 
 /// Decides, and remembers decisions.
 pub(crate) struct Admission {

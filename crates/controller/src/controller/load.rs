@@ -11,10 +11,11 @@ use wayleave_contracts::{Contract, vm_mac};
 use wayleave_ledger::Share;
 use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_roles::Admission as _;
-use wayleave_topology::Network;
+use wayleave_topology::{Hop, Network};
 use wayleave_units::{Time, WallTime};
 
 use super::Controller;
+use super::changed::Lost;
 use crate::admission::Admission;
 use crate::answers::{Answers, Remembered};
 use crate::book::{Book, Reserved};
@@ -30,9 +31,11 @@ use crate::old_record::{OldLatencyRecord, OldShareRecord};
 use crate::output::Kind;
 use crate::policy_spec::{self, PolicyRecord};
 use crate::quota::Usage;
-use crate::record::{DownRecord, Missing, NodeRecord, ReleaseRecord, TenantRecord, VmRecord, reserved};
+use crate::record::{
+    DownRecord, Missing, NodeRecord, ReleaseRecord, TenantRecord, VmRecord, reserved, reserved_as_far,
+};
 use crate::releases::{PendingRelease, Phase};
-use crate::setup::Setup;
+use crate::setup::{Setup, Unfit};
 use crate::shares::in_shares;
 use crate::tokens::{Token, Tokens};
 use crate::vms::{VmState, Vms};
@@ -45,6 +48,9 @@ struct Again {
     /// The number of the pending release that holds it, if one does.
     release: Option<u64>,
 }
+
+/// A share that a contract, by serial number, is to hold again.
+type HeldAgain = (u64, Share);
 
 impl Controller {
     /// Goes on from these records (kind, key, body), in any order; with none, from nothing.
@@ -70,18 +76,23 @@ impl Controller {
         for (kind, key, body) in records {
             match kind {
                 Kind::Contract | Kind::OldLatency | Kind::OldShare => contracts.push((kind, key, body)),
-                _ => controller.read(kind, key, body, &mut again)?,
+                _ => controller.read(kind, key, body, setup.unfit, &mut again)?,
             }
         }
-        let shares = controller.read_contracts(&contracts, &mut again)?;
+        let (shares, lost) = controller.read_contracts(&contracts, setup.unfit, &mut again)?;
         controller.reserve_again(again)?;
         controller.hold_shares(shares)?;
         controller.hold_policies()?;
         controller.connect()?;
+        let displaced = match setup.unfit {
+            Unfit::Refuse => Vec::new(),
+            Unfit::DecideAgain => controller.give_up(lost),
+        };
         controller.decide_unfit_again();
         controller.prove()?;
         controller.take_bounds();
         controller.close_what_is_down();
+        controller.place_again(displaced);
         controller.decide_unfit_again();
         controller.prove_without_what_is_down()?;
         controller.journal_mut().next_generation();
@@ -92,7 +103,14 @@ impl Controller {
         Ok(controller)
     }
 
-    fn read(&mut self, kind: Kind, key: &str, body: &str, again: &mut Vec<Again>) -> Result<(), LoadError> {
+    fn read(
+        &mut self,
+        kind: Kind,
+        key: &str,
+        body: &str,
+        unfit: Unfit,
+        again: &mut Vec<Again>,
+    ) -> Result<(), LoadError> {
         match kind {
             Kind::Controller => self.journal_mut().restore(parse::<Counters>(kind, key, body)?),
             Kind::Tenant => {
@@ -121,7 +139,7 @@ impl Controller {
                 let policy = policy.map_err(|message| unreadable(kind, key, message))?;
                 self.admission.policies_mut().0.insert(policy, record.revision);
             }
-            Kind::Release => self.read_release(key, body, again)?,
+            Kind::Release => self.read_release(key, body, unfit, again)?,
             Kind::Down => {
                 let record = parse::<DownRecord>(kind, key, body)?;
                 let link = record.link.map(ElementName::Link);
@@ -155,15 +173,18 @@ impl Controller {
     fn read_contracts(
         &mut self,
         records: &[(Kind, &str, &str)],
+        unfit: Unfit,
         again: &mut Vec<Again>,
-    ) -> Result<Vec<(u64, Share)>, LoadError> {
-        let network = &*self.network;
-        let mut shares = Vec::new();
-        for (read, &(kind, ..)) in
-            in_shares(records, |&(kind, key, body)| read_contract(network, kind, key, body)).into_iter().zip(records)
-        {
-            let (grant, held) = read?;
+    ) -> Result<(Vec<HeldAgain>, Vec<Lost>), LoadError> {
+        let (network, ledger) = (&*self.network, self.ledger());
+        let is_usable = |hop: Hop| usize::from(hop.queue) < ledger.budgets(hop.link).len();
+        let is_usable: Option<&(dyn Fn(Hop) -> bool + Sync)> = (unfit == Unfit::DecideAgain).then_some(&is_usable);
+        let (mut shares, mut lost) = (Vec::new(), Vec::new());
+        let reads = in_shares(records, |&(kind, key, body)| read_contract(network, kind, key, body, is_usable));
+        for (read, &(kind, ..)) in reads.into_iter().zip(records) {
+            let (grant, held, one) = read?;
             let serial = grant.serial;
+            lost.extend(one);
             match held {
                 Held::Routes(reserved) => again.extend(reserved.and_then(|reserved| Again::of(serial, reserved))),
                 Held::Share(share) => shares.extend(share.map(|share| (serial, share))),
@@ -174,10 +195,10 @@ impl Controller {
             // Of several contracts of one name the last one has it; those before are being released.
             self.admission.enforcement_mut().contracts_mut().insert(grant);
         }
-        Ok(shares)
+        Ok((shares, lost))
     }
 
-    fn read_release(&mut self, key: &str, body: &str, again: &mut Vec<Again>) -> Result<(), LoadError> {
+    fn read_release(&mut self, key: &str, body: &str, unfit: Unfit, again: &mut Vec<Again>) -> Result<(), LoadError> {
         let record = parse::<ReleaseRecord>(Kind::Release, key, body)?;
         let number = number(Kind::Release, key)?;
         let missing = |missing: Missing| LoadError::Missing {
@@ -186,7 +207,12 @@ impl Controller {
             name: missing.name,
         };
         let deadline = Time::from_nanos(record.deadline_ns);
-        let reserved = reserved(&self.network, &record.places, deadline, record.pinned).map_err(missing)?;
+        let ledger = self.ledger();
+        let is_usable = |hop: Hop| usize::from(hop.queue) < ledger.budgets(hop.link).len();
+        let reserved = match unfit {
+            Unfit::Refuse => reserved(&self.network, &record.places, deadline, record.pinned).map_err(missing)?,
+            Unfit::DecideAgain => reserved_as_far(&self.network, &record.places, deadline, &is_usable).0,
+        };
         if let Some(placed) = reserved.reservations.iter().map(|one| one.placed).min().filter(|_| record.held) {
             let reserved = Reserved { is_pinned: true, ..reserved.clone() };
             again.push(Again { placed, reserved, serial: record.serial, release: Some(number) });
@@ -281,7 +307,7 @@ impl Controller {
     }
 
     /// Contracts of other kinds than latency hold their shares again. What is held is a sum, so their order does not matter.
-    fn hold_shares(&mut self, shares: Vec<(u64, Share)>) -> Result<(), LoadError> {
+    fn hold_shares(&mut self, shares: Vec<HeldAgain>) -> Result<(), LoadError> {
         for (serial, share) in shares {
             let enforcement = self.enforcement_mut();
             let held = enforcement.book_mut().put_share_back(share, serial);
@@ -353,8 +379,14 @@ impl Again {
     }
 }
 
-/// A contract that holds nothing yet, and what it is to hold again.
-fn read_contract(network: &Network, kind: Kind, key: &str, body: &str) -> Result<(Grant, Held), LoadError> {
+/// A contract that holds nothing yet, what it is to hold again, and what it has lost. Without `is_usable` nothing may be lost.
+fn read_contract(
+    network: &Network,
+    kind: Kind,
+    key: &str,
+    body: &str,
+    is_usable: Option<&(dyn Fn(Hop) -> bool + Sync)>,
+) -> Result<(Grant, Held, Option<Lost>), LoadError> {
     let record = match kind {
         Kind::OldLatency => parse::<OldLatencyRecord>(kind, key, body)?.into(),
         Kind::OldShare => parse::<OldShareRecord>(kind, key, body)?.into(),
@@ -366,8 +398,13 @@ fn read_contract(network: &Network, kind: Kind, key: &str, body: &str) -> Result
         name: missing.name,
     };
     let grant = record.grant(network, number(kind, key)?).map_err(missing)?;
-    let held = record.held(network, &grant).map_err(missing)?;
-    Ok((grant, held))
+    let Some(is_usable) = is_usable else {
+        let held = record.held(network, &grant).map_err(missing)?;
+        return Ok((grant, held, None));
+    };
+    let (held, left, is_lost) = record.held_as_far(network, &grant, &|hop| is_usable(hop)).map_err(missing)?;
+    let lost = is_lost.then_some(Lost { serial: grant.serial, left });
+    Ok((grant, held, lost))
 }
 
 fn parse<T: DeserializeOwned>(kind: Kind, key: &str, body: &str) -> Result<T, LoadError> {

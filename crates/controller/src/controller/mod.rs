@@ -8,6 +8,7 @@
 //! | `Journal` | what has changed since the last output, and the numbers that never go back |
 
 mod apply;
+mod changed;
 pub(crate) mod copy;
 mod delete;
 mod elements;

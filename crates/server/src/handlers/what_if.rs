@@ -164,7 +164,9 @@ fn degraded(controller: &Controller, id: &Id) -> Broken {
         Some(Trouble::Failed { element, why, .. }) => {
             (why.clone(), format!("{element} is down, and there is no other route ({why})"))
         }
-        Some(Trouble::Unfit { why }) => (why.clone(), format!("it does not fit by the rules of this version ({why})")),
+        Some(Trouble::Unfit { why }) => {
+            (why.clone(), format!("it was decided again at the start, and found no place ({why})"))
+        }
         _ => (String::new(), String::new()),
     };
     Broken { id: id.to_string(), reason, message }

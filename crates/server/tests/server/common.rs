@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use wayleave_controller::{Setup, Southbound, Timing};
+use wayleave_controller::{Setup, Southbound, Timing, Unfit};
 use wayleave_ledger::Model;
 use wayleave_schemes::chameleon::{Chameleon, Params};
 use wayleave_schemes::fabric::{Fabric, Settings};
@@ -63,6 +63,7 @@ pub(crate) fn setup(southbound: Southbound) -> Setup {
         model: Model::default(),
         southbound,
         timing: Timing::default(),
+        unfit: Unfit::Refuse,
     }
 }
 

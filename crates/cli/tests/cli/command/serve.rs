@@ -20,9 +20,13 @@ fn wayleave(directory: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Starts a server; where it listens. `end` waits for it.
-#[allow(clippy::zombie_processes, reason = "whoever starts it ends it")]
 fn start(directory: &Path) -> (Child, BufReader<ChildStderr>, String) {
-    let arguments = ["serve", "-t", "star:hosts=3", "--listen", "127.0.0.1:0", "--log-format", "json"];
+    start_with(directory, &["-t", "star:hosts=3"])
+}
+
+#[allow(clippy::zombie_processes, reason = "whoever starts it ends it")]
+fn start_with(directory: &Path, options: &[&str]) -> (Child, BufReader<ChildStderr>, String) {
+    let arguments = [&["serve", "--listen", "127.0.0.1:0", "--log-format", "json"], options].concat();
     let mut child = wayleave(directory, &arguments).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
@@ -215,4 +219,56 @@ fn what_is_said_of_a_cluster_needs_its_etcd() {
                 .ends_with(2);
         assert!(run.stderr.contains("--etcd <URL,URL>"), "{said}: {}", run.stderr);
     }
+}
+
+/// A switch is taken out: drained, then left out of the file, as docs/ledger.md says it.
+#[test]
+fn a_switch_that_contracts_use_can_be_removed() {
+    let directory = directory("removed");
+    for (name, spines) in [("two.yaml", 2), ("one.yaml", 1)] {
+        let builder = format!(
+            "{{ kind: leaf-spine, leaves: 2, spines: {spines}, hosts: 4, rate: 10Gbit, delay: 1us, queues: 8 }}"
+        );
+        let classes = "{ latency: 5, guaranteed: 6, objective: 3, bestEffort: 1 }";
+        let text =
+            format!("apiVersion: wayleave/v1\nkind: Topology\nspec:\n  builder: {builder}\n  classes: {classes}\n");
+        std::fs::write(directory.join(name), text).unwrap();
+    }
+    let run = |arguments: &[&str]| {
+        let done = wayleave(&directory, arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+        (done.status.code(), said)
+    };
+    let (child, stderr, address) = start_with(&directory, &["-t", "two.yaml"]);
+    for number in 1..=4 {
+        let (from, to) = (format!("h{number}"), format!("h{}", number + 4));
+        let body = format!(r#"{{"from":"{from}","to":"{to}","rate":"10Mbit","burst":"3000B","deadline":"5ms"}}"#);
+        let answer = ask(&address, &directory, &format!("PUT /v1/contracts/l{number}"), &body);
+        assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
+        let body = format!(r#"{{"bandwidth":{{"from":"{from}","to":"{to}","min":"1Gbit"}}}}"#);
+        let answer = ask(&address, &directory, &format!("PUT /v1/contracts/p{number}"), &body);
+        assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
+    }
+    let answer = ask(&address, &directory, "PUT /v1/nodes/h8/state", r#"{"state":"down"}"#);
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert_eq!(end(child, stderr), Some(0));
+
+    // A contract that its host's failure has degraded is promised nothing: the ledger is sound.
+    let (code, said) = run(&["ledger", "check", "wayleave.db", "-t", "two.yaml"]);
+    assert!(code == Some(0) && said.contains("sound, every promise holds"), "{said}");
+    let (code, said) = run(&["serve", "-t", "one.yaml", "--listen", "127.0.0.1:0"]);
+    assert!(code == Some(1) && said.contains("spine2") && said.contains("--decide-again"), "{said}");
+    let (code, said) = run(&["ledger", "check", "wayleave.db", "-t", "one.yaml", "--decide-again"]);
+    assert!(code == Some(0) && said.contains("rerouted: decided again at the start"), "{said}");
+    let (_, before) = run(&["ledger", "check", "wayleave.db", "-t", "two.yaml"]);
+    assert!(before.contains("sound, every promise holds"), "a look changes nothing: {before}");
+
+    let (child, stderr, address) = start_with(&directory, &["-t", "one.yaml", "--decide-again"]);
+    let all = ask(&address, &directory, "GET /v1/contracts", "");
+    assert!(!all.contains("spine2") && all.matches("spine1").count() >= 2 * 6, "{all}");
+    assert_eq!(all.matches(r#""state":"degraded""#).count(), 2, "those of h8: {all}");
+    assert_eq!(end(child, stderr), Some(0));
+    let (code, said) = run(&["ledger", "check", "wayleave.db", "-t", "one.yaml"]);
+    assert!(code == Some(0) && said.contains("sound, every promise holds"), "{said}");
+    std::fs::remove_dir_all(directory).unwrap();
 }

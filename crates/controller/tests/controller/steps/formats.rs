@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_contracts::{ContractKind, Order, Priority};
-use wayleave_controller::{Controller, Id, Kind, Setup, Southbound, State, Timing};
+use wayleave_controller::{Controller, Id, Kind, Setup, Southbound, State, Timing, Unfit};
 use wayleave_ledger::Model;
 use wayleave_roles::Certainty;
 use wayleave_schemes::chameleon::Params;
@@ -24,6 +24,7 @@ fn setup(network: Network) -> Setup {
         model: Model::default(),
         southbound: Southbound::Assumed,
         timing: Timing::default(),
+        unfit: Unfit::Refuse,
     }
 }
 

@@ -7,7 +7,7 @@ use wayleave_contracts::{
 };
 use wayleave_controller::{
     Check, Command, Controller, Decided, Effect, ElementName, EventKind, Fault, Grant, Id, Kind, LoadError, Mode, Now,
-    Outcome, Question, Reply, Setup, Southbound, State, Timing, Trouble, VmWish,
+    Outcome, Question, Reply, Setup, Southbound, State, Timing, Trouble, Unfit, VmWish,
 };
 use wayleave_ledger::Model;
 use wayleave_roles::Certainty;
@@ -31,6 +31,7 @@ fn setup(paths: Paths) -> Setup {
         model: Model::default(),
         southbound: Southbound::Hosts,
         timing: Timing::default(),
+        unfit: Unfit::Refuse,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The controller, one step after the other.
 
 mod answers;
+mod changed;
 mod clock;
 mod formats;
 mod heard;

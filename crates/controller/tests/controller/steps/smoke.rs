@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
 use wayleave_controller::{
     Applied, Check, Command, Controller, Effect, ElementName, Fault, Id, Kind, Mode, Now, Outcome, Reply, Setup,
-    Southbound, State, Timing,
+    Southbound, State, Timing, Unfit,
 };
 use wayleave_ledger::Model;
 use wayleave_protocol::agent::{Operation, Work};
@@ -23,6 +23,7 @@ pub(super) fn setup(southbound: Southbound) -> Setup {
         model: Model::default(),
         southbound,
         timing: Timing::default(),
+        unfit: Unfit::Refuse,
     }
 }
 

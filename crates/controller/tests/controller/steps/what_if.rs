@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
 use wayleave_controller::{
     Check, Command, Controller, Effect, ElementName, Fault, Id, Kind, Mode, Now, Question, Reply, Setup, Southbound,
-    State, Timing, VmWish,
+    State, Timing, Unfit, VmWish,
 };
 use wayleave_ledger::Model;
 use wayleave_schemes::chameleon::{Chameleon, Params};
@@ -24,6 +24,7 @@ fn setup() -> Setup {
         model: Model::default(),
         southbound: Southbound::Assumed,
         timing: Timing::default(),
+        unfit: Unfit::Refuse,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_agent::machine::Pace;
-use wayleave_controller::{Setup, Southbound, Timing};
+use wayleave_controller::{Setup, Southbound, Timing, Unfit};
 use wayleave_ledger::Model;
 use wayleave_schemes::chameleon::{Chameleon, Params, Rerouting};
 use wayleave_schemes::fabric::{Fabric, Paths, Settings};
@@ -140,5 +140,6 @@ pub(crate) fn setup(dice: &mut Dice) -> Setup {
             clock_jump: JUMP,
             clock_doubt: DOUBT,
         },
+        unfit: Unfit::Refuse,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_controller::{Setup, Southbound, Timing};
+use wayleave_controller::{Setup, Southbound, Timing, Unfit};
 use wayleave_formats::parse_builder;
 use wayleave_ledger::Model;
 use wayleave_schemes::chameleon::{Chameleon, Params};
@@ -34,5 +34,6 @@ pub(super) fn setup(builder: &str) -> Result<Setup, String> {
         scheme: Arc::new(scheme),
         southbound: Southbound::Assumed,
         timing: Timing::default(),
+        unfit: Unfit::Refuse,
     })
 }

@@ -1,0 +1,58 @@
+//! A network that is another one than when contracts were admitted: what it cannot keep as it was is decided again
+//! ([`Unfit::DecideAgain`](crate::Unfit)).
+//!
+//! | what | becomes |
+//! |---|---|
+//! | a contract whose route has a link or queue that is gone | decided again; its sender may still send by its old rule, so what it had is a pending release, up to the first hop that is gone |
+//! | contracts on a link whose queues cannot keep what is reserved, or whose routes are too slow now | the same, with all of the old route |
+//! | shares on such links | decided again with them |
+//! | a pending release over links that are gone | held as far as its packets come |
+//! | a contract or VM of a host that is gone, a given route over a link that is gone | an error: there is nobody to ask for another one |
+
+use std::collections::BTreeSet;
+
+use wayleave_topology::LinkId;
+
+use super::Controller;
+use crate::admission::{Cause, Consequences, Displaced};
+use crate::book::Reserved;
+
+/// A contract that has lost what it had, with what is left of it up to the first hop that is gone; nothing for shares.
+pub(super) struct Lost {
+    pub(super) serial: u64,
+    pub(super) left: Option<Reserved>,
+}
+
+impl Controller {
+    /// Contracts that have no place on this network, or not with the others, give up what they have.
+    pub(super) fn give_up(&mut self, lost: Vec<Lost>) -> Vec<Displaced> {
+        let mut displaced: Vec<Displaced> =
+            lost.into_iter().filter_map(|one| self.admission.displace_lost(one.serial, one.left)).collect();
+        let ledger = self.ledger();
+        let is_full = |link: LinkId| !ledger.keeps(link) || !ledger.keeps_shares(link);
+        let full: BTreeSet<LinkId> = self.network.links().map(|(link, _)| link).filter(|&link| is_full(link)).collect();
+        let flows = full.iter().flat_map(|&link| ledger.flows_on(link).iter().map(|&(_, flow)| flow));
+        let book = self.enforcement().book();
+        let mut serials: Vec<u64> = flows.map(|flow| book.owner(flow)).collect();
+        let is_slow = |serial: u64| {
+            let grant = self.contracts().get(serial)?;
+            Some(book.promised(grant.flow()?) > grant.terms()?.deadline)
+        };
+        serials.extend(self.contracts().serials(|grant| is_slow(grant.serial) == Some(true)));
+        serials.sort_unstable();
+        serials.dedup();
+        displaced.extend(serials.into_iter().filter_map(|serial| self.admission.displace_one(serial)));
+        // All that is on such a link, or the order would not be that of priorities.
+        displaced.extend(self.admission.displace_shares_on(&full));
+        displaced.extend(self.admission.displace_shares());
+        displaced.sort_by_key(Displaced::rank);
+        displaced
+    }
+
+    /// They look for other places, on links that are up.
+    pub(super) fn place_again(&mut self, displaced: Vec<Displaced>) {
+        if !displaced.is_empty() {
+            self.admission.place_displaced(displaced, Cause::Rules, &mut Consequences::default());
+        }
+    }
+}
