@@ -528,8 +528,33 @@ const OTHERS: &[(&str, &str)] = &[
 /// A directory with the files, and a server of it.
 struct World {
     directory: PathBuf,
-    server: Child,
-    url: String,
+    server: Served,
+}
+
+/// A server of a directory.
+pub(super) struct Served {
+    child: Child,
+    pub(super) url: String,
+}
+
+impl Served {
+    /// With the network `t.yaml` and an empty ledger `l.db`.
+    pub(super) fn new(directory: &Path) -> Self {
+        let words = "serve -t t.yaml --ledger l.db --listen 127.0.0.1:0 --log-level warn";
+        let mut child = command(directory, words).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let line = lines.by_ref().map(Result::unwrap).find(|line| line.contains("serves on ")).unwrap();
+        let url = line.split_whitespace().find(|word| word.starts_with("http")).unwrap().to_owned();
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, url }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 impl World {
@@ -553,19 +578,14 @@ impl World {
             let line = format!("plan -t t.yaml -f {contracts} -o json --no-recheck");
             std::fs::write(directory.join(plan), run(&directory, &line).ends_with(0).stdout).unwrap();
         }
-        let words = "serve -t t.yaml --ledger l.db --listen 127.0.0.1:0 --log-level warn";
-        let mut server = command(&directory, words).stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
-        let line = lines.by_ref().map(Result::unwrap).find(|line| line.contains("serves on ")).unwrap();
-        let url = line.split_whitespace().find(|word| word.starts_with("http")).unwrap().to_owned();
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { directory, server, url }
+        let server = Served::new(&directory);
+        Self { directory, server }
     }
 
     /// An answer, with what is written to the standard error.
     fn ask(&self, question: &Question, line: &str) -> String {
         let at = match question.at {
-            At::Server => format!("{line} --server {} --token-file l.db-operator", self.url),
+            At::Server => format!("{line} --server {} --token-file l.db-operator", self.server.url),
             At::Files => line.to_owned(),
         };
         let run = run(&self.directory, &at).ends_with(question.code);
@@ -574,7 +594,7 @@ impl World {
 
     /// What Prometheus is told.
     fn metrics(&self) -> String {
-        let address = self.url.trim_start_matches("http://").trim_end_matches('/');
+        let address = self.server.url.trim_start_matches("http://").trim_end_matches('/');
         let token = std::fs::read_to_string(self.directory.join("l.db-operator")).unwrap();
         let mut stream = TcpStream::connect(address).unwrap();
         let head = "GET /metrics HTTP/1.1\r\nhost: wayleave\r\nconnection: close\r\nauthorization: Bearer";
@@ -587,13 +607,11 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 
-fn command(directory: &Path, line: &str) -> Command {
+pub(super) fn command(directory: &Path, line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
     for name in ["WAYLEAVE_SERVER", "WAYLEAVE_CONTEXT", "WAYLEAVE_TOKEN_FILE", "WAYLEAVE_CA"] {
         command.env_remove(name);
@@ -603,7 +621,7 @@ fn command(directory: &Path, line: &str) -> Command {
     command
 }
 
-fn run(directory: &Path, line: &str) -> Run {
+pub(super) fn run(directory: &Path, line: &str) -> Run {
     let output = command(directory, line).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }

@@ -1,6 +1,7 @@
 //! The real binary, run as a person would.
 
 mod agent_init;
+mod alike;
 mod analyze;
 mod assumptions;
 mod bad_input;
