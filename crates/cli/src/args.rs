@@ -5,7 +5,8 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     agent, analyze, apply, audit, backup, bench, benchmark, broker, capture, check, completions, config, delete, demo,
     describe, diff, doctor, element, events, explain, get, lab, ledger, login, man, plan, policy, provision, render,
-    reproduce, requests, schema, schemes, serve, sim, status, token, top, topology, trace, tune, verify, what_if,
+    reproduce, requests, rollback, schema, schemes, serve, sim, status, token, top, topology, trace, tune, verify,
+    what_if,
 };
 use crate::exit;
 
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Get(Box<get::GetArgs>),
     Describe(Box<describe::DescribeArgs>),
     Delete(Box<delete::DeleteArgs>),
+    Rollback(Box<rollback::RollbackArgs>),
     Down(Box<element::DownArgs>),
     Up(Box<element::UpArgs>),
     Events(Box<events::EventsArgs>),

@@ -20,7 +20,7 @@ pub(crate) enum Exit {
     /// The two things that were compared differ.
     Differs = 6,
     /// Nothing is known to be wrong, and part of what was asked for was not observed: promises that were not tested, traffic that got
-    /// nothing.
+    /// nothing, contracts whose past is not known.
     Incomplete = 7,
     /// Somebody stopped it, and what was done until then is kept; as shells say of Ctrl-C (128 and the signal's number).
     Stopped = 130,
@@ -40,7 +40,7 @@ Exit codes:
   4  the recheck found a broken promise, or verify saw one or something that is not as a plan says
   5  a fault that verify --break put in was not noticed, or changes nothing here
   6  what diff compared differs
-  7  incomplete: promises that were not tested, or traffic of which nothing arrived
+  7  incomplete: promises that were not tested, traffic of which nothing arrived, or contracts of tenants whose past is not known
   130  stopped by Ctrl-C: results until then are kept, and marked as partial";
 
 impl From<Exit> for ExitCode {

@@ -57,6 +57,7 @@ fn run() -> Result<Exit, Failure> {
         Command::Get(args) => commands::get::run(args),
         Command::Describe(args) => commands::describe::run(args),
         Command::Delete(args) => commands::delete::run(args),
+        Command::Rollback(args) => commands::rollback::run(args),
         Command::Down(args) => commands::element::down(args),
         Command::Up(args) => commands::element::up(args),
         Command::Events(args) => commands::events::run(args),

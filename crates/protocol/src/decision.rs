@@ -90,7 +90,19 @@ pub struct Applied {
     pub error: Option<Problem>,
 }
 
-/// What became of a list: `POST /v1/apply`.
+/// Changes that are made together or not at all: `POST /v1/batch`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BatchSpec {
+    /// Contracts that are deleted: `tenant:name`. One that is also in `apply` is deleted and created again.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub delete: Vec<String>,
+    /// Contracts that are created, or get other terms.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub apply: Vec<ContractSpec>,
+}
+
+/// What became of a list: `POST /v1/apply` and `POST /v1/batch`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApplyReport {

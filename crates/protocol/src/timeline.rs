@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::contract::State;
+use crate::contract::{ContractSpec, State};
 use crate::event::Event;
 
 /// The events that are kept, in stretches of time of the same length.
@@ -60,4 +60,34 @@ pub struct NotKept {
     /// Why, for people.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub detail: String,
+}
+
+/// Contracts as they were at an earlier time, of those that differ now: `GET /v1/past/{asOf}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Past {
+    /// The time that was asked for, or the time of the event (RFC 3339).
+    pub at: String,
+    /// Contracts that were created, changed or deleted since, by name.
+    pub contracts: Vec<PastContract>,
+    /// Tenants of which that is not known. None of their contracts is listed.
+    pub unknown: Vec<UnknownPast>,
+}
+
+/// A contract as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PastContract {
+    /// `tenant:name`.
+    pub id: String,
+    /// What was asked for; absent if there was no such contract.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub spec: Option<ContractSpec>,
+}
+
+/// A tenant whose history does not reach back that far.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UnknownPast {
+    /// Its name.
+    pub tenant: String,
+    /// Its contracts are known from this time on (RFC 3339).
+    pub since: String,
 }

@@ -23,6 +23,7 @@ use crate::disk::{Disk, Turn, stored};
 use crate::following::{Following, Loaded, Reader};
 use crate::history::History;
 use crate::metrics::{Kept, Metrics};
+use crate::past::ChangedContract;
 use crate::queue::{Message, Next, Queue};
 use crate::stage::Stage;
 use crate::trial::wall;
@@ -130,8 +131,14 @@ impl Running {
 
     /// What is to go to disk, and what readers will see of it beside the objects that it has changed.
     fn output(&mut self, now: Now) -> (Output, Vec<Edit>) {
-        let mut output = self.controller.take_output();
-        let (changes, edits) = self.history.add(now.wall, &self.controller, &output);
+        let output = self.controller.take_output();
+        let changed = self.stage.changed_contracts(&self.controller, &output);
+        self.remembered(now, output, &changed)
+    }
+
+    /// The same with what is remembered of it.
+    fn remembered(&mut self, now: Now, mut output: Output, changed: &[ChangedContract]) -> (Output, Vec<Edit>) {
+        let (changes, edits) = self.history.add(now.wall, &self.controller, &output, changed);
         output.changes.extend(changes);
         (output, edits)
     }
@@ -251,7 +258,9 @@ impl Engine {
         if let Some(token) = (self.first)(&mut running.controller, now)? {
             running.history.note(Note::of_server("createToken", &token).answered(now.wall, 201, ""));
         }
-        let (output, told) = running.output(now);
+        // To load a ledger creates, changes and ends no contract.
+        let output = running.controller.take_output();
+        let (output, told) = running.remembered(now, output, &[]);
         running.commit(&self.metrics, &output, forgotten)?;
         let mut edits = running.stage.begin(&running.controller, opened.records);
         edits.extend(running.stage.edits(&running.controller, &output));

@@ -18,6 +18,7 @@ use wayleave_units::WallTime;
 use crate::account::Account;
 use crate::audit::Note;
 use crate::log::{Entry, Topic};
+use crate::past::{ChangedContract, Since, UndoRecord};
 use crate::render;
 use crate::view::Edit;
 
@@ -37,12 +38,26 @@ struct Chunk {
     after: u64,
     /// How many events and entries of the audit the account had before.
     before: [u64; 2],
+    /// Undo records are kept from here on; earlier versions keep none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    since: Option<Since>,
+    /// How many undo records the account had before.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    undone: u64,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     events: Vec<Event>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     decisions: Vec<Decided>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     audit: Vec<AuditEntry>,
+    /// Contracts that the commit has created, changed or deleted.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    undo: Option<UndoRecord>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -62,7 +77,7 @@ struct Stored {
     at: u64,
     bytes: u64,
     /// The numbers of what it has: [`Topic`] by [`Topic`].
-    numbers: [Vec<u64>; 3],
+    numbers: [Vec<u64>; 4],
 }
 
 /// What an account has on disk.
@@ -71,7 +86,7 @@ struct Kept {
     bytes: u64,
     chunks: VecDeque<Stored>,
     after: u64,
-    counts: [u64; 2],
+    counts: [u64; 3],
 }
 
 /// What is kept, and what waits to be.
@@ -85,6 +100,10 @@ pub(crate) struct History {
     audit: u64,
     /// The last decision that was kept, by its place among all.
     decision: u64,
+    /// The number of the last undo record.
+    undo: u64,
+    /// Undo records are kept from here on.
+    since: Since,
     base: u64,
     kept: BTreeMap<Account, Kept>,
     notes: Vec<Note>,
@@ -108,7 +127,12 @@ impl History {
             read.insert(number, chunk);
         }
         history.base = read.values().map(|chunk| chunk.base).max().unwrap_or(last_event);
-        let mut edits = vec![Edit::Lost(history.base)];
+        // A chunk without it is of a version that keeps no undo records.
+        let known = read.last_key_value().and_then(|(_, chunk)| chunk.since);
+        let begins =
+            || if last_event == 0 { Since::default() } else { Since { event: last_event, at: now.as_nanos() } };
+        history.since = known.unwrap_or_else(begins);
+        let mut edits = vec![Edit::Lost(history.base), Edit::UndoSince(history.since)];
         for (number, chunk) in read {
             if !history.kept.contains_key(&chunk.account) {
                 edits.push(Edit::Lost(chunk.after));
@@ -132,15 +156,33 @@ impl History {
     }
 
     /// What goes to disk with this output, and what readers will see then.
-    pub(crate) fn add(&mut self, now: WallTime, controller: &Controller, output: &Output) -> (Vec<Change>, Vec<Edit>) {
+    pub(crate) fn add(
+        &mut self,
+        now: WallTime,
+        controller: &Controller,
+        output: &Output,
+        changed: &[ChangedContract],
+    ) -> (Vec<Change>, Vec<Edit>) {
         let mut chunks: BTreeMap<Account, Chunk> = BTreeMap::new();
-        let base = self.base;
+        let (base, since) = (self.base, Some(self.since));
         let mut chunk = |account: Account, kept: &BTreeMap<Account, Kept>, put: &mut dyn FnMut(&mut Chunk)| {
             let known = kept.get(&account);
-            let (after, before) = known.map_or((base, [0; 2]), |kept| (kept.after, kept.counts));
-            let at = now.as_nanos();
+            let (after, counts) = known.map_or((base, [0; 3]), |kept| (kept.after, kept.counts));
+            let (at, [of_events, of_audit, undone]) = (now.as_nanos(), counts);
             let (events, decisions, audit) = (Vec::new(), Vec::new(), Vec::new());
-            let new = || Chunk { account: account.clone(), at, base, after, before, events, decisions, audit };
+            let new = || Chunk {
+                account: account.clone(),
+                at,
+                base,
+                after,
+                before: [of_events, of_audit],
+                since,
+                undone,
+                events,
+                decisions,
+                audit,
+                undo: None,
+            };
             put(chunks.entry(account.clone()).or_insert_with(new));
         };
         for event in &output.events {
@@ -158,6 +200,20 @@ impl History {
             self.audit += 1;
             let entry = AuditEntry { number: self.audit, ..note.entry };
             chunk(note.account, &self.kept, &mut |chunk| chunk.audit.push(entry.clone()));
+        }
+        let last = controller.last_event();
+        let first = output.events.first().map_or(last, |event| event.number.saturating_sub(1));
+        for ChangedContract { id, before } in changed {
+            chunk(Account::Tenant(id.tenant.clone()), &self.kept, &mut |chunk| {
+                let undo = chunk.undo.get_or_insert_with(|| {
+                    self.undo += 1;
+                    UndoRecord { number: self.undo, at: now.as_nanos(), after: first, ..UndoRecord::default() }
+                });
+                match before {
+                    Some(spec) => undo.before.push(spec.clone()),
+                    None => undo.created.push(id.name.clone()),
+                }
+            });
         }
         let (mut changes, mut edits) = (Vec::new(), Vec::new());
         for (account, chunk) in chunks {
@@ -178,14 +234,18 @@ impl History {
         let kept = self.kept.entry(chunk.account.clone()).or_default();
         kept.bytes += bytes;
         kept.after = chunk.events.last().map_or(chunk.after, |event| event.number);
-        kept.counts = chunk.before;
-        let [events, audit] = &mut kept.counts;
-        *events += chunk.events.len() as u64;
-        *audit += chunk.audit.len() as u64;
+        let [events, audit] = chunk.before;
+        kept.counts = [
+            events + chunk.events.len() as u64,
+            audit + chunk.audit.len() as u64,
+            chunk.undone + u64::from(chunk.undo.is_some()),
+        ];
+        self.undo = self.undo.max(chunk.undo.as_ref().map_or(0, |undo| undo.number));
         let numbers = [
             chunk.events.iter().map(|event| event.number).collect(),
             chunk.decisions.iter().map(|one| one.sequence).collect(),
             chunk.audit.iter().map(|entry| entry.number).collect(),
+            chunk.undo.iter().map(|undo| undo.number).collect(),
         ];
         kept.chunks.push_back(Stored { number, at: chunk.at, bytes, numbers });
         if let Account::Tenant(tenant) = &chunk.account {
@@ -243,18 +303,21 @@ struct Written {
     /// What everybody is told of a decision, and what its tenant is told if that is something else.
     decisions: Vec<(Range<usize>, Option<Range<usize>>)>,
     audit: Vec<Range<usize>>,
+    undo: Option<Range<usize>>,
 }
 
 impl Written {
     /// The JSON of a chunk. Documents are written one by one, since readers get the same text.
     fn of(chunk: &Chunk) -> Self {
-        let Chunk { account, at, base, after, before, events, decisions, audit } = chunk;
+        let Chunk { account, at, base, after, before, since, undone, events, decisions, audit, undo } = chunk;
         let mut out = Writer(Vec::with_capacity(256 * (events.len() + 2 * decisions.len() + audit.len() + 1)));
         out.put("{\"account\":", account);
         out.put(",\"at\":", at);
         out.put(",\"base\":", base);
         out.put(",\"after\":", after);
         out.put(",\"before\":", before);
+        since.iter().for_each(|since| drop(out.put(",\"since\":", since)));
+        Some(undone).filter(|undone| **undone > 0).iter().for_each(|undone| drop(out.put(",\"undone\":", undone)));
         let events = out.list(",\"events\":", events, |out, event| out.put("", event));
         let decisions = out.list(",\"decisions\":", decisions, |out, one| {
             out.put("{\"sequence\":", &one.sequence);
@@ -264,9 +327,10 @@ impl Written {
             (decision, own)
         });
         let audit = out.list(",\"audit\":", audit, |out, entry| out.put("", entry));
+        let undo = undo.as_ref().map(|undo| out.put(",\"undo\":", undo));
         out.0.push(b'}');
         let body = Text(String::from_utf8(out.0).unwrap_or_default().into());
-        Self { body, events, decisions, audit }
+        Self { body, events, decisions, audit, undo }
     }
 }
 
@@ -308,6 +372,10 @@ fn show(chunk: &Chunk, written: Written, edits: &mut Vec<Edit>) {
     };
     // Documents of a chunk are forgotten together: they are parts of its text.
     let text = Bytes::from_owner(written.body);
+    if let (Some(undo), Some(place)) = (&chunk.undo, written.undo) {
+        let entry = Entry::new(undo.number, chunk.undone + 1, tenant.clone(), text.slice(place));
+        edits.push(Edit::Entry(Topic::Undo, Arc::new(entry)));
+    }
     let [events, audit] = chunk.before;
     for ((own, event), place) in (events + 1..).zip(&chunk.events).zip(written.events) {
         let entry = Entry::new(event.number, own, tenant.clone(), text.slice(place));
@@ -358,6 +426,8 @@ mod tests {
             reason: None,
             message: None,
         };
+        let created = vec!["c".to_owned()];
+        let undo = UndoRecord { number: 8, at: 5, after: 6, created, before: vec![ContractSpec::default()] };
         let decided = |own| Decided { sequence: 3, decision: decision(1), own };
         for count in 0..3 {
             let chunk = Chunk {
@@ -366,19 +436,64 @@ mod tests {
                 base: 1,
                 after: 2,
                 before: [3, 4],
+                since: (count > 0).then_some(Since { event: 6, at: 7 }),
+                undone: count as u64,
                 events: vec![event.clone(); count],
                 decisions: (0..count).map(|at| decided((at == 1).then(|| decision(2)))).collect(),
                 audit: vec![entry.clone(); count],
+                undo: (count > 0).then(|| undo.clone()),
             };
             let written = Written::of(&chunk);
             assert_eq!(&*written.body.0, serde_json::to_string(&chunk).unwrap());
             let text = |place: &Range<usize>| written.body.0[place.clone()].to_owned();
             assert!(written.events.iter().all(|place| text(place) == serde_json::to_string(&event).unwrap()));
             assert!(written.audit.iter().all(|place| text(place) == serde_json::to_string(&entry).unwrap()));
+            assert_eq!(
+                written.undo.as_ref().map(text),
+                chunk.undo.as_ref().map(|_| serde_json::to_string(&undo).unwrap())
+            );
             for ((place, own), one) in written.decisions.iter().zip(&chunk.decisions) {
                 assert_eq!(text(place), serde_json::to_string(&one.decision).unwrap());
                 assert_eq!(own.as_ref().map(text), one.own.as_ref().map(|own| serde_json::to_string(own).unwrap()));
             }
+        }
+    }
+
+    /// A version that keeps no undo records may have changed contracts at any time until its last chunk.
+    #[test]
+    fn the_past_is_known_since_the_first_chunk_of_a_version_that_keeps_it() {
+        let chunk = |since| {
+            let chunk = Chunk {
+                account: Account::Operators,
+                at: 9,
+                base: 0,
+                after: 0,
+                before: [0, 0],
+                since,
+                undone: 0,
+                events: Vec::new(),
+                decisions: Vec::new(),
+                audit: Vec::new(),
+                undo: None,
+            };
+            serde_json::to_string(&chunk).unwrap()
+        };
+        let (begin, this_start) = (Since { event: 2, at: 3 }, Since { event: 5, at: 9 });
+        let (old, new) = (chunk(None), chunk(Some(begin)));
+        assert!(!old.contains("since"), "as earlier versions write it: {old}");
+        let cases: [(&[(&str, &str)], u64, Since); 5] = [
+            (&[], 0, Since::default()),
+            (&[], 5, this_start),
+            (&[("1", &old)], 5, this_start),
+            (&[("1", &old), ("2", &new)], 5, begin),
+            (&[("2", &new), ("3", &old)], 5, this_start),
+        ];
+        for (chunks, last_event, expected) in cases {
+            let now = WallTime::from_nanos(9);
+            let (_, _, edits) = History::load(1 << 20, now, last_event, chunks.iter().copied()).unwrap();
+            let since =
+                edits.iter().find_map(|edit| if let Edit::UndoSince(since) = edit { Some(*since) } else { None });
+            assert_eq!(since, Some(expected), "{chunks:?}");
         }
     }
 }

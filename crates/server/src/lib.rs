@@ -40,6 +40,7 @@ mod measure;
 mod metrics;
 pub mod notify;
 mod object;
+mod past;
 mod queue;
 mod render;
 mod run;

@@ -11,10 +11,12 @@ pub(crate) enum Topic {
     Events,
     Decisions,
     Audit,
+    /// Which contracts a commit has created, changed or deleted.
+    Undo,
 }
 
 impl Topic {
-    pub(crate) const ALL: [Self; 3] = [Self::Events, Self::Decisions, Self::Audit];
+    pub(crate) const ALL: [Self; 4] = [Self::Events, Self::Decisions, Self::Audit, Self::Undo];
 }
 
 /// An event, a decision, or an entry of the audit, as it is told.
@@ -164,6 +166,11 @@ impl Log {
     pub(crate) fn before(&self, only: Option<&str>, before: u64) -> impl Iterator<Item = &Arc<Entry>> {
         let entries = self.entries(only).map(|entries| entries.range(..before).rev());
         entries.into_iter().flatten().map(|(_, entry)| entry)
+    }
+
+    /// Tenants that have had any.
+    pub(crate) fn tenants(&self) -> impl Iterator<Item = &String> {
+        self.of.keys()
     }
 
     /// The number of the last one that a reader could have seen.

@@ -59,6 +59,11 @@ impl ContractObject {
         &self.grant.id
     }
 
+    /// As the controller had it.
+    pub(crate) fn grant(&self) -> &Arc<Grant> {
+        &self.grant
+    }
+
     pub(crate) fn revision(&self) -> u64 {
         self.grant.revision
     }

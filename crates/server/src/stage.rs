@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use wayleave_contracts::Order;
 use wayleave_controller::{Change, Controller, Id, Kind, Output, Token, in_shares};
 use wayleave_store::Record;
 
 use crate::links::Stale;
 use crate::object::{ContractObject, Object, json};
+use crate::past::ChangedContract;
 use crate::render;
 use crate::view::{Bucket, Edit, Holder, VmObject};
 
@@ -67,6 +69,29 @@ impl Stage {
         edits.extend(tenants.into_iter().map(|name| tenant(controller, name)));
         edits.push(self.count());
         edits
+    }
+
+    /// Contracts that an output creates, changes or ends, before readers see it. Rules, routes and states are not looked at.
+    pub(crate) fn changed_contracts(&self, controller: &Controller, output: &Output) -> Vec<ChangedContract> {
+        let mut orders: BTreeMap<&Id, (Option<&Order>, Option<&Order>)> = BTreeMap::new();
+        for change in output.changes.iter().filter(|change| change.kind == Kind::Contract) {
+            let Ok(serial) = change.key.parse() else { continue };
+            let before = self.known.get(&serial).map(|known| known.grant()).filter(|grant| !grant.is_ended());
+            let now = controller.grant_of(serial).filter(|grant| !grant.is_ended());
+            let (was, is) = (before.map(|grant| &grant.order), now.map(|grant| &grant.order));
+            let Some(grant) = before.or(now).filter(|_| was != is) else { continue };
+            // A contract that moves with its VM ends under one serial number and begins under another.
+            let known = orders.entry(&*grant.id).or_default();
+            *known = (known.0.or(was), known.1.or(is));
+        }
+        let spec = |order| render::spec(controller.network(), order);
+        let changed = orders.into_iter().filter_map(|(id, (was, is))| {
+            let before = was.map(spec);
+            // A contract whose VM is on another host has other nodes and the same terms.
+            let is_same = before.is_some() && is.map(spec) == before;
+            (!is_same).then(|| ChangedContract { id: id.clone(), before })
+        });
+        changed.collect()
     }
 
     fn count(&self) -> Edit {

@@ -16,6 +16,7 @@ use wayleave_wire::Mac;
 use crate::links::LinkFigures;
 use crate::log::{Entry, Log, Topic};
 use crate::object::{ContractObject, Object};
+use crate::past::Since;
 
 /// A VM as it is answered.
 #[derive(Clone, Debug)]
@@ -142,6 +143,9 @@ pub(crate) struct Tables {
     pub(crate) events: Log,
     pub(crate) decisions: Log,
     pub(crate) audit: Log,
+    pub(crate) undo: Log,
+    /// Undo records are kept from here on.
+    pub(crate) undo_since: Since,
     /// How many records are on disk, without histories, tokens and answers.
     pub(crate) records: u64,
     pub(crate) sequence: u64,
@@ -166,8 +170,10 @@ pub(crate) enum Edit {
     Entry(Topic, Arc<Entry>),
     /// An entry is kept no longer, by its number among all.
     Forget(Topic, u64),
-    /// How many events and entries of the audit a tenant has had.
-    Counted(String, [u64; 2]),
+    /// How many events, entries of the audit and undo records a tenant has had.
+    Counted(String, [u64; 3]),
+    /// Undo records are kept from here on.
+    UndoSince(Since),
     /// Events up to this number are not kept.
     Lost(u64),
     /// Its agent may have something to do.
@@ -201,6 +207,8 @@ impl Tables {
             events: Log::default(),
             decisions: Log::default(),
             audit: Log::default(),
+            undo: Log::default(),
+            undo_since: Since::default(),
             records: 0,
             sequence: 0,
             revision: 0,
@@ -309,6 +317,7 @@ impl Tables {
             Topic::Events => &mut self.events,
             Topic::Decisions => &mut self.decisions,
             Topic::Audit => &mut self.audit,
+            Topic::Undo => &mut self.undo,
         }
     }
 
@@ -339,10 +348,12 @@ impl Tables {
             }
             Edit::Entry(topic, entry) => self.log(topic).put(entry),
             Edit::Forget(topic, number) => self.log(topic).forget(number),
-            Edit::Counted(tenant, [events, audit]) => {
+            Edit::Counted(tenant, [events, audit, undo]) => {
                 self.events.count(&tenant, events);
                 self.audit.count(&tenant, audit);
+                self.undo.count(&tenant, undo);
             }
+            Edit::UndoSince(since) => self.undo_since = since,
             Edit::Lost(number) => self.events.lose(number),
             Edit::Wake(_) => {}
         }

@@ -12,7 +12,7 @@ use wayleave_protocol::network::{Host, Link, Node};
 use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant::{Tenant, Vm};
 
-use crate::client::show::lists::{Row, percent, rows};
+use crate::client::show::lists::{Row, labels, percent, rows};
 use crate::client::show::{limit, rate, route, short, time, word, write_fields, write_rows};
 use crate::client::{Service, Target, encode};
 use crate::commands::events;
@@ -153,6 +153,7 @@ fn terms(contract: &Contract) -> Vec<(&'static str, String)> {
         ("starts", spec.starts.clone()),
         ("ends", spec.ends.clone()),
         ("only for", spec.matching.as_ref().map(matching)),
+        ("labels", Some(labels(spec)).filter(|labels| !labels.is_empty())),
     ];
     fields.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
     fields.extend(status.routes.iter().map(|one| ("route", route(one).replace('\u{a0}', " "))));

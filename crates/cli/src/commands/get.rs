@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wayleave::remote::{Names, did_you_mean, write_specs};
+use wayleave_contracts::Selector;
 use wayleave_formats::{Source, read_topology};
 use wayleave_protocol::contract::{Contract, ContractSpec, State};
 use wayleave_protocol::decision::Decision;
@@ -24,6 +25,7 @@ const EXAMPLE: &str = "\
 Examples:
   wayleave get contracts --state degraded
   wayleave get contracts --kind bandwidth -o wide
+  wayleave get contracts -l app=web,tier=db
   wayleave get contracts --link 'h1->pod1-edge1'
   wayleave get contract acme:web-db -o json
   wayleave get queues --link 'h1->pod1-edge1'
@@ -53,6 +55,9 @@ pub(crate) struct GetArgs {
     /// Only VMs on this host
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
+    /// Only contracts with all of these labels: key=value, several with commas between them
+    #[arg(short = 'l', long, value_name = "LABELS", value_parser = selector)]
+    selector: Option<String>,
     /// At most so many; the latest of decisions
     #[arg(long, value_name = "COUNT", default_value_t = usize::MAX, hide_default_value = true,
         value_parser = most)]
@@ -66,6 +71,11 @@ pub(crate) struct GetArgs {
 
 fn most(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "a whole number from 1 is expected".to_owned())
+}
+
+/// Checks labels that contracts are chosen by.
+fn selector(text: &str) -> Result<String, String> {
+    Ok(text.parse::<Selector>()?.to_string())
 }
 
 /// Formats of lists.
@@ -173,6 +183,7 @@ impl GetArgs {
     fn check_filters(&self) -> Result<(), Failure> {
         let given = [
             ("--state", self.state.is_some(), Kind::Contracts, "contracts"),
+            ("--selector", self.selector.is_some(), Kind::Contracts, "contracts"),
             ("--kind", self.promise.is_some(), Kind::Contracts, "contracts"),
             ("--host", self.host.is_some(), Kind::Vms, "vms"),
         ];
@@ -258,6 +269,7 @@ impl GetArgs {
                 ("state", self.state.map(StateName::text)),
                 ("kind", self.promise.map(KindName::text)),
                 ("link", self.link.as_deref()),
+                ("labels", self.selector.as_deref()),
             ],
             Kind::Vms => vec![tenant, ("host", self.host.as_deref())],
             Kind::Queues => vec![("link", self.link.as_deref())],

@@ -86,7 +86,7 @@ impl List {
     }
 }
 
-fn decide(
+pub(super) fn decide(
     executor: &mut Executor<'_>,
     orders: Vec<Order>,
     mode: Mode,
@@ -110,7 +110,7 @@ fn together(executor: &mut Executor<'_>, orders: Vec<Order>, mode: Mode, effect:
     Ok(report(items, effect))
 }
 
-fn report(items: Vec<Applied>, effect: Effect) -> Answer {
+pub(super) fn report(items: Vec<Applied>, effect: Effect) -> Answer {
     let refused = items.iter().filter(|item| item.error.is_some()).count();
     let dry_run = effect == Effect::DryRun;
     let report = ApplyReport { dry_run, done: items.len() - refused, refused, items, omitted: 0 };
@@ -154,11 +154,11 @@ fn list(shared: &Shared, call: &Call) -> Result<Vec<Order>, Box<Problem>> {
 }
 
 /// Whether a contract is why the others of its list were not done.
-fn is_cause(item: &Applied) -> bool {
+pub(super) fn is_cause(item: &Applied) -> bool {
     item.error.as_ref().is_some_and(|error| error.code != Code::WithOthers)
 }
 
-fn none_done(first: &Applied, count: usize) -> Box<Problem> {
+pub(super) fn none_done(first: &Applied, count: usize) -> Box<Problem> {
     let mut problem = first.error.clone().unwrap_or_else(|| Problem::new(Code::Internal, ""));
     problem.detail =
         format!("none of the {count} contracts was changed, since {} was not: {}", first.id, problem.detail);

@@ -4,6 +4,7 @@ pub(crate) mod agents;
 pub(crate) mod apply;
 pub(crate) mod audit;
 pub(crate) mod backups;
+pub(crate) mod batch;
 pub(crate) mod change;
 pub(crate) mod checks;
 pub(crate) mod contracts;

@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use wayleave_controller::State;
 use wayleave_protocol::event::Event;
-use wayleave_protocol::timeline::{Moment, NotKept, Stretch, Timeline};
+use wayleave_protocol::timeline::{Moment, NotKept, Past as PastContracts, Stretch, Timeline};
 use wayleave_units::WallTime;
 
 use crate::answer::{Answer, Outcome, invalid, not_found};
 use crate::http::call::Call;
 use crate::log::Entry;
+use crate::past::{Kept, Target};
 use crate::shared::Shared;
+use crate::trial::wall;
 
 /// How many stretches if nothing is said.
 const STRETCHES: u64 = 120;
@@ -32,6 +34,39 @@ pub(crate) async fn moment(shared: Arc<Shared>, call: Call) -> Outcome {
     let look = move || {
         let moment = of.past(only.as_deref()).moment(number);
         moment.map(|moment| Answer::json(200, &moment)).ok_or_else(|| not_found("event", &name))
+    };
+    shared.look_through(&call, look).await
+}
+
+/// Contracts as they were at an event or a time, of those that differ now.
+pub(crate) async fn past(shared: Arc<Shared>, call: Call) -> Outcome {
+    let only = call.only_tenant().map(str::to_owned);
+    let expected = "the number of an event or a time (RFC 3339) is expected";
+    let text = call.name();
+    let (target, at) = match (text.parse::<u64>(), text.parse::<WallTime>()) {
+        (Ok(number), _) => {
+            let tables = shared.view.read();
+            let entry = tables.events.get(only.as_deref(), number).ok_or_else(|| not_found("event", text))?;
+            let event = serde_json::from_slice::<Event>(&entry.json(None));
+            (Target::Event(entry.number), event.map_or_else(|_| String::new(), |event| event.at))
+        }
+        (_, Ok(time)) if time > wall() => return Err(invalid("asOf", format!("{time} is in the future: {expected}"))),
+        (_, Ok(time)) => (Target::Time(time), time.to_string()),
+        _ => return Err(invalid("asOf", expected)),
+    };
+    let asked = call.query.text("tenant").map(str::to_owned);
+    let of = shared.clone();
+    let look = move || {
+        let kept: Vec<Kept> = {
+            let tables = of.view.read();
+            let all = tables.tenants.keys().chain(tables.undo.tenants()).collect::<BTreeSet<_>>().into_iter();
+            let is_asked =
+                |tenant: &str| [&only, &asked].into_iter().all(|one| one.as_deref().is_none_or(|one| one == tenant));
+            all.filter(|tenant| is_asked(tenant)).map(|tenant| Kept::of(&tables, tenant.clone())).collect()
+        };
+        let mut past = PastContracts { at, ..PastContracts::default() };
+        kept.into_iter().for_each(|kept| kept.undo(target, &mut past));
+        Ok(Answer::json(200, &past))
     };
     shared.look_through(&call, look).await
 }

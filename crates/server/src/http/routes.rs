@@ -3,8 +3,8 @@
 
 use crate::access::Access::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::handlers::{
-    agents, apply, audit, backups, checks, contracts, decisions, elements, events, lists, network, policies, risks,
-    status, tenants, tiers, timeline, tokens, vms, what_if,
+    agents, apply, audit, backups, batch, checks, contracts, decisions, elements, events, lists, network, policies,
+    risks, status, tenants, tiers, timeline, tokens, vms, what_if,
 };
 use crate::http::operation::ParamKind::{Count, Flag, Number, Text as Words};
 use crate::http::operation::Shown::{Any as Free, Either, Events, Many, Nothing, One, Text};
@@ -208,6 +208,17 @@ pub(crate) static ROWS: &[Row] = &[
         .query(&[DRY_RUN, ATOMIC])
         .takes_yaml("ContractsDocument", true)
         .gives(&[on(200, One("ApplyReport"))]),
+    Row::new(
+        Post,
+        "/v1/batch",
+        "batch",
+        Write,
+        "Deletes, creates and changes contracts together: all of it, or nothing",
+        by!(batch::batch),
+    )
+    .query(TRIAL)
+    .takes("BatchSpec")
+    .gives(&[on(200, One("ApplyReport"))]),
     // Policies of services
     Row::new(Get, "/v1/policies", "listPolicies", ReadAll, "Policies of services by name", by!(lists::policies))
         .query(PAGE)
@@ -342,6 +353,16 @@ pub(crate) static ROWS: &[Row] = &[
         by!(timeline::moment),
     )
     .gives(&[on(200, One("Moment"))]),
+    Row::new(
+        Get,
+        "/v1/past/{asOf}",
+        "getPast",
+        Read,
+        "Contracts as they were right after an event (its number, and all that was written with it) or at a time (RFC 3339), of those that differ now",
+        by!(timeline::past),
+    )
+    .query(&[TENANT])
+    .gives(&[on(200, One("Past"))]),
     Row::new(
         Get,
         "/v1/audit",

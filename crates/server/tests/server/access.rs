@@ -21,9 +21,8 @@ fn expected(method: &str, path: &str) -> Access {
         (_, "/v1/policies/{policy}") => Access::Operator,
         ("get", _) => Access::Read,
         (_, path) if path.starts_with("/v1/tenants") => Access::Operator,
-        (_, path) if path.starts_with("/v1/vms") || path.starts_with("/v1/contracts") || path == "/v1/apply" => {
-            Access::Write
-        }
+        (_, "/v1/apply" | "/v1/batch") => Access::Write,
+        (_, path) if path.starts_with("/v1/vms") || path.starts_with("/v1/contracts") => Access::Write,
         _ => panic!("{method} {path}: who may?"),
     }
 }
@@ -35,6 +34,7 @@ fn filled(path: &str) -> String {
         .replace("{link}", "h1-%3Ep1e1")
         .replace("{decision}", "1")
         .replace("{event}", "1")
+        .replace("{asOf}", "1")
         .replace("{tenant}", "nobody")
         .replace("{token}", "t-none")
         .replace("{vm}", "none")

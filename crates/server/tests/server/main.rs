@@ -20,5 +20,6 @@ mod objects;
 mod openapi;
 mod openapi_fuzz;
 mod pages;
+mod past;
 mod policies;
 mod watching;

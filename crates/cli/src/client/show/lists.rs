@@ -89,7 +89,14 @@ fn terms(spec: &ContractSpec) -> String {
     }
     add("starts", spec.starts.as_deref());
     add("ends", spec.ends.as_deref());
+    add("labels", Some(labels(spec)).filter(|labels| !labels.is_empty()).as_deref());
     if terms.is_empty() { "-".to_owned() } else { terms.join(", ") }
+}
+
+/// Labels as `-l` takes them: `app=web,tier=db`.
+pub(crate) fn labels(spec: &ContractSpec) -> String {
+    let labels = spec.labels.iter().map(|(key, value)| format!("{key}={value}"));
+    labels.collect::<Vec<_>>().join(",")
 }
 
 impl Row for Vm {

@@ -34,7 +34,7 @@ pub(super) fn with_changes(service: &Service, document: &Document, items: Vec<Ap
 }
 
 /// The contracts of these names that the controller has and that are not released.
-fn current(service: &Service, ids: &[&str]) -> Result<Vec<Contract>, Failure> {
+pub(crate) fn current(service: &Service, ids: &[&str]) -> Result<Vec<Contract>, Failure> {
     let mut found: Vec<Contract> = Vec::new();
     if ids.len() <= MAX_SINGLE {
         for id in ids {
@@ -52,7 +52,7 @@ fn current(service: &Service, ids: &[&str]) -> Result<Vec<Contract>, Failure> {
 }
 
 /// The terms of a contract: without its name, and without what is written out but would be so anyway.
-fn terms(spec: &ContractSpec) -> Value {
+pub(crate) fn terms(spec: &ContractSpec) -> Value {
     const DEFAULTS: [(&str, &str); 4] =
         [("accounting", "wire"), ("excess", "wait"), ("priority", "50"), ("protection", "1")];
     let matching = spec.matching.as_ref().map(|matching| {

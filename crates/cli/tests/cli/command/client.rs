@@ -339,13 +339,13 @@ fn what_if_needs_no_controller_if_the_contracts_are_in_a_file() {
 }
 
 /// A ledger file with the contracts of the example, of every kind.
-struct Kinds {
+pub(super) struct Kinds {
     directory: Directory,
     examples: String,
 }
 
 impl Kinds {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let directory = Directory::new(name);
         let examples = format!("{}/../../docs/examples", env!("CARGO_MANIFEST_DIR"));
         let tenants = "apiVersion: wayleave/v1\nkind: Tenants\nspec: { tenants: [ { name: plant }, { name: shop }, { name: web } ] }\n";
@@ -355,12 +355,12 @@ impl Kinds {
         all
     }
 
-    fn run(&self, command: &str) -> Run {
+    pub(super) fn run(&self, command: &str) -> Run {
         let on = format!("{command} --ledger kinds.db -t {}/network-fabric.yaml", self.examples);
         self.directory.run(&on.split_whitespace().collect::<Vec<_>>())
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(super) fn write(&self, name: &str, text: &str) {
         std::fs::write(self.directory.0.join(name), text).unwrap();
     }
 }

@@ -463,6 +463,20 @@ const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
         )],
     ),
     (
+        "rollback",
+        &[at_server(
+            "rollback --to 7 --dry-run",
+            0,
+            [
+                Has(&["shop:lat", "created", "21Mbit"]),
+                Has(&["shop:pair", "created", "1.1Gbit"]),
+                Has(&["shop:hose", "created", "1.2Gbit"]),
+                Has(&["shop:obj", "created", "610Mbit"]),
+                Has(&["shop:best", "created", "h1, h3, h5"]),
+            ],
+        )],
+    ),
+    (
         "events",
         &[at_server(
             "events",

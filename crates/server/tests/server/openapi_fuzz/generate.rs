@@ -35,6 +35,7 @@ const TEXTS: &[(&str, &[&str])] = &[
     ("state", &["admitted", "pending"]),
     ("decision", &["1", "2", "5"]),
     ("event", &["1", "2", "5"]),
+    ("asOf", &["1", "2", "5", "2026-01-01T00:00:00Z"]),
     ("group", &["pod:pod1-edge1", "switch:core1"]),
     ("level", &["kept", "broken"]),
     ("after", &["a", "default:a", "1"]),
@@ -143,8 +144,10 @@ impl Generator<'_> {
         let needed = |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
             // Rare keys are rare, so that most requests make sense.
-            let is_common =
-                matches!(name.as_str(), "name" | "placement" | "host" | "done" | "apply" | "tenant" | "node" | "aim");
+            let is_common = matches!(
+                name.as_str(),
+                "name" | "placement" | "host" | "done" | "apply" | "delete" | "tenant" | "node" | "aim"
+            );
             let is_taken = match name.as_str() {
                 "name" => !self.random.once_in(8),
                 _ if is_common => self.random.once_in(2),

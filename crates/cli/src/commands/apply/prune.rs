@@ -1,0 +1,114 @@
+//! Contracts that have the labels of a selector and that files no longer have.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+use wayleave::remote::Document;
+use wayleave_contracts::Selector;
+use wayleave_formats::{Kind, Source, kind_of};
+use wayleave_protocol::contract::{Contract, State};
+use wayleave_protocol::decision::{Applied, Outcome};
+use wayleave_protocol::status::About;
+
+use super::changes::between;
+use super::contracts::terms;
+use super::item::Item;
+use crate::client::{Service, Trouble, encode};
+use crate::failure::Failure;
+
+/// What is deleted once the files are applied.
+pub(super) struct Prune {
+    contracts: Vec<Contract>,
+}
+
+impl Prune {
+    /// Looks for contracts of the tenant that have the labels and that no file has. Nothing is changed.
+    pub(super) fn plan(service: &Service, sources: &[Source], selector: &Selector) -> Result<Self, Failure> {
+        let about: About = service.get("/v1").map_err(Failure::from)?;
+        let own = about.tenant.unwrap_or_else(|| "default".to_owned());
+        let mut kept = BTreeSet::new();
+        for source in sources {
+            if matches!(kind_of(source), Some(Kind::Policy | Kind::Tenants)) {
+                continue;
+            }
+            for spec in Document::of(source)?.specs()? {
+                let tenant = spec.tenant.as_deref().unwrap_or(&own);
+                let id = (tenant.to_owned(), spec.name.clone().unwrap_or_default());
+                if !selector.chooses(&spec.labels) {
+                    return Err(Failure::Usage(format!(
+                        "contract {}:{} of {} lacks a label of -l {selector}: the next run with --prune would not find it. \
+                         Add the label to the contract, or leave out --prune",
+                        id.0,
+                        id.1,
+                        source.name()
+                    )));
+                }
+                kept.insert(id);
+            }
+        }
+        let tenants: BTreeSet<&str> = match service.tenant() {
+            Some(tenant) => BTreeSet::from([tenant]),
+            None => kept.iter().map(|(tenant, _)| tenant.as_str()).collect(),
+        };
+        if tenants.is_empty() {
+            return Err(Failure::Usage(
+                "--prune: the files have no contracts, so that they name no tenant; add --tenant NAME".to_owned(),
+            ));
+        }
+        let labels = selector.to_string();
+        let mut contracts: Vec<Contract> = Vec::new();
+        for tenant in tenants {
+            let filters = [("tenant", Some(tenant)), ("labels", Some(labels.as_str()))];
+            contracts.extend(service.list::<Contract>("/v1/contracts", &filters, usize::MAX).map_err(Failure::from)?);
+        }
+        contracts.retain(|contract| {
+            let id = contract.id.split_once(':').unwrap_or(("", &contract.id));
+            let is_kept = kept.contains(&(id.0.to_owned(), id.1.to_owned()));
+            !is_kept && contract.status.state != State::Released && selector.chooses(&contract.spec.labels)
+        });
+        Ok(Self { contracts })
+    }
+
+    /// Returns what is to be deleted, by name.
+    pub(super) fn ids(&self) -> Vec<String> {
+        self.contracts.iter().map(|contract| contract.id.clone()).collect()
+    }
+
+    /// Deletes them, or shows what would be deleted.
+    pub(super) fn carry_out(self, service: &Service, dry_run: bool) -> Vec<Item> {
+        self.contracts.iter().map(|contract| delete(service, contract, dry_run)).collect()
+    }
+}
+
+/// Deletes a contract, or shows its terms in a dry run.
+fn delete(service: &Service, contract: &Contract, dry_run: bool) -> Item {
+    let mut applied = Applied {
+        id: contract.id.clone(),
+        outcome: Outcome::Deleted,
+        state: None,
+        bound_ns: None,
+        certainty: None,
+        decision: None,
+        error: None,
+    };
+    if dry_run {
+        let none = Value::Object(Map::new());
+        return Item { kind: "contract", applied, changes: between(Some(&terms(&contract.spec)), &none) };
+    }
+    match service.delete(&format!("/v1/contracts/{}", encode(&contract.id))) {
+        Ok(()) => {}
+        Err(trouble) if trouble.is_not_found() => applied.outcome = Outcome::Absent,
+        Err(trouble) => (applied.outcome, applied.error) = (Outcome::Refused, Some(problem(trouble))),
+    }
+    Item { kind: "contract", applied, changes: Vec::new() }
+}
+
+/// Returns what a controller has said, or that it was not reached.
+fn problem(trouble: Trouble) -> wayleave_protocol::problem::Problem {
+    match trouble {
+        Trouble::Problem(problem, _) => *problem,
+        Trouble::Failed(error) => {
+            wayleave_protocol::problem::Problem::new(wayleave_protocol::problem::Code::Unavailable, error.to_string())
+        }
+    }
+}
