@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wayleave_topology::Network;
-use wayleave_units::WallTime;
+use wayleave_units::{Time, WallTime};
 
 use super::Controller;
 use crate::admission::{self, Admission};
@@ -43,11 +43,21 @@ impl Controller {
 }
 
 impl Copied {
-    /// A controller that goes on from here at this time of the calendar. The setup may differ from that of the one which was copied in who confirms and in times.
+    /// A controller that goes on from here, when all packets have left that are on their way out: questions are about that time. The setup may differ from that of the one which was copied in who confirms and in times.
     ///
     /// # Errors
     /// If the scheme of the setup reserves no queues.
     pub fn controller(self, setup: &Setup, wall: WallTime) -> Result<Controller, LoadError> {
+        let mut controller = self.as_it_is(setup, wall)?;
+        controller.enforcement_mut().book_mut().free_left_shares(Time::MAX);
+        Ok(controller)
+    }
+
+    /// A controller that holds what this one holds at this moment, and decides as it would: also what ended contracts still hold.
+    ///
+    /// # Errors
+    /// If the scheme of the setup reserves no queues.
+    pub fn as_it_is(self, setup: &Setup, wall: WallTime) -> Result<Controller, LoadError> {
         let Some(book) = Book::new((setup.scheme)()) else { return Err(LoadError::NoQueues) };
         let Self { network, tokens, vms, elements, admission } = self;
         let enforcement = Enforcement::new(setup, book, wall);

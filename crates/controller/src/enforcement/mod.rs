@@ -250,8 +250,6 @@ impl Enforcement {
     pub(crate) fn take_over(&mut self, copied: Copied) {
         let Copied { held, contracts, kept, releases, journal } = copied;
         self.book.take_over(held);
-        // A copy is asked of the time when all packets have left.
-        self.book.free_left_shares(Time::MAX);
         (self.contracts, self.kept) = (Contracts::of_shared(contracts), kept);
         self.journal = journal.with_timing(self.timing, self.now().wall);
         for (number, release) in releases {

@@ -103,7 +103,7 @@ impl Batch {
             items.extend(applied);
             return Ok(report(items, Effect::Commit));
         }
-        let copy = executor.controller.copy().controller(&shared.setup, executor.now.wall);
+        let copy = executor.controller.copy().as_it_is(&shared.setup, executor.now.wall);
         let mut copy =
             copy.map_err(|error| problem(Code::Internal, format!("a copy does not make a controller: {error}")))?;
         let tried = self.try_in(&mut copy, now(), Mode::AllOrNothing);

@@ -256,3 +256,17 @@ fn what_is_wrong_with_a_batch_is_said_and_tenants_change_only_what_is_theirs() {
         assert!(problem.to_string().contains(what), "{problem}");
     }
 }
+
+/// What a bandwidth contract held is held until its last packets have left.
+#[test]
+fn a_batch_that_needs_the_share_of_what_it_deletes_is_refused_as_a_whole() {
+    let world = world();
+    let client = &world.client;
+    let wide = |name: &str| named(json!({ "bandwidth": { "from": "h1", "to": "h9", "min": "4Gbit" } }), name);
+    client.put("/v1/contracts/old", &wide("old")).is(201);
+    let before = (contracts(client), newest(client));
+    let body = json!({ "delete": ["old"], "apply": [wide("new")] });
+    client.post("/v1/batch", &body).is_problem(409, "RATE");
+    assert_eq!((contracts(client), newest(client)), before);
+    assert_eq!(client.get("/v1").is(200).json()["generation"], 1, "the ledger was not opened again");
+}

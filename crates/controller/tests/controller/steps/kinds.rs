@@ -436,3 +436,22 @@ fn repairs_are_decided_by_priority_like_failures() {
     assert_eq!(cable(&mut controller, "s3->s4", false), (vec![], vec![id("low")]));
     assert!(fits(&controller));
 }
+
+/// Questions are about the time when all packets have left; what is tried before it is done, about this moment.
+#[test]
+fn a_copy_as_it_is_holds_what_ended_contracts_hold() {
+    let setup = setup(Paths::One);
+    let setup = Setup { southbound: Southbound::Assumed, ..setup };
+    let mut controller = start(&setup);
+    apply(&mut controller, at(0), pair(&setup.network, "old", ["h1", "h9"], 4_000)).result.unwrap();
+    let delete = Command::Delete { ids: vec![(id("old"), Check::None)] };
+    controller.handle(at(1), delete).unwrap();
+    assert_eq!(controller.left_shares().count(), 1);
+    let new = pair(&setup.network, "new", ["h1", "h9"], 4_000);
+    let later = &mut controller.copy().controller(&setup, at(1).wall).unwrap();
+    let now = &mut controller.copy().as_it_is(&setup, at(1).wall).unwrap();
+    assert!(now.ledger() == controller.ledger() && later.ledger() != controller.ledger());
+    assert!(apply(later, at(1), new.clone()).result.is_ok());
+    assert!(apply(now, at(1), new.clone()).result.is_err());
+    assert!(apply(&mut controller, at(1), new).result.is_err());
+}
