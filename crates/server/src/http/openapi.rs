@@ -2,14 +2,12 @@
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::ComponentsBuilder;
-use wayleave_protocol::{
-    agent, audit, check, contract, decision, event, network, policy, problem, risk, status, tenant, tier, timeline,
-    what_if,
-};
+use wayleave_protocol::event::Event;
+use wayleave_protocol::problem::Problem;
 
 use crate::access::Access;
 use crate::http::call::LONGEST_KEY;
-use crate::http::operation::{BodyDoc, Gives, Param, ParamKind, Shown};
+use crate::http::operation::{BodyDoc, BodyIs, Gives, Param, ParamKind, Shown, Typed};
 use crate::http::route::Row;
 use crate::http::routes::ROWS;
 use crate::http::schema;
@@ -55,7 +53,7 @@ fn contract_kinds(schemas: &mut Value) {
         ("ObjectiveContractSpec", "objective"),
         ("BestEffortContractSpec", "bestEffort"),
     ];
-    const OF_ALL: [&str; 5] = ["name", "tenant", "priority", "starts", "ends"];
+    const OF_ALL: [&str; 6] = ["name", "tenant", "priority", "starts", "ends", "labels"];
     let whole = schemas["ContractSpec"].clone();
     let kind = |required: &[&str], has: &dyn Fn(&str) -> bool| {
         let properties = whole["properties"].as_object().into_iter().flatten();
@@ -75,126 +73,17 @@ fn contract_kinds(schemas: &mut Value) {
 
 /// All types, and how one shows who one is.
 fn components() -> Value {
-    macro_rules! schemas {
-        ($($schema:ty),* $(,)?) => { ComponentsBuilder::new()$(.schema_from::<$schema>())*.build() };
+    // What every route may answer, and what is not said of one route.
+    let mut all = Vec::new();
+    for typed in [Typed::of::<Problem>(), Typed::of::<Event>()].into_iter().chain(ROWS.iter().flat_map(types)) {
+        (typed.collect)(&mut all);
     }
-    let components = schemas!(
-        agent::Clock,
-        agent::Confirmations,
-        agent::Followed,
-        agent::Measured,
-        agent::Messages,
-        agent::Operation,
-        agent::Reports,
-        agent::Rule,
-        agent::Samples,
-        agent::SentPackets,
-        agent::Session,
-        agent::SharedMember,
-        agent::SharedRule,
-        agent::Shares,
-        agent::SessionSpec,
-        agent::Traffic,
-        agent::Work,
-        audit::AuditEntry,
-        check::Check,
-        check::CheckReport,
-        check::CheckSpec,
-        check::CheckTask,
-        check::LostProbes,
-        check::Meanwhile,
-        check::Probes,
-        check::Seen,
-        check::Sighting,
-        check::Tasks,
-        contract::BandwidthSpec,
-        contract::BestEffortSpec,
-        contract::Contract,
-        contract::ContractSpec,
-        contract::ContractStatus,
-        contract::Hop,
-        contract::Kind,
-        contract::Late,
-        contract::Match,
-        contract::ObjectiveSpec,
-        contract::Route,
-        contract::State,
-        agent::Neighbour,
-        agent::Neighbours,
-        decision::Applied,
-        decision::ApplyReport,
-        decision::BatchSpec,
-        decision::Decision,
-        decision::Outcome,
-        decision::Verdict,
-        event::Event,
-        network::Agent,
-        network::AgentState,
-        network::Consequences,
-        network::Down,
-        network::ElementState,
-        network::Host,
-        network::Link,
-        network::Node,
-        network::Queue,
-        network::Topology,
-        network::UpDown,
-        policy::Policy,
-        policy::PolicyChange,
-        policy::PolicyNeed,
-        policy::PolicyService,
-        policy::PolicySpec,
-        policy::PolicyTerms,
-        problem::Code,
-        problem::FieldError,
-        problem::Problem,
-        risk::Level,
-        risk::Risk,
-        risk::Risks,
-        status::About,
-        status::Backup,
-        status::BackupSpec,
-        status::Cluster,
-        status::Ledger,
-        status::Status,
-        tenant::NewToken,
-        tenant::Placement,
-        tenant::Quota,
-        tenant::Role,
-        tenant::Strategy,
-        tenant::Tenant,
-        tenant::TenantSpec,
-        tenant::Token,
-        tenant::TokenSpec,
-        tenant::Usage,
-        tenant::Vm,
-        tenant::VmSpec,
-        tier::Block,
-        tier::Bundle,
-        tier::Group,
-        tier::LinkUse,
-        tier::Tier,
-        tier::Tiers,
-        tier::Use,
-        timeline::Moment,
-        timeline::NotKept,
-        timeline::Past,
-        timeline::PastContract,
-        timeline::Stretch,
-        timeline::Timeline,
-        timeline::UnknownPast,
-        what_if::Broken,
-        what_if::Moved,
-        what_if::Placed,
-        what_if::Prospect,
-        what_if::Question,
-        what_if::Recertified,
-    );
+    let components = ComponentsBuilder::new().schemas_from_iter(all).build();
     let mut value = serde_json::to_value(components).unwrap_or_default();
     schema::merge(&mut value["schemas"]);
     // What is read as YAML has no key without a value, and no answer has one; JSON that is read may have.
-    let read = ROWS.iter().filter_map(|row| row.body).map(|body| body.schema);
-    let read = schema::within(&value["schemas"], read);
+    let read: Vec<String> = ROWS.iter().filter_map(|row| row.body).map(|body| body.is.name()).collect();
+    let read = schema::within(&value["schemas"], read.iter().map(String::as_str));
     for (name, schema) in value["schemas"].as_object_mut().into_iter().flatten() {
         if !read.contains(name) || READ_AS_YAML.contains(&name.as_str()) {
             schema::without_null(schema);
@@ -239,6 +128,17 @@ fn components() -> Value {
     });
     value["securitySchemes"] = json!({ "token": { "type": "http", "scheme": "bearer" } });
     value
+}
+
+/// All types that a route takes and gives.
+fn types(row: &Row) -> Vec<Typed> {
+    let body = row.body.and_then(|body| if let BodyIs::Typed(typed) = body.is { Some(typed) } else { None });
+    let given = row.gives.iter().flat_map(|gives| match gives.body {
+        Shown::One(one) | Shown::Many(one) => vec![one],
+        Shown::Either(one, other) => vec![one, other],
+        Shown::Nothing | Shown::Events | Shown::Any | Shown::Text(_) => Vec::new(),
+    });
+    body.into_iter().chain(given).collect()
 }
 
 /// A service as files have it: terms for both directions, and what a direction says instead.
@@ -300,9 +200,9 @@ fn tag(path: &str) -> &str {
 
 fn request_body(body: BodyDoc) -> Value {
     let mut content = Map::new();
-    content.insert("application/json".to_owned(), json!({ "schema": reference(body.schema) }));
+    content.insert("application/json".to_owned(), json!({ "schema": reference(&body.is.name()) }));
     if body.is_yaml {
-        content.insert("application/yaml".to_owned(), json!({ "schema": reference(body.schema) }));
+        content.insert("application/yaml".to_owned(), json!({ "schema": reference(&body.is.name()) }));
     }
     json!({ "required": true, "content": content })
 }
@@ -391,9 +291,9 @@ fn response(gives: &Gives) -> Value {
     };
     let content = match gives.body {
         Shown::Nothing => return json!({ "description": description }),
-        Shown::One(name) => json(reference(name)),
-        Shown::Either(one, other) => json(json!({ "anyOf": [reference(one), reference(other)] })),
-        Shown::Many(name) => json(list(name)),
+        Shown::One(one) => json(reference(&one.name())),
+        Shown::Either(one, other) => json(json!({ "anyOf": [reference(&one.name()), reference(&other.name())] })),
+        Shown::Many(one) => json(list(&one.name())),
         Shown::Events => {
             let mut both = json(list("Event"));
             both["text/event-stream"] = json!({ "schema": { "type": "string" } });

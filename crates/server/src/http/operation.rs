@@ -1,5 +1,10 @@
 //! What there is to say of a request before it is handled: its verb, its parameters, its body, its answers.
 
+use std::borrow::Cow;
+
+use utoipa::ToSchema;
+use utoipa::openapi::{RefOr, Schema};
+
 /// What is done with what the address names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {
@@ -40,11 +45,70 @@ pub(crate) enum ParamKind {
     Text,
 }
 
+/// A type of the interface.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Typed {
+    name: fn() -> Cow<'static, str>,
+    /// Adds its schema and those that it refers to.
+    pub(crate) collect: fn(&mut Vec<NamedSchema>),
+}
+
+/// A schema with its name.
+pub(crate) type NamedSchema = (String, RefOr<Schema>);
+
+impl Typed {
+    pub(crate) const fn of<T: ToSchema>() -> Self {
+        Self { name: T::name, collect: collect::<T> }
+    }
+
+    pub(crate) fn name(self) -> String {
+        (self.name)().into_owned()
+    }
+}
+
+fn collect<T: ToSchema>(all: &mut Vec<NamedSchema>) {
+    all.push((T::name().into_owned(), T::schema()));
+    T::schemas(all);
+}
+
+/// A document that files have, too: `kind: Contracts`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Document {
+    Contracts,
+    Policy,
+}
+
+impl Document {
+    /// Name of its schema.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Contracts => "ContractsDocument",
+            Self::Policy => "PolicyDocument",
+        }
+    }
+}
+
+/// What the body of a request is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum BodyIs {
+    Typed(Typed),
+    Document(Document),
+}
+
+impl BodyIs {
+    /// Name of its schema.
+    pub(crate) fn name(self) -> String {
+        match self {
+            Self::Typed(typed) => typed.name(),
+            Self::Document(document) => document.name().to_owned(),
+        }
+    }
+}
+
 /// What a request may carry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BodyDoc {
-    /// The name of its schema.
-    pub(crate) schema: &'static str,
+    pub(crate) is: BodyIs,
     /// Whether it may be YAML.
     pub(crate) is_yaml: bool,
     /// Whether it may be as large as a list.
@@ -63,18 +127,33 @@ pub(crate) struct Gives {
 pub(crate) enum Shown {
     /// Nothing.
     Nothing,
-    /// JSON of this schema.
-    One(&'static str),
-    /// JSON of one of these schemas: the second one for a dry run.
-    Either(&'static str, &'static str),
-    /// A page of a list of this schema.
-    Many(&'static str),
+    /// JSON of this type.
+    One(Typed),
+    /// JSON of one of these types: the second one for a dry run.
+    Either(Typed, Typed),
+    /// A page of a list of this type.
+    Many(Typed),
     /// A list of events, or a stream of them.
     Events,
     /// Any JSON.
     Any,
     /// Text of this media type.
     Text(&'static str),
+}
+
+/// JSON of a type.
+pub(crate) const fn one<T: ToSchema>() -> Shown {
+    Shown::One(Typed::of::<T>())
+}
+
+/// JSON of one of two types: the second one for a dry run.
+pub(crate) const fn either<T: ToSchema, U: ToSchema>() -> Shown {
+    Shown::Either(Typed::of::<T>(), Typed::of::<U>())
+}
+
+/// A page of a list.
+pub(crate) const fn many<T: ToSchema>() -> Shown {
+    Shown::Many(Typed::of::<T>())
 }
 
 /// An answer with this status.

@@ -5,12 +5,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::body::Body;
+use utoipa::ToSchema;
 use wayleave_protocol::problem::Problem;
 
 use crate::access::Access;
 use crate::answer::Answer;
 use crate::http::call::Call;
-use crate::http::operation::{BodyDoc, Gives, Param, Verb};
+use crate::http::operation::{BodyDoc, BodyIs, Document, Gives, Param, Typed, Verb};
 use crate::shared::Shared;
 
 /// What a handler gives.
@@ -61,12 +62,16 @@ impl Row {
         Self { query, ..self }
     }
 
-    pub(crate) const fn takes(self, schema: &'static str) -> Self {
-        Self { body: Some(BodyDoc { schema, is_yaml: false, is_large: false }), ..self }
+    pub(crate) const fn takes<T: ToSchema>(self) -> Self {
+        Self { body: Some(BodyDoc { is: BodyIs::Typed(Typed::of::<T>()), is_yaml: false, is_large: false }), ..self }
     }
 
-    pub(crate) const fn takes_yaml(self, schema: &'static str, is_large: bool) -> Self {
-        Self { body: Some(BodyDoc { schema, is_yaml: true, is_large }), ..self }
+    pub(crate) const fn takes_yaml<T: ToSchema>(self) -> Self {
+        Self { body: Some(BodyDoc { is: BodyIs::Typed(Typed::of::<T>()), is_yaml: true, is_large: false }), ..self }
+    }
+
+    pub(crate) const fn takes_document(self, document: Document, is_large: bool) -> Self {
+        Self { body: Some(BodyDoc { is: BodyIs::Document(document), is_yaml: true, is_large }), ..self }
     }
 
     pub(crate) const fn gives(self, gives: &'static [Gives]) -> Self {

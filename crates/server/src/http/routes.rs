@@ -1,15 +1,17 @@
 //! The table of routes: what there is, who may use it, what it takes and gives. The router, the checks and the OpenAPI document
 //! are all made of it.
 
+use wayleave_protocol as api;
+
 use crate::access::Access::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::handlers::{
     agents, apply, audit, backups, batch, checks, contracts, decisions, elements, events, lists, network, policies,
     risks, status, tenants, tiers, timeline, tokens, vms, what_if,
 };
 use crate::http::operation::ParamKind::{Count, Flag, Number, Text as Words};
-use crate::http::operation::Shown::{Any as Free, Either, Events, Many, Nothing, One, Text};
+use crate::http::operation::Shown::{Any as Free, Events, Nothing, Text};
 use crate::http::operation::Verb::{Delete, Get, Post, Put};
-use crate::http::operation::{Param, ParamKind, on};
+use crate::http::operation::{Document, Param, ParamKind, either, many, on, one};
 use crate::http::route::{Reply, Row};
 
 macro_rules! by {
@@ -52,19 +54,19 @@ const TRIAL: &[Param] = &[DRY_RUN];
 /// All routes.
 pub(crate) static ROWS: &[Row] = &[
     Row::new(Get, "/v1", "about", Any, "Who answers, and whom it takes the token for", by!(status::about))
-        .gives(&[on(200, One("About"))]),
+        .gives(&[on(200, one::<api::status::About>())]),
     Row::new(Get, "/v1/status", "status", Read, "How things stand as a whole", by!(status::status))
-        .gives(&[on(200, One("Status"))]),
+        .gives(&[on(200, one::<api::status::Status>())]),
     // Tenants
     Row::new(Get, "/v1/tenants", "listTenants", Read, "Tenants by name", by!(lists::tenants))
         .query(PAGE)
-        .gives(&[on(200, Many("Tenant"))]),
+        .gives(&[on(200, many::<api::tenant::Tenant>())]),
     Row::new(Post, "/v1/tenants", "createTenant", Operator, "Creates a tenant", by!(tenants::create))
         .query(TRIAL)
-        .takes("TenantSpec")
-        .gives(&[on(201, One("Tenant"))]),
+        .takes::<api::tenant::TenantSpec>()
+        .gives(&[on(201, one::<api::tenant::Tenant>())]),
     Row::new(Get, "/v1/tenants/{tenant}", "getTenant", Read, "A tenant with its quota and use", by!(tenants::get))
-        .gives(&[on(200, One("Tenant")), on(304, Nothing)]),
+        .gives(&[on(200, one::<api::tenant::Tenant>()), on(304, Nothing)]),
     Row::new(
         Put,
         "/v1/tenants/{tenant}",
@@ -74,9 +76,9 @@ pub(crate) static ROWS: &[Row] = &[
         by!(tenants::put),
     )
     .query(TRIAL)
-    .takes("TenantSpec")
+    .takes::<api::tenant::TenantSpec>()
     .conditional()
-    .gives(&[on(200, One("Tenant")), on(201, One("Tenant"))]),
+    .gives(&[on(200, one::<api::tenant::Tenant>()), on(201, one::<api::tenant::Tenant>())]),
     Row::new(
         Delete,
         "/v1/tenants/{tenant}",
@@ -91,7 +93,7 @@ pub(crate) static ROWS: &[Row] = &[
     // Tokens
     Row::new(Get, "/v1/tokens", "listTokens", Operator, "Tokens, without their secrets", by!(lists::tokens))
         .query(PAGE)
-        .gives(&[on(200, Many("Token"))]),
+        .gives(&[on(200, many::<api::tenant::Token>())]),
     Row::new(
         Post,
         "/v1/tokens",
@@ -100,26 +102,26 @@ pub(crate) static ROWS: &[Row] = &[
         "Makes a token; its secret is shown this once",
         by!(tokens::create),
     )
-    .takes("TokenSpec")
-    .gives(&[on(201, One("NewToken"))]),
+    .takes::<api::tenant::TokenSpec>()
+    .gives(&[on(201, one::<api::tenant::NewToken>())]),
     Row::new(Delete, "/v1/tokens/{token}", "deleteToken", Operator, "Ends a token", by!(tokens::delete))
         .query(TRIAL)
         .gives(&[on(204, Nothing)]),
     // Hosts and VMs
     Row::new(Get, "/v1/hosts", "listHosts", Read, "Hosts with their VMs", by!(lists::hosts))
         .query(PAGE)
-        .gives(&[on(200, Many("Host"))]),
+        .gives(&[on(200, many::<api::network::Host>())]),
     Row::new(Get, "/v1/hosts/{host}", "getHost", Read, "A host with its VMs", by!(network::host))
-        .gives(&[on(200, One("Host"))]),
+        .gives(&[on(200, one::<api::network::Host>())]),
     Row::new(Get, "/v1/vms", "listVms", Read, "VMs by tenant and name", by!(lists::vms))
         .query(&[LIMIT, AFTER, TENANT, ON_HOST])
-        .gives(&[on(200, Many("Vm"))]),
+        .gives(&[on(200, many::<api::tenant::Vm>())]),
     Row::new(Post, "/v1/vms", "createVm", Write, "Creates a VM", by!(vms::create))
         .query(TRIAL)
-        .takes("VmSpec")
-        .gives(&[on(201, One("Vm"))]),
+        .takes::<api::tenant::VmSpec>()
+        .gives(&[on(201, one::<api::tenant::Vm>())]),
     Row::new(Get, "/v1/vms/{vm}", "getVm", Read, "A VM with its host", by!(vms::get))
-        .gives(&[on(200, One("Vm")), on(304, Nothing)]),
+        .gives(&[on(200, one::<api::tenant::Vm>()), on(304, Nothing)]),
     Row::new(
         Put,
         "/v1/vms/{vm}",
@@ -129,9 +131,9 @@ pub(crate) static ROWS: &[Row] = &[
         by!(vms::put),
     )
     .query(TRIAL)
-    .takes("VmSpec")
+    .takes::<api::tenant::VmSpec>()
     .conditional()
-    .gives(&[on(200, One("Vm")), on(201, One("Vm"))]),
+    .gives(&[on(200, one::<api::tenant::Vm>()), on(201, one::<api::tenant::Vm>())]),
     Row::new(Delete, "/v1/vms/{vm}", "deleteVm", Write, "Ends a VM that no contract needs", by!(vms::delete))
         .query(TRIAL)
         .conditional()
@@ -139,11 +141,11 @@ pub(crate) static ROWS: &[Row] = &[
     // Contracts
     Row::new(Get, "/v1/contracts", "listContracts", Read, "Contracts by tenant and name", by!(lists::contracts))
         .query(&[LIMIT, AFTER, TENANT, STATE, KIND, ON_LINK, NAMED, LABELLED])
-        .gives(&[on(200, Many("Contract"))]),
+        .gives(&[on(200, many::<api::contract::Contract>())]),
     Row::new(Post, "/v1/contracts", "createContract", Write, "Creates a contract", by!(contracts::create))
         .query(TRIAL)
-        .takes_yaml("ContractSpec", false)
-        .gives(&[on(200, One("Applied")), on(201, One("Contract"))]),
+        .takes_yaml::<api::contract::ContractSpec>()
+        .gives(&[on(200, one::<api::decision::Applied>()), on(201, one::<api::contract::Contract>())]),
     Row::new(
         Get,
         "/v1/contracts/{contract}",
@@ -152,7 +154,7 @@ pub(crate) static ROWS: &[Row] = &[
         "A contract with what has become of it",
         by!(contracts::get),
     )
-    .gives(&[on(200, One("Contract")), on(304, Nothing)]),
+    .gives(&[on(200, one::<api::contract::Contract>()), on(304, Nothing)]),
     Row::new(
         Put,
         "/v1/contracts/{contract}",
@@ -162,9 +164,9 @@ pub(crate) static ROWS: &[Row] = &[
         by!(contracts::put),
     )
     .query(TRIAL)
-    .takes_yaml("ContractSpec", false)
+    .takes_yaml::<api::contract::ContractSpec>()
     .conditional()
-    .gives(&[on(200, Either("Contract", "Applied")), on(201, One("Contract"))]),
+    .gives(&[on(200, either::<api::contract::Contract, api::decision::Applied>()), on(201, one::<api::contract::Contract>())]),
     Row::new(
         Delete,
         "/v1/contracts/{contract}",
@@ -193,7 +195,7 @@ pub(crate) static ROWS: &[Row] = &[
         "What its host has counted of it; all 0 if that is not known",
         by!(contracts::traffic),
     )
-    .gives(&[on(200, One("Traffic"))]),
+    .gives(&[on(200, one::<api::agent::Traffic>())]),
     Row::new(
         Get,
         "/v1/risks",
@@ -203,11 +205,11 @@ pub(crate) static ROWS: &[Row] = &[
         by!(risks::list),
     )
     .query(&[LIMIT, AFTER, AT_RISK])
-    .gives(&[on(200, One("Risks"))]),
+    .gives(&[on(200, one::<api::risk::Risks>())]),
     Row::new(Post, "/v1/apply", "apply", Write, "Creates and changes the contracts of a document", by!(apply::apply))
         .query(&[DRY_RUN, ATOMIC])
-        .takes_yaml("ContractsDocument", true)
-        .gives(&[on(200, One("ApplyReport"))]),
+        .takes_document(Document::Contracts, true)
+        .gives(&[on(200, one::<api::decision::ApplyReport>())]),
     Row::new(
         Post,
         "/v1/batch",
@@ -217,12 +219,12 @@ pub(crate) static ROWS: &[Row] = &[
         by!(batch::batch),
     )
     .query(TRIAL)
-    .takes("BatchSpec")
-    .gives(&[on(200, One("ApplyReport"))]),
+    .takes::<api::decision::BatchSpec>()
+    .gives(&[on(200, one::<api::decision::ApplyReport>())]),
     // Policies of services
     Row::new(Get, "/v1/policies", "listPolicies", ReadAll, "Policies of services by name", by!(lists::policies))
         .query(PAGE)
-        .gives(&[on(200, Many("Policy"))]),
+        .gives(&[on(200, many::<api::policy::Policy>())]),
     Row::new(
         Get,
         "/v1/policies/{policy}",
@@ -231,7 +233,7 @@ pub(crate) static ROWS: &[Row] = &[
         "A policy of services, with what it needs",
         by!(policies::get),
     )
-    .gives(&[on(200, One("Policy")), on(304, Nothing)]),
+    .gives(&[on(200, one::<api::policy::Policy>()), on(304, Nothing)]),
     Row::new(
         Put,
         "/v1/policies/{policy}",
@@ -241,9 +243,9 @@ pub(crate) static ROWS: &[Row] = &[
         by!(policies::put),
     )
     .query(TRIAL)
-    .takes_yaml("PolicyDocument", false)
+    .takes_document(Document::Policy, false)
     .conditional()
-    .gives(&[on(200, One("Policy")), on(201, One("Policy"))]),
+    .gives(&[on(200, one::<api::policy::Policy>()), on(201, one::<api::policy::Policy>())]),
     Row::new(
         Delete,
         "/v1/policies/{policy}",
@@ -257,12 +259,12 @@ pub(crate) static ROWS: &[Row] = &[
     .gives(&[on(204, Nothing)]),
     // The network
     Row::new(Get, "/v1/topology", "getTopology", Map, "The network as a whole", by!(network::topology))
-        .gives(&[on(200, One("Topology"))]),
+        .gives(&[on(200, one::<api::network::Topology>())]),
     Row::new(Get, "/v1/links", "listLinks", ReadAll, "Links with what is reserved", by!(lists::links))
         .query(PAGE)
-        .gives(&[on(200, Many("Link"))]),
+        .gives(&[on(200, many::<api::network::Link>())]),
     Row::new(Get, "/v1/links/{link}", "getLink", ReadAll, "A link with its queues", by!(network::link))
-        .gives(&[on(200, One("Link"))]),
+        .gives(&[on(200, one::<api::network::Link>())]),
     Row::new(
         Get,
         "/v1/links/{link}/curves",
@@ -281,7 +283,7 @@ pub(crate) static ROWS: &[Row] = &[
         by!(tiers::get),
     )
     .query(&[GROUP])
-    .gives(&[on(200, One("Tiers"))]),
+    .gives(&[on(200, one::<api::tier::Tiers>())]),
     Row::new(
         Put,
         "/v1/links/{link}/state",
@@ -291,10 +293,10 @@ pub(crate) static ROWS: &[Row] = &[
         by!(elements::link),
     )
     .query(TRIAL)
-    .takes("ElementState")
-    .gives(&[on(200, One("Consequences"))]),
+    .takes::<api::network::ElementState>()
+    .gives(&[on(200, one::<api::network::Consequences>())]),
     Row::new(Get, "/v1/nodes/{node}", "getNode", ReadAll, "A host or switch with its agent", by!(network::node))
-        .gives(&[on(200, One("Node"))]),
+        .gives(&[on(200, one::<api::network::Node>())]),
     Row::new(
         Put,
         "/v1/nodes/{node}/state",
@@ -304,17 +306,17 @@ pub(crate) static ROWS: &[Row] = &[
         by!(elements::node),
     )
     .query(TRIAL)
-    .takes("ElementState")
-    .gives(&[on(200, One("Consequences"))]),
+    .takes::<api::network::ElementState>()
+    .gives(&[on(200, one::<api::network::Consequences>())]),
     Row::new(Get, "/v1/queues", "listQueues", ReadAll, "Queues with their bounds", by!(lists::queues))
         .query(&[LIMIT, AFTER, LINK])
-        .gives(&[on(200, Many("Queue"))]),
+        .gives(&[on(200, many::<api::network::Queue>())]),
     // Decisions
     Row::new(Get, "/v1/decisions", "listDecisions", Read, "The last decisions, the latest first", by!(decisions::list))
         .query(PAGE)
-        .gives(&[on(200, Many("Decision"))]),
+        .gives(&[on(200, many::<api::decision::Decision>())]),
     Row::new(Get, "/v1/decisions/{decision}", "getDecision", Read, "A decision", by!(decisions::get))
-        .gives(&[on(200, One("Decision"))]),
+        .gives(&[on(200, one::<api::decision::Decision>())]),
     Row::new(
         Get,
         "/v1/decisions/{decision}/explanation",
@@ -343,7 +345,7 @@ pub(crate) static ROWS: &[Row] = &[
         by!(timeline::get),
     )
     .query(&[STRETCHES])
-    .gives(&[on(200, One("Timeline"))]),
+    .gives(&[on(200, one::<api::timeline::Timeline>())]),
     Row::new(
         Get,
         "/v1/timeline/{event}",
@@ -352,7 +354,7 @@ pub(crate) static ROWS: &[Row] = &[
         "How things stood right after an event",
         by!(timeline::moment),
     )
-    .gives(&[on(200, One("Moment"))]),
+    .gives(&[on(200, one::<api::timeline::Moment>())]),
     Row::new(
         Get,
         "/v1/past/{asOf}",
@@ -362,7 +364,7 @@ pub(crate) static ROWS: &[Row] = &[
         by!(timeline::past),
     )
     .query(&[TENANT])
-    .gives(&[on(200, One("Past"))]),
+    .gives(&[on(200, one::<api::timeline::Past>())]),
     Row::new(
         Get,
         "/v1/audit",
@@ -372,7 +374,7 @@ pub(crate) static ROWS: &[Row] = &[
         by!(audit::list),
     )
     .query(&[LIMIT, AFTER, WHO, OBJECT])
-    .gives(&[on(200, Many("AuditEntry"))]),
+    .gives(&[on(200, many::<api::audit::AuditEntry>())]),
     Row::new(
         Post,
         "/v1/backups",
@@ -381,12 +383,12 @@ pub(crate) static ROWS: &[Row] = &[
         "Copies the ledger into a file beside it, and checks the copy",
         by!(backups::create),
     )
-    .takes("BackupSpec")
-    .gives(&[on(201, One("Backup"))]),
+    .takes::<api::status::BackupSpec>()
+    .gives(&[on(201, one::<api::status::Backup>())]),
     Row::new(Post, "/v1/what-if", "whatIf", Operator, "What would be; nothing is changed", by!(what_if::ask))
         .query(&[OF_EACH])
-        .takes("Question")
-        .gives(&[on(200, One("Prospect"))]),
+        .takes::<api::what_if::Question>()
+        .gives(&[on(200, one::<api::what_if::Prospect>())]),
     Row::new(
         Post,
         "/v1/checks",
@@ -395,12 +397,12 @@ pub(crate) static ROWS: &[Row] = &[
         "Sends probes from one endpoint to another, and says where they were seen and lost; it takes some seconds",
         by!(checks::run),
     )
-    .takes("CheckSpec")
-    .gives(&[on(200, One("Check"))]),
+    .takes::<api::check::CheckSpec>()
+    .gives(&[on(200, one::<api::check::Check>())]),
     // Agents
     Row::new(Get, "/v1/agents", "listAgents", ReadAll, "Agents that have ever begun", by!(agents::list))
         .query(&[LIMIT, AFTER, PROBLEMS])
-        .gives(&[on(200, Many("Agent"))]),
+        .gives(&[on(200, many::<api::network::Agent>())]),
     Row::new(
         Post,
         "/v1/agents/{node}/session",
@@ -409,8 +411,8 @@ pub(crate) static ROWS: &[Row] = &[
         "The agent of a node begins to listen",
         by!(agents::begin),
     )
-    .takes("SessionSpec")
-    .gives(&[on(200, One("Session"))]),
+    .takes::<api::agent::SessionSpec>()
+    .gives(&[on(200, one::<api::agent::Session>())]),
     Row::new(
         Get,
         "/v1/agents/{node}/messages",
@@ -420,9 +422,9 @@ pub(crate) static ROWS: &[Row] = &[
         by!(agents::messages),
     )
     .query(&[EPOCH, WAIT])
-    .gives(&[on(200, One("Messages"))]),
+    .gives(&[on(200, one::<api::agent::Messages>())]),
     Row::new(Post, "/v1/agents/{node}/confirmations", "confirm", Agent, "What a node has done", by!(agents::confirm))
-        .takes("Confirmations")
+        .takes::<api::agent::Confirmations>()
         .gives(&[on(204, Nothing)]),
     Row::new(
         Post,
@@ -432,8 +434,8 @@ pub(crate) static ROWS: &[Row] = &[
         "What a node has measured, and what it sees of its cables",
         by!(agents::report),
     )
-    .takes("Reports")
-    .gives(&[on(200, One("Tasks")), on(204, Nothing)]),
+    .takes::<api::agent::Reports>()
+    .gives(&[on(200, one::<api::check::Tasks>()), on(204, Nothing)]),
     Row::new(
         Get,
         "/v1/agents/{node}/neighbours",
@@ -442,7 +444,7 @@ pub(crate) static ROWS: &[Row] = &[
         "Where VMs are, and what is down",
         by!(agents::neighbours),
     )
-    .gives(&[on(200, One("Neighbours")), on(304, Nothing)]),
+    .gives(&[on(200, one::<api::agent::Neighbours>()), on(304, Nothing)]),
     Row::new(
         Get,
         "/v1/agents/{node}/shares",
@@ -451,7 +453,7 @@ pub(crate) static ROWS: &[Row] = &[
         "The contracts of other kinds than latency of which a host is a member, and where the agents of the others listen",
         by!(agents::shares),
     )
-    .gives(&[on(200, One("Shares")), on(304, Nothing)]),
+    .gives(&[on(200, one::<api::agent::Shares>()), on(304, Nothing)]),
     // The server
     Row::new(Get, "/healthz", "healthz", Open, "Whether the server runs", by!(status::healthz))
         .gives(&[on(200, Text("text/plain; charset=utf-8"))]),
