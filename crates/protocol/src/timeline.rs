@@ -88,6 +88,7 @@ pub struct PastContract {
 pub struct UnknownPast {
     /// Its name.
     pub tenant: String,
-    /// Its contracts are known from this time on (RFC 3339).
-    pub since: String,
+    /// Its contracts are known from this time on (RFC 3339); absent if they are known as they are now only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub since: Option<String>,
 }

@@ -13,8 +13,7 @@ use wayleave_protocol::contract::ContractSpec;
 use wayleave_protocol::timeline::{Past, PastContract, UnknownPast};
 use wayleave_units::WallTime;
 
-use crate::log::Entry;
-use crate::view::Tables;
+use crate::log::{Entry, Log};
 
 /// A contract that a commit creates, changes or deletes, with what was asked for before.
 #[derive(Clone, Debug)]
@@ -86,10 +85,10 @@ pub(crate) struct Kept {
 
 impl Kept {
     /// Of a tenant. Records are read later, without the view: there may be many.
-    pub(crate) fn of(tables: &Tables, tenant: String) -> Self {
-        let records = tables.undo.before(Some(&tenant), u64::MAX).cloned().collect();
-        let is_shortened = tables.undo.misses(Some(&tenant), 0);
-        Self { tenant, records, is_shortened, since: tables.undo_since }
+    pub(crate) fn of(undo: &Log, since: Since, tenant: String) -> Self {
+        let records = undo.before(Some(&tenant), u64::MAX).cloned().collect();
+        let is_shortened = undo.misses(Some(&tenant), 0);
+        Self { tenant, records, is_shortened, since }
     }
 
     /// Adds the contracts that were different, or the tenant to those of which that is not known.
@@ -100,28 +99,104 @@ impl Kept {
                 PastContract { id, spec }
             })),
             Err(since) => {
-                let since = WallTime::from_nanos(since).to_string();
+                let since = since.map(|since| WallTime::from_nanos(since).to_string());
                 past.unknown.push(UnknownPast { tenant: self.tenant, since });
             }
         }
     }
 
-    /// Contracts that were changed since, by name, as they were; or the time from which on they are known.
-    fn contracts(&self, target: Target) -> Result<BTreeMap<String, Option<ContractSpec>>, u64> {
+    /// Contracts that were changed since, by name, as they were; or the time from which on they are known, if that is
+    /// not only now.
+    fn contracts(&self, target: Target) -> Result<BTreeMap<String, Option<ContractSpec>>, Option<u64>> {
+        // Records from before may be there, and changes of a version between that keeps none.
         if !target.is_within(self.since) {
-            return Err(self.since.at);
+            return Err(self.known_since());
         }
-        let (mut contracts, mut oldest) = (BTreeMap::new(), self.since.at);
+        let (mut contracts, mut oldest) = (BTreeMap::new(), None);
         for entry in &self.records {
             // A record that cannot be read is not known, and nothing before it.
             let Ok(record) = serde_json::from_slice::<UndoRecord>(&entry.json(None)) else { return Err(oldest) };
             if !target.is_before(&record) {
                 return Ok(contracts);
             }
-            oldest = record.at;
+            oldest = Some(record.at);
             contracts.extend(record.created.into_iter().map(|name| (name, None)));
             contracts.extend(record.before.into_iter().map(|spec| (spec.name.clone().unwrap_or_default(), Some(spec))));
         }
-        if self.is_shortened { Err(oldest) } else { Ok(contracts) }
+        if self.is_shortened { Err(self.known_since()) } else { Ok(contracts) }
+    }
+
+    /// The time from which on no record is missing, if that is not only now.
+    fn known_since(&self) -> Option<u64> {
+        if !self.is_shortened {
+            return Some(self.since.at);
+        }
+        let first = serde_json::from_slice::<UndoRecord>(&self.records.last()?.json(None)).ok()?;
+        Some(first.at.max(self.since.at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests assert by panicking")]
+
+    use super::*;
+
+    fn kept(records: &[UndoRecord], is_shortened: bool) -> Kept {
+        let entry = |record: &UndoRecord| {
+            Arc::new(Entry::new(record.number, record.number, None, serde_json::to_vec(record).unwrap().into()))
+        };
+        let since = Since { event: 5, at: 50 };
+        Kept { tenant: "t".to_owned(), records: records.iter().rev().map(entry).collect(), is_shortened, since }
+    }
+
+    fn record(number: u64, after: u64, rate: Option<&str>) -> UndoRecord {
+        let spec =
+            |rate: &str| ContractSpec { name: Some("a".into()), rate: Some(rate.into()), ..ContractSpec::default() };
+        let created = if rate.is_none() { vec!["a".to_owned()] } else { Vec::new() };
+        UndoRecord { number, at: 10 * after, after, created, before: rate.map(spec).into_iter().collect() }
+    }
+
+    /// The rate of contract a, or `-` if there was none, or nothing if it is as it is now.
+    fn rate(kept: &Kept, target: Target) -> Result<Option<String>, Option<u64>> {
+        let contracts = kept.contracts(target)?;
+        Ok(contracts.get("a").map(|spec| spec.as_ref().map_or("-".to_owned(), |spec| spec.rate.clone().unwrap())))
+    }
+
+    #[test]
+    fn the_earliest_change_behind_the_target_says_what_was() {
+        let records = [record(1, 6, None), record(2, 7, Some("1bit")), record(3, 9, Some("2bit"))];
+        let kept = kept(&records, false);
+        let then = |target| rate(&kept, target).unwrap();
+        for (event, expected) in
+            [(5, Some("-")), (6, Some("-")), (7, Some("1bit")), (8, Some("2bit")), (9, Some("2bit"))]
+        {
+            assert_eq!(then(Target::Event(event)).as_deref(), expected, "{event}");
+        }
+        assert_eq!(then(Target::Event(10)), None, "as it is now");
+        // At the time of a commit it is done.
+        for (time, expected) in
+            [(59, Some("-")), (60, Some("1bit")), (70, Some("2bit")), (89, Some("2bit")), (90, None)]
+        {
+            assert_eq!(then(Target::Time(WallTime::from_nanos(time))).as_deref(), expected, "{time}");
+        }
+    }
+
+    #[test]
+    fn what_was_before_records_were_kept_or_before_one_was_forgotten_is_unknown() {
+        let records = [record(1, 6, None), record(2, 7, Some("1bit"))];
+        for (shortened, since) in [(false, 50), (true, 60)] {
+            assert_eq!(rate(&kept(&records, shortened), Target::Event(4)), Err(Some(since)));
+            assert_eq!(rate(&kept(&records, shortened), Target::Time(WallTime::from_nanos(49))), Err(Some(since)));
+        }
+        assert_eq!(rate(&kept(&[], false), Target::Event(4)), Err(Some(50)));
+        // A version that keeps no records has run behind the first one.
+        let before = [record(1, 2, None), record(2, 7, Some("1bit"))];
+        assert_eq!(rate(&kept(&before, false), Target::Event(4)), Err(Some(50)));
+        assert_eq!(rate(&kept(&before, true), Target::Event(4)), Err(Some(50)));
+        assert_eq!(rate(&kept(&before, true), Target::Event(5)), Ok(Some("1bit".to_owned())));
+        assert_eq!(rate(&kept(&records, true), Target::Event(6)), Err(Some(60)), "known from the first record on");
+        assert_eq!(rate(&kept(&records, true), Target::Event(7)), Ok(Some("1bit".to_owned())));
+        assert_eq!(rate(&kept(&[], true), Target::Event(9)), Err(None), "all of it was forgotten");
     }
 }

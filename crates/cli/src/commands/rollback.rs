@@ -87,9 +87,8 @@ pub(crate) fn run(args: &RollbackArgs) -> Result<Exit, Failure> {
     let past: Past = service.get(&format!("/v1/past/{}{tenant}", encode(&args.to))).map_err(Failure::from)?;
     let steps = Steps::plan(&service, &past, args.selector.as_ref())?;
     for UnknownPast { tenant, since } in &past.unknown {
-        tell!(
-            "note: contracts of tenant {tenant} stay as they are: what they were then is not known, only from {since} on"
-        );
+        let since = since.as_ref().map_or_else(String::new, |since| format!(", only from {since} on"));
+        tell!("note: contracts of tenant {tenant} stay as they are: what they were then is not known{since}");
     }
     for id in &steps.ended {
         tell!("note: {id} is left out: it has ended by its own terms since");

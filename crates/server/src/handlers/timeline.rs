@@ -62,7 +62,9 @@ pub(crate) async fn past(shared: Arc<Shared>, call: Call) -> Outcome {
             let all = tables.tenants.keys().chain(tables.undo.tenants()).collect::<BTreeSet<_>>().into_iter();
             let is_asked =
                 |tenant: &str| [&only, &asked].into_iter().all(|one| one.as_deref().is_none_or(|one| one == tenant));
-            all.filter(|tenant| is_asked(tenant)).map(|tenant| Kept::of(&tables, tenant.clone())).collect()
+            all.filter(|tenant| is_asked(tenant))
+                .map(|tenant| Kept::of(&tables.undo, tables.undo_since, tenant.clone()))
+                .collect()
         };
         let mut past = PastContracts { at, ..PastContracts::default() };
         kept.into_iter().for_each(|kept| kept.undo(target, &mut past));

@@ -33,10 +33,10 @@ spec:
 ";
 
 /// A directory of a test, removed in the end.
-struct Directory(PathBuf);
+pub(super) struct Directory(pub(super) PathBuf);
 
 impl Directory {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("wayleave-client-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         std::fs::write(path.join("tenants.yaml"), TENANTS).unwrap();
@@ -45,7 +45,7 @@ impl Directory {
     }
 
     /// Runs a command here, with nothing of the person who tests.
-    fn run(&self, arguments: &[&str]) -> Run {
+    pub(super) fn run(&self, arguments: &[&str]) -> Run {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
         for name in ["WAYLEAVE_SERVER", "WAYLEAVE_CONTEXT", "WAYLEAVE_TOKEN_FILE", "WAYLEAVE_CA", "COLUMNS"] {
             command.env_remove(name);
@@ -63,9 +63,9 @@ impl Drop for Directory {
 }
 
 /// A server on a port that is free.
-struct Server {
+pub(super) struct Server {
     child: Child,
-    url: String,
+    pub(super) url: String,
 }
 
 impl Server {
@@ -74,7 +74,7 @@ impl Server {
         Self::run(directory, &[&["serve", "-t", TOPOLOGY][..], &more].concat())
     }
 
-    fn run(directory: &Directory, arguments: &[&str]) -> Self {
+    pub(super) fn run(directory: &Directory, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_wayleave"))
             .args(arguments)
             .current_dir(&directory.0)

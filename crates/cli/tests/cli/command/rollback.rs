@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 use wayleave_units::WallTime;
 
-use super::client::Kinds;
+use super::client::{Directory, Kinds, Server};
 
 const HEAD: &str = "apiVersion: wayleave/v1\nkind: Contracts\nspec:\n  contracts:\n";
 
@@ -161,4 +161,45 @@ fn what_is_no_time_and_no_event_is_refused() {
         assert!(wrong.contains(what), "{to}: {wrong}");
     }
     assert!(kinds.run("rollback --yes").ends_with(2).stderr.contains("--to <EVENT|TIME>"));
+}
+
+/// A tenant whose history was pushed out is named and left alone; others are rolled back.
+#[test]
+fn what_is_not_known_any_more_stays_as_it_is() {
+    let directory = Directory::new("rollback-unknown");
+    let serve = "serve -t fat-tree:k=4 --ledger l.db --listen 127.0.0.1:0 --log-level warn --history-limit 8kB";
+    let server = Server::run(&directory, &serve.split(' ').collect::<Vec<_>>());
+    let run = |line: &str| {
+        let line = format!("{line} --server {} --token-file l.db-operator", server.url);
+        directory.run(&line.split(' ').collect::<Vec<_>>())
+    };
+    let apply = |contracts: &str| {
+        std::fs::write(directory.0.join("change.yaml"), HEAD.to_owned() + contracts).unwrap();
+        run("apply -f change.yaml").ends_with(0);
+    };
+    let of_acme = |rate: &str| {
+        format!(
+            "    - {{ name: one, tenant: acme, from: web-1, to: db-1, rate: {rate}, burst: 300B, deadline: 5ms }}\n"
+        )
+    };
+    run("apply -f tenants.yaml").ends_with(0);
+    apply(&of_acme("1Mbit"));
+    let start = now();
+    apply(&of_acme("2Mbit"));
+    for round in 0..3 {
+        let line = |at: usize| {
+            format!("    - {{ name: c{round}-{at}, from: h1, to: h9, rate: 1Mbit, burst: 300B, deadline: 5ms }}\n")
+        };
+        apply(&(0..20).map(line).collect::<String>());
+    }
+    let done = run(&format!("rollback --to {start} --yes -o json")).ends_with(7);
+    assert_eq!(outcomes(&done.json()), ["acme:one changed"]);
+    assert_eq!(done.json()["unknown"][0]["tenant"], "default");
+    let note = "note: contracts of tenant default stay as they are: what they were then is not known, only from ";
+    assert!(done.stderr.starts_with(note), "{}", done.stderr);
+    let rate = run("get contract acme:one -o json").ends_with(0).json()["rate"].clone();
+    assert_eq!(rate, "1Mbit");
+    let count = run("get contracts -o json --tenant default").ends_with(0).json()["items"].as_array().unwrap().len();
+    assert_eq!(count, 60);
+    assert!(run(&format!("rollback --to {start} --tenant default")).ends_with(7).stdout.contains("nothing to do"));
 }
