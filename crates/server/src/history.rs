@@ -316,8 +316,12 @@ impl Written {
         out.put(",\"base\":", base);
         out.put(",\"after\":", after);
         out.put(",\"before\":", before);
-        since.iter().for_each(|since| drop(out.put(",\"since\":", since)));
-        Some(undone).filter(|undone| **undone > 0).iter().for_each(|undone| drop(out.put(",\"undone\":", undone)));
+        if let Some(since) = since {
+            out.put(",\"since\":", since);
+        }
+        if *undone > 0 {
+            out.put(",\"undone\":", undone);
+        }
         let events = out.list(",\"events\":", events, |out, event| out.put("", event));
         let decisions = out.list(",\"decisions\":", decisions, |out, one| {
             out.put("{\"sequence\":", &one.sequence);
@@ -481,12 +485,12 @@ mod tests {
         let (begin, this_start) = (Since { event: 2, at: 3 }, Since { event: 5, at: 9 });
         let (old, new) = (chunk(None), chunk(Some(begin)));
         assert!(!old.contains("since"), "as earlier versions write it: {old}");
-        let cases: [(&[(&str, &str)], u64, Since); 5] = [
-            (&[], 0, Since::default()),
-            (&[], 5, this_start),
-            (&[("1", &old)], 5, this_start),
-            (&[("1", &old), ("2", &new)], 5, begin),
-            (&[("2", &new), ("3", &old)], 5, this_start),
+        let cases = [
+            (vec![], 0, Since::default()),
+            (vec![], 5, this_start),
+            (vec![("1", &*old)], 5, this_start),
+            (vec![("1", &*old), ("2", &*new)], 5, begin),
+            (vec![("2", &*new), ("3", &*old)], 5, this_start),
         ];
         for (chunks, last_event, expected) in cases {
             let now = WallTime::from_nanos(9);
