@@ -154,5 +154,5 @@ fn contracts_of_hosts_that_are_gone_are_an_error_that_names_them() {
     let fewer = setup(network(2, 3, 10), Unfit::DecideAgain);
     // h4 is the first host of the second leaf now, and h7 and h8 are gone.
     let error = load(&controller, &fewer).err().unwrap().to_string();
-    assert!(error.contains("contract default:") && error.contains("delete that contract"), "{error}");
+    assert!(error.contains("contract default:") && error.contains("delete the contract"), "{error}");
 }
