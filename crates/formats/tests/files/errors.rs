@@ -43,7 +43,7 @@ fn several_problems_are_shown_in_order_of_place_with_hints() {
    5 |     - { name: a, form: h1, to: h77, rate: 1Mbit, burst: 1500B, deadline: 2ms }
      |                  ^^^^
   in contract \"a\"
-  hint: the keys of a contract: name, tenant, from, to, rate, burst, deadline, accounting, minFrame, maxFrame, route, protection, priority, starts, ends, match, excess, bandwidth, objective, bestEffort
+  hint: the keys of a contract: name, tenant, from, to, rate, burst, deadline, accounting, minFrame, maxFrame, route, protection, priority, starts, ends, match, labels, excess, bandwidth, objective, bestEffort
 
 contracts.yaml:5:32: there is no node \"h77\"
    5 |     - { name: a, form: h1, to: h77, rate: 1Mbit, burst: 1500B, deadline: 2ms }
