@@ -117,7 +117,7 @@ fn a_later_format_is_refused_with_both_versions() {
     other.pragma_update(None, "user_version", 9).unwrap();
     drop(other);
     let error = refused(&scratch);
-    assert!(error.contains("has format 9") && error.contains("knows 4"), "{error}");
+    assert!(error.contains("has format 9") && error.contains("knows 5"), "{error}");
 }
 
 /// A program that knows format 1 would leave records of later kinds out: it has to refuse a ledger that has one, and only such a ledger.
