@@ -13,6 +13,7 @@
 
 use std::collections::BTreeSet;
 
+use wayleave_protocol::contract::State;
 use wayleave_topology::{NodeKind, Route};
 
 use super::Enforcement;
@@ -226,7 +227,11 @@ impl Enforcement {
     /// Tells watchers of the state of a contract, if it is another one.
     pub(crate) fn announce(&mut self, serial: u64) {
         let Some(grant) = self.contracts.get(serial) else { return };
-        let state = grant.state_now(self.kept, self.calendar());
+        let (state, calendar) = (grant.state_now(self.kept, self.calendar()), self.calendar());
+        // The calendar may have been past the start before, and jumped back: the start comes once more.
+        if let Some(starts) = grant.order.starts.filter(|&starts| state == State::Pending && starts > calendar) {
+            self.timers.at_wall(starts, serial);
+        }
         if state != grant.state
             && let Some(grant) = self.contracts.get_mut(serial)
         {

@@ -106,7 +106,7 @@ impl Batch {
         let copy = executor.controller.copy().as_it_is(&shared.setup, executor.now.wall);
         let mut copy =
             copy.map_err(|error| problem(Code::Internal, format!("a copy does not make a controller: {error}")))?;
-        let tried = self.try_in(&mut copy, now(), Mode::AllOrNothing);
+        let tried = self.try_in(&mut copy, Now { wall: executor.now.wall, ..now() }, Mode::AllOrNothing);
         if let Some(first) = tried.iter().find(|item| is_cause(item)) {
             return Err(none_done(first, tried.len()));
         }

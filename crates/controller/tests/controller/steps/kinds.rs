@@ -455,3 +455,28 @@ fn a_copy_as_it_is_holds_what_ended_contracts_hold() {
     assert!(apply(now, at(1), new.clone()).result.is_err());
     assert!(apply(&mut controller, at(1), new).result.is_err());
 }
+
+#[test]
+fn a_share_starts_again_after_a_calendar_that_has_jumped_back() {
+    let setup = setup(Paths::One);
+    let mut controller = start(&setup);
+    let later = Order { starts: Some(at(100).wall), ..pair(&setup.network, "copy", ["h1", "h9"], 1_000) };
+    apply(&mut controller, at(0), later).result.unwrap();
+    let state = |controller: &Controller| standing(controller, "copy").state;
+    assert_eq!(state(&controller), State::Pending);
+    controller.tick(at(200));
+    assert_eq!(state(&controller), State::Admitted);
+    // The steady clock goes on.
+    let back = |ms: u64| Now { steady: at(200 + ms).steady, wall: at(ms).wall };
+    let set = |down: Option<&str>| Command::SetElement {
+        element: ElementName::Node("h9".to_owned()),
+        down: down.map(str::to_owned),
+    };
+    controller.handle(back(50), set(Some("a test"))).unwrap();
+    controller.handle(back(51), set(None)).unwrap();
+    assert_eq!(state(&controller), State::Pending);
+    controller.tick(back(99));
+    assert_eq!(state(&controller), State::Pending);
+    controller.tick(back(101));
+    assert_eq!(state(&controller), State::Admitted);
+}
