@@ -1,38 +1,22 @@
 //! A ledger that is opened with another network than it was written for.
 
-use std::sync::Arc;
-
 use wayleave_contracts::{BandwidthContract, Order, Priority};
-use wayleave_controller::{
-    Command, Controller, Id, Kind, LoadError, Reply, Setup, Southbound, State, Timing, Trouble, Unfit,
-};
-use wayleave_ledger::Model;
-use wayleave_schemes::chameleon::Params;
-use wayleave_schemes::fabric::{Fabric, Paths, Settings};
+use wayleave_controller::{Command, Controller, Id, Kind, LoadError, Reply, Setup, Southbound, State, Trouble, Unfit};
+use wayleave_schemes::fabric::Settings;
+use wayleave_topology::Network;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
-use wayleave_topology::{Classes, Network};
 use wayleave_units::{Rate, Time};
 
-use super::smoke::{apply, at, order};
+use super::smoke::{apply, at, classed, order};
 
 fn network(spines: u64, hosts_per_leaf: u64, gbit: u64) -> Network {
     let cabling = Cabling { rate: Rate::from_gbit(gbit), propagation: Time::from_micros(1), ..Cabling::default() };
     let shape = LeafSpine { leaves: 2, spines, hosts_per_leaf, cabling, ..LeafSpine::default() };
-    build::leaf_spine(&shape).unwrap().with_classes(Classes::default()).unwrap()
+    build::leaf_spine(&shape).unwrap()
 }
 
 fn setup(network: Network, unfit: Unfit) -> Setup {
-    let network = Arc::new(network);
-    let (of, settings) = (network.clone(), Settings { paths: Paths::One, ..Settings::default() });
-    let make = move || Fabric::new(of.clone(), Model::default(), Params::default(), &settings).unwrap().into();
-    Setup {
-        scheme: Arc::new(make),
-        network,
-        model: Model::default(),
-        southbound: Southbound::Hosts,
-        timing: Timing::default(),
-        unfit,
-    }
+    Setup { unfit, ..classed(network, Settings::default(), Southbound::Hosts) }
 }
 
 fn load(controller: &Controller, setup: &Setup) -> Result<Controller, LoadError> {

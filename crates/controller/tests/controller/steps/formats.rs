@@ -1,31 +1,17 @@
 //! Ledgers of earlier formats.
 
-use std::sync::Arc;
-
 use wayleave_contracts::{ContractKind, Order, Priority};
-use wayleave_controller::{Controller, Id, Kind, Setup, Southbound, State, Timing, Unfit};
-use wayleave_ledger::Model;
+use wayleave_controller::{Controller, Id, Kind, Setup, Southbound, State};
 use wayleave_roles::Certainty;
-use wayleave_schemes::chameleon::Params;
-use wayleave_schemes::fabric::{Fabric, Paths, Settings};
+use wayleave_schemes::fabric::Settings;
 use wayleave_topology::builders::{Cabling, FatTree, LeafSpine, build};
 use wayleave_topology::{Classes, Network};
 use wayleave_units::{Rate, Time};
 
-use super::smoke::{apply, at, order, reload};
+use super::smoke::{apply, at, classed, order, reload};
 
 fn setup(network: Network) -> Setup {
-    let network = Arc::new(network);
-    let (of, settings) = (network.clone(), Settings { paths: Paths::One, ..Settings::default() });
-    let make = move || Fabric::new(of.clone(), Model::default(), Params::default(), &settings).unwrap().into();
-    Setup {
-        scheme: Arc::new(make),
-        network,
-        model: Model::default(),
-        southbound: Southbound::Assumed,
-        timing: Timing::default(),
-        unfit: Unfit::Refuse,
-    }
+    classed(network, Settings::default(), Southbound::Assumed)
 }
 
 fn cabling() -> Cabling {
@@ -61,7 +47,7 @@ const FORMAT_1: [(Kind, &str, &str); 3] = [
 #[test]
 fn a_ledger_of_format_1_opens_with_its_queues_and_bounds() {
     let network = build::fat_tree(&FatTree { k: 4, cabling: cabling(), ..FatTree::default() }).unwrap();
-    let setup = setup(network.with_classes(Classes::default()).unwrap());
+    let setup = setup(network);
     let mut old = Controller::load(&setup, at(0).wall, FORMAT_1).unwrap();
     let mut new = Controller::load(&setup, at(0).wall, []).unwrap();
     apply(&mut new, at(0), order(&setup.network, "ptp", "h1", "h16")).result.unwrap();

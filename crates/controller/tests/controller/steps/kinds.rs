@@ -1,38 +1,29 @@
 //! Contracts of other kinds than latency, step by step.
 
-use std::sync::Arc;
-
 use wayleave_contracts::{
     BandwidthContract, BestEffortContract, Contract, Objective, ObjectiveContract, Order, Priority, Quota,
 };
 use wayleave_controller::{
     Check, Command, Controller, Decided, Effect, ElementName, EventKind, Fault, Grant, Id, Kind, LoadError, Mode, Now,
-    Outcome, Question, Reply, Setup, Southbound, State, Timing, Trouble, Unfit, VmWish,
+    Outcome, Question, Reply, Setup, Southbound, State, Trouble, VmWish,
 };
-use wayleave_ledger::Model;
 use wayleave_roles::Certainty;
-use wayleave_schemes::chameleon::Params;
-use wayleave_schemes::fabric::{Fabric, Paths, Settings};
+use wayleave_schemes::fabric::{Paths, Settings};
 use wayleave_topology::builders::{Cabling, Chain, FatTree, build};
-use wayleave_topology::{Class, Classes, Network, NodeId};
+use wayleave_topology::{Class, Network, NodeId};
 use wayleave_units::{Rate, Time};
 
-use super::smoke::{apply, at, order, reload};
+use super::smoke::{apply, at, classed, order, reload};
 
-fn setup(paths: Paths) -> Setup {
+/// A fat tree of 10 Gbit/s.
+fn fat_tree(settings: Settings) -> Setup {
     let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(1), ..Cabling::default() };
     let network = build::fat_tree(&FatTree { k: 4, cabling, ..FatTree::default() }).unwrap();
-    let network = Arc::new(network.with_classes(Classes::default()).unwrap());
-    let (of, settings) = (network.clone(), Settings { paths, ..Settings::default() });
-    let make = move || Fabric::new(of.clone(), Model::default(), Params::default(), &settings).unwrap().into();
-    Setup {
-        scheme: Arc::new(make),
-        network,
-        model: Model::default(),
-        southbound: Southbound::Hosts,
-        timing: Timing::default(),
-        unfit: Unfit::Refuse,
-    }
+    classed(network, settings, Southbound::Hosts)
+}
+
+fn setup(paths: Paths) -> Setup {
+    fat_tree(Settings { paths, ..Settings::default() })
 }
 
 fn start(setup: &Setup) -> Controller {
@@ -335,11 +326,8 @@ fn a_scheme_without_classes_does_not_take_over_what_it_cannot_keep() {
 #[test]
 fn times_of_minima_are_derived_again_at_a_start() {
     let budget = |micros| {
-        let setup = setup(Paths::One);
-        let (of, settings) =
-            (setup.network.clone(), Settings { guaranteed_budget: Time::from_micros(micros), ..Settings::default() });
-        let make = move || Fabric::new(of.clone(), Model::default(), Params::default(), &settings).unwrap().into();
-        Setup { scheme: Arc::new(make), ..setup }
+        let guaranteed_budget = Time::from_micros(micros);
+        fat_tree(Settings { guaranteed_budget, ..Settings::default() })
     };
     let mut controller = start(&budget(260));
     let mut order = pair(&controller.network().clone(), "copy", ["h1", "h9"], 1_000);
@@ -359,10 +347,7 @@ fn times_of_minima_are_derived_again_at_a_start() {
 fn line(gbit: u64, settings: Settings) -> Setup {
     let cabling = Cabling { rate: Rate::from_gbit(gbit), propagation: Time::from_micros(1), ..Cabling::default() };
     let network = build::line(&Chain { switches: 2, hosts_per_switch: 2, cabling }).unwrap();
-    let network = Arc::new(network.with_classes(Classes::default()).unwrap());
-    let of = network.clone();
-    let make = move || Fabric::new(of.clone(), Model::default(), Params::default(), &settings).unwrap().into();
-    Setup { scheme: Arc::new(make), network, ..setup(Paths::One) }
+    classed(network, settings, Southbound::Hosts)
 }
 
 /// Records of shares that do not fit, as version 0.2.0 wrote them for a line, which charged the link between its switches to nothing: 1.02
@@ -399,11 +384,8 @@ fn shares_of_an_older_ledger_that_do_not_fit_are_decided_again_by_priority() {
 fn repairs_are_decided_by_priority_like_failures() {
     let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(1), ..Cabling::default() };
     let network = build::ring(&Chain { switches: 4, hosts_per_switch: 2, cabling }).unwrap();
-    let network = Arc::new(network.with_classes(Classes::default()).unwrap());
-    let of = network.clone();
-    let make =
-        move || Fabric::new(of.clone(), Model::default(), Params::default(), &Settings::default()).unwrap().into();
-    let setup = Setup { scheme: Arc::new(make), network: network.clone(), ..setup(Paths::One) };
+    let setup = classed(network, Settings::default(), Southbound::Hosts);
+    let network = setup.network.clone();
     let mut controller = start(&setup);
     let cable = |controller: &mut Controller, name: &str, is_down: bool| {
         let down = is_down.then(|| "a test".to_owned());

@@ -10,8 +10,9 @@ use wayleave_controller::{
 use wayleave_ledger::Model;
 use wayleave_protocol::agent::{Operation, Work};
 use wayleave_schemes::chameleon::{Chameleon, Params};
+use wayleave_schemes::fabric::{Fabric, Settings};
 use wayleave_topology::builders::{FatTree, build};
-use wayleave_topology::{Hop, Network, Route};
+use wayleave_topology::{Classes, Hop, Network, Route};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
 pub(super) fn setup(southbound: Southbound) -> Setup {
@@ -25,6 +26,14 @@ pub(super) fn setup(southbound: Southbound) -> Setup {
         timing: Timing::default(),
         unfit: Unfit::Refuse,
     }
+}
+
+/// A network whose queues are divided among classes, with the scheme for contracts of every kind.
+pub(super) fn classed(network: Network, settings: Settings, southbound: Southbound) -> Setup {
+    let network = Arc::new(network.with_classes(Classes::default()).unwrap());
+    let of = network.clone();
+    let make = move || Fabric::new(of.clone(), Model::default(), Params::default(), &settings).unwrap().into();
+    Setup { scheme: Arc::new(make), network, ..setup(southbound) }
 }
 
 pub(super) fn at(ms: u64) -> Now {
