@@ -9,7 +9,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::policy::Objective;
 use crate::{MAX_DEADLINE, MAX_PROTECTION};
 
-/// What is wrong with a contract.
+/// Error of a contract of any kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContractError {
     /// No name, or one with control characters.

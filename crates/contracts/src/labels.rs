@@ -12,7 +12,7 @@ pub const MAX_LABELS: usize = 16;
 /// The longest key, and the longest value.
 const MAX_LENGTH: usize = 63;
 
-/// What is wrong with a label.
+/// Error of the labels of a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LabelError {
     /// More than [`MAX_LABELS`].
@@ -79,7 +79,7 @@ pub fn check_labels(labels: &Labels) -> Result<(), LabelError> {
 pub struct Selector(Labels);
 
 impl Selector {
-    /// Whether a contract with these labels is chosen.
+    /// Returns `true` if a contract has all of these labels.
     pub fn chooses(&self, labels: &Labels) -> bool {
         self.0.iter().all(|(key, value)| labels.get(key) == Some(value))
     }

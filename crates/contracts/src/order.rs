@@ -15,7 +15,7 @@ use crate::{
 /// which packets, and how much it matters when something fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// What admission decides about, between the hosts on which its members are now.
+    /// Contract between the hosts on which its members are now.
     pub contract: Contract,
     /// Its members as they were written, VMs or hosts, in the order of [`Contract::hosts`]: the sender first, then the receiver.
     pub members: Vec<String>,
@@ -62,7 +62,7 @@ impl fmt::Display for Priority {
     }
 }
 
-/// What is wrong with an order beyond what [`LatencyContract::validate`] finds.
+/// Error of an order beyond those that [`Contract::validate`] finds.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum OrderError {
     /// The name of the contract or of its tenant cannot stand in an address.
@@ -129,7 +129,7 @@ impl Order {
         self.contract.tenant_mut().get_or_insert_with(|| tenant.to_owned());
     }
 
-    /// What it promises.
+    /// Kind of its promise.
     pub const fn kind(&self) -> ContractKind {
         self.contract.kind()
     }

@@ -29,7 +29,7 @@ const fn kind(state: State) -> EventKind {
     }
 }
 
-/// Why a contract is in its state, or what it is promised there.
+/// Cause of the state of a contract, or its promise.
 fn detail(grant: &Grant) -> String {
     match grant.state {
         State::Pending => pending(grant.waits_for(), grant.order.starts),

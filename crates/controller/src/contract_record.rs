@@ -27,7 +27,7 @@ pub(crate) struct ContractRecord {
     pub(crate) implied_tenant: bool,
     /// As they were written.
     pub(crate) members: Vec<String>,
-    /// Where they are.
+    /// Their hosts.
     pub(crate) hosts: Vec<String>,
     pub(crate) priority: u8,
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -48,7 +48,7 @@ pub(crate) struct ContractRecord {
     pub(crate) terms: TermsRecord,
 }
 
-/// What is asked, and what is held for it, by kind.
+/// Terms and reservations, by kind.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum TermsRecord {
@@ -72,7 +72,7 @@ pub(crate) struct LatencyRecord {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) route: Option<Vec<(String, u8)>>,
     pub(crate) protection: u8,
-    /// What becomes of packets beyond the bucket, where that is not usual.
+    /// Treatment of packets beyond the bucket, where that is not usual.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) excess: Option<String>,
     #[serde(rename = "match", skip_serializing_if = "Option::is_none", default)]
@@ -134,7 +134,7 @@ pub(crate) struct ObjectiveRecord {
     pub(crate) deadline_ns: Option<u64>,
 }
 
-/// What is held for a contract of another kind than latency.
+/// Share of a contract of another kind than latency.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct ShareRecord {
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -146,7 +146,7 @@ pub(crate) struct ShareRecord {
     pub(crate) there_within_ns: Option<u64>,
 }
 
-/// What a share is beyond what was asked.
+/// Place of a share.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum PlaceRecord {
@@ -167,7 +167,7 @@ pub(crate) enum CertaintyRecord {
     Measured,
 }
 
-/// What a contract holds, if it has a place now.
+/// Reservation of a contract, if it has a place now.
 pub(crate) enum Held {
     Routes(Option<Reserved>),
     Share(Option<Share>),
@@ -271,8 +271,8 @@ impl ContractRecord {
         })
     }
 
-    /// What a contract holds on a network that may have other links than when this was written: nothing where one of them is gone, with what is left of
-    /// its routes up to there.
+    /// Reservation of a contract on a network that may have other links than when this was written. Where one of them is gone: no reservation, the rest of
+    /// its routes up to there, and `true`.
     pub(crate) fn held_as_far(
         &self,
         network: &Network,
@@ -298,7 +298,7 @@ impl ContractRecord {
         }
     }
 
-    /// What a contract holds that was read from this record.
+    /// Reservation of a contract that was read from this record.
     pub(crate) fn held(&self, network: &Network, grant: &Grant) -> Result<Held, Missing> {
         let missing = || Missing { what: "place", name: format!("of {}", self.name) };
         let (share, contract) = match (&self.terms, &grant.order.contract) {

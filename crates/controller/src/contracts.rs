@@ -32,12 +32,12 @@ impl Contracts {
         self.by_serial.get_mut(&serial).map(Arc::make_mut)
     }
 
-    /// What a latency contract has, to be changed.
+    /// State of a latency contract, to be changed.
     pub(crate) fn latency_mut(&mut self, serial: u64) -> Option<&mut LatencyState> {
         self.get_mut(serial)?.latency_mut()
     }
 
-    /// What the sender of a latency contract is told.
+    /// Rules of the sender of a latency contract.
     pub(crate) fn sender(&self, serial: u64) -> Option<&Sender> {
         self.get(serial)?.told_sender()
     }
@@ -47,7 +47,7 @@ impl Contracts {
         self.latency_mut(serial).map(|latency| &mut latency.sender)
     }
 
-    /// What a contract of another kind than latency has, to be changed.
+    /// State of a contract of another kind than latency, to be changed.
     pub(crate) fn share_mut(&mut self, serial: u64) -> Option<&mut ShareState> {
         self.get_mut(serial)?.share_state_mut()
     }

@@ -41,14 +41,14 @@ pub struct Grant {
     pub(crate) held: KindState,
 }
 
-/// What is particular to a kind of contract.
+/// State that is particular to a kind of contract.
 #[derive(Clone, Debug)]
 pub(crate) enum KindState {
     Latency(LatencyState),
     Share(ShareState),
 }
 
-/// What a latency contract has.
+/// State of a latency contract.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LatencyState {
     /// No packet takes longer.
@@ -60,14 +60,14 @@ pub(crate) struct LatencyState {
     pub(crate) sender: Sender,
 }
 
-/// What a contract of another kind has.
+/// State of a contract of another kind.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ShareState {
-    /// How much is known of what it is promised; `None` for best effort, and while it has no place.
+    /// Certainty of its promise; `None` for best effort, and while it has no place.
     pub(crate) certainty: Option<Certainty>,
     /// Its minimum is there so soon after there is something to send, if that was asked for.
     pub(crate) within: Option<Time>,
-    /// What it has reserved; nothing for best effort, and if it is degraded and its place was given to others.
+    /// Its reservation; nothing for best effort, and if it is degraded and its place was given to others.
     pub(crate) share: Option<ShareId>,
 }
 
@@ -230,12 +230,12 @@ impl Grant {
         self.latency()?.violation
     }
 
-    /// How much is known of what a contract of another kind is promised; `None` for best effort, and while it has no place.
+    /// Certainty of the promise of a contract of another kind; `None` for best effort, and while it has no place.
     pub fn certainty(&self) -> Option<Certainty> {
         self.share_state()?.certainty
     }
 
-    /// Whether what it is promised was seen in measurements, and is no guarantee.
+    /// Returns `true` if its promise was seen in measurements, and is no guarantee.
     pub fn is_measured(&self) -> bool {
         self.certainty() == Some(Certainty::Measured)
     }
@@ -250,12 +250,12 @@ impl Grant {
         self.share_state()?.share
     }
 
-    /// What a latency contract has reserved.
+    /// Reservation of a latency contract.
     pub(crate) fn flow(&self) -> Option<FlowId> {
         self.latency()?.flow
     }
 
-    /// What the sender of a latency contract is told.
+    /// Rules of the sender of a latency contract.
     pub(crate) fn told_sender(&self) -> Option<&Sender> {
         self.latency().map(|latency| &latency.sender)
     }
@@ -266,12 +266,12 @@ impl Grant {
         (sender.run, sender.confirmed.filter(|told| told.runs).map(|told| told.version))
     }
 
-    /// How many routes that others have left have to be empty before it is promised anything.
+    /// Number of routes that others have left and that have to be empty before it is promised anything.
     pub fn waits_for(&self) -> usize {
         self.waits_for.len()
     }
 
-    /// Whether its route was given.
+    /// Returns `true` if its tenant has given its route.
     pub(crate) fn has_given_route(&self) -> bool {
         self.terms().is_some_and(|terms| terms.route.is_some())
     }

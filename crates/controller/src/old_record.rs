@@ -71,7 +71,7 @@ pub(crate) struct OldShareRecord {
     waits_for: Vec<u64>,
 }
 
-/// What is asked.
+/// Terms of a contract.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 enum OldTerms {

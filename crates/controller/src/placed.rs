@@ -18,16 +18,16 @@ use crate::journal::Counters;
 use crate::output::{Change, Kind};
 use crate::record::{TenantRecord, key, put};
 
-/// A contract that was admitted, and what it holds.
+/// An admitted contract with its reservation.
 #[derive(Clone, Debug)]
 pub struct Placed {
-    /// What was asked, with its tenant.
+    /// Order, with its tenant.
     pub order: Order,
-    /// What it holds.
+    /// Reservation.
     pub holds: Holds,
 }
 
-/// What an admitted contract holds, by its kind.
+/// Reservation of an admitted contract, by its kind.
 #[derive(Clone, Debug)]
 pub enum Holds {
     /// Routes of a latency contract.

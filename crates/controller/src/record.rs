@@ -126,7 +126,7 @@ pub(crate) struct RouteRecord {
     max_frame_bytes: Option<u64>,
 }
 
-/// Why a contract is not kept.
+/// Cause for which a contract is not kept.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub(crate) enum TroubleRecord {
@@ -257,7 +257,7 @@ pub(crate) fn reserved(
     Ok(Reserved { reservations, deadline, is_pinned })
 }
 
-/// What was reserved on these routes, each as far as the network has its links and queues; and whether that is all of it. Packets come no
+/// Reservations on these routes, each as far as the network has its links and queues, and `true` if that is all of them. Packets come no
 /// further than to the first link that is gone.
 pub(crate) fn reserved_as_far(
     network: &Network,

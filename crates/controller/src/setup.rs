@@ -20,11 +20,11 @@ pub struct Setup {
     pub southbound: Southbound,
     /// Time-outs.
     pub timing: Timing,
-    /// What becomes of contracts that the network cannot keep as they are in the records.
+    /// Treatment of contracts that the network cannot keep as they are in the records.
     pub unfit: Unfit,
 }
 
-/// What becomes of contracts that the network cannot keep as they are in the records: it is another one than when they were admitted.
+/// Treatment of contracts that the network cannot keep as they are in the records: it is another one than when they were admitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unfit {
     /// No controller is made, so that a wrong file does no harm.

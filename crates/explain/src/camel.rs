@@ -31,7 +31,7 @@ pub fn camel_case(json: &str) -> String {
     out
 }
 
-/// Where a string ends, behind its opening quote.
+/// Position at which a string ends, behind its opening quote.
 fn end_of_string(text: &str) -> usize {
     let mut is_escaped = false;
     let end = text.bytes().position(|byte| {
@@ -42,7 +42,7 @@ fn end_of_string(text: &str) -> usize {
     end.unwrap_or(text.len())
 }
 
-/// Where the value of a member ends, from the closing quote of its name.
+/// Position at which the value of a member ends, from the closing quote of its name.
 fn end_of_value(text: &str) -> usize {
     let (mut depth, mut at) = (0_usize, 1);
     while let Some(byte) = text.as_bytes().get(at) {

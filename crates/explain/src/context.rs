@@ -18,7 +18,7 @@ pub trait Names {
         ""
     }
 
-    /// Whether a share is promised now. A contract that something has cut off keeps its place, and is promised nothing meanwhile.
+    /// Returns `true` if a share is promised now. A contract that something has cut off keeps its place, and is promised nothing meanwhile.
     fn is_promised_share(&self, share: ShareId) -> bool {
         let _ = share;
         true

@@ -102,7 +102,7 @@ pub struct BatchSpec {
     pub apply: Vec<ContractSpec>,
 }
 
-/// What became of a list: `POST /v1/apply` and `POST /v1/batch`.
+/// Results of a list: `POST /v1/apply` and `POST /v1/batch`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApplyReport {

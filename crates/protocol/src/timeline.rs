@@ -78,7 +78,7 @@ pub struct Past {
 pub struct PastContract {
     /// `tenant:name`.
     pub id: String,
-    /// What was asked for; absent if there was no such contract.
+    /// Terms of then; absent if there was no such contract.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spec: Option<ContractSpec>,
 }

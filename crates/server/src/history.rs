@@ -41,7 +41,7 @@ struct Chunk {
     /// Undo records are kept from here on; earlier versions keep none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     since: Option<Since>,
-    /// How many undo records the account had before.
+    /// Number of undo records that the account had before.
     #[serde(skip_serializing_if = "is_zero", default)]
     undone: u64,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]

@@ -11,7 +11,7 @@ pub(crate) enum Topic {
     Events,
     Decisions,
     Audit,
-    /// Which contracts a commit has created, changed or deleted.
+    /// Contracts that a commit has created, changed or deleted.
     Undo,
 }
 

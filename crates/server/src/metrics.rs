@@ -184,7 +184,7 @@ pub(crate) struct Metrics {
     dropped: Counter,
 }
 
-/// What contracts of each kind have on the links of a class, in bits per second.
+/// Reservations of each kind on the links of a class, in bits per second.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinkSums {
     reserved: u128,

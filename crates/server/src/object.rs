@@ -34,9 +34,9 @@ pub(crate) struct ContractObject {
     routes: Box<[Bounded]>,
     /// Links on which a contract of another kind than latency has something.
     links: Box<[LinkId]>,
-    /// What agents of the members of such a contract are told, if it is admitted.
+    /// Rule for the agents of the members of such a contract, if it is admitted.
     rule: Option<Arc<SharedRule>>,
-    /// Whether hosts have agents.
+    /// Hosts have agents.
     has_agents: bool,
 }
 
@@ -97,7 +97,7 @@ impl ContractObject {
         Some((self.grant.bound()?.as_nanos(), self.grant.terms()?.deadline.as_nanos()))
     }
 
-    /// Whether what it is promised was seen in measurements, and is no guarantee.
+    /// Returns `true` if its promise was seen in measurements, and is no guarantee.
     pub(crate) fn is_measured(&self) -> bool {
         self.grant.is_measured()
     }

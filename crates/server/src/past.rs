@@ -23,7 +23,7 @@ pub(crate) struct ChangedContract {
     pub(crate) before: Option<ContractSpec>,
 }
 
-/// What a commit has changed of the contracts of a tenant.
+/// Changes of a commit to the contracts of a tenant.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct UndoRecord {
     /// Among those of all tenants.
@@ -74,11 +74,11 @@ impl Target {
     }
 }
 
-/// What is kept of a tenant: its undo records, the latest first.
+/// Undo records of a tenant, the latest first.
 pub(crate) struct Kept {
     tenant: String,
     records: Vec<Arc<Entry>>,
-    /// Whether one before them was forgotten.
+    /// One before them was forgotten.
     is_shortened: bool,
     since: Since,
 }

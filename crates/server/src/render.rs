@@ -184,7 +184,7 @@ pub(crate) fn shared_rule(controller: &Controller, grant: &Grant) -> SharedRule 
     }
 }
 
-/// Why a contract of another kind than latency is admitted and no more. Agents of hosts divide their lines by it, and do not confirm that.
+/// Reason for which a contract of another kind than latency is admitted and no more. Agents of hosts divide their lines by it, and do not confirm that.
 fn enforced_in_part(contract: &Contract, has_agents: bool) -> (Option<&'static str>, Option<String>) {
     let missing = match contract {
         Contract::Latency(_) | Contract::BestEffort(_) => return (None, None),

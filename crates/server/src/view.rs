@@ -170,7 +170,7 @@ pub(crate) enum Edit {
     Entry(Topic, Arc<Entry>),
     /// An entry is kept no longer, by its number among all.
     Forget(Topic, u64),
-    /// How many events, entries of the audit and undo records a tenant has had.
+    /// Numbers of events, entries of the audit and undo records of a tenant.
     Counted(String, [u64; 3]),
     /// Undo records are kept from here on.
     UndoSince(Since),

@@ -264,14 +264,14 @@ impl Difference {
     }
 }
 
-/// What a number counts, by the end of its name.
+/// Unit of a number, by the end of its name.
 #[derive(Clone, Copy, PartialEq)]
 enum Unit {
-    /// Of time, so many nanoseconds.
+    /// Times in nanoseconds.
     Nanos(f64),
     /// Bits per second.
     Rate,
-    /// Amounts of data, so many bytes.
+    /// Amounts of data in bytes.
     Bytes(f64),
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::output::tell;
 
-/// How many names are listed.
+/// Number of names that are listed.
 const LISTED: usize = 40;
 
 /// Confirms without a question.

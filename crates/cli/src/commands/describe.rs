@@ -241,7 +241,7 @@ fn enforced(contract: &Contract) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// What is known of whether a minimum or a weight is kept.
+/// Effect of a minimum or a weight, as far as it is known.
 fn kept(contract: &Contract) -> Vec<(&'static str, String)> {
     let effective = match contract.status.reason.as_deref() {
         Some("NOT_ENFORCED") => "no: there are no agents",

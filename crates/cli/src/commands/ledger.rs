@@ -215,7 +215,7 @@ fn check_at(args: &CheckArgs, ledger: &Path) -> Result<Exit, Failure> {
     }
 }
 
-/// What became of contracts that were decided again.
+/// Prints the contracts that were decided again.
 fn changes(out: &mut impl Write, controller: &mut Controller) -> std::io::Result<()> {
     let events = controller.take_output().events;
     let changes: Vec<_> =

@@ -57,7 +57,7 @@ pub(crate) struct RollbackArgs {
     target: Target,
 }
 
-/// What became of it, as JSON.
+/// Result as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Rollback<'a> {
@@ -71,11 +71,11 @@ struct Rollback<'a> {
     summary: &'a ApplySummary,
 }
 
-/// What is to be done.
+/// Changes that bring contracts back.
 #[derive(Default)]
 struct Steps {
     batch: BatchSpec,
-    /// What the controller has of the contracts in the batch.
+    /// Contracts of the batch, as they are now.
     current: Vec<Contract>,
     ended: Vec<String>,
 }

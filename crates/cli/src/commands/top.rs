@@ -147,7 +147,7 @@ fn show(service: &Service, before: &[Sample], after: &[Sample]) -> Result<(), Fa
     Ok(out.flush()?)
 }
 
-/// Whether agents count what a contract sends: best effort is counted by nobody, and nothing without agents.
+/// Returns `true` if agents count the packets of a contract: best effort is counted by nobody, and nothing without agents.
 fn is_counted(contract: &Contract, has_agents: bool) -> bool {
     has_agents && contract.status.kind != Kind::BestEffort && contract.status.reason.as_deref() != Some("NOT_ENFORCED")
 }

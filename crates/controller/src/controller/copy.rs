@@ -43,7 +43,7 @@ impl Controller {
 }
 
 impl Copied {
-    /// A controller that goes on from here, when all packets have left that are on their way out: questions are about that time. The setup may differ from that of the one which was copied in who confirms and in times.
+    /// A controller that continues from here, as if the last packets of ended contracts had left: questions are about that time. The setup may differ from that of the one which was copied in who confirms and in times.
     ///
     /// # Errors
     /// If the scheme of the setup reserves no queues.

@@ -372,7 +372,7 @@ impl Controller {
 }
 
 impl Again {
-    /// What a contract has reserved.
+    /// Routes of a contract.
     fn of(serial: u64, reserved: Reserved) -> Option<Self> {
         let placed = reserved.reservations.iter().map(|one| one.placed).min()?;
         Some(Self { placed, reserved, serial, release: None })

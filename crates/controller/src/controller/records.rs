@@ -25,7 +25,7 @@ impl Controller {
         all.iter().map(|dirty| self.change(dirty)).collect()
     }
 
-    /// What is to be written of something, as it is now: of a contract that was read from an old record, that this is no more.
+    /// Changes that write something as it is now. A contract that was read from an old record has two: the old record goes.
     pub(super) fn changes(&mut self, dirty: &Dirty) -> impl Iterator<Item = Change> + use<> {
         let old = if let Dirty::Contract(serial) = dirty { self.old_records.remove(serial) } else { None };
         let change = self.change(dirty);

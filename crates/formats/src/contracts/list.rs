@@ -105,7 +105,7 @@ impl ContractField {
     }
 }
 
-/// Where the fields of one contract stand: 176 bytes, so that a million contracts can be pointed at.
+/// Places of the fields of one contract: 176 bytes, so that a million contracts can be pointed at.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldSpans {
     whole: Span,

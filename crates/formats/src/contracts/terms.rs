@@ -64,7 +64,7 @@ pub(crate) struct Terms<'a> {
     hops: Vec<Text<'a>>,
     /// What stands under `match`, unless something is wrong with it.
     matching: Option<Match>,
-    /// What stands under `labels`, as far as it can be read.
+    /// Labels, as far as they can be read.
     labels: Labels,
     /// What stands under the key of another kind than latency.
     pub(super) body: Option<Body<'a>>,

@@ -50,7 +50,7 @@ impl Shown {
         !is_coming && !is_late && !self.is_silent()
     }
 
-    /// Whether an agent was not heard of. A machine at its limit keeps agents from speaking for a while.
+    /// Returns `true` if its agent was not heard of. A machine at its limit keeps agents from speaking for a while.
     fn is_silent(&self) -> bool {
         self.reason.as_deref() == Some("SILENT")
     }

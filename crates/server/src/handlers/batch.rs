@@ -25,7 +25,7 @@ use crate::shared::Shared;
 use crate::trial::now;
 use crate::work::{Executor, Step};
 
-/// What is asked for.
+/// Changes that are made together.
 #[derive(Clone)]
 struct Batch {
     delete: Vec<Id>,
@@ -118,7 +118,7 @@ impl Batch {
         Ok(report(items, Effect::Commit))
     }
 
-    /// Whether everything new is admitted while what is deleted is still there.
+    /// Returns `true` if everything new is admitted while deleted contracts are still there.
     fn fits_beside(&self, executor: &mut Executor<'_>) -> Result<bool, Box<Problem>> {
         let replaced =
             |order: &Order| self.delete.iter().any(|id| Some(&*id.tenant) == order.tenant() && id.name == order.name());

@@ -88,7 +88,7 @@ impl Document {
     }
 }
 
-/// What the body of a request is.
+/// Body of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BodyIs {
     Typed(Typed),

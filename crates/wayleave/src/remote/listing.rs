@@ -9,7 +9,7 @@ use crate::error::Error;
 /// The contracts of a listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Listing {
-    /// What was asked for each of them.
+    /// Terms of each of them.
     pub(super) specs: Vec<ContractSpec>,
     /// Identities of those that are released: applied, they would be created again.
     pub(super) released: Vec<String>,

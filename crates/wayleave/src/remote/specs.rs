@@ -16,7 +16,7 @@ pub enum Document {
     AsItIs(Source),
     /// CSV becomes JSON, with each contract on a line of its own.
     Rows(WrittenList, String),
-    /// What `get contracts -o json` prints becomes JSON in the same way, without what the server has written.
+    /// Reads the output of `get contracts -o json` in the same way, without the fields that the server has written.
     Listed(Listed),
 }
 
@@ -99,7 +99,7 @@ fn in_rows(problem: &Problem, list: &WrittenList) -> Option<String> {
     (!found.is_empty()).then(|| found.join("\n\n"))
 }
 
-/// What a controller has found in a listing, at the identities of the contracts.
+/// Errors that a controller has found in a listing, at the identities of the contracts.
 fn in_listing(problem: &Problem, Listed { source, listing, .. }: &Listed) -> Option<String> {
     let found = problem.errors.iter().filter_map(|error| {
         let spec = listing.specs.get(error.line?.checked_sub(FIRST_LINE)?)?;

@@ -69,7 +69,7 @@ impl Row for WideContract {
     }
 }
 
-/// What was asked for beside the members: `rate 10Mbit, burst 3kB, deadline 5ms`, or `at least 1Gbit, at most 2Gbit, within 5ms`.
+/// Terms of a contract without its members: `rate 10Mbit, burst 3kB, deadline 5ms`, or `at least 1Gbit, at most 2Gbit, within 5ms`.
 fn terms(spec: &ContractSpec) -> String {
     let mut terms = Vec::new();
     let mut add = |name: &str, value: Option<&str>| terms.extend(value.map(|value| format!("{name} {value}")));
@@ -165,7 +165,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     format!("{share} %")
 }
 
-/// What contracts of all kinds have on a link.
+/// Reservations of all kinds on a link.
 pub(crate) fn promised(link: &Link) -> u64 {
     let others = [link.guaranteed_bps, link.objective_bps].into_iter().flatten();
     others.fold(link.reserved_bps, u64::saturating_add)

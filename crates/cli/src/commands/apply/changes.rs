@@ -9,10 +9,10 @@ use wayleave_units::{Bytes, Rate, Time, WallTime};
 pub(crate) struct FieldChange {
     /// Its keys, such as `bandwidth.min`.
     pub(crate) field: String,
-    /// What the controller has.
+    /// Value at the controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) before: Option<String>,
-    /// What the file has.
+    /// Value in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) after: Option<String>,
 }

@@ -12,7 +12,7 @@ pub(crate) struct Item {
     pub(crate) kind: &'static str,
     #[serde(flatten)]
     pub(crate) applied: Applied,
-    /// What would change, of a dry run.
+    /// Changes that a dry run has found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) changes: Vec<FieldChange>,
 }

@@ -16,7 +16,7 @@ use super::item::Item;
 use crate::client::{Service, Trouble, encode};
 use crate::failure::Failure;
 
-/// What is deleted once the files are applied.
+/// Contracts that are deleted once the files are applied.
 pub(super) struct Prune {
     contracts: Vec<Contract>,
 }

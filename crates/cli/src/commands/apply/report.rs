@@ -14,11 +14,11 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{OutputFormat, out};
 
-/// How many rows are shown unless all are asked for, and how many refusals beyond them.
+/// Number of rows that are shown unless all are asked for, and of refusals beyond them.
 const SHOWN: usize = 40;
 const REFUSALS_SHOWN: usize = 20;
 
-/// What became of all objects.
+/// Results of all objects.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ApplySummary {
@@ -129,7 +129,7 @@ fn row(item: &Item, is_dry_run: bool) -> Vec<Cell> {
     ]
 }
 
-/// Why an object is refused, and what changes of it: of a new or deleted one its terms on a line, of others a line for each field.
+/// Reason of a refusal, and changes of the object: of a new or deleted one its terms on a line, of others a line for each field.
 fn why(Item { applied, changes, .. }: &Item, is_dry_run: bool) -> String {
     let mut lines: Vec<String> = applied.error.iter().map(|error| error.detail.clone()).collect();
     match applied.outcome {
