@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_ledger::{Ledger, Reservation, Share};
-use wayleave_roles::{Admission, Certainty, Decision, Refusal, Request, ShareDecision, ShareRefusal, ShareRequest};
+use wayleave_roles::{Admission, Certainty, Decision, Refusal, Request, ShareDecision, ShareRequest};
 use wayleave_schemes::placement::{Placed, Placement};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::Standing;
@@ -175,7 +175,7 @@ impl Book {
         self.owners.get(flow.index()).copied().unwrap_or(NO_OWNER)
     }
 
-    pub(crate) fn admit_share(&mut self, request: &ShareRequest) -> Result<ShareDecision, ShareRefusal> {
+    pub(crate) fn admit_share(&mut self, request: &ShareRequest) -> Result<ShareDecision, Refusal> {
         self.scheme.admit_share(request)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wayleave_contracts::Order;
-use wayleave_roles::{Certainty, Decision, Refusal, ShareRefusal};
+use wayleave_roles::{Certainty, Decision, Refusal};
 use wayleave_topology::Route;
 use wayleave_units::{Time, WallTime};
 
@@ -33,34 +33,38 @@ pub struct DecisionRecord {
 /// What was decided.
 #[derive(Clone, Debug)]
 pub enum Decided {
-    /// Yes.
-    Admitted {
+    /// Admitted with this promise.
+    Admitted(Promised),
+    /// Refused: a promise would break.
+    Refused(Refusal),
+    /// Refused: the tenant has as much as it may have.
+    Quota(QuotaShort),
+}
+
+/// Promise that was given when a contract was admitted.
+#[derive(Clone, Debug)]
+pub enum Promised {
+    /// To a latency contract.
+    Delay {
         /// No packet takes longer.
         bound: Time,
-        /// The contracts that were moved to admit it.
+        /// Contracts that were moved to admit it.
         moved: Vec<Id>,
     },
-    /// Yes, a contract of another kind than latency.
-    AdmittedShare {
-        /// How much is known of what is promised; nothing is to best effort.
+    /// To a contract of another kind.
+    Share {
+        /// Certainty of the promise; `None` for best effort, which has none.
         certainty: Option<Certainty>,
-        /// The minimum is there so soon after there is something to send, if that was asked for.
+        /// Time after which a minimum is there, if that was asked for.
         within: Option<Time>,
     },
-    /// No: a promise would break.
-    Refused(Refusal),
-    /// No, to a contract of another kind than latency: a promise would break.
-    RefusedShare(ShareRefusal),
-    /// No: the tenant has as much as it may have.
-    Quota(QuotaShort),
 }
 
 impl Decided {
     /// The stable code of a refusal.
     pub fn reason(&self) -> Option<&'static str> {
         match self {
-            Self::Admitted { .. } | Self::AdmittedShare { .. } => None,
-            Self::RefusedShare(refusal) => Some(refusal.reason().code()),
+            Self::Admitted(_) => None,
             Self::Refused(refusal) => Some(refusal.reason().code()),
             Self::Quota(_) => Some(wayleave_roles::Reason::Quota.code()),
         }

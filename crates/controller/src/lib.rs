@@ -66,7 +66,7 @@ pub use clock::Now;
 pub use command::{Applied, Check, Command, Effect, ElementName, Fault, Mode, Outcome, Reply, Role, Unmovable, VmWish};
 pub use controller::Controller;
 pub use controller::copy::Copied;
-pub use decision::{Decided, DecisionRecord, QuotaShort};
+pub use decision::{Decided, DecisionRecord, Promised, QuotaShort};
 pub use event::{Event, EventKind};
 pub use grant::{Grant, Trouble, Violation};
 pub use load_error::LoadError;

@@ -14,7 +14,7 @@ use wayleave_topology::{LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate};
 
 use crate::context::{Context, routes};
-use crate::request::{Decided, RequestShape};
+use crate::request::{DecidedFlow, RequestShape};
 use crate::schemes::GivenAway;
 use crate::sentences;
 use crate::shapes::{self, BindingShape, HopShape, QueueShape};
@@ -129,7 +129,7 @@ impl<'a> ExplanationShape<'a> {
     /// Of a decision, by what its scheme has admitted at present.
     pub fn of(context: &Context<'a>, explained: &Explained<'a>) -> Self {
         let Explained { contract, decision, starts, refused, .. } = *explained;
-        let decided = Decided { contract, decision, starts, event: None, keeps_old_terms: false };
+        let decided = DecidedFlow { contract, decision, starts, event: None, keeps_old_terms: false };
         let refusal = decision.as_ref().err();
         let reports = links_looked_at(decision).into_iter().flat_map(|link| context.reports(link));
         Self {

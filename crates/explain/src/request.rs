@@ -11,6 +11,7 @@ use wayleave_units::Time;
 use crate::context::{Context, routes};
 use crate::sentences;
 use crate::shapes::{self, BindingShape, HopShape, TermShape};
+use crate::share::DecidedShare;
 use crate::waits::longest_wait;
 
 /// Which event asked for a contract.
@@ -32,9 +33,44 @@ impl EventKind {
     }
 }
 
-/// A request that was decided.
+/// A contract that was decided, of any kind.
 #[derive(Clone, Copy)]
-pub struct Decided<'a> {
+pub enum Decided<'a> {
+    /// About latency: it has a flow.
+    Flow(DecidedFlow<'a>),
+    /// Of another kind: it has a share of classes, or nothing if it is best effort.
+    Share(DecidedShare<'a>),
+}
+
+impl Decided<'_> {
+    /// Name of the contract.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Flow(decided) => &decided.contract.name,
+            Self::Share(decided) => decided.contract.name(),
+        }
+    }
+
+    /// Event that asked for it, and its time.
+    pub const fn event(&self) -> Option<(EventKind, Time)> {
+        match self {
+            Self::Flow(decided) => decided.event,
+            Self::Share(decided) => decided.event,
+        }
+    }
+
+    /// Reason of its refusal, if it was refused.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::Flow(decided) => decided.decision.as_ref().err(),
+            Self::Share(decided) => decided.decision.as_ref().err(),
+        }
+    }
+}
+
+/// A latency contract that was decided.
+#[derive(Clone, Copy)]
+pub struct DecidedFlow<'a> {
     /// What was asked.
     pub contract: &'a LatencyContract,
     /// What became of it.
@@ -47,7 +83,7 @@ pub struct Decided<'a> {
     pub keeps_old_terms: bool,
 }
 
-impl Decided<'_> {
+impl DecidedFlow<'_> {
     /// What else is to be said after the reason for a refusal.
     pub fn afterwards(&self) -> &'static str {
         if self.keeps_old_terms { "; the contract keeps its present terms" } else { "" }
@@ -140,7 +176,7 @@ struct DisjointShape<'a> {
 
 impl<'a> RequestShape<'a> {
     /// Of a contract and its verdict.
-    pub fn of(context: &Context<'a>, decided: &Decided<'a>) -> Self {
+    pub fn of(context: &Context<'a>, decided: &DecidedFlow<'a>) -> Self {
         let (contract, network) = (decided.contract, context.network);
         let mut shape = Self {
             name: &contract.name,
@@ -222,7 +258,7 @@ impl<'a> RequestShape<'a> {
         self.shared = Some(shared.into_iter().map(|element| network.element_name(element)).collect());
     }
 
-    fn refuse(&mut self, context: &Context<'a>, decided: &Decided<'a>, refusal: &Refusal) {
+    fn refuse(&mut self, context: &Context<'a>, decided: &DecidedFlow<'a>, refusal: &Refusal) {
         self.decision = "refused";
         self.reason = Some(refusal.reason().code());
         let clause = sentences::refusal(context.network, decided.contract, refusal);

@@ -1,9 +1,11 @@
 //! Sentences: why a request was refused, and what can be said against it whatever else is admitted.
 
-use wayleave_contracts::LatencyContract;
+use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_roles::{Binding, Refusal};
 use wayleave_schemes::registry;
 use wayleave_topology::{Element, LinkId, Network, NodeId, Route, ShortBuffer};
+
+use wayleave_units::Rate;
 
 use crate::human::Human;
 
@@ -87,8 +89,77 @@ pub fn refusal(network: &Network, contract: &LatencyContract, refusal: &Refusal)
             format!("{scheme} does not place disjoint routes: leave out protection, or take --scheme {others}")
         }
         Refusal::Stated { text, .. } => text.clone(),
-        // What only one scheme refuses for, it explains itself.
-        own => registry::refusal_words(network, own).unwrap_or_else(|| own.reason().code().to_owned()),
+        // Schemes explain refusals that only they have.
+        own => class_refusal(network, own),
+    }
+}
+
+/// Reason of a refusal in one clause, for a contract of any kind.
+pub fn refusal_of(network: &Network, contract: &Contract, refused: &Refusal) -> String {
+    match contract {
+        Contract::Latency(latency) => refusal(network, latency, refused),
+        _ => class_refusal(network, refused),
+    }
+}
+
+/// The same without anything that others have reserved: no link, no load, no bound of a queue.
+pub fn refusal_of_to_tenant(network: &Network, contract: &Contract, refused: &Refusal) -> String {
+    match contract {
+        Contract::Latency(latency) => refusal_to_tenant(network, latency, refused),
+        _ => class_refusal_to_tenant(network, refused),
+    }
+}
+
+/// Reason for which a contract of another kind than latency was refused, in one clause.
+pub fn class_refusal(network: &Network, refusal: &Refusal) -> String {
+    let link_name = |link| network.link(link).name.as_str();
+    match refusal {
+        Refusal::OnlyLatency => {
+            let fabric = wayleave_schemes::fabric::DESCRIPTOR.name;
+            debug_assert!(registry::admission(fabric).is_some());
+            format!(
+                "this scheme admits latency contracts only: take --scheme {fabric}, as commands do by themselves for a topology with `classes` (`classes: {{}}` for the usual ones)"
+            )
+        }
+        Refusal::NoClasses => {
+            "the queues of this network are not divided among classes: its topology needs `classes`".to_owned()
+        }
+        Refusal::Disconnected => "no path joins two of the hosts".to_owned(),
+        Refusal::LinkDown { link } => format!("{} is down, and what is promised counts on it", link_name(*link)),
+        Refusal::ClassRate { class, link, asked, left, fits } => {
+            let fits = match *fits {
+                Rate::ZERO => "none would fit".to_owned(),
+                fits => format!("{fits} would fit"),
+            };
+            format!(
+                "the {} class has {left} left on {}, and {asked} would be needed there; as minimum {fits}",
+                class.name(),
+                link_name(*link)
+            )
+        }
+        Refusal::ClassDelay { link, bound, budget } => format!(
+            "packets of the guaranteed class could wait {bound} on {}, longer than the {budget} with which times are promised there",
+            link_name(*link)
+        ),
+        Refusal::SlowMinimum { bound, within } => {
+            format!("the minimum could be there within {bound}, and not within {within}")
+        }
+        other => registry::refusal_words(network, other).unwrap_or_else(|| other.reason().code().to_owned()),
+    }
+}
+
+/// Reason of such a refusal in one clause that does not tell what others have reserved.
+pub fn class_refusal_to_tenant(network: &Network, refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::ClassRate { fits: Rate::ZERO, .. } => {
+            "the network cannot promise any minimum between these hosts now".to_owned()
+        }
+        Refusal::ClassRate { fits, .. } => {
+            format!("the network cannot promise so much between these hosts now; {} would fit", fits.down())
+        }
+        Refusal::ClassDelay { .. } => "the network cannot promise any time between these hosts now".to_owned(),
+        Refusal::LinkDown { .. } => "something that it needs is down, and there is no other way".to_owned(),
+        other => class_refusal(network, other),
     }
 }
 
@@ -261,9 +332,13 @@ pub fn finding(network: &Network, contract: &LatencyContract, refused: &Refusal)
         | Refusal::Stated { .. }
         | Refusal::Shares { .. }
         | Refusal::ShortRound { .. }
-        | Refusal::Allocation { .. } => {
-            return None;
-        }
+        | Refusal::Allocation { .. }
+        | Refusal::OnlyLatency
+        | Refusal::NoClasses
+        | Refusal::LinkDown { .. }
+        | Refusal::ClassRate { .. }
+        | Refusal::ClassDelay { .. }
+        | Refusal::SlowMinimum { .. } => return None,
     };
     Some((field, refusal(network, contract, refused)))
 }

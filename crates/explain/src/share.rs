@@ -2,12 +2,13 @@
 
 use serde::Serialize;
 use wayleave_contracts::{BandwidthContract, Between, Contract, ContractKind};
-use wayleave_roles::{Certainty, ShareDecision, ShareRefusal};
-use wayleave_schemes::{registry, share_request};
+use wayleave_roles::{Certainty, Refusal, ShareDecision};
+use wayleave_schemes::share_request;
 use wayleave_topology::{Network, NodeId};
-use wayleave_units::{Rate, Time};
+use wayleave_units::Time;
 
 use crate::request::EventKind;
+use crate::sentences;
 use crate::shapes::HopShape;
 
 /// A contract of another kind than latency that was decided.
@@ -16,7 +17,7 @@ pub struct DecidedShare<'a> {
     /// What was asked.
     pub contract: &'a Contract,
     /// What became of it; nothing is reserved for best effort.
-    pub decision: &'a Result<Option<ShareDecision>, ShareRefusal>,
+    pub decision: &'a Result<Option<ShareDecision>, Refusal>,
     /// Earliest start, counted from the decision; `None` if packets in flight are not waited for.
     pub start: Option<Time>,
     /// Among events, which and when.
@@ -48,7 +49,7 @@ impl DecidedShare<'_> {
     pub fn sentence(&self, network: &Network) -> String {
         match self.decision {
             Ok(decision) => promise(network, self.contract, decision.as_ref()),
-            Err(refused) => share_refusal(network, refused),
+            Err(refused) => sentences::class_refusal(network, refused),
         }
     }
 }
@@ -63,7 +64,7 @@ fn promise(network: &Network, contract: &Contract, decision: Option<&ShareDecisi
         Contract::Bandwidth(bandwidth) => {
             let (min, above) = (bandwidth.min, above(bandwidth));
             match (&decision.route, decision.certainty) {
-                (Some(route), _) => format!("{min}{within}{above}: {}", crate::sentences::route(network, route)),
+                (Some(route), _) => format!("{min}{within}{above}: {}", sentences::route(network, route)),
                 (None, Certainty::Proven) => {
                     format!(
                         "{min} to and from each{within}{above}: it fits on every link, whatever they send to one another and whichever \
@@ -88,43 +89,6 @@ fn above(contract: &BandwidthContract) -> String {
     let max = contract.max.map(|max| format!(", no more than {max}"));
     let weight = contract.weight.map(|weight| format!(", a weight of {weight} in what is left"));
     max.into_iter().chain(weight).collect()
-}
-
-/// Why a share was refused, in one clause.
-pub fn share_refusal(network: &Network, refusal: &ShareRefusal) -> String {
-    let name = |link| network.link(link).name.as_str();
-    match refusal {
-        ShareRefusal::OnlyLatency => {
-            let fabric = wayleave_schemes::fabric::DESCRIPTOR.name;
-            debug_assert!(registry::admission(fabric).is_some());
-            format!(
-                "this scheme admits latency contracts only: take --scheme {fabric}, as commands do by themselves for a topology with `classes` (`classes: {{}}` for the usual ones)"
-            )
-        }
-        ShareRefusal::NoClasses => {
-            "the queues of this network are not divided among classes: its topology needs `classes`".to_owned()
-        }
-        ShareRefusal::Disconnected => "no path joins two of the hosts".to_owned(),
-        ShareRefusal::Down { link } => format!("{} is down, and what is promised counts on it", name(*link)),
-        ShareRefusal::Rate { class, link, asked, left, fits } => {
-            let fits = match *fits {
-                Rate::ZERO => "none would fit".to_owned(),
-                fits => format!("{fits} would fit"),
-            };
-            format!(
-                "the {} class has {left} left on {}, and {asked} would be needed there; as minimum {fits}",
-                class.name(),
-                name(*link)
-            )
-        }
-        ShareRefusal::Delay { link, bound, budget } => format!(
-            "packets of the guaranteed class could wait {bound} on {}, longer than the {budget} with which times are promised there",
-            name(*link)
-        ),
-        ShareRefusal::TooSlow { bound, within } => {
-            format!("the minimum could be there within {bound}, and not within {within}")
-        }
-    }
 }
 
 /// A contract of another kind than latency and what became of it, as JSON.
@@ -223,7 +187,7 @@ impl<'a> ShareShape<'a> {
             within_ns: request.and_then(|request| request.within).map(|within| within.as_nanos()),
             decision: if refused.is_some() { "refused" } else { "admitted" },
             reason: refused.map(|refusal| refusal.reason().code()),
-            message: refused.map(|refusal| share_refusal(network, refusal)),
+            message: refused.map(|refusal| sentences::class_refusal(network, refusal)),
             certainty: admitted.map(|decision| decision.certainty.name()),
             there_within_ns: admitted.and_then(|decision| decision.within).map(|within| within.as_nanos()),
             there_within_certainty: admitted
@@ -241,7 +205,7 @@ impl<'a> ShareShape<'a> {
 }
 
 impl<'a> ShareBinding<'a> {
-    fn of(network: &'a Network, refusal: &ShareRefusal) -> Option<Self> {
+    fn of(network: &'a Network, refusal: &Refusal) -> Option<Self> {
         let none = |link| Self {
             link: &network.link(link).name,
             asked_bps: None,
@@ -251,16 +215,16 @@ impl<'a> ShareBinding<'a> {
             budget_ns: None,
         };
         match *refusal {
-            ShareRefusal::Rate { link, asked, left, fits, .. } => Some(Self {
+            Refusal::ClassRate { link, asked, left, fits, .. } => Some(Self {
                 asked_bps: Some(asked.bits_per_second()),
                 left_bps: Some(left.bits_per_second()),
                 fits_bps: Some(fits.bits_per_second()),
                 ..none(link)
             }),
-            ShareRefusal::Delay { link, bound, budget } => {
+            Refusal::ClassDelay { link, bound, budget } => {
                 Some(Self { bound_ns: Some(bound.as_nanos()), budget_ns: Some(budget.as_nanos()), ..none(link) })
             }
-            ShareRefusal::Down { link } => Some(none(link)),
+            Refusal::LinkDown { link } => Some(none(link)),
             _ => None,
         }
     }

@@ -8,7 +8,7 @@ use comfy_table::Cell;
 use serde::Serialize;
 use wayleave_contracts::{Between, Contract};
 use wayleave_ledger::{Ledger, Share};
-use wayleave_roles::{Admission, Certainty, ShareRefusal};
+use wayleave_roles::{Admission, Certainty, Refusal};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::share_request;
 use wayleave_topology::{Class, LinkId, ShortBuffer};
@@ -60,7 +60,7 @@ fn nanos<S: serde::Serializer>(time: &Option<Time>, serializer: S) -> Result<S::
 
 impl NearestShare {
     /// Of a refused contract, by what is admitted now.
-    pub fn of(scheme: &Scheme, contract: &Contract, refusal: &ShareRefusal) -> Self {
+    pub fn of(scheme: &Scheme, contract: &Contract, refusal: &Refusal) -> Self {
         let without = || {
             let request = share_request(contract).filter(|request| request.within.is_some());
             request.is_some_and(|request| {
@@ -68,13 +68,13 @@ impl NearestShare {
             })
         };
         match *refusal {
-            ShareRefusal::Rate { fits, .. } => {
+            Refusal::ClassRate { fits, .. } => {
                 Self { min: Some(fits).filter(|&fits| fits > Rate::ZERO), ..Self::default() }
             }
-            ShareRefusal::TooSlow { bound, .. } => {
+            Refusal::SlowMinimum { bound, .. } => {
                 Self { within: Some(bound), without_within: without(), ..Self::default() }
             }
-            ShareRefusal::Delay { .. } => Self { without_within: without(), ..Self::default() },
+            Refusal::ClassDelay { .. } => Self { without_within: without(), ..Self::default() },
             _ => Self::default(),
         }
     }
@@ -86,21 +86,6 @@ impl NearestShare {
         let without = self.without_within.then(|| "the same without `within`".to_owned());
         let all: Vec<String> = [min, within, without].into_iter().flatten().collect();
         (!all.is_empty()).then(|| all.join(", or "))
-    }
-}
-
-/// Why a share was refused, in one clause that says nothing of what others have.
-pub fn share_refusal_to_tenant(network: &wayleave_topology::Network, refusal: &ShareRefusal) -> String {
-    match refusal {
-        ShareRefusal::Rate { fits: Rate::ZERO, .. } => {
-            "the network cannot promise any minimum between these hosts now".to_owned()
-        }
-        ShareRefusal::Rate { fits, .. } => {
-            format!("the network cannot promise so much between these hosts now; {} would fit", fits.down())
-        }
-        ShareRefusal::Delay { .. } => "the network cannot promise any time between these hosts now".to_owned(),
-        ShareRefusal::Down { .. } => "something that it needs is down, and there is no other way".to_owned(),
-        other => crate::share_refusal(network, other),
     }
 }
 
@@ -206,7 +191,7 @@ fn links<'a>(context: &Context<'a>, explained: &ExplainedShare<'a>) -> Vec<Share
     };
     let class = explained.decided.contract.kind().class();
     let binding = match explained.decided.decision {
-        Err(ShareRefusal::Rate { link, .. } | ShareRefusal::Delay { link, .. } | ShareRefusal::Down { link }) => {
+        Err(Refusal::ClassRate { link, .. } | Refusal::ClassDelay { link, .. } | Refusal::LinkDown { link }) => {
             Some(*link)
         }
         _ => None,

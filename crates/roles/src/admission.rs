@@ -11,7 +11,7 @@ use wayleave_topology::{FlowId, NodeId, Route, ShareId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::refusal::Refusal;
-use crate::share::{Certainty, ShareDecision, ShareRefusal, ShareRequest};
+use crate::share::{Certainty, ShareDecision, ShareRequest};
 
 /// What is asked of an admission scheme: a token bucket in wire bytes, with a deadline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,9 +132,9 @@ pub trait Admission {
     ///
     /// # Errors
     /// The binding constraint.
-    fn admit_share(&mut self, request: &ShareRequest) -> Result<ShareDecision, ShareRefusal> {
+    fn admit_share(&mut self, request: &ShareRequest) -> Result<ShareDecision, Refusal> {
         let _ = request;
-        Err(ShareRefusal::OnlyLatency)
+        Err(Refusal::OnlyLatency)
     }
 
     /// Ends a share; whether there was one.
@@ -164,8 +164,8 @@ pub trait Admission {
     ///
     /// # Errors
     /// The binding constraint.
-    fn would_admit_share(&self, request: &ShareRequest) -> Result<(), ShareRefusal> {
+    fn would_admit_share(&self, request: &ShareRequest) -> Result<(), Refusal> {
         let _ = request;
-        Err(ShareRefusal::OnlyLatency)
+        Err(Refusal::OnlyLatency)
     }
 }

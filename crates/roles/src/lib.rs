@@ -97,7 +97,7 @@ pub use ids::{BrokerId, ClassId, Incoming, LocalFlow, Outgoing, PathIndex};
 pub use params::{Parameters, Setting, nested};
 pub use path::{Departure, Path, PathProbe, PathReport};
 pub use refusal::{Allocated, Binding, Reason, Refusal};
-pub use share::{Among, Certainty, ShareDecision, ShareRefusal, ShareRequest};
+pub use share::{Among, Certainty, ShareDecision, ShareRequest};
 pub use switch::{Mark, QueueState, Switch};
 pub use telemetry::{
     ClassHop, HopWindow, IntHop, MaxGrant, MaxRequest, Probe, ProbeAnswer, ProbeAt, ProbeKind, ProbeOutcome,

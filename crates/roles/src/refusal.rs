@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use wayleave_topology::{Element, LinkId, NodeId, Route};
+use wayleave_topology::{Class, Element, LinkId, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
 /// The stable code of a refusal.
@@ -254,6 +254,44 @@ pub enum Refusal {
         /// The round.
         round: Time,
     },
+    /// The scheme admits latency contracts only.
+    OnlyLatency,
+    /// The queues of the network are not divided among classes.
+    NoClasses,
+    /// A link that a share needs is down.
+    LinkDown {
+        /// The link.
+        link: LinkId,
+    },
+    /// A class has less left on a link: of a pair's best route, or of a cut that members are on both sides of.
+    ClassRate {
+        /// The class.
+        class: Class,
+        /// The link.
+        link: LinkId,
+        /// Rate that the share would add there.
+        asked: Rate,
+        /// Rate that is left there.
+        left: Rate,
+        /// The largest minimum with which everything would fit; zero if none would.
+        fits: Rate,
+    },
+    /// Packets of the class could wait on a link for longer than its budget, so no time can be promised there.
+    ClassDelay {
+        /// The link.
+        link: LinkId,
+        /// The longest wait.
+        bound: Time,
+        /// The budget.
+        budget: Time,
+    },
+    /// The budgets of the route, the reaction of hosts and the period of tokens take longer than the time asked for.
+    SlowMinimum {
+        /// Their sum.
+        bound: Time,
+        /// The time asked for.
+        within: Time,
+    },
     /// What only this scheme refuses for, in its own words.
     Stated {
         /// The code.
@@ -278,16 +316,20 @@ impl Refusal {
     pub fn reason(&self) -> Reason {
         match self {
             Self::Disconnected
+            | Self::LinkDown { .. }
             | Self::TooManySwitches { .. }
             | Self::FrameTooLarge { .. }
             | Self::NoSuchQueue { .. }
             | Self::TooFewDisjoint { .. } => Reason::NoPath,
-            Self::Deadline { .. } | Self::TooSlow { .. } | Self::Rounds { .. } | Self::ShortRound { .. } => {
-                Reason::Latency
-            }
-            Self::RateCap { .. } => Reason::Rate,
+            Self::Deadline { .. }
+            | Self::TooSlow { .. }
+            | Self::Rounds { .. }
+            | Self::ShortRound { .. }
+            | Self::ClassDelay { .. }
+            | Self::SlowMinimum { .. } => Reason::Latency,
+            Self::RateCap { .. } | Self::ClassRate { .. } => Reason::Rate,
             Self::Shares { .. } => Reason::Quota,
-            Self::PacketTooLarge { .. } => Reason::Policy,
+            Self::PacketTooLarge { .. } | Self::OnlyLatency | Self::NoClasses => Reason::Policy,
             Self::Allocation { limit: Allocated::Rate { .. }, .. } => Reason::Rate,
             Self::Allocation { limit: Allocated::Burst { .. }, .. } => Reason::Buffer,
             Self::Blocked { binding, .. } => binding.reason(),

@@ -1,14 +1,12 @@
-//! The admission role for contracts about bandwidth and objectives: what is asked, what is decided, why not.
+//! The admission role for contracts about bandwidth and objectives: requests and decisions.
 //!
 //! A latency contract is a [`Request`](crate::Request) and becomes a flow. What classes below the latency queues are promised is a
 //! [`ShareRequest`] and becomes a share.
 
 use alloc::vec::Vec;
 
-use wayleave_topology::{Class, LinkId, NodeId, Route, ShareId};
+use wayleave_topology::{Class, NodeId, Route, ShareId};
 use wayleave_units::{Rate, Time};
-
-use crate::refusal::Reason;
 
 /// What is asked of an admission scheme for a contract about bandwidth or an objective.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,61 +74,4 @@ pub struct ShareDecision {
     pub certainty: Certainty,
     /// The minimum is there so soon after there is something to send, if that was asked for.
     pub within: Option<Time>,
-}
-
-/// Why a share was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ShareRefusal {
-    /// The scheme admits latency contracts only.
-    OnlyLatency,
-    /// The queues of the network are not divided among classes.
-    NoClasses,
-    /// No sequence of links joins the hosts.
-    Disconnected,
-    /// A link that it needs is down.
-    Down {
-        /// The link.
-        link: LinkId,
-    },
-    /// A class has less left on a link: of a pair's best route, or of a cut that members are on both sides of.
-    Rate {
-        /// The class.
-        class: Class,
-        /// The link.
-        link: LinkId,
-        /// What it would add there.
-        asked: Rate,
-        /// What is left there.
-        left: Rate,
-        /// The largest minimum with which everything would fit; zero if none would.
-        fits: Rate,
-    },
-    /// Packets of the class could wait on a link for longer than its budget, so no time can be promised there.
-    Delay {
-        /// The link.
-        link: LinkId,
-        /// How long they could wait.
-        bound: Time,
-        /// The budget.
-        budget: Time,
-    },
-    /// The budgets of the way, the reaction of hosts and the period of tokens take longer than was asked for.
-    TooSlow {
-        /// How long it takes.
-        bound: Time,
-        /// What was asked for.
-        within: Time,
-    },
-}
-
-impl ShareRefusal {
-    /// Its stable code.
-    pub const fn reason(&self) -> Reason {
-        match self {
-            Self::OnlyLatency | Self::NoClasses => Reason::Policy,
-            Self::Disconnected | Self::Down { .. } => Reason::NoPath,
-            Self::Rate { .. } => Reason::Rate,
-            Self::Delay { .. } | Self::TooSlow { .. } => Reason::Latency,
-        }
-    }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use wayleave_ledger::Model;
 use wayleave_roles::{
     Admission, Certainty, Decision, Described, Descriptor, Given, Parameter, Parameters, Refusal, Request,
-    ShareDecision, ShareRefusal, ShareRequest, Value,
+    ShareDecision, ShareRequest, Value,
 };
 use wayleave_topology::devices::{Scenario, Table};
 use wayleave_topology::{FlowId, Network, Route, ShareId};
@@ -307,7 +307,7 @@ impl Admission for Scheme {
         self.scheme.would_admit(request)
     }
 
-    fn admit_share(&mut self, request: &ShareRequest) -> Result<ShareDecision, ShareRefusal> {
+    fn admit_share(&mut self, request: &ShareRequest) -> Result<ShareDecision, Refusal> {
         self.scheme.admit_share(request)
     }
 
@@ -327,7 +327,7 @@ impl Admission for Scheme {
         self.scheme.certainty(share)
     }
 
-    fn would_admit_share(&self, request: &ShareRequest) -> Result<(), ShareRefusal> {
+    fn would_admit_share(&self, request: &ShareRequest) -> Result<(), Refusal> {
         self.scheme.would_admit_share(request)
     }
 }

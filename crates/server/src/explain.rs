@@ -12,6 +12,7 @@ use wayleave_explain::{
     SharedExplanation, assumption, look_around, nearest, sentences, write_share,
 };
 use wayleave_protocol::problem::Code;
+use wayleave_roles::Refusal;
 use wayleave_topology::{FlowId, ShareId};
 
 use crate::access::{sees, tenant_of};
@@ -201,10 +202,13 @@ fn own_share(controller: &Controller, grant: &Grant, decided: &DecidedShare<'_>,
 }
 
 /// A refusal of another kind than latency.
-fn refused_share(controller: &Controller, record: &DecisionRecord, role: &Role, form: Form) -> Outcome {
-    let Decided::RefusedShare(refusal) = &record.decided else {
-        return Err(problem(Code::Internal, "no such order"));
-    };
+fn refused_share(
+    controller: &Controller,
+    record: &DecisionRecord,
+    refusal: &Refusal,
+    role: &Role,
+    form: Form,
+) -> Outcome {
     let contract = &record.order.contract;
     let nearest = NearestShare::of(controller.scheme(), contract, refusal);
     let shown = render::decision(controller.network(), record, role);
@@ -230,8 +234,7 @@ fn refused_share(controller: &Controller, record: &DecisionRecord, role: &Role, 
 /// Of a decision, by what is admitted now; an admitted contract is explained as it stands.
 pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, role: &Role, form: Form) -> Outcome {
     let refusal = match &record.decided {
-        Decided::Admitted { .. } | Decided::AdmittedShare { .. } => return admitted(controller, record, role, form),
-        Decided::RefusedShare(_) => return refused_share(controller, record, role, form),
+        Decided::Admitted(_) => return admitted(controller, record, role, form),
         Decided::Quota(short) if form == Form::Text => {
             let text = format!("contract {}: refused (QUOTA)\n\nWhy\n  {}\n", record.id, render::quota_short(short));
             return Ok(Answer::of(200, TEXT, text));
@@ -242,17 +245,21 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
                 &serde_json::json!({ "decision": shown, "message": render::quota_short(short) }),
             ));
         }
-        Decided::Refused(_) if tenant_of(role).is_some() => return own_refusal(controller, record, role, form),
-        Decided::Refused(refusal) => refusal.clone(),
+        Decided::Refused(refusal) => refusal,
     };
-    let Some(contract) = record.order.as_latency() else { return Err(problem(Code::Internal, "no such order")) };
+    let Contract::Latency(contract) = &record.order.contract else {
+        return refused_share(controller, record, refusal, role, form);
+    };
+    if tenant_of(role).is_some() {
+        return own_refusal(controller, record, role, form);
+    }
     let model = *controller.model();
     let request = wayleave_schemes::request(contract, &model);
-    let refused = look_around(controller.scheme_for_questions(), &model, contract, &request, &refusal);
+    let refused = look_around(controller.scheme_for_questions(), &model, contract, &request, refusal);
     let owners = Owners::new(controller, role);
     let (network, scheme) = (&**controller.network(), controller.scheme());
     let context = Context { network, model: &model, scheme, names: &owners };
-    let (decision, refused) = (&Err(refusal), Some(&refused));
+    let (decision, refused) = (&Err(refusal.clone()), Some(&refused));
     let explained = Explained { contract, request: &request, decision, starts: None, before: None, refused };
     form.answer(&context, &explained)
 }

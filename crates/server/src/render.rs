@@ -4,10 +4,10 @@ use std::num::NonZeroU32;
 
 use wayleave_contracts::{Accounting, Between, Contract, Excess, LatencyContract, Order, Priority};
 use wayleave_controller::{
-    self as controller, Controller, Decided, DecisionRecord, Grant, PolicyState, QuotaShort, Trouble, policy_needs,
-    policy_spec,
+    self as controller, Controller, Decided, DecisionRecord, Grant, PolicyState, Promised, QuotaShort, Trouble,
+    policy_needs, policy_spec,
 };
-use wayleave_explain::{sentences, share_refusal, share_refusal_to_tenant};
+use wayleave_explain::sentences;
 use wayleave_ledger::Share;
 use wayleave_protocol::agent::{SharedMember, SharedRule};
 use wayleave_protocol::contract::{
@@ -297,22 +297,18 @@ pub(crate) fn token(token: &controller::Token) -> tenant::Token {
 pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &controller::Role) -> Decision {
     let is_tenant = tenant_of(role).is_some();
     // What links carry is others' business.
-    let message = match (&record.decided, &record.order.contract) {
-        (Decided::Refused(refusal), Contract::Latency(terms)) => {
-            let clause = if is_tenant { sentences::refusal_to_tenant } else { sentences::refusal };
-            Some(sentences::sentence(&clause(network, terms, refusal)))
+    let message = match &record.decided {
+        Decided::Refused(refusal) => {
+            let clause = if is_tenant { sentences::refusal_of_to_tenant } else { sentences::refusal_of };
+            Some(sentences::sentence(&clause(network, &record.order.contract, refusal)))
         }
-        (Decided::RefusedShare(refusal), _) => {
-            let clause = if is_tenant { share_refusal_to_tenant } else { share_refusal };
-            Some(sentences::sentence(&clause(network, refusal)))
-        }
-        (Decided::Quota(short), _) => Some(quota_short(short)),
-        _ => None,
+        Decided::Quota(short) => Some(quota_short(short)),
+        Decided::Admitted(_) => None,
     };
     let (bound_ns, certainty, moved) = match &record.decided {
-        Decided::Admitted { bound, moved } => (Some(bound.as_nanos()), None, &moved[..]),
-        Decided::AdmittedShare { certainty, .. } => (None, *certainty, &[][..]),
-        _ => (None, None, &[][..]),
+        Decided::Admitted(Promised::Delay { bound, moved }) => (Some(bound.as_nanos()), None, &moved[..]),
+        Decided::Admitted(Promised::Share { certainty, .. }) => (None, *certainty, &[][..]),
+        Decided::Refused(_) | Decided::Quota(_) => (None, None, &[][..]),
     };
     let mut asked = spec(network, &record.order);
     asked.tenant = Some(record.id.tenant.clone());

@@ -10,7 +10,7 @@ use wayleave_explain::{
     look_around, sentences, text, write_share,
 };
 use wayleave_formats::Problem;
-use wayleave_roles::{ShareDecision, ShareRefusal};
+use wayleave_roles::{Refusal, ShareDecision};
 
 use crate::contracts::{ContractIndex, Contracts};
 use crate::error::Error;
@@ -47,7 +47,7 @@ pub enum Matter {
         /// What was asked.
         contract: Box<Contract>,
         /// What became of it; nothing is reserved for best effort.
-        decision: Result<Option<ShareDecision>, ShareRefusal>,
+        decision: Result<Option<ShareDecision>, Refusal>,
         /// For a refusal: the nearest that would fit.
         nearest: Option<NearestShare>,
     },

@@ -8,7 +8,7 @@ use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::sentences::route_name;
 use wayleave_explain::{Context, Names, SettingsShape};
 use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model, Reservation, ShareDenial};
-use wayleave_roles::{Admission, Decision, Refusal, Request, ShareDecision, ShareRefusal};
+use wayleave_roles::{Admission, Decision, Refusal, Request, ShareDecision};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::share_request;
@@ -137,7 +137,7 @@ impl Session {
     ///
     /// # Errors
     /// The binding constraint.
-    pub fn admit_share(&mut self, contract: &Contract) -> (Result<Option<ShareDecision>, ShareRefusal>, Duration) {
+    pub fn admit_share(&mut self, contract: &Contract) -> (Result<Option<ShareDecision>, Refusal>, Duration) {
         let start = Instant::now();
         let decision = share_request(contract).map(|request| self.scheme.admit_share(&request)).transpose();
         let time = start.elapsed();
@@ -181,7 +181,7 @@ impl Session {
         &mut self,
         old: Option<ShareId>,
         contract: &Contract,
-    ) -> (Result<Option<ShareDecision>, ShareRefusal>, Duration, Option<ShareId>) {
+    ) -> (Result<Option<ShareDecision>, Refusal>, Duration, Option<ShareId>) {
         let before = old.and_then(|id| self.ledger()?.share(id).cloned());
         let timeline = self.timeline.clone();
         old.into_iter().for_each(|id| self.replace_share(id));

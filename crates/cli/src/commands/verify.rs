@@ -9,8 +9,8 @@ use wayleave::{
     Released, Session, Sink, StatedPlan, Verified, VerifiedKinds, VerifyOptions, decide, read_plan, verify_kinds,
     verify_watched,
 };
+use wayleave_explain::Decided;
 use wayleave_explain::human::count;
-use wayleave_explain::{Decided, DecidedShare};
 use wayleave_formats::Source;
 use wayleave_ledger::Model;
 use wayleave_scenarios::Tenants;
@@ -212,10 +212,6 @@ impl Sink for All {
     fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
         self.kinds.decided(session, decided)?;
         self.history.decided(session, decided)
-    }
-
-    fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
-        self.kinds.decided_share(session, decided)
     }
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {

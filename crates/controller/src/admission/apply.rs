@@ -14,7 +14,7 @@ use wayleave_topology::FlowId;
 use super::Admission;
 use crate::book::Reserved;
 use crate::command::{Applied, Effect, Fault, Mode, Outcome};
-use crate::decision::{Decided, routes};
+use crate::decision::{Decided, Promised, routes};
 use crate::enforcement::Freed;
 use crate::event::EventKind;
 use crate::grant::Grant;
@@ -142,7 +142,7 @@ impl Admission {
             Ok(decision) => Ok(Placed::Shared(decision, before)),
             Err(refusal) => {
                 self.return_share(existing, before);
-                Err(Decided::RefusedShare(refusal))
+                Err(Decided::Refused(refusal))
             }
         }
     }
@@ -237,7 +237,7 @@ impl Admission {
                 if let Some(old) = replaces {
                     self.enforcement.end(old);
                 }
-                let decided = Decided::Admitted { bound: decision.bound, moved };
+                let decided = Decided::Admitted(Promised::Delay { bound: decision.bound, moved });
                 let number = self.record(&id, order.clone(), decided);
                 let serial = match existing {
                     Some(serial) => self.give_terms(serial, order, &decision, beside, left, freed),
@@ -252,7 +252,7 @@ impl Admission {
             (Placed::Shared(decision, _), existing) => {
                 let promised = decision.as_ref();
                 let (certainty, within) = (promised.map(|one| one.certainty), promised.and_then(|one| one.within));
-                let decided = Decided::AdmittedShare { certainty, within };
+                let decided = Decided::Admitted(Promised::Share { certainty, within });
                 let number = self.record(&id, order.clone(), decided);
                 let serial = match existing {
                     Some(serial) => {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use wayleave_contracts::Contract;
 use wayleave_ledger::Share;
 use wayleave_protocol::Id;
-use wayleave_roles::ShareRefusal;
+use wayleave_roles::Refusal;
 use wayleave_topology::{LinkId, Route};
 
 use super::Admission;
@@ -23,7 +23,7 @@ pub(super) struct Without {
     serial: u64,
     id: Id,
     share: Option<Share>,
-    refusal: ShareRefusal,
+    refusal: Refusal,
 }
 
 impl Admission {
@@ -119,7 +119,7 @@ impl Admission {
         self.return_share(Some(serial), kept);
         let why = refusal.reason().code().to_owned();
         let Some(order) = self.enforcement.contracts().get(serial).map(|grant| grant.order.clone()) else { return };
-        self.record(&id, order, Decided::RefusedShare(refusal));
+        self.record(&id, order, Decided::Refused(refusal));
         self.fail_share(serial, cause.trouble(keeps, why), consequences);
     }
 
@@ -131,7 +131,7 @@ impl Admission {
         for serial in
             self.enforcement.contracts().serials_of_shares(|grant| grant.trouble.is_none() && is_parted(grant.serial))
         {
-            let why = ShareRefusal::Disconnected.reason().code().to_owned();
+            let why = Refusal::Disconnected.reason().code().to_owned();
             self.fail_share(serial, cause.trouble(true, why), consequences);
         }
     }

@@ -4,7 +4,7 @@
 
 use wayleave_contracts::Contract;
 use wayleave_ledger::Share;
-use wayleave_roles::{ShareDecision, ShareRefusal};
+use wayleave_roles::{Refusal, ShareDecision};
 use wayleave_schemes::share_request;
 use wayleave_topology::ShareId;
 use wayleave_units::Time;
@@ -15,7 +15,7 @@ use crate::journal::Dirty;
 
 impl Admission {
     /// Asks the scheme for a share; best effort needs none.
-    pub(super) fn admit_share(&mut self, contract: &Contract) -> Result<Option<ShareDecision>, ShareRefusal> {
+    pub(super) fn admit_share(&mut self, contract: &Contract) -> Result<Option<ShareDecision>, Refusal> {
         let request = share_request(contract);
         request.map(|request| self.enforcement.book_mut().admit_share(&request)).transpose()
     }

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_ledger::{HoseCharge, Ledger, LedgerError, Model, Share, ShareDenial, Spread};
-use wayleave_roles::{
-    Admission, Among, Certainty, Decision, Refusal, Request, ShareDecision, ShareRefusal, ShareRequest,
-};
+use wayleave_roles::{Admission, Among, Certainty, Decision, Refusal, Request, ShareDecision, ShareRequest};
 use wayleave_topology::{Class, FlowId, Hop, Network, NodeId, Route, ShareId};
 use wayleave_units::{Amount, Bytes, Time};
 
@@ -94,9 +92,9 @@ impl Fabric {
     }
 
     /// The share that a request would hold, or why it cannot.
-    fn share(&self, ways: &mut Ways, request: &ShareRequest) -> Result<(Share, Option<Time>), ShareRefusal> {
+    fn share(&self, ways: &mut Ways, request: &ShareRequest) -> Result<(Share, Option<Time>), Refusal> {
         if !self.ledger().has_shares() {
-            return Err(ShareRefusal::NoClasses);
+            return Err(Refusal::NoClasses);
         }
         let (min, is_timed) = (request.min, request.within.is_some());
         let share = match &request.among {
@@ -113,7 +111,7 @@ impl Fabric {
             return Err(self.refusal(&share, denial));
         }
         match request.within.zip(self.bound(&share)) {
-            Some((within, bound)) if bound > within => Err(ShareRefusal::TooSlow { bound, within }),
+            Some((within, bound)) if bound > within => Err(Refusal::SlowMinimum { bound, within }),
             bound => Ok((share, bound.map(|(_, bound)| bound))),
         }
     }
@@ -141,7 +139,7 @@ impl Fabric {
         (from, to): (NodeId, NodeId),
         request: &ShareRequest,
         preference: Preference,
-    ) -> Result<Share, ShareRefusal> {
+    ) -> Result<Share, Refusal> {
         let (ledger, is_timed) = (self.ledger(), request.within.is_some());
         let (network, class) = (ledger.network(), Class::Guaranteed);
         // A link whose delay is beyond its budget is as bad as one without room.
@@ -161,9 +159,9 @@ impl Fabric {
         let is_open = |link| !ledger.is_closed(link);
         ways.follow(ledger.link_turns());
         let Some(Way { links, .. }) = ways.widest(network, (from, to), is_open, room) else {
-            let any = Ways::default().widest(network, (from, to), |_| true, |_| 0).ok_or(ShareRefusal::Disconnected)?;
+            let any = Ways::default().widest(network, (from, to), |_| true, |_| 0).ok_or(Refusal::Disconnected)?;
             let down = any.links.into_iter().find(|&link| ledger.is_closed(link));
-            return Err(down.map_or(ShareRefusal::Disconnected, |link| ShareRefusal::Down { link }));
+            return Err(down.map_or(Refusal::Disconnected, |link| Refusal::LinkDown { link }));
         };
         let queue = network.classes().map_or(0, |classes| classes.queue_of(class));
         // A host queues its classes in memory, below the queues that the topology gives its port.
@@ -172,14 +170,14 @@ impl Fabric {
         Ok(Share::Pair { min: request.min, route, is_timed })
     }
 
-    fn refusal(&self, share: &Share, denial: ShareDenial) -> ShareRefusal {
+    fn refusal(&self, share: &Share, denial: ShareDenial) -> Refusal {
         match denial {
-            ShareDenial::NoPath { .. } => ShareRefusal::Disconnected,
-            ShareDenial::Closed(link) => ShareRefusal::Down { link },
-            ShareDenial::Delay { link, bound, budget } => ShareRefusal::Delay { link, bound, budget },
+            ShareDenial::NoPath { .. } => Refusal::Disconnected,
+            ShareDenial::Closed(link) => Refusal::LinkDown { link },
+            ShareDenial::Delay { link, bound, budget } => Refusal::ClassDelay { link, bound, budget },
             ShareDenial::Rate { link, asked, left } => {
                 let fits = self.ledger().largest_that_fits(share);
-                ShareRefusal::Rate { class: share.class(), link, asked, left, fits }
+                Refusal::ClassRate { class: share.class(), link, asked, left, fits }
             }
         }
     }
@@ -212,14 +210,14 @@ impl Admission for Fabric {
         self.chameleon.would_admit(request)
     }
 
-    fn admit_share(&mut self, request: &ShareRequest) -> Result<ShareDecision, ShareRefusal> {
+    fn admit_share(&mut self, request: &ShareRequest) -> Result<ShareDecision, Refusal> {
         let mut ways = std::mem::take(&mut self.ways);
         let found = self.share(&mut ways, request);
         self.ways = ways;
         let (share, within) = found?;
         let route = if let Share::Pair { route, .. } = &share { Some(route.clone()) } else { None };
         let ledger = self.chameleon.placement_mut().ledger_mut();
-        let id = ledger.reserve_share(share.clone()).ok_or(ShareRefusal::NoClasses)?;
+        let id = ledger.reserve_share(share.clone()).ok_or(Refusal::NoClasses)?;
         Ok(ShareDecision { share: id, route, certainty: self.certainty_of(&share), within })
     }
 
@@ -239,7 +237,7 @@ impl Admission for Fabric {
         self.ledger().share(share).map(|share| self.certainty_of(share))
     }
 
-    fn would_admit_share(&self, request: &ShareRequest) -> Result<(), ShareRefusal> {
+    fn would_admit_share(&self, request: &ShareRequest) -> Result<(), Refusal> {
         self.share(&mut Ways::default(), request).map(|_| ())
     }
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Mix;
 use wayleave_ledger::Model;
-use wayleave_roles::{Admission, Among, Certainty, Reason, Refusal, ShareRefusal, ShareRequest};
+use wayleave_roles::{Admission, Among, Certainty, Reason, Refusal, ShareRequest};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Class, Classes, Network, NodeId};
 use wayleave_units::{Rate, Time};
@@ -50,7 +50,7 @@ fn pairs_take_the_shortest_way_with_most_room() {
     assert!(first.hops[1..].iter().all(|hop| hop.queue == 5), "in the queue of their class");
     assert_ne!(first.hops[1].link, second.hops[1].link);
     let refusal = fabric.admit_share(&pair(1, 9, 2_101)).unwrap_err();
-    let ShareRefusal::Rate { class, link, asked, left, fits } = refusal else { panic!("{refusal:?}") };
+    let Refusal::ClassRate { class, link, asked, left, fits } = refusal else { panic!("{refusal:?}") };
     assert_eq!((class, asked, left, fits), (Class::Guaranteed, Rate::from_mbit(2_101), Rate::from_mbit(2_100), left));
     assert_eq!(network().link(link).name, network().link(first.hops[0].link).name, "the host's own link");
     assert_eq!(fabric.would_admit_share(&pair(1, 9, 2_100)), Ok(()));
@@ -83,7 +83,7 @@ fn hoses_are_proven_where_what_is_charged_covers_every_choice_of_paths() {
         assert_eq!(every.admit_share(&hose(&members, 1_000)).unwrap().certainty, Certainty::Proven);
     }
     let pod = hose(&[3, 13, 16], 1_101);
-    assert!(matches!(every.admit_share(&pod), Err(ShareRefusal::Rate { .. })), "any link of the pod may get all");
+    assert!(matches!(every.admit_share(&pod), Err(Refusal::ClassRate { .. })), "any link of the pod may get all");
     let pods = [[1, 5, 9], [1, 6, 10], [2, 7, 11], [2, 8, 12]].map(|members| hose(&members, 1_000));
     assert!(pods[1..].iter().chain([&pod]).all(|request| one.admit_share(request).is_ok()));
 }
@@ -102,7 +102,7 @@ fn even_splits_are_proven_whatever_is_down() {
     all.placement_mut().open(aggregation);
     let of_host = network().links_from(hosts(&[2])[0])[0];
     all.placement_mut().close(of_host);
-    assert_eq!(all.admit_share(&hose(&[2, 9], 100)).unwrap_err(), ShareRefusal::Down { link: of_host });
+    assert_eq!(all.admit_share(&hose(&[2, 9], 100)).unwrap_err(), Refusal::LinkDown { link: of_host });
 }
 
 /// 5.1 Gbit/s on a host's link: what would fit is said exactly.
@@ -110,12 +110,12 @@ fn even_splits_are_proven_whatever_is_down() {
 fn a_hose_that_is_too_large_hears_what_would_fit() {
     let mut fabric = fabric(Paths::All);
     let refusal = fabric.admit_share(&hose(&[1, 5, 9], 6_000)).unwrap_err();
-    assert!(matches!(refusal, ShareRefusal::Rate { fits, .. } if fits == Rate::from_mbit(5_100)), "{refusal:?}");
+    assert!(matches!(refusal, Refusal::ClassRate { fits, .. } if fits == Rate::from_mbit(5_100)), "{refusal:?}");
     assert_eq!(refusal.reason(), Reason::Rate);
     fabric.admit_share(&hose(&[1, 5, 9], 5_100)).unwrap();
     let objective = ShareRequest { among: Among::Objective(hosts(&[1, 2])), ..hose(&[1, 2], 2_551) };
     let refusal = fabric.admit_share(&objective).unwrap_err();
-    assert!(matches!(refusal, ShareRefusal::Rate { class: Class::Objective, .. }), "{refusal:?}");
+    assert!(matches!(refusal, Refusal::ClassRate { class: Class::Objective, .. }), "{refusal:?}");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_time_is_the_budgets_of_the_way_and_the_reaction_of_hosts() {
         + 32_000
         + 124_960;
     let refusal = fabric.admit_share(&within(1_000)).unwrap_err();
-    assert_eq!(refusal, ShareRefusal::TooSlow { bound: Time::from_nanos(expected), within: Time::from_millis(1) });
+    assert_eq!(refusal, Refusal::SlowMinimum { bound: Time::from_nanos(expected), within: Time::from_millis(1) });
     assert_eq!(refusal.reason(), Reason::Latency);
     let admitted = fabric.admit_share(&within(2_000)).unwrap();
     assert_eq!(admitted.within, Some(Time::from_nanos(expected)));
@@ -162,8 +162,8 @@ fn without_classes_every_decision_is_chameleon_s() {
         let request = crate::request(&contract, &model);
         assert_eq!(fabric.admit(&request), chameleon.admit(&request), "{}", contract.name);
     }
-    assert_eq!(fabric.admit_share(&pair(1, 2, 1)), Err(ShareRefusal::NoClasses));
-    assert_eq!(chameleon.admit_share(&pair(1, 2, 1)), Err(ShareRefusal::OnlyLatency));
+    assert_eq!(fabric.admit_share(&pair(1, 2, 1)), Err(Refusal::NoClasses));
+    assert_eq!(chameleon.admit_share(&pair(1, 2, 1)), Err(Refusal::OnlyLatency));
 }
 
 /// Minima take lines that latency contracts then cannot have, and both keep what they have been promised.

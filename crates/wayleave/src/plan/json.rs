@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde::Serialize;
 use wayleave_contracts::WireOverhead;
-use wayleave_explain::{Decided, DecidedShare, GivenAway, RequestShape, SettingsShape, ShareShape, shapes};
+use wayleave_explain::{Decided, GivenAway, RequestShape, SettingsShape, ShareShape, shapes};
 use wayleave_ledger::{BestEffort, Comparison, Jitter, Model, Residual, Shaping};
 
 use super::certainty::Certainties;
@@ -72,12 +72,13 @@ impl<W: Write> Document<W> {
 
 impl<W: Write> Sink for Document<W> {
     fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
-        self.item(&RequestShape::of(&session.context(), decided))
-    }
-
-    fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
-        self.certainties.decided(decided);
-        self.item(&ShareShape::of(&session.network, decided))
+        match decided {
+            Decided::Flow(flow) => self.item(&RequestShape::of(&session.context(), flow)),
+            Decided::Share(share) => {
+                self.certainties.decided(share);
+                self.item(&ShareShape::of(&session.network, share))
+            }
+        }
     }
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {

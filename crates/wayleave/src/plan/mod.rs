@@ -20,10 +20,10 @@ use serde_json::value::{RawValue, to_raw_value};
 use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::table::Layout;
 use wayleave_explain::{
-    Decided, DecidedShare, EventKind, GivenAway, RequestShape, ShareShape, sentences, shapes, share_refusal,
+    Decided, DecidedFlow, DecidedShare, EventKind, GivenAway, RequestShape, ShareShape, sentences, shapes,
 };
 use wayleave_ledger::Model;
-use wayleave_roles::{Decision, Refusal, ShareDecision, ShareRefusal};
+use wayleave_roles::{Decision, Refusal, ShareDecision};
 use wayleave_scenarios::Tenants;
 use wayleave_units::Time;
 
@@ -151,7 +151,7 @@ pub enum What {
         /// Its terms.
         contract: Box<Contract>,
         /// Its share; nothing for best effort; or what stood in its way.
-        decision: Result<Option<ShareDecision>, ShareRefusal>,
+        decision: Result<Option<ShareDecision>, Refusal>,
         /// For a refusal: the reason as a sentence.
         reason: Option<String>,
         /// Earliest start, counted from the decision.
@@ -188,23 +188,27 @@ struct Entries {
 
 impl Sink for Entries {
     fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
-        let Decided { contract, decision, event, .. } = *decided;
-        let reason = decision.as_ref().err().map(|refusal| sentences::refusal(&session.network, contract, refusal));
-        // Who owns which flow is known now; indices of ended flows are used again.
-        let document = to_raw_value(&RequestShape::of(&session.context(), decided))?;
-        let what = What::Decided { contract: Box::new(contract.clone()), decision: decision.clone(), reason, event };
-        self.entries.push(Entry { name: contract.name.clone(), what, document });
+        let network = &*session.network;
+        // The owner of each flow is known now; indices of ended flows are used again.
+        let (what, document) = match *decided {
+            Decided::Flow(flow) => {
+                let DecidedFlow { contract, decision, event, .. } = flow;
+                let reason = decision.as_ref().err().map(|refusal| sentences::refusal(network, contract, refusal));
+                let (contract, decision) = (Box::new(contract.clone()), decision.clone());
+                let document = to_raw_value(&RequestShape::of(&session.context(), &flow))?;
+                (What::Decided { contract, decision, reason, event }, document)
+            }
+            Decided::Share(share) => {
+                self.certainties.decided(&share);
+                let DecidedShare { contract, decision, start, event } = share;
+                let reason = decision.as_ref().err().map(|refusal| sentences::class_refusal(network, refusal));
+                let (contract, decision) = (Box::new(contract.clone()), decision.clone());
+                let document = to_raw_value(&ShareShape::of(network, &share))?;
+                (What::DecidedShare { contract, decision, reason, start, event }, document)
+            }
+        };
+        self.entries.push(Entry { name: decided.name().to_owned(), what, document });
         self.history.decided(session, decided)
-    }
-
-    fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
-        self.certainties.decided(decided);
-        let reason = decided.decision.as_ref().err().map(|refusal| share_refusal(&session.network, refusal));
-        let document = to_raw_value(&ShareShape::of(&session.network, decided))?;
-        let (contract, decision) = (Box::new(decided.contract.clone()), decided.decision.clone());
-        let what = What::DecidedShare { contract, decision, reason, start: decided.start, event: decided.event };
-        self.entries.push(Entry { name: decided.contract.name().to_owned(), what, document });
-        self.history.decided_share(session, decided)
     }
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
@@ -250,12 +254,13 @@ impl Plan {
         for Entry { name, what, .. } in &self.entries {
             match what {
                 What::Decided { contract, decision, event, .. } => {
-                    let decided = Decided { contract, decision, starts: None, event: *event, keeps_old_terms: false };
-                    table.decided(&self.session, &decided)?;
+                    let event = *event;
+                    let flow = DecidedFlow { contract, decision, starts: None, event, keeps_old_terms: false };
+                    table.decided(&self.session, &Decided::Flow(flow))?;
                 }
                 What::DecidedShare { contract, decision, start, event, .. } => {
-                    let decided = DecidedShare { contract, decision, start: *start, event: *event };
-                    table.decided_share(&self.session, &decided)?;
+                    let share = DecidedShare { contract, decision, start: *start, event: *event };
+                    table.decided(&self.session, &Decided::Share(share))?;
                 }
                 What::Released { at, held_until } => {
                     table.released(&Released { name, at: *at, held_until: *held_until })?;

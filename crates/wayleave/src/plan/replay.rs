@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 
 use wayleave_contracts::{Action, Contract, LatencyContract};
-use wayleave_explain::{Decided, DecidedShare, EventKind, sentences};
+use wayleave_explain::{Decided, DecidedFlow, DecidedShare, EventKind, sentences};
 use wayleave_formats::EventList;
-use wayleave_roles::{Admission, ShareDecision, ShareRefusal};
+use wayleave_roles::{Admission, Refusal, ShareDecision};
 use wayleave_schemes::standing::Standing as _;
 use wayleave_topology::{FlowId, ShareId};
 use wayleave_units::Time;
@@ -32,9 +32,10 @@ pub(super) fn contracts(
         }
         let Some(contract) = any.as_latency() else {
             let (decision, time) = session.admit_share(any);
-            summary.count_share(decision.as_ref().err().map(ShareRefusal::reason), time);
+            summary.count_share(decision.as_ref().err().map(Refusal::reason), time);
             let start = start_of(session, &decision);
-            sink.decided_share(session, &DecidedShare { contract: any, decision: &decision, start, event: None })?;
+            let share = DecidedShare { contract: any, decision: &decision, start, event: None };
+            sink.decided(session, &Decided::Share(share))?;
             watch.items(number, total);
             continue;
         };
@@ -63,7 +64,8 @@ fn decided(
     keeps_old_terms: bool,
 ) -> Result<(), Error> {
     let Verdict { decision, starts, .. } = verdict;
-    sink.decided(session, &Decided { contract, decision, starts: Some(starts), event, keeps_old_terms })
+    let flow = DecidedFlow { contract, decision, starts: Some(starts), event, keeps_old_terms };
+    sink.decided(session, &Decided::Flow(flow))
 }
 
 /// What an admitted contract holds.
@@ -208,7 +210,7 @@ impl<'a> Replay<'a> {
         let share = |standing: &Standing| if let Standing::Share(share) = *standing { share } else { None };
         let old = self.standing.get(contract.name()).and_then(share);
         let (decision, time, kept) = self.session.change_share(old, contract);
-        summary.count_share(decision.as_ref().err().map(ShareRefusal::reason), time);
+        summary.count_share(decision.as_ref().err().map(Refusal::reason), time);
         match &decision {
             Ok(decision) => {
                 let share = decision.as_ref().map(|decision| decision.share);
@@ -218,11 +220,12 @@ impl<'a> Replay<'a> {
             Err(_) => {}
         }
         let start = start_of(self.session, &decision);
-        sink.decided_share(self.session, &DecidedShare { contract, decision: &decision, start, event: Some(event) })
+        let share = DecidedShare { contract, decision: &decision, start, event: Some(event) };
+        sink.decided(self.session, &Decided::Share(share))
     }
 }
 
 /// Returns the earliest start of an admitted share.
-fn start_of(session: &Session, decision: &Result<Option<ShareDecision>, ShareRefusal>) -> Option<Time> {
+fn start_of(session: &Session, decision: &Result<Option<ShareDecision>, Refusal>) -> Option<Time> {
     session.share_start(decision.as_ref().ok()?.as_ref()?.share)
 }

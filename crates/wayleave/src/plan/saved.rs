@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use wayleave_contracts::LatencyContract;
-use wayleave_explain::{Before, Decided, DecidedShare, RequestShape, ShareShape};
+use wayleave_explain::{Before, DecidedFlow, DecidedShare, RequestShape, ShareShape};
 use wayleave_formats::Source;
 use wayleave_ledger::Ledger;
 use wayleave_schemes::standing::Standing;
@@ -224,7 +224,7 @@ impl<'a> SavedPlan<'a> {
             return Ok(());
         };
         let Some(contract) = contract.as_latency() else { return Ok(()) };
-        let decided = Decided {
+        let decided = DecidedFlow {
             contract,
             decision: &verdict.decision,
             starts: Some(&verdict.starts),

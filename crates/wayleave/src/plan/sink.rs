@@ -1,6 +1,6 @@
 //! What is asked for, and who is told what came of it.
 
-use wayleave_explain::{Decided, DecidedShare};
+use wayleave_explain::Decided;
 use wayleave_formats::EventList;
 
 use super::summary::{Released, Summary};
@@ -31,20 +31,11 @@ pub enum Hold {
 
 /// Who is told of decisions as they fall.
 pub trait Sink {
-    /// A request was decided; the session holds what is admitted with it.
+    /// A contract was decided; the session holds what is admitted with it.
     ///
     /// # Errors
     /// Whatever keeps the sink from taking it: the deciding ends with that.
     fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error>;
-
-    /// A contract of another kind than latency was decided. Who keeps account of delays alone has nothing to do.
-    ///
-    /// # Errors
-    /// As for [`Sink::decided`].
-    fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
-        let _ = (session, decided);
-        Ok(())
-    }
 
     /// A contract ended.
     ///
@@ -56,10 +47,6 @@ pub trait Sink {
 impl<S: Sink> Sink for &mut S {
     fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
         (**self).decided(session, decided)
-    }
-
-    fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
-        (**self).decided_share(session, decided)
     }
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use wayleave_explain::{Decided, DecidedShare, promised_share, share_times};
+use wayleave_explain::{Decided, DecidedFlow, DecidedShare, promised_share, share_times};
 use wayleave_recheck::{
     PromisedFlow, ShareStay, ShareTerms, ShareTransitions, Stay, Transitions, check_share_transitions,
     check_transitions_watched,
@@ -98,7 +98,7 @@ impl<S> Stays<S> {
         self.stays.push(Stay { flow: promised, from, until: None, previous });
     }
 
-    fn follow(&mut self, session: &Session, decided: &Decided<'_>, decision: &Decision) {
+    fn follow(&mut self, session: &Session, decided: &DecidedFlow<'_>, decision: &Decision) {
         let now = decided.event.map_or(Time::ZERO, |(_, at)| at);
         let after = |moved: usize| decided.starts.and_then(|starts| starts.moves.get(moved).copied());
         let start = now + decided.starts.map_or(Time::ZERO, |starts| starts.flow);
@@ -149,14 +149,14 @@ fn promised(session: &Session, flow: FlowId, name: &str, route: &Route) -> Optio
 }
 
 impl<S: Sink> Sink for Stays<S> {
-    fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
-        self.follow_share(session, decided);
-        self.sink.decided_share(session, decided)
-    }
-
     fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
-        if let Ok(decision) = decided.decision {
-            self.follow(session, decided, decision);
+        match decided {
+            Decided::Flow(flow) => {
+                if let Ok(decision) = flow.decision {
+                    self.follow(session, flow, decision);
+                }
+            }
+            Decided::Share(share) => self.follow_share(session, share),
         }
         self.sink.decided(session, decided)
     }

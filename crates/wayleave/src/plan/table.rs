@@ -7,7 +7,7 @@ use comfy_table::{Cell, Color};
 use wayleave_contracts::Contract;
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::{Layout, plain_table, write_table};
-use wayleave_explain::{Decided, DecidedShare, EventKind, sentences};
+use wayleave_explain::{Decided, DecidedFlow, DecidedShare, EventKind, sentences};
 use wayleave_ledger::Ledger;
 use wayleave_roles::{Certainty, ShareDecision};
 use wayleave_schemes::standing::Standing;
@@ -62,7 +62,7 @@ impl RequestTable {
     }
 
     /// Adds a request, if there is room.
-    fn request(&mut self, session: &Session, decided: &Decided<'_>) {
+    fn request(&mut self, session: &Session, decided: &DecidedFlow<'_>) {
         if !self.has_room(decided.decision.is_err()) {
             return;
         }
@@ -222,13 +222,13 @@ impl RequestTable {
 
 impl Sink for RequestTable {
     fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
-        self.request(session, decided);
-        Ok(())
-    }
-
-    fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
-        self.certainties.decided(decided);
-        self.share(session, decided);
+        match decided {
+            Decided::Flow(flow) => self.request(session, flow),
+            Decided::Share(share) => {
+                self.certainties.decided(share);
+                self.share(session, share);
+            }
+        }
         Ok(())
     }
 

@@ -5,9 +5,9 @@ use std::io::Write;
 
 use serde::Serialize;
 use wayleave_contracts::{Contract, LatencyContract};
+use wayleave_explain::Decided;
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::{Layout, plain_table, write_table};
-use wayleave_explain::{Decided, DecidedShare};
 use wayleave_roles::{Decision, ShareDecision};
 use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
 use wayleave_schemes::standing::Standing;
@@ -31,15 +31,17 @@ pub struct Kinds {
 
 impl Sink for Kinds {
     fn decided(&mut self, _: &Session, decided: &Decided<'_>) -> Result<(), Error> {
-        if let Ok(decision) = decided.decision {
-            self.add_latency(decided.contract, decision);
-        }
-        Ok(())
-    }
-
-    fn decided_share(&mut self, _: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
-        if let Ok(decision) = decided.decision {
-            self.add_share(decided.contract, decision.as_ref());
+        match decided {
+            Decided::Flow(flow) => {
+                if let Ok(decision) = flow.decision {
+                    self.add_latency(flow.contract, decision);
+                }
+            }
+            Decided::Share(share) => {
+                if let Ok(decision) = share.decision {
+                    self.add_share(share.contract, decision.as_ref());
+                }
+            }
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use wayleave_contracts::{LatencyContract, WireOverhead};
-use wayleave_explain::{Decided, DecidedShare, EventKind, claimed_shares, promised_share};
+use wayleave_explain::{Decided, DecidedFlow, DecidedShare, EventKind, claimed_shares, promised_share};
 use wayleave_ledger::{BestEffort, Jitter, Model, QueueReport, Residual, Shaping};
 use wayleave_roles::{Admission as _, Move};
 use wayleave_scenarios::SharedService;
@@ -55,22 +55,11 @@ pub struct History {
 
 impl Sink for History {
     fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
-        self.now = decided.event.map_or(self.now, |(_, at)| at);
-        self.happenings.extend(happening(session, decided));
-        Ok(())
-    }
-
-    fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
-        self.now = decided.event.map_or(self.now, |(_, at)| at);
-        let Ok(decision) = decided.decision else { return Ok(()) };
-        let share = decision.as_ref().and_then(|decision| {
-            let share = session.ledger()?.share(decision.share)?;
-            promised_share(&session.context(), decision.share, share)
-        });
-        let (name, at) = (decided.contract.name().to_owned(), decided.event.map_or(Time::ZERO, |(_, at)| at));
-        let after = decided.start.unwrap_or(Time::ZERO);
-        self.sharing.insert(name.clone());
-        self.happenings.push(Happening::Shared { name, at, after, share });
+        self.now = decided.event().map_or(self.now, |(_, at)| at);
+        match decided {
+            Decided::Flow(flow) => self.happenings.extend(happening(session, flow)),
+            Decided::Share(share) => self.decided_share(session, share),
+        }
         Ok(())
     }
 
@@ -87,6 +76,18 @@ impl Sink for History {
 }
 
 impl History {
+    fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) {
+        let Ok(decision) = decided.decision else { return };
+        let share = decision.as_ref().and_then(|decision| {
+            let share = session.ledger()?.share(decision.share)?;
+            promised_share(&session.context(), decision.share, share)
+        });
+        let (name, at) = (decided.contract.name().to_owned(), decided.event.map_or(Time::ZERO, |(_, at)| at));
+        let after = decided.start.unwrap_or(Time::ZERO);
+        self.sharing.insert(name.clone());
+        self.happenings.push(Happening::Shared { name, at, after, share });
+    }
+
     /// Everything that a session has promised, with how it came to be.
     pub fn promises(&self, session: &Session) -> Promises {
         let mut happenings = self.happenings.clone();
@@ -99,7 +100,7 @@ impl History {
 }
 
 /// A decision that the session has just made: who owns which flow is known now.
-fn happening(session: &Session, decided: &Decided<'_>) -> Option<Happening> {
+fn happening(session: &Session, decided: &DecidedFlow<'_>) -> Option<Happening> {
     let decision = decided.decision.as_ref().ok()?;
     session.ledger()?;
     let held = session.scheme.held(decision.flow)?;

@@ -12,7 +12,7 @@ use wayleave::{
     Asked, Cancel, Error, Hold, Network, PlanOptions, Released, SchemeOptions, Session, Silent, Sink, Source,
 };
 use wayleave::{Stays, decide};
-use wayleave_explain::Decided;
+use wayleave_explain::{Decided, DecidedFlow};
 use wayleave_formats::{EventList, read_events};
 use wayleave_recheck::Transitions;
 use wayleave_roles::Handover;
@@ -54,8 +54,11 @@ struct AsBefore<S> {
 
 impl<S: Sink> Sink for AsBefore<S> {
     fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+        let Decided::Flow(decided) = *decided else { return self.sink.decided(session, decided) };
         let now = decided.event.map_or(Time::ZERO, |(_, at)| at);
-        let Ok(decision) = decided.decision else { return self.sink.decided(session, decided) };
+        let Ok(decision) = decided.decision else {
+            return self.sink.decided(session, &Decided::Flow(decided));
+        };
         let bound = |route| session.scheme.queues().unwrap().bound(route);
         let own = decision.moved.iter().map(|moved| bound(&moved.from)).max().unwrap_or(Time::ZERO);
         let replaced = self.bounds.insert(decided.contract.name.clone(), decision.bound);
@@ -64,7 +67,7 @@ impl<S: Sink> Sink for AsBefore<S> {
         let flow = own.max(self.settled_at.saturating_sub(now));
         self.settled_at = self.settled_at.max(now + own.max(replaced));
         let starts = Starts { moves: vec![Time::ZERO; decision.moved.len()], flow };
-        self.sink.decided(session, &Decided { starts: Some(&starts), ..*decided })
+        self.sink.decided(session, &Decided::Flow(DecidedFlow { starts: Some(&starts), ..decided }))
     }
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {

@@ -7,7 +7,7 @@ use wayleave::{
 };
 use wayleave_contracts::BandwidthContract;
 use wayleave_explain::table::Layout;
-use wayleave_roles::{Admission, Among, ShareRefusal, ShareRequest};
+use wayleave_roles::{Admission, Among, Refusal, ShareRequest};
 use wayleave_schemes::standing::Standing;
 use wayleave_units::Rate;
 
@@ -228,7 +228,7 @@ fn policies_and_contracts_are_checked_against_one_another() {
     let mut minima = PolicyMinima::default();
     minima.hold(&mut session, &read(POLICY)).unwrap();
     let (refused, _) = session.admit_share(&pair(2_101).into());
-    assert!(matches!(refused, Err(ShareRefusal::Rate { fits, .. }) if fits == Rate::from_mbit(2_100)), "{refused:?}");
+    assert!(matches!(refused, Err(Refusal::ClassRate { fits, .. }) if fits == Rate::from_mbit(2_100)), "{refused:?}");
     session.admit_share(&pair(2_100).into()).0.unwrap();
     assert_eq!(recheck_shares(&session.context()), []);
     // The other way round: the contract is there first. Nothing is held of a policy that is refused.

@@ -159,7 +159,7 @@ fn a_change_counts_without_the_old_terms_and_a_refused_one_leaves_them() {
     assert!(matches!(refused.result, Err(Fault::Refused { reason: "RATE", .. })), "{refused:?}");
     assert!(*controller.ledger() == before && standing(&controller, "db").certainty() == Some(Certainty::Proven));
     let record = controller.decision("default", refused.decision.unwrap()).unwrap();
-    assert!(matches!(record.decided, Decided::RefusedShare(_)));
+    assert!(matches!(record.decided, Decided::Refused(_)));
     // All or none, and a dry run.
     let orders = |mode, effect| {
         let list: Vec<Order> = vec![db(1_000), pair(&setup.network, "copy", ["h1", "h2"], 6_000)];
