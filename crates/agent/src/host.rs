@@ -8,7 +8,7 @@ use wayleave_broker::process::{LimitsLine, ReportLine};
 use wayleave_dataplane::clock::Clock;
 use wayleave_dataplane::host::{HostPath, HostRule};
 use wayleave_protocol::agent::Measured;
-use wayleave_protocol::agent::{Rule, Samples, Shares, Traffic};
+use wayleave_protocol::agent::{ContractProblem, Rule, Samples, Shares, Traffic};
 use wayleave_protocol::check::Probes;
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::Time;
@@ -55,6 +55,8 @@ pub struct HostDriver<P> {
     tellings: u64,
     /// What is wrong now, so that it is logged once.
     troubles: BTreeSet<String>,
+    /// Contracts that cannot be carried out, with the reason.
+    problems: BTreeMap<u64, String>,
 }
 
 /// A rule that is installed.
@@ -101,7 +103,7 @@ impl<P: Plane> HostDriver<P> {
         }
         let bound = plane.endpoints()?.into_iter().collect();
         let told = plane.measured()?.into_iter().map(|one| (one.serial, (one.packets, one.late))).collect();
-        let (here, ways, troubles) = (Here::default(), BTreeMap::new(), BTreeSet::new());
+        let (here, ways, troubles, problems) = (Here::default(), BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
         let strangers = Strangers::before(plane.strangers()?);
         let mut driver = Self {
             plane,
@@ -120,6 +122,7 @@ impl<P: Plane> HostDriver<P> {
             told,
             tellings: 0,
             troubles,
+            problems,
         };
         Node::refresh(&mut driver);
         Ok(driver)
@@ -220,12 +223,23 @@ impl<P: Plane> HostDriver<P> {
         for serial in serials {
             let Some(installed) = self.rules.get(&serial) else { continue };
             // An endpoint that is not there sends nothing; the rule is kept until the endpoint is back.
-            let Ok(resolved) = resolve(&installed.rule, &self.environment, self.host, &self.here) else { continue };
+            let resolved = match resolve(&installed.rule, &self.environment, self.host, &self.here) {
+                Ok(resolved) => resolved,
+                Err(why) => {
+                    self.problems.insert(serial, why.why().to_owned());
+                    continue;
+                }
+            };
             if installed.resolved.as_ref() == Some(&resolved) {
+                self.problems.remove(&serial);
                 continue;
             }
             let (version, id) = (installed.version, installed.rule.id.clone());
             let done = self.plane.install(serial, version, &resolved);
+            match &done {
+                Ok(()) => self.problems.remove(&serial),
+                Err(why) => self.problems.insert(serial, why.clone()),
+            };
             if self.note(troubles, &format!("contract {id}"), done)
                 && let Some(installed) = self.rules.get_mut(&serial)
             {
@@ -359,6 +373,16 @@ impl<P: Plane> Node for HostDriver<P> {
         self.shares.set(now, shares, &mut self.plane, scope);
     }
 
+    fn rules_in_force(&self) -> Option<Vec<(u64, u64)>> {
+        Some(self.shares.in_force())
+    }
+
+    fn contract_problems(&self) -> Option<Vec<ContractProblem>> {
+        let mut problems = self.problems.clone();
+        problems.extend(self.shares.problems());
+        Some(problems.into_iter().map(|(serial, why)| ContractProblem { serial, why }).collect())
+    }
+
     fn hears_at(&self) -> Option<String> {
         self.shares.hears_at()
     }
@@ -454,6 +478,32 @@ impl<P: Plane> Driver for HostDriver<P> {
     }
 
     fn install(&mut self, _now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+        let done = self.put_in_force(serial, version, rule);
+        match &done {
+            Ok(()) => self.problems.remove(&serial),
+            Err(why) => self.problems.insert(serial, why.why().to_owned()),
+        };
+        done
+    }
+
+    fn remove(&mut self, _now: Time, serial: u64, version: u64) -> Result<(), NotDone> {
+        self.plane.remove(serial).map_err(NotDone::Later)?;
+        self.rules.remove(&serial);
+        self.problems.remove(&serial);
+        self.told.remove(&serial);
+        let _ = self.memo.forget(serial, None);
+        tracing::info!(serial, version, "removed");
+        Ok(())
+    }
+
+    fn set_up(&mut self, _now: Time, _version: u64) -> Result<(), NotDone> {
+        Err(NotDone::Never("this node is a host".to_owned()))
+    }
+}
+
+impl<P: Plane> HostDriver<P> {
+    /// Installs a rule that is checked and resolved first.
+    fn put_in_force(&mut self, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
         check(rule, self.environment.network())
             .inspect_err(|error| tracing::warn!(serial, version, "a rule cannot be read: {error}"))?;
         let resolved = resolve(rule, &self.environment, self.host, &self.here)?;
@@ -465,18 +515,5 @@ impl<P: Plane> Driver for HostDriver<P> {
         let _ = self.memo.forget(serial, Some(version));
         tracing::info!(contract = %rule.id, serial, version, "installed");
         Ok(())
-    }
-
-    fn remove(&mut self, _now: Time, serial: u64, version: u64) -> Result<(), NotDone> {
-        self.plane.remove(serial).map_err(NotDone::Later)?;
-        self.rules.remove(&serial);
-        self.told.remove(&serial);
-        let _ = self.memo.forget(serial, None);
-        tracing::info!(serial, version, "removed");
-        Ok(())
-    }
-
-    fn set_up(&mut self, _now: Time, _version: u64) -> Result<(), NotDone> {
-        Err(NotDone::Never("this node is a host".to_owned()))
     }
 }

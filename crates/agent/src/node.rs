@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::machine::Driver;
 use crate::places::Place;
 use crate::probe::Template;
-use wayleave_protocol::agent::{Measured, Samples, Shares, Traffic};
+use wayleave_protocol::agent::{ContractProblem, Measured, Samples, Shares, Traffic};
 
 use wayleave_broker::process::{LimitsLine, ReportLine};
 use wayleave_protocol::check::Probes;
@@ -34,6 +34,16 @@ pub trait Node: Driver {
 
     /// What was counted of every contract that it sends; `None` if nothing is counted here, or that is not known.
     fn traffic(&mut self) -> Option<Vec<Traffic>> {
+        None
+    }
+
+    /// Serial and version of every rule of a contract of another kind than latency that is in force; `None` on a switch.
+    fn rules_in_force(&self) -> Option<Vec<(u64, u64)>> {
+        None
+    }
+
+    /// Contracts that cannot be carried out now; `None` on a switch.
+    fn contract_problems(&self) -> Option<Vec<ContractProblem>> {
         None
     }
 

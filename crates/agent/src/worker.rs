@@ -254,6 +254,8 @@ impl<N: Node> Worker<N> {
                     troubles: Some(driver.troubles(time)),
                     samples: driver.samples(),
                     hears_at: driver.hears_at(),
+                    rules_in_force: driver.rules_in_force(),
+                    contract_problems: driver.contract_problems(),
                     beat: true,
                     ..Reports::default()
                 };
@@ -354,6 +356,8 @@ impl<N: Node> Worker<N> {
             Event::Shares(shares) => {
                 self.agent.driver_mut().set_shares(now, *shares);
                 self.divide_at.get_or_insert_with(Instant::now);
+                // The controller waits for the new rules to be in force.
+                self.report_at = Instant::now();
             }
             Event::Checks(tasks) => self.checks.set(tasks, self.agent.driver_mut()),
             Event::Said(from, said, _unread) => self.agent.driver_mut().hear(now, from, &said),

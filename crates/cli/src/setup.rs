@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wayleave::Session;
-use wayleave_controller::{Controller, Kind, Setup, Southbound, Timing, Unfit};
+use wayleave_controller::{Controller, EnforcedBy, Kind, Setup, Timing, Unfit};
 use wayleave_explain::{Context, Names, SettingsShape};
 use wayleave_schemes::registry;
 use wayleave_schemes::standing::Standing;
@@ -16,8 +16,8 @@ use crate::failure::Failure;
 use crate::session::SessionArgs;
 
 /// The network, the model and the scheme; warns of ports that contracts cannot use.
-pub(crate) fn setup(args: &SessionArgs, southbound: Southbound, timing: Timing) -> Result<Setup, Failure> {
-    prepare(args, southbound, timing).map(|prepared| prepared.setup)
+pub(crate) fn setup(args: &SessionArgs, enforced_by: EnforcedBy, timing: Timing) -> Result<Setup, Failure> {
+    prepare(args, enforced_by, timing).map(|prepared| prepared.setup)
 }
 
 /// Parts of a controller.
@@ -30,7 +30,7 @@ pub(crate) struct Prepared {
 }
 
 /// The same with names and settings.
-pub(crate) fn prepare(args: &SessionArgs, southbound: Southbound, timing: Timing) -> Result<Prepared, Failure> {
+pub(crate) fn prepare(args: &SessionArgs, enforced_by: EnforcedBy, timing: Timing) -> Result<Prepared, Failure> {
     let Session { topology, network, model, scheme, options, settings, .. } = args.open()?;
     let text = &args.network.topology;
     let name = if Path::new(text).is_file() { topology } else { text.clone() };
@@ -51,7 +51,7 @@ pub(crate) fn prepare(args: &SessionArgs, southbound: Southbound, timing: Timing
         Err(_) => unreachable!("the same was made a moment ago"),
     };
     let scheme = Arc::new(make);
-    let setup = Setup { network, model, scheme, southbound, timing, unfit: Unfit::Refuse };
+    let setup = Setup { network, model, scheme, enforced_by, timing, unfit: Unfit::Refuse };
     Ok(Prepared { setup, settings, name })
 }
 

@@ -65,8 +65,11 @@ fn trouble(trouble: &Trouble) -> String {
     match trouble {
         Trouble::Failed { element, why, .. } => format!("{element} is down: {why}"),
         Trouble::Unfit { why } => format!("it was decided again at the start, and found no place: {why}"),
-        Trouble::Unconfirmed => "its host has not confirmed its rule in time".to_owned(),
-        Trouble::Silent => "the agent of its host has not been heard of for too long".to_owned(),
+        Trouble::Unconfirmed => "a host that has to carry it has not confirmed it in time".to_owned(),
+        Trouble::Silent { .. } => {
+            "the agent of a host that has to carry it has not been heard of for too long".to_owned()
+        }
+        Trouble::NotCarriedOut { why, .. } => format!("an agent cannot carry it out: {why}"),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use wayleave_contracts::{NameError, Order, Policy, PolicyShort, Quota};
-use wayleave_protocol::agent::Measured;
+use wayleave_protocol::agent::{ContractProblem, Measured};
 use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_units::WallTime;
 use wayleave_wire::Mac;
@@ -143,6 +143,17 @@ pub enum Command {
         epoch: u64,
         /// What somebody had changed there, and is again as it was installed.
         repairs: Vec<String>,
+    },
+    /// The agent of a host says which contracts it carries out.
+    ReportRules {
+        /// The host.
+        node: String,
+        /// Of its session.
+        epoch: u64,
+        /// Serial and version of every rule of a contract of another kind than latency that is in force; `None` if the agent does not say so.
+        in_force: Option<Vec<(u64, u64)>>,
+        /// Contracts that it cannot carry out now; `None` if the agent does not say so.
+        problems: Option<Vec<ContractProblem>>,
     },
     /// Everything was removed from a node (`wayleave agent down`), and nobody speaks for it until it begins another session.
     Leave {

@@ -45,7 +45,26 @@ pub(crate) struct ContractRecord {
     pub(crate) trouble: Option<TroubleRecord>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub(crate) waits_for: Vec<u64>,
+    /// Rule that hosts are told of a contract of another kind than latency.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) rule: Option<RuleRecord>,
     pub(crate) terms: TermsRecord,
+}
+
+/// Rule of a contract of another kind than latency. Single confirmations are not on disk: after a start the hosts report again.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct RuleRecord {
+    version: u64,
+    /// All members have confirmed it.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    confirmed: bool,
+}
+
+impl RuleRecord {
+    fn of(grant: &Grant) -> Option<Self> {
+        let state = grant.share_state()?;
+        (state.version > 0).then(|| Self { version: state.version, confirmed: state.unconfirmed.is_empty() })
+    }
 }
 
 /// Terms and reservations, by kind.
@@ -191,7 +210,8 @@ impl ContractRecord {
             created: grant.created.as_nanos(),
             decision: grant.decision,
             ended: grant.is_ended,
-            trouble: grant.trouble.as_ref().map(TroubleRecord::of),
+            trouble: grant.trouble.as_ref().map(|trouble| TroubleRecord::of(network, trouble)),
+            rule: RuleRecord::of(grant),
             waits_for: grant.waits_for.clone(),
             terms: TermsRecord::of(network, grant, held),
         }
@@ -205,7 +225,7 @@ impl ContractRecord {
     /// A contract that holds nothing yet.
     pub(crate) fn grant(&self, network: &Network, serial: u64) -> Result<Grant, Missing> {
         let order = self.order(network)?;
-        let held = match &self.terms {
+        let mut held = match &self.terms {
             TermsRecord::Latency(latency) => KindState::Latency(LatencyState {
                 bound: Time::from_nanos(latency.bound_ns),
                 violation: latency.violation(),
@@ -217,10 +237,17 @@ impl ContractRecord {
             }
             TermsRecord::BestEffort => KindState::Share(ShareState::default()),
         };
+        if let KindState::Share(share) = &mut held {
+            // Formats before 5 have no versions, and no confirmations.
+            share.version = self.rule.map_or(1, |rule| rule.version);
+            if !self.rule.is_some_and(|rule| rule.confirmed) {
+                share.unconfirmed = order.contract.hosts().into_iter().collect();
+            }
+        }
         Ok(Grant {
             revision: self.revision,
             decision: self.decision,
-            trouble: self.trouble.as_ref().map(TroubleRecord::trouble),
+            trouble: self.trouble.as_ref().map(|trouble| trouble.trouble(network)),
             waits_for: self.waits_for.clone(),
             is_ended: self.ended,
             held,
@@ -522,7 +549,7 @@ impl ShareRecord {
         ShareState {
             certainty: self.certainty.map(certainty),
             within: self.there_within_ns.map(Time::from_nanos),
-            share: None,
+            ..ShareState::default()
         }
     }
 }

@@ -1,13 +1,14 @@
 //! An admitted contract, until its last packet has left.
 //!
 //! A latency contract has routes, and a sender that confirms its rule. A contract of another kind has a share of classes below the latency
-//! queues, or nothing if it is best effort. Agents of hosts keep shares, and none confirms that it does: so such a contract is there as long as
-//! its share is reserved, and its share is free after its end as soon as its last packets have left, counted from the end on and not from the
-//! time at which agents have heard of it. A controller that is started again meanwhile frees it at once.
+//! queues, or nothing if it is best effort; the agents of all its members confirm its rule. Its share is free after its end as soon as its last
+//! packets have left, counted from the end on and not from the time at which agents have heard of it. A controller that is started again
+//! meanwhile frees it at once.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wayleave_contracts::{LatencyContract, Order};
+use wayleave_contracts::{Contract, LatencyContract, Order};
 use wayleave_roles::Certainty;
 use wayleave_topology::{FlowId, NodeId, ShareId};
 use wayleave_units::{Time, WallTime};
@@ -69,6 +70,10 @@ pub(crate) struct ShareState {
     pub(crate) within: Option<Time>,
     /// Its reservation; nothing for best effort, and if it is degraded and its place was given to others.
     pub(crate) share: Option<ShareId>,
+    /// Version of the rule that agents are told.
+    pub(crate) version: u64,
+    /// Member hosts that have not confirmed that version.
+    pub(crate) unconfirmed: BTreeSet<NodeId>,
 }
 
 /// Why a contract is not kept.
@@ -88,10 +93,20 @@ pub enum Trouble {
         /// Reason of the refusal when it was decided again.
         why: String,
     },
-    /// Its sender has not confirmed in time.
+    /// Some host that has to carry it has not confirmed it in time.
     Unconfirmed,
-    /// The agent of its sender has not been heard of for too long: what was confirmed may not be in force any more.
-    Silent,
+    /// Agents of hosts that have to carry it have not been heard of for too long: what they confirmed may not be in force any more.
+    Silent {
+        /// The hosts; none if the record of an earlier version did not name them.
+        hosts: Vec<NodeId>,
+    },
+    /// An agent says that it cannot carry it out.
+    NotCarriedOut {
+        /// Its host.
+        host: NodeId,
+        /// The reason.
+        why: String,
+    },
 }
 
 impl Trouble {
@@ -101,7 +116,8 @@ impl Trouble {
             Self::Failed { .. } => "FAILURE",
             Self::Unfit { .. } => "UNFIT",
             Self::Unconfirmed => "UNCONFIRMED",
-            Self::Silent => "SILENT",
+            Self::Silent { .. } => "SILENT",
+            Self::NotCarriedOut { .. } => "NOT_CARRIED_OUT",
         }
     }
 }
@@ -260,8 +276,44 @@ impl Grant {
         self.latency().map(|latency| &latency.sender)
     }
 
-    /// The version of the rule that is to be kept, and the one that the sender has confirmed.
+    /// Hosts whose agents have to carry it: the sender of a latency contract, all members of another.
+    pub(crate) fn hosts_to_confirm(&self) -> BTreeSet<NodeId> {
+        match &self.order.contract {
+            Contract::Latency(latency) => BTreeSet::from([latency.from]),
+            other => other.hosts().into_iter().collect(),
+        }
+    }
+
+    /// Returns `true` if the agent of this host has to carry it.
+    pub(crate) fn is_confirmed_by(&self, host: NodeId) -> bool {
+        match &self.order.contract {
+            Contract::Latency(latency) => latency.from == host,
+            other => other.hosts().contains(&host),
+        }
+    }
+
+    /// Returns `true` if agents are told of a contract of another kind than latency: it has its place and its time has come.
+    pub fn is_told_to_hosts(&self) -> bool {
+        let is_there = !self.is_ended && !self.is_failed() && self.waits_for.is_empty();
+        is_there && self.share_state().is_some() && self.state != State::Pending
+    }
+
+    /// Hosts that have not confirmed the rule of a contract of another kind than latency.
+    pub fn unconfirmed(&self) -> impl Iterator<Item = NodeId> {
+        self.share_state().into_iter().flat_map(|state| state.unconfirmed.iter().copied())
+    }
+
+    /// Version of the rule that agents are told of a contract of another kind than latency.
+    pub fn rule_version(&self) -> u64 {
+        self.share_state().map_or(0, |state| state.version)
+    }
+
+    /// The version of the rule that is to be kept, and the one that all hosts that have to carry it have confirmed.
     pub fn versions(&self) -> (Option<u64>, Option<u64>) {
+        if let Some(state) = self.share_state() {
+            let version = Some(state.version).filter(|&version| version > 0);
+            return (version, version.filter(|_| state.unconfirmed.is_empty()));
+        }
         let Some(sender) = self.told_sender() else { return (None, None) };
         (sender.run, sender.confirmed.filter(|told| told.runs).map(|told| told.version))
     }
@@ -291,8 +343,7 @@ impl Grant {
         self.is_ended
     }
 
-    /// Its state at this time of the calendar, where a latency contract that is kept is in the state `kept`. Nobody confirms contracts of other
-    /// kinds, so they are never enforced.
+    /// Its state at this time of the calendar, where a contract that all its hosts have confirmed is in the state `kept`.
     pub(crate) fn state_now(&self, kept: State, wall: WallTime) -> State {
         if self.is_ended {
             return State::Released;
@@ -300,9 +351,17 @@ impl Grant {
         if self.trouble.is_some() {
             return State::Degraded;
         }
-        let KindState::Latency(latency) = &self.held else {
-            let is_to_come = self.order.starts.is_some_and(|starts| starts > wall);
-            return if is_to_come || !self.waits_for.is_empty() { State::Pending } else { State::Admitted };
+        let latency = match &self.held {
+            KindState::Latency(latency) => latency,
+            KindState::Share(share) => {
+                let is_to_come = self.order.starts.is_some_and(|starts| starts > wall);
+                let is_confirmed = share.version > 0 && share.unconfirmed.is_empty();
+                return match () {
+                    () if is_to_come || !self.waits_for.is_empty() => State::Pending,
+                    () if is_confirmed => kept,
+                    () => State::Admitted,
+                };
+            }
         };
         if latency.violation.is_some() {
             return State::Violated;

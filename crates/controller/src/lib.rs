@@ -76,7 +76,7 @@ pub use placed::{Holds, Placed, records};
 pub use policies::PolicyState;
 pub use policy_spec::{needs as policy_needs, spec as policy_spec};
 pub use question::{Prospect, Question};
-pub use setup::{Setup, Southbound, Timing, Unfit};
+pub use setup::{EnforcedBy, Setup, Timing, Unfit};
 pub use shares::in_shares;
 pub use tenants::TenantState;
 pub use tokens::Token;

@@ -20,6 +20,10 @@ pub struct NodeState {
     pub is_silent: bool,
     /// When it was heard last, by the steady clock.
     pub(crate) heard: Time,
+    /// Versions of the rules of shares in force, as its agent has reported in this session; `None` if it has not.
+    pub(crate) in_force: Option<BTreeMap<u64, u64>>,
+    /// Contracts that its agent cannot carry out, with the reason; `None` if it has not said so in this session.
+    pub(crate) problems: Option<BTreeMap<u64, String>>,
     /// Contracts with an operation that it has not confirmed.
     pub(crate) waiting: BTreeSet<u64>,
     /// Rules that no contract explains, with the version at which they are to be removed.

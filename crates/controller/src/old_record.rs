@@ -99,6 +99,7 @@ impl From<OldLatencyRecord> for ContractRecord {
             ended: old.ended,
             trouble: old.trouble,
             waits_for: std::mem::take(&mut old.sender.waits_for),
+            rule: None,
             terms: TermsRecord::Latency(Box::new(LatencyRecord {
                 rate_bps: old.rate_bps,
                 burst_bytes: old.burst_bytes,
@@ -137,6 +138,7 @@ impl From<OldShareRecord> for ContractRecord {
             ended: false,
             trouble: old.trouble,
             waits_for: old.waits_for,
+            rule: None,
             terms: match old.terms {
                 OldTerms::Pair(bandwidth) => TermsRecord::Pair(bandwidth, share),
                 OldTerms::Hose(bandwidth) => TermsRecord::Hose(bandwidth, share),

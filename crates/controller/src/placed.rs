@@ -79,7 +79,7 @@ fn hold(grant: &mut Grant, holds: Holds, now: WallTime) -> Held {
             Held::Routes(Some(Reserved { reservations, deadline, is_pinned }))
         }
         Holds::Share { share, certainty, within } => {
-            grant.held = KindState::Share(ShareState { certainty, within, share: None });
+            grant.held = KindState::Share(ShareState { certainty, within, ..ShareState::default() });
             Held::Share(share)
         }
     }

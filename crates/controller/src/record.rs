@@ -130,30 +130,53 @@ pub(crate) struct RouteRecord {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub(crate) enum TroubleRecord {
-    Failed { element: String, keeps_place: bool, why: String },
-    Unfit { why: String },
+    Failed {
+        element: String,
+        keeps_place: bool,
+        why: String,
+    },
+    Unfit {
+        why: String,
+    },
     Unconfirmed,
-    Silent,
+    Silent {
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        hosts: Vec<String>,
+    },
+    #[serde(rename = "not-carried-out")]
+    NotCarriedOut {
+        host: String,
+        why: String,
+    },
 }
 
 impl TroubleRecord {
-    pub(crate) fn of(trouble: &Trouble) -> Self {
+    pub(crate) fn of(network: &Network, trouble: &Trouble) -> Self {
+        let name = |host: NodeId| network.node(host).name.clone();
         match trouble.clone() {
             Trouble::Failed { element, keeps_place, why } => Self::Failed { element, keeps_place, why },
             Trouble::Unfit { why } => Self::Unfit { why },
             Trouble::Unconfirmed => Self::Unconfirmed,
-            Trouble::Silent => Self::Silent,
+            Trouble::Silent { hosts } => Self::Silent { hosts: hosts.into_iter().map(name).collect() },
+            Trouble::NotCarriedOut { host, why } => Self::NotCarriedOut { host: name(host), why },
         }
     }
 
-    pub(crate) fn trouble(&self) -> Trouble {
+    /// The trouble; that of a host which is not in the network any more is of no host.
+    pub(crate) fn trouble(&self, network: &Network) -> Trouble {
         match self {
             Self::Failed { element, keeps_place, why } => {
                 Trouble::Failed { element: element.clone(), keeps_place: *keeps_place, why: why.clone() }
             }
             Self::Unfit { why } => Trouble::Unfit { why: why.clone() },
             Self::Unconfirmed => Trouble::Unconfirmed,
-            Self::Silent => Trouble::Silent,
+            Self::Silent { hosts } => {
+                Trouble::Silent { hosts: hosts.iter().filter_map(|name| network.find_node(name)).collect() }
+            }
+            Self::NotCarriedOut { host, why } => match network.find_node(host) {
+                Some(host) => Trouble::NotCarriedOut { host, why: why.clone() },
+                None => Trouble::Unconfirmed,
+            },
         }
     }
 }

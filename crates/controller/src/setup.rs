@@ -16,8 +16,8 @@ pub struct Setup {
     pub model: Model,
     /// Makes the scheme that decides, with nothing admitted. It has to keep a ledger of queues.
     pub scheme: Arc<dyn Fn() -> Scheme + Send + Sync>,
-    /// Which nodes confirm what they have done.
-    pub southbound: Southbound,
+    /// Nodes whose agents enforce contracts and confirm that.
+    pub enforced_by: EnforcedBy,
     /// Time-outs.
     pub timing: Timing,
     /// Treatment of contracts that the network cannot keep as they are in the records.
@@ -34,12 +34,12 @@ pub enum Unfit {
     DecideAgain,
 }
 
-/// Which nodes have agents that confirm what they have done.
+/// Nodes whose agents enforce contracts and confirm that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Southbound {
-    /// None: what senders should do counts as done at once.
+pub enum EnforcedBy {
+    /// None: contracts are admitted and not enforced, and what senders should do counts as done at once.
     #[default]
-    Assumed,
+    Nobody,
     /// Hosts; switches are set up by other means.
     Hosts,
     /// Hosts and switches.

@@ -27,6 +27,8 @@ pub(crate) enum Due {
     ShareEmpty,
     /// The agent of a node should have said that it is there.
     Heard(NodeId),
+    /// The agent of a node should have said in this session which rules are in force.
+    Reported(NodeId, u64),
 }
 
 impl Timers {

@@ -60,7 +60,7 @@ impl Lab {
         let path = |path: PathBuf| path.to_string_lossy().into_owned();
         let token_file = self.token_file();
         let mut arguments: Vec<String> =
-            ["serve", "--listen", "127.0.0.1:0", "--southbound", "hosts-and-switches"].map(str::to_owned).to_vec();
+            ["serve", "--listen", "127.0.0.1:0", "--enforcement", "hosts-and-switches"].map(str::to_owned).to_vec();
         arguments.extend(["--topology".to_owned(), path(self.topology_file())]);
         arguments.extend(["--ledger".to_owned(), path(self.folder().join("ledger.db"))]);
         arguments.extend(["--operator-token-file".to_owned(), path(token_file.clone())]);

@@ -122,7 +122,7 @@ pub struct Neighbours {
 #[serde(rename_all = "camelCase")]
 pub struct Shares {
     /// Those that are admitted, in the order of their numbers.
-    pub contracts: Vec<SharedRule>,
+    pub contracts: Vec<ShareRule>,
     /// What latency contracts leave of the links that leave the host.
     pub transmit_bps: u64,
     /// What latency contracts leave of the links that enter it.
@@ -136,15 +136,18 @@ pub struct Shares {
 /// A contract of another kind than latency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct SharedRule {
+pub struct ShareRule {
     /// Its number.
     pub serial: u64,
+    /// Its version: agents report which one is in force.
+    #[serde(default)]
+    pub version: u64,
     /// Whose packets: `tenant:name`.
     pub id: String,
     /// What it promises.
     pub kind: Kind,
     /// Its members: the sender and the receiver, or all of a hose, a division or best effort.
-    pub members: Vec<SharedMember>,
+    pub members: Vec<Member>,
     /// Of the pair, or of every member to and from all others together; 0 of best effort.
     pub min_bps: u64,
     /// It gets no more.
@@ -159,7 +162,7 @@ pub struct SharedRule {
 
 /// A member of a contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct SharedMember {
+pub struct Member {
     /// As it was written: a VM or a host.
     pub name: String,
     /// The host that it is on.
@@ -187,6 +190,16 @@ pub struct Confirmations {
     pub done: Vec<(u64, u64)>,
 }
 
+/// A contract that a node cannot carry out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ContractProblem {
+    /// The contract.
+    pub serial: u64,
+    /// The reason, as a clause.
+    pub why: String,
+}
+
 /// What a node has measured, and what it sees of its cables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -200,6 +213,12 @@ pub struct Reports {
     /// it nothing changes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub without_carrier: Option<Vec<String>>,
+    /// Serial and version of every rule of a contract of another kind than latency that is in force. Agents of version 0.2.0 do not say it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rules_in_force: Option<Vec<(u64, u64)>>,
+    /// Contracts of any kind that it cannot carry out now: all of them. Agents of version 0.2.0 do not say it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub contract_problems: Option<Vec<ContractProblem>>,
     /// What somebody had changed on the node since the last report, and is again as it was installed; one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub repairs: Vec<String>,

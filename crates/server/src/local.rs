@@ -13,7 +13,7 @@ use http_body_util::BodyExt;
 use tokio::runtime::Runtime;
 use tokio::sync::{oneshot, watch};
 use tower::ServiceExt;
-use wayleave_controller::{Kind, Role, Southbound};
+use wayleave_controller::{EnforcedBy, Kind, Role};
 use wayleave_topology::{Network, NodeKind};
 
 use crate::disk::{Disk, Opened};
@@ -47,7 +47,7 @@ impl Local {
         let opened = options.disk.open().map_err(|error| error.to_string())?;
         // In this process nobody else waits.
         options.limits.together = usize::MAX;
-        options.setup.southbound = southbound(&options.setup.network, &opened);
+        options.setup.enforced_by = enforced_by(&options.setup.network, &opened);
         options.disk = Box::new(Ready { opened: Some(opened), disk: options.disk });
         let (end, ending) = watch::channel(false);
         let (shared, engine) = runtime.block_on(open(options, Box::new(|_, _| Ok(None)), Looks::WhenAsked, ending))?;
@@ -95,13 +95,13 @@ impl Drop for Local {
     }
 }
 
-/// Which nodes confirm: agents that once had a session may still act on what they were told.
-fn southbound(network: &Network, opened: &Opened) -> Southbound {
+/// Nodes with agents: those that once had a session may still act on what they were told.
+fn enforced_by(network: &Network, opened: &Opened) -> EnforcedBy {
     let nodes = opened.records.iter().filter(|record| Kind::of(&record.kind) == Some(Kind::Node));
     let kinds = nodes.filter_map(|record| Some(network.node(network.find_node(&record.key)?).kind));
-    kinds.fold(Southbound::Assumed, |known, kind| match (known, kind) {
-        (Southbound::HostsAndSwitches, _) | (_, NodeKind::Switch) => Southbound::HostsAndSwitches,
-        (_, NodeKind::Host) => Southbound::Hosts,
+    kinds.fold(EnforcedBy::Nobody, |known, kind| match (known, kind) {
+        (EnforcedBy::HostsAndSwitches, _) | (_, NodeKind::Switch) => EnforcedBy::HostsAndSwitches,
+        (_, NodeKind::Host) => EnforcedBy::Hosts,
     })
 }
 

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use wayleave_contracts::Labels;
 use wayleave_controller::{Controller, Grant, Id, State};
-use wayleave_protocol::agent::SharedRule;
+use wayleave_protocol::agent::ShareRule;
 use wayleave_protocol::contract::{Contract, Kind};
 use wayleave_topology::{LinkId, Network, NodeId};
 
@@ -35,7 +35,7 @@ pub(crate) struct ContractObject {
     /// Links on which a contract of another kind than latency has something.
     links: Box<[LinkId]>,
     /// Rule for the agents of the members of such a contract, if it is admitted.
-    rule: Option<Arc<SharedRule>>,
+    rule: Option<Arc<ShareRule>>,
     /// Hosts have agents.
     has_agents: bool,
 }
@@ -45,12 +45,11 @@ impl ContractObject {
     pub(crate) fn of(controller: &Controller, serial: u64) -> Option<Self> {
         let grant = controller.grant_of(serial)?;
         let links = controller.share_of(grant).map(|share| controller.ledger().links_of_share(share));
-        let has_rule = grant.terms().is_none() && grant.state == State::Admitted;
         Some(Self {
             grant: grant.clone(),
             routes: render::routes(controller, grant),
             links: links.unwrap_or_default().into(),
-            rule: has_rule.then(|| Arc::new(render::shared_rule(controller, grant))),
+            rule: grant.is_told_to_hosts().then(|| Arc::new(render::shared_rule(controller, grant))),
             has_agents: controller.has_agents(),
         })
     }
@@ -103,7 +102,7 @@ impl ContractObject {
     }
 
     /// What agents of its members are told of one of another kind than latency.
-    pub(crate) fn rule(&self) -> Option<&Arc<SharedRule>> {
+    pub(crate) fn rule(&self) -> Option<&Arc<ShareRule>> {
         self.rule.as_ref()
     }
 

@@ -9,7 +9,7 @@ use wayleave_controller::{
 };
 use wayleave_explain::sentences;
 use wayleave_ledger::Share;
-use wayleave_protocol::agent::{SharedMember, SharedRule};
+use wayleave_protocol::agent::{Member, ShareRule};
 use wayleave_protocol::contract::{
     self, BandwidthSpec, BestEffortSpec, ContractSpec, ContractStatus, Hop, Late, Match, ObjectiveSpec, Route,
 };
@@ -107,7 +107,7 @@ pub(crate) fn routes(controller: &Controller, grant: &Grant) -> Box<[Bounded]> {
 pub(crate) fn contract(network: &Network, grant: &Grant, routes: &[Bounded], has_agents: bool) -> contract::Contract {
     let shown =
         |one: &Bounded| Route { hops: Hop::named(network, &one.route), bound_ns: one.bound.map(Time::as_nanos) };
-    let (reason, message) = reason(grant, has_agents);
+    let (reason, message) = reason(network, grant, has_agents);
     let (configured, effective) = grant.versions();
     let measured = grant.violation().map(|late| Late {
         packets: late.packets,
@@ -155,12 +155,11 @@ pub(crate) fn of(controller: &Controller, grant: &Grant) -> contract::Contract {
 }
 
 /// What the agents of its members are told of a contract of another kind than latency.
-pub(crate) fn shared_rule(controller: &Controller, grant: &Grant) -> SharedRule {
+pub(crate) fn shared_rule(controller: &Controller, grant: &Grant) -> ShareRule {
     let network = &**controller.network();
     let contract = &grant.order.contract;
     let members = grant.order.members.iter().zip(contract.hosts());
-    let member =
-        |(name, host): (&String, NodeId)| SharedMember { name: name.clone(), host: network.node(host).name.clone() };
+    let member = |(name, host): (&String, NodeId)| Member { name: name.clone(), host: network.node(host).name.clone() };
     let (min, max, weight) = match contract {
         Contract::Bandwidth(terms) => (terms.min, terms.max, terms.weight.map(NonZeroU32::get)),
         Contract::Objective(terms) => (terms.min, None, None),
@@ -172,8 +171,9 @@ pub(crate) fn shared_rule(controller: &Controller, grant: &Grant) -> SharedRule 
         Some(Share::Pair { route, .. }) => Some(Hop::named(network, route)),
         _ => None,
     };
-    SharedRule {
+    ShareRule {
         serial: grant.serial,
+        version: grant.rule_version(),
         id: grant.id.to_string(),
         kind: contract.kind().into(),
         members: members.map(member).collect(),
@@ -184,22 +184,40 @@ pub(crate) fn shared_rule(controller: &Controller, grant: &Grant) -> SharedRule 
     }
 }
 
-/// Reason for which a contract of another kind than latency is admitted and no more. Agents of hosts divide their lines by it, and do not confirm that.
-fn enforced_in_part(contract: &Contract, has_agents: bool) -> (Option<&'static str>, Option<String>) {
+/// Reason for which a contract that is admitted is not enforced, or only in part.
+fn enforcement(network: &Network, grant: &Grant, has_agents: bool) -> (Option<&'static str>, Option<String>) {
+    let contract = &grant.order.contract;
+    if !has_agents {
+        let message = "admitted, not enforced: this controller has no agents (--enforcement none)".to_owned();
+        return (Some("NOT_ENFORCED"), Some(message));
+    }
     let missing = match contract {
-        Contract::Latency(_) | Contract::BestEffort(_) => return (None, None),
-        _ if !has_agents => {
-            let kind = contract.kind().name();
-            let message =
-                format!("admitted, and not enforced: without agents (--southbound) nobody keeps to {kind} contracts");
-            return (Some("NOT_ENFORCED"), Some(message));
+        _ if grant.state == controller::State::Admitted => {
+            let hosts: Vec<NodeId> = match contract {
+                Contract::Latency(terms) => vec![terms.from],
+                _ => grant.unconfirmed().collect(),
+            };
+            let message = format!("admitted, not enforced yet: {} to confirm it", agents_of(network, &hosts));
+            return (Some("NOT_CONFIRMED"), Some(message));
         }
+        Contract::Latency(_) | Contract::BestEffort(_) => return (None, None),
         Contract::Objective(_) => "what its flows want (deadlines, completion times) is not pursued",
         Contract::Bandwidth(_) => "links between switches are left to the queue of its class",
     };
-    let message =
-        format!("the agents of its hosts keep its share on the hosts' own links, and do not confirm it; {missing}");
+    let message = format!("the agents of its hosts keep its share on the hosts' own links; {missing}");
     (Some("ENFORCED_IN_PART"), Some(message))
+}
+
+/// The agents of some hosts: `the agent of h1 has`, `the agents of h1, h2 and 3 more hosts have`.
+fn agents_of(network: &Network, hosts: &[NodeId]) -> String {
+    const SHOWN: usize = 4;
+    let names: Vec<&str> = hosts.iter().take(SHOWN).map(|&host| network.node(host).name.as_str()).collect();
+    match (names.as_slice(), hosts.len().saturating_sub(SHOWN)) {
+        ([], _) => "the agent of its host has".to_owned(),
+        ([one], _) => format!("the agent of {one} has"),
+        ([others @ .., last], 0) => format!("the agents of {} and {last} have", others.join(", ")),
+        (names, more) => format!("the agents of {} and {more} more hosts have", names.join(", ")),
+    }
 }
 
 fn pending(waits_for: usize, starts: Option<wayleave_units::WallTime>) -> (Option<&'static str>, Option<String>) {
@@ -211,7 +229,7 @@ fn pending(waits_for: usize, starts: Option<wayleave_units::WallTime>) -> (Optio
 }
 
 /// Why a contract is not kept.
-fn trouble_of(trouble: &Trouble) -> (Option<&'static str>, Option<String>) {
+fn trouble_of(network: &Network, grant: &Grant, trouble: &Trouble) -> (Option<&'static str>, Option<String>) {
     let message = match trouble {
         Trouble::Failed { element, keeps_place, why } => {
             let back = if *keeps_place {
@@ -225,18 +243,30 @@ fn trouble_of(trouble: &Trouble) -> (Option<&'static str>, Option<String>) {
             "it was decided again when the controller began, by the rules of this version and on the network as it is now, and found no place ({why}); \
              it is tried again every few seconds"
         ),
-        Trouble::Unconfirmed => "its host has not confirmed its rule in time".to_owned(),
-        Trouble::Silent => {
-            "the agent of its host has not been heard of for too long: its rule may not be in force any more".to_owned()
+        Trouble::Unconfirmed => {
+            let hosts: Vec<NodeId> =
+                grant.terms().map(|terms| terms.from).into_iter().chain(grant.unconfirmed()).collect();
+            format!("{} not confirmed it in time", agents_of(network, &hosts))
+        }
+        Trouble::Silent { hosts } => {
+            format!(
+                "{} not been heard of for too long: its rule may not be in force any more",
+                agents_of(network, hosts)
+            )
+        }
+        Trouble::NotCarriedOut { host, why } => {
+            format!("the agent of {} cannot carry it out: {why}", network.node(*host).name)
         }
     };
     (Some(trouble.code()), Some(message))
 }
 
 /// Why a contract is in its state: a stable code, and a message.
-fn reason(grant: &Grant, has_agents: bool) -> (Option<&'static str>, Option<String>) {
+fn reason(network: &Network, grant: &Grant, has_agents: bool) -> (Option<&'static str>, Option<String>) {
     match grant.state {
-        controller::State::Degraded => grant.trouble.as_ref().map_or((None, None), trouble_of),
+        controller::State::Degraded => {
+            grant.trouble.as_ref().map_or((None, None), |trouble| trouble_of(network, grant, trouble))
+        }
         controller::State::Violated => {
             let message = grant
                 .violation()
@@ -244,7 +274,8 @@ fn reason(grant: &Grant, has_agents: bool) -> (Option<&'static str>, Option<Stri
             (Some("LATE_PACKETS"), message)
         }
         controller::State::Pending => pending(grant.waits_for(), grant.order.starts),
-        _ => enforced_in_part(&grant.order.contract, has_agents),
+        controller::State::Released => (None, None),
+        controller::State::Admitted | controller::State::Enforced => enforcement(network, grant, has_agents),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use wayleave_controller::{Controller, Copied, Kind, Now, Setup, Southbound};
+use wayleave_controller::{Controller, Copied, EnforcedBy, Kind, Now, Setup};
 use wayleave_protocol::problem::Code;
 use wayleave_units::{Time, WallTime};
 
@@ -30,7 +30,7 @@ pub(crate) fn try_records<'a>(
 
 /// Nobody confirms what is only tried.
 fn for_questions(setup: &Setup) -> Setup {
-    Setup { southbound: Southbound::Assumed, ..setup.clone() }
+    Setup { enforced_by: EnforcedBy::Nobody, ..setup.clone() }
 }
 
 pub(crate) fn wall() -> WallTime {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use tokio::sync::{Notify, watch};
 use wayleave_controller::{ElementName, Id, NodeState, Role, State};
-use wayleave_protocol::agent::SharedRule;
+use wayleave_protocol::agent::ShareRule;
 use wayleave_protocol::contract::Kind;
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::WallTime;
@@ -127,7 +127,7 @@ pub(crate) enum Health {
 pub(crate) struct Tables {
     pub(crate) health: Health,
     /// What the agents of hosts are told of contracts of other kinds than latency, by host and by number.
-    pub(crate) shares_on: HashMap<String, BTreeMap<u64, Arc<SharedRule>>>,
+    pub(crate) shares_on: HashMap<String, BTreeMap<u64, Arc<ShareRule>>>,
     /// By tenant and name in one text ([`key`]), which is found with fewer looks at memory than two.
     contracts: BTreeMap<Box<str>, Arc<ContractObject>>,
     pub(crate) vms: BTreeMap<Id, VmObject>,
@@ -273,7 +273,7 @@ impl Tables {
     }
 
     /// What the members of a contract are told, in place of what they were told before.
-    fn put_rule(&mut self, before: Option<Arc<SharedRule>>, now: Option<Arc<SharedRule>>) {
+    fn put_rule(&mut self, before: Option<Arc<ShareRule>>, now: Option<Arc<ShareRule>>) {
         if let Some(rule) = before {
             for member in &rule.members {
                 if let Some(on) = self.shares_on.get_mut(&member.host) {

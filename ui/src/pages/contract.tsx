@@ -167,7 +167,7 @@ function Other({ explanation }: { explanation: Explanation | undefined }) {
 function Measured({ traffic, contract }: { traffic: Traffic; contract: Contract }) {
   const { followed } = traffic;
   if (traffic.packets === 0 && !followed && !contract.status.measured) {
-    return <Empty>No agent has counted a packet of it. Agents report every second while they run (<code>wayleave serve --southbound hosts</code>).</Empty>;
+    return <Empty>No agent has counted a packet of it. Agents report every second while they run (<code>wayleave serve --enforcement hosts</code>).</Empty>;
   }
   return (
     <Facts facts={[

@@ -44,3 +44,12 @@ pub enum NotDone {
     #[error("cannot be done: {0}")]
     Never(String),
 }
+
+impl NotDone {
+    /// The reason, as a clause.
+    pub fn why(&self) -> &str {
+        match self {
+            Self::Later(why) | Self::Never(why) => why,
+        }
+    }
+}

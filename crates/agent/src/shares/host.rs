@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wayleave_broker::process::{LimitsLine, ReportLine, ServiceCounters};
 use wayleave_dataplane::host::HostRule;
-use wayleave_protocol::agent::{SharedRule, Shares, Traffic};
+use wayleave_protocol::agent::{ShareRule, Shares, Traffic};
 use wayleave_roles::Bucket;
 use wayleave_schemes::eyeq::Line;
 use wayleave_topology::{Network, NodeId};
@@ -39,7 +39,7 @@ pub struct HostShares {
     host: NodeId,
     peers: Peers,
     division: Option<Division>,
-    contracts: BTreeMap<u64, SharedRule>,
+    contracts: BTreeMap<u64, ShareRule>,
     line: Line,
     /// Rules of pairs that are to be there, by their numbers.
     pairs: BTreeMap<u64, Pair>,
@@ -65,6 +65,16 @@ struct Pair {
     member: usize,
     /// As it is installed.
     installed: Option<HostRule>,
+    /// Reason for which it cannot be installed.
+    problem: Option<String>,
+    /// The host sends to this member: of a pair only the first one does.
+    is_sender: bool,
+}
+
+impl Pair {
+    fn is_in_force(&self) -> bool {
+        !self.is_sender || (self.installed.is_some() && self.problem.is_none())
+    }
 }
 
 impl HostShares {
@@ -100,6 +110,30 @@ impl HostShares {
     /// Whether there is anything to divide.
     pub fn is_idle(&self) -> bool {
         self.pairs.is_empty() && self.left.is_empty() && self.division.is_none()
+    }
+
+    /// Serial and version of every contract that is carried out on this host.
+    pub fn in_force(&self) -> Vec<(u64, u64)> {
+        let incomplete: BTreeSet<u64> =
+            self.pairs.values().filter(|pair| !pair.is_in_force()).map(|pair| pair.key.0).collect();
+        let is_divided = |rule: &&ShareRule| rules::class_of(rule).is_none() || self.division.is_some();
+        let all = self.contracts.values().filter(is_divided).filter(|rule| !incomplete.contains(&rule.serial));
+        all.map(|rule| (rule.serial, rule.version)).collect()
+    }
+
+    /// Contracts that cannot be carried out on this host, each with the first reason.
+    pub fn problems(&self) -> BTreeMap<u64, String> {
+        let mut problems = BTreeMap::new();
+        for pair in self.pairs.values() {
+            if let Some(why) = &pair.problem {
+                problems.entry(pair.key.0).or_insert_with(|| why.clone());
+            }
+        }
+        if let Some(why) = self.trouble.as_ref().filter(|_| self.division.is_none()) {
+            let all = self.contracts.values().filter(|rule| rules::class_of(rule).is_some());
+            problems.extend(all.map(|rule| (rule.serial, why.clone())));
+        }
+        problems
     }
 
     /// What is wrong, one sentence each.
@@ -164,7 +198,13 @@ impl HostShares {
         }
         for (number, (serial, to, member)) in wanted {
             self.left.remove(&number);
-            let pair = self.pairs.entry(number).or_insert(Pair { key: (serial, to), member, installed: None });
+            let pair = self.pairs.entry(number).or_insert(Pair {
+                key: (serial, to),
+                member,
+                installed: None,
+                problem: None,
+                is_sender: true,
+            });
             pair.key = (serial, to);
         }
         self.settled = None;
@@ -184,12 +224,19 @@ impl HostShares {
             let Some(contract) = self.contracts.get(&pair.key.0) else { continue };
             let Some(bucket) = buckets.get(&pair.key) else { continue };
             let (rate, burst) = (bucket.rate.bits_per_second(), bucket.burst.get());
-            let Some(rule) = rules::rule(contract, &routes, self.host, pair.member, rate, burst) else { continue };
+            let rule = rules::rule(contract, &routes, self.host, pair.member, rate, burst);
+            pair.is_sender = rule.is_some();
+            let Some(rule) = rule else { continue };
             // An endpoint that is not there sends nothing; it is tried again when interfaces change.
-            let Ok(mut resolved) = resolve(&rule, scope.environment, self.host, scope.here) else {
-                is_settled = false;
-                continue;
+            let mut resolved = match resolve(&rule, scope.environment, self.host, scope.here) {
+                Ok(resolved) => resolved,
+                Err(why) => {
+                    pair.problem = Some(why.why().to_owned());
+                    is_settled = false;
+                    continue;
+                }
             };
+            pair.problem = None;
             fit(&mut resolved);
             let is_same = pair.installed.as_ref().is_some_and(|old| is_near(old, &resolved));
             if is_same {
@@ -200,6 +247,7 @@ impl HostShares {
                 Ok(()) => pair.installed = Some(resolved),
                 Err(why) => {
                     is_settled = false;
+                    pair.problem = Some(why.clone());
                     self.trouble = Some(format!("contract {}: {why}", contract.id));
                 }
             }

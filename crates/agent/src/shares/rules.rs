@@ -1,7 +1,7 @@
 //! From a contract of another kind than latency to the rules of its pairs that begin at a host.
 
 use wayleave_dataplane::switch::queue_of;
-use wayleave_protocol::agent::{Rule, SharedRule};
+use wayleave_protocol::agent::{Rule, ShareRule};
 use wayleave_protocol::contract::{Hop, Kind};
 use wayleave_roles::Share;
 use wayleave_topology::{Class, LinkId, Network, NodeId};
@@ -29,7 +29,7 @@ pub fn contract_of(rule: u64) -> Option<u64> {
 }
 
 /// The class whose queues a contract's packets use; `None` of best effort, which needs no rules: it is what packets without one are.
-pub fn class_of(rule: &SharedRule) -> Option<Class> {
+pub fn class_of(rule: &ShareRule) -> Option<Class> {
     match rule.kind {
         Kind::Bandwidth => Some(Class::Guaranteed),
         Kind::Objective => Some(Class::Objective),
@@ -38,7 +38,7 @@ pub fn class_of(rule: &SharedRule) -> Option<Class> {
 }
 
 /// How a contract's member on a host takes part in it; `None` if none is there, or there is nothing to divide.
-pub fn terms(rule: &SharedRule, network: &Network, host: NodeId) -> Option<Terms> {
+pub fn terms(rule: &ShareRule, network: &Network, host: NodeId) -> Option<Terms> {
     class_of(rule)?;
     let hosts: Vec<Option<NodeId>> = rule.members.iter().map(|member| network.find_node(&member.host)).collect();
     let place = hosts.iter().position(|&one| one == Some(host))?;
@@ -60,7 +60,7 @@ pub fn terms(rule: &SharedRule, network: &Network, host: NodeId) -> Option<Terms
 
 /// The rule of the pair from a host to the member at this place; `None` if it sends nothing there. `rate_bps` and `burst_bytes` are its bucket.
 pub fn rule(
-    rule: &SharedRule,
+    rule: &ShareRule,
     routes: &Routes<'_>,
     host: NodeId,
     member: usize,

@@ -8,7 +8,7 @@ use wayleave_agent::environment::Environment;
 use wayleave_agent::machine::Driver;
 use wayleave_agent::shares::rules::{contract_of, rule_number};
 use wayleave_broker::process::{LimitsLine, ServiceLimit};
-use wayleave_protocol::agent::{Rule, SharedMember, SharedRule, Shares};
+use wayleave_protocol::agent::{Member, Rule, ShareRule, Shares};
 use wayleave_protocol::contract::{Hop, Kind};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Classes, Network};
@@ -27,10 +27,11 @@ fn up() -> Fake {
     Fake::with(&[("up0", 10), ("up1", 11), ("up2", 12), ("up3", 13), ("up4", 14), ("up5", 15), ("veth0", 31)])
 }
 
-fn hose(serial: u64, kind: Kind, hosts: &[&str]) -> SharedRule {
-    let member = |host: &&str| SharedMember { name: (*host).to_owned(), host: (*host).to_owned() };
-    SharedRule {
+fn hose(serial: u64, kind: Kind, hosts: &[&str]) -> ShareRule {
+    let member = |host: &&str| Member { name: (*host).to_owned(), host: (*host).to_owned() };
+    ShareRule {
         serial,
+        version: 1,
         id: format!("default:c{serial}"),
         kind,
         members: hosts.iter().map(member).collect(),
@@ -41,7 +42,7 @@ fn hose(serial: u64, kind: Kind, hosts: &[&str]) -> SharedRule {
     }
 }
 
-fn shares(contracts: Vec<SharedRule>) -> Shares {
+fn shares(contracts: Vec<ShareRule>) -> Shares {
     Shares {
         contracts,
         transmit_bps: 10_000_000,
@@ -56,11 +57,11 @@ fn each_pair_of_a_contract_has_a_rule_in_the_queues_of_its_class() {
     let (fake, folder) = (up(), Folder::new());
     let environment = Arc::new(Environment::new(network()));
     let mut host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
-    let pair = SharedRule {
+    let pair = ShareRule {
         route: Some(vec![Hop { link: "h1->s1".to_owned(), queue: 0 }, Hop { link: "s1->h3".to_owned(), queue: 5 }]),
         ..hose(9, Kind::Bandwidth, &["h1", "h3"])
     };
-    let back = SharedRule { route: pair.route.clone(), ..hose(10, Kind::Bandwidth, &["h3", "h1"]) };
+    let back = ShareRule { route: pair.route.clone(), ..hose(10, Kind::Bandwidth, &["h3", "h1"]) };
     let all = vec![
         hose(7, Kind::Bandwidth, &["h1", "h2", "h3"]),
         hose(8, Kind::Objective, &["h2", "h1"]),
@@ -146,7 +147,7 @@ fn a_rack_broker_limits_a_tenant_until_it_falls_silent() {
     let mut host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
     assert!(host.moved(NOW).is_none(), "nothing is divided yet");
     let contract =
-        SharedRule { id: "acme:db".to_owned(), max_bps: Some(9_000_000), ..hose(7, Kind::Objective, &["h1", "h2"]) };
+        ShareRule { id: "acme:db".to_owned(), max_bps: Some(9_000_000), ..hose(7, Kind::Objective, &["h1", "h2"]) };
     host.set_shares(NOW, shares(vec![contract]));
     let line = host.moved(NOW).unwrap();
     assert_eq!(line.services.keys().collect::<Vec<_>>(), ["acme"]);

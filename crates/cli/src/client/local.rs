@@ -6,7 +6,7 @@ use std::time::Duration;
 use ureq::http;
 use wayleave::Error;
 use wayleave::remote::{Ask, OnEvent, Told, Wire};
-use wayleave_controller::{Change, Setup, Southbound, Timing};
+use wayleave_controller::{Change, EnforcedBy, Setup, Timing};
 use wayleave_formats::write_topology;
 use wayleave_server::disk::{Disk, File, Memory};
 use wayleave_server::{Limits, Options};
@@ -39,7 +39,7 @@ impl Local {
 
 /// A controller on a disk, with nobody to tell anything.
 pub(crate) fn options(disk: Box<dyn Disk>, session: &SessionArgs, limits: Limits) -> Result<Options, Failure> {
-    let Prepared { setup, name, .. } = prepare(session, Southbound::Assumed, Timing::default())?;
+    let Prepared { setup, name, .. } = prepare(session, EnforcedBy::Nobody, Timing::default())?;
     Ok(Options {
         document: write_topology(&setup.network, &name),
         scheme: (setup.scheme)().name().to_owned(),
@@ -93,7 +93,7 @@ pub(crate) struct Planned {
 impl Planned {
     /// Of these records.
     pub(crate) fn new(session: &SessionArgs, records: Vec<Change>) -> Result<Self, Failure> {
-        Ok(Self { setup: setup(session, Southbound::Assumed, Timing::default())?, records })
+        Ok(Self { setup: setup(session, EnforcedBy::Nobody, Timing::default())?, records })
     }
 }
 

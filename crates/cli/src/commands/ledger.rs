@@ -5,7 +5,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use wayleave_controller::{Controller, EventKind, Setup, Southbound, Timing, Unfit};
+use wayleave_controller::{Controller, EnforcedBy, EventKind, Setup, Timing, Unfit};
 use wayleave_explain::human::count;
 use wayleave_server::cluster;
 use wayleave_store::{Absent, Inspection, Options, SqliteStore, StoreError};
@@ -201,7 +201,7 @@ fn check_at(args: &CheckArgs, ledger: &Path) -> Result<Exit, Failure> {
     let Some(topology) = &args.topology else { return Ok(Exit::Fine) };
     let network = NetworkArgs { topology: topology.clone(), ..NetworkArgs::default() };
     let session = SessionArgs { network, scheme: args.scheme.clone(), model: args.model.clone() };
-    let setup = setup(&session, Southbound::Assumed, Timing::default())?;
+    let setup = setup(&session, EnforcedBy::Nobody, Timing::default())?;
     let setup = Setup { unfit: if args.decide_again { Unfit::DecideAgain } else { Unfit::Refuse }, ..setup };
     let (store, records) = SqliteStore::open(ledger, &Options { absent: Absent::Refuse }).map_err(internal)?;
     let mut controller = load(&setup, WallTime::from_nanos(0), &records)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use wayleave_controller::{Setup, Southbound, Timing, Unfit};
+use wayleave_controller::{EnforcedBy, Setup, Timing, Unfit};
 use wayleave_explain::SettingsShape;
 use wayleave_server::cluster::{Cluster, Settings};
 use wayleave_server::disk::{Disk, File};
@@ -49,9 +49,9 @@ pub(crate) struct ServeArgs {
     /// with -operator at its end]
     #[arg(long, value_name = "FILE")]
     operator_token_file: Option<PathBuf>,
-    /// Who tells hosts and switches what to do
-    #[arg(long, value_enum, value_name = "WHO", default_value_t)]
-    southbound: SouthboundName,
+    /// Nodes whose agents enforce contracts; none: contracts are admitted and not enforced
+    #[arg(long, alias = "southbound", value_enum, value_name = "NODES", default_value_t)]
+    enforcement: EnforcementName,
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
@@ -259,13 +259,14 @@ struct TimingArgs {
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default)]
-enum SouthboundName {
-    /// Nobody: what they should do counts as done
+enum EnforcementName {
+    /// No agents: contracts are admitted, not enforced
     #[default]
-    Assumed,
-    /// Agents on hosts, which confirm
+    #[value(alias = "assumed")]
+    None,
+    /// Agents on hosts, which confirm every contract; switches are set up by other means
     Hosts,
-    /// Agents on hosts and on switches
+    /// Agents on hosts and on Linux switches
     HostsAndSwitches,
 }
 
@@ -280,12 +281,12 @@ enum LogFormatName {
 
 pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     check_security(args)?;
-    let southbound = match args.southbound {
-        SouthboundName::Assumed => Southbound::Assumed,
-        SouthboundName::Hosts => Southbound::Hosts,
-        SouthboundName::HostsAndSwitches => Southbound::HostsAndSwitches,
+    let enforced_by = match args.enforcement {
+        EnforcementName::None => EnforcedBy::Nobody,
+        EnforcementName::Hosts => EnforcedBy::Hosts,
+        EnforcementName::HostsAndSwitches => EnforcedBy::HostsAndSwitches,
     };
-    let Prepared { setup, settings, name } = prepare(&args.session, southbound, args.timing.timing())?;
+    let Prepared { setup, settings, name } = prepare(&args.session, enforced_by, args.timing.timing())?;
     let setup = Setup { unfit: if args.decide_again { Unfit::DecideAgain } else { Unfit::Refuse }, ..setup };
     args.log.begin()?;
     let operator_file = args.operator_token_file.clone().unwrap_or_else(|| {

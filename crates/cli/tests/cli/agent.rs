@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use wayleave_controller::{Setup, Southbound, Timing, Unfit};
+use wayleave_controller::{EnforcedBy, Setup, Timing, Unfit};
 use wayleave_dataplane::apart::Apart;
 use wayleave_dataplane::net::Namespace;
 use wayleave_ledger::Model;
@@ -46,7 +46,7 @@ impl Controller {
             scheme: Arc::new(scheme),
             network,
             model: Model::default(),
-            southbound: Southbound::Hosts,
+            enforced_by: EnforcedBy::Hosts,
             timing,
             unfit: Unfit::Refuse,
         };

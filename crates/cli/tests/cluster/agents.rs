@@ -61,7 +61,7 @@ fn an_agent_goes_over_to_the_next_leader_and_older_sessions_are_refused() {
     apart.veth("own", 101).unwrap();
     apart.veth("up0", 111).unwrap();
     let etcd = Etcd::start(&folder, 1);
-    let options = ["-t", "star:hosts=2", "--southbound=hosts", &format!("--etcd={}", etcd.urls())];
+    let options = ["-t", "star:hosts=2", "--enforcement=hosts", &format!("--etcd={}", etcd.urls())];
     let controllers = ["first", "second"].map(|name| serve_with(&folder, &folder.join(format!("{name}.db")), &options));
     let token = std::fs::read_to_string(folder.join("token")).unwrap().trim().to_owned();
     let leader = |besides: Option<usize>| {

@@ -241,6 +241,7 @@ impl Admission {
                 (latency.flow, latency.bound) = (Some(decision.flow), decision.bound);
             }
         }
+        enforcement.refresh_trouble(serial);
         enforcement.run(serial, waits_for);
         enforcement.advance(serial);
     }
@@ -269,13 +270,14 @@ impl Admission {
             if let Some(grant) = enforcement.contracts_mut().get_mut(serial) {
                 grant.trouble = None;
             }
+            enforcement.refresh_trouble(serial);
             enforcement.run(serial, waits_for);
             enforcement.advance(serial);
             consequences.restored.push(id);
         }
         self.restore_kept_shares(consequences);
         for serial in failed {
-            let grant = self.enforcement.contracts().get(serial).filter(|grant| grant.trouble.is_some());
+            let grant = self.enforcement.contracts().get(serial).filter(|grant| grant.is_failed());
             let Some(grant) = grant else { continue };
             let Some(terms) = grant.terms() else {
                 self.restore_share(serial, consequences);

@@ -129,7 +129,7 @@ impl Admission {
         let held = |serial: u64| ledger.share(self.share_of(serial)?);
         let is_parted = |serial| held(serial).is_some_and(|share| ledger.is_parted(share));
         for serial in
-            self.enforcement.contracts().serials_of_shares(|grant| grant.trouble.is_none() && is_parted(grant.serial))
+            self.enforcement.contracts().serials_of_shares(|grant| !grant.is_failed() && is_parted(grant.serial))
         {
             let why = Refusal::Disconnected.reason().code().to_owned();
             self.fail_share(serial, cause.trouble(true, why), consequences);
@@ -138,7 +138,8 @@ impl Admission {
 
     fn fail_share(&mut self, serial: u64, trouble: Trouble, consequences: &mut Consequences) {
         let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) else { return };
-        let was_failed = grant.trouble.replace(trouble).is_some();
+        let was_failed = grant.is_failed();
+        grant.trouble = Some(trouble);
         let id = Id::clone(&grant.id);
         if let Some(state) = grant.share_state_mut().filter(|state| state.share.is_none()) {
             state.certainty = None;
@@ -163,9 +164,12 @@ impl Admission {
             grant.trouble = None;
             let (id, share) = (Id::clone(&grant.id), grant.share());
             let waits_for = share.map(|share| self.enforcement.share_must_wait_for(share)).unwrap_or_default();
+            self.enforcement.renew_rule(serial);
             self.enforcement.wait_for(serial, waits_for);
+            self.enforcement.refresh_trouble(serial);
             self.enforcement.touch(serial);
             self.enforcement.announce(serial);
+            self.enforcement.wait_for_hosts(serial);
             consequences.restored.push(id);
         }
     }

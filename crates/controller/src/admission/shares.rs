@@ -55,9 +55,12 @@ impl Admission {
                 state.within = decision.and_then(|one| one.within);
             }
         }
+        self.enforcement.renew_rule(serial);
         self.enforcement.wait_for(serial, waits_for);
+        self.enforcement.refresh_trouble(serial);
         self.enforcement.touch(serial);
         self.enforcement.announce(serial);
+        self.enforcement.wait_for_hosts(serial);
         self.follow_certainty();
     }
 

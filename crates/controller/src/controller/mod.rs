@@ -95,6 +95,9 @@ impl Controller {
             Command::Measure { node, epoch, measured } => self.enforcement_mut().measure(&node, epoch, &measured),
             Command::Leave { node, epoch } => self.enforcement_mut().take_leave(&node, epoch),
             Command::Hear { node, epoch, repairs } => self.enforcement_mut().hear(&node, epoch, &repairs),
+            Command::ReportRules { node, epoch, in_force, problems } => {
+                self.enforcement_mut().report_rules(&node, epoch, in_force, problems)
+            }
             Command::See { node, epoch, without_carrier } => self.see(&node, epoch, without_carrier),
         }
     }
@@ -110,6 +113,7 @@ impl Controller {
                 Due::Healed(serial) => self.enforcement_mut().healed(serial),
                 Due::ShareEmpty => self.admission.free_left_shares(now.steady),
                 Due::Heard(node) => self.enforcement_mut().not_heard(node),
+                Due::Reported(node, epoch) => self.enforcement_mut().not_reported(node, epoch),
             }
         }
         while let Some(serial) = self.enforcement_mut().pop_start_or_end() {

@@ -1,10 +1,10 @@
 //! What would be if something failed, came back, were asked for, ended or emptied.
 //!
-//! The question is put to a controller that was made for it ([`Controller::copy`], or `Controller::load`, with [`Southbound::Assumed`]) and
+//! The question is put to a controller that was made for it ([`Controller::copy`], or `Controller::load`, with [`EnforcedBy::Nobody`]) and
 //! is thrown away afterwards: it does what is asked, and what is different then is the answer. Between two steps time passes until all packets have
 //! left what is given up, since the answer is about the state after all of it.
 //!
-//! [`Southbound::Assumed`]: crate::Southbound::Assumed
+//! [`EnforcedBy::Nobody`]: crate::EnforcedBy::Nobody
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

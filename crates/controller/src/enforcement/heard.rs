@@ -5,7 +5,6 @@ use wayleave_topology::NodeId;
 use super::Enforcement;
 use crate::command::{Fault, Outcome, Reply};
 use crate::event::EventKind;
-use crate::grant::Trouble;
 use crate::journal::Dirty;
 use crate::timers::Due;
 
@@ -44,7 +43,7 @@ impl Enforcement {
         self.journal.mark(Dirty::Node(node));
         let name = self.network.node(node).name.clone();
         self.journal.event(EventKind::AgentUp, &name, None, epoch, "heard of again".to_owned());
-        self.trouble(node, None, Some(Trouble::Silent));
+        self.refresh_troubles_at(node);
     }
 
     /// Nothing is installed on a node any more, and nobody expects to hear of its agent.
@@ -56,7 +55,7 @@ impl Enforcement {
         (state.is_watched, state.is_silent) = (true, true);
         self.journal.mark(Dirty::Node(node));
         self.journal.event(EventKind::AgentSilent, name, None, epoch, LEFT.to_owned());
-        self.trouble(node, Some(Trouble::Silent), None);
+        self.refresh_troubles_at(node);
         Ok(Reply::Done { outcome: Outcome::Changed, revision: self.journal.revision() })
     }
 
@@ -73,7 +72,7 @@ impl Enforcement {
         self.journal.mark(Dirty::Node(node));
         let name = self.network.node(node).name.clone();
         self.journal.event(EventKind::AgentSilent, &name, None, epoch, format!("not heard of for {after}"));
-        self.trouble(node, Some(Trouble::Silent), None);
+        self.refresh_troubles_at(node);
     }
 
     /// After a start: those that were there are expected to be there still.
@@ -90,14 +89,10 @@ impl Enforcement {
         }
     }
 
-    /// Contracts that this node sends have another trouble, in place of this one.
-    fn trouble(&mut self, node: NodeId, trouble: Option<Trouble>, before: Option<Trouble>) {
-        let is_its =
-            |grant: &crate::grant::Grant| grant.sender() == Some(node) && !grant.is_ended && grant.trouble == before;
-        for serial in self.contracts.serials(is_its) {
-            let Some(grant) = self.contracts.get_mut(serial) else { continue };
-            grant.trouble = trouble.clone();
-            self.journal.mark(Dirty::Contract(serial));
+    /// Contracts that this node has to carry may be kept again, or no longer.
+    fn refresh_troubles_at(&mut self, node: NodeId) {
+        for serial in self.contracts.serials(|grant| grant.is_confirmed_by(node)) {
+            self.refresh_trouble(serial);
             self.announce(serial);
         }
     }

@@ -10,11 +10,13 @@
 //! | `release` | ending contracts, and senders that certainly send nothing |
 //! | `heard` | agents that are there, and agents that are not heard of |
 //! | `session` | sessions of agents, their operations, confirmations and measurements |
+//! | `shares` | rules of contracts of other kinds than latency, as hosts report them |
 
 mod heard;
 mod release;
 mod sender;
 mod session;
+mod shares;
 mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +35,7 @@ use crate::grant::{Grant, Sender};
 use crate::journal::Journal;
 use crate::nodes::Nodes;
 use crate::releases::{PendingRelease, PendingReleases, Phase};
-use crate::setup::{Setup, Southbound, Timing};
+use crate::setup::{EnforcedBy, Setup, Timing};
 use crate::timers::{Due, Timers};
 
 pub(crate) use waits::Freed;
@@ -41,7 +43,7 @@ pub(crate) use waits::Freed;
 /// Contracts in force.
 pub(crate) struct Enforcement {
     network: Arc<Network>,
-    southbound: Southbound,
+    enforced_by: EnforcedBy,
     /// The state of contracts that are kept: of those that nobody confirms more is not known than that they are admitted.
     kept: State,
     timing: Timing,
@@ -67,8 +69,8 @@ impl Enforcement {
     pub(crate) fn new(setup: &Setup, book: Book, wall: WallTime) -> Self {
         Self {
             network: setup.network.clone(),
-            southbound: setup.southbound,
-            kept: if setup.southbound == Southbound::Assumed { State::Admitted } else { State::Enforced },
+            enforced_by: setup.enforced_by,
+            kept: if setup.enforced_by == EnforcedBy::Nobody { State::Admitted } else { State::Enforced },
             timing: setup.timing,
             book,
             contracts: Contracts::default(),
@@ -217,6 +219,7 @@ impl Enforcement {
         if grant.violation().is_some() {
             self.timers.at(now + self.timing.heal_after, Due::Healed(serial));
         }
+        let is_told = grant.is_told_to_hosts();
         let (starts, ends) = (grant.order.starts, grant.order.ends);
         for time in [starts, ends].into_iter().flatten().filter(|_| !grant.is_ended) {
             self.timers.at_wall(time, serial);
@@ -224,6 +227,10 @@ impl Enforcement {
         if let Some(flow) = grant.flow().filter(|_| grant.is_failed()) {
             self.book.pin(flow, true);
         }
+        if is_told {
+            self.wait_for_hosts(serial);
+        }
+        let Some(grant) = self.contracts.get(serial) else { return Ok(()) };
         let state = grant.state_now(self.kept, self.calendar());
         // Most are what they should be already, and need not be copied for that.
         if state != grant.state

@@ -22,13 +22,13 @@ use crate::event::EventKind;
 use crate::grant::{Grant, Sender, Told, Trouble};
 use crate::journal::Dirty;
 use crate::releases::{PendingRelease, Phase};
-use crate::setup::Southbound;
+use crate::setup::EnforcedBy;
 use crate::timers::Due;
 
 impl Enforcement {
     /// Whether senders say what they have done.
     pub(crate) fn confirms(&self) -> bool {
-        self.southbound != Southbound::Assumed
+        self.enforced_by != EnforcedBy::Nobody
     }
 
     /// A contract gives a reservation up with the next version of its rule.
@@ -138,7 +138,7 @@ impl Enforcement {
 
     /// Whether every switch on the way of a contract forwards by tags.
     fn switches_are_set_up(&self, serial: u64) -> bool {
-        if self.southbound != Southbound::HostsAndSwitches {
+        if self.enforced_by != EnforcedBy::HostsAndSwitches {
             return true;
         }
         let Some(grant) = self.contracts.get(serial) else { return false };
@@ -161,7 +161,8 @@ impl Enforcement {
             if let Some(latency) = grant.latency_mut() {
                 (latency.sender.confirmed, latency.sender.asked) = (Some(told), None);
             }
-            if grant.trouble == Some(Trouble::Unconfirmed) {
+            // The report of the host says whether the new rule is carried out.
+            if matches!(grant.trouble, Some(Trouble::Unconfirmed)) {
                 grant.trouble = None;
             }
             if let Some(node) = grant.sender() {
@@ -232,20 +233,27 @@ impl Enforcement {
         if let Some(starts) = grant.order.starts.filter(|&starts| state == State::Pending && starts > calendar) {
             self.timers.at_wall(starts, serial);
         }
-        if state != grant.state
-            && let Some(grant) = self.contracts.get_mut(serial)
-        {
+        let before = grant.state;
+        if state == before {
+            return;
+        }
+        // Hosts are told of a contract while it may send.
+        let is_taken_back = state == State::Pending && grant.share_state().is_some_and(|share| share.version > 0);
+        if is_taken_back {
+            self.renew_rule(serial);
+        }
+        if let Some(grant) = self.contracts.get_mut(serial) {
             self.journal.announce(grant, state);
+        }
+        if state == State::Admitted {
+            self.wait_for_hosts(serial);
         }
     }
 
-    /// A sender has not confirmed a version in time.
+    /// A host has not confirmed a version in time.
     pub(crate) fn overdue(&mut self, serial: u64, version: u64) {
         let Some(grant) = self.contracts.get_mut(serial) else { return };
-        let is_due =
-            |sender: &Sender| sender.is_waited_for() && sender.told.is_some_and(|told| told.version == version);
-        let is_late = grant.told_sender().is_some_and(is_due);
-        if !is_late || grant.is_ended || grant.trouble.is_some() {
+        if !Self::is_late(grant, version) || grant.is_ended || grant.trouble.is_some() {
             return;
         }
         grant.trouble = Some(Trouble::Unconfirmed);

@@ -31,9 +31,11 @@ impl Enforcement {
         self.is_heard(node);
         let state = self.nodes.entry(node);
         state.strangers.clear();
+        (state.in_force, state.problems) = (None, None);
         let epoch = state.epoch;
         self.journal.mark(Dirty::Node(node));
         let installed: BTreeMap<u64, u64> = installed.iter().copied().collect();
+        self.timers.at(self.now().steady + self.timing.confirm_within, Due::Reported(node, epoch));
         self.journal.event(EventKind::AgentUp, name, None, epoch, format!("session {epoch}"));
         if self.network.node(node).kind == NodeKind::Switch {
             self.set_up(node, installed.contains_key(&SET_UP));
@@ -209,6 +211,7 @@ impl Enforcement {
         state.is_open = false;
         state.is_set_up = false;
         (state.is_watched, state.is_silent) = (false, false);
+        (state.in_force, state.problems) = (None, None);
         state.waiting.clear();
         self.journal.mark(Dirty::Node(node));
         let here = self.contracts.serials(|grant| grant.sender() == Some(node));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use wayleave_controller::{Command, ElementName, Fault, Id, Reply, Role};
 use wayleave_protocol::agent::{
-    Confirmations, Messages, Neighbour, Neighbours, Reports, Session, SessionSpec, SharedRule, Shares,
+    Confirmations, Messages, Neighbour, Neighbours, Reports, Session, SessionSpec, ShareRule, Shares,
 };
 use wayleave_protocol::network::{Agent, Node};
 use wayleave_protocol::problem::Problem;
@@ -108,7 +108,7 @@ pub(crate) async fn shares(shared: Arc<Shared>, call: Call) -> Outcome {
         let host = shared.node(&name)?;
         (shares.transmit_bps, shares.receive_bps) = (left(network.links_from(host)), left(network.links_into(host)));
         let rules = tables.shares_on.get(&name).into_iter().flat_map(BTreeMap::values);
-        shares.contracts = rules.map(|rule| SharedRule::clone(rule)).collect();
+        shares.contracts = rules.map(|rule| ShareRule::clone(rule)).collect();
     }
     let members = shares.contracts.iter().flat_map(|rule| &rule.members).map(|member| &member.host);
     let others: BTreeSet<&String> = members.filter(|host| **host != name).collect();
@@ -203,6 +203,8 @@ pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
         checks: told_checks,
         beat,
         leaves,
+        rules_in_force,
+        contract_problems,
     } = call.json()?;
     let (counted, checks) = (shared.counted.clone(), shared.checks.clone());
     let work = move |executor: &mut Executor<'_>| {
@@ -213,6 +215,10 @@ pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
         if beat || !repairs.is_empty() {
             executor.handle(Command::Hear { node: node.clone(), epoch, repairs }).map_err(fault)?;
             executor.metrics.repaired(&node, repaired);
+        }
+        if beat {
+            let (in_force, problems) = (rules_in_force, contract_problems);
+            executor.handle(Command::ReportRules { node: node.clone(), epoch, in_force, problems }).map_err(fault)?;
         }
         // Of a session that is over, nothing is taken.
         executor.handle(Command::Measure { node: node.clone(), epoch, measured }).map_err(fault)?;

@@ -1,14 +1,14 @@
 //! Agents: sessions, operations, confirmations, reports.
 
 use serde_json::json;
-use wayleave_controller::Southbound;
+use wayleave_controller::EnforcedBy;
 use wayleave_server::disk::Memory;
 
 use crate::common::{World, contract};
 
 #[test]
 fn a_contract_is_enforced_when_its_host_says_so() {
-    let world = World::with(Box::new(Memory::default()), Southbound::Hosts);
+    let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     let agent = client.token(json!({ "role": "agent", "node": "h1" }));
     agent.get("/v1/agents/h1/messages").is_problem(409, "STALE_EPOCH");
@@ -61,7 +61,7 @@ fn a_contract_is_enforced_when_its_host_says_so() {
 
 #[test]
 fn what_hosts_count_is_answered_and_summed() {
-    let world = World::with(Box::new(Memory::default()), Southbound::Hosts);
+    let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     let agent = client.token(json!({ "role": "agent", "node": "h1" }));
     let epoch = agent.post("/v1/agents/h1/session", &json!({})).is(200).json()["epoch"].as_u64().unwrap();
@@ -106,7 +106,7 @@ fn what_hosts_count_is_answered_and_summed() {
 
 #[test]
 fn what_two_hosts_note_of_packets_is_heard() {
-    let world = World::with(Box::new(Memory::default()), Southbound::Hosts);
+    let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     let begin = |node: &str| {
         let agent = client.token(json!({ "role": "agent", "node": node }));
@@ -138,7 +138,7 @@ fn what_two_hosts_note_of_packets_is_heard() {
 
 #[test]
 fn an_agent_reads_the_map_and_where_vms_are_and_nothing_else() {
-    let world = World::with(Box::new(Memory::default()), Southbound::Hosts);
+    let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     client.put("/v1/tenants/acme", &json!({})).is(201);
     let agent = client.token(json!({ "role": "agent", "node": "h1" }));

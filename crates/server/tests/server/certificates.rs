@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use wayleave_agent::talk::{Talk, Told};
-use wayleave_controller::Southbound;
+use wayleave_controller::EnforcedBy;
 use wayleave_protocol::client::{Address, OwnCertificate};
 use wayleave_server::TlsFiles;
 use wayleave_server::disk::Memory;
@@ -86,7 +86,7 @@ impl Tls {
             client_ca: Some(path("clients.pem")),
             client_crl: with_crl.then(|| path("revoked.pem")),
         };
-        let mut options = options(Box::new(Memory::default()), &scratch.0, Southbound::Assumed);
+        let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
         options.tls = Some(files.clone());
         Self { world: World::of(options, scratch.clone()), authority, server: own.pem(), files }
     }
@@ -394,7 +394,7 @@ fn files_that_cannot_be_used_are_named() {
         (Some("empty.pem"), None, "empty.pem: a certificate"),
         (Some("server.pem"), Some("empty.pem"), "empty.pem: a list of revoked certificates"),
     ] {
-        let mut options = options(Box::new(Memory::default()), &scratch.0, Southbound::Assumed);
+        let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
         let (certificates, key) = (path("server.pem"), path("server.key"));
         let (client_ca, client_crl) = (client_ca.map(path), client_crl.map(path));
         options.tls = Some(TlsFiles { certificates, key, client_ca, client_crl });

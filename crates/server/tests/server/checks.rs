@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use wayleave_controller::Southbound;
+use wayleave_controller::EnforcedBy;
 use wayleave_server::disk::Memory;
 
 use crate::common::{Client, Scratch, World, classed, contract, options};
@@ -45,7 +45,7 @@ impl Agent {
 
 #[test]
 fn a_check_goes_from_agent_to_agent_and_names_the_place_of_loss() {
-    let world = World::with(Box::new(Memory::default()), Southbound::Hosts);
+    let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
     let [sender, receiver, other] = ["h1", "h16", "h2"].map(|node| Agent::begin(&world, node));
@@ -105,7 +105,7 @@ fn world_link(client: &Client, host: &str) -> String {
 
 #[test]
 fn what_cannot_be_checked_is_refused_with_the_reason() {
-    let world = World::with(Box::new(Memory::default()), Southbound::Hosts);
+    let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     let _sender = Agent::begin(&world, "h1");
     for (spec, status, code) in [
@@ -133,8 +133,8 @@ fn what_cannot_be_checked_is_refused_with_the_reason() {
 #[test]
 fn contracts_of_every_kind_say_between_whom_probes_go() {
     let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, Southbound::Hosts);
-    options.setup = classed(Southbound::Hosts);
+    let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Hosts);
+    options.setup = classed(EnforcedBy::Hosts);
     let world = World::of(options, scratch);
     let client = &world.client;
     let members = json!(["h1", "h5", "h9"]);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use wayleave_controller::{Setup, Southbound, Timing, Unfit};
+use wayleave_controller::{EnforcedBy, Setup, Timing, Unfit};
 use wayleave_ledger::Model;
 use wayleave_schemes::chameleon::{Chameleon, Params};
 use wayleave_schemes::fabric::{Fabric, Settings};
@@ -54,32 +54,32 @@ impl Drop for World {
     }
 }
 
-pub(crate) fn setup(southbound: Southbound) -> Setup {
+pub(crate) fn setup(enforced_by: EnforcedBy) -> Setup {
     let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
     let of = network.clone();
     Setup {
         scheme: Arc::new(move || Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into()),
         network,
         model: Model::default(),
-        southbound,
+        enforced_by,
         timing: Timing::default(),
         unfit: Unfit::Refuse,
     }
 }
 
 /// The same network at 10 Gbit/s with queues that are divided among classes, and the scheme that admits contracts of every kind.
-pub(crate) fn classed(southbound: Southbound) -> Setup {
+pub(crate) fn classed(enforced_by: EnforcedBy) -> Setup {
     let cabling = Cabling { rate: Rate::from_gbit(10), ..Cabling::default() };
     let network = build::fat_tree(&FatTree { cabling, ..FatTree::default() }).unwrap();
     let network = Arc::new(network.with_classes(Classes::default()).unwrap());
     let of = network.clone();
     let make =
         move || Fabric::new(of.clone(), Model::default(), Params::default(), &Settings::default()).unwrap().into();
-    Setup { scheme: Arc::new(make), network, ..setup(southbound) }
+    Setup { scheme: Arc::new(make), network, ..setup(enforced_by) }
 }
 
-pub(crate) fn options(disk: Box<dyn Disk>, directory: &Path, southbound: Southbound) -> Options {
-    let setup = setup(southbound);
+pub(crate) fn options(disk: Box<dyn Disk>, directory: &Path, enforced_by: EnforcedBy) -> Options {
+    let setup = setup(enforced_by);
     Options {
         document: wayleave_formats::write_topology(&setup.network, "test"),
         setup,
@@ -95,12 +95,12 @@ pub(crate) fn options(disk: Box<dyn Disk>, directory: &Path, southbound: Southbo
 
 impl World {
     pub(crate) fn new() -> Self {
-        Self::with(Box::new(Memory::default()), Southbound::Assumed)
+        Self::with(Box::new(Memory::default()), EnforcedBy::Nobody)
     }
 
-    pub(crate) fn with(disk: Box<dyn Disk>, southbound: Southbound) -> Self {
+    pub(crate) fn with(disk: Box<dyn Disk>, enforced_by: EnforcedBy) -> Self {
         let scratch = Arc::new(Scratch::new());
-        let options = options(disk, &scratch.0, southbound);
+        let options = options(disk, &scratch.0, enforced_by);
         Self::of(options, scratch)
     }
 

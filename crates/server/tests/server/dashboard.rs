@@ -1,7 +1,7 @@
 //! What the dashboard asks: promises by how sure they are, the network by tier, the past.
 
 use serde_json::{Value, json};
-use wayleave_controller::Southbound;
+use wayleave_controller::EnforcedBy;
 use wayleave_server::disk::Memory;
 
 use crate::common::{Client, Scratch, World, classed, contract, options};
@@ -9,8 +9,8 @@ use crate::common::{Client, Scratch, World, classed, contract, options};
 /// A server on a network with classes.
 fn fabric() -> World {
     let scratch = std::sync::Arc::new(Scratch::new());
-    let options = options(Box::new(Memory::default()), &scratch.0, Southbound::Assumed);
-    World::of(wayleave_server::Options { setup: classed(Southbound::Assumed), ..options }, scratch)
+    let options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
+    World::of(wayleave_server::Options { setup: classed(EnforcedBy::Nobody), ..options }, scratch)
 }
 
 fn ids(list: &Value) -> Vec<String> {
@@ -276,7 +276,7 @@ fn curves_of_a_link_are_those_of_the_ledger() {
 
 #[test]
 fn agents_are_listed_with_what_they_say_is_wrong() {
-    let world = World::with(Box::new(Memory::default()), Southbound::Hosts);
+    let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     for node in ["h1", "h2", "h3"] {
         let agent = client.token(json!({ "role": "agent", "node": node }));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
-use wayleave_controller::Southbound;
+use wayleave_controller::EnforcedBy;
 use wayleave_server::disk::{File, Memory};
 use wayleave_store::Failure;
 
@@ -13,7 +13,7 @@ use crate::common::{Scratch, World, contract, options};
 
 fn on_file(scratch: &Arc<Scratch>) -> World {
     let disk = Box::new(File(scratch.0.join("ledger.db")));
-    World::of(options(disk, &scratch.0, Southbound::Assumed), scratch.clone())
+    World::of(options(disk, &scratch.0, EnforcedBy::Nobody), scratch.clone())
 }
 
 /// A ledger of format 1, as the version of commit 3508e3be left it: two contracts, one of which has lost its host, and an answer that was kept.
@@ -92,7 +92,7 @@ fn a_commit_that_fails_is_not_answered_with_yes() {
     for failure in [Failure::Before, Failure::After] {
         let disk = Memory::default();
         let store = disk.0.clone();
-        let world = World::with(Box::new(disk), Southbound::Assumed);
+        let world = World::with(Box::new(disk), EnforcedBy::Nobody);
         let client = &world.client;
         client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
         store.lock().unwrap().fail_next(failure);
@@ -166,7 +166,7 @@ fn the_secret_of_the_first_operator_is_for_its_owner_only() {
 fn a_backup_is_made_while_clients_go_on_and_can_be_restored() {
     let scratch = Arc::new(Scratch::new());
     let ledger = scratch.0.join("ledger.db");
-    let world = World::of(options(Box::new(File(ledger.clone())), &scratch.0, Southbound::Assumed), scratch);
+    let world = World::of(options(Box::new(File(ledger.clone())), &scratch.0, EnforcedBy::Nobody), scratch);
     let client = world.client.clone();
     client.put("/v1/contracts/before", &contract("h1", "h16", "1Mbit")).is(201);
     let (go_on, done) = (client.clone(), std::sync::atomic::AtomicBool::new(false));
@@ -200,7 +200,7 @@ fn a_backup_is_made_while_clients_go_on_and_can_be_restored() {
             std::fs::rename(scratch.0.join(&new), scratch.0.join(&old)).unwrap();
         }
     }
-    let world = World::of(options(Box::new(File(ledger)), &scratch.0, Southbound::Assumed), scratch);
+    let world = World::of(options(Box::new(File(ledger)), &scratch.0, EnforcedBy::Nobody), scratch);
     let client = client.at(&world);
     client.get("/v1/contracts/before").is(200);
     client.get("/v1/contracts/after").is_problem(404, "NOT_FOUND");

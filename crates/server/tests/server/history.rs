@@ -3,7 +3,7 @@
 use std::io::BufReader;
 
 use serde_json::{Value, json};
-use wayleave_controller::Southbound;
+use wayleave_controller::EnforcedBy;
 use wayleave_server::Limits;
 use wayleave_server::disk::Memory;
 
@@ -14,7 +14,7 @@ fn items(client: &Client, path: &str) -> Vec<Value> {
 }
 
 fn begin(disk: &Memory, limits: Limits, scratch: std::sync::Arc<crate::common::Scratch>) -> World {
-    let mut options = options(Box::new(disk.clone()), &scratch.0, Southbound::Assumed);
+    let mut options = options(Box::new(disk.clone()), &scratch.0, EnforcedBy::Nobody);
     options.limits = limits;
     World::of(options, scratch)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use wayleave_controller::Southbound;
+use wayleave_controller::EnforcedBy;
 use wayleave_server::Limits;
 use wayleave_server::disk::Memory;
 
@@ -127,7 +127,7 @@ fn chunks_that_are_none_are_a_problem_and_do_nothing() {
 #[test]
 fn a_token_has_so_many_requests_a_second() {
     let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, Southbound::Assumed);
+    let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
     options.limits = Limits { requests_per_second: 3.0, ..Limits::default() };
     let world = World::of(options, scratch);
     let answers: Vec<u16> = (0..20).map(|_| world.client.get("/v1").status).collect();

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use wayleave_controller::Southbound;
+use wayleave_controller::EnforcedBy;
 use wayleave_server::disk::Memory;
 
 use crate::common::{Client, Scratch, World, classed, contract, options};
 
 fn world() -> World {
     let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, Southbound::Hosts);
-    options.setup = classed(Southbound::Hosts);
+    let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Hosts);
+    options.setup = classed(EnforcedBy::Hosts);
     World::of(options, scratch)
 }
 
@@ -33,8 +33,8 @@ fn tenant(world: &World, name: &str) -> Client {
 #[test]
 fn without_agents_other_kinds_are_not_enforced() {
     let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, Southbound::Assumed);
-    options.setup = classed(Southbound::Assumed);
+    let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
+    options.setup = classed(EnforcedBy::Nobody);
     let world = World::of(options, scratch);
     let created = world.client.put("/v1/contracts/db", &hose(&["h1", "h5"], "500Mbit")).is(201).json();
     assert_eq!(created["status"]["reason"], "NOT_ENFORCED");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use serde_json::{Value, json};
-use wayleave_controller::Southbound;
+use wayleave_controller::EnforcedBy;
 use wayleave_server::Limits;
 use wayleave_server::disk::Memory;
 use wayleave_units::WallTime;
@@ -13,8 +13,8 @@ use wayleave_units::WallTime;
 use crate::common::{Client, Scratch, World, classed, contract, options};
 
 fn begin(disk: &Memory, scratch: Arc<Scratch>, limits: Limits) -> World {
-    let mut options = options(Box::new(disk.clone()), &scratch.0, Southbound::Assumed);
-    options.setup = classed(Southbound::Assumed);
+    let mut options = options(Box::new(disk.clone()), &scratch.0, EnforcedBy::Nobody);
+    options.setup = classed(EnforcedBy::Nobody);
     options.limits = limits;
     World::of(options, scratch)
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use wayleave_controller::Southbound;
+use wayleave_controller::EnforcedBy;
 use wayleave_server::disk::Memory;
 
 use crate::common::{Scratch, World, classed, contract, options};
 
 fn begin(disk: &Memory, scratch: Arc<Scratch>) -> World {
-    let mut options = options(Box::new(disk.clone()), &scratch.0, Southbound::Assumed);
-    options.setup = classed(Southbound::Assumed);
+    let mut options = options(Box::new(disk.clone()), &scratch.0, EnforcedBy::Nobody);
+    options.setup = classed(EnforcedBy::Nobody);
     World::of(options, scratch)
 }
 

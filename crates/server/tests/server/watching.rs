@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use wayleave_controller::Southbound;
+use wayleave_controller::EnforcedBy;
 use wayleave_server::disk::Memory;
 
 use crate::common::{World, contract};
@@ -24,7 +24,7 @@ fn metrics_in(text: &str) -> BTreeSet<String> {
 #[test]
 fn what_is_shipped_for_prometheus_and_grafana_asks_for_metrics_that_exist() {
     let _: serde_json::Value = serde_json::from_str(FILES[0].1).unwrap();
-    let world = World::with(Box::new(Memory::default()), Southbound::Hosts);
+    let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     let agent = client.token(json!({ "role": "agent", "node": "h1" }));
     let epoch = agent.post("/v1/agents/h1/session", &json!({})).is(200).json()["epoch"].clone();

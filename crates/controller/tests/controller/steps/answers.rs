@@ -22,7 +22,7 @@ fn controller(setup: &Setup) -> Controller {
 
 #[test]
 fn no_account_pushes_out_the_answers_of_another() {
-    let setup = setup(wayleave_controller::Southbound::Assumed);
+    let setup = setup(wayleave_controller::EnforcedBy::Nobody);
     let mut controller = controller(&setup);
     remember(&mut controller, at(0), "acme", "t-1/mine", 100);
     // More answers than were kept of all tenants together once.
@@ -46,7 +46,7 @@ fn no_account_pushes_out_the_answers_of_another() {
 
 #[test]
 fn what_answers_take_is_known_after_a_restart() {
-    let setup = setup(wayleave_controller::Southbound::Assumed);
+    let setup = setup(wayleave_controller::EnforcedBy::Nobody);
     let mut first = controller(&setup);
     for number in 0..10 {
         remember(&mut first, at(0), "acme", &format!("t-1/{number}"), 1_000);

@@ -1,6 +1,6 @@
 //! A clock that is wrong ends no contract.
 
-use wayleave_controller::{Controller, Id, Now, Outcome, Setup, Southbound, Timing};
+use wayleave_controller::{Controller, EnforcedBy, Id, Now, Outcome, Setup, Timing};
 use wayleave_units::{Time, WallTime};
 
 use super::smoke::{apply, at, order, setup};
@@ -33,7 +33,7 @@ fn load(controller: &Controller, setup: &Setup, wall: WallTime) -> Controller {
 
 #[test]
 fn a_clock_that_jumps_ends_nothing_and_is_believed_after_an_hour() {
-    let setup = setup(Southbound::Assumed);
+    let setup = setup(EnforcedBy::Nobody);
     let mut controller = controller(&setup);
     controller.tick(ahead(10_000, 48 * HOUR));
     assert!(is_there(&controller));
@@ -50,7 +50,7 @@ fn a_clock_that_jumps_ends_nothing_and_is_believed_after_an_hour() {
 
 #[test]
 fn a_contract_ends_in_time_also_while_the_clock_is_doubted() {
-    let setup = setup(Southbound::Assumed);
+    let setup = setup(EnforcedBy::Nobody);
     let mut controller = controller(&setup);
     controller.tick(at(24 * HOUR - 60_000));
     controller.tick(ahead(24 * HOUR - 30_000, 5 * HOUR));
@@ -61,7 +61,7 @@ fn a_contract_ends_in_time_also_while_the_clock_is_doubted() {
 
 #[test]
 fn a_start_with_a_wrong_clock_ends_nothing_unless_an_operator_says_that_it_is_right() {
-    let setup = setup(Southbound::Assumed);
+    let setup = setup(EnforcedBy::Nobody);
     let mut first = controller(&setup);
     let wall = at(48 * HOUR).wall;
     let begin = |setup: &Setup, from: &Controller| {

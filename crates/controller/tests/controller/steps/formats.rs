@@ -1,7 +1,7 @@
 //! Ledgers of earlier formats.
 
 use wayleave_contracts::{ContractKind, Order, Priority};
-use wayleave_controller::{Controller, Id, Kind, Setup, Southbound, State};
+use wayleave_controller::{Controller, EnforcedBy, Id, Kind, Setup, State};
 use wayleave_roles::Certainty;
 use wayleave_schemes::fabric::Settings;
 use wayleave_topology::builders::{Cabling, FatTree, LeafSpine, build};
@@ -11,7 +11,7 @@ use wayleave_units::{Rate, Time};
 use super::smoke::{apply, at, classed, order, reload};
 
 fn setup(network: Network) -> Setup {
-    classed(network, Settings::default(), Southbound::Assumed)
+    classed(network, Settings::default(), EnforcedBy::Nobody)
 }
 
 fn cabling() -> Cabling {

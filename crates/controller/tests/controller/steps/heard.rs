@@ -1,6 +1,6 @@
 //! Agents that say that they are there, and agents that do not any more.
 
-use wayleave_controller::{Command, Controller, EventKind, Id, Reply, Southbound, State};
+use wayleave_controller::{Command, Controller, EnforcedBy, EventKind, Id, Reply, State};
 
 use super::smoke::{apply, at, installs, order, reload, setup};
 
@@ -23,7 +23,7 @@ fn told(controller: &mut Controller) -> Vec<(EventKind, String)> {
 
 #[test]
 fn a_contract_whose_host_is_silent_is_not_said_to_be_enforced() {
-    let setup = setup(Southbound::Hosts);
+    let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let id = Id::new("default", "a");
     apply(&mut controller, at(1), order(&setup.network, "a", "h1", "h16"));
@@ -59,7 +59,7 @@ fn a_contract_whose_host_is_silent_is_not_said_to_be_enforced() {
 
 #[test]
 fn what_a_node_sends_that_was_taken_down_is_degraded_at_once() {
-    let setup = setup(Southbound::Hosts);
+    let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let (id, node) = (Id::new("default", "a"), setup.network.find_node("h1").unwrap());
     apply(&mut controller, at(1), order(&setup.network, "a", "h1", "h16"));
@@ -87,7 +87,7 @@ fn what_a_node_sends_that_was_taken_down_is_degraded_at_once() {
 
 #[test]
 fn an_agent_that_never_says_that_it_is_there_is_not_expected_to() {
-    let setup = setup(Southbound::Hosts);
+    let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let epoch = begin(&mut controller, 2, 0, vec![]);
     controller.tick(at(1_000_000));

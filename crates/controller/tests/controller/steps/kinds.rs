@@ -4,8 +4,8 @@ use wayleave_contracts::{
     BandwidthContract, BestEffortContract, Contract, Objective, ObjectiveContract, Order, Priority, Quota,
 };
 use wayleave_controller::{
-    Check, Command, Controller, Decided, Effect, ElementName, EventKind, Fault, Grant, Id, Kind, LoadError, Mode, Now,
-    Outcome, Question, Reply, Setup, Southbound, State, Trouble, VmWish,
+    Check, Command, Controller, Decided, Effect, ElementName, EnforcedBy, EventKind, Fault, Grant, Id, Kind, LoadError,
+    Mode, Now, Outcome, Question, Reply, Setup, State, Trouble, VmWish,
 };
 use wayleave_roles::Certainty;
 use wayleave_schemes::fabric::{Paths, Settings};
@@ -19,14 +19,14 @@ use super::smoke::{apply, at, classed, order, reload};
 fn fat_tree(settings: Settings) -> Setup {
     let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(1), ..Cabling::default() };
     let network = build::fat_tree(&FatTree { k: 4, cabling, ..FatTree::default() }).unwrap();
-    classed(network, settings, Southbound::Hosts)
+    classed(network, settings, EnforcedBy::Hosts)
 }
 
-fn setup(paths: Paths) -> Setup {
+pub(super) fn setup(paths: Paths) -> Setup {
     fat_tree(Settings { paths, ..Settings::default() })
 }
 
-fn start(setup: &Setup) -> Controller {
+pub(super) fn start(setup: &Setup) -> Controller {
     Controller::load(setup, at(0).wall, []).unwrap()
 }
 
@@ -38,34 +38,34 @@ fn shared(contract: impl Into<Contract>, members: &[&str]) -> Order {
     Order::plain(contract.into(), members)
 }
 
-fn pair(network: &Network, name: &str, ends: [&str; 2], mbit: u64) -> Order {
+pub(super) fn pair(network: &Network, name: &str, ends: [&str; 2], mbit: u64) -> Order {
     let nodes = nodes(network, &ends);
     shared(BandwidthContract::pair(name, nodes[0], nodes[1], Rate::from_mbit(mbit)), &ends)
 }
 
-fn hose(network: &Network, name: &str, members: &[&str], mbit: u64) -> Order {
+pub(super) fn hose(network: &Network, name: &str, members: &[&str], mbit: u64) -> Order {
     shared(BandwidthContract::hose(name, &nodes(network, members), Rate::from_mbit(mbit)), members)
 }
 
-fn objective(network: &Network, name: &str, members: &[&str], mbit: u64) -> Order {
+pub(super) fn objective(network: &Network, name: &str, members: &[&str], mbit: u64) -> Order {
     let (objective, members_at) = (Objective::Completion, nodes(network, members));
     let (name, min) = (name.to_owned(), Rate::from_mbit(mbit));
     shared(ObjectiveContract { name, tenant: None, objective, deadline: None, members: members_at, min }, members)
 }
 
-fn best_effort(network: &Network, name: &str, members: &[&str]) -> Order {
+pub(super) fn best_effort(network: &Network, name: &str, members: &[&str]) -> Order {
     shared(BestEffortContract { name: name.to_owned(), tenant: None, members: nodes(network, members) }, members)
 }
 
-fn id(name: &str) -> Id {
+pub(super) fn id(name: &str) -> Id {
     Id::new("default", name)
 }
 
-fn standing<'a>(controller: &'a Controller, name: &str) -> &'a Grant {
+pub(super) fn standing<'a>(controller: &'a Controller, name: &str) -> &'a Grant {
     controller.grant(&id(name)).unwrap_or_else(|| panic!("{name} is not there"))
 }
 
-fn fail(controller: &mut Controller, name: &str, is_down: bool) -> [Vec<Id>; 3] {
+pub(super) fn fail(controller: &mut Controller, name: &str, is_down: bool) -> [Vec<Id>; 3] {
     let down = is_down.then(|| "a test".to_owned());
     let set = Command::SetElement { element: ElementName::Node(name.to_owned()), down };
     let Ok(Reply::Changed { rerouted, degraded, restored }) = controller.handle(at(1), set) else { panic!("changed") };
@@ -291,7 +291,7 @@ fn what_does_not_fit_on_the_links_that_are_left_is_degraded_by_priority() {
 #[test]
 fn a_minimum_waits_for_the_last_packets_of_what_it_was_given() {
     let setup = setup(Paths::All);
-    let setup = Setup { southbound: Southbound::Assumed, ..setup };
+    let setup = Setup { enforced_by: EnforcedBy::Nobody, ..setup };
     let mut controller = start(&setup);
     let large = |mbit: u64| {
         let mut one = order(&setup.network, "large", "h1", "h2");
@@ -315,7 +315,7 @@ fn a_scheme_without_classes_does_not_take_over_what_it_cannot_keep() {
     let setup = setup(Paths::One);
     let mut controller = start(&setup);
     apply(&mut controller, at(0), pair(&setup.network, "copy", ["h1", "h9"], 10)).result.unwrap();
-    let plain = super::smoke::setup(Southbound::Hosts);
+    let plain = super::smoke::setup(EnforcedBy::Hosts);
     let records = controller.records();
     let records = records.iter().filter_map(|one| Some((one.kind, one.key.as_str(), one.body.as_deref()?)));
     let refused = Controller::load(&plain, at(0).wall, records).err();
@@ -347,7 +347,7 @@ fn times_of_minima_are_derived_again_at_a_start() {
 fn line(gbit: u64, settings: Settings) -> Setup {
     let cabling = Cabling { rate: Rate::from_gbit(gbit), propagation: Time::from_micros(1), ..Cabling::default() };
     let network = build::line(&Chain { switches: 2, hosts_per_switch: 2, cabling }).unwrap();
-    classed(network, settings, Southbound::Hosts)
+    classed(network, settings, EnforcedBy::Hosts)
 }
 
 /// Records of shares that do not fit, as version 0.2.0 wrote them for a line, which charged the link between its switches to nothing: 1.02
@@ -384,7 +384,7 @@ fn shares_of_an_older_ledger_that_do_not_fit_are_decided_again_by_priority() {
 fn repairs_are_decided_by_priority_like_failures() {
     let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(1), ..Cabling::default() };
     let network = build::ring(&Chain { switches: 4, hosts_per_switch: 2, cabling }).unwrap();
-    let setup = classed(network, Settings::default(), Southbound::Hosts);
+    let setup = classed(network, Settings::default(), EnforcedBy::Hosts);
     let network = setup.network.clone();
     let mut controller = start(&setup);
     let cable = |controller: &mut Controller, name: &str, is_down: bool| {
@@ -423,7 +423,7 @@ fn repairs_are_decided_by_priority_like_failures() {
 #[test]
 fn a_copy_as_it_is_holds_what_ended_contracts_hold() {
     let setup = setup(Paths::One);
-    let setup = Setup { southbound: Southbound::Assumed, ..setup };
+    let setup = Setup { enforced_by: EnforcedBy::Nobody, ..setup };
     let mut controller = start(&setup);
     apply(&mut controller, at(0), pair(&setup.network, "old", ["h1", "h9"], 4_000)).result.unwrap();
     let delete = Command::Delete { ids: vec![(id("old"), Check::None)] };

@@ -7,5 +7,6 @@ mod formats;
 mod heard;
 mod kinds;
 mod moves;
+mod rules;
 mod smoke;
 mod what_if;

@@ -2,7 +2,7 @@
 
 use wayleave_contracts::{Order, Quota};
 use wayleave_controller::{
-    Check, Command, Controller, Fault, Id, Kind, Outcome, Reply, Setup, Southbound, Unmovable, VmWish,
+    Check, Command, Controller, EnforcedBy, Fault, Id, Kind, Outcome, Reply, Setup, Unmovable, VmWish,
 };
 use wayleave_topology::Network;
 use wayleave_units::Rate;
@@ -38,7 +38,7 @@ fn start(setup: &Setup) -> Controller {
 /// The quota has room for one contract: what moves is counted once.
 #[test]
 fn contracts_move_with_their_vm_and_keep_what_they_had_until_it_is_empty() {
-    let setup = setup(Southbound::Hosts);
+    let setup = setup(EnforcedBy::Hosts);
     let mut controller = start(&setup);
     let quota = Quota { contracts: Some(1), ..Quota::default() };
     controller.handle(at(0), Command::PutTenant { name: "default".to_owned(), quota, check: Check::None }).unwrap();
@@ -67,7 +67,7 @@ fn contracts_move_with_their_vm_and_keep_what_they_had_until_it_is_empty() {
 
 #[test]
 fn a_vm_stays_where_it_is_if_a_contract_has_no_place_elsewhere() {
-    let setup = setup(Southbound::Hosts);
+    let setup = setup(EnforcedBy::Hosts);
     let mut controller = start(&setup);
     let rate = setup.network.links().next().unwrap().1.rate.bits_per_second() / 1_000_000;
     let mut load = order(&setup.network, "load", "h9", "h5");

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
 use wayleave_controller::{
-    Applied, Check, Command, Controller, Effect, ElementName, Fault, Id, Kind, Mode, Now, Outcome, Reply, Setup,
-    Southbound, State, Timing, Unfit,
+    Applied, Check, Command, Controller, Effect, ElementName, EnforcedBy, Fault, Id, Kind, Mode, Now, Outcome, Reply,
+    Setup, State, Timing, Unfit,
 };
 use wayleave_ledger::Model;
 use wayleave_protocol::agent::{Operation, Work};
@@ -15,25 +15,25 @@ use wayleave_topology::builders::{FatTree, build};
 use wayleave_topology::{Classes, Hop, Network, Route};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
-pub(super) fn setup(southbound: Southbound) -> Setup {
+pub(super) fn setup(enforced_by: EnforcedBy) -> Setup {
     let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
     let of = network.clone();
     Setup {
         scheme: Arc::new(move || Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into()),
         network,
         model: Model::default(),
-        southbound,
+        enforced_by,
         timing: Timing::default(),
         unfit: Unfit::Refuse,
     }
 }
 
 /// A network whose queues are divided among classes, with the scheme for contracts of every kind.
-pub(super) fn classed(network: Network, settings: Settings, southbound: Southbound) -> Setup {
+pub(super) fn classed(network: Network, settings: Settings, enforced_by: EnforcedBy) -> Setup {
     let network = Arc::new(network.with_classes(Classes::default()).unwrap());
     let of = network.clone();
     let make = move || Fabric::new(of.clone(), Model::default(), Params::default(), &settings).unwrap().into();
-    Setup { scheme: Arc::new(make), network, ..setup(southbound) }
+    Setup { scheme: Arc::new(make), network, ..setup(enforced_by) }
 }
 
 pub(super) fn at(ms: u64) -> Now {
@@ -79,7 +79,7 @@ pub(super) fn installs(operations: &[Operation]) -> Vec<(u64, u64)> {
 
 #[test]
 fn a_contract_is_admitted_enforced_released_and_gone() {
-    let setup = setup(Southbound::Hosts);
+    let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let empty = controller.ledger().clone();
     let id = Id::new("default", "a");
@@ -122,7 +122,7 @@ fn a_contract_is_admitted_enforced_released_and_gone() {
 
 #[test]
 fn what_fails_is_rerouted_or_degraded_and_comes_back() {
-    let setup = setup(Southbound::Assumed);
+    let setup = setup(EnforcedBy::Nobody);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     for name in ["a", "b"] {
         assert!(apply(&mut controller, at(1), order(&setup.network, name, "h1", "h16")).result.is_ok());
@@ -160,7 +160,7 @@ fn what_fails_is_rerouted_or_degraded_and_comes_back() {
 
 #[test]
 fn a_cable_without_carrier_is_down_until_nobody_says_so() {
-    let setup = setup(Southbound::Hosts);
+    let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     assert!(apply(&mut controller, at(1), order(&setup.network, "a", "h1", "h16")).result.is_ok());
     let id = Id::new("default", "a");
@@ -202,7 +202,7 @@ fn a_cable_without_carrier_is_down_until_nobody_says_so() {
 
 #[test]
 fn a_contract_that_changes_over_with_one_bucket_does_not_stop() {
-    let setup = setup(Southbound::Assumed);
+    let setup = setup(EnforcedBy::Nobody);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let (id, between) = (Id::new("default", "a"), ["pod1-agg1", "pod1-agg2"]);
     let mut change = |ms: u64, rate: u64, middle: usize| {
@@ -230,7 +230,7 @@ fn a_contract_that_changes_over_with_one_bucket_does_not_stop() {
 
 #[test]
 fn a_vm_of_an_older_ledger_has_the_address_that_follows_from_its_name() {
-    let setup = setup(Southbound::Assumed);
+    let setup = setup(EnforcedBy::Nobody);
     let older = r#"{"host":"h1","revision":3}"#;
     let of = |key: &str, body: &str| Controller::load(&setup, at(0).wall, [(Kind::Vm, key, body)]);
     let controller = of("acme:web", older).unwrap();
@@ -246,7 +246,7 @@ fn a_vm_of_an_older_ledger_has_the_address_that_follows_from_its_name() {
 
 #[test]
 fn a_bound_is_that_of_the_budgets_with_which_the_controller_begins() {
-    let setup = setup(Southbound::Assumed);
+    let setup = setup(EnforcedBy::Nobody);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let id = Id::new("default", "a");
     apply(&mut controller, at(0), order(&setup.network, "a", "h1", "h16")).result.unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
 use wayleave_controller::{
-    Check, Command, Controller, Effect, ElementName, Fault, Id, Kind, Mode, Now, Question, Reply, Setup, Southbound,
+    Check, Command, Controller, Effect, ElementName, EnforcedBy, Fault, Id, Kind, Mode, Now, Question, Reply, Setup,
     State, Timing, Unfit, VmWish,
 };
 use wayleave_ledger::Model;
@@ -22,7 +22,7 @@ fn setup() -> Setup {
         scheme: Arc::new(move || Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into()),
         network,
         model: Model::default(),
-        southbound: Southbound::Assumed,
+        enforced_by: EnforcedBy::Nobody,
         timing: Timing::default(),
         unfit: Unfit::Refuse,
     }

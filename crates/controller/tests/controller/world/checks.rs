@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_contracts::Contract;
-use wayleave_controller::{Controller, ElementName, Kind, Now, Question, Setup, Southbound, State, Timing, Trouble};
+use wayleave_controller::{Controller, ElementName, EnforcedBy, Kind, Now, Question, Setup, State, Timing, Trouble};
 use wayleave_protocol::agent::Operation;
 use wayleave_schemes::standing::Standing as _;
 use wayleave_topology::ShareId;
 use wayleave_units::{Time, WallTime};
 
+use crate::world::run::Node;
 use crate::world::wire::{Flow, Wire, hops};
 
 /// What is on disk.
@@ -59,6 +60,19 @@ pub(crate) fn whole(controller: &Controller) -> Result<(), String> {
         let bound = routes.iter().map(|(_, route)| placement.bound(route)).max();
         if !has_failed && (bound != grant.bound() || bound > Some(terms.deadline)) {
             return Err(format!("{} was told a bound of {:?}, and has {bound:?}", grant.id, grant.bound()));
+        }
+    }
+    Ok(())
+}
+
+/// No share counts as enforced of which some host has never been told.
+pub(crate) fn enforced_shares_were_told(controller: &Controller, nodes: &BTreeMap<String, Node>) -> Result<(), String> {
+    for grant in controller.grants().filter(|grant| grant.terms().is_none() && grant.state == State::Enforced) {
+        for host in grant.order.contract.hosts() {
+            let name = &controller.network().node(host).name;
+            if !nodes.get(name).is_some_and(|node| node.told.contains(&(grant.serial, grant.rule_version()))) {
+                return Err(format!("{} is enforced, and {name} was never told: {grant:?}", grant.id));
+            }
         }
     }
     Ok(())
@@ -170,7 +184,7 @@ pub(crate) fn copies_answer_alike(
 ) -> Result<(), String> {
     // A loaded one knows less of the clock: here both believe it.
     let timing = Timing { clock_doubt: Time::ZERO, ..setup.timing };
-    let setup = Setup { southbound: Southbound::Assumed, timing, ..setup.clone() };
+    let setup = Setup { enforced_by: EnforcedBy::Nobody, timing, ..setup.clone() };
     let before = records(controller);
     let copy = controller.copy().controller(&setup, wall).map_err(|error| error.to_string())?;
     let loaded = load(&setup, wall, &before)?;
@@ -215,7 +229,6 @@ pub(crate) fn settled<'a>(controller: &Controller, agents: impl Iterator<Item = 
         match (grant.state, &grant.trouble) {
             // Also the last change has to have come through, not only the rule before it.
             (State::Enforced, None) if grant.versions().0 == grant.versions().1 => {}
-            (State::Admitted, None) if grant.terms().is_none() => {}
             (State::Degraded, Some(Trouble::Failed { keeps_place: false, .. })) => {}
             (state, trouble) => {
                 let down: Vec<_> = controller.down().collect();

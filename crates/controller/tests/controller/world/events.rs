@@ -52,6 +52,10 @@ pub(crate) enum What {
     See {
         node: String,
     },
+    /// The agent of a host says which rules of shares are in force.
+    Report {
+        node: String,
+    },
     /// What a host has measured.
     Late {
         node: String,
@@ -108,6 +112,7 @@ impl What {
             Self::Other(command) => format!("{command:?}"),
             Self::Declare { element, down } => format!("{element} is declared {}", if *down { "down" } else { "up" }),
             Self::See { node } => format!("{node} says what it sees of its cables"),
+            Self::Report { node } => format!("{node} says which rules of shares are in force"),
             Self::Late { node, serial } => format!("{node} measures that #{serial} is late"),
         }
     }

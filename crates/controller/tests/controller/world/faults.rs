@@ -92,6 +92,15 @@ impl World {
         self.at(late, Event::Asked(Box::new(Wanted { key: None, what, patience: 0 })));
     }
 
+    /// The agent of a host reports the rules of shares that it was told.
+    pub(crate) fn report_rules(&mut self, node: &str) {
+        self.carry(Event::Asked(Box::new(Wanted {
+            key: None,
+            what: What::Report { node: node.to_owned() },
+            patience: 0,
+        })));
+    }
+
     /// Somebody says that something is down, and later that it is up.
     fn declare(&mut self, element: ElementName) {
         let (soon, later) = (self.dice.time(10, 1_000), self.dice.time(500, 30_000));
@@ -107,6 +116,7 @@ impl World {
         let Some(node) = self.nodes.get_mut(name) else { return };
         let Some(agent) = node.agent.take() else { return };
         node.life += 1;
+        node.rules.clear();
         node.agent = Some(Agent::new(agent.into_driver(), pace));
         // A new agent begins at once, whatever its clock says.
         self.note(|| format!("agent of {name} restarts"));
@@ -121,6 +131,7 @@ impl World {
             return;
         }
         node.life += 1;
+        node.rules.clear();
         self.note(|| format!("{name} loses power"));
         self.look_at(&name);
         let back = self.dice.time(100, 100_000);
@@ -142,6 +153,13 @@ impl World {
 
 impl Node {
     pub(crate) fn new(pace: Pace) -> Self {
-        Self { agent: Some(Agent::new(Recorder::default(), pace)), life: 0, taint: None, dark: BTreeSet::new() }
+        Self {
+            agent: Some(Agent::new(Recorder::default(), pace)),
+            life: 0,
+            taint: None,
+            dark: BTreeSet::new(),
+            rules: Vec::new(),
+            told: BTreeSet::new(),
+        }
     }
 }

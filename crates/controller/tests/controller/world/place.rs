@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_agent::machine::Pace;
-use wayleave_controller::{Setup, Southbound, Timing, Unfit};
+use wayleave_controller::{EnforcedBy, Setup, Timing, Unfit};
 use wayleave_ledger::Model;
 use wayleave_schemes::chameleon::{Chameleon, Params, Rerouting};
 use wayleave_schemes::fabric::{Fabric, Paths, Settings};
@@ -131,7 +131,7 @@ pub(crate) fn setup(dice: &mut Dice) -> Setup {
         network,
         model: Model::default(),
         scheme: Arc::new(make),
-        southbound: dice.pick(&[Southbound::Hosts, Southbound::Hosts, Southbound::HostsAndSwitches]),
+        enforced_by: dice.pick(&[EnforcedBy::Hosts, EnforcedBy::Hosts, EnforcedBy::HostsAndSwitches]),
         timing: Timing {
             confirm_within: Time::from_millis(150),
             retry_every: Time::from_millis(200),

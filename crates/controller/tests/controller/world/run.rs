@@ -33,6 +33,10 @@ pub(crate) struct Node {
     pub(crate) taint: Option<Option<u64>>,
     /// Links that have no carrier there.
     pub(crate) dark: BTreeSet<String>,
+    /// Serial and version of the rules of shares that its agent was told last.
+    pub(crate) rules: Vec<(u64, u64)>,
+    /// All that it was ever told.
+    pub(crate) told: BTreeSet<(u64, u64)>,
 }
 
 pub(crate) struct World {
@@ -129,7 +133,8 @@ impl World {
         let setup = setup(&mut dice);
         let weather = Weather::of(&mut dice);
         let controller = Controller::load(&setup, WallTime::from_nanos(CALENDAR), []).unwrap();
-        let has_agent = |switch: bool| !switch || setup.southbound == wayleave_controller::Southbound::HostsAndSwitches;
+        let has_agent =
+            |switch: bool| !switch || setup.enforced_by == wayleave_controller::EnforcedBy::HostsAndSwitches;
         let is_switch = |node| setup.network.switches().any(|other| other == node);
         let nodes = setup.network.nodes().filter(|&(node, _)| has_agent(is_switch(node)));
         let nodes = nodes.map(|(_, node)| (node.name.clone(), Node::new(weather.pace))).collect();
@@ -418,6 +423,7 @@ impl World {
     /// Looks at everything that has to hold at every moment.
     fn look(&mut self) -> Result<(), String> {
         checks::whole(&self.controller)?;
+        checks::enforced_shares_were_told(&self.controller, &self.nodes)?;
         // Often enough: what is reserved stays for a while.
         if self.dice.percent(10) {
             checks::sound(&self.controller, &mut self.wire)?;

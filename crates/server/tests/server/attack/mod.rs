@@ -9,7 +9,7 @@ mod tenants;
 use std::sync::Arc;
 
 use serde_json::json;
-use wayleave_controller::Southbound;
+use wayleave_controller::EnforcedBy;
 use wayleave_server::Limits;
 use wayleave_server::disk::Memory;
 
@@ -23,7 +23,7 @@ fn times() -> usize {
 /// A server with these limits.
 fn world(limits: Limits) -> World {
     let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, Southbound::Assumed);
+    let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
     options.limits = limits;
     World::of(options, scratch)
 }

@@ -12,7 +12,7 @@ use std::io::{BufReader, Write};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use wayleave_controller::Southbound;
+use wayleave_controller::EnforcedBy;
 use wayleave_server::disk::Memory;
 
 use crate::common::{Answer, Client, Scratch, World, classed, options, read, read_head};
@@ -84,12 +84,12 @@ fn the_server_does_what_its_document_says_whatever_it_is_sent() {
 
 /// One server with its requests.
 fn ask(document: &Value, seed: u64, done: &mut BTreeMap<String, usize>) {
-    let southbound = if seed.is_multiple_of(2) { Southbound::Hosts } else { Southbound::Assumed };
+    let enforced_by = if seed.is_multiple_of(2) { EnforcedBy::Hosts } else { EnforcedBy::Nobody };
     // Queues are divided among classes in half of the servers.
     let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, southbound);
+    let mut options = options(Box::new(Memory::default()), &scratch.0, enforced_by);
     if seed % 4 < 2 {
-        options.setup = classed(southbound);
+        options.setup = classed(enforced_by);
     }
     let world = World::of(options, scratch);
     let mut tokens = Tokens::new(&world.client);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_controller::{Setup, Southbound, Timing, Unfit};
+use wayleave_controller::{EnforcedBy, Setup, Timing, Unfit};
 use wayleave_formats::parse_builder;
 use wayleave_ledger::Model;
 use wayleave_schemes::chameleon::{Chameleon, Params};
@@ -32,7 +32,7 @@ pub(super) fn setup(builder: &str) -> Result<Setup, String> {
         network,
         model: Model::default(),
         scheme: Arc::new(scheme),
-        southbound: Southbound::Assumed,
+        enforced_by: EnforcedBy::Nobody,
         timing: Timing::default(),
         unfit: Unfit::Refuse,
     })

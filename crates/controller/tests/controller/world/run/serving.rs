@@ -3,7 +3,7 @@
 use wayleave_agent::machine::{Agent, Answer, Ask, Request};
 use wayleave_contracts::Order;
 use wayleave_controller::{Check, Command, Effect, ElementName, Fault, Kind, Mode, NewAnswer, Now, Reply};
-use wayleave_protocol::agent::Measured;
+use wayleave_protocol::agent::{ContractProblem, Measured};
 
 use super::World;
 use crate::world::checks::{self, Store};
@@ -59,6 +59,16 @@ impl World {
                 // An agent without a session reports it in the next one.
                 let Some(epoch) = one.agent.as_ref().and_then(Agent::epoch) else { return Ok(None) };
                 Command::See { node, epoch, without_carrier: one.dark.iter().cloned().collect() }
+            }
+            What::Report { node } => {
+                let Some(one) = self.nodes.get(&node) else { return Ok(None) };
+                let Some(epoch) = one.agent.as_ref().and_then(Agent::epoch) else { return Ok(None) };
+                let (mut in_force, mut problems) = (one.rules.clone(), Vec::new());
+                if !self.is_calm && !in_force.is_empty() && self.dice.percent(3) {
+                    let (serial, _) = in_force.remove(0);
+                    problems.push(ContractProblem { serial, why: "its interface is not there".to_owned() });
+                }
+                Command::ReportRules { node, epoch, in_force: Some(in_force), problems: Some(problems) }
             }
             What::Late { node, serial } => {
                 let epoch = self.nodes.get(&node).and_then(|node| node.agent.as_ref()?.epoch());
@@ -236,9 +246,28 @@ impl World {
                 }
             }
             Waiting::Agent { node, life, number, answer } => {
+                if answer.is_none() {
+                    self.tell_rules(&node);
+                }
                 let answer = answer.unwrap_or_else(|| Answer::Operations(self.controller.outbox(&node)));
                 self.carry(Event::ToAgent { node, life, number, answer });
             }
+        }
+    }
+
+    /// A host fetches the rules of shares when it asks for operations, and reports them if they are others, or now and then.
+    fn tell_rules(&mut self, name: &str) {
+        let Some(host) = self.setup.network.find_node(name) else { return };
+        let told = self.controller.grants().filter(|grant| grant.is_told_to_hosts());
+        let of_host = told.filter(|grant| grant.order.contract.hosts().contains(&host));
+        let rules: Vec<(u64, u64)> = of_host.map(|grant| (grant.serial, grant.rule_version())).collect();
+        let (reports_anyway, is_outdated) = (self.dice.percent(5), !self.is_calm && self.dice.percent(10));
+        let Some(node) = self.nodes.get_mut(name).filter(|_| !is_outdated) else { return };
+        let is_new = node.rules != rules;
+        node.told.extend(rules.iter().copied());
+        node.rules = rules;
+        if is_new || reports_anyway {
+            self.report_rules(name);
         }
     }
 

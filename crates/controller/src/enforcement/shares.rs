@@ -1,0 +1,161 @@
+//! Rules of contracts of other kinds than latency: the agents of all member hosts have to carry them, and say every second which they do.
+//!
+//! A rule has a version. Agents fetch the rules of their host as a whole, so there is nothing to send to each; they report serial and version of every
+//! rule in force, and the contracts that they cannot carry out, with the reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wayleave_protocol::agent::ContractProblem;
+use wayleave_topology::NodeId;
+
+use super::Enforcement;
+use crate::command::{Fault, Outcome, Reply};
+use crate::grant::{Grant, Sender, Trouble};
+use crate::journal::Dirty;
+use crate::timers::Due;
+
+impl Enforcement {
+    /// A contract has other terms, another place, or none: what its hosts have confirmed is outdated.
+    pub(crate) fn renew_rule(&mut self, serial: u64) {
+        let Some(grant) = self.contracts.get_mut(serial) else { return };
+        let hosts = grant.hosts_to_confirm();
+        if let Some(state) = grant.share_state_mut() {
+            state.version += 1;
+            state.unconfirmed = hosts;
+        }
+    }
+
+    /// Waits for the hosts of a contract that agents are told of, if some have not confirmed it.
+    pub(crate) fn wait_for_hosts(&mut self, serial: u64) {
+        let Some(state) = self.contracts.get(serial).and_then(Grant::share_state) else { return };
+        if self.confirms() && !state.unconfirmed.is_empty() {
+            let due = self.now().steady + self.timing.confirm_within;
+            self.timers.at(due, Due::Confirmed(serial, state.version));
+        }
+    }
+
+    /// The agent of a node says which rules of shares are in force there, and which contracts it cannot carry out. `None`: it does not say so.
+    pub(crate) fn report_rules(
+        &mut self,
+        name: &str,
+        epoch: u64,
+        in_force: Option<Vec<(u64, u64)>>,
+        problems: Option<Vec<ContractProblem>>,
+    ) -> Result<Reply, Fault> {
+        let node = self.find(name)?;
+        self.check_epoch(node, epoch)?;
+        let in_force: Option<BTreeMap<u64, u64>> = in_force.map(|all| all.into_iter().collect());
+        let problems: Option<BTreeMap<u64, String>> =
+            problems.map(|all| all.into_iter().map(|one| (one.serial, one.why)).collect());
+        let state = self.nodes.entry(node);
+        if state.in_force != in_force || state.problems != problems {
+            let before = std::mem::replace(&mut state.in_force, in_force);
+            let had_problems = std::mem::replace(&mut state.problems, problems);
+            let serials = match (&before, &had_problems) {
+                (Some(before), Some(had)) => self.changed_reports(node, before, had),
+                // The first report of a session is compared with what is on record.
+                _ => self.contracts.serials(|grant| grant.is_confirmed_by(node)),
+            };
+            serials.into_iter().for_each(|serial| self.compare_report(serial, node));
+        }
+        Ok(Reply::Done { outcome: Outcome::Changed, revision: self.journal.revision() })
+    }
+
+    /// Contracts of which a report says something else than the one before it.
+    fn changed_reports(&self, node: NodeId, before: &BTreeMap<u64, u64>, had: &BTreeMap<u64, String>) -> Vec<u64> {
+        let Some(state) = self.nodes.get(node) else { return Vec::new() };
+        let (now, has) = (state.in_force.clone().unwrap_or_default(), state.problems.clone().unwrap_or_default());
+        let rules = before.keys().chain(now.keys()).filter(|&serial| before.get(serial) != now.get(serial));
+        let problems = had.keys().chain(has.keys()).filter(|&serial| had.get(serial) != has.get(serial));
+        let serials: BTreeSet<u64> = rules.chain(problems).copied().collect();
+        serials.into_iter().collect()
+    }
+
+    /// Takes over what a host has reported of a contract.
+    fn compare_report(&mut self, serial: u64, node: NodeId) {
+        let Some(grant) = self.contracts.get(serial).filter(|grant| grant.is_confirmed_by(node)) else { return };
+        let reported = self.nodes.get(node).and_then(|state| state.in_force.as_ref()?.get(&serial).copied());
+        if let Some(state) = grant.share_state() {
+            let is_in_force = reported == Some(state.version);
+            if is_in_force == state.unconfirmed.contains(&node) {
+                let was_complete = state.unconfirmed.is_empty();
+                if let Some(state) = self.contracts.share_mut(serial) {
+                    let _ = if is_in_force { state.unconfirmed.remove(&node) } else { state.unconfirmed.insert(node) };
+                }
+                if was_complete {
+                    self.wait_for_hosts(serial);
+                }
+                self.journal.mark(Dirty::Contract(serial));
+            }
+        }
+        self.refresh_trouble(serial);
+        self.announce(serial);
+    }
+
+    /// The agent of a node has begun a session and has still not said which rules are in force: none counts.
+    pub(crate) fn not_reported(&mut self, node: NodeId, epoch: u64) {
+        let is_due =
+            |state: &&crate::nodes::NodeState| state.epoch == epoch && state.is_open && state.in_force.is_none();
+        if self.nodes.get(node).filter(is_due).is_none() {
+            return;
+        }
+        for serial in self.contracts.serials_of_shares(|grant| grant.is_confirmed_by(node)) {
+            let Some(grant) = self.contracts.get_mut(serial) else { continue };
+            let is_told = grant.is_told_to_hosts();
+            if let Some(state) = grant.share_state_mut() {
+                state.unconfirmed.insert(node);
+            }
+            if is_told && grant.trouble.is_none() {
+                grant.trouble = Some(Trouble::Unconfirmed);
+            }
+            self.journal.mark(Dirty::Contract(serial));
+            self.announce(serial);
+        }
+    }
+
+    /// Updates what keeps a contract from being enforced, by what is known of the agents of its hosts.
+    pub(crate) fn refresh_trouble(&mut self, serial: u64) {
+        let Some(grant) = self.contracts.get(serial).filter(|grant| !grant.is_ended && !grant.is_failed()) else {
+            return;
+        };
+        let trouble = self.trouble_of_agents(grant);
+        if trouble == grant.trouble {
+            return;
+        }
+        if let Some(grant) = self.contracts.get_mut(serial) {
+            grant.trouble = trouble;
+        }
+        self.journal.mark(Dirty::Contract(serial));
+    }
+
+    fn trouble_of_agents(&self, grant: &Grant) -> Option<Trouble> {
+        let hosts = grant.hosts_to_confirm();
+        let states = || hosts.iter().filter_map(|&host| Some((host, self.nodes.get(host)?)));
+        let silent: Vec<NodeId> = states().filter(|(_, state)| state.is_silent).map(|(host, _)| host).collect();
+        if !silent.is_empty() {
+            return Some(Trouble::Silent { hosts: silent });
+        }
+        let problem = states().find_map(|(host, state)| Some((host, state.problems.as_ref()?.get(&grant.serial)?)));
+        if let Some((host, why)) = problem {
+            return Some(Trouble::NotCarriedOut { host, why: why.clone() });
+        }
+        let is_late = match grant.share_state() {
+            Some(state) => grant.trouble == Some(Trouble::Unconfirmed) && !state.unconfirmed.is_empty(),
+            None => grant.told_sender().filter(|sender| sender.is_waited_for()).is_some_and(|sender| {
+                let now = self.now().steady;
+                sender.asked.is_some_and(|asked| now >= asked + self.timing.confirm_within)
+            }),
+        };
+        is_late.then_some(Trouble::Unconfirmed)
+    }
+
+    /// Whether a version that a host was to confirm is late.
+    pub(super) fn is_late(grant: &Grant, version: u64) -> bool {
+        if let Some(state) = grant.share_state() {
+            return grant.is_told_to_hosts() && state.version == version && !state.unconfirmed.is_empty();
+        }
+        let is_due =
+            |sender: &Sender| sender.is_waited_for() && sender.told.is_some_and(|told| told.version == version);
+        grant.told_sender().is_some_and(is_due)
+    }
+}
