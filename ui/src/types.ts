@@ -35,7 +35,7 @@ export interface Hop { link: string; queue: number }
 export interface ContractStatus {
   state: State; kind: Kind; reason?: string; message?: string; certainty?: string; withinNs?: number; boundNs?: number; deadlineNs?: number;
   fromHost?: string; toHost?: string; hosts?: string[]; routes: { hops: Hop[]; boundNs?: number }[]; revision: number; decision: number;
-  created: string; configured?: number; effective?: number; measured?: { packets: number; worstNs: number; at: string }; waitsFor?: number;
+  created: string; configured?: number; effective?: number; measured?: { packets: number; worstNs: number; at: string }; pendingReleases?: number;
 }
 export interface ContractSpec {
   name?: string; tenant?: string; from?: string; to?: string; rate?: string; burst?: string; deadline?: string; protection?: number; excess?: string; priority?: number;

@@ -142,7 +142,7 @@ pub(crate) fn contract(network: &Network, grant: &Grant, routes: &[Bounded], has
         configured,
         effective,
         measured,
-        waits_for: grant.waits_for() as u64,
+        pending_releases: grant.waits_for() as u64,
     };
     let mut spec = spec(network, &grant.order);
     spec.tenant = Some(grant.id.tenant.clone());
