@@ -37,7 +37,7 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
     let tables = shared.view.read();
     let only = call.only_tenant();
     let cluster = standing.filter(|_| only.is_none()).map(|standing| Cluster {
-        standing: standing.name.to_owned(),
+        role: standing.role,
         leader: match &tables.health {
             Health::Following(leader) => leader.clone(),
             _ => None,
