@@ -1,14 +1,14 @@
 // The documents of the interface, as far as pages show them (docs/api/openapi.json).
 
 export type State = 'pending' | 'admitted' | 'enforced' | 'degraded' | 'violated' | 'released';
-export type Level = 'broken' | 'near' | 'waiting' | 'measured' | 'kept';
+export type HealthLevel = 'violated' | 'at-risk' | 'pending' | 'best-estimate' | 'ok';
 export type Kind = 'latency' | 'bandwidth' | 'objective' | 'best-effort';
 
-export interface Risk {
-  id: string; level: Level; kind: Kind; state: State; reason?: string; message?: string; certainty?: string;
+export interface ContractHealth {
+  id: string; level: HealthLevel; kind: Kind; state: State; reason?: string; message?: string; certainty?: string;
   boundNs?: number; deadlineNs?: number; worstNs?: number; min?: string; hosts: string[]; members: number; priority: number;
 }
-export interface Risks { items: Risk[]; levels: Record<Level, number>; next?: string }
+export interface HealthPage { items: ContractHealth[]; levels: Record<HealthLevel, number>; next?: string }
 
 export interface Use { ratePpm: number; delayPpm: number; bufferPpm: number }
 export interface Block { id: number; name: string; nodes: number; down: number; silent: number; node?: string; group?: string; outside?: boolean }

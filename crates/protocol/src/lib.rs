@@ -13,7 +13,7 @@
 //! | [`decision`] | what was decided, and lists of what was done |
 //! | [`event`] | what watchers hear |
 //! | [`what_if`] | questions, and what would be |
-//! | [`risk`] | promises, those first that are broken or nearest to it |
+//! | [`health`] | health of contracts, the worst first |
 //! | [`tier`] | the network by tier, in as few blocks as can be looked at together |
 //! | [`timeline`] | what has happened, as a whole, and how things stood at an event |
 //! | [`audit`] | who did what, and what was refused |
@@ -31,11 +31,11 @@ pub mod client;
 pub mod contract;
 pub mod decision;
 pub mod event;
+pub mod health;
 mod id;
 pub mod network;
 pub mod policy;
 pub mod problem;
-pub mod risk;
 pub mod status;
 pub mod tenant;
 pub mod tier;

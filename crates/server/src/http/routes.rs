@@ -5,8 +5,8 @@ use wayleave_protocol as api;
 
 use crate::access::Access::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::handlers::{
-    agents, apply, audit, backups, batch, checks, contracts, decisions, elements, events, lists, network, policies,
-    risks, status, tenants, tiers, timeline, tokens, vms, what_if,
+    agents, apply, audit, backups, batch, checks, contracts, decisions, elements, events, health, lists, network,
+    policies, status, tenants, tiers, timeline, tokens, vms, what_if,
 };
 use crate::http::operation::ParamKind::{Count, Flag, Number, Text as Words};
 use crate::http::operation::Shown::{Any as Free, Events, Nothing, Text};
@@ -34,7 +34,7 @@ const ON_LINK: Param = param("link", Words, "Only those that have something on t
 const NAMED: Param = param("text", Words, "Only those with this in `tenant:name`");
 const LABELLED: Param =
     param("labels", Words, "Only those with all of these labels: key=value, several with commas between them");
-const AT_RISK: Param = param("level", Words, "Only those of this level: broken, near, waiting, measured or kept");
+const LEVEL: Param = param("level", Words, "Only those of this level: violated, at-risk, pending, best-estimate or ok");
 const GROUP: Param = param("group", Words, "Only this part of the network: what `group` of a block or of `within` was");
 const STRETCHES: Param = param("stretches", Count(400), "How many stretches of time: 1 to 400, default 120");
 const PROBLEMS: Param =
@@ -196,16 +196,13 @@ pub(crate) static ROWS: &[Row] = &[
         by!(contracts::traffic),
     )
     .gives(&[on(200, one::<api::agent::Traffic>())]),
-    Row::new(
-        Get,
-        "/v1/risks",
-        "listRisks",
-        Read,
-        "Promises, those first that are broken or nearest to it",
-        by!(risks::list),
-    )
-    .query(&[LIMIT, AFTER, AT_RISK])
-    .gives(&[on(200, one::<api::risk::Risks>())]),
+    Row::new(Get, "/v1/health", "listHealth", Read, "Contracts by health, the worst first", by!(health::list))
+        .query(&[LIMIT, AFTER, LEVEL])
+        .gives(&[on(200, one::<api::health::HealthPage>())]),
+    Row::new(Get, "/v1/risks", "listRisks", Read, "The same as /v1/health", by!(health::list))
+        .query(&[LIMIT, AFTER, LEVEL])
+        .gives(&[on(200, one::<api::health::HealthPage>())])
+        .deprecated(),
     Row::new(Post, "/v1/apply", "apply", Write, "Creates and changes the contracts of a document", by!(apply::apply))
         .query(&[DRY_RUN, ATOMIC])
         .takes_document(Document::Contracts, true)

@@ -44,18 +44,18 @@ fn promises_come_by_what_is_left_of_their_deadlines_page_by_page() {
     for (name, deadline) in [("wide", "50ms"), ("middle", "20ms"), ("tight", "4ms")] {
         client.put(&format!("/v1/contracts/{name}"), &within("h1", "h16", deadline)).is(201);
     }
-    let all = client.get("/v1/risks").is(200).json();
+    let all = client.get("/v1/health").is(200).json();
     let share = |item: &Value| item["boundNs"].as_f64().unwrap() / item["deadlineNs"].as_f64().unwrap();
     let shares: Vec<f64> = all["items"].as_array().unwrap().iter().map(share).collect();
     assert!(shares.is_sorted_by(|one, other| one >= other), "{shares:?}");
     assert_eq!(ids(&all), ["default:tight", "default:middle", "default:wide"]);
-    assert_eq!(all["levels"], json!({ "broken": 0, "near": 0, "waiting": 0, "measured": 0, "kept": 3 }));
+    assert_eq!(all["levels"], json!({ "violated": 0, "at-risk": 0, "pending": 0, "best-estimate": 0, "ok": 3 }));
     assert_eq!(all.get("next"), None);
-    assert_eq!(pages(client, "/v1/risks", 1), ids(&all));
-    assert_eq!(pages(client, "/v1/risks?level=kept", 2), ids(&all));
-    assert_eq!(pages(client, "/v1/risks?level=broken", 2), [""; 0]);
-    for wrong in ["level=none", "after=none", "after=kept.x.a", "after=kept.1", "limit=0"] {
-        client.get(&format!("/v1/risks?{wrong}")).is_problem(400, "INVALID");
+    assert_eq!(pages(client, "/v1/health", 1), ids(&all));
+    assert_eq!(pages(client, "/v1/health?level=ok", 2), ids(&all));
+    assert_eq!(pages(client, "/v1/health?level=violated", 2), [""; 0]);
+    for wrong in ["level=none", "after=none", "after=ok.x.a", "after=ok.1", "limit=0"] {
+        client.get(&format!("/v1/health?{wrong}")).is_problem(400, "INVALID");
     }
 }
 
@@ -70,13 +70,13 @@ fn what_is_broken_comes_first_by_priority_and_says_why() {
     }
     client.put("/v1/contracts/other", &contract("h2", "h15", "10Mbit")).is(201);
     client.put("/v1/links/h1-%3Epod1-edge1/state", &json!({ "state": "down", "reason": "cut" })).is(200);
-    let all = client.get("/v1/risks").is(200).json();
+    let all = client.get("/v1/health").is(200).json();
     assert_eq!(ids(&all), ["default:high", "default:low", "default:other"]);
-    assert_eq!(all["levels"]["broken"], 2);
+    assert_eq!(all["levels"]["violated"], 2);
     let first = &all["items"][0];
     assert_eq!(
         (&first["level"], &first["state"], &first["reason"]),
-        (&json!("broken"), &json!("degraded"), &json!("FAILURE"))
+        (&json!("violated"), &json!("degraded"), &json!("FAILURE"))
     );
     assert!(first["message"].as_str().unwrap().contains("h1->pod1-edge1 is down"), "{first}");
 }
@@ -89,7 +89,7 @@ fn promises_of_every_kind_are_there_and_best_effort_is_none() {
     put("hose", json!({ "bandwidth": { "hose": ["h1", "h5", "h9"], "min": "1Gbit" } }));
     put("aim", json!({ "objective": { "members": ["h1", "h6"], "min": "200Mbit", "aim": "completion" } }));
     put("rest", json!({ "bestEffort": { "members": ["h1", "h7"] } }));
-    let all = client.get("/v1/risks").is(200).json();
+    let all = client.get("/v1/health").is(200).json();
     let mut names = ids(&all);
     names.sort();
     assert_eq!(names, ["default:aim", "default:hose"]);
@@ -114,6 +114,29 @@ fn contracts_are_found_by_link_kind_state_and_a_part_of_their_names() {
     assert_eq!(pages(client, "/v1/contracts?state=admitted&kind=latency", 3).len(), 10);
     client.get("/v1/contracts?link=none").is_problem(404, "NOT_FOUND");
     client.get("/v1/contracts?kind=none").is_problem(400, "INVALID");
+}
+
+/// Earlier names of routes, each with the present one.
+const EARLIER: &[(&str, &str)] = &[("/v1/risks", "/v1/health")];
+
+#[test]
+fn earlier_names_of_routes_are_answered_and_marked_deprecated() {
+    let world = World::new();
+    let client = &world.client;
+    client.put("/v1/contracts/a", &contract("h1", "h16", "1Mbit")).is(201);
+    let document: Value = serde_json::from_str(&wayleave_server::openapi()).unwrap();
+    let is_deprecated =
+        |operations: &Value| operations.as_object().unwrap().values().any(|one| one["deprecated"] == true);
+    let paths = document["paths"].as_object().unwrap().iter().filter(|(_, operations)| is_deprecated(operations));
+    let deprecated: Vec<&str> = paths.map(|(path, _)| path.as_str()).collect();
+    assert_eq!(deprecated, EARLIER.iter().map(|(earlier, _)| *earlier).collect::<Vec<_>>());
+    for (earlier, present) in EARLIER {
+        let (one, other) = (client.get(earlier).is(200).json(), client.get(present).is(200).json());
+        assert_eq!(
+            one.as_object().unwrap().keys().collect::<Vec<_>>(),
+            other.as_object().unwrap().keys().collect::<Vec<_>>()
+        );
+    }
 }
 
 /// A block by its name.
@@ -237,10 +260,10 @@ fn a_tenant_is_shown_its_own_promises_and_past_and_nothing_of_links() {
     operator.put("/v1/nodes/h2/state", &json!({ "state": "down", "reason": "rack 7 is on fire" })).is(200);
     for role in ["tenant", "reader"] {
         let client = operator.token(json!({ "role": role, "tenant": "acme" }));
-        let risks = client.get("/v1/risks").is(200).json();
-        assert_eq!((ids(&risks), &risks["levels"]["broken"]), (vec!["acme:c".to_owned()], &json!(1)));
+        let health = client.get("/v1/health").is(200).json();
+        assert_eq!((ids(&health), &health["levels"]["violated"]), (vec!["acme:c".to_owned()], &json!(1)));
         // A page that begins behind another tenant's contract.
-        assert_eq!(ids(&client.get("/v1/risks?after=broken.0.other:c").is(200).json()), ["acme:c"]);
+        assert_eq!(ids(&client.get("/v1/health?after=violated.0.other:c").is(200).json()), ["acme:c"]);
         assert_eq!(ids(&client.get("/v1/contracts?link=h2-%3Epod1-edge1").is(200).json()), ["acme:c"]);
         // Which links there are is not said.
         assert_eq!(ids(&client.get("/v1/contracts?link=none").is(200).json()), [""; 0]);

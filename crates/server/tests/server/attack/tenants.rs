@@ -221,7 +221,7 @@ fn probes(client: &Client) -> Vec<String> {
     for link in ["h1-%3Epod1-edge1", "pod1-edge1-%3Eh2", "h9-%3Epod3-edge1", "none"] {
         asked.push(("GET", format!("/v1/contracts?link={link}"), Value::Null));
     }
-    for path in ["/v1/contracts?text=other", "/v1/contracts?kind=bandwidth", "/v1/risks?after=kept.0.other:c0-1"] {
+    for path in ["/v1/contracts?text=other", "/v1/contracts?kind=bandwidth", "/v1/health?after=ok.0.other:c0-1"] {
         asked.push(("GET", path.to_owned(), Value::Null));
     }
     for path in

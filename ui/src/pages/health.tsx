@@ -4,26 +4,26 @@ import { Badge, Bar, ContractLink, Empty, LinkLink, Loading, More, Shown, Table,
 import { allowed, many, quantity, time, when } from '../format';
 import { readsAll, to, usePages, useRead, useWorld, type Address } from '../state';
 import { path } from '../api';
-import type { Level, Risk, Risks as Document, Status, Tiers } from '../types';
+import type { ContractHealth, HealthLevel, HealthPage as Document, Status, Tiers } from '../types';
 
-const LEVELS: { level: Level; title: string; means: string }[] = [
-  { level: 'broken', title: 'Broken', means: 'degraded, or packets came too late' },
-  { level: 'near', title: 'Near', means: 'a packet took 90 % of its bound or more' },
-  { level: 'waiting', title: 'Waiting', means: 'admitted, not in force yet' },
-  { level: 'measured', title: 'Measured', means: 'no proof, so no guarantee' },
-  { level: 'kept', title: 'Kept', means: 'by proof' },
+const LEVELS: { level: HealthLevel; title: string; means: string }[] = [
+  { level: 'violated', title: 'Violated', means: 'degraded, or packets came too late' },
+  { level: 'at-risk', title: 'At risk', means: 'a packet took 90 % of its bound or more' },
+  { level: 'pending', title: 'Pending', means: 'admitted, not in force yet' },
+  { level: 'best-estimate', title: 'Best estimate', means: 'no proof, so no guarantee' },
+  { level: 'ok', title: 'OK', means: 'by proof' },
 ];
 
 /** What a contract promises, in a few words. */
-export function promise(risk: Risk): string {
-  const between = risk.members === 2 && risk.kind !== 'objective' ? `${risk.hosts[0]} → ${risk.hosts[1]}` : `${risk.members} hosts`;
-  if (risk.kind === 'latency') return `${between} within ${allowed(risk.deadlineNs ?? 0)}`;
-  return `${quantity(risk.min)} ${risk.kind === 'bandwidth' ? 'at least' : 'weight'}, ${between}`;
+export function promise(one: ContractHealth): string {
+  const between = one.members === 2 && one.kind !== 'objective' ? `${one.hosts[0]} → ${one.hosts[1]}` : `${one.members} hosts`;
+  if (one.kind === 'latency') return `${between} within ${allowed(one.deadlineNs ?? 0)}`;
+  return `${quantity(one.min)} ${one.kind === 'bandwidth' ? 'at least' : 'weight'}, ${between}`;
 }
 
 /** Bound and worst delay seen within the deadline. */
-export function Budget({ risk }: { risk: Pick<Risk, 'boundNs' | 'deadlineNs' | 'worstNs'> }) {
-  const { boundNs, deadlineNs, worstNs } = risk;
+export function Budget({ one }: { one: Pick<ContractHealth, 'boundNs' | 'deadlineNs' | 'worstNs'> }) {
+  const { boundNs, deadlineNs, worstNs } = one;
   if (boundNs === undefined || !deadlineNs) return <span class="dim">no deadline</span>;
   const all = Math.max(deadlineNs, worstNs ?? 0);
   const place = (ns: number) => (100 * ns) / all;
@@ -40,32 +40,32 @@ export function Budget({ risk }: { risk: Pick<Risk, 'boundNs' | 'deadlineNs' | '
   );
 }
 
-function why(risk: Risk): string {
+function why(one: ContractHealth): string {
   // That nothing is enforced is said once, above.
-  if (risk.message && risk.reason !== 'NOT_ENFORCED') return risk.message;
-  if (risk.level === 'near') return `a packet took ${time(risk.worstNs ?? 0)}, and the bound is ${time(risk.boundNs ?? 0)}`;
-  if (risk.level === 'waiting') return 'its sender has not confirmed the present terms yet';
-  if (risk.level === 'measured') return 'paths were measured, not proven';
+  if (one.message && one.reason !== 'NOT_ENFORCED') return one.message;
+  if (one.level === 'at-risk') return `a packet took ${time(one.worstNs ?? 0)}, and the bound is ${time(one.boundNs ?? 0)}`;
+  if (one.level === 'pending') return 'its sender has not confirmed the present terms yet';
+  if (one.level === 'best-estimate') return 'paths were measured, not proven';
   return '';
 }
 
-function Verdict({ levels, isEnforced }: { levels: Record<Level, number>; isEnforced: boolean | undefined }) {
+function Verdict({ levels, isEnforced }: { levels: Record<HealthLevel, number>; isEnforced: boolean | undefined }) {
   const all = LEVELS.reduce((sum, { level }) => sum + levels[level], 0);
   if (all === 0) return <h1>No promises yet</h1>;
-  if (levels.broken > 0) return <h1 class="bad"><span aria-hidden="true">✕ </span>{many(levels.broken, 'promise')} of {all.toLocaleString('en')} {levels.broken === 1 ? 'is' : 'are'} broken</h1>;
-  if (levels.near > 0) return <h1 class="warn"><span aria-hidden="true">▲ </span>All promises are kept, {levels.near.toLocaleString('en')} only just</h1>;
+  if (levels.violated > 0) return <h1 class="bad"><span aria-hidden="true">✕ </span>{many(levels.violated, 'promise')} of {all.toLocaleString('en')} {levels.violated === 1 ? 'is' : 'are'} broken</h1>;
+  if (levels['at-risk'] > 0) return <h1 class="warn"><span aria-hidden="true">▲ </span>All promises are kept, {levels['at-risk'].toLocaleString('en')} only just</h1>;
   // Before it is known whether anybody enforces them, nothing is said of that.
-  if (!isEnforced) return <h1>{levels.kept === all ? `All ${many(all, 'promise')} can be kept` : 'No promise is broken'}{isEnforced === false && `, and no agent enforces ${all === 1 ? 'it' : 'them'}`}</h1>;
-  if (levels.kept === all) return <h1 class="good"><span aria-hidden="true">✓ </span>All {many(all, 'promise')} {all === 1 ? 'is' : 'are'} kept</h1>;
+  if (!isEnforced) return <h1>{levels.ok === all ? `All ${many(all, 'promise')} can be kept` : 'No promise is broken'}{isEnforced === false && `, and no agent enforces ${all === 1 ? 'it' : 'them'}`}</h1>;
+  if (levels.ok === all) return <h1 class="good"><span aria-hidden="true">✓ </span>All {many(all, 'promise')} {all === 1 ? 'is' : 'are'} kept</h1>;
   return <h1 class="good"><span aria-hidden="true">✓ </span>No promise is broken</h1>;
 }
 
-export function Risks({ address }: { address: Address }) {
+export function Health({ address }: { address: Address }) {
   const { about, events } = useWorld();
-  const level = (address.query.get('level') ?? '') as Level | '';
+  const level = (address.query.get('level') ?? '') as HealthLevel | '';
   const isForAll = readsAll(about);
-  const summary = useRead<Document>(path(['risks'], { limit: 12 }));
-  const chosen = usePages<Risk>(level ? path(['risks'], { level, limit: 50 }) : null);
+  const summary = useRead<Document>(path(['health'], { limit: 12 }));
+  const chosen = usePages<ContractHealth>(level ? path(['health'], { level, limit: 50 }) : null);
   // The verdict first: the rest is asked for behind it.
   const tiers = useRead<Tiers>(isForAll && summary.value ? path(['tiers']) : null);
   const status = useRead<Status>(path(['status']));
@@ -73,15 +73,15 @@ export function Risks({ address }: { address: Address }) {
   const items = level ? chosen.items : summary.value?.items;
   return (
     <Shown of={summary} what="promises">
-      {(risks) => (
+      {(page) => (
         <>
-          <Verdict levels={risks.levels} isEnforced={isUnenforced === undefined ? undefined : !isUnenforced} />
+          <Verdict levels={page.levels} isEnforced={isUnenforced === undefined ? undefined : !isUnenforced} />
           <ul class="levels" aria-label="Promises by how sure they are">
             {LEVELS.map(({ level: one, title, means }) => (
               <li>
-                <a class={`card ${risks.levels[one] > 0 ? one : ''}`} href={to([], { level: one === level ? undefined : one })} aria-current={one === level ? 'true' : undefined}>
+                <a class={`card ${page.levels[one] > 0 ? one : ''}`} href={to([], { level: one === level ? undefined : one })} aria-current={one === level ? 'true' : undefined}>
                   <Badge of={one}>{title}</Badge>
-                  <span class="big">{risks.levels[one].toLocaleString('en')}</span>
+                  <span class="big">{page.levels[one].toLocaleString('en')}</span>
                   <span class="dim">{means}</span>
                 </a>
               </li>
@@ -95,15 +95,15 @@ export function Risks({ address }: { address: Address }) {
           {items === undefined && <Loading what="promises" />}
           {items?.length === 0 && <Empty>{level ? 'No promise is in this state.' : <>There is no contract yet. <a href={to(['what-if'])}>Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</>}</Empty>}
           {items && items.length > 0 && (
-            <Table caption="Promises, those at risk first" items={items} rowKey={(risk) => risk.id} columns={[
-              { head: 'Contract', cell: (risk) => <ContractLink id={risk.id} /> },
-              { head: 'State', cell: (risk) => <Badge of={risk.level === 'kept' || risk.level === 'broken' ? risk.state : risk.level} /> },
+            <Table caption="Promises, those at risk first" items={items} rowKey={(one) => one.id} columns={[
+              { head: 'Contract', cell: (one) => <ContractLink id={one.id} /> },
+              { head: 'State', cell: (one) => <Badge of={one.level === 'ok' || one.level === 'violated' ? one.state : one.level} /> },
               { head: 'Promise', cell: promise },
-              { head: 'Bound in deadline', cell: (risk) => <Budget risk={risk} /> },
-              { head: 'Why', cell: (risk) => why(risk) && <span class="why">{why(risk)}</span> },
+              { head: 'Bound in deadline', cell: (one) => <Budget one={one} /> },
+              { head: 'Why', cell: (one) => why(one) && <span class="why">{why(one)}</span> },
             ]} />
           )}
-          {level ? <More next={chosen.next} more={chosen.more} /> : risks.next && <p class="dim">These come first. A card above shows all of its kind.</p>}
+          {level ? <More next={chosen.next} more={chosen.more} /> : page.next && <p class="dim">These come first. A card above shows all of its kind.</p>}
           {!level && <p class="dim">A bound close to its deadline is no danger: it is proven, and holds whatever else is admitted. It says how little could be taken away.</p>}
           {isForAll && tiers.value && tiers.value.busiest.length > 0 && (
             <section>
