@@ -11,12 +11,12 @@ export interface ContractHealth {
 export interface HealthPage { items: ContractHealth[]; levels: Record<HealthLevel, number>; next?: string }
 
 export interface Use { ratePpm: number; delayPpm: number; bufferPpm: number }
-export interface Block { id: number; name: string; nodes: number; down: number; silent: number; node?: string; group?: string; outside?: boolean }
-export interface Bundle extends Use { from: number; to: number; links: number; down: number; meanRatePpm: number; busiest: string }
+export interface NodeGroup { id: number; name: string; nodes: number; down: number; silent: number; node?: string; group?: string; outside?: boolean }
+export interface LinkGroup extends Use { from: number; to: number; links: number; down: number; meanRatePpm: number; busiest: string }
 export interface Down { element: string; reason: string }
-export interface Tiers {
-  name: string; within: { name: string; group?: string }[]; tiers: { tier: number; name: string; blocks: Block[] }[];
-  bundles: Bundle[]; busiest: ({ link: string } & Use)[]; unseen: number; down: Down[];
+export interface TopologySummary {
+  name: string; within: { name: string; group?: string }[]; tiers: { tier: number; name: string; nodeGroups: NodeGroup[] }[];
+  linkGroups: LinkGroup[]; busiest: ({ link: string } & Use)[]; linksNotMeasured: number; down: Down[];
 }
 
 export interface Queue { link: string; queue: number; budgetNs?: number; delayNs?: number; bufferBytes: number; backlogBytes?: number }

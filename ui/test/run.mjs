@@ -344,7 +344,7 @@ async function many(browser, folder) {
     });
     await page.goto(`${server.address}/ui/#token=${server.token}`);
     const { items: [contract] } = await server.ask('GET', '/v1/health?limit=1');
-    const { busiest: [{ link }] } = await server.ask('GET', '/v1/tiers');
+    const { busiest: [{ link }] } = await server.ask('GET', '/v1/topology/summary');
     for (const at of ['#/', '#/network', '#/network/pod%3Apod1-edge1', '#/network/switch%3Apod1-edge1', '#/contracts?text=ptp-99', `#/contract/${encodeURIComponent(contract.id)}`, `#/link/${encodeURIComponent(link)}`, '#/what-if?fail=pod1-agg1', '#/timeline', '#/agents', '#/tenants']) {
       console.log(at);
       await go(page, at);

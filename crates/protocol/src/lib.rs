@@ -14,7 +14,7 @@
 //! | [`event`] | what watchers hear |
 //! | [`what_if`] | questions, and what would be |
 //! | [`health`] | health of contracts, the worst first |
-//! | [`tier`] | the network by tier, in as few blocks as can be looked at together |
+//! | [`topology_summary`] | the network by tier, in groups of nodes and of links |
 //! | [`timeline`] | what has happened, as a whole, and how things stood at an event |
 //! | [`audit`] | who did what, and what was refused |
 //! | [`check`] | probes through a network, and where they were seen
@@ -38,8 +38,8 @@ pub mod policy;
 pub mod problem;
 pub mod status;
 pub mod tenant;
-pub mod tier;
 pub mod timeline;
+pub mod topology_summary;
 pub mod what_if;
 
 pub use id::{DEFAULT_TENANT, Id};

@@ -4,7 +4,7 @@ import { Badge, Bar, ContractLink, Empty, LinkLink, Loading, More, Shown, Table,
 import { allowed, many, quantity, time, when } from '../format';
 import { readsAll, to, usePages, useRead, useWorld, type Address } from '../state';
 import { path } from '../api';
-import type { ContractHealth, HealthLevel, HealthPage as Document, Status, Tiers } from '../types';
+import type { ContractHealth, HealthLevel, HealthPage as Document, Status, TopologySummary } from '../types';
 
 const LEVELS: { level: HealthLevel; title: string; means: string }[] = [
   { level: 'violated', title: 'Violated', means: 'degraded, or packets came too late' },
@@ -67,7 +67,7 @@ export function Health({ address }: { address: Address }) {
   const summary = useRead<Document>(path(['health'], { limit: 12 }));
   const chosen = usePages<ContractHealth>(level ? path(['health'], { level, limit: 50 }) : null);
   // The verdict first: the rest is asked for behind it.
-  const tiers = useRead<Tiers>(isForAll && summary.value ? path(['tiers']) : null);
+  const topology = useRead<TopologySummary>(isForAll && summary.value ? path(['topology', 'summary']) : null);
   const status = useRead<Status>(path(['status']));
   const isUnenforced = status.value && status.value.agents === 0 && status.value.contracts.admitted > 0 && status.value.contracts.enforced === 0;
   const items = level ? chosen.items : summary.value?.items;
@@ -90,7 +90,7 @@ export function Health({ address }: { address: Address }) {
           {isUnenforced && (
             <p class="notice">No agent is there: contracts are kept as long as hosts keep to them by themselves.{isForAll && <> <a href={to(['agents'])}>Agents</a></>}</p>
           )}
-          {isForAll && status.value && tiers.value && <Wrong status={status.value} tiers={tiers.value} />}
+          {isForAll && status.value && topology.value && <Wrong status={status.value} topology={topology.value} />}
           <h2>{level ? LEVELS.find((one) => one.level === level)?.title ?? level : 'At risk first'}</h2>
           {items === undefined && <Loading what="promises" />}
           {items?.length === 0 && <Empty>{level ? 'No promise is in this state.' : <>There is no contract yet. <a href={to(['what-if'])}>Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</>}</Empty>}
@@ -105,10 +105,10 @@ export function Health({ address }: { address: Address }) {
           )}
           {level ? <More next={chosen.next} more={chosen.more} /> : page.next && <p class="dim">These come first. A card above shows all of its kind.</p>}
           {!level && <p class="dim">A bound close to its deadline is no danger: it is proven, and holds whatever else is admitted. It says how little could be taken away.</p>}
-          {isForAll && tiers.value && tiers.value.busiest.length > 0 && (
+          {isForAll && topology.value && topology.value.busiest.length > 0 && (
             <section>
               <h2>Links with least left</h2>
-              <Table caption="Links with least left" items={tiers.value.busiest.slice(0, 6)} rowKey={(link) => link.link} columns={[
+              <Table caption="Links with least left" items={topology.value.busiest.slice(0, 6)} rowKey={(link) => link.link} columns={[
                 { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
                 { head: 'Rate promised', cell: (link) => <Bar ppm={link.ratePpm} label="Rate promised" /> },
                 { head: 'Delay budget used', cell: (link) => <Bar ppm={link.delayPpm} label="Delay budget used" /> },
@@ -130,8 +130,8 @@ export function Health({ address }: { address: Address }) {
 }
 
 /** What of the network and of agents is not as it should be. */
-function Wrong({ status, tiers }: { status: Status; tiers: Tiers }) {
-  const { down } = tiers;
+function Wrong({ status, topology }: { status: Status; topology: TopologySummary }) {
+  const { down } = topology;
   if (down.length === 0 && status.silent.length === 0 && status.troubles.length === 0) return null;
   return (
     <section class="notice bad">

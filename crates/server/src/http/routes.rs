@@ -6,7 +6,7 @@ use wayleave_protocol as api;
 use crate::access::Access::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::handlers::{
     agents, apply, audit, backups, batch, checks, contracts, decisions, elements, events, health, lists, network,
-    policies, status, tenants, tiers, timeline, tokens, vms, what_if,
+    policies, status, tenants, timeline, tokens, topology_summary, vms, what_if,
 };
 use crate::http::operation::ParamKind::{Count, Flag, Number, Text as Words};
 use crate::http::operation::Shown::{Any as Free, Events, Nothing, Text};
@@ -35,7 +35,8 @@ const NAMED: Param = param("text", Words, "Only those with this in `tenant:name`
 const LABELLED: Param =
     param("labels", Words, "Only those with all of these labels: key=value, several with commas between them");
 const LEVEL: Param = param("level", Words, "Only those of this level: violated, at-risk, pending, best-estimate or ok");
-const GROUP: Param = param("group", Words, "Only this part of the network: what `group` of a block or of `within` was");
+const GROUP: Param =
+    param("group", Words, "Only this part of the network: what `group` of a group of nodes or of `within` was");
 const STRETCHES: Param = param("stretches", Count(400), "How many stretches of time: 1 to 400, default 120");
 const PROBLEMS: Param =
     param("problems", Flag, "Only those that are silent, have ended, or say that something is wrong");
@@ -273,14 +274,18 @@ pub(crate) static ROWS: &[Row] = &[
     .gives(&[on(200, Free)]),
     Row::new(
         Get,
-        "/v1/tiers",
-        "getTiers",
+        "/v1/topology/summary",
+        "getTopologySummary",
         ReadAll,
-        "The network, or a part of it, by tier: in as few blocks as can be looked at together",
-        by!(tiers::get),
+        "The network, or a part of it, by tier: groups of nodes, and the links between them",
+        by!(topology_summary::get),
     )
     .query(&[GROUP])
-    .gives(&[on(200, one::<api::tier::Tiers>())]),
+    .gives(&[on(200, one::<api::topology_summary::TopologySummary>())]),
+    Row::new(Get, "/v1/tiers", "getTiers", ReadAll, "The same as /v1/topology/summary", by!(topology_summary::get))
+        .query(&[GROUP])
+        .gives(&[on(200, one::<api::topology_summary::TopologySummary>())])
+        .deprecated(),
     Row::new(
         Put,
         "/v1/links/{link}/state",

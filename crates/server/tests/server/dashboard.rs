@@ -141,13 +141,13 @@ fn earlier_names_of_routes_are_answered_and_marked_deprecated() {
 
 /// A block by its name.
 fn block<'a>(tiers: &'a Value, name: &str) -> &'a Value {
-    let all = tiers["tiers"].as_array().unwrap().iter().flat_map(|tier| tier["blocks"].as_array().unwrap());
+    let all = tiers["tiers"].as_array().unwrap().iter().flat_map(|tier| tier["nodeGroups"].as_array().unwrap());
     all.into_iter().find(|block| block["name"] == name).unwrap_or_else(|| panic!("{name}"))
 }
 
 fn bundle<'a>(tiers: &'a Value, from: &str, to: &str) -> &'a Value {
     let (from, to) = (&block(tiers, from)["id"], &block(tiers, to)["id"]);
-    let mut all = tiers["bundles"].as_array().unwrap().iter();
+    let mut all = tiers["linkGroups"].as_array().unwrap().iter();
     all.find(|bundle| bundle["from"] == *from && bundle["to"] == *to).unwrap()
 }
 
@@ -161,13 +161,15 @@ fn the_network_by_tier_has_racks_as_counters_that_open() {
     let world = World::new();
     let client = &world.client;
     client.put("/v1/contracts/a", &contract("h1", "h16", "100Mbit")).is(201);
-    let whole =
-        settled(|| client.get("/v1/tiers").is(200).json(), |tiers| tiers["busiest"].as_array().unwrap().len() == 6);
+    let whole = settled(
+        || client.get("/v1/topology/summary").is(200).json(),
+        |tiers| tiers["busiest"].as_array().unwrap().len() == 6,
+    );
     let names: Vec<&str> =
         whole["tiers"].as_array().unwrap().iter().map(|tier| tier["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["core", "aggregation", "edge", "hosts"]);
     let counts: Vec<usize> =
-        whole["tiers"].as_array().unwrap().iter().map(|tier| tier["blocks"].as_array().unwrap().len()).collect();
+        whole["tiers"].as_array().unwrap().iter().map(|tier| tier["nodeGroups"].as_array().unwrap().len()).collect();
     assert_eq!(counts, [4, 8, 8, 8], "16 hosts in 8 racks");
     let rack = block(&whole, "hosts of pod1-edge1");
     assert_eq!((&rack["nodes"], &rack["group"]), (&json!(2), &json!("switch:pod1-edge1")));
@@ -175,18 +177,18 @@ fn the_network_by_tier_has_racks_as_counters_that_open() {
     assert_eq!(bundle(&whole, "hosts of pod1-edge1", "pod1-edge1")["ratePpm"], 100_000);
     assert_eq!(bundle(&whole, "hosts of pod1-edge1", "pod1-edge1")["meanRatePpm"], 50_000);
     assert_eq!(bundle(&whole, "pod1-edge1", "hosts of pod1-edge1")["ratePpm"], 0);
-    let open = client.get("/v1/tiers?group=switch:pod1-edge1").is(200).json();
+    let open = client.get("/v1/topology/summary?group=switch:pod1-edge1").is(200).json();
     assert_eq!((&open["name"], &open["within"]), (&json!("pod1-edge1"), &json!([{ "name": "test" }])));
     assert_eq!(bundle(&open, "h1", "pod1-edge1")["busiest"], "h1->pod1-edge1");
     assert_eq!(block(&open, "pod1-agg1")["outside"], true);
-    let pod = client.get("/v1/tiers?group=pod:pod1-edge1").is(200).json();
+    let pod = client.get("/v1/topology/summary?group=pod:pod1-edge1").is(200).json();
     assert_eq!(pod["name"], "pod1");
     assert_eq!(
         (&block(&pod, "core outside")["nodes"], &block(&pod, "core outside")["outside"]),
         (&json!(4), &json!(true))
     );
     for wrong in ["none", "pod:none", "switch:h1", "pod:core1", "rack:pod1-edge1"] {
-        client.get(&format!("/v1/tiers?group={wrong}")).is_problem(404, "NOT_FOUND");
+        client.get(&format!("/v1/topology/summary?group={wrong}")).is_problem(404, "NOT_FOUND");
     }
 }
 
@@ -196,7 +198,7 @@ fn what_is_down_is_counted_in_its_block_and_its_bundle() {
     let client = &world.client;
     client.put("/v1/nodes/pod1-agg1/state", &json!({ "state": "down", "reason": "power" })).is(200);
     client.put("/v1/links/h3-%3Epod1-edge2/state", &json!({ "state": "down" })).is(200);
-    let tiers = client.get("/v1/tiers").is(200).json();
+    let tiers = client.get("/v1/topology/summary").is(200).json();
     assert_eq!(block(&tiers, "pod1-agg1")["down"], 1);
     assert_eq!(bundle(&tiers, "pod1-edge1", "pod1-agg1")["down"], 1);
     assert_eq!(bundle(&tiers, "hosts of pod1-edge2", "pod1-edge2")["down"], 1);
@@ -277,7 +279,7 @@ fn a_tenant_is_shown_its_own_promises_and_past_and_nothing_of_links() {
         client.get(&format!("/v1/timeline/{}", last + 1)).is_problem(404, "NOT_FOUND");
         let timeline = client.get("/v1/timeline").is(200).json();
         assert!(timeline["stretches"].as_array().unwrap().iter().all(|one| one["down"] == 0), "{timeline}");
-        for path in ["/v1/tiers", "/v1/agents", "/v1/links/h2-%3Epod1-edge1/curves"] {
+        for path in ["/v1/topology/summary", "/v1/agents", "/v1/links/h2-%3Epod1-edge1/curves"] {
             client.get(path).is_problem(403, "FORBIDDEN");
         }
     }

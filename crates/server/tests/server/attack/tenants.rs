@@ -224,9 +224,13 @@ fn probes(client: &Client) -> Vec<String> {
     for path in ["/v1/contracts?text=other", "/v1/contracts?kind=bandwidth", "/v1/health?after=ok.0.other:c0-1"] {
         asked.push(("GET", path.to_owned(), Value::Null));
     }
-    for path in
-        ["/v1/tiers", "/v1/agents", "/v1/links/h1-%3Epod1-edge1/curves", "/v1/timeline/9", "/v1/timeline?stretches=1"]
-    {
+    for path in [
+        "/v1/topology/summary",
+        "/v1/agents",
+        "/v1/links/h1-%3Epod1-edge1/curves",
+        "/v1/timeline/9",
+        "/v1/timeline?stretches=1",
+    ] {
         asked.push(("GET", path.to_owned(), Value::Null));
     }
     for what in ["contracts", "vms", "decisions", "events", "audit"] {
