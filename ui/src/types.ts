@@ -71,11 +71,11 @@ export interface Prospect {
   refused: { id: string; reason: string; message: string }[]; deleted: string[]; placed: { id: string; from: string; to?: string }[]; omitted?: Record<string, number>;
 }
 
-export interface Stretch { until: string; last: number; events: Record<string, number>; contracts: Record<string, number>; down: number }
-export interface Timeline { stretches: Stretch[]; shortened: boolean }
-export interface Moment {
+export interface TimelineBucket { until: string; last: number; events: Record<string, number>; contracts: Record<string, number>; down: number }
+export interface Timeline { buckets: TimelineBucket[]; shortened: boolean }
+export interface Snapshot {
   event: { number: number; at: string; type: string; object: string; detail?: string };
-  contracts: Record<string, number>; notKept: { id: string; state: State; since: string; detail?: string }[]; omitted: number; down: string[];
+  contracts: Record<string, number>; unmet: { id: string; state: State; since: string; detail?: string }[]; omitted: number; down: string[];
 }
 
 export interface Tenant {

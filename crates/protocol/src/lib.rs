@@ -15,7 +15,7 @@
 //! | [`what_if`] | questions, and what would be |
 //! | [`health`] | health of contracts, the worst first |
 //! | [`topology_summary`] | the network by tier, in groups of nodes and of links |
-//! | [`timeline`] | what has happened, as a whole, and how things stood at an event |
+//! | [`timeline`] | events as a whole, and snapshots of the state after an event |
 //! | [`audit`] | who did what, and what was refused |
 //! | [`check`] | probes through a network, and where they were seen
 //! | [`agent`] | the messages between the controller and the agents of nodes |

@@ -37,7 +37,7 @@ const LABELLED: Param =
 const LEVEL: Param = param("level", Words, "Only those of this level: violated, at-risk, pending, best-estimate or ok");
 const GROUP: Param =
     param("group", Words, "Only this part of the network: what `group` of a group of nodes or of `within` was");
-const STRETCHES: Param = param("stretches", Count(400), "How many stretches of time: 1 to 400, default 120");
+const BUCKETS: Param = param("buckets", Count(400), "Number of buckets of time: 1 to 400, default 120");
 const PROBLEMS: Param =
     param("problems", Flag, "Only those that are silent, have ended, or say that something is wrong");
 const OF_EACH: Param = param("limit", Count(1000), "How many of each list at most: 1 to 1000; all if it is not given");
@@ -343,20 +343,20 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/timeline",
         "getTimeline",
         Read,
-        "What has happened, in stretches of time, with how many contracts were in which state",
+        "Events in buckets of time, with the number of contracts in each state",
         by!(timeline::get),
     )
-    .query(&[STRETCHES])
+    .query(&[BUCKETS])
     .gives(&[on(200, one::<api::timeline::Timeline>())]),
     Row::new(
         Get,
         "/v1/timeline/{event}",
-        "getMoment",
+        "getSnapshot",
         Read,
-        "How things stood right after an event",
-        by!(timeline::moment),
+        "State right after an event",
+        by!(timeline::snapshot),
     )
-    .gives(&[on(200, one::<api::timeline::Moment>())]),
+    .gives(&[on(200, one::<api::timeline::Snapshot>())]),
     Row::new(
         Get,
         "/v1/past/{asOf}",

@@ -228,23 +228,23 @@ fn the_past_is_what_events_tell_backwards_from_now() {
         let found = events.iter().find(|event| event["type"] == kind && event["object"] == object);
         found.unwrap_or_else(|| panic!("{kind} {object}"))["number"].as_u64().unwrap()
     };
-    let moment = |number: u64| client.get(&format!("/v1/timeline/{number}")).is(200).json();
-    let one = moment(find("admitted", "default:a"));
+    let snapshot = |number: u64| client.get(&format!("/v1/timeline/{number}")).is(200).json();
+    let one = snapshot(find("admitted", "default:a"));
     assert_eq!((&one["contracts"]["admitted"], &one["down"]), (&json!(1), &json!([])));
-    let broken = moment(find("degraded", "default:b").max(find("degraded", "default:a")));
+    let broken = snapshot(find("degraded", "default:b").max(find("degraded", "default:a")));
     assert_eq!((&broken["contracts"]["degraded"], &broken["contracts"]["admitted"]), (&json!(2), &json!(0)));
     assert_eq!(broken["down"], json!(["node h1"]));
-    assert_eq!(ids(&json!({ "items": broken["notKept"] })).len(), 2);
-    let last = moment(events.last().unwrap()["number"].as_u64().unwrap());
-    assert_eq!((&last["contracts"]["admitted"], &last["down"], &last["notKept"]), (&json!(2), &json!([]), &json!([])));
-    let timeline = client.get("/v1/timeline?stretches=50").is(200).json();
-    let stretches = timeline["stretches"].as_array().unwrap();
-    assert!((1..=50).contains(&stretches.len()), "{}", stretches.len());
-    let told = stretches.iter().flat_map(|stretch| stretch["events"].as_object().unwrap().values());
+    assert_eq!(ids(&json!({ "items": broken["unmet"] })).len(), 2);
+    let last = snapshot(events.last().unwrap()["number"].as_u64().unwrap());
+    assert_eq!((&last["contracts"]["admitted"], &last["down"], &last["unmet"]), (&json!(2), &json!([]), &json!([])));
+    let timeline = client.get("/v1/timeline?buckets=50").is(200).json();
+    let buckets = timeline["buckets"].as_array().unwrap();
+    assert!((1..=50).contains(&buckets.len()), "{}", buckets.len());
+    let told = buckets.iter().flat_map(|bucket| bucket["events"].as_object().unwrap().values());
     assert_eq!(told.map(|count| count.as_u64().unwrap()).sum::<u64>(), events.len() as u64);
-    assert_eq!(stretches.last().unwrap()["contracts"]["admitted"], 2);
-    assert_eq!(stretches.last().unwrap()["down"], 0);
-    for wrong in ["stretches=0", "stretches=401", "stretches=x"] {
+    assert_eq!(buckets.last().unwrap()["contracts"]["admitted"], 2);
+    assert_eq!(buckets.last().unwrap()["down"], 0);
+    for wrong in ["buckets=0", "buckets=401", "buckets=x"] {
         client.get(&format!("/v1/timeline?{wrong}")).is_problem(400, "INVALID");
     }
     client.get("/v1/timeline/x").is_problem(400, "INVALID");
@@ -272,13 +272,13 @@ fn a_tenant_is_shown_its_own_promises_and_past_and_nothing_of_links() {
         assert_eq!(ids(&client.get("/v1/contracts?text=other").is(200).json()), [""; 0]);
         let last = client.get("/v1/events?limit=1000").is(200).json()["items"].as_array().unwrap().len();
         for number in 1..=last {
-            let moment = client.get(&format!("/v1/timeline/{number}")).is(200).json();
-            assert_eq!(moment["down"], json!([]), "{number}");
-            assert!(!moment.to_string().contains("other"), "{moment}");
+            let snapshot = client.get(&format!("/v1/timeline/{number}")).is(200).json();
+            assert_eq!(snapshot["down"], json!([]), "{number}");
+            assert!(!snapshot.to_string().contains("other"), "{snapshot}");
         }
         client.get(&format!("/v1/timeline/{}", last + 1)).is_problem(404, "NOT_FOUND");
         let timeline = client.get("/v1/timeline").is(200).json();
-        assert!(timeline["stretches"].as_array().unwrap().iter().all(|one| one["down"] == 0), "{timeline}");
+        assert!(timeline["buckets"].as_array().unwrap().iter().all(|one| one["down"] == 0), "{timeline}");
         for path in ["/v1/topology/summary", "/v1/agents", "/v1/links/h2-%3Epod1-edge1/curves"] {
             client.get(path).is_problem(403, "FORBIDDEN");
         }

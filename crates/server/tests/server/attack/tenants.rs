@@ -26,7 +26,7 @@ fn everything(client: &Client) -> Vec<(String, String)> {
         paths.iter_mut().for_each(|path| *path = path.replace(place, value));
     }
     // In which stretch of time something has happened is a matter of time.
-    paths.iter_mut().filter(|path| *path == "/v1/timeline").for_each(|path| path.push_str("?stretches=1"));
+    paths.iter_mut().filter(|path| *path == "/v1/timeline").for_each(|path| path.push_str("?buckets=1"));
     paths.sort();
     let as_text = ["accept", "text/plain"];
     let answers = paths.into_iter().flat_map(|path| {
@@ -229,7 +229,7 @@ fn probes(client: &Client) -> Vec<String> {
         "/v1/agents",
         "/v1/links/h1-%3Epod1-edge1/curves",
         "/v1/timeline/9",
-        "/v1/timeline?stretches=1",
+        "/v1/timeline?buckets=1",
     ] {
         asked.push(("GET", path.to_owned(), Value::Null));
     }
