@@ -65,7 +65,7 @@ export interface Status {
 export interface Agent { node: string; kind: string; state: 'up' | 'down'; epoch: number; open: boolean; setUp: boolean; silent: boolean; troubles?: string[] }
 export interface Host { name: string; kind: string; state: 'up' | 'down'; reason?: string; links: string[]; agent?: { epoch: number; open: boolean; setUp: boolean; silent: boolean }; vms?: string[] }
 
-export interface Prospect {
+export interface WhatIfResult {
   rerouted: { id: string; boundNs?: number; certainty?: string; routes: string[][] }[]; degraded: { id: string; reason: string; message: string }[];
   restored: { id: string; boundNs?: number; certainty?: string; routes: string[][] }[]; admitted: { id: string; boundNs?: number; certainty?: string; routes: string[][] }[];
   refused: { id: string; reason: string; message: string }[]; deleted: string[]; placed: { id: string; from: string; to?: string }[]; omitted?: Record<string, number>;

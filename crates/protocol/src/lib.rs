@@ -12,7 +12,7 @@
 //! | [`policy`] | policies of services, and what is held for them |
 //! | [`decision`] | what was decided, and lists of what was done |
 //! | [`event`] | what watchers hear |
-//! | [`what_if`] | questions, and what would be |
+//! | [`what_if`] | what-if queries and their results |
 //! | [`health`] | health of contracts, the worst first |
 //! | [`topology_summary`] | the network by tier, in groups of nodes and of links |
 //! | [`timeline`] | events as a whole, and snapshots of the state after an event |

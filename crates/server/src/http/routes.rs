@@ -389,8 +389,8 @@ pub(crate) static ROWS: &[Row] = &[
     .gives(&[on(201, one::<api::status::Backup>())]),
     Row::new(Post, "/v1/what-if", "whatIf", Operator, "What would be; nothing is changed", by!(what_if::ask))
         .query(&[OF_EACH])
-        .takes::<api::what_if::Question>()
-        .gives(&[on(200, one::<api::what_if::Prospect>())]),
+        .takes::<api::what_if::WhatIfQuery>()
+        .gives(&[on(200, one::<api::what_if::WhatIfResult>())]),
     Row::new(
         Post,
         "/v1/checks",
