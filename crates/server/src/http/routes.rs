@@ -296,7 +296,7 @@ pub(crate) static ROWS: &[Row] = &[
     )
     .query(TRIAL)
     .takes::<api::network::ElementState>()
-    .gives(&[on(200, one::<api::network::Consequences>())]),
+    .gives(&[on(200, one::<api::network::StateChangeResult>())]),
     Row::new(Get, "/v1/nodes/{node}", "getNode", ReadAll, "A host or switch with its agent", by!(network::node))
         .gives(&[on(200, one::<api::network::Node>())]),
     Row::new(
@@ -309,7 +309,7 @@ pub(crate) static ROWS: &[Row] = &[
     )
     .query(TRIAL)
     .takes::<api::network::ElementState>()
-    .gives(&[on(200, one::<api::network::Consequences>())]),
+    .gives(&[on(200, one::<api::network::StateChangeResult>())]),
     Row::new(Get, "/v1/queues", "listQueues", ReadAll, "Queues with their bounds", by!(lists::queues))
         .query(&[LIMIT, AFTER, LINK])
         .gives(&[on(200, many::<api::network::Queue>())]),

@@ -4,14 +4,14 @@ use std::io::Write;
 
 use comfy_table::Cell;
 use wayleave_explain::human::count;
-use wayleave_protocol::network::Consequences;
+use wayleave_protocol::network::StateChangeResult;
 use wayleave_protocol::what_if::{Broken, Moved, WhatIfResult};
 
 use super::{short, time, write_rows};
 use crate::failure::Failure;
 
 /// What came of a failure or a repair.
-pub(crate) fn consequences(out: &mut impl Write, came: &Consequences) -> Result<(), Failure> {
+pub(crate) fn consequences(out: &mut impl Write, came: &StateChangeResult) -> Result<(), Failure> {
     let parts = [
         ("rerouted: kept on another route", &came.rerouted),
         ("degraded: kept no longer", &came.degraded),
