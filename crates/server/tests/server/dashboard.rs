@@ -117,7 +117,7 @@ fn contracts_are_found_by_link_kind_state_and_a_part_of_their_names() {
 }
 
 /// Earlier names of routes, each with the present one.
-const EARLIER: &[(&str, &str)] = &[("/v1/risks", "/v1/health")];
+const EARLIER: &[(&str, &str)] = &[("/v1/risks", "/v1/health"), ("/v1/tiers", "/v1/topology/summary")];
 
 #[test]
 fn earlier_names_of_routes_are_answered_and_marked_deprecated() {
