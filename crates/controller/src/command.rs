@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use wayleave_contracts::{NameError, Order, Policy, PolicyShort, Quota};
 use wayleave_protocol::agent::Measured;
+pub use wayleave_protocol::decision::Outcome;
 use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_units::WallTime;
 use wayleave_wire::Mac;
@@ -281,25 +282,10 @@ pub enum Reply {
 pub struct Applied {
     /// Which.
     pub id: Id,
-    /// What.
+    /// Outcome, or the reason why it was not done; never `Ok(Outcome::Refused)`.
     pub result: Result<Outcome, Fault>,
     /// The decision that was made for it, if one was.
     pub decision: Option<u64>,
-}
-
-/// What became of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It is new.
-    Created,
-    /// It has other terms.
-    Changed,
-    /// It was so already.
-    Unchanged,
-    /// It is ended.
-    Deleted,
-    /// It is not there, and was not.
-    Absent,
 }
 
 /// A VM that cannot move: contracts would have to move with it that have no place there.

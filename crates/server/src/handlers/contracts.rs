@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wayleave_contracts::Order;
-use wayleave_controller::{
-    self as controller, Command, Controller, Effect, Fault, Grant, Id, Mode, Outcome as Done, Reply, Role,
-};
+use wayleave_controller::{self as controller, Command, Controller, Effect, Fault, Grant, Id, Mode, Reply, Role};
 use wayleave_formats::{Addressed, Places, Source, read_order};
 use wayleave_protocol::agent::Traffic;
 use wayleave_protocol::contract::Contract;
@@ -178,7 +176,7 @@ pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
         let check = condition.check(revision(executor.controller, &id)).map_err(fault)?;
         let reply = executor.handle(Command::Delete { ids: vec![(id.clone(), check)] });
         let Ok(Reply::Each(mut applied)) = reply else { return Err(problem(Code::Internal, "no answer")) };
-        applied.pop().map_or(Ok(Done::Absent), |applied| applied.result).map_err(fault)?;
+        applied.pop().map_or(Ok(Became::Absent), |applied| applied.result).map_err(fault)?;
         if forces && executor.controller.grant(&id).is_some() {
             executor.handle(Command::Forget { id }).map_err(fault)?;
         }
@@ -226,7 +224,7 @@ pub(crate) fn item(controller: &Controller, applied: controller::Applied, effect
     let bound_ns = grant.and_then(Grant::bound).map(|bound| bound.as_nanos());
     let certainty = grant.and_then(Grant::certainty).map(|certainty| certainty.name().to_owned());
     let (outcome, error) = match result {
-        Ok(done) => (became(done), None),
+        Ok(outcome) => (outcome, None),
         Err(Fault::Refused { tenant, decision, reason }) => {
             let mut problem = *fault(Fault::Refused { tenant, decision, reason });
             let record = controller
@@ -240,14 +238,4 @@ pub(crate) fn item(controller: &Controller, applied: controller::Applied, effect
         Err(other) => (Became::Refused, Some(*fault(other))),
     };
     Applied { id: id.to_string(), outcome, state, bound_ns, certainty, decision, error }
-}
-
-fn became(done: Done) -> Became {
-    match done {
-        Done::Created => Became::Created,
-        Done::Changed => Became::Changed,
-        Done::Unchanged => Became::Unchanged,
-        Done::Deleted => Became::Deleted,
-        Done::Absent => Became::Absent,
-    }
 }

@@ -63,7 +63,7 @@ impl Model {
                 Outcome::Created => *check != Check::Present,
                 Outcome::Changed => is_there && *check != Check::Absent,
                 Outcome::Unchanged => known.as_ref() == Some(order) && *check != Check::Absent,
-                Outcome::Deleted | Outcome::Absent => false,
+                Outcome::Deleted | Outcome::Absent | Outcome::Refused => false,
             };
             if outcome == Outcome::Created && is_there {
                 self.expire(&one.id);
