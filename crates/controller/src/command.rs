@@ -260,7 +260,7 @@ pub enum Reply {
         revision: u64,
     },
     /// Each of a list, in its order.
-    Each(Vec<Applied>),
+    Each(Vec<ItemResult>),
     /// A session has begun.
     Begun {
         /// Its number: only its own confirmations count from now on.
@@ -277,9 +277,9 @@ pub enum Reply {
     },
 }
 
-/// What became of one contract of a list.
+/// Result for one contract of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Applied {
+pub struct ItemResult {
     /// Which.
     pub id: Id,
     /// Outcome, or the reason why it was not done; never `Ok(Outcome::Refused)`.

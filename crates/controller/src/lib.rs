@@ -63,7 +63,9 @@ mod what_if;
 
 pub use answers::{AnswersFull, NewAnswer, Remembered};
 pub use clock::Now;
-pub use command::{Applied, Check, Command, Effect, ElementName, Fault, Mode, Outcome, Reply, Role, Unmovable, VmWish};
+pub use command::{
+    Check, Command, Effect, ElementName, Fault, ItemResult, Mode, Outcome, Reply, Role, Unmovable, VmWish,
+};
 pub use controller::Controller;
 pub use controller::copy::Copied;
 pub use decision::{Decided, DecisionRecord, Promised, QuotaShort};

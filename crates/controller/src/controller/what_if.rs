@@ -20,7 +20,7 @@ use wayleave_units::Time;
 
 use super::Controller;
 use crate::clock::Now;
-use crate::command::{Applied, Check, Command, Effect, ElementName, Fault, Mode, Reply, VmWish, id_of};
+use crate::command::{Check, Command, Effect, ElementName, Fault, ItemResult, Mode, Reply, VmWish, id_of};
 use crate::grant::Grant;
 use crate::journal::Dirty;
 use crate::releases::{PendingRelease, Phase};
@@ -127,7 +127,7 @@ impl Controller {
             let (mode, effect) = (Mode::Each, Effect::Commit);
             let reply = self.step(now, Command::Apply { orders: vec![(order, Check::None)], mode, effect })?;
             let Reply::Each(applied) = reply else { continue };
-            for Applied { id, result, .. } in applied {
+            for ItemResult { id, result, .. } in applied {
                 match result {
                     Ok(_) if is_asked => outcome.admitted.push(id),
                     Ok(_) => {}

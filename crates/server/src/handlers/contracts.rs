@@ -217,8 +217,8 @@ pub(crate) async fn traffic(shared: Arc<Shared>, call: Call) -> Outcome {
 }
 
 /// What became of one contract of a list.
-pub(crate) fn item(controller: &Controller, applied: controller::Applied, effect: Effect, role: &Role) -> Applied {
-    let controller::Applied { id, result, decision } = applied;
+pub(crate) fn item(controller: &Controller, applied: controller::ItemResult, effect: Effect, role: &Role) -> Applied {
+    let controller::ItemResult { id, result, decision } = applied;
     let grant = controller.grant(&id).filter(|grant| effect == Effect::Commit && result.is_ok() && !grant.is_ended());
     let state = grant.map(|grant| grant.state);
     let bound_ns = grant.and_then(Grant::bound).map(|bound| bound.as_nanos());
