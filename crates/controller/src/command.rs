@@ -36,7 +36,7 @@ pub enum Command {
         /// SHA-256 of the secret, or of what stands for the name of a certificate, in hexadecimal digits.
         hash: String,
         /// As whom.
-        role: Role,
+        role: Principal,
         /// What it is for.
         label: String,
         /// When it is good no longer.
@@ -197,10 +197,10 @@ pub enum Effect {
     DryRun,
 }
 
-/// As whom the holder of a token acts.
+/// A principal: operator, tenant, agent or reader, as which the holder of a token acts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "role")]
-pub enum Role {
+pub enum Principal {
     /// Everything.
     Operator,
     /// Everything of one tenant, and nothing of others.

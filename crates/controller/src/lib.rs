@@ -64,7 +64,7 @@ mod what_if;
 pub use answers::{AnswersFull, NewAnswer, Remembered};
 pub use clock::Now;
 pub use command::{
-    Check, Command, Effect, ElementName, Fault, ItemResult, Mode, Outcome, Reply, Role, Unmovable, VmWish,
+    Check, Command, Effect, ElementName, Fault, ItemResult, Mode, Outcome, Principal, Reply, Unmovable, VmWish,
 };
 pub use controller::Controller;
 pub use controller::copy::Copied;

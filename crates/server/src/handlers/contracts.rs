@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wayleave_contracts::Order;
-use wayleave_controller::{self as controller, Command, Controller, Effect, Fault, Grant, Id, Mode, Reply, Role};
+use wayleave_controller::{self as controller, Command, Controller, Effect, Fault, Grant, Id, Mode, Principal, Reply};
 use wayleave_formats::{Addressed, Places, Source, read_order};
 use wayleave_protocol::agent::Traffic;
 use wayleave_protocol::contract::Contract;
@@ -72,7 +72,7 @@ fn read(shared: &Shared, call: &Call, given: Addressed<'_>) -> Result<Order, Box
 
 /// A tenant's contracts are between its VMs, or for all of its VMs on a host: a host where it has none is not its to name.
 pub(crate) fn reaches(shared: &Shared, call: &Call, order: &Order) -> Result<(), Box<Problem>> {
-    let Role::Tenant { tenant } = call.role() else { return Ok(()) };
+    let Principal::Tenant { tenant } = call.role() else { return Ok(()) };
     let tables = shared.view.read();
     for (field, name, host) in order.placed_members() {
         let is_vm = tables.vms.contains_key(&Id::new(tenant.as_str(), name));
@@ -165,7 +165,7 @@ pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
 pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
     let (id, condition) = (call.id("contract")?, call.condition()?);
     let forces = call.query.flag("force");
-    if forces && *call.role() != Role::Operator {
+    if forces && *call.role() != Principal::Operator {
         return Err(problem(Code::Forbidden, "only operators may say that a sender has certainly stopped (force)"));
     }
     if call.is_dry_run() {
@@ -217,7 +217,12 @@ pub(crate) async fn traffic(shared: Arc<Shared>, call: Call) -> Outcome {
 }
 
 /// What became of one contract of a list.
-pub(crate) fn item(controller: &Controller, applied: controller::ItemResult, effect: Effect, role: &Role) -> Applied {
+pub(crate) fn item(
+    controller: &Controller,
+    applied: controller::ItemResult,
+    effect: Effect,
+    role: &Principal,
+) -> Applied {
     let controller::ItemResult { id, result, decision } = applied;
     let grant = controller.grant(&id).filter(|grant| effect == Effect::Commit && result.is_ok() && !grant.is_ended());
     let state = grant.map(|grant| grant.state);

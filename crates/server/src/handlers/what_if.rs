@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wayleave_controller::{
-    self as controller, Change, Controller, ElementName, Fault, Grant, Id, Now, Role, Setup, Trouble,
+    self as controller, Change, Controller, ElementName, Fault, Grant, Id, Now, Principal, Setup, Trouble,
 };
 use wayleave_formats::{Addressed, Places, Source, read_order};
 use wayleave_ledger::Share;
@@ -176,7 +176,7 @@ fn refused(controller: &Controller, id: &Id, refusal: Fault) -> Broken {
     let message = match &refusal {
         Fault::Refused { decision, .. } => {
             let record = controller.decision(&id.tenant, *decision);
-            record.and_then(|record| render::decision(controller.network(), record, &Role::Operator).message)
+            record.and_then(|record| render::decision(controller.network(), record, &Principal::Operator).message)
         }
         _ => None,
     };

@@ -21,7 +21,7 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use subtle::ConstantTimeEq;
-use wayleave_controller::Role;
+use wayleave_controller::Principal;
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::status::ClusterRole;
 
@@ -232,12 +232,12 @@ fn finish(
     response
 }
 
-fn role_name(role: &Role) -> &'static str {
+fn role_name(role: &Principal) -> &'static str {
     match role {
-        Role::Operator => "operator",
-        Role::Tenant { .. } => "tenant",
-        Role::Agent { .. } => "agent",
-        Role::Reader { .. } => "reader",
+        Principal::Operator => "operator",
+        Principal::Tenant { .. } => "tenant",
+        Principal::Agent { .. } => "agent",
+        Principal::Reader { .. } => "reader",
     }
 }
 
@@ -259,7 +259,7 @@ async fn admit(
     asker.who.clone_from(&who);
     let seat = parts.extensions.get::<Arc<InHand>>().cloned();
     let is_watched = WATCHING.contains(&row.path);
-    let is_operator = who.as_ref().is_some_and(|who| who.role == Role::Operator);
+    let is_operator = who.as_ref().is_some_and(|who| who.role == Principal::Operator);
     if seat.as_ref().is_some_and(|seat| seat.is_reserved) && !is_operator && !is_watched {
         shared.metrics.limited(Limit::Connections);
         return Err(problem(Code::Unavailable, "there are as many connections as may be: ask again"));

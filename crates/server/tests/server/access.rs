@@ -1,7 +1,7 @@
 //! Every route of the document with every role, and two tenants who must not see one another.
 
 use serde_json::{Value, json};
-use wayleave_controller::Role;
+use wayleave_controller::Principal;
 use wayleave_server::access::Access;
 
 use crate::common::{Client, World, contract};
@@ -54,17 +54,17 @@ fn routes(document: &Value) -> Vec<(String, String)> {
 fn every_route_is_open_to_whom_it_should_be_and_to_nobody_else() {
     let world = World::new();
     let client = &world.client;
-    let roles: Vec<(Option<Role>, Client)> = vec![
+    let roles: Vec<(Option<Principal>, Client)> = vec![
         (None, client.without()),
-        (Some(Role::Operator), client.token(json!({ "role": "operator" }))),
+        (Some(Principal::Operator), client.token(json!({ "role": "operator" }))),
         (
-            Some(Role::Tenant { tenant: "default".into() }),
+            Some(Principal::Tenant { tenant: "default".into() }),
             client.token(json!({ "role": "tenant", "tenant": "default" })),
         ),
-        (Some(Role::Agent { node: "h1".into() }), client.token(json!({ "role": "agent", "node": "h1" }))),
-        (Some(Role::Reader { tenant: None }), client.token(json!({ "role": "reader" }))),
+        (Some(Principal::Agent { node: "h1".into() }), client.token(json!({ "role": "agent", "node": "h1" }))),
+        (Some(Principal::Reader { tenant: None }), client.token(json!({ "role": "reader" }))),
         (
-            Some(Role::Reader { tenant: Some("default".into()) }),
+            Some(Principal::Reader { tenant: Some("default".into()) }),
             client.token(json!({ "role": "reader", "tenant": "default" })),
         ),
     ];
