@@ -69,7 +69,7 @@ export function Health({ address }: { address: Address }) {
   // The verdict first: the rest is asked for behind it.
   const topology = useRead<TopologySummary>(isForAll && summary.value ? path(['topology', 'summary']) : null);
   const status = useRead<Status>(path(['status']));
-  const isUnenforced = status.value && status.value.agents === 0 && status.value.contracts.admitted > 0 && status.value.contracts.enforced === 0;
+  const isUnenforced = status.value && status.value.agents === 0 && (status.value.contracts.admitted ?? 0) > 0 && !status.value.contracts.enforced;
   const items = level ? chosen.items : summary.value?.items;
   return (
     <Shown of={summary} what="promises">
@@ -79,9 +79,9 @@ export function Health({ address }: { address: Address }) {
           <ul class="levels" aria-label="Promises by how sure they are">
             {LEVELS.map(({ level: one, title, means }) => (
               <li>
-                <a class={`card ${page.levels[one] > 0 ? one : ''}`} href={to([], { level: one === level ? undefined : one })} aria-current={one === level ? 'true' : undefined}>
+                <a class={`card ${(page.levels[one] ?? 0) > 0 ? one : ''}`} href={to([], { level: one === level ? undefined : one })} aria-current={one === level ? 'true' : undefined}>
                   <Badge of={one}>{title}</Badge>
-                  <span class="big">{page.levels[one].toLocaleString('en')}</span>
+                  <span class="big">{(page.levels[one] ?? 0).toLocaleString('en')}</span>
                   <span class="dim">{means}</span>
                 </a>
               </li>
@@ -132,16 +132,17 @@ export function Health({ address }: { address: Address }) {
 /** What of the network and of agents is not as it should be. */
 function Wrong({ status, topology }: { status: Status; topology: TopologySummary }) {
   const { down } = topology;
-  if (down.length === 0 && status.silent.length === 0 && status.troubles.length === 0) return null;
+  const { silent = [], troubles = [] } = status;
+  if (down.length === 0 && silent.length === 0 && troubles.length === 0) return null;
   return (
     <section class="notice bad">
       <h2>What is wrong in the network</h2>
       <ul>
         {down.slice(0, 8).map(({ element, reason }) => <li><Badge of="down" /> {element}: {reason}</li>)}
         {status.down > 8 && <li>and {many(status.down - 8, 'more element')} down</li>}
-        {status.silent.length > 0 && <li><Badge of="silent" /> <a href={to(['agents'], { problems: 'true' })}>{many(status.silent.length, 'agent')}</a>: {status.silent.slice(0, 5).join(', ')}{status.silent.length > 5 ? ' …' : ''}</li>}
-        {status.troubles.slice(0, 5).map((trouble) => <li><span aria-hidden="true">▲</span> {trouble}</li>)}
-        {status.troubles.length > 5 && <li><a href={to(['agents'], { problems: 'true' })}>and {status.troubles.length - 5} more</a></li>}
+        {silent.length > 0 && <li><Badge of="silent" /> <a href={to(['agents'], { problems: 'true' })}>{many(silent.length, 'agent')}</a>: {silent.slice(0, 5).join(', ')}{silent.length > 5 ? ' …' : ''}</li>}
+        {troubles.slice(0, 5).map((trouble) => <li><span aria-hidden="true">▲</span> {trouble}</li>)}
+        {troubles.length > 5 && <li><a href={to(['agents'], { problems: 'true' })}>and {troubles.length - 5} more</a></li>}
       </ul>
     </section>
   );
