@@ -13,7 +13,7 @@ fn expected(method: &str, path: &str) -> Access {
         (_, "/v1") => Access::Any,
         (_, "/v1/topology") => Access::Map,
         (_, "/metrics" | "/v1/links" | "/v1/links/{link}" | "/v1/nodes/{node}" | "/v1/queues") => Access::ReadAll,
-        (_, "/v1/topology/summary" | "/v1/agents" | "/v1/links/{link}/curves") => Access::ReadAll,
+        (_, "/v1/topology/summary" | "/v1/tiers" | "/v1/agents" | "/v1/links/{link}/curves") => Access::ReadAll,
         (_, path) if path.starts_with("/v1/agents/") => Access::Agent,
         (_, "/v1/tokens" | "/v1/tokens/{token}" | "/v1/what-if" | "/v1/backups" | "/v1/checks") => Access::Operator,
         (_, path) if path.ends_with("/state") => Access::Operator,
