@@ -261,7 +261,7 @@ bpf: ## compile the eBPF programs (clang; the compiled ones are in the repositor
 
 ui: ui-packages ## build the dashboard again (node, npm; the built one is in the repository)
 	$(call say,crates/server/ui)
-	@cd ui && npm run --silent build
+	@cd ui && npm run --silent types && npm run --silent build
 
 ui-test: ui-packages tools ## a tour through the dashboard in Chromium: all pages, then 100,000 contracts (minutes; PICTURES)
 	$(call say,building the command)

@@ -12,7 +12,7 @@ import { LinkPage } from './pages/link';
 import { Network } from './pages/network';
 import { NodePage } from './pages/node';
 import { Policies } from './pages/policies';
-import { Risks } from './pages/risks';
+import { Health } from './pages/health';
 import { SignIn } from './pages/signin';
 import { TenantPage, Tenants } from './pages/tenants';
 import { TimelinePage } from './pages/timeline';
@@ -28,7 +28,7 @@ const REMEMBERED = 200;
 interface Page { title: string; at: string; draw: (address: Address) => preact.JSX.Element; forAll?: boolean; inMenu?: boolean }
 
 const PAGES: Page[] = [
-  { title: 'Promises', at: '', draw: (address) => <Risks address={address} />, inMenu: true },
+  { title: 'Promises', at: '', draw: (address) => <Health address={address} />, inMenu: true },
   { title: 'Network', at: 'network', draw: (address) => <Network group={address.parts[1]} />, forAll: true, inMenu: true },
   { title: 'Contracts', at: 'contracts', draw: (address) => <Contracts address={address} />, inMenu: true },
   { title: 'What if', at: 'what-if', draw: (address) => <WhatIfPage address={address} />, inMenu: true },

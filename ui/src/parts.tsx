@@ -5,7 +5,7 @@ import { useEffect, useId, useState } from 'preact/hooks';
 import type { Trouble } from './api';
 import { percent } from './format';
 import { to } from './state';
-import type { Level, State } from './types';
+import type { HealthLevel, State } from './types';
 
 /** After so long people wonder whether anything happens. */
 const SLOW_MS = 1500;
@@ -56,13 +56,13 @@ export function Empty({ children }: { children: ComponentChildren }) {
 
 const SIGNS: Record<string, [string, string]> = {
   broken: ['✕', 'bad'], degraded: ['✕', 'bad'], violated: ['✕', 'bad'], down: ['✕', 'bad'], refused: ['✕', 'bad'], silent: ['✕', 'bad'], ended: ['✕', 'bad'],
-  near: ['▲', 'warn'], waiting: ['◷', 'warn'], pending: ['◷', 'warn'], measured: ['≈', 'warn'], 'says something is wrong': ['▲', 'warn'],
-  kept: ['✓', 'good'], enforced: ['✓', 'good'], admitted: ['✓', 'good'], proven: ['✓', 'good'], up: ['✓', 'good'], 'there': ['✓', 'good'],
+  'at-risk': ['▲', 'warn'], pending: ['◷', 'warn'], measured: ['≈', 'warn'], 'best-estimate': ['≈', 'warn'], 'says something is wrong': ['▲', 'warn'],
+  ok: ['✓', 'good'], enforced: ['✓', 'good'], admitted: ['✓', 'good'], proven: ['✓', 'good'], up: ['✓', 'good'], 'there': ['✓', 'good'],
   released: ['–', 'dim'],
 };
 
 /** A state as a word with a sign: never a colour alone. */
-export function Badge({ of, children }: { of: State | Level | string; children?: ComponentChildren }) {
+export function Badge({ of, children }: { of: State | HealthLevel | string; children?: ComponentChildren }) {
   const [sign, tone] = SIGNS[of] ?? ['·', 'dim'];
   return <span class={`badge ${tone}`}><span aria-hidden="true">{sign}</span> {children ?? of}</span>;
 }

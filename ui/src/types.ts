@@ -1,84 +1,479 @@
-// The documents of the interface, as far as pages show them (docs/api/openapi.json).
+// Types of the REST interface. Written by tools/types.mjs from docs/api/openapi.json: do not edit.
 
-export type State = 'pending' | 'admitted' | 'enforced' | 'degraded' | 'violated' | 'released';
-export type Level = 'broken' | 'near' | 'waiting' | 'measured' | 'kept';
+/** An agent, as the controller knows it. */
+export interface Agent {
+  epoch: number;
+  kind: string;
+  node: string;
+  open: boolean;
+  setUp: boolean;
+  silent?: boolean;
+  state: UpDown;
+  troubles?: string[];
+}
+
+/** The agent of a node. */
+export interface AgentState {
+  epoch: number;
+  open: boolean;
+  setUp: boolean;
+  silent?: boolean;
+}
+
+/** A minimum rate: `from` and `to`, or `hose`. */
+export interface BandwidthSpec {
+  from?: string;
+  hose?: string[];
+  max?: string;
+  min: string;
+  to?: string;
+  weight?: number;
+  within?: string;
+}
+
+/** Hosts whose traffic has a name and no promise. */
+export interface BestEffortSpec {
+  members: string[];
+}
+
+/** A contract that would not be kept. */
+export interface Broken {
+  id: string;
+  message: string;
+  reason: string;
+}
+
+/** What a controller of a cluster is. */
+export interface Cluster {
+  commit: number;
+  epoch: number;
+  leader?: string;
+  leaseRemainingMs: number;
+  role: ClusterRole;
+}
+
+/** Role of a controller in its cluster. */
+export type ClusterRole = 'leader' | 'follower' | 'unknown';
+
+/** A contract that is there. */
+export interface Contract {
+  accounting?: string;
+  bandwidth?: BandwidthSpec;
+  bestEffort?: BestEffortSpec;
+  burst?: string;
+  deadline?: string;
+  ends?: string;
+  excess?: string;
+  from?: string;
+  id: string;
+  labels?: Record<string, string>;
+  match?: Match;
+  maxFrame?: string;
+  minFrame?: string;
+  name?: string;
+  objective?: ObjectiveSpec;
+  priority?: number;
+  protection?: number;
+  rate?: string;
+  route?: string[];
+  starts?: string;
+  status: ContractStatus;
+  tenant?: string;
+  to?: string;
+}
+
+/** A contract that promises something, with its health. */
+export interface ContractHealth {
+  boundNs?: number;
+  certainty?: string;
+  deadlineNs?: number;
+  hosts: string[];
+  id: string;
+  kind: Kind;
+  level: HealthLevel;
+  members: number;
+  message?: string;
+  min?: string;
+  priority: number;
+  reason?: string;
+  state: State;
+  worstNs?: number;
+}
+
+/** A contract as it is asked for; the same keys as in a file of `kind: Contracts`. */
+export interface ContractSpec {
+  accounting?: string;
+  burst?: string;
+  deadline?: string;
+  ends?: string;
+  excess?: string;
+  from?: string;
+  labels?: Record<string, string>;
+  match?: Match;
+  maxFrame?: string;
+  minFrame?: string;
+  name?: string;
+  priority?: number;
+  protection?: number;
+  rate?: string;
+  route?: string[];
+  starts?: string;
+  tenant?: string;
+  to?: string;
+  bandwidth?: BandwidthSpec;
+  objective?: ObjectiveSpec;
+  bestEffort?: BestEffortSpec;
+}
+
+/** What has become of a contract. */
+export interface ContractStatus {
+  boundNs?: number;
+  certainty?: string;
+  configured?: number;
+  created: string;
+  deadlineNs?: number;
+  decision: number;
+  effective?: number;
+  fromHost?: string;
+  hosts?: string[];
+  kind?: Kind;
+  measured?: Late;
+  message?: string;
+  pendingReleases?: number;
+  reason?: string;
+  revision: number;
+  routes: Route[];
+  serial?: number;
+  state: State;
+  toHost?: string;
+  withinNs?: number;
+}
+
+/** Something that is down. */
+export interface Down {
+  element: string;
+  reason: string;
+}
+
+/** Something that has happened. In a stream the number is its `id:` and the type its `event:`. */
+export interface Event {
+  at: string;
+  detail?: string;
+  number: number;
+  object: string;
+  revision: number;
+  tenant?: string;
+  type: string;
+}
+
+/** What became of packets that were followed from their sender's host to their receiver's: a sample of all. */
+export interface Followed {
+  clockErrorNs: number;
+  late: number;
+  lost: number;
+  lostBehind?: Record<string, number>;
+  packets: number;
+  timed: number;
+  worstNs: number;
+}
+
+/** A part of the network that can be asked for. */
+export interface Group {
+  group?: string;
+  name: string;
+}
+
+/** Health of a contract. */
+export type HealthLevel = 'violated' | 'at-risk' | 'pending' | 'best-estimate' | 'ok';
+
+/** A page of contracts by health, the worst first. Best-effort contracts promise nothing and are not among them. */
+export interface HealthPage {
+  items: ContractHealth[];
+  levels: Record<string, number>;
+  next?: string;
+}
+
+/** One link of a route. */
+export interface Hop {
+  link: string;
+  queue: number;
+}
+
+/** A host and what is on it. */
+export interface Host {
+  agent?: AgentState;
+  kind: string;
+  links: string[];
+  name: string;
+  reason?: string;
+  state: UpDown;
+  vms: string[];
+}
+
+/** What a contract promises. */
 export type Kind = 'latency' | 'bandwidth' | 'objective' | 'best-effort';
 
-export interface Risk {
-  id: string; level: Level; kind: Kind; state: State; reason?: string; message?: string; certainty?: string;
-  boundNs?: number; deadlineNs?: number; worstNs?: number; min?: string; hosts: string[]; members: number; priority: number;
-}
-export interface Risks { items: Risk[]; levels: Record<Level, number>; next?: string }
-
-export interface Use { ratePpm: number; delayPpm: number; bufferPpm: number }
-export interface Block { id: number; name: string; nodes: number; down: number; silent: number; node?: string; group?: string; outside?: boolean }
-export interface Bundle extends Use { from: number; to: number; links: number; down: number; meanRatePpm: number; busiest: string }
-export interface Down { element: string; reason: string }
-export interface Tiers {
-  name: string; within: { name: string; group?: string }[]; tiers: { tier: number; name: string; blocks: Block[] }[];
-  bundles: Bundle[]; busiest: ({ link: string } & Use)[]; unseen: number; down: Down[];
+/** Packets that came too late. */
+export interface Late {
+  at: string;
+  packets: number;
+  worstNs: number;
 }
 
-export interface Queue { link: string; queue: number; budgetNs?: number; delayNs?: number; bufferBytes: number; backlogBytes?: number }
+/** What is on disk. */
+export interface Ledger {
+  path: string;
+  records: number;
+  revision: number;
+  sequence: number;
+}
+
+/** One direction of a cable. */
 export interface Link {
-  name: string; from: string; to: string; rateBps: number; propagationNs: number; mtuBytes: number; state: 'up' | 'down'; reason?: string;
-  reservedBps: number; routes: number; guaranteedBps?: number; objectiveBps?: number; queues: Queue[];
-}
-export interface CurveQueue {
-  link: string; queue: number; budgetNs: number; bufferBytes: number; flows: number;
-  arrival: { rateBps: number; burstBytes: number }[]; service: { rateBps: number; latencyNs: number | null }[];
-  delayBoundNs: number | null; delayNs: number | null; backlogBoundBytes: number | null;
-}
-export interface Curves { link: string; queues: CurveQueue[] }
-
-export interface Hop { link: string; queue: number }
-export interface ContractStatus {
-  state: State; kind: Kind; reason?: string; message?: string; certainty?: string; withinNs?: number; boundNs?: number; deadlineNs?: number;
-  fromHost?: string; toHost?: string; hosts?: string[]; routes: { hops: Hop[]; boundNs?: number }[]; revision: number; decision: number;
-  created: string; configured?: number; effective?: number; measured?: { packets: number; worstNs: number; at: string }; waitsFor?: number;
-}
-export interface ContractSpec {
-  name?: string; tenant?: string; from?: string; to?: string; rate?: string; burst?: string; deadline?: string; protection?: number; excess?: string; priority?: number;
-  starts?: string; ends?: string;
-  bandwidth?: { from?: string; to?: string; hose?: string[]; min: string; max?: string; weight?: number; within?: string };
-  objective?: { aim?: string; deadline?: string; members: string[]; min: string };
-  bestEffort?: { members: string[] };
-}
-export interface Contract extends ContractSpec { id: string; status: ContractStatus }
-
-export interface Term { kind: string; at?: string; queue?: number; delayNs: number }
-export interface Explanation {
-  request?: { terms: Term[]; route?: Hop[]; copies?: { route: Hop[]; boundNs?: number; terms?: Term[] }[]; longestWaitNs?: number };
-  queues?: CurveQueue[];
-  message?: string; assumption?: string;
-  links?: { link: string; class: string; lineBps: number; reservedBps: number; promisedBps?: number; leftBps?: number; [key: string]: unknown }[];
-}
-export interface Traffic {
-  packets: number; bytes: number; delayed: number; waiting: number; queueFull: number; oversized: number;
-  followed?: { packets: number; lost: number; timed: number; late: number; worstNs: number; clockErrorNs: number; lostBehind?: Record<string, number> };
+  from: string;
+  guaranteedBps?: number;
+  mtuBytes: number;
+  name: string;
+  objectiveBps?: number;
+  propagationNs: number;
+  queues: Queue[];
+  rateBps: number;
+  reason?: string;
+  reservedBps: number;
+  routes: number;
+  state: UpDown;
+  to: string;
 }
 
+/** The links from one group of nodes to another, or within one. */
+export interface LinkGroup {
+  bufferPpm: number;
+  busiest: string;
+  delayPpm: number;
+  down: number;
+  from: number;
+  links: number;
+  meanRatePpm: number;
+  ratePpm: number;
+  to: number;
+}
+
+/** A link and how much of it is used. */
+export interface LinkUse {
+  bufferPpm: number;
+  delayPpm: number;
+  link: string;
+  ratePpm: number;
+}
+
+/** Which packets a contract is for; at least one key. */
+export interface Match {
+  destinationAddress?: string;
+  destinationPort?: number;
+  protocol?: string;
+  sourceAddress?: string;
+  sourcePort?: number;
+}
+
+/** A contract with the place that it would have. */
+export interface Moved {
+  boundNs?: number;
+  certainty?: string;
+  id: string;
+  routes: string[][];
+}
+
+/** A node, or several that are shown as one. */
+export interface NodeGroup {
+  down: number;
+  group?: string;
+  id: number;
+  name: string;
+  node?: string;
+  nodes: number;
+  outside?: boolean;
+  silent: number;
+}
+
+/** What flows want: `deadline`, or `aim`. */
+export interface ObjectiveSpec {
+  aim?: string;
+  deadline?: string;
+  members: string[];
+  min: string;
+}
+
+/** A VM with the host that it would be on. */
+export interface Placed {
+  from: string;
+  id: string;
+  to?: string;
+}
+
+/** A queue in front of a link. */
+export interface Queue {
+  backlogBytes?: number;
+  budgetNs?: number;
+  bufferBytes: number;
+  delayNs?: number;
+  link: string;
+  queue: number;
+}
+
+/** The most that a tenant's contracts may add up to; what is not given is not limited. */
+export interface Quota {
+  burst?: string;
+  contracts?: number;
+  rate?: string;
+}
+
+/** A contract whose promise would be known with another certainty. */
+export interface Recertified {
+  from: string;
+  id: string;
+  to: string;
+}
+
+/** A route with its bound. */
+export interface Route {
+  boundNs?: number;
+  hops: Hop[];
+}
+
+/** Snapshot of the state right after an event, as far as events are kept. */
+export interface Snapshot {
+  contracts: Record<string, number>;
+  down: string[];
+  event: Event;
+  omitted: number;
+  unmet: UnmetContract[];
+}
+
+/** The state of an admitted contract. */
+export type State = 'pending' | 'admitted' | 'enforced' | 'degraded' | 'violated' | 'released';
+
+/** How things stand as a whole; of a tenant's token, as far as they are the tenant's. */
 export interface Status {
-  ready: boolean; message?: string; contracts: Record<State, number>; configured: number; effective: number; late: number; vms: number; tenants: number;
-  down: number; agents: number; silent: string[]; troubles: string[];
+  agents: number;
+  cluster?: Cluster;
+  configured: number;
+  contracts: Record<string, number>;
+  down: number;
+  effective: number;
+  generation: number;
+  kinds?: Record<string, number>;
+  late: number;
+  ledger: Ledger;
+  message?: string;
+  ready: boolean;
+  silent?: string[];
+  tenants: number;
+  troubles?: string[];
+  version: string;
+  vms: number;
 }
-export interface Agent { node: string; kind: string; state: 'up' | 'down'; epoch: number; open: boolean; setUp: boolean; silent: boolean; troubles?: string[] }
-export interface Host { name: string; kind: string; state: 'up' | 'down'; reason?: string; links: string[]; agent?: { epoch: number; open: boolean; setUp: boolean; silent: boolean }; vms?: string[] }
 
-export interface Prospect {
-  rerouted: { id: string; boundNs?: number; certainty?: string; routes: string[][] }[]; degraded: { id: string; reason: string; message: string }[];
-  restored: { id: string; boundNs?: number; certainty?: string; routes: string[][] }[]; admitted: { id: string; boundNs?: number; certainty?: string; routes: string[][] }[];
-  refused: { id: string; reason: string; message: string }[]; deleted: string[]; placed: { id: string; from: string; to?: string }[]; omitted?: Record<string, number>;
-}
-
-export interface Stretch { until: string; last: number; events: Record<string, number>; contracts: Record<string, number>; down: number }
-export interface Timeline { stretches: Stretch[]; shortened: boolean }
-export interface Moment {
-  event: { number: number; at: string; type: string; object: string; detail?: string };
-  contracts: Record<string, number>; notKept: { id: string; state: State; since: string; detail?: string }[]; omitted: number; down: string[];
-}
-
+/** A tenant that is there. */
 export interface Tenant {
-  name: string; quota: { rate?: string; burst?: string; contracts?: number }; usage: { rate: string; burst: string; contracts: number };
+  name: string;
+  quota: Quota;
+  revision: number;
+  usage: Usage;
 }
-export interface Vm { id: string; name: string; tenant: string; host: string; mac: string }
+
+/** Nodes with the same distance to the nearest host. */
+export interface Tier {
+  name: string;
+  nodeGroups: NodeGroup[];
+  tier: number;
+}
+
+/** The events that are kept, in buckets of equal time. */
+export interface Timeline {
+  buckets: TimelineBucket[];
+  shortened: boolean;
+}
+
+/** Events and state of one part of the timeline. */
+export interface TimelineBucket {
+  contracts: Record<string, number>;
+  down: number;
+  events: Record<string, number>;
+  last: number;
+  until: string;
+}
+
+/** Summary of the network, of a part of it (a pod), or of a switch with the hosts and switches next to it. */
+export interface TopologySummary {
+  busiest: LinkUse[];
+  down: Down[];
+  linkGroups: LinkGroup[];
+  linksNotMeasured: number;
+  name: string;
+  tiers: Tier[];
+  within: Group[];
+}
+
+/** What a host has counted of a contract that it sends, since the contract was installed there. */
+export interface Traffic {
+  bytes: number;
+  delayed: number;
+  followed?: Followed;
+  oversized: number;
+  packets: number;
+  queueFull: number;
+  serial: number;
+  waitedNs: number;
+  waiting: number;
+  waits: number[];
+}
+
+/** A contract that was not kept. */
+export interface UnmetContract {
+  detail?: string;
+  id: string;
+  since: string;
+  state: State;
+}
+
+/** Whether something works. */
+export type UpDown = 'up' | 'down';
+
+/** What all contracts of a tenant ask for together; every copy of a protected contract counts. */
+export interface Usage {
+  burst: string;
+  contracts: number;
+  rate: string;
+}
+
+/** A VM that is there. */
+export interface Vm {
+  host: string;
+  id: string;
+  mac: string;
+  name: string;
+  revision: number;
+  tenant: string;
+}
+
+/** A what-if query: its steps are taken in the order of the keys here. */
+export interface WhatIfQuery {
+  apply?: ContractSpec[];
+  delete?: string[];
+  drain?: string[];
+  fail?: string[];
+  restore?: string[];
+}
+
+/** Effect that the steps of a query would have. */
+export interface WhatIfResult {
+  admitted: Moved[];
+  certainty?: Recertified[];
+  degraded: Broken[];
+  deleted: string[];
+  omitted?: Record<string, number>;
+  placed: Placed[];
+  refused: Broken[];
+  rerouted: Moved[];
+  restored: Moved[];
+}

@@ -114,7 +114,7 @@ async function small(browser, folder) {
       server[role] = (await server.ask('POST', '/v1/tokens', role === 'tenant' ? { role, tenant: 'plant' } : { role })).secret;
     }
     const link = encodeURIComponent('leaf2->h8');
-    const pages = ['#/', '#/?level=kept', '#/network', '#/network/switch%3Aleaf1', '#/contracts', '#/contracts?kind=bandwidth', '#/contract/plant%3Arobot', '#/contract/shop%3Adb', '#/contract/default%3Abulk',
+    const pages = ['#/', '#/?level=ok', '#/network', '#/network/switch%3Aleaf1', '#/contracts', '#/contracts?kind=bandwidth', '#/contract/plant%3Arobot', '#/contract/shop%3Adb', '#/contract/default%3Abulk',
       `#/link/${link}`, '#/node/leaf1', '#/node/h1', '#/what-if', '#/what-if?fail=spine1', '#/timeline', '#/timeline/3', '#/agents', '#/tenants', '#/tenant/plant', '#/policies', '#/nothing'];
     // Both schemes and both widths in two of the four pairs; all of them take twice as long.
     const all = [['light', 1440], ['dark', 390], ['dark', 1440], ['light', 390]];
@@ -283,7 +283,7 @@ async function troubles(browser, server) {
   const page = await open(browser);
   let delay = 0;
   let fails = false;
-  await page.route('**/v1/risks*', async (route) => {
+  await page.route('**/v1/health*', async (route) => {
     if (fails) return route.fulfill({ status: 503, contentType: 'application/problem+json', body: JSON.stringify({ code: 'UNAVAILABLE', detail: 'the ledger cannot be written' }) });
     if (delay) await new Promise((done) => setTimeout(done, delay));
     return route.continue().catch(() => {});
@@ -320,7 +320,7 @@ async function many(browser, folder) {
   }
   const server = await controller(folder, topology, ledger);
   try {
-    const { levels } = await server.ask('GET', '/v1/risks?limit=1');
+    const { levels } = await server.ask('GET', '/v1/health?limit=1');
     const promises = Object.values(levels).reduce((sum, count) => sum + count, 0);
     console.log(`${promises.toLocaleString('en')} promises on 17,280 hosts`);
     const times = [];
@@ -343,8 +343,8 @@ async function many(browser, folder) {
       }
     });
     await page.goto(`${server.address}/ui/#token=${server.token}`);
-    const { items: [contract] } = await server.ask('GET', '/v1/risks?limit=1');
-    const { busiest: [{ link }] } = await server.ask('GET', '/v1/tiers');
+    const { items: [contract] } = await server.ask('GET', '/v1/health?limit=1');
+    const { busiest: [{ link }] } = await server.ask('GET', '/v1/topology/summary');
     for (const at of ['#/', '#/network', '#/network/pod%3Apod1-edge1', '#/network/switch%3Apod1-edge1', '#/contracts?text=ptp-99', `#/contract/${encodeURIComponent(contract.id)}`, `#/link/${encodeURIComponent(link)}`, '#/what-if?fail=pod1-agg1', '#/timeline', '#/agents', '#/tenants']) {
       console.log(at);
       await go(page, at);

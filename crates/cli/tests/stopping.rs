@@ -159,11 +159,11 @@ fn a_probe_names_the_place_where_it_is_lost_and_a_capture_shows_its_tags() {
     let check = |options: &str| done(&format!("lab check h1 h2 --name {} {options} -o json", lab.0));
     let output = check("");
     let seen = json(&output);
-    assert_eq!((output.status.code(), &seen["received"], &seen["lostBehind"]), (Some(0), &seen["sent"], &Value::Null));
+    assert_eq!((output.status.code(), &seen["received"], &seen["lastSeenAt"]), (Some(0), &seen["sent"], &Value::Null));
     let places: Vec<&str> =
-        seen["sightings"].as_array().unwrap().iter().map(|one| one["place"].as_str().unwrap()).collect();
+        seen["observations"].as_array().unwrap().iter().map(|one| one["place"].as_str().unwrap()).collect();
     assert_eq!((places[0], *places.last().unwrap()), ("host:h1 eth0", "host:h2 eth0"), "{seen:#}");
-    let leaving = seen["sightings"].as_array().unwrap().iter().find(|one| one["place"] == "h1 up1").unwrap();
+    let leaving = seen["observations"].as_array().unwrap().iter().find(|one| one["place"] == "h1 up1").unwrap();
     let frame = leaving["frame"].as_str().unwrap();
     assert!(frame.starts_with("[s1->s2 q") && frame.contains("][s2->h2 q"), "{frame}");
 
@@ -200,7 +200,7 @@ fn a_probe_names_the_place_where_it_is_lost_and_a_capture_shows_its_tags() {
     let output = check("");
     let seen = json(&output);
     assert_eq!((output.status.code(), &seen["received"]), (Some(4), &Value::from(0)), "{seen:#}");
-    assert_eq!(seen["lostBehind"], "h2 up1 (entering)", "{seen:#}");
+    assert_eq!(seen["lastSeenAt"], "h2 up1 (entering)", "{seen:#}");
     let delivered = seen["counted"].as_array().unwrap().iter().find(|one| one["what"] == "delivered");
     assert_eq!(
         delivered.map(|one| (&one["host"], &one["count"])),

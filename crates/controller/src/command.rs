@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use wayleave_contracts::{NameError, Order, Policy, PolicyShort, Quota};
 use wayleave_protocol::agent::{ContractProblem, Measured};
+pub use wayleave_protocol::decision::Outcome;
 use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_units::WallTime;
 use wayleave_wire::Mac;
@@ -35,7 +36,7 @@ pub enum Command {
         /// SHA-256 of the secret, or of what stands for the name of a certificate, in hexadecimal digits.
         hash: String,
         /// As whom.
-        role: Role,
+        role: Principal,
         /// What it is for.
         label: String,
         /// When it is good no longer.
@@ -207,10 +208,10 @@ pub enum Effect {
     DryRun,
 }
 
-/// As whom the holder of a token acts.
+/// A principal: operator, tenant, agent or reader, as which the holder of a token acts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "role")]
-pub enum Role {
+pub enum Principal {
     /// Everything.
     Operator,
     /// Everything of one tenant, and nothing of others.
@@ -270,7 +271,7 @@ pub enum Reply {
         revision: u64,
     },
     /// Each of a list, in its order.
-    Each(Vec<Applied>),
+    Each(Vec<ItemResult>),
     /// A session has begun.
     Begun {
         /// Its number: only its own confirmations count from now on.
@@ -287,30 +288,15 @@ pub enum Reply {
     },
 }
 
-/// What became of one contract of a list.
+/// Result for one contract of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Applied {
+pub struct ItemResult {
     /// Which.
     pub id: Id,
-    /// What.
+    /// Outcome, or the reason why it was not done; never `Ok(Outcome::Refused)`.
     pub result: Result<Outcome, Fault>,
     /// The decision that was made for it, if one was.
     pub decision: Option<u64>,
-}
-
-/// What became of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It is new.
-    Created,
-    /// It has other terms.
-    Changed,
-    /// It was so already.
-    Unchanged,
-    /// It is ended.
-    Deleted,
-    /// It is not there, and was not.
-    Absent,
 }
 
 /// A VM that cannot move: contracts would have to move with it that have no place there.

@@ -50,7 +50,6 @@ mod output;
 mod placed;
 mod policies;
 mod policy_spec;
-mod question;
 mod quota;
 mod record;
 mod releases;
@@ -60,10 +59,13 @@ mod tenants;
 mod timers;
 mod tokens;
 mod vms;
+mod what_if;
 
 pub use answers::{AnswersFull, NewAnswer, Remembered};
 pub use clock::Now;
-pub use command::{Applied, Check, Command, Effect, ElementName, Fault, Mode, Outcome, Reply, Role, Unmovable, VmWish};
+pub use command::{
+    Check, Command, Effect, ElementName, Fault, ItemResult, Mode, Outcome, Principal, Reply, Unmovable, VmWish,
+};
 pub use controller::Controller;
 pub use controller::copy::Copied;
 pub use decision::{Decided, DecisionRecord, Promised, QuotaShort};
@@ -75,7 +77,6 @@ pub use output::{Change, Kind, Output};
 pub use placed::{Holds, Placed, records};
 pub use policies::PolicyState;
 pub use policy_spec::{needs as policy_needs, spec as policy_spec};
-pub use question::{Prospect, Question};
 pub use setup::{EnforcedBy, Setup, Timing, Unfit};
 pub use shares::in_shares;
 pub use tenants::TenantState;
@@ -83,3 +84,4 @@ pub use tokens::Token;
 pub use vms::VmState;
 pub use wayleave_protocol::contract::State;
 pub use wayleave_protocol::{DEFAULT_TENANT, Id};
+pub use what_if::{WhatIf, WhatIfOutcome};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wayleave_units::WallTime;
 
-use crate::command::{Fault, Outcome, Reply, Role};
+use crate::command::{Fault, Outcome, Principal, Reply};
 use crate::event::EventKind;
 use crate::journal::{Dirty, Journal};
 
@@ -18,7 +18,7 @@ pub struct Token {
     pub hash: String,
     /// As whom its holder acts.
     #[serde(flatten)]
-    pub role: Role,
+    pub role: Principal,
     /// What it is for.
     pub label: String,
     /// When it is good no longer.
@@ -69,7 +69,7 @@ impl Tokens {
             return Err(Fault::Taken { what, of, field: "certificate" });
         }
         let tenant = match &token.role {
-            Role::Tenant { tenant } => Some(tenant.clone()),
+            Principal::Tenant { tenant } => Some(tenant.clone()),
             _ => None,
         };
         // The tenant hears of it.
@@ -89,7 +89,7 @@ impl Tokens {
         let Some(token) = self.by_id.get_mut(id).filter(|token| !token.is_revoked) else {
             return Reply::Done { outcome: Outcome::Absent, revision };
         };
-        if token.role == Role::Operator {
+        if token.role == Principal::Operator {
             token.is_revoked = true;
         } else {
             self.by_id.remove(id);
@@ -106,7 +106,7 @@ impl Tokens {
 
     /// Deletes those of a tenant: a token that outlived its tenant would give access to the next one of that name.
     pub(crate) fn delete_of_tenant(&mut self, journal: &mut Journal, name: &str) {
-        let of_tenant = |role: &Role| matches!(role, Role::Tenant { tenant } | Role::Reader { tenant: Some(tenant) } if tenant == name);
+        let of_tenant = |role: &Principal| matches!(role, Principal::Tenant { tenant } | Principal::Reader { tenant: Some(tenant) } if tenant == name);
         let tokens: Vec<String> =
             self.iter().filter(|token| of_tenant(&token.role)).map(|token| token.id.clone()).collect();
         for token in tokens {

@@ -39,7 +39,7 @@ pub struct Probe {
 
 /// An interface at which probes were seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sighting {
+pub struct Observation {
     /// The node or endpoint, and its interface.
     pub place: String,
     /// Whether they left by it.
@@ -60,7 +60,7 @@ pub struct Checked {
     /// How many the receiver got.
     pub received: usize,
     /// Where they were seen, in the order of their way.
-    pub sightings: Vec<Sighting>,
+    pub observations: Vec<Observation>,
     /// What the hosts of both ends counted meanwhile: the host, what became of packets, how many.
     pub counted: Vec<(String, &'static str, u64)>,
 }
@@ -68,8 +68,9 @@ pub struct Checked {
 impl Checked {
     /// The last place where lost probes were seen, and the next one, if there is one; `None` if nothing was lost.
     pub fn lost(&self) -> Option<(String, Option<String>)> {
-        let way: Vec<&Sighting> = self.sightings.iter().collect();
-        let name = |one: &Sighting| format!("{} ({})", one.place, if one.is_outgoing { "leaving" } else { "entering" });
+        let way: Vec<&Observation> = self.observations.iter().collect();
+        let name =
+            |one: &Observation| format!("{} ({})", one.place, if one.is_outgoing { "leaving" } else { "entering" });
         let gap = way.windows(2).find(|pair| pair[1].probes < pair[0].probes);
         match (gap, way.last()) {
             (Some(pair), _) => Some((name(pair[0]), Some(name(pair[1])))),
@@ -138,7 +139,7 @@ pub fn check(lab: &Lab, probe: &Probe) -> Result<Checked, LabError> {
     Ok(Checked {
         sent: probe.count as usize,
         received: received.len(),
-        sightings: seen.sightings(),
+        observations: seen.observations(),
         counted: more.collect(),
     })
 }
@@ -209,15 +210,15 @@ impl Seen {
         true
     }
 
-    fn sightings(self) -> Vec<Sighting> {
+    fn observations(self) -> Vec<Observation> {
         let first = self.first;
         let sighting = |((_, is_outgoing), ((place, frame), probes)): ((u32, bool), (Known, BTreeMap<u32, u64>))| {
             let since = |(number, at): (&u32, &u64)| at.saturating_sub(first.get(number).copied().unwrap_or(*at));
             let sum: u64 = probes.iter().map(since).sum();
             let after_ns = sum.checked_div(probes.len() as u64).unwrap_or(0);
-            Sighting { place, is_outgoing, probes: probes.len(), after_ns, frame }
+            Observation { place, is_outgoing, probes: probes.len(), after_ns, frame }
         };
-        let mut all: Vec<Sighting> = self.places.into_iter().map(sighting).collect();
+        let mut all: Vec<Observation> = self.places.into_iter().map(sighting).collect();
         all.sort_by_key(|one| one.after_ns);
         all
     }
@@ -227,16 +228,16 @@ impl Seen {
 mod tests {
     use super::*;
 
-    fn sighting(place: &str, probes: usize) -> Sighting {
-        Sighting { place: place.to_owned(), is_outgoing: true, probes, after_ns: 0, frame: String::new() }
+    fn sighting(place: &str, probes: usize) -> Observation {
+        Observation { place: place.to_owned(), is_outgoing: true, probes, after_ns: 0, frame: String::new() }
     }
 
     #[test]
     fn the_place_of_loss_is_between_two_that_saw_different_numbers() {
         let checked = |received, counts: &[usize]| {
-            let sightings =
+            let observations =
                 counts.iter().zip(["a", "b", "c"]).map(|(&probes, place)| sighting(place, probes)).collect();
-            Checked { sent: 10, received, sightings, counted: Vec::new() }.lost()
+            Checked { sent: 10, received, observations, counted: Vec::new() }.lost()
         };
         let at = |place: &str| format!("{place} (leaving)");
         assert_eq!(checked(10, &[10, 10, 10]), None);

@@ -30,7 +30,7 @@ mod up;
 
 pub use calibrate::{Calibrated, calibrate};
 pub use capture::Place;
-pub use check::{Checked, Probe, Sighting, check};
+pub use check::{Checked, Observation, Probe, check};
 pub use control::Control;
 pub use error::LabError;
 pub use hosts::{Hosts, host_path, shortest};

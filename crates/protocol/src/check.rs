@@ -47,20 +47,20 @@ pub struct Check {
     pub sent: u32,
     /// How many left the receiver's host by the receiver's interface.
     pub received: u32,
-    /// Where they were seen, in the order of their way.
-    pub sightings: Vec<Sighting>,
-    /// Where those that did not arrive were seen last.
+    /// Interfaces at which they were observed, in the order of their path.
+    pub observations: Vec<Observation>,
+    /// Last places of those that did not arrive.
     pub lost: Vec<LostProbes>,
-    /// What the hosts of both ends have counted of all packets meanwhile, not only of the probes.
-    pub counted: Vec<Meanwhile>,
+    /// Counters of the hosts of both ends during the check: all packets, not only the probes.
+    pub counted: Vec<HostCounter>,
     /// Nodes that could not watch, one sentence each: what happens there is not known.
-    pub blind: Vec<String>,
+    pub unobserved_nodes: Vec<String>,
 }
 
-/// An interface at which probes were seen.
+/// Probes that were observed at an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Sighting {
+pub struct Observation {
     /// The node.
     pub node: String,
     /// Its interface.
@@ -81,17 +81,17 @@ pub struct Sighting {
 pub struct LostProbes {
     /// How many.
     pub probes: u32,
-    /// The last place.
-    pub behind: String,
-    /// The next place on the way, if others were seen there.
+    /// The last place at which they were observed.
+    pub last_seen_at: String,
+    /// The next place on the path, if other probes were observed there.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub before: Option<String>,
+    pub next_hop: Option<String>,
 }
 
-/// What a host has counted while a check was on.
+/// Packets of a host with one fate, delivered or dropped, during a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Meanwhile {
+pub struct HostCounter {
     /// The host.
     pub node: String,
     /// What became of packets.

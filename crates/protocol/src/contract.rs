@@ -377,9 +377,9 @@ pub struct ContractStatus {
     /// What its receiver has measured, if that was too late.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub measured: Option<Late>,
-    /// How many routes that others have left must be empty before its packets may be sent.
+    /// Number of routes that other contracts have left and whose packets must drain before packets of this contract may be sent.
     #[serde(skip_serializing_if = "is_zero", default)]
-    pub waits_for: u64,
+    pub pending_releases: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

@@ -12,10 +12,10 @@
 //! | [`policy`] | policies of services, and what is held for them |
 //! | [`decision`] | what was decided, and lists of what was done |
 //! | [`event`] | what watchers hear |
-//! | [`what_if`] | questions, and what would be |
-//! | [`risk`] | promises, those first that are broken or nearest to it |
-//! | [`tier`] | the network by tier, in as few blocks as can be looked at together |
-//! | [`timeline`] | what has happened, as a whole, and how things stood at an event |
+//! | [`what_if`] | what-if queries and their results |
+//! | [`health`] | health of contracts, the worst first |
+//! | [`topology_summary`] | the network by tier, in groups of nodes and of links |
+//! | [`timeline`] | events as a whole, and snapshots of the state after an event |
 //! | [`audit`] | who did what, and what was refused |
 //! | [`check`] | probes through a network, and where they were seen
 //! | [`agent`] | the messages between the controller and the agents of nodes |
@@ -31,15 +31,15 @@ pub mod client;
 pub mod contract;
 pub mod decision;
 pub mod event;
+pub mod health;
 mod id;
 pub mod network;
 pub mod policy;
 pub mod problem;
-pub mod risk;
 pub mod status;
 pub mod tenant;
-pub mod tier;
 pub mod timeline;
+pub mod topology_summary;
 pub mod what_if;
 
 pub use id::{DEFAULT_TENANT, Id};

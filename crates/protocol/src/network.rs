@@ -24,9 +24,9 @@ pub struct ElementState {
     pub reason: Option<String>,
 }
 
-/// What came of it.
+/// Contracts that a change of a link's or node's state has affected.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Consequences {
+pub struct StateChangeResult {
     /// Contracts that go another way now.
     pub rerouted: Vec<String>,
     /// Contracts that are kept no longer.

@@ -76,8 +76,8 @@ pub struct Status {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cluster {
-    /// `leads`; `follows`; or `unknown` where it cannot be sure that nobody else has written meanwhile.
-    pub standing: String,
+    /// Whether it leads.
+    pub role: ClusterRole,
     /// Where the one answers that leads, as one that follows knows it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub leader: Option<String>,
@@ -87,6 +87,32 @@ pub struct Cluster {
     pub epoch: u64,
     /// How long nobody else can lead, in ms; 0 if it does not lead.
     pub lease_remaining_ms: u64,
+}
+
+/// Role of a controller in its cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ClusterRole {
+    /// It writes; no other controller can have written what it does not know.
+    Leader,
+    /// Another controller writes, and this one follows it.
+    Follower,
+    /// Not known: another controller may have written meanwhile.
+    Unknown,
+}
+
+impl ClusterRole {
+    /// All roles.
+    pub const ALL: [Self; 3] = [Self::Leader, Self::Follower, Self::Unknown];
+
+    /// Returns the name in documents and headers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Leader => "leader",
+            Self::Follower => "follower",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// What is on disk.

@@ -1,4 +1,4 @@
-//! What has happened, as a whole, and how things stood at an event.
+//! Timeline of events, and snapshots of the state after an event.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use utoipa::ToSchema;
 use crate::contract::{ContractSpec, State};
 use crate::event::Event;
 
-/// The events that are kept, in stretches of time of the same length.
+/// The events that are kept, in buckets of equal time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Timeline {
-    /// The stretches, the oldest first; none if there is no event.
-    pub stretches: Vec<Stretch>,
+    /// The buckets, the oldest first; none if there is no event.
+    pub buckets: Vec<TimelineBucket>,
     /// Whether events before the first were forgotten: contracts of which only those told are not counted before.
     pub shortened: bool,
 }
 
-/// A stretch of time.
+/// Events and state of one part of the timeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Stretch {
+pub struct TimelineBucket {
     /// When it ends (RFC 3339).
     pub until: String,
     /// The number of the last event until then; 0 if there was none.
@@ -32,16 +32,16 @@ pub struct Stretch {
     pub down: u64,
 }
 
-/// How things stood right after an event, as far as events are kept.
+/// Snapshot of the state right after an event, as far as events are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Moment {
+pub struct Snapshot {
     /// The event.
     pub event: Event,
     /// Contracts by state.
     pub contracts: BTreeMap<String, u64>,
     /// Contracts that were not kept, at most 100: the latest first.
-    pub not_kept: Vec<NotKept>,
+    pub unmet: Vec<UnmetContract>,
     /// How many more of them there were.
     pub omitted: u64,
     /// Links and nodes that were down: `link` or `node`, and the name. None for tenants.
@@ -50,7 +50,7 @@ pub struct Moment {
 
 /// A contract that was not kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct NotKept {
+pub struct UnmetContract {
     /// `tenant:name`.
     pub id: String,
     /// `degraded` or `violated`.

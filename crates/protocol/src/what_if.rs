@@ -1,4 +1,4 @@
-//! Questions, and what would be. Nothing is changed by asking.
+//! What-if queries and their results. A query changes nothing.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use utoipa::ToSchema;
 
 use crate::contract::ContractSpec;
 
-/// A question: the steps are taken in the order of the keys here.
+/// A what-if query: its steps are taken in the order of the keys here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Question {
+pub struct WhatIfQuery {
     /// Links and nodes that fail.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub fail: Vec<String>,
@@ -28,9 +28,9 @@ pub struct Question {
     pub drain: Vec<String>,
 }
 
-/// What would be.
+/// Effect that the steps of a query would have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Prospect {
+pub struct WhatIfResult {
     /// Contracts that would go another way.
     pub rerouted: Vec<Moved>,
     /// Contracts that would be kept no longer.

@@ -5,7 +5,7 @@ use wayleave_protocol::contract::{Contract, ContractSpec};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::tenant::{NewToken, Token};
 
-const CONTRACT: &str = r#"{"id":"acme:ptp","name":"ptp","tenant":"acme","from":"web","to":"h2","rate":"1Mbit","burst":"300B","deadline":"2ms","priority":80,"match":{"protocol":"udp","destinationPort":319},"status":{"state":"pending","kind":"latency","reason":"WAITS","boundNs":1900000,"deadlineNs":2000000,"fromHost":"h1","toHost":"h2","routes":[{"hops":[{"link":"h1->s1","queue":0}],"boundNs":1900000}],"serial":7,"revision":12,"decision":3,"created":"2026-11-21T09:00:00Z","configured":2,"waitsFor":1}}"#;
+const CONTRACT: &str = r#"{"id":"acme:ptp","name":"ptp","tenant":"acme","from":"web","to":"h2","rate":"1Mbit","burst":"300B","deadline":"2ms","priority":80,"match":{"protocol":"udp","destinationPort":319},"status":{"state":"pending","kind":"latency","reason":"WAITS","boundNs":1900000,"deadlineNs":2000000,"fromHost":"h1","toHost":"h2","routes":[{"hops":[{"link":"h1->s1","queue":0}],"boundNs":1900000}],"serial":7,"revision":12,"decision":3,"created":"2026-11-21T09:00:00Z","configured":2,"pendingReleases":1}}"#;
 
 #[test]
 fn a_contract_is_written_as_it_is_read() {

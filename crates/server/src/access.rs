@@ -1,6 +1,6 @@
 //! Who may ask what: roles against the access that each route of the table asks for.
 
-use wayleave_controller::{Id, Role};
+use wayleave_controller::{Id, Principal};
 
 /// Who may use a route. What belongs to another tenant is hidden besides: it is as if it were not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +25,12 @@ pub enum Access {
 
 impl Access {
     /// Whether a role may use such a route at all.
-    pub fn allows(self, role: &Role) -> bool {
+    pub fn allows(self, role: &Principal) -> bool {
         match (self, role) {
-            (_, Role::Operator) | (Self::Open | Self::Any, _) => true,
-            (Self::Read, Role::Tenant { .. } | Role::Reader { .. }) => true,
-            (Self::ReadAll | Self::Map, Role::Reader { tenant }) => tenant.is_none(),
-            (Self::Write, Role::Tenant { .. }) | (Self::Agent | Self::Map, Role::Agent { .. }) => true,
+            (_, Principal::Operator) | (Self::Open | Self::Any, _) => true,
+            (Self::Read, Principal::Tenant { .. } | Principal::Reader { .. }) => true,
+            (Self::ReadAll | Self::Map, Principal::Reader { tenant }) => tenant.is_none(),
+            (Self::Write, Principal::Tenant { .. }) | (Self::Agent | Self::Map, Principal::Agent { .. }) => true,
             _ => false,
         }
     }
@@ -50,15 +50,15 @@ impl Access {
 }
 
 /// The only tenant whose objects a role may know of; `None` if all.
-pub(crate) fn tenant_of(role: &Role) -> Option<&str> {
+pub(crate) fn tenant_of(role: &Principal) -> Option<&str> {
     match role {
-        Role::Tenant { tenant } | Role::Reader { tenant: Some(tenant) } => Some(tenant),
+        Principal::Tenant { tenant } | Principal::Reader { tenant: Some(tenant) } => Some(tenant),
         // An agent is shown no objects, only where all VMs are.
-        Role::Operator | Role::Agent { .. } | Role::Reader { tenant: None } => None,
+        Principal::Operator | Principal::Agent { .. } | Principal::Reader { tenant: None } => None,
     }
 }
 
 /// Whether a role may know of an object.
-pub(crate) fn sees(role: &Role, id: &Id) -> bool {
+pub(crate) fn sees(role: &Principal, id: &Id) -> bool {
     tenant_of(role).is_none_or(|tenant| tenant == id.tenant)
 }

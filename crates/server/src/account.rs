@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use wayleave_controller::Role;
+use wayleave_controller::Principal;
 
 /// Who pays.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -25,12 +25,12 @@ pub(crate) enum Account {
 
 impl Account {
     /// That of a token.
-    pub(crate) fn of(role: &Role) -> Self {
+    pub(crate) fn of(role: &Principal) -> Self {
         match role {
-            Role::Operator => Self::Operators,
-            Role::Agent { .. } => Self::Agents,
-            Role::Reader { tenant: None } => Self::Readers,
-            Role::Tenant { tenant } | Role::Reader { tenant: Some(tenant) } => Self::Tenant(tenant.clone()),
+            Principal::Operator => Self::Operators,
+            Principal::Agent { .. } => Self::Agents,
+            Principal::Reader { tenant: None } => Self::Readers,
+            Principal::Tenant { tenant } | Principal::Reader { tenant: Some(tenant) } => Self::Tenant(tenant.clone()),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use wayleave_controller::Role;
+use wayleave_controller::Principal;
 use wayleave_protocol::audit::AuditEntry;
 use wayleave_units::WallTime;
 
@@ -37,10 +37,10 @@ impl Note {
         let (name, role, tenant) = match who.map(|who| (who, &who.role)) {
             None => ("nobody", "", None),
             Some((who, _)) if who.is_insider() => ("ledger", "operator", None),
-            Some((who, Role::Operator)) => (&*who.id, "operator", None),
-            Some((who, Role::Agent { .. })) => (&*who.id, "agent", None),
-            Some((who, Role::Tenant { tenant })) => (&*who.id, "tenant", Some(tenant.clone())),
-            Some((who, Role::Reader { tenant })) => (&*who.id, "reader", tenant.clone()),
+            Some((who, Principal::Operator)) => (&*who.id, "operator", None),
+            Some((who, Principal::Agent { .. })) => (&*who.id, "agent", None),
+            Some((who, Principal::Tenant { tenant })) => (&*who.id, "tenant", Some(tenant.clone())),
+            Some((who, Principal::Reader { tenant })) => (&*who.id, "reader", tenant.clone()),
         };
         let entry = AuditEntry {
             who: name.to_owned(),

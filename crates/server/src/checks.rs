@@ -5,7 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use wayleave_protocol::check::{Check, CheckReport, CheckTask, LostProbes, Meanwhile, Probes, Seen, Sighting, Tasks};
+use wayleave_protocol::check::{
+    Check, CheckReport, CheckTask, HostCounter, LostProbes, Observation, Probes, Seen, Tasks,
+};
 use wayleave_topology::Network;
 
 /// Checks at once, in the whole network and from one host.
@@ -139,7 +141,7 @@ impl Running {
         let sent = self.sender().map_or(0, |sender| sender.sent);
         let way = ordered(network, &self.ends[0], &self.told);
         let lost = lost(&way, sent, &received);
-        let sightings = way.into_iter().map(|(node, seen)| Sighting {
+        let observations = way.into_iter().map(|(node, seen)| Observation {
             node: node.to_owned(),
             interface: seen.interface.clone(),
             leads_to: seen.leads_to.clone(),
@@ -154,7 +156,7 @@ impl Running {
         let counted =
             ends.into_iter().filter_map(|node| Some((node, self.told.get(node)?))).flat_map(|(node, told)| {
                 let one =
-                    |(what, &packets): (&String, &u64)| Meanwhile { node: node.clone(), what: what.clone(), packets };
+                    |(what, &packets): (&String, &u64)| HostCounter { node: node.clone(), what: what.clone(), packets };
                 told.counted.iter().map(one).collect::<Vec<_>>()
             });
         Check {
@@ -162,10 +164,10 @@ impl Running {
             to: self.probes.to.clone(),
             sent,
             received: u32::try_from(received.len()).unwrap_or(u32::MAX),
-            sightings: sightings.collect(),
+            observations: observations.collect(),
             lost,
             counted: counted.collect(),
-            blind: silent.chain(troubles).collect(),
+            unobserved_nodes: silent.chain(troubles).collect(),
         }
     }
 }
@@ -208,8 +210,8 @@ fn lost(way: &[(&str, &Seen)], sent: u32, received: &BTreeSet<u32>) -> Vec<LostP
     };
     let place = |(last, probes): (Option<usize>, u32)| LostProbes {
         probes,
-        behind: last.and_then(|at| way.get(at)).map_or_else(|| "the sender's agent".to_owned(), name),
-        before: way.get(last.map_or(0, |at| at + 1)).map(name),
+        last_seen_at: last.and_then(|at| way.get(at)).map_or_else(|| "the sender's agent".to_owned(), name),
+        next_hop: way.get(last.map_or(0, |at| at + 1)).map(name),
     };
     behind.into_iter().map(place).collect()
 }
@@ -251,12 +253,12 @@ mod tests {
         assert_eq!(checks.ended("1", &network), None, "more may come");
         tokio::time::advance(QUIET).await;
         let check = checks.ended("1", &network).unwrap();
-        let way: Vec<_> = check.sightings.iter().map(|one| (one.leads_to.as_str(), one.probes)).collect();
+        let way: Vec<_> = check.observations.iter().map(|one| (one.leads_to.as_str(), one.probes)).collect();
         assert_eq!(way, [("host:h1", 3), ("h1->s1", 3), ("s1->h1", 3), ("s1->h2", 1), ("h2->s1", 1), ("host:h2", 1)]);
         let lost = LostProbes {
             probes: 2,
-            behind: "s1, entering by p (s1->h1)".to_owned(),
-            before: Some("s1, leaving by p (s1->h2)".to_owned()),
+            last_seen_at: "s1, entering by p (s1->h1)".to_owned(),
+            next_hop: Some("s1, leaving by p (s1->h2)".to_owned()),
         };
         assert_eq!((check.sent, check.received, check.lost), (3, 1, vec![lost]));
         checks.end("1");
@@ -274,7 +276,7 @@ mod tests {
         let trouble = Some("h1 has no interface".to_owned());
         checks.hear("h1", vec![CheckReport { trouble, ..report(0, vec![]) }]);
         let check = checks.ended("1", &network).unwrap();
-        assert_eq!(check.blind.len(), 3, "{:?}", check.blind);
+        assert_eq!(check.unobserved_nodes.len(), 3, "{:?}", check.unobserved_nodes);
         assert!(check.lost.is_empty() && check.sent == 0);
     }
 

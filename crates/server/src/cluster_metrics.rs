@@ -11,10 +11,11 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
+use wayleave_protocol::status::ClusterRole;
 use wayleave_replica::{Compare, Done, Etcd, EtcdError, Gateway, Op, Range};
 
 use crate::measure::{seconds, signed};
-use crate::standing::{ClusterStanding, STANDINGS};
+use crate::standing::{ClusterStanding, old_name};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct StandingLabels {
@@ -70,9 +71,9 @@ impl ClusterMetrics {
 
     /// As things stand now.
     pub(crate) fn look(&self, standing: &ClusterStanding) {
-        for name in STANDINGS {
-            let labels = StandingLabels { standing: name };
-            self.standing.get_or_create(&labels).set(i64::from(standing.name == name));
+        for role in ClusterRole::ALL {
+            let labels = StandingLabels { standing: old_name(role) };
+            self.standing.get_or_create(&labels).set(i64::from(standing.role == role));
         }
         self.commit.set(signed(standing.commit));
         self.epoch.set(signed(standing.generation));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use http::HeaderMap;
 use http::header::ACCEPT;
 use wayleave_contracts::Contract;
-use wayleave_controller::{Controller, Decided, DecisionRecord, Grant, Id, Role};
+use wayleave_controller::{Controller, Decided, DecisionRecord, Grant, Id, Principal};
 use wayleave_explain::table::Layout;
 use wayleave_explain::{
     Context, DecidedShare, Explained, ExplainedShare, ExplanationShape, Names, NearestShape, NearestShare,
@@ -65,15 +65,15 @@ const TEXT: &str = "text/plain; charset=utf-8";
 /// Whose flows are, as far as somebody may know.
 struct Owners<'a> {
     controller: &'a Controller,
-    role: &'a Role,
+    role: &'a Principal,
     /// By the shares that are held for them, in words.
     policies: BTreeMap<ShareId, String>,
 }
 
 impl<'a> Owners<'a> {
-    fn new(controller: &'a Controller, role: &'a Role) -> Self {
+    fn new(controller: &'a Controller, role: &'a Principal) -> Self {
         // Policies are operators' business.
-        let is_told = matches!(role, Role::Operator | Role::Reader { tenant: None });
+        let is_told = matches!(role, Principal::Operator | Principal::Reader { tenant: None });
         let policies = if is_told { controller.policies_by_share() } else { BTreeMap::new() };
         Self { controller, role, policies }
     }
@@ -123,7 +123,7 @@ fn own_contract(controller: &Controller, grant: &Grant, form: Form) -> Outcome {
 }
 
 /// A refusal as its tenant may know it: why in general, and what would fit for itself.
-fn own_refusal(controller: &mut Controller, record: &DecisionRecord, role: &Role, form: Form) -> Outcome {
+fn own_refusal(controller: &mut Controller, record: &DecisionRecord, role: &Principal, form: Form) -> Outcome {
     let Some(contract) = record.order.as_latency() else { return Err(problem(Code::Internal, "no such order")) };
     let model = *controller.model();
     let request = wayleave_schemes::request(contract, &model);
@@ -141,7 +141,7 @@ fn own_refusal(controller: &mut Controller, record: &DecisionRecord, role: &Role
 }
 
 /// Of a contract that is there, by what is admitted now.
-pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Role, form: Form) -> Outcome {
+pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Principal, form: Form) -> Outcome {
     let Some(contract) = grant.terms() else { return share(controller, grant, role, form) };
     let has_place = !controller.routes(grant).is_empty();
     if has_place && tenant_of(role).is_some() {
@@ -164,7 +164,7 @@ pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Role, form
 }
 
 /// A contract of another kind than latency that is there, by what is admitted now.
-fn share(controller: &Controller, grant: &Grant, role: &Role, form: Form) -> Outcome {
+fn share(controller: &Controller, grant: &Grant, role: &Principal, form: Form) -> Outcome {
     let contract = &grant.order.contract;
     let share = controller.share_of(grant);
     let decision = controller.promise_of(grant);
@@ -206,7 +206,7 @@ fn refused_share(
     controller: &Controller,
     record: &DecisionRecord,
     refusal: &Refusal,
-    role: &Role,
+    role: &Principal,
     form: Form,
 ) -> Outcome {
     let contract = &record.order.contract;
@@ -232,7 +232,7 @@ fn refused_share(
 }
 
 /// Of a decision, by what is admitted now; an admitted contract is explained as it stands.
-pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, role: &Role, form: Form) -> Outcome {
+pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, role: &Principal, form: Form) -> Outcome {
     let refusal = match &record.decided {
         Decided::Admitted(_) => return admitted(controller, record, role, form),
         Decided::Quota(short) if form == Form::Text => {
@@ -264,7 +264,7 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
     form.answer(&context, &explained)
 }
 
-fn admitted(controller: &Controller, record: &DecisionRecord, role: &Role, form: Form) -> Outcome {
+fn admitted(controller: &Controller, record: &DecisionRecord, role: &Principal, form: Form) -> Outcome {
     standing(controller, &record.id, record.number, role, form).unwrap_or_else(|| {
         let detail = format!("contract {} is not there any more as it was decided then", record.id);
         Err(problem(Code::Conflict, detail))
@@ -272,7 +272,13 @@ fn admitted(controller: &Controller, record: &DecisionRecord, role: &Role, form:
 }
 
 /// Of a contract that is still there as this decision has left it.
-pub(crate) fn standing(controller: &Controller, id: &Id, decision: u64, role: &Role, form: Form) -> Option<Outcome> {
+pub(crate) fn standing(
+    controller: &Controller,
+    id: &Id,
+    decision: u64,
+    role: &Principal,
+    form: Form,
+) -> Option<Outcome> {
     let grant = controller.grant(id).filter(|grant| grant.decision == decision)?;
     Some(contract(controller, grant, role, form))
 }

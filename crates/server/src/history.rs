@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use wayleave_controller::{Change, Controller, DecisionRecord, Kind, Output, Role};
+use wayleave_controller::{Change, Controller, DecisionRecord, Kind, Output, Principal};
 use wayleave_protocol::audit::AuditEntry;
 use wayleave_protocol::decision::Decision;
 use wayleave_protocol::event::Event;
@@ -275,11 +275,11 @@ impl History {
 }
 
 fn decided(controller: &Controller, record: &DecisionRecord) -> Decided {
-    let decision = render::decision(controller.network(), record, &Role::Operator);
+    let decision = render::decision(controller.network(), record, &Principal::Operator);
     // What was admitted and moved nobody is the same for all, and most decisions are such.
     let may_differ = decision.reason.is_some() || !decision.moved.is_empty();
     let own = may_differ.then(|| {
-        let tenant = Role::Tenant { tenant: record.id.tenant.clone() };
+        let tenant = Principal::Tenant { tenant: record.id.tenant.clone() };
         render::decision(controller.network(), record, &tenant)
     });
     let own = own.filter(|own| *own != decision);

@@ -13,7 +13,7 @@ use http_body_util::BodyExt;
 use tokio::runtime::Runtime;
 use tokio::sync::{oneshot, watch};
 use tower::ServiceExt;
-use wayleave_controller::{EnforcedBy, Kind, Role};
+use wayleave_controller::{EnforcedBy, Kind, Principal};
 use wayleave_topology::{Network, NodeKind};
 
 use crate::disk::{Disk, Opened};
@@ -51,7 +51,7 @@ impl Local {
         options.disk = Box::new(Ready { opened: Some(opened), disk: options.disk });
         let (end, ending) = watch::channel(false);
         let (shared, engine) = runtime.block_on(open(options, Box::new(|_, _| Ok(None)), Looks::WhenAsked, ending))?;
-        let insider = Insider(Arc::new(Holder::insider(Role::Operator)));
+        let insider = Insider(Arc::new(Holder::insider(Principal::Operator)));
         let router = router(&shared);
         Ok(Self { runtime, router, shared, insider, engine: Some(engine), _ending: end })
     }

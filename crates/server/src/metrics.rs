@@ -13,7 +13,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
-use wayleave_controller::{Applied, Fault, State};
+use wayleave_controller::{Fault, ItemResult, State};
 use wayleave_protocol::agent::Traffic;
 use wayleave_protocol::contract::Kind;
 use wayleave_topology::{LinkId, Network, NodeKind};
@@ -311,7 +311,7 @@ impl Metrics {
         self.clock_ahead.set(by.as_nanos() as f64 / 1e9);
     }
 
-    pub(crate) fn decided(&self, applied: &[Applied], time: Duration) {
+    pub(crate) fn decided(&self, applied: &[ItemResult], time: Duration) {
         self.decision_seconds.observe(time.as_secs_f64());
         for one in applied {
             let (result, reason) = match &one.result {

@@ -142,7 +142,7 @@ pub(crate) fn contract(network: &Network, grant: &Grant, routes: &[Bounded], has
         configured,
         effective,
         measured,
-        waits_for: grant.waits_for() as u64,
+        pending_releases: grant.waits_for() as u64,
     };
     let mut spec = spec(network, &grant.order);
     spec.tenant = Some(grant.id.tenant.clone());
@@ -313,10 +313,10 @@ pub(crate) fn vm(network: &Network, id: &controller::Id, state: &controller::VmS
 /// A token without its hash.
 pub(crate) fn token(token: &controller::Token) -> tenant::Token {
     let (role, tenant, node) = match &token.role {
-        controller::Role::Operator => (tenant::Role::Operator, None, None),
-        controller::Role::Tenant { tenant } => (tenant::Role::Tenant, Some(tenant.clone()), None),
-        controller::Role::Agent { node } => (tenant::Role::Agent, None, Some(node.clone())),
-        controller::Role::Reader { tenant } => (tenant::Role::Reader, tenant.clone(), None),
+        controller::Principal::Operator => (tenant::Role::Operator, None, None),
+        controller::Principal::Tenant { tenant } => (tenant::Role::Tenant, Some(tenant.clone()), None),
+        controller::Principal::Agent { node } => (tenant::Role::Agent, None, Some(node.clone())),
+        controller::Principal::Reader { tenant } => (tenant::Role::Reader, tenant.clone(), None),
     };
     let expires = token.expires.map(|expires| expires.to_string());
     let certificate = token.certificate.clone();
@@ -325,7 +325,7 @@ pub(crate) fn token(token: &controller::Token) -> tenant::Token {
 }
 
 /// A decision.
-pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &controller::Role) -> Decision {
+pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &controller::Principal) -> Decision {
     let is_tenant = tenant_of(role).is_some();
     // What links carry is others' business.
     let message = match &record.decided {

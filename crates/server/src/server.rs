@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot, watch};
-use wayleave_controller::{Command, Role, Setup};
+use wayleave_controller::{Command, Principal, Setup};
 
 use crate::audit::Waiting;
 use crate::disk::Disk;
@@ -210,7 +210,7 @@ pub(crate) async fn open(
 fn operator(file: PathBuf, counts: bool) -> First {
     Box::new(move |controller, now| {
         let in_file = |error: std::io::Error| format!("{}: {error}", file.display());
-        let has_operator = controller.tokens().any(|token| token.role == Role::Operator);
+        let has_operator = controller.tokens().any(|token| token.role == Principal::Operator);
         let known = if counts || !has_operator { Secret::read(&file).map_err(in_file)? } else { None };
         let secret = match known {
             Some(secret) => secret,
@@ -225,7 +225,7 @@ fn operator(file: PathBuf, counts: bool) -> First {
             }
         };
         let hash = secret.hash_text();
-        if controller.tokens().any(|token| token.hash == hash && token.role == Role::Operator) {
+        if controller.tokens().any(|token| token.hash == hash && token.role == Principal::Operator) {
             return Ok(None);
         }
         if controller.is_revoked(&hash) {
@@ -234,8 +234,14 @@ fn operator(file: PathBuf, counts: bool) -> First {
         }
         let id = token_name().map_err(|_| "the system gives no random numbers".to_owned())?;
         let label = "first operator".to_owned();
-        let put =
-            Command::PutToken { id: id.clone(), hash, role: Role::Operator, label, expires: None, certificate: None };
+        let put = Command::PutToken {
+            id: id.clone(),
+            hash,
+            role: Principal::Operator,
+            label,
+            expires: None,
+            certificate: None,
+        };
         controller.handle(now, put).map(|_| Some(id)).map_err(|fault| format!("{fault:?}"))
     })
 }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use tokio::sync::{Semaphore, oneshot, watch};
 use wayleave_controller::{Controller, Id, Setup};
 use wayleave_protocol::problem::{Code, Problem};
+use wayleave_protocol::status::ClusterRole;
 use wayleave_replica::Lease;
 use wayleave_topology::{LinkId, Network, NodeId};
 
@@ -23,7 +24,7 @@ use crate::metrics::{Limit, Metrics};
 use crate::object::ContractObject;
 use crate::queue::{NoPlace, Queue};
 use crate::secret::Secret;
-use crate::standing::{ClusterStanding, FOLLOWS, LEADS, UNKNOWN};
+use crate::standing::ClusterStanding;
 use crate::traffic::Counted;
 use crate::trial;
 use crate::view::{Health, View};
@@ -241,13 +242,13 @@ impl Shared {
         let now = clock();
         let (is_current, left) = (self.lease.as_ref()?.is_good(now), self.lease.as_ref()?.left(now));
         let tables = self.view.read();
-        let name = match &tables.health {
-            Health::Ready if is_current => LEADS,
-            Health::Following(_) => FOLLOWS,
-            _ => UNKNOWN,
+        let role = match &tables.health {
+            Health::Ready if is_current => ClusterRole::Leader,
+            Health::Following(_) => ClusterRole::Follower,
+            _ => ClusterRole::Unknown,
         };
-        let lease_left_ns = if name == LEADS { left } else { 0 };
-        Some(ClusterStanding { name, generation: tables.generation, commit: tables.sequence, lease_left_ns })
+        let lease_left_ns = if role == ClusterRole::Leader { left } else { 0 };
+        Some(ClusterStanding { role, generation: tables.generation, commit: tables.sequence, lease_left_ns })
     }
 
     pub(crate) fn node(&self, name: &str) -> Result<NodeId, Box<Problem>> {

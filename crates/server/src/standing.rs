@@ -1,16 +1,20 @@
 //! What a controller of a cluster is at a moment.
 
-/// What a controller of a cluster can be: nobody else can have written what it does not know; another one writes; that cannot be said.
-pub(crate) const STANDINGS: [&str; 3] = [LEADS, FOLLOWS, UNKNOWN];
-pub(crate) const LEADS: &str = "leads";
-pub(crate) const FOLLOWS: &str = "follows";
-pub(crate) const UNKNOWN: &str = "unknown";
+use wayleave_protocol::status::ClusterRole;
+
+/// Name of a role in `wayleave_cluster_standing` and in the deprecated header `X-Wayleave-Standing`.
+pub(crate) const fn old_name(role: ClusterRole) -> &'static str {
+    match role {
+        ClusterRole::Leader => "leads",
+        ClusterRole::Follower => "follows",
+        ClusterRole::Unknown => "unknown",
+    }
+}
 
 /// What a controller of a cluster is at a moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClusterStanding {
-    /// One of [`STANDINGS`].
-    pub(crate) name: &'static str,
+    pub(crate) role: ClusterRole,
     /// Each leader has another one.
     pub(crate) generation: u64,
     /// The last commit that it shows: what is answered may know more.
@@ -22,6 +26,6 @@ pub(crate) struct ClusterStanding {
 impl ClusterStanding {
     /// Whether nobody else can have led between this and a later one.
     pub(crate) fn lasts_until(&self, later: &Self) -> bool {
-        (self.name, self.generation) == (later.name, later.generation)
+        (self.role, self.generation) == (later.role, later.generation)
     }
 }

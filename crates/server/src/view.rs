@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
 use tokio::sync::{Notify, watch};
-use wayleave_controller::{ElementName, Id, NodeState, Role, State};
+use wayleave_controller::{ElementName, Id, NodeState, Principal, State};
 use wayleave_protocol::agent::ShareRule;
 use wayleave_protocol::contract::Kind;
 use wayleave_topology::{LinkId, NodeId};
@@ -32,7 +32,7 @@ pub(crate) struct Holder {
     pub(crate) id: String,
     /// SHA-256 of the secret.
     pub(crate) hash: [u8; 32],
-    pub(crate) role: Role,
+    pub(crate) role: Principal,
     /// When it is good no longer.
     pub(crate) expires: Option<WallTime>,
     pub(crate) bucket: Mutex<Bucket>,
@@ -40,7 +40,7 @@ pub(crate) struct Holder {
 
 impl Holder {
     /// A client that has no token and needs none.
-    pub(crate) fn insider(role: Role) -> Self {
+    pub(crate) fn insider(role: Principal) -> Self {
         let bucket = Mutex::new(Bucket { level: 0.0, at: None });
         Self { id: "insider".to_owned(), hash: [0; 32], role, expires: None, bucket }
     }

@@ -10,7 +10,7 @@ export function Agents({ address }: { address: Address }) {
   const problems = address.query.get('problems') === 'true';
   const status = useRead<Status>(path(['status']));
   const { items, next, trouble, more } = usePages<Agent>(path(['agents'], { problems, limit: 100 }));
-  const silent = status.value?.silent.length ?? 0;
+  const silent = status.value?.silent?.length ?? 0;
   return (
     <>
       <h1>Agents</h1>

@@ -5,7 +5,8 @@ import { path, text } from '../api';
 import { allowed, bytes, count, many, percent, quantity, rate, time, when } from '../format';
 import { Badge, Bar, Empty, Facts, LinkLink, Shown, Table } from '../parts';
 import { readsAll, to, useRead, useWorld } from '../state';
-import type { Contract, CurveQueue, Explanation, Hop, Term, Traffic } from '../types';
+import type { CurveQueue, Explanation, Term } from '../explanation';
+import type { Contract, Hop, Traffic } from '../types';
 
 const KINDS = { latency: 'Latency contract', bandwidth: 'Bandwidth contract', objective: 'Objective', 'best-effort': 'Best effort' };
 
@@ -41,7 +42,7 @@ function Terms({ contract }: { contract: Contract }) {
   const end = (host: string | undefined, name: string | undefined) => host && <a href={to(['node', host])}>{name && name !== host ? `${name} on ${host}` : host}</a>;
   return (
     <Facts facts={[
-      ['Kind', `${KINDS[status.kind]}${bandwidth?.hose ? ' (hose)' : ''}`],
+      ['Kind', `${KINDS[status.kind ?? 'latency']}${bandwidth?.hose ? ' (hose)' : ''}`],
       ['From', end(status.fromHost, contract.from ?? bandwidth?.from)],
       ['To', end(status.toHost, contract.to ?? bandwidth?.to)],
       ['Members', members && <>{members.slice(0, 12).join(', ')}{members.length > 12 ? ` and ${members.length - 12} more` : ''}</>],

@@ -6,7 +6,8 @@ import { Chart, colour } from '../chart';
 import { bytes, many, percent, rate, time } from '../format';
 import { Badge, Bar, Empty, Facts, Failed, Loading, More, Shown, Table, WhatIf } from '../parts';
 import { to, usePages, useRead, type Address } from '../state';
-import type { Contract, CurveQueue, Curves, Link } from '../types';
+import type { CurveQueue, Curves } from '../explanation';
+import type { Contract, Link } from '../types';
 import { ContractTable } from './contracts';
 
 export function LinkPage({ name }: { name: string; address: Address }) {

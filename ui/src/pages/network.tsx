@@ -5,7 +5,7 @@ import { path } from '../api';
 import { count, many, network, percent } from '../format';
 import { Badge, Bar, LinkLink, STEPS, Shown, Table, WhatIf, step } from '../parts';
 import { to, useRead } from '../state';
-import type { Block, Bundle, Tiers } from '../types';
+import type { LinkGroup, NodeGroup, TopologySummary } from '../types';
 
 type Measure = 'ratePpm' | 'delayPpm' | 'bufferPpm';
 const MEASURES: [Measure, string][] = [['ratePpm', 'Rate promised'], ['delayPpm', 'Delay budget used'], ['bufferPpm', 'Buffer used']];
@@ -19,18 +19,18 @@ const SPACE = 92;
 
 export function Network({ group }: { group: string | undefined }) {
   const [measure, setMeasure] = useState<Measure>('ratePpm');
-  const tiers = useRead<Tiers>(path(['tiers'], { group }));
+  const summary = useRead<TopologySummary>(path(['topology', 'summary'], { group }));
   return (
-    <Shown of={tiers} what="the network">
-      {(tiers) => (
+    <Shown of={summary} what="the network">
+      {(summary) => (
         <>
-          {tiers.within.length > 0 && (
+          {summary.within.length > 0 && (
             <nav class="crumbs" aria-label="Within">
-              {tiers.within.map((part) => <><a href={to(part.group ? ['network', part.group] : ['network'])}>{network(part.name)}</a> / </>)}
+              {summary.within.map((part) => <><a href={to(part.group ? ['network', part.group] : ['network'])}>{network(part.name)}</a> / </>)}
             </nav>
           )}
-          <h1>{network(tiers.name)}</h1>
-          {group?.startsWith('switch:') && <p><a href={to(['node', tiers.name])}>About {tiers.name} and its agent</a> <WhatIf fail={tiers.name} /></p>}
+          <h1>{network(summary.name)}</h1>
+          {group?.startsWith('switch:') && <p><a href={to(['node', summary.name])}>About {summary.name} and its agent</a> <WhatIf fail={summary.name} /></p>}
           <div class="controls">
             <fieldset class="choice">
               <legend>Links show</legend>
@@ -43,20 +43,20 @@ export function Network({ group }: { group: string | undefined }) {
               <li><svg width="34" height="12" aria-hidden="true"><line class="line down" x1="1" x2="33" y1="6" y2="6" stroke-width="2.5" /></svg> some down</li>
             </ul>
           </div>
-          <Picture tiers={tiers} measure={measure} />
-          {tiers.unseen > 0 && <p class="notice">The controller has not looked at {many(tiers.unseen, 'link')} here since its start. How much of them is used is not known yet, and shown as nothing.</p>}
+          <Picture summary={summary} measure={measure} />
+          {summary.linksNotMeasured > 0 && <p class="notice">The controller has not looked at {many(summary.linksNotMeasured, 'link')} here since its start. How much of them is used is not known yet, and shown as nothing.</p>}
           <p class="dim">Each line is the fullest link between two blocks, in either direction. A block opens what is in it.</p>
-          {tiers.busiest.length > 0 && <>
+          {summary.busiest.length > 0 && <>
             <h2>Links here with least left</h2>
-            <Table caption="Links with least left" items={tiers.busiest} rowKey={(link) => link.link} columns={[
+            <Table caption="Links with least left" items={summary.busiest} rowKey={(link) => link.link} columns={[
               { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
-              ...MEASURES.map(([key, head]) => ({ head, cell: (link: Tiers['busiest'][number]) => <Bar ppm={link[key]} label={head} /> })),
+              ...MEASURES.map(([key, head]) => ({ head, cell: (link: TopologySummary['busiest'][number]) => <Bar ppm={link[key]} label={head} /> })),
             ]} />
           </>}
-          {tiers.busiest.length === 0 && tiers.unseen === 0 && <p class="notice">Nothing is promised on any link here.</p>}
-          {tiers.down.length > 0 && <>
+          {summary.busiest.length === 0 && summary.linksNotMeasured === 0 && <p class="notice">Nothing is promised on any link here.</p>}
+          {summary.down.length > 0 && <>
             <h2>Down</h2>
-            <ul>{tiers.down.map(({ element, reason }) => <li><Badge of="down" /> {element}: {reason}</li>)}</ul>
+            <ul>{summary.down.map(({ element, reason }) => <li><Badge of="down" /> {element}: {reason}</li>)}</ul>
           </>}
         </>
       )}
@@ -69,23 +69,23 @@ function width(step: number): number {
 }
 
 /** The use of what touches a block, as it is shown on it. */
-function useOf(block: Block, bundles: Bundle[], measure: Measure): number {
-  return bundles.reduce((most, bundle) => (bundle.from === block.id || bundle.to === block.id ? Math.max(most, bundle[measure]) : most), 0);
+function useOf(block: NodeGroup, groups: LinkGroup[], measure: Measure): number {
+  return groups.reduce((most, group) => (group.from === block.id || group.to === block.id ? Math.max(most, group[measure]) : most), 0);
 }
 
 /** Both directions between two blocks as one line. */
-function lines(bundles: Bundle[], measure: Measure): { a: number; b: number; use: number; down: number; links: number }[] {
+function lines(groups: LinkGroup[], measure: Measure): { a: number; b: number; use: number; down: number; links: number }[] {
   const all = new Map<string, { a: number; b: number; use: number; down: number; links: number }>();
-  for (const bundle of bundles) {
-    const [a, b] = bundle.from < bundle.to ? [bundle.from, bundle.to] : [bundle.to, bundle.from];
+  for (const group of groups) {
+    const [a, b] = group.from < group.to ? [group.from, group.to] : [group.to, group.from];
     if (a === b) continue;
     const known = all.get(`${a} ${b}`) ?? { a, b, use: 0, down: 0, links: 0 };
-    all.set(`${a} ${b}`, { a, b, use: Math.max(known.use, bundle[measure]), down: known.down + bundle.down, links: known.links + bundle.links });
+    all.set(`${a} ${b}`, { a, b, use: Math.max(known.use, group[measure]), down: known.down + group.down, links: known.links + group.links });
   }
   return [...all.values()].sort((one, other) => one.use - other.use);
 }
 
-function Picture({ tiers, measure }: { tiers: Tiers; measure: Measure }) {
+function Picture({ summary, measure }: { summary: TopologySummary; measure: Measure }) {
   const box = useRef<HTMLDivElement>(null);
   const [room, setRoom] = useState(0);
   useEffect(() => {
@@ -96,32 +96,32 @@ function Picture({ tiers, measure }: { tiers: Tiers; measure: Measure }) {
     setRoom(element.clientWidth);
     return () => watch.disconnect();
   }, []);
-  return <div class="map" ref={box}>{room > 0 && <Drawing tiers={tiers} measure={measure} room={room} />}</div>;
+  return <div class="map" ref={box}>{room > 0 && <Drawing summary={summary} measure={measure} room={room} />}</div>;
 }
 
 
-function Drawing({ tiers, measure, room }: { tiers: Tiers; measure: Measure; room: number }) {
+function Drawing({ summary, measure, room }: { summary: TopologySummary; measure: Measure; room: number }) {
   const label = 18;
   const perLine = Math.max(1, Math.floor((room + GAP) / (NARROWEST + GAP)));
-  const fits = tiers.tiers.every((tier) => tier.blocks.length <= perLine);
+  const fits = summary.tiers.every((tier) => tier.nodeGroups.length <= perLine);
   const places = new Map<number, { x: number; y: number; width: number }>();
   const heads: { name: string; y: number }[] = [];
   let y = 0;
-  for (const tier of tiers.tiers) {
-    const inLine = Math.min(tier.blocks.length, perLine);
+  for (const tier of summary.tiers) {
+    const inLine = Math.min(tier.nodeGroups.length, perLine);
     const wide = Math.min((room + GAP) / inLine - GAP, 200);
     const start = fits ? (room - inLine * (wide + GAP) + GAP) / 2 : 0;
-    heads.push({ name: `${tier.name.charAt(0).toUpperCase()}${tier.name.slice(1)}: ${many(tier.blocks.reduce((sum, block) => sum + block.nodes, 0), tier.tier === 0 ? 'host' : 'switch', tier.tier === 0 ? 'hosts' : 'switches')}`, y });
-    tier.blocks.forEach((block, at) => {
+    heads.push({ name: `${tier.name.charAt(0).toUpperCase()}${tier.name.slice(1)}: ${many(tier.nodeGroups.reduce((sum, block) => sum + block.nodes, 0), tier.tier === 0 ? 'host' : 'switch', tier.tier === 0 ? 'hosts' : 'switches')}`, y });
+    tier.nodeGroups.forEach((block, at) => {
       places.set(block.id, { x: start + (at % inLine) * (wide + GAP), y: y + label + Math.floor(at / inLine) * (HEIGHT + GAP), width: wide });
     });
-    y += label + Math.ceil(tier.blocks.length / inLine) * (HEIGHT + GAP) - GAP + (fits ? SPACE : 22);
+    y += label + Math.ceil(tier.nodeGroups.length / inLine) * (HEIGHT + GAP) - GAP + (fits ? SPACE : 22);
   }
   const height = Math.max(y - (fits ? SPACE : 22), 0) + 2;
   return (
     <>
       <svg class="lines" width={room} height={height} aria-hidden="true">
-        {fits && lines(tiers.bundles, measure).map(({ a, b, use, down }) => {
+        {fits && lines(summary.linkGroups, measure).map(({ a, b, use, down }) => {
           const [one, other] = [places.get(a), places.get(b)];
           if (!one || !other) return null;
           const [top, low] = one.y < other.y ? [one, other] : [other, one];
@@ -135,16 +135,16 @@ function Drawing({ tiers, measure, room }: { tiers: Tiers; measure: Measure; roo
       </svg>
       <div class="tiers" style={{ height: `${height}px` }}>
         {heads.map(({ name, y }) => <h2 class="tier-name" style={{ top: `${y}px` }}>{name}</h2>)}
-        {tiers.tiers.flatMap((tier) => tier.blocks).map((block) => {
+        {summary.tiers.flatMap((tier) => tier.nodeGroups).map((block) => {
           const place = places.get(block.id);
-          return place && <Cell block={block} use={useOf(block, tiers.bundles, measure)} place={place} />;
+          return place && <Cell block={block} use={useOf(block, summary.linkGroups, measure)} place={place} />;
         })}
       </div>
     </>
   );
 }
 
-function Cell({ block, use, place }: { block: Block; use: number; place: { x: number; y: number; width: number } }) {
+function Cell({ block, use, place }: { block: NodeGroup; use: number; place: { x: number; y: number; width: number } }) {
   const href = block.group ? to(['network', block.group]) : block.node ? to(['node', block.node]) : undefined;
   const state = [block.down > 0 ? `${block.down} down` : '', block.silent > 0 ? `${block.silent} silent` : ''].filter(Boolean).join(', ');
   const content = (

@@ -7,7 +7,7 @@ import { Chart, colour } from '../chart';
 import { many, when } from '../format';
 import { Badge, ContractLink, Empty, Loading, Shown } from '../parts';
 import { to, useRead, type Read } from '../state';
-import type { Moment, Timeline } from '../types';
+import type { Snapshot, Timeline } from '../types';
 
 const SHOWN_STATES = ['enforced', 'admitted', 'pending', 'released', 'degraded', 'violated', 'unknown'];
 /** Events that are shown before the chosen one. */
@@ -19,14 +19,14 @@ export function TimelinePage({ at }: { at: string | undefined }) {
     <>
       <h1>Timeline</h1>
       <Shown of={timeline} what="what has happened">
-        {(timeline) => (timeline.stretches.length === 0 ? <Empty>Nothing has happened yet.</Empty> : <Whole timeline={timeline} at={at} />)}
+        {(timeline) => (timeline.buckets.length === 0 ? <Empty>Nothing has happened yet.</Empty> : <Whole timeline={timeline} at={at} />)}
       </Shown>
     </>
   );
 }
 
-function Whole({ timeline: { stretches, shortened }, at }: { timeline: Timeline; at: string | undefined }) {
-  const last = stretches[stretches.length - 1]?.last ?? 0;
+function Whole({ timeline: { buckets, shortened }, at }: { timeline: Timeline; at: string | undefined }) {
+  const last = buckets[buckets.length - 1]?.last ?? 0;
   const asked = at === undefined || !/^\d+$/.test(at) ? last : Number(at);
   const [number, setNumber] = useState(asked);
   useEffect(() => setNumber(asked), [asked]);
@@ -36,15 +36,15 @@ function Whole({ timeline: { stretches, shortened }, at }: { timeline: Timeline;
     const timer = window.setTimeout(() => setSettled(number), 150);
     return () => window.clearTimeout(timer);
   }, [number]);
-  const moment = useRead<Moment>(path(['timeline', String(settled)]));
+  const snapshot = useRead<Snapshot>(path(['timeline', String(settled)]));
   const around = useRead<{ items: WayleaveEvent[] }>(path(['events'], { after: Math.max(0, settled - BEFORE), limit: BEFORE + 10 }));
-  const place = Math.max(0, stretches.findIndex((stretch) => stretch.last >= number));
+  const place = Math.max(0, buckets.findIndex((bucket) => bucket.last >= number));
   const go = (number: number) => location.replace(to(['timeline', String(number)]));
-  const data = useMemo(() => chart(stretches), [JSON.stringify(stretches)]);
-  const events = stretches.reduce((sum, stretch) => sum + Object.values(stretch.events).reduce((sum, count) => sum + count, 0), 0);
+  const data = useMemo(() => chart(buckets), [JSON.stringify(buckets)]);
+  const events = buckets.reduce((sum, bucket) => sum + Object.values(bucket.events).reduce((sum, count) => sum + count, 0), 0);
   return (
     <>
-      <p>{many(events, 'event')} until {when(stretches[stretches.length - 1]?.until ?? '')}.{shortened && ' Older ones were forgotten: of contracts of which nothing is told since, the state then is not known.'}</p>
+      <p>{many(events, 'event')} until {when(buckets[buckets.length - 1]?.until ?? '')}.{shortened && ' Older ones were forgotten: of contracts of which nothing is told since, the state then is not known.'}</p>
       <figure>
         <Chart data={data} height={200} label="Contracts that were not kept, links and nodes down, and events, over time. The slider below moves through them." options={() => ({
           legend: { live: false },
@@ -61,18 +61,18 @@ function Whole({ timeline: { stretches, shortened }, at }: { timeline: Timeline;
       </figure>
       <div class="scrub">
         <label for="scrub" class="hidden">Point in time</label>
-        <input id="scrub" type="range" min="0" max={stretches.length - 1} value={place} aria-valuetext={when(stretches[place]?.until ?? '')}
+        <input id="scrub" type="range" min="0" max={buckets.length - 1} value={place} aria-valuetext={when(buckets[place]?.until ?? '')}
           onInput={(event) => {
-            // A stretch without an event is as the one before it.
+            // A bucket without an event is as the one before it.
             const at = Number(event.currentTarget.value);
-            const known = stretches.slice(0, at + 1).reverse().find((stretch) => stretch.last > 0) ?? stretches.find((stretch) => stretch.last > 0);
+            const known = buckets.slice(0, at + 1).reverse().find((bucket) => bucket.last > 0) ?? buckets.find((bucket) => bucket.last > 0);
             if (known) setNumber(known.last);
           }} onChange={() => go(number)} />
         <button type="button" onClick={() => go(Math.max(1, number - 1))}>Event before</button>
         <button type="button" disabled={number >= last} onClick={() => go(number + 1)}>Event after</button>
         <button type="button" disabled={number === last} onClick={() => go(last)}>Now</button>
       </div>
-      <Then moment={moment} />
+      <Then snapshot={snapshot} />
       <h2>Events until then</h2>
       {!around.value && <Loading what="events" />}
       <ol class="log">
@@ -93,31 +93,31 @@ function clock(seconds: number, all: number[]): string {
   return span > 86_400 ? at.toLocaleDateString('en-CA') : at.toLocaleTimeString('en-GB');
 }
 
-function chart(stretches: Timeline['stretches']): uPlot.AlignedData {
+function chart(buckets: Timeline['buckets']): uPlot.AlignedData {
   return [
-    stretches.map((stretch) => new Date(stretch.until).getTime() / 1000),
-    stretches.map((stretch) => (stretch.contracts.degraded ?? 0) + (stretch.contracts.violated ?? 0)),
-    stretches.map((stretch) => stretch.down),
-    stretches.map((stretch) => Object.values(stretch.events).reduce((sum, count) => sum + count, 0)),
+    buckets.map((bucket) => new Date(bucket.until).getTime() / 1000),
+    buckets.map((bucket) => (bucket.contracts.degraded ?? 0) + (bucket.contracts.violated ?? 0)),
+    buckets.map((bucket) => bucket.down),
+    buckets.map((bucket) => Object.values(bucket.events).reduce((sum, count) => sum + count, 0)),
   ];
 }
 
-function Then({ moment }: { moment: Read<Moment> }) {
+function Then({ snapshot }: { snapshot: Read<Snapshot> }) {
   return (
-    <Shown of={moment} what="how things stood">
-      {(moment) => (
+    <Shown of={snapshot} what="how things stood">
+      {(snapshot) => (
         <section>
-          <h2>At {when(moment.event.at)}, after event {moment.event.number.toLocaleString('en')}</h2>
-          <p><Badge of={moment.event.type} /> {moment.event.object} <span class="dim">{moment.event.detail}</span></p>
+          <h2>At {when(snapshot.event.at)}, after event {snapshot.event.number.toLocaleString('en')}</h2>
+          <p><Badge of={snapshot.event.type} /> {snapshot.event.object} <span class="dim">{snapshot.event.detail}</span></p>
           <ul class="counts">
-            {SHOWN_STATES.filter((state) => moment.contracts[state]).map((state) => <li><Badge of={state} /> <strong>{(moment.contracts[state] ?? 0).toLocaleString('en')}</strong></li>)}
-            {SHOWN_STATES.every((state) => !moment.contracts[state]) && <li class="dim">no contract</li>}
+            {SHOWN_STATES.filter((state) => snapshot.contracts[state]).map((state) => <li><Badge of={state} /> <strong>{(snapshot.contracts[state] ?? 0).toLocaleString('en')}</strong></li>)}
+            {SHOWN_STATES.every((state) => !snapshot.contracts[state]) && <li class="dim">no contract</li>}
           </ul>
-          {moment.down.length > 0 && <p><Badge of="down" /> {moment.down.join(', ')}</p>}
-          {moment.notKept.length > 0 && <>
+          {snapshot.down.length > 0 && <p><Badge of="down" /> {snapshot.down.join(', ')}</p>}
+          {snapshot.unmet.length > 0 && <>
             <h3>Not kept then</h3>
-            <ul class="plain-list">{moment.notKept.map((one) => <li><ContractLink id={one.id} /> <Badge of={one.state} /> since {when(one.since)} <span class="why">{one.detail}</span></li>)}</ul>
-            {moment.omitted > 0 && <p class="dim">and {moment.omitted.toLocaleString('en')} more</p>}
+            <ul class="plain-list">{snapshot.unmet.map((one) => <li><ContractLink id={one.id} /> <Badge of={one.state} /> since {when(one.since)} <span class="why">{one.detail}</span></li>)}</ul>
+            {snapshot.omitted > 0 && <p class="dim">and {snapshot.omitted.toLocaleString('en')} more</p>}
           </>}
         </section>
       )}

@@ -5,7 +5,7 @@ import { Trouble, ask, path } from '../api';
 import { many, time } from '../format';
 import { Badge, ContractLink, Failed, Field, Loading } from '../parts';
 import { useWorld, type Address } from '../state';
-import type { ContractSpec, Kind, Prospect } from '../types';
+import type { ContractSpec, Kind, WhatIfResult } from '../types';
 
 /** So many of each list are shown. */
 const SHOWN = 50;
@@ -40,7 +40,7 @@ export function WhatIfPage({ address }: { address: Address }) {
   const [fail, setFail] = useState(address.query.get('fail') ?? '');
   const [adds, setAdds] = useState(!isOperator);
   const [form, setForm] = useState<Form>(EMPTY);
-  const [prospect, setProspect] = useState<{ of: string; value: Prospect }>();
+  const [result, setResult] = useState<{ of: string; value: WhatIfResult }>();
   const [trouble, setTrouble] = useState<Trouble>();
   const [isAsking, setAsking] = useState(false);
 
@@ -49,9 +49,9 @@ export function WhatIfPage({ address }: { address: Address }) {
     setTrouble(undefined);
     const of = [fails.length ? `${fails.join(' and ')} failed` : '', contract ? `${contract.name} were added` : ''].filter(Boolean).join(' and ');
     try {
-      setProspect({ of, value: isOperator ? await operators(fails, contract) : await own(contract) });
+      setResult({ of, value: isOperator ? await operators(fails, contract) : await own(contract) });
     } catch (error) {
-      setProspect(undefined);
+      setResult(undefined);
       setTrouble(error as Trouble);
     } finally {
       setAsking(false);
@@ -101,20 +101,20 @@ export function WhatIfPage({ address }: { address: Address }) {
       <div aria-live="polite">
         {isAsking && <Loading what="what would be" />}
         {trouble && <Failed trouble={trouble} />}
-        {!isAsking && prospect && <Answer of={prospect.of} prospect={prospect.value} />}
+        {!isAsking && result && <Answer of={result.of} result={result.value} />}
       </div>
-      {isOperator && prospect && !isAsking && <p class="dim">In a terminal: <code>{command(fails, adds)}</code></p>}
+      {isOperator && result && !isAsking && <p class="dim">In a terminal: <code>{command(fails, adds)}</code></p>}
     </>
   );
 }
 
-function operators(fail: string[], contract: ContractSpec | undefined): Promise<Prospect> {
-  return ask<Prospect>('POST', path(['what-if'], { limit: SHOWN }), { ...(fail.length ? { fail } : {}), ...(contract ? { apply: [contract] } : {}) });
+function operators(fail: string[], contract: ContractSpec | undefined): Promise<WhatIfResult> {
+  return ask<WhatIfResult>('POST', path(['what-if'], { limit: SHOWN }), { ...(fail.length ? { fail } : {}), ...(contract ? { apply: [contract] } : {}) });
 }
 
 /** A tenant asks by a dry run of its own contract. */
-async function own(contract: ContractSpec | undefined): Promise<Prospect> {
-  const none: Prospect = { rerouted: [], degraded: [], restored: [], admitted: [], refused: [], deleted: [], placed: [] };
+async function own(contract: ContractSpec | undefined): Promise<WhatIfResult> {
+  const none: WhatIfResult = { rerouted: [], degraded: [], restored: [], admitted: [], refused: [], deleted: [], placed: [] };
   if (!contract?.name) return none;
   const { name, ...body } = contract;
   try {
@@ -127,8 +127,8 @@ async function own(contract: ContractSpec | undefined): Promise<Prospect> {
   }
 }
 
-function Answer({ of, prospect }: { of: string; prospect: Prospect }) {
-  const size = (key: keyof Prospect) => (prospect[key] as unknown[] | undefined ?? []).length + (prospect.omitted?.[key] ?? 0);
+function Answer({ of, result }: { of: string; result: WhatIfResult }) {
+  const size = (key: keyof WhatIfResult) => (result[key] as unknown[] | undefined ?? []).length + (result.omitted?.[key] ?? 0);
   const [degraded, refused, rerouted, admitted] = [size('degraded'), size('refused'), size('rerouted'), size('admitted')];
   const is = (count: number) => (count === 1 ? 'promise' : 'promises');
   return (
@@ -140,10 +140,10 @@ function Answer({ of, prospect }: { of: string; prospect: Prospect }) {
       {degraded === 0 && refused === 0 && admitted === 0 && <p class="verdict good"><span aria-hidden="true">✓ </span>Every promise would be kept</p>}
       {rerouted > 0 && <p>{many(rerouted, 'contract')} would go another way, and be kept.</p>}
       {rerouted === 0 && degraded === 0 && refused === 0 && admitted === 0 && <p>No contract would even go another way.</p>}
-      <List title="Would be broken" count={degraded} items={prospect.degraded} draw={(one) => <><ContractLink id={one.id} /> <Badge of="broken">{one.reason || 'broken'}</Badge> <span class="why">{one.message}</span></>} />
-      <List title="Would be refused" count={refused} items={prospect.refused} draw={(one) => <><span class="name">{one.id}</span> <Badge of="refused">{one.reason}</Badge> <span class="why">{one.message}</span></>} />
-      <List title="Would be admitted" count={admitted} items={prospect.admitted} draw={(one) => <><span class="name">{one.id}</span> {one.boundNs !== undefined && <>within {time(one.boundNs)}</>} {one.certainty && <Badge of={one.certainty} />} <Routes routes={one.routes} /></>} />
-      <List title="Would go another way" count={rerouted} items={prospect.rerouted} draw={(one) => <><ContractLink id={one.id} /> {one.boundNs !== undefined && <>within {time(one.boundNs)}</>} <Routes routes={one.routes} /></>} />
+      <List title="Would be broken" count={degraded} items={result.degraded} draw={(one) => <><ContractLink id={one.id} /> <Badge of="broken">{one.reason || 'broken'}</Badge> <span class="why">{one.message}</span></>} />
+      <List title="Would be refused" count={refused} items={result.refused} draw={(one) => <><span class="name">{one.id}</span> <Badge of="refused">{one.reason}</Badge> <span class="why">{one.message}</span></>} />
+      <List title="Would be admitted" count={admitted} items={result.admitted} draw={(one) => <><span class="name">{one.id}</span> {one.boundNs !== undefined && <>within {time(one.boundNs)}</>} {one.certainty && <Badge of={one.certainty} />} <Routes routes={one.routes} /></>} />
+      <List title="Would go another way" count={rerouted} items={result.rerouted} draw={(one) => <><ContractLink id={one.id} /> {one.boundNs !== undefined && <>within {time(one.boundNs)}</>} <Routes routes={one.routes} /></>} />
     </section>
   );
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use comfy_table::Cell;
 use serde::Serialize;
 use wayleave_protocol::client::Address;
-use wayleave_protocol::status::{Cluster, Status};
+use wayleave_protocol::status::{Cluster, ClusterRole, Status};
 
 use super::show::lists::Row;
 use crate::failure::Failure;
@@ -41,7 +41,7 @@ pub(crate) fn peers(address: &Address) -> Result<Vec<Peer>, Failure> {
         let (cluster, message) = match answer {
             Ok(status) => {
                 let message =
-                    status.message.filter(|_| status.cluster.as_ref().is_none_or(|of| of.standing == "unknown"));
+                    status.message.filter(|_| status.cluster.as_ref().is_none_or(|of| of.role == ClusterRole::Unknown));
                 (status.cluster, message)
             }
             Err(why) => (None, Some(why)),
@@ -49,7 +49,7 @@ pub(crate) fn peers(address: &Address) -> Result<Vec<Peer>, Failure> {
         Peer { controller: url.to_owned(), cluster, behind: None, message }
     });
     let mut peers: Vec<Peer> = answers.collect();
-    let last = peers.iter().filter_map(|peer| peer.cluster.as_ref()).filter(|of| of.standing == "leads");
+    let last = peers.iter().filter_map(|peer| peer.cluster.as_ref()).filter(|of| of.role == ClusterRole::Leader);
     if let Some(last) = last.map(|of| of.commit).max() {
         for peer in &mut peers {
             peer.behind = peer.cluster.as_ref().map(|of| last.saturating_sub(of.commit));
@@ -74,7 +74,7 @@ fn status(address: &Address) -> Result<Status, String> {
 }
 
 impl Row for Peer {
-    const HEADINGS: &'static [&'static str] = &["controller", "standing", "commit", "behind", "epoch", "why"];
+    const HEADINGS: &'static [&'static str] = &["controller", "role", "commit", "behind", "epoch", "why"];
     const NONE: &'static str = "no controllers";
 
     fn cells(&self) -> Vec<Cell> {
@@ -82,7 +82,7 @@ impl Row for Peer {
         let cluster = self.cluster.as_ref();
         vec![
             Cell::new(&self.controller),
-            Cell::new(cluster.map_or("-", |of| &*of.standing)),
+            Cell::new(cluster.map_or("-", |of| of.role.name())),
             shown(cluster.map(|of| of.commit)),
             shown(self.behind),
             shown(cluster.map(|of| of.epoch)),

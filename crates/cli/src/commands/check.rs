@@ -88,7 +88,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
 fn table(check: &Check) -> Result<(), Failure> {
     let mut out = out();
     let mut table = plain_table(&["NODE", "INTERFACE", "WAY", "LINK OR ENDPOINT", "PROBES", "FRAME"]);
-    for one in &check.sightings {
+    for one in &check.observations {
         let way = if one.is_outgoing { "out" } else { "in" };
         let (probes, frame) = (one.probes.to_string(), one.frame.clone());
         table.add_row([one.node.clone(), one.interface.clone(), way.to_owned(), one.leads_to.clone(), probes, frame]);
@@ -101,10 +101,10 @@ fn table(check: &Check) -> Result<(), Failure> {
         _ => writeln!(out, "{received} of {sent} probes from {from} to {to} arrived")?,
     }
     for one in &check.lost {
-        let before = one.before.as_ref().map_or_else(String::new, |next| format!("; seen next: {next}"));
-        writeln!(out, "{} lost behind {}{before}", one.probes, one.behind)?;
+        let next = one.next_hop.as_ref().map_or_else(String::new, |hop| format!("; seen next: {hop}"));
+        writeln!(out, "{} lost behind {}{next}", one.probes, one.last_seen_at)?;
     }
-    for one in &check.blind {
+    for one in &check.unobserved_nodes {
         writeln!(out, "not watched: {one}")?;
     }
     for one in &check.counted {

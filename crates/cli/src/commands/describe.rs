@@ -164,10 +164,10 @@ fn terms(contract: &Contract) -> Vec<(&'static str, String)> {
         Promise::Bandwidth | Promise::Objective => fields.extend(kept(contract)),
         Promise::BestEffort => {}
     }
-    if status.waits_for > 0 {
+    if status.pending_releases > 0 {
         fields.push((
             "waits for",
-            human::count(usize::try_from(status.waits_for).unwrap_or(usize::MAX), "route") + " to be empty",
+            human::count(usize::try_from(status.pending_releases).unwrap_or(usize::MAX), "route") + " to be empty",
         ));
     }
     fields.push(("admitted", format!("{} by decision {}", status.created, status.decision)));

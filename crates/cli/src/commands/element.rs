@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use wayleave::remote::{Method, Names, did_you_mean};
-use wayleave_protocol::network::{Consequences, ElementState, UpDown};
+use wayleave_protocol::network::{ElementState, StateChangeResult, UpDown};
 
 use crate::client::{Target, encode, show};
 use crate::exit::{self, Exit};
@@ -84,7 +84,7 @@ impl ElementArgs {
         };
         let query = if self.dry_run { "?dryRun=true" } else { "" };
         let path = format!("{list}/{}/state{query}", encode(&self.name));
-        let told = service.send::<Consequences>(Method::Put, &path, state);
+        let told = service.send::<StateChangeResult>(Method::Put, &path, state);
         let told = told.map_err(|trouble| did_you_mean(&service, trouble, what, &self.name, Names::OfAll(known)));
         let (_, came) = told?;
         if self.output == OutputFormat::Json {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use wayleave_explain::human::count;
 use wayleave_protocol::contract::Contract;
 use wayleave_protocol::network::{Link, Topology};
-use wayleave_protocol::status::{About, Status};
+use wayleave_protocol::status::{About, ClusterRole, Status};
 use wayleave_protocol::tenant::Role;
 
 use crate::client::peers::{Peer, peers};
@@ -136,10 +136,10 @@ impl Screen {
         };
         // That another one leads is no trouble.
         let ready = match &status.cluster {
-            Some(of) if of.standing == "follows" => {
+            Some(of) if of.role == ClusterRole::Follower => {
                 format!(", follows {}", of.leader.as_deref().unwrap_or("nobody: none leads now"))
             }
-            Some(of) if of.standing == "leads" => format!(", leads in epoch {}", of.epoch),
+            Some(of) if of.role == ClusterRole::Leader => format!(", leads in epoch {}", of.epoch),
             _ => ready,
         };
         let ledger = &status.ledger;

@@ -15,7 +15,7 @@ use wayleave_ledger::Share;
 use wayleave_protocol::contract::ContractSpec;
 use wayleave_protocol::decision::ApplyReport;
 use wayleave_protocol::tenant::{Tenant, TenantSpec};
-use wayleave_protocol::what_if::{Prospect, Question};
+use wayleave_protocol::what_if::{WhatIfQuery, WhatIfResult};
 use wayleave_roles::Admission as _;
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, NodeId, ShareId};
@@ -81,17 +81,17 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
         declare(&service, &files, &apply)?;
         admit(&service, &files)?;
     }
-    let question = args.question(&service, &apply)?;
-    if question == Question::default() {
+    let query = args.query(&service, &apply)?;
+    if query == WhatIfQuery::default() {
         return Err(Failure::Usage("what if what? --fail, --restore, --apply, --delete or --drain say so".to_owned()));
     }
-    let ask = || service.send(Method::Post, "/v1/what-if", &question);
-    let (_, would): (_, Prospect) = waiting(false, "working out what would happen", ask)?;
+    let ask = || service.send(Method::Post, "/v1/what-if", &query);
+    let (_, would): (_, WhatIfResult) = waiting(false, "working out what would happen", ask)?;
     match args.output {
         OutputFormat::Json => show::json(&would)?,
         OutputFormat::Table => {
             let mut out = out();
-            show::changes::prospect(&mut out, &would)?;
+            show::changes::what_if(&mut out, &would)?;
             out.flush()?;
         }
     }
@@ -119,7 +119,7 @@ impl WhatIfArgs {
         })
     }
 
-    fn question(&self, service: &Service, sources: &[Source]) -> Result<Question, Failure> {
+    fn query(&self, service: &Service, sources: &[Source]) -> Result<WhatIfQuery, Failure> {
         let bare = |names: &[String]| -> Vec<String> {
             let name = |name: &String| {
                 let bare = name.strip_prefix("link:").or_else(|| name.strip_prefix("node:"));
@@ -131,7 +131,7 @@ impl WhatIfArgs {
         for source in sources {
             apply.extend(read_specs(source)?);
         }
-        Ok(Question {
+        Ok(WhatIfQuery {
             fail: bare(&self.fail),
             restore: bare(&self.restore),
             delete: self.delete.iter().map(|name| service.id(name)).collect(),

@@ -147,7 +147,7 @@ fn an_etcd_that_wants_a_password_and_a_certificate_is_asked_with_them() {
     assert!(joined.status.success(), "{}", text(&joined.stderr));
     let leader = serve_with(&folder, &folder.join("first.db"), &[&["-t", "fat-tree:k=4"][..], &options].concat());
     let about = |path: &str| get(&leader.1, path, &token);
-    until("a leader", || (about("/v1/status")?.0 == "leads").then_some(()));
+    until("a leader", || (about("/v1/status")?.0 == "leader").then_some(()));
     assert_eq!(put(&leader.1, "first", &token), 201);
     let generation = about("/v1").unwrap().1["generation"].clone();
 

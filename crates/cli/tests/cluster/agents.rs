@@ -66,9 +66,8 @@ fn an_agent_goes_over_to_the_next_leader_and_older_sessions_are_refused() {
     let token = std::fs::read_to_string(folder.join("token")).unwrap().trim().to_owned();
     let leader = |besides: Option<usize>| {
         until("a leader", || {
-            let leads = |at: &usize| {
-                get(&controllers[*at].1, "/v1/status", &token).is_some_and(|(standing, _)| standing == "leads")
-            };
+            let leads =
+                |at: &usize| get(&controllers[*at].1, "/v1/status", &token).is_some_and(|(role, _)| role == "leader");
             (0..2).filter(|at| Some(*at) != besides).find(leads)
         })
     };
@@ -97,7 +96,7 @@ fn an_agent_goes_over_to_the_next_leader_and_older_sessions_are_refused() {
     until("a session of the new leader", || (epoch(new)? > first && state(new)? == "enforced").then_some(()));
     assert_eq!(rules_of("own"), installed, "what was installed was said, and stays");
     controllers[old].0.signal(Signal::SIGCONT);
-    until("the old leader follows", || (get(&controllers[old].1, "/v1/status", &token)?.0 == "follows").then_some(()));
+    until("the old leader follows", || (get(&controllers[old].1, "/v1/status", &token)?.0 == "follower").then_some(()));
 
     // What was said in the session of the old leader is refused by both.
     let late = json!({ "epoch": first, "done": [[1, 1]] });

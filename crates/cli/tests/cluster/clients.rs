@@ -35,8 +35,8 @@ fn waiting(time: Duration) -> Agent {
 pub(crate) fn get(url: &str, path: &str, token: &str) -> Option<(String, Value)> {
     let mut answer =
         agent().get(format!("{url}{path}")).header("authorization", format!("Bearer {token}")).call().ok()?;
-    let standing = answer.headers().get("x-wayleave-standing")?.to_str().ok()?.to_owned();
-    Some((standing, serde_json::from_slice(&answer.body_mut().read_to_vec().ok()?).ok()?))
+    let role = answer.headers().get("x-wayleave-role")?.to_str().ok()?.to_owned();
+    Some((role, serde_json::from_slice(&answer.body_mut().read_to_vec().ok()?).ok()?))
 }
 
 /// Asks for a contract; the status of the answer, which may take its time.
@@ -194,7 +194,7 @@ impl Shared {
         let Ok(mut answer) = agent.get(url).header("authorization", format!("Bearer {}", self.token)).call() else {
             return self.move_on(at);
         };
-        let is_current = answer.headers().get("x-wayleave-standing").is_some_and(|standing| standing == "leads");
+        let is_current = answer.headers().get("x-wayleave-role").is_some_and(|role| role == "leader");
         let found = match answer.status().as_u16() {
             200 => answer.body_mut().read_to_vec().ok().and_then(|body| {
                 let found: Value = serde_json::from_slice(&body).ok()?;

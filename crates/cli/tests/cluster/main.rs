@@ -121,7 +121,7 @@ fn no_acknowledged_contract_is_lost_whatever_happens_to_leaders() {
             Mishap::Cut => controllers.cut(old, false),
             Mishap::Full => controllers.empty(old),
         }
-        until("the old leader follows", || (controllers.standing(old)? == "follows").then_some(()));
+        until("the old leader follows", || (controllers.role(old)? == "follower").then_some(()));
     }
     let history = clients.stop();
     let answered = history.iter().filter(|one| one.answered.is_some()).count();

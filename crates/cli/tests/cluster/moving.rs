@@ -69,15 +69,15 @@ fn a_ledger_becomes_that_of_a_cluster_and_that_of_one_again() {
 
     let leader = serve(&folder, &first, Some(&etcd.urls()));
     let follower = serve(&folder, &second, Some(&etcd.urls()));
-    until("a leader", || (get(&leader.1, "/v1/status", &token())?.0 == "leads").then_some(()));
+    until("a leader", || (get(&leader.1, "/v1/status", &token())?.0 == "leader").then_some(()));
     assert_eq!(put(&leader.1, "within", &token()), 201);
     assert_eq!(put(&follower.1, "elsewhere", &token()), 421);
     let has = |url: &str, name: &str| {
-        let (standing, found) = get(url, &format!("/v1/contracts/default:{name}"), &token())?;
-        (found["id"] == format!("default:{name}")).then_some(standing)
+        let (role, found) = get(url, &format!("/v1/contracts/default:{name}"), &token())?;
+        (found["id"] == format!("default:{name}")).then_some(role)
     };
     for name in ["before", "within"] {
-        assert_eq!(until("the follower has it", || has(&follower.1, name)), "follows");
+        assert_eq!(until("the follower has it", || has(&follower.1, name)), "follower");
     }
     standings_are_shown(&folder, &leader.1, &follower.1);
     // A client that knows both addresses finds the one that leads.
@@ -97,11 +97,7 @@ fn a_ledger_becomes_that_of_a_cluster_and_that_of_one_again() {
     let not = wayleave(&["ledger", "leave", two]);
     assert!(text(&not.stderr).contains("is no copy of a cluster's ledger"), "{}", text(&not.stderr));
     let alone = serve(&folder, &second, None);
-    assert_eq!(
-        get(&alone.1, "/v1/contracts/default:before", &token()),
-        None,
-        "one by itself says nothing of its standing"
-    );
+    assert_eq!(get(&alone.1, "/v1/contracts/default:before", &token()), None, "one by itself says nothing of its role");
     assert_eq!(put(&alone.1, "after", &token()), 201);
     end(alone);
     std::fs::remove_dir_all(&folder).unwrap();
@@ -124,15 +120,16 @@ fn standings_are_shown(folder: &Path, leader: &str, follower: &str) {
         (found["controllers"][0]["behind"] == 0).then_some(found)
     });
     let [one, two, three] = [0, 1, 2].map(|at| &screen["controllers"][at]);
-    assert_eq!((&one["standing"], &one["leader"]), (&"follows".into(), &leader.into()), "{one}");
-    assert_eq!(
-        (&two["standing"], &two["behind"], &two["commit"]),
-        (&"leads".into(), &0.into(), &one["commit"]),
-        "{two}"
-    );
+    assert_eq!((&one["role"], &one["leader"]), (&"follower".into(), &leader.into()), "{one}");
+    assert_eq!((&two["role"], &two["behind"], &two["commit"]), (&"leader".into(), &0.into(), &one["commit"]), "{two}");
     assert_eq!(two["epoch"], one["epoch"]);
     assert!(two["leaseRemainingMs"].as_u64().unwrap() > 0 && one["leaseRemainingMs"] == 0, "{two}");
     assert!(three["message"].as_str().unwrap().contains("does not answer"), "{three}");
+    for (url, role, standing) in [(leader, "leader", "leads"), (follower, "follower", "follows")] {
+        let asked = ureq::get(format!("{url}/healthz")).call().unwrap();
+        let header = |name: &str| asked.headers().get(name).unwrap().to_str().unwrap().to_owned();
+        assert_eq!((header("x-wayleave-role"), header("x-wayleave-standing")), (role.to_owned(), standing.to_owned()));
+    }
     let metric = |url: &str, name: &str| {
         let token = std::fs::read_to_string(folder.join("token")).unwrap();
         let asked = ureq::get(format!("{url}/metrics")).header("authorization", format!("Bearer {}", token.trim()));

@@ -36,10 +36,10 @@ fn who_has_another_network_takes_no_part_and_a_cluster_gets_another_one() {
         let etcd = format!("--etcd={}", etcd.urls());
         serve_with(&folder, &folder.join(format!("{name}.db")), &[&[etcd.as_str()][..], more].concat())
     };
-    let standing = |url: &str| get(url, "/v1/status", &token()).map(|(standing, _)| standing);
+    let role = |url: &str| get(url, "/v1/status", &token()).map(|(role, _)| role);
     let old = ["-t", "fat-tree:k=4"];
     let first = start("first", &old);
-    until("a leader", || (standing(&first.1)? == "leads").then_some(()));
+    until("a leader", || (role(&first.1)? == "leader").then_some(()));
     assert_eq!(put(&first.1, "kept", &token()), 201);
 
     // What differs is named, and nothing else.
@@ -64,20 +64,20 @@ fn who_has_another_network_takes_no_part_and_a_cluster_gets_another_one() {
 
     // One after the other begins with the new network, and waits; then the one that leads ends.
     let second = start("second", &[&faster[..], &[&replace]].concat());
-    assert_eq!(standing(&first.1).as_deref(), Some("leads"));
+    assert_eq!(role(&first.1).as_deref(), Some("leader"));
     let waiting = ureq::get(format!("{}/v1/contracts", second.1));
     let waiting = waiting.header("authorization", format!("Bearer {}", token())).config().http_status_as_error(false);
     assert_eq!(waiting.build().call().unwrap().status().as_u16(), 503, "who waits answers nothing");
     assert_eq!(put(&first.1, "meanwhile", &token()), 201);
     end(first);
-    until("the second leads", || (standing(&second.1)? == "leads").then_some(()));
+    until("the second leads", || (role(&second.1)? == "leader").then_some(()));
     let said = refused(&folder, &etcd.urls(), &old);
     assert!(
         said.contains("another topology (here fat-tree:k=4;") || said.contains("another topology (here fat-tree:k=4,"),
         "{said}"
     );
     let first = start("first", &faster);
-    until("the first follows", || (standing(&first.1)? == "follows").then_some(()));
+    until("the first follows", || (role(&first.1)? == "follower").then_some(()));
     for name in ["kept", "meanwhile"] {
         let found = until("it is there", || get(&first.1, &format!("/v1/contracts/default:{name}"), &token()));
         assert_eq!(found.1["id"], format!("default:{name}"));

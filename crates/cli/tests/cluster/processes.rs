@@ -203,12 +203,12 @@ impl Controllers {
         std::fs::read_to_string(self.folder.join("token")).unwrap_or_default().trim().to_owned()
     }
 
-    pub(crate) fn standing(&self, at: usize) -> Option<String> {
-        get(&self.url(at), "/v1/status", &self.token()).map(|(standing, _)| standing)
+    pub(crate) fn role(&self, at: usize) -> Option<String> {
+        get(&self.url(at), "/v1/status", &self.token()).map(|(role, _)| role)
     }
 
     pub(crate) fn leader(&self) -> Option<usize> {
-        (0..3).find(|&at| self.standing(at).as_deref() == Some("leads"))
+        (0..3).find(|&at| self.role(at).as_deref() == Some("leader"))
     }
 
     pub(crate) fn restart(&mut self, at: usize) {

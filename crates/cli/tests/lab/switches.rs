@@ -155,7 +155,7 @@ fn probes_are_seen_on_all_of_their_way_and_a_loss_has_a_place() {
         let capture = scope.spawn(move || wayleave(&capture));
         let (code, seen) = check("h1 h2 --count 20");
         assert_eq!((code, &seen["sent"], &seen["received"]), (Some(0), &20.into(), &20.into()), "{seen}");
-        let way: Vec<(String, bool)> = seen["sightings"]
+        let way: Vec<(String, bool)> = seen["observations"]
             .as_array()
             .unwrap()
             .iter()
@@ -176,7 +176,7 @@ fn probes_are_seen_on_all_of_their_way_and_a_loss_has_a_place() {
         ]
         .map(|(at, is_outgoing)| (at.to_owned(), is_outgoing));
         assert_eq!(way, wanted);
-        assert!(seen["sightings"][1]["frame"].as_str().unwrap().starts_with("[s1->h2 q"), "{seen}");
+        assert!(seen["observations"][1]["frame"].as_str().unwrap().starts_with("[s1->h2 q"), "{seen}");
         capture.join().unwrap()
     });
     let lines = text(&captured.stdout);
@@ -199,7 +199,7 @@ fn probes_are_seen_on_all_of_their_way_and_a_loss_has_a_place() {
     }
     let (code, seen) = check("--contract control --count 3");
     assert_eq!((code, &seen["received"]), (Some(0), &3.into()), "{seen}");
-    assert!(seen["sightings"][1]["frame"].as_str().unwrap().starts_with("[s1->h2 q0]"), "{seen}");
+    assert!(seen["observations"][1]["frame"].as_str().unwrap().starts_with("[s1->h2 q0]"), "{seen}");
     let guaranteed = |seen: &Value| {
         seen["counted"].as_array().unwrap().iter().any(|one| one["node"] == "h1" && one["what"] == "guaranteed")
     };

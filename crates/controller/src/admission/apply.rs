@@ -13,7 +13,7 @@ use wayleave_topology::FlowId;
 
 use super::Admission;
 use crate::book::Reserved;
-use crate::command::{Applied, Effect, Fault, Mode, Outcome};
+use crate::command::{Effect, Fault, ItemResult, Mode, Outcome};
 use crate::decision::{Decided, Promised, routes};
 use crate::enforcement::Freed;
 use crate::event::EventKind;
@@ -69,7 +69,7 @@ impl Admission {
         mode: Mode,
         effect: Effect,
         check: impl Fn(&Self, Order, C) -> (Id, Result<Checked, Fault>),
-    ) -> Vec<Applied> {
+    ) -> Vec<ItemResult> {
         let mut drafts: Vec<Draft> = Vec::new();
         let mut named: HashSet<Id> = HashSet::new();
         let mut applied = Vec::with_capacity(orders.len());
@@ -91,7 +91,7 @@ impl Admission {
                 }
                 Err((fault, decision)) => (Err(fault), decision),
             };
-            applied.push(Applied { id, result, decision });
+            applied.push(ItemResult { id, result, decision });
         }
         let is_whole = applied.iter().all(|one| one.result.is_ok());
         if effect == Effect::Commit && (mode == Mode::Each || is_whole) {

@@ -6,11 +6,11 @@ use wayleave_topology::{Network, NodeId, NodeKind};
 
 use super::Controller;
 use crate::admission::{Admission, Checked};
-use crate::command::{Applied, Check, Effect, Fault, Mode, id_of};
+use crate::command::{Check, Effect, Fault, ItemResult, Mode, id_of};
 use crate::vms::Vms;
 
 impl Controller {
-    pub(super) fn apply(&mut self, orders: Vec<(Order, Check)>, mode: Mode, effect: Effect) -> Vec<Applied> {
+    pub(super) fn apply(&mut self, orders: Vec<(Order, Check)>, mode: Mode, effect: Effect) -> Vec<ItemResult> {
         let (network, vms) = (&*self.network, &self.vms);
         self.admission.apply(orders, mode, effect, |admission, order, check| {
             let id = id_of(&order);
@@ -21,7 +21,7 @@ impl Controller {
 
     /// Decides orders again whose ends are on other hosts now, each with the serial number of its contract; all of them or none. A latency
     /// contract gets a new serial number: its sender may be another one, and the old one stops by its own rule.
-    pub(super) fn apply_elsewhere(&mut self, orders: Vec<(Order, u64)>, effect: Effect) -> Vec<Applied> {
+    pub(super) fn apply_elsewhere(&mut self, orders: Vec<(Order, u64)>, effect: Effect) -> Vec<ItemResult> {
         let (network, vms) = (&*self.network, &self.vms);
         self.admission.apply(orders, Mode::AllOrNothing, effect, |admission, order, serial| {
             let id = id_of(&order);

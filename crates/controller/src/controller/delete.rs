@@ -3,13 +3,13 @@
 use wayleave_protocol::Id;
 
 use super::Controller;
-use crate::command::{Applied, Check, Fault, Outcome, Reply};
+use crate::command::{Check, Fault, ItemResult, Outcome, Reply};
 
 impl Controller {
-    pub(crate) fn delete(&mut self, ids: Vec<(Id, Check)>) -> Vec<Applied> {
+    pub(crate) fn delete(&mut self, ids: Vec<(Id, Check)>) -> Vec<ItemResult> {
         let each = |(id, check): (Id, Check)| {
             let result = self.delete_one(&id, check);
-            Applied { id, result, decision: None }
+            ItemResult { id, result, decision: None }
         };
         ids.into_iter().map(each).collect()
     }

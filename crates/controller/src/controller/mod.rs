@@ -31,7 +31,7 @@ use wayleave_units::{Time, WallTime};
 use crate::admission::Admission;
 use crate::answers::{Answers, AnswersFull, NewAnswer, Remembered};
 use crate::clock::Now;
-use crate::command::{Check, Command, ElementName, Fault, Outcome, Reply, Role};
+use crate::command::{Check, Command, ElementName, Fault, Outcome, Principal, Reply};
 use crate::contracts::Contracts;
 use crate::decision::DecisionRecord;
 use crate::elements::Elements;
@@ -187,9 +187,9 @@ impl Controller {
 
     fn put_token(&mut self, token: Token) -> Result<Reply, Fault> {
         match &token.role {
-            Role::Tenant { tenant } | Role::Reader { tenant: Some(tenant) } => drop(self.tenant(tenant)?),
-            Role::Agent { node } => drop(self.node(node)?),
-            Role::Operator | Role::Reader { tenant: None } => {}
+            Principal::Tenant { tenant } | Principal::Reader { tenant: Some(tenant) } => drop(self.tenant(tenant)?),
+            Principal::Agent { node } => drop(self.node(node)?),
+            Principal::Operator | Principal::Reader { tenant: None } => {}
         }
         let journal = self.admission.enforcement_mut().journal_mut();
         self.tokens.put(journal, token)

@@ -11,7 +11,7 @@ use wayleave_topology::{NodeId, NodeKind};
 use wayleave_wire::Mac;
 
 use super::Controller;
-use crate::command::{Applied, Check, Effect, Fault, Outcome, Reply, Unmovable, VmWish, id_of};
+use crate::command::{Check, Effect, Fault, ItemResult, Outcome, Reply, Unmovable, VmWish, id_of};
 use crate::event::EventKind;
 use crate::grant::Grant;
 use crate::journal::Dirty;
@@ -94,14 +94,14 @@ impl Controller {
         self.vms.insert(id.clone(), VmState { host, ..before.clone() });
         let orders = self.orders_of(id);
         let tried = self.apply_elsewhere(orders.clone(), Effect::DryRun);
-        let is_refused = |one: &Applied| !matches!(one.result, Ok(_) | Err(Fault::WithOthers));
-        let (refused, others): (Vec<Applied>, Vec<Applied>) = tried.into_iter().partition(is_refused);
+        let is_refused = |one: &ItemResult| !matches!(one.result, Ok(_) | Err(Fault::WithOthers));
+        let (refused, others): (Vec<ItemResult>, Vec<ItemResult>) = tried.into_iter().partition(is_refused);
         if refused.is_empty() {
             self.apply_elsewhere(orders, Effect::Commit);
             return Ok(());
         }
         self.vms.insert(id.clone(), before);
-        let reason = |one: Applied| match one.result {
+        let reason = |one: ItemResult| match one.result {
             Err(Fault::Refused { reason, .. }) => (one.id, reason.to_owned()),
             Err(Fault::Invalid { message, .. }) => (one.id, message),
             other => (one.id, format!("{other:?}")),

@@ -20,11 +20,11 @@ use wayleave_units::Time;
 
 use super::Controller;
 use crate::clock::Now;
-use crate::command::{Applied, Check, Command, Effect, ElementName, Fault, Mode, Reply, VmWish, id_of};
+use crate::command::{Check, Command, Effect, ElementName, Fault, ItemResult, Mode, Reply, VmWish, id_of};
 use crate::grant::Grant;
 use crate::journal::Dirty;
-use crate::question::{Prospect, Question};
 use crate::releases::{PendingRelease, Phase};
+use crate::what_if::{WhatIf, WhatIfOutcome};
 
 /// What is compared of a contract: whether it is degraded, and the hops of its routes, with [`END`] behind each route.
 type Place<'a> = (bool, &'a [Hop]);
@@ -54,26 +54,26 @@ impl Controller {
     ///
     /// # Errors
     /// If something is asked about that is not there.
-    pub fn ask(&mut self, now: Now, question: Question) -> Result<Prospect, Fault> {
-        if let Some(id) = question.delete.iter().find(|id| self.standing(id).is_none()) {
+    pub fn ask(&mut self, now: Now, what_if: WhatIf) -> Result<WhatIfOutcome, Fault> {
+        if let Some(id) = what_if.delete.iter().find(|id| self.standing(id).is_none()) {
             return Err(Fault::NotFound { what: "contract", name: id.to_string() });
         }
         let before = self.places();
-        let mut prospect = Prospect::default();
-        for element in question.fail {
+        let mut outcome = WhatIfOutcome::default();
+        for element in what_if.fail {
             self.step(now, Command::SetElement { element, down: Some("what if".to_owned()) })?;
         }
-        for element in question.restore {
+        for element in what_if.restore {
             self.step(now, Command::SetElement { element, down: None })?;
         }
-        for id in question.delete {
+        for id in what_if.delete {
             self.step(now, Command::Delete { ids: vec![(id.clone(), Check::None)] })?;
-            prospect.deleted.push(id);
+            outcome.deleted.push(id);
         }
-        self.apply_for(now, question.apply, &mut prospect, true)?;
-        self.drain(now, &question.drain, &mut prospect)?;
-        self.compare(&before, &mut prospect);
-        Ok(prospect)
+        self.apply_for(now, what_if.apply, &mut outcome, true)?;
+        self.drain(now, &what_if.drain, &mut outcome)?;
+        self.compare(&before, &mut outcome);
+        Ok(outcome)
     }
 
     /// One step, and time until all packets have left that are on their way out. A release whose sender waits for its start is not waited
@@ -120,18 +120,18 @@ impl Controller {
         &mut self,
         now: Now,
         orders: Vec<Order>,
-        prospect: &mut Prospect,
+        outcome: &mut WhatIfOutcome,
         is_asked: bool,
     ) -> Result<(), Fault> {
         for order in orders {
             let (mode, effect) = (Mode::Each, Effect::Commit);
             let reply = self.step(now, Command::Apply { orders: vec![(order, Check::None)], mode, effect })?;
             let Reply::Each(applied) = reply else { continue };
-            for Applied { id, result, .. } in applied {
+            for ItemResult { id, result, .. } in applied {
                 match result {
-                    Ok(_) if is_asked => prospect.admitted.push(id),
+                    Ok(_) if is_asked => outcome.admitted.push(id),
                     Ok(_) => {}
-                    Err(fault) => prospect.refused.push((id, fault)),
+                    Err(fault) => outcome.refused.push((id, fault)),
                 }
             }
         }
@@ -139,7 +139,7 @@ impl Controller {
     }
 
     /// Puts all VMs of some hosts elsewhere. Contracts of the hosts themselves have nowhere to go: they are degraded.
-    fn drain(&mut self, now: Now, hosts: &[String], prospect: &mut Prospect) -> Result<(), Fault> {
+    fn drain(&mut self, now: Now, hosts: &[String], outcome: &mut WhatIfOutcome) -> Result<(), Fault> {
         let nodes = hosts.iter().map(|name| self.host(name)).collect::<Result<BTreeSet<NodeId>, Fault>>()?;
         let vms: Vec<(Id, NodeId)> =
             self.vms().filter(|(_, vm)| nodes.contains(&vm.host)).map(|(id, vm)| (id.clone(), vm.host)).collect();
@@ -166,7 +166,7 @@ impl Controller {
             let put = Command::PutVm { id: id.clone(), wish: VmWish::Fit, mac: None, check: Check::None };
             let _ = self.step(now, put);
             let to = self.vm(&id).map(|vm| vm.host);
-            prospect.placed.push((id, from, to));
+            outcome.placed.push((id, from, to));
         }
         for order in &mut orders {
             let id = id_of(order);
@@ -174,7 +174,7 @@ impl Controller {
             let hosts: Vec<NodeId> = order.placed_members().into_iter().map(host).collect();
             *order = order.clone().on(&hosts);
         }
-        self.apply_for(now, orders, prospect, false)
+        self.apply_for(now, orders, outcome, false)
     }
 
     fn host(&self, name: &str) -> Result<NodeId, Fault> {
@@ -183,7 +183,7 @@ impl Controller {
     }
 
     /// Compares what was written down as changed: nothing else can be different.
-    fn compare(&self, before: &Places, prospect: &mut Prospect) {
+    fn compare(&self, before: &Places, outcome: &mut WhatIfOutcome) {
         let changed = self.journal().dirty().iter().filter_map(|dirty| match dirty {
             Dirty::Contract(serial) => before.of(*serial),
             _ => None,
@@ -198,15 +198,15 @@ impl Controller {
             let id = id.clone();
             let certainty = grant.certainty().filter(|_| !is_degraded);
             if let Some((from, to)) = old_grant.certainty().zip(certainty).filter(|(from, to)| from != to) {
-                prospect.certainty.push((id.clone(), from, to));
+                outcome.certainty.push((id.clone(), from, to));
             }
             if old == after {
                 continue;
             }
             match (old.0, is_degraded) {
-                (false, true) => prospect.degraded.push(id),
-                (true, false) => prospect.restored.push(id),
-                (false, false) if !prospect.admitted.contains(&id) => prospect.rerouted.push(id),
+                (false, true) => outcome.degraded.push(id),
+                (true, false) => outcome.restored.push(id),
+                (false, false) if !outcome.admitted.contains(&id) => outcome.rerouted.push(id),
                 _ => {}
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use wayleave_controller::{Command, ElementName, Fault, Id, Reply, Role};
+use wayleave_controller::{Command, ElementName, Fault, Id, Principal, Reply};
 use wayleave_protocol::agent::{
     Confirmations, Messages, Neighbour, Neighbours, Reports, Session, SessionSpec, ShareRule, Shares,
 };
@@ -26,7 +26,7 @@ use crate::work::Executor;
 fn node(shared: &Shared, call: &Call) -> Result<String, Box<Problem>> {
     let name = call.name();
     match call.role() {
-        Role::Agent { node } if node != name => Err(not_found("node", name)),
+        Principal::Agent { node } if node != name => Err(not_found("node", name)),
         _ => shared.node(name).map(|_| name.to_owned()),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wayleave_contracts::Order;
-use wayleave_controller::{Check, Command, Effect, Mode, Reply, Role};
+use wayleave_controller::{Check, Command, Effect, Mode, Principal, Reply};
 use wayleave_formats::{Addressed, Source, read_orders};
 use wayleave_protocol::decision::{Applied, ApplyReport};
 use wayleave_protocol::problem::{Code, Problem};
@@ -64,7 +64,7 @@ struct List {
     orders: std::vec::IntoIter<Order>,
     items: Vec<Applied>,
     /// Who has asked: a tenant is told nothing of others.
-    role: Role,
+    role: Principal,
 }
 
 impl List {
@@ -91,7 +91,7 @@ pub(super) fn decide(
     orders: Vec<Order>,
     mode: Mode,
     effect: Effect,
-    role: &Role,
+    role: &Principal,
 ) -> Result<Vec<Applied>, Box<Problem>> {
     let orders = orders.into_iter().map(|order| (order, Check::None)).collect();
     let Ok(Reply::Each(applied)) = executor.handle(Command::Apply { orders, mode, effect }) else {
@@ -100,7 +100,7 @@ pub(super) fn decide(
     Ok(applied.into_iter().map(|one| item(executor.controller, one, effect, role)).collect())
 }
 
-fn together(executor: &mut Executor<'_>, orders: Vec<Order>, mode: Mode, effect: Effect, role: &Role) -> Outcome {
+fn together(executor: &mut Executor<'_>, orders: Vec<Order>, mode: Mode, effect: Effect, role: &Principal) -> Outcome {
     let items = decide(executor, orders, mode, effect, role)?;
     if mode == Mode::AllOrNothing
         && let Some(first) = items.iter().find(|item| is_cause(item))

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use wayleave_contracts::Order;
-use wayleave_controller::{Check, Command, Controller, Effect, Id, Mode, Now, Reply, Role};
+use wayleave_controller::{Check, Command, Controller, Effect, Id, Mode, Now, Principal, Reply};
 use wayleave_formats::{API_VERSION, Addressed, Source, read_orders};
 use wayleave_protocol::contract::ContractSpec;
 use wayleave_protocol::decision::{Applied, BatchSpec};
@@ -30,7 +30,7 @@ use crate::work::{Executor, Step};
 struct Batch {
     delete: Vec<Id>,
     orders: Vec<Order>,
-    role: Role,
+    role: Principal,
 }
 
 pub(crate) async fn batch(shared: Arc<Shared>, call: Call) -> Outcome {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use wayleave_controller::{Command, Controller, Fault, Outcome as Became, Reply};
+use wayleave_controller::{Command, Controller, Fault, Reply};
+use wayleave_protocol::decision::Outcome as Became;
 use wayleave_protocol::problem::{Code, Problem};
 
 use crate::answer::{Answer, Outcome, fault, problem};

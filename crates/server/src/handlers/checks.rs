@@ -61,7 +61,7 @@ pub(crate) async fn run(shared: Arc<Shared>, call: Call) -> Outcome {
     drop(ends);
     // Where one of both ends could not take part, nothing is known of any probe.
     let is_of = |why: &&String| hosts.iter().any(|host| why.starts_with(&format!("{host}: ")));
-    match check.blind.iter().find(is_of) {
+    match check.unobserved_nodes.iter().find(is_of) {
         Some(why) => Err(problem(Code::Conflict, why.clone())),
         None => Ok(Answer::json(200, &check)),
     }

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wayleave_contracts::Order;
-use wayleave_controller::{
-    self as controller, Command, Controller, Effect, Fault, Grant, Id, Mode, Outcome as Done, Reply, Role,
-};
+use wayleave_controller::{self as controller, Command, Controller, Effect, Fault, Grant, Id, Mode, Principal, Reply};
 use wayleave_formats::{Addressed, Places, Source, read_order};
 use wayleave_protocol::agent::Traffic;
 use wayleave_protocol::contract::Contract;
@@ -74,7 +72,7 @@ fn read(shared: &Shared, call: &Call, given: Addressed<'_>) -> Result<Order, Box
 
 /// A tenant's contracts are between its VMs, or for all of its VMs on a host: a host where it has none is not its to name.
 pub(crate) fn reaches(shared: &Shared, call: &Call, order: &Order) -> Result<(), Box<Problem>> {
-    let Role::Tenant { tenant } = call.role() else { return Ok(()) };
+    let Principal::Tenant { tenant } = call.role() else { return Ok(()) };
     let tables = shared.view.read();
     for (field, name, host) in order.placed_members() {
         let is_vm = tables.vms.contains_key(&Id::new(tenant.as_str(), name));
@@ -167,7 +165,7 @@ pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
 pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
     let (id, condition) = (call.id("contract")?, call.condition()?);
     let forces = call.query.flag("force");
-    if forces && *call.role() != Role::Operator {
+    if forces && *call.role() != Principal::Operator {
         return Err(problem(Code::Forbidden, "only operators may say that a sender has certainly stopped (force)"));
     }
     if call.is_dry_run() {
@@ -178,7 +176,7 @@ pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
         let check = condition.check(revision(executor.controller, &id)).map_err(fault)?;
         let reply = executor.handle(Command::Delete { ids: vec![(id.clone(), check)] });
         let Ok(Reply::Each(mut applied)) = reply else { return Err(problem(Code::Internal, "no answer")) };
-        applied.pop().map_or(Ok(Done::Absent), |applied| applied.result).map_err(fault)?;
+        applied.pop().map_or(Ok(Became::Absent), |applied| applied.result).map_err(fault)?;
         if forces && executor.controller.grant(&id).is_some() {
             executor.handle(Command::Forget { id }).map_err(fault)?;
         }
@@ -219,14 +217,19 @@ pub(crate) async fn traffic(shared: Arc<Shared>, call: Call) -> Outcome {
 }
 
 /// What became of one contract of a list.
-pub(crate) fn item(controller: &Controller, applied: controller::Applied, effect: Effect, role: &Role) -> Applied {
-    let controller::Applied { id, result, decision } = applied;
+pub(crate) fn item(
+    controller: &Controller,
+    applied: controller::ItemResult,
+    effect: Effect,
+    role: &Principal,
+) -> Applied {
+    let controller::ItemResult { id, result, decision } = applied;
     let grant = controller.grant(&id).filter(|grant| effect == Effect::Commit && result.is_ok() && !grant.is_ended());
     let state = grant.map(|grant| grant.state);
     let bound_ns = grant.and_then(Grant::bound).map(|bound| bound.as_nanos());
     let certainty = grant.and_then(Grant::certainty).map(|certainty| certainty.name().to_owned());
     let (outcome, error) = match result {
-        Ok(done) => (became(done), None),
+        Ok(outcome) => (outcome, None),
         Err(Fault::Refused { tenant, decision, reason }) => {
             let mut problem = *fault(Fault::Refused { tenant, decision, reason });
             let record = controller
@@ -240,14 +243,4 @@ pub(crate) fn item(controller: &Controller, applied: controller::Applied, effect
         Err(other) => (Became::Refused, Some(*fault(other))),
     };
     Applied { id: id.to_string(), outcome, state, bound_ns, certainty, decision, error }
-}
-
-fn became(done: Done) -> Became {
-    match done {
-        Done::Created => Became::Created,
-        Done::Changed => Became::Changed,
-        Done::Unchanged => Became::Unchanged,
-        Done::Deleted => Became::Deleted,
-        Done::Absent => Became::Absent,
-    }
 }

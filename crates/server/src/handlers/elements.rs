@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_controller::{Command, Controller, ElementName, Id, Reply};
-use wayleave_protocol::network::{Consequences, ElementState, UpDown};
+use wayleave_protocol::network::{ElementState, StateChangeResult, UpDown};
 
 use crate::answer::{Answer, Outcome, fault, invalid};
 use crate::handlers::change::{Handle, change};
@@ -38,11 +38,11 @@ async fn set(shared: &Arc<Shared>, call: &Call, element: ElementName) -> Outcome
     let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
         let reply = handle(controller, Command::SetElement { element, down }).map_err(fault)?;
         let Reply::Changed { rerouted, degraded, restored } = reply else {
-            return Ok(Answer::json(200, &Consequences::default()));
+            return Ok(Answer::json(200, &StateChangeResult::default()));
         };
         let texts = |ids: Vec<Id>| ids.iter().map(ToString::to_string).collect();
         let (rerouted, degraded, restored) = (texts(rerouted), texts(degraded), texts(restored));
-        Ok(Answer::json(200, &Consequences { rerouted, degraded, restored }))
+        Ok(Answer::json(200, &StateChangeResult { rerouted, degraded, restored }))
     };
     change(shared, call, run).await
 }

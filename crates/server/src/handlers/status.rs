@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_controller::Role;
+use wayleave_controller::Principal;
 use wayleave_protocol::status::{About, Cluster, Ledger, Status};
 use wayleave_protocol::tenant::Role as RoleName;
 
@@ -15,10 +15,10 @@ use crate::view::{Health, Tables};
 
 pub(crate) async fn about(shared: Arc<Shared>, call: Call) -> Outcome {
     let (role, tenant, node) = match call.role().clone() {
-        Role::Operator => (RoleName::Operator, None, None),
-        Role::Tenant { tenant } => (RoleName::Tenant, Some(tenant), None),
-        Role::Agent { node } => (RoleName::Agent, None, Some(node)),
-        Role::Reader { tenant } => (RoleName::Reader, tenant, None),
+        Principal::Operator => (RoleName::Operator, None, None),
+        Principal::Tenant { tenant } => (RoleName::Tenant, Some(tenant), None),
+        Principal::Agent { node } => (RoleName::Agent, None, Some(node)),
+        Principal::Reader { tenant } => (RoleName::Reader, tenant, None),
     };
     let about = About {
         version: VERSION.to_owned(),
@@ -37,7 +37,7 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
     let tables = shared.view.read();
     let only = call.only_tenant();
     let cluster = standing.filter(|_| only.is_none()).map(|standing| Cluster {
-        standing: standing.name.to_owned(),
+        role: standing.role,
         leader: match &tables.health {
             Health::Following(leader) => leader.clone(),
             _ => None,

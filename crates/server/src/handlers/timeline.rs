@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wayleave_controller::State;
 use wayleave_protocol::event::Event;
-use wayleave_protocol::timeline::{Moment, NotKept, Past as PastContracts, Stretch, Timeline};
+use wayleave_protocol::timeline::{Past as PastContracts, Snapshot, Timeline, TimelineBucket, UnmetContract};
 use wayleave_units::WallTime;
 
 use crate::answer::{Answer, Outcome, invalid, not_found};
@@ -16,24 +16,24 @@ use crate::past::{Kept, Target};
 use crate::shared::Shared;
 use crate::trial::wall;
 
-/// How many stretches if nothing is said.
-const STRETCHES: u64 = 120;
-/// So many contracts that were not kept are named.
-const NOT_KEPT: usize = 100;
+/// Default number of buckets.
+const BUCKETS: u64 = 120;
+/// Maximum number of unmet contracts that a snapshot names.
+const MAX_UNMET: usize = 100;
 
 pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
     let (of, only) = (shared.clone(), call.only_tenant().map(str::to_owned));
-    let stretches = call.query.number("stretches").unwrap_or(STRETCHES);
-    shared.look_through(&call, move || Ok(Answer::json(200, &of.past(only.as_deref()).timeline(stretches)))).await
+    let buckets = call.query.number("buckets").unwrap_or(BUCKETS);
+    shared.look_through(&call, move || Ok(Answer::json(200, &of.past(only.as_deref()).timeline(buckets)))).await
 }
 
-pub(crate) async fn moment(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) async fn snapshot(shared: Arc<Shared>, call: Call) -> Outcome {
     let wrong = || invalid("event", "the number of an event is expected");
     let number: u64 = call.name().parse().map_err(|_| wrong())?;
     let (of, only, name) = (shared.clone(), call.only_tenant().map(str::to_owned), call.name().to_owned());
     let look = move || {
-        let moment = of.past(only.as_deref()).moment(number);
-        moment.map(|moment| Answer::json(200, &moment)).ok_or_else(|| not_found("event", &name))
+        let snapshot = of.past(only.as_deref()).snapshot(number);
+        snapshot.map(|snapshot| Answer::json(200, &snapshot)).ok_or_else(|| not_found("event", &name))
     };
     shared.look_through(&call, look).await
 }
@@ -161,12 +161,12 @@ impl<'a> Backwards<'a> {
 }
 
 impl Past {
-    fn timeline(&self, stretches: u64) -> Timeline {
+    fn timeline(&self, buckets: u64) -> Timeline {
         let times: Vec<u64> = self.events.iter().map(|event| nanos(&event.at)).collect();
         let (Some(&first), Some(&last)) = (times.iter().min(), times.iter().max()) else { return Timeline::default() };
-        let width = (last - first).div_ceil(stretches).max(1);
-        let count = ((last - first) / width + 1).min(stretches);
-        // Numbers count, not clocks: an event of a clock that went back belongs to the stretch of the one before.
+        let width = (last - first).div_ceil(buckets).max(1);
+        let count = ((last - first) / width + 1).min(buckets);
+        // Numbers count, not clocks: an event of a clock that went back belongs to the bucket of the one before.
         let mut until = first;
         let place = |time: u64| usize::try_from(((time - first) / width).min(count - 1)).unwrap_or(0);
         let places: Vec<usize> = times
@@ -177,7 +177,8 @@ impl Past {
             })
             .collect();
         let end = |at: u64| WallTime::from_nanos(first.saturating_add(width.saturating_mul(at + 1))).to_string();
-        let mut all: Vec<Stretch> = (0..count).map(|at| Stretch { until: end(at), ..Stretch::default() }).collect();
+        let mut all: Vec<TimelineBucket> =
+            (0..count).map(|at| TimelineBucket { until: end(at), ..TimelineBucket::default() }).collect();
         let mut backwards = Backwards::new(self);
         let mut at = all.len();
         for number in (0..self.events.len()).rev() {
@@ -189,10 +190,10 @@ impl Past {
             *all[at].events.entry(self.events[number].kind.clone()).or_default() += 1;
             backwards.undo(number);
         }
-        Timeline { stretches: all, shortened: self.is_shortened }
+        Timeline { buckets: all, shortened: self.is_shortened }
     }
 
-    fn moment(&self, number: u64) -> Option<Moment> {
+    fn snapshot(&self, number: u64) -> Option<Snapshot> {
         let at = self.events.iter().position(|event| event.number == number)?;
         let mut backwards = Backwards::new(self);
         (at + 1..self.events.len()).rev().for_each(|later| backwards.undo(later));
@@ -204,17 +205,17 @@ impl Past {
         let is_broken = |event: &&&Event| matches!(&*event.kind, "degraded" | "violated");
         let mut broken: Vec<&Event> = last.values().filter(is_broken).copied().collect();
         broken.sort_by_key(|event| std::cmp::Reverse(event.number));
-        let shape = |event: &&Event| NotKept {
+        let shape = |event: &&Event| UnmetContract {
             id: event.object.clone(),
             state: if event.kind == "degraded" { State::Degraded } else { State::Violated },
             since: event.at.clone(),
             detail: event.detail.clone(),
         };
-        Some(Moment {
+        Some(Snapshot {
             event: self.events[at].clone(),
             contracts: backwards.contracts,
-            not_kept: broken.iter().take(NOT_KEPT).map(shape).collect(),
-            omitted: broken.len().saturating_sub(NOT_KEPT) as u64,
+            unmet: broken.iter().take(MAX_UNMET).map(shape).collect(),
+            omitted: broken.len().saturating_sub(MAX_UNMET) as u64,
             down: backwards.down.into_iter().collect(),
         })
     }

@@ -65,7 +65,7 @@ fn certificate(name: &str) -> Result<String, Box<Problem>> {
     Ok(peer::canonical(name))
 }
 
-fn role(spec: &TokenSpec) -> Result<controller::Role, Box<Problem>> {
+fn role(spec: &TokenSpec) -> Result<controller::Principal, Box<Problem>> {
     let needs =
         |field: &str, value: &Option<String>| value.clone().ok_or_else(|| invalid(field, "this role needs one"));
     let has_none = |field: &str, value: &Option<String>| match value {
@@ -78,21 +78,22 @@ fn role(spec: &TokenSpec) -> Result<controller::Role, Box<Problem>> {
     Ok(match spec.role {
         Role::Operator => {
             has_none("tenant", &spec.tenant)?;
-            controller::Role::Operator
+            controller::Principal::Operator
         }
-        Role::Tenant => controller::Role::Tenant { tenant: needs("tenant", &spec.tenant)? },
+        Role::Tenant => controller::Principal::Tenant { tenant: needs("tenant", &spec.tenant)? },
         Role::Agent => {
             has_none("tenant", &spec.tenant)?;
-            controller::Role::Agent { node: needs("node", &spec.node)? }
+            controller::Principal::Agent { node: needs("node", &spec.node)? }
         }
-        Role::Reader => controller::Role::Reader { tenant: spec.tenant.clone() },
+        Role::Reader => controller::Principal::Reader { tenant: spec.tenant.clone() },
     })
 }
 
 pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
     let id = call.name().to_owned();
     let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
-        let lasts = |token: &&controller::Token| token.role == controller::Role::Operator && token.expires.is_none();
+        let lasts =
+            |token: &&controller::Token| token.role == controller::Principal::Operator && token.expires.is_none();
         let mut operators = controller.tokens().filter(lasts);
         if operators.next().is_some_and(|only| only.id == id) && operators.next().is_none() {
             let detail = "this is the only token of an operator that does not expire: make another one first";

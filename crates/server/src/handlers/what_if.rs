@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wayleave_controller::{
-    self as controller, Change, Controller, ElementName, Fault, Grant, Id, Now, Role, Setup, Trouble,
+    self as controller, Change, Controller, ElementName, Fault, Grant, Id, Now, Principal, Setup, Trouble,
 };
 use wayleave_formats::{Addressed, Places, Source, read_order};
 use wayleave_ledger::Share;
 use wayleave_protocol::problem::Problem;
-use wayleave_protocol::what_if::{Broken, Moved, Placed, Prospect, Question, Recertified};
+use wayleave_protocol::what_if::{Broken, Moved, Placed, Recertified, WhatIfQuery, WhatIfResult};
 use wayleave_topology::{NodeId, Route};
 use wayleave_units::Time;
 
@@ -30,31 +30,31 @@ impl Places for Forked<'_> {
 }
 
 pub(crate) async fn ask(shared: Arc<Shared>, call: Call) -> Outcome {
-    let question: Question = call.json()?;
+    let query: WhatIfQuery = call.json()?;
     let most = call.query.number("limit").and_then(|limit| usize::try_from(limit).ok());
-    shared.try_out(&call, move |controller| answer(controller, &question, most)).await
+    shared.try_out(&call, move |controller| answer(controller, &query, most)).await
 }
 
-/// The answer of a controller that is made of these records for one question, as an operator gets it: status and body.
-pub fn what_if(setup: &Setup, records: &[Change], question: &str) -> (u16, Vec<u8>) {
-    let question = serde_json::from_str::<Question>(question).map_err(|error| invalid("body", error.to_string()));
-    let outcome = question.and_then(|question| {
+/// The answer of a controller that is made of these records for one query, as an operator gets it: status and body.
+pub fn what_if(setup: &Setup, records: &[Change], query: &str) -> (u16, Vec<u8>) {
+    let query = serde_json::from_str::<WhatIfQuery>(query).map_err(|error| invalid("body", error.to_string()));
+    let outcome = query.and_then(|query| {
         let records = records.iter().filter_map(|one| Some((one.kind, one.key.as_str(), one.body.as_deref()?)));
-        try_records(setup, records, |controller| answer(controller, &question, None))
+        try_records(setup, records, |controller| answer(controller, &query, None))
     });
     let answer = outcome.unwrap_or_else(Answer::from);
     (answer.status, answer.body.to_vec())
 }
 
 /// With so many of each list at most.
-fn answer(controller: &mut Controller, question: &Question, most: Option<usize>) -> Outcome {
-    let question = read(controller, question)?;
+fn answer(controller: &mut Controller, query: &WhatIfQuery, most: Option<usize>) -> Outcome {
+    let what_if = read(controller, query)?;
     let now = Now { steady: Time::ZERO, wall: wall() };
-    let prospect = controller.ask(now, question).map_err(fault)?;
-    Ok(Answer::json(200, &shape(controller, prospect, most)))
+    let outcome = controller.ask(now, what_if).map_err(fault)?;
+    Ok(Answer::json(200, &shape(controller, outcome, most)))
 }
 
-fn read(controller: &Controller, question: &Question) -> Result<controller::Question, Box<Problem>> {
+fn read(controller: &Controller, query: &WhatIfQuery) -> Result<controller::WhatIf, Box<Problem>> {
     let element = |name: &String| element(controller, name);
     let id = |text: &String| {
         Id::parse(text, controller::DEFAULT_TENANT).map_err(|error| invalid("delete", error.to_string()))
@@ -75,12 +75,12 @@ fn read(controller: &Controller, question: &Question) -> Result<controller::Ques
         order.or_tenant(controller::DEFAULT_TENANT);
         Ok(order)
     };
-    Ok(controller::Question {
-        fail: question.fail.iter().map(element).collect::<Result<_, _>>()?,
-        restore: question.restore.iter().map(element).collect::<Result<_, _>>()?,
-        delete: question.delete.iter().map(id).collect::<Result<_, _>>()?,
-        apply: question.apply.iter().enumerate().map(order).collect::<Result<_, Box<Problem>>>()?,
-        drain: question.drain.clone(),
+    Ok(controller::WhatIf {
+        fail: query.fail.iter().map(element).collect::<Result<_, _>>()?,
+        restore: query.restore.iter().map(element).collect::<Result<_, _>>()?,
+        delete: query.delete.iter().map(id).collect::<Result<_, _>>()?,
+        apply: query.apply.iter().enumerate().map(order).collect::<Result<_, Box<Problem>>>()?,
+        drain: query.drain.clone(),
     })
 }
 
@@ -96,30 +96,30 @@ fn element(controller: &Controller, name: &str) -> Result<ElementName, Box<Probl
     }
 }
 
-fn shape(controller: &Controller, prospect: controller::Prospect, most: Option<usize>) -> Prospect {
+fn shape(controller: &Controller, outcome: controller::WhatIfOutcome, most: Option<usize>) -> WhatIfResult {
     let host = |node: NodeId| controller.network().node(node).name.clone();
     let mut omitted = BTreeMap::new();
     let mut few = Few { most: most.unwrap_or(usize::MAX), omitted: &mut omitted };
-    let prospect = Prospect {
-        rerouted: few.of("rerouted", prospect.rerouted, |id| moved(controller, id)),
-        restored: few.of("restored", prospect.restored, |id| moved(controller, id)),
-        admitted: few.of("admitted", prospect.admitted, |id| moved(controller, id)),
-        degraded: few.of("degraded", prospect.degraded, |id| degraded(controller, &id)),
-        refused: few.of("refused", prospect.refused, |(id, fault)| refused(controller, &id, fault)),
-        deleted: few.of("deleted", prospect.deleted, |id| id.to_string()),
-        certainty: few.of("certainty", prospect.certainty, |(id, from, to)| Recertified {
+    let result = WhatIfResult {
+        rerouted: few.of("rerouted", outcome.rerouted, |id| moved(controller, id)),
+        restored: few.of("restored", outcome.restored, |id| moved(controller, id)),
+        admitted: few.of("admitted", outcome.admitted, |id| moved(controller, id)),
+        degraded: few.of("degraded", outcome.degraded, |id| degraded(controller, &id)),
+        refused: few.of("refused", outcome.refused, |(id, fault)| refused(controller, &id, fault)),
+        deleted: few.of("deleted", outcome.deleted, |id| id.to_string()),
+        certainty: few.of("certainty", outcome.certainty, |(id, from, to)| Recertified {
             id: id.to_string(),
             from: from.name().to_owned(),
             to: to.name().to_owned(),
         }),
-        placed: few.of("placed", prospect.placed, |(id, from, to)| Placed {
+        placed: few.of("placed", outcome.placed, |(id, from, to)| Placed {
             id: id.to_string(),
             from: host(from),
             to: to.map(host),
         }),
         omitted: BTreeMap::new(),
     };
-    Prospect { omitted, ..prospect }
+    WhatIfResult { omitted, ..result }
 }
 
 /// The first of each list, and how many are left out.
@@ -176,7 +176,7 @@ fn refused(controller: &Controller, id: &Id, refusal: Fault) -> Broken {
     let message = match &refusal {
         Fault::Refused { decision, .. } => {
             let record = controller.decision(&id.tenant, *decision);
-            record.and_then(|record| render::decision(controller.network(), record, &Role::Operator).message)
+            record.and_then(|record| render::decision(controller.network(), record, &Principal::Operator).message)
         }
         _ => None,
     };

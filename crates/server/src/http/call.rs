@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
-use wayleave_controller::{DEFAULT_TENANT, Id, Role};
+use wayleave_controller::{DEFAULT_TENANT, Id, Principal};
 use wayleave_protocol::problem::{Code, FieldError, Problem};
 
 use crate::access::{sees, tenant_of};
@@ -49,9 +49,9 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    pub(crate) fn role(&self) -> &Role {
+    pub(crate) fn role(&self) -> &Principal {
         // A request without a token belongs to no tenant; no tenant has such a name.
-        static NOBODY: Role = Role::Reader { tenant: Some(String::new()) };
+        static NOBODY: Principal = Principal::Reader { tenant: Some(String::new()) };
         self.who.as_ref().map_or(&NOBODY, |who| &who.role)
     }
 

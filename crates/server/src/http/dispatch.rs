@@ -21,8 +21,9 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use subtle::ConstantTimeEq;
-use wayleave_controller::Role;
+use wayleave_controller::Principal;
 use wayleave_protocol::problem::{Code, Problem};
+use wayleave_protocol::status::ClusterRole;
 
 use crate::access::Access;
 use crate::account::{Account, Beyond, Held};
@@ -39,12 +40,16 @@ use crate::metrics::Limit;
 use crate::queue::Message;
 use crate::secret;
 use crate::shared::Shared;
+use crate::standing::old_name;
 use crate::trial::wall;
 use crate::ui;
 use crate::view::Holder;
 
-/// What a controller of a cluster is: `leads`, `follows` or `unknown`; and the number of the last commit that it shows.
+/// Role of a controller in its cluster: `leader`, `follower` or `unknown`.
+const ROLE: HeaderName = HeaderName::from_static("x-wayleave-role");
+/// The role as `leads`, `follows` or `unknown`. Deprecated; sent for one release beside [`ROLE`].
 const STANDING: HeaderName = HeaderName::from_static("x-wayleave-standing");
+/// Number of the last commit that a controller of a cluster shows.
 const COMMIT: HeaderName = HeaderName::from_static("x-wayleave-commit");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -176,9 +181,10 @@ async fn serve(
     if let Some(before) = before {
         // What was read before this controller came to lead is that of a follower.
         let lasts = shared.standing().is_some_and(|now| before.lasts_until(&now));
-        let standing = if lasts { before.name } else { "unknown" };
+        let cluster_role = if lasts { before.role } else { ClusterRole::Unknown };
         let headers = response.headers_mut();
-        put(headers, STANDING, standing);
+        put(headers, ROLE, cluster_role.name());
+        put(headers, STANDING, old_name(cluster_role));
         put(headers, COMMIT, &before.commit.to_string());
     }
     finish(&shared, row.path, row.verb.name(), role, &id, began, response)
@@ -226,12 +232,12 @@ fn finish(
     response
 }
 
-fn role_name(role: &Role) -> &'static str {
+fn role_name(role: &Principal) -> &'static str {
     match role {
-        Role::Operator => "operator",
-        Role::Tenant { .. } => "tenant",
-        Role::Agent { .. } => "agent",
-        Role::Reader { .. } => "reader",
+        Principal::Operator => "operator",
+        Principal::Tenant { .. } => "tenant",
+        Principal::Agent { .. } => "agent",
+        Principal::Reader { .. } => "reader",
     }
 }
 
@@ -253,7 +259,7 @@ async fn admit(
     asker.who.clone_from(&who);
     let seat = parts.extensions.get::<Arc<InHand>>().cloned();
     let is_watched = WATCHING.contains(&row.path);
-    let is_operator = who.as_ref().is_some_and(|who| who.role == Role::Operator);
+    let is_operator = who.as_ref().is_some_and(|who| who.role == Principal::Operator);
     if seat.as_ref().is_some_and(|seat| seat.is_reserved) && !is_operator && !is_watched {
         shared.metrics.limited(Limit::Connections);
         return Err(problem(Code::Unavailable, "there are as many connections as may be: ask again"));

@@ -183,6 +183,9 @@ fn operation(row: &Row) -> Value {
     if row.access == Access::Open {
         operation["security"] = json!([]);
     }
+    if row.is_deprecated {
+        operation["deprecated"] = json!(true);
+    }
     if let Some(body) = row.body {
         operation["requestBody"] = request_body(body);
     }

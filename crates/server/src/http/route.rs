@@ -43,6 +43,8 @@ pub(crate) struct Row {
     pub(crate) gives: &'static [Gives],
     /// Whether `If-Match` and `If-None-Match: *` count.
     pub(crate) is_conditional: bool,
+    /// An earlier name of another route, answered for one release.
+    pub(crate) is_deprecated: bool,
     pub(crate) handler: Handler,
 }
 
@@ -55,7 +57,20 @@ impl Row {
         summary: &'static str,
         handler: Handler,
     ) -> Self {
-        Self { verb, path, name, access, summary, query: &[], body: None, gives: &[], is_conditional: false, handler }
+        let (is_conditional, is_deprecated) = (false, false);
+        Self {
+            verb,
+            path,
+            name,
+            access,
+            summary,
+            query: &[],
+            body: None,
+            gives: &[],
+            is_conditional,
+            is_deprecated,
+            handler,
+        }
     }
 
     pub(crate) const fn query(self, query: &'static [Param]) -> Self {
@@ -80,5 +95,9 @@ impl Row {
 
     pub(crate) const fn conditional(self) -> Self {
         Self { is_conditional: true, ..self }
+    }
+
+    pub(crate) const fn deprecated(self) -> Self {
+        Self { is_deprecated: true, ..self }
     }
 }

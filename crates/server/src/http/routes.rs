@@ -5,8 +5,8 @@ use wayleave_protocol as api;
 
 use crate::access::Access::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::handlers::{
-    agents, apply, audit, backups, batch, checks, contracts, decisions, elements, events, lists, network, policies,
-    risks, status, tenants, tiers, timeline, tokens, vms, what_if,
+    agents, apply, audit, backups, batch, checks, contracts, decisions, elements, events, health, lists, network,
+    policies, status, tenants, timeline, tokens, topology_summary, vms, what_if,
 };
 use crate::http::operation::ParamKind::{Count, Flag, Number, Text as Words};
 use crate::http::operation::Shown::{Any as Free, Events, Nothing, Text};
@@ -34,9 +34,10 @@ const ON_LINK: Param = param("link", Words, "Only those that have something on t
 const NAMED: Param = param("text", Words, "Only those with this in `tenant:name`");
 const LABELLED: Param =
     param("labels", Words, "Only those with all of these labels: key=value, several with commas between them");
-const AT_RISK: Param = param("level", Words, "Only those of this level: broken, near, waiting, measured or kept");
-const GROUP: Param = param("group", Words, "Only this part of the network: what `group` of a block or of `within` was");
-const STRETCHES: Param = param("stretches", Count(400), "How many stretches of time: 1 to 400, default 120");
+const LEVEL: Param = param("level", Words, "Only those of this level: violated, at-risk, pending, best-estimate or ok");
+const GROUP: Param =
+    param("group", Words, "Only this part of the network: what `group` of a group of nodes or of `within` was");
+const BUCKETS: Param = param("buckets", Count(400), "Number of buckets of time: 1 to 400, default 120");
 const PROBLEMS: Param =
     param("problems", Flag, "Only those that are silent, have ended, or say that something is wrong");
 const OF_EACH: Param = param("limit", Count(1000), "How many of each list at most: 1 to 1000; all if it is not given");
@@ -196,16 +197,13 @@ pub(crate) static ROWS: &[Row] = &[
         by!(contracts::traffic),
     )
     .gives(&[on(200, one::<api::agent::Traffic>())]),
-    Row::new(
-        Get,
-        "/v1/risks",
-        "listRisks",
-        Read,
-        "Promises, those first that are broken or nearest to it",
-        by!(risks::list),
-    )
-    .query(&[LIMIT, AFTER, AT_RISK])
-    .gives(&[on(200, one::<api::risk::Risks>())]),
+    Row::new(Get, "/v1/health", "listHealth", Read, "Contracts by health, the worst first", by!(health::list))
+        .query(&[LIMIT, AFTER, LEVEL])
+        .gives(&[on(200, one::<api::health::HealthPage>())]),
+    Row::new(Get, "/v1/risks", "listRisks", Read, "The same as /v1/health", by!(health::list))
+        .query(&[LIMIT, AFTER, LEVEL])
+        .gives(&[on(200, one::<api::health::HealthPage>())])
+        .deprecated(),
     Row::new(Post, "/v1/apply", "apply", Write, "Creates and changes the contracts of a document", by!(apply::apply))
         .query(&[DRY_RUN, ATOMIC])
         .takes_document(Document::Contracts, true)
@@ -276,14 +274,18 @@ pub(crate) static ROWS: &[Row] = &[
     .gives(&[on(200, Free)]),
     Row::new(
         Get,
-        "/v1/tiers",
-        "getTiers",
+        "/v1/topology/summary",
+        "getTopologySummary",
         ReadAll,
-        "The network, or a part of it, by tier: in as few blocks as can be looked at together",
-        by!(tiers::get),
+        "The network, or a part of it, by tier: groups of nodes, and the links between them",
+        by!(topology_summary::get),
     )
     .query(&[GROUP])
-    .gives(&[on(200, one::<api::tier::Tiers>())]),
+    .gives(&[on(200, one::<api::topology_summary::TopologySummary>())]),
+    Row::new(Get, "/v1/tiers", "getTiers", ReadAll, "The same as /v1/topology/summary", by!(topology_summary::get))
+        .query(&[GROUP])
+        .gives(&[on(200, one::<api::topology_summary::TopologySummary>())])
+        .deprecated(),
     Row::new(
         Put,
         "/v1/links/{link}/state",
@@ -294,7 +296,7 @@ pub(crate) static ROWS: &[Row] = &[
     )
     .query(TRIAL)
     .takes::<api::network::ElementState>()
-    .gives(&[on(200, one::<api::network::Consequences>())]),
+    .gives(&[on(200, one::<api::network::StateChangeResult>())]),
     Row::new(Get, "/v1/nodes/{node}", "getNode", ReadAll, "A host or switch with its agent", by!(network::node))
         .gives(&[on(200, one::<api::network::Node>())]),
     Row::new(
@@ -307,7 +309,7 @@ pub(crate) static ROWS: &[Row] = &[
     )
     .query(TRIAL)
     .takes::<api::network::ElementState>()
-    .gives(&[on(200, one::<api::network::Consequences>())]),
+    .gives(&[on(200, one::<api::network::StateChangeResult>())]),
     Row::new(Get, "/v1/queues", "listQueues", ReadAll, "Queues with their bounds", by!(lists::queues))
         .query(&[LIMIT, AFTER, LINK])
         .gives(&[on(200, many::<api::network::Queue>())]),
@@ -341,20 +343,20 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/timeline",
         "getTimeline",
         Read,
-        "What has happened, in stretches of time, with how many contracts were in which state",
+        "Events in buckets of time, with the number of contracts in each state",
         by!(timeline::get),
     )
-    .query(&[STRETCHES])
+    .query(&[BUCKETS])
     .gives(&[on(200, one::<api::timeline::Timeline>())]),
     Row::new(
         Get,
         "/v1/timeline/{event}",
-        "getMoment",
+        "getSnapshot",
         Read,
-        "How things stood right after an event",
-        by!(timeline::moment),
+        "State right after an event",
+        by!(timeline::snapshot),
     )
-    .gives(&[on(200, one::<api::timeline::Moment>())]),
+    .gives(&[on(200, one::<api::timeline::Snapshot>())]),
     Row::new(
         Get,
         "/v1/past/{asOf}",
@@ -387,8 +389,8 @@ pub(crate) static ROWS: &[Row] = &[
     .gives(&[on(201, one::<api::status::Backup>())]),
     Row::new(Post, "/v1/what-if", "whatIf", Operator, "What would be; nothing is changed", by!(what_if::ask))
         .query(&[OF_EACH])
-        .takes::<api::what_if::Question>()
-        .gives(&[on(200, one::<api::what_if::Prospect>())]),
+        .takes::<api::what_if::WhatIfQuery>()
+        .gives(&[on(200, one::<api::what_if::WhatIfResult>())]),
     Row::new(
         Post,
         "/v1/checks",

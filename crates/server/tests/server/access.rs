@@ -1,7 +1,7 @@
 //! Every route of the document with every role, and two tenants who must not see one another.
 
 use serde_json::{Value, json};
-use wayleave_controller::Role;
+use wayleave_controller::Principal;
 use wayleave_server::access::Access;
 
 use crate::common::{Client, World, contract};
@@ -13,7 +13,7 @@ fn expected(method: &str, path: &str) -> Access {
         (_, "/v1") => Access::Any,
         (_, "/v1/topology") => Access::Map,
         (_, "/metrics" | "/v1/links" | "/v1/links/{link}" | "/v1/nodes/{node}" | "/v1/queues") => Access::ReadAll,
-        (_, "/v1/tiers" | "/v1/agents" | "/v1/links/{link}/curves") => Access::ReadAll,
+        (_, "/v1/topology/summary" | "/v1/tiers" | "/v1/agents" | "/v1/links/{link}/curves") => Access::ReadAll,
         (_, path) if path.starts_with("/v1/agents/") => Access::Agent,
         (_, "/v1/tokens" | "/v1/tokens/{token}" | "/v1/what-if" | "/v1/backups" | "/v1/checks") => Access::Operator,
         (_, path) if path.ends_with("/state") => Access::Operator,
@@ -54,17 +54,17 @@ fn routes(document: &Value) -> Vec<(String, String)> {
 fn every_route_is_open_to_whom_it_should_be_and_to_nobody_else() {
     let world = World::new();
     let client = &world.client;
-    let roles: Vec<(Option<Role>, Client)> = vec![
+    let roles: Vec<(Option<Principal>, Client)> = vec![
         (None, client.without()),
-        (Some(Role::Operator), client.token(json!({ "role": "operator" }))),
+        (Some(Principal::Operator), client.token(json!({ "role": "operator" }))),
         (
-            Some(Role::Tenant { tenant: "default".into() }),
+            Some(Principal::Tenant { tenant: "default".into() }),
             client.token(json!({ "role": "tenant", "tenant": "default" })),
         ),
-        (Some(Role::Agent { node: "h1".into() }), client.token(json!({ "role": "agent", "node": "h1" }))),
-        (Some(Role::Reader { tenant: None }), client.token(json!({ "role": "reader" }))),
+        (Some(Principal::Agent { node: "h1".into() }), client.token(json!({ "role": "agent", "node": "h1" }))),
+        (Some(Principal::Reader { tenant: None }), client.token(json!({ "role": "reader" }))),
         (
-            Some(Role::Reader { tenant: Some("default".into()) }),
+            Some(Principal::Reader { tenant: Some("default".into()) }),
             client.token(json!({ "role": "reader", "tenant": "default" })),
         ),
     ];

@@ -75,7 +75,7 @@ fn a_check_goes_from_agent_to_agent_and_names_the_place_of_loss() {
     let check = asking.join().unwrap();
     assert_eq!((&check["sent"], &check["received"]), (&json!(3), &json!(1)));
     assert_eq!(check["lost"][0]["probes"], 2);
-    assert!(check["lost"][0]["behind"].as_str().unwrap().starts_with("h1, leaving by p"), "{}", check["lost"]);
+    assert!(check["lost"][0]["lastSeenAt"].as_str().unwrap().starts_with("h1, leaving by p"), "{}", check["lost"]);
     assert_eq!(check["counted"], json!([{ "node": "h16", "what": "delivered", "packets": 1 }]));
     assert!(sender.tell(json!([{ "id": id }])).is_empty(), "it is over");
     // If one of both hosts cannot watch, nobody knows what arrived.

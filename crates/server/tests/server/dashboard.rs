@@ -44,18 +44,18 @@ fn promises_come_by_what_is_left_of_their_deadlines_page_by_page() {
     for (name, deadline) in [("wide", "50ms"), ("middle", "20ms"), ("tight", "4ms")] {
         client.put(&format!("/v1/contracts/{name}"), &within("h1", "h16", deadline)).is(201);
     }
-    let all = client.get("/v1/risks").is(200).json();
+    let all = client.get("/v1/health").is(200).json();
     let share = |item: &Value| item["boundNs"].as_f64().unwrap() / item["deadlineNs"].as_f64().unwrap();
     let shares: Vec<f64> = all["items"].as_array().unwrap().iter().map(share).collect();
     assert!(shares.is_sorted_by(|one, other| one >= other), "{shares:?}");
     assert_eq!(ids(&all), ["default:tight", "default:middle", "default:wide"]);
-    assert_eq!(all["levels"], json!({ "broken": 0, "near": 0, "waiting": 0, "measured": 0, "kept": 3 }));
+    assert_eq!(all["levels"], json!({ "violated": 0, "at-risk": 0, "pending": 0, "best-estimate": 0, "ok": 3 }));
     assert_eq!(all.get("next"), None);
-    assert_eq!(pages(client, "/v1/risks", 1), ids(&all));
-    assert_eq!(pages(client, "/v1/risks?level=kept", 2), ids(&all));
-    assert_eq!(pages(client, "/v1/risks?level=broken", 2), [""; 0]);
-    for wrong in ["level=none", "after=none", "after=kept.x.a", "after=kept.1", "limit=0"] {
-        client.get(&format!("/v1/risks?{wrong}")).is_problem(400, "INVALID");
+    assert_eq!(pages(client, "/v1/health", 1), ids(&all));
+    assert_eq!(pages(client, "/v1/health?level=ok", 2), ids(&all));
+    assert_eq!(pages(client, "/v1/health?level=violated", 2), [""; 0]);
+    for wrong in ["level=none", "after=none", "after=ok.x.a", "after=ok.1", "limit=0"] {
+        client.get(&format!("/v1/health?{wrong}")).is_problem(400, "INVALID");
     }
 }
 
@@ -70,13 +70,13 @@ fn what_is_broken_comes_first_by_priority_and_says_why() {
     }
     client.put("/v1/contracts/other", &contract("h2", "h15", "10Mbit")).is(201);
     client.put("/v1/links/h1-%3Epod1-edge1/state", &json!({ "state": "down", "reason": "cut" })).is(200);
-    let all = client.get("/v1/risks").is(200).json();
+    let all = client.get("/v1/health").is(200).json();
     assert_eq!(ids(&all), ["default:high", "default:low", "default:other"]);
-    assert_eq!(all["levels"]["broken"], 2);
+    assert_eq!(all["levels"]["violated"], 2);
     let first = &all["items"][0];
     assert_eq!(
         (&first["level"], &first["state"], &first["reason"]),
-        (&json!("broken"), &json!("degraded"), &json!("FAILURE"))
+        (&json!("violated"), &json!("degraded"), &json!("FAILURE"))
     );
     assert!(first["message"].as_str().unwrap().contains("h1->pod1-edge1 is down"), "{first}");
 }
@@ -89,7 +89,7 @@ fn promises_of_every_kind_are_there_and_best_effort_is_none() {
     put("hose", json!({ "bandwidth": { "hose": ["h1", "h5", "h9"], "min": "1Gbit" } }));
     put("aim", json!({ "objective": { "members": ["h1", "h6"], "min": "200Mbit", "aim": "completion" } }));
     put("rest", json!({ "bestEffort": { "members": ["h1", "h7"] } }));
-    let all = client.get("/v1/risks").is(200).json();
+    let all = client.get("/v1/health").is(200).json();
     let mut names = ids(&all);
     names.sort();
     assert_eq!(names, ["default:aim", "default:hose"]);
@@ -116,15 +116,38 @@ fn contracts_are_found_by_link_kind_state_and_a_part_of_their_names() {
     client.get("/v1/contracts?kind=none").is_problem(400, "INVALID");
 }
 
+/// Earlier names of routes, each with the present one.
+const EARLIER: &[(&str, &str)] = &[("/v1/risks", "/v1/health"), ("/v1/tiers", "/v1/topology/summary")];
+
+#[test]
+fn earlier_names_of_routes_are_answered_and_marked_deprecated() {
+    let world = World::new();
+    let client = &world.client;
+    client.put("/v1/contracts/a", &contract("h1", "h16", "1Mbit")).is(201);
+    let document: Value = serde_json::from_str(&wayleave_server::openapi()).unwrap();
+    let is_deprecated =
+        |operations: &Value| operations.as_object().unwrap().values().any(|one| one["deprecated"] == true);
+    let paths = document["paths"].as_object().unwrap().iter().filter(|(_, operations)| is_deprecated(operations));
+    let deprecated: Vec<&str> = paths.map(|(path, _)| path.as_str()).collect();
+    assert_eq!(deprecated, EARLIER.iter().map(|(earlier, _)| *earlier).collect::<Vec<_>>());
+    for (earlier, present) in EARLIER {
+        let (one, other) = (client.get(earlier).is(200).json(), client.get(present).is(200).json());
+        assert_eq!(
+            one.as_object().unwrap().keys().collect::<Vec<_>>(),
+            other.as_object().unwrap().keys().collect::<Vec<_>>()
+        );
+    }
+}
+
 /// A block by its name.
 fn block<'a>(tiers: &'a Value, name: &str) -> &'a Value {
-    let all = tiers["tiers"].as_array().unwrap().iter().flat_map(|tier| tier["blocks"].as_array().unwrap());
+    let all = tiers["tiers"].as_array().unwrap().iter().flat_map(|tier| tier["nodeGroups"].as_array().unwrap());
     all.into_iter().find(|block| block["name"] == name).unwrap_or_else(|| panic!("{name}"))
 }
 
 fn bundle<'a>(tiers: &'a Value, from: &str, to: &str) -> &'a Value {
     let (from, to) = (&block(tiers, from)["id"], &block(tiers, to)["id"]);
-    let mut all = tiers["bundles"].as_array().unwrap().iter();
+    let mut all = tiers["linkGroups"].as_array().unwrap().iter();
     all.find(|bundle| bundle["from"] == *from && bundle["to"] == *to).unwrap()
 }
 
@@ -138,13 +161,15 @@ fn the_network_by_tier_has_racks_as_counters_that_open() {
     let world = World::new();
     let client = &world.client;
     client.put("/v1/contracts/a", &contract("h1", "h16", "100Mbit")).is(201);
-    let whole =
-        settled(|| client.get("/v1/tiers").is(200).json(), |tiers| tiers["busiest"].as_array().unwrap().len() == 6);
+    let whole = settled(
+        || client.get("/v1/topology/summary").is(200).json(),
+        |tiers| tiers["busiest"].as_array().unwrap().len() == 6,
+    );
     let names: Vec<&str> =
         whole["tiers"].as_array().unwrap().iter().map(|tier| tier["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["core", "aggregation", "edge", "hosts"]);
     let counts: Vec<usize> =
-        whole["tiers"].as_array().unwrap().iter().map(|tier| tier["blocks"].as_array().unwrap().len()).collect();
+        whole["tiers"].as_array().unwrap().iter().map(|tier| tier["nodeGroups"].as_array().unwrap().len()).collect();
     assert_eq!(counts, [4, 8, 8, 8], "16 hosts in 8 racks");
     let rack = block(&whole, "hosts of pod1-edge1");
     assert_eq!((&rack["nodes"], &rack["group"]), (&json!(2), &json!("switch:pod1-edge1")));
@@ -152,18 +177,18 @@ fn the_network_by_tier_has_racks_as_counters_that_open() {
     assert_eq!(bundle(&whole, "hosts of pod1-edge1", "pod1-edge1")["ratePpm"], 100_000);
     assert_eq!(bundle(&whole, "hosts of pod1-edge1", "pod1-edge1")["meanRatePpm"], 50_000);
     assert_eq!(bundle(&whole, "pod1-edge1", "hosts of pod1-edge1")["ratePpm"], 0);
-    let open = client.get("/v1/tiers?group=switch:pod1-edge1").is(200).json();
+    let open = client.get("/v1/topology/summary?group=switch:pod1-edge1").is(200).json();
     assert_eq!((&open["name"], &open["within"]), (&json!("pod1-edge1"), &json!([{ "name": "test" }])));
     assert_eq!(bundle(&open, "h1", "pod1-edge1")["busiest"], "h1->pod1-edge1");
     assert_eq!(block(&open, "pod1-agg1")["outside"], true);
-    let pod = client.get("/v1/tiers?group=pod:pod1-edge1").is(200).json();
+    let pod = client.get("/v1/topology/summary?group=pod:pod1-edge1").is(200).json();
     assert_eq!(pod["name"], "pod1");
     assert_eq!(
         (&block(&pod, "core outside")["nodes"], &block(&pod, "core outside")["outside"]),
         (&json!(4), &json!(true))
     );
     for wrong in ["none", "pod:none", "switch:h1", "pod:core1", "rack:pod1-edge1"] {
-        client.get(&format!("/v1/tiers?group={wrong}")).is_problem(404, "NOT_FOUND");
+        client.get(&format!("/v1/topology/summary?group={wrong}")).is_problem(404, "NOT_FOUND");
     }
 }
 
@@ -173,7 +198,7 @@ fn what_is_down_is_counted_in_its_block_and_its_bundle() {
     let client = &world.client;
     client.put("/v1/nodes/pod1-agg1/state", &json!({ "state": "down", "reason": "power" })).is(200);
     client.put("/v1/links/h3-%3Epod1-edge2/state", &json!({ "state": "down" })).is(200);
-    let tiers = client.get("/v1/tiers").is(200).json();
+    let tiers = client.get("/v1/topology/summary").is(200).json();
     assert_eq!(block(&tiers, "pod1-agg1")["down"], 1);
     assert_eq!(bundle(&tiers, "pod1-edge1", "pod1-agg1")["down"], 1);
     assert_eq!(bundle(&tiers, "hosts of pod1-edge2", "pod1-edge2")["down"], 1);
@@ -203,23 +228,23 @@ fn the_past_is_what_events_tell_backwards_from_now() {
         let found = events.iter().find(|event| event["type"] == kind && event["object"] == object);
         found.unwrap_or_else(|| panic!("{kind} {object}"))["number"].as_u64().unwrap()
     };
-    let moment = |number: u64| client.get(&format!("/v1/timeline/{number}")).is(200).json();
-    let one = moment(find("admitted", "default:a"));
+    let snapshot = |number: u64| client.get(&format!("/v1/timeline/{number}")).is(200).json();
+    let one = snapshot(find("admitted", "default:a"));
     assert_eq!((&one["contracts"]["admitted"], &one["down"]), (&json!(1), &json!([])));
-    let broken = moment(find("degraded", "default:b").max(find("degraded", "default:a")));
+    let broken = snapshot(find("degraded", "default:b").max(find("degraded", "default:a")));
     assert_eq!((&broken["contracts"]["degraded"], &broken["contracts"]["admitted"]), (&json!(2), &json!(0)));
     assert_eq!(broken["down"], json!(["node h1"]));
-    assert_eq!(ids(&json!({ "items": broken["notKept"] })).len(), 2);
-    let last = moment(events.last().unwrap()["number"].as_u64().unwrap());
-    assert_eq!((&last["contracts"]["admitted"], &last["down"], &last["notKept"]), (&json!(2), &json!([]), &json!([])));
-    let timeline = client.get("/v1/timeline?stretches=50").is(200).json();
-    let stretches = timeline["stretches"].as_array().unwrap();
-    assert!((1..=50).contains(&stretches.len()), "{}", stretches.len());
-    let told = stretches.iter().flat_map(|stretch| stretch["events"].as_object().unwrap().values());
+    assert_eq!(ids(&json!({ "items": broken["unmet"] })).len(), 2);
+    let last = snapshot(events.last().unwrap()["number"].as_u64().unwrap());
+    assert_eq!((&last["contracts"]["admitted"], &last["down"], &last["unmet"]), (&json!(2), &json!([]), &json!([])));
+    let timeline = client.get("/v1/timeline?buckets=50").is(200).json();
+    let buckets = timeline["buckets"].as_array().unwrap();
+    assert!((1..=50).contains(&buckets.len()), "{}", buckets.len());
+    let told = buckets.iter().flat_map(|bucket| bucket["events"].as_object().unwrap().values());
     assert_eq!(told.map(|count| count.as_u64().unwrap()).sum::<u64>(), events.len() as u64);
-    assert_eq!(stretches.last().unwrap()["contracts"]["admitted"], 2);
-    assert_eq!(stretches.last().unwrap()["down"], 0);
-    for wrong in ["stretches=0", "stretches=401", "stretches=x"] {
+    assert_eq!(buckets.last().unwrap()["contracts"]["admitted"], 2);
+    assert_eq!(buckets.last().unwrap()["down"], 0);
+    for wrong in ["buckets=0", "buckets=401", "buckets=x"] {
         client.get(&format!("/v1/timeline?{wrong}")).is_problem(400, "INVALID");
     }
     client.get("/v1/timeline/x").is_problem(400, "INVALID");
@@ -237,24 +262,24 @@ fn a_tenant_is_shown_its_own_promises_and_past_and_nothing_of_links() {
     operator.put("/v1/nodes/h2/state", &json!({ "state": "down", "reason": "rack 7 is on fire" })).is(200);
     for role in ["tenant", "reader"] {
         let client = operator.token(json!({ "role": role, "tenant": "acme" }));
-        let risks = client.get("/v1/risks").is(200).json();
-        assert_eq!((ids(&risks), &risks["levels"]["broken"]), (vec!["acme:c".to_owned()], &json!(1)));
+        let health = client.get("/v1/health").is(200).json();
+        assert_eq!((ids(&health), &health["levels"]["violated"]), (vec!["acme:c".to_owned()], &json!(1)));
         // A page that begins behind another tenant's contract.
-        assert_eq!(ids(&client.get("/v1/risks?after=broken.0.other:c").is(200).json()), ["acme:c"]);
+        assert_eq!(ids(&client.get("/v1/health?after=violated.0.other:c").is(200).json()), ["acme:c"]);
         assert_eq!(ids(&client.get("/v1/contracts?link=h2-%3Epod1-edge1").is(200).json()), ["acme:c"]);
         // Which links there are is not said.
         assert_eq!(ids(&client.get("/v1/contracts?link=none").is(200).json()), [""; 0]);
         assert_eq!(ids(&client.get("/v1/contracts?text=other").is(200).json()), [""; 0]);
         let last = client.get("/v1/events?limit=1000").is(200).json()["items"].as_array().unwrap().len();
         for number in 1..=last {
-            let moment = client.get(&format!("/v1/timeline/{number}")).is(200).json();
-            assert_eq!(moment["down"], json!([]), "{number}");
-            assert!(!moment.to_string().contains("other"), "{moment}");
+            let snapshot = client.get(&format!("/v1/timeline/{number}")).is(200).json();
+            assert_eq!(snapshot["down"], json!([]), "{number}");
+            assert!(!snapshot.to_string().contains("other"), "{snapshot}");
         }
         client.get(&format!("/v1/timeline/{}", last + 1)).is_problem(404, "NOT_FOUND");
         let timeline = client.get("/v1/timeline").is(200).json();
-        assert!(timeline["stretches"].as_array().unwrap().iter().all(|one| one["down"] == 0), "{timeline}");
-        for path in ["/v1/tiers", "/v1/agents", "/v1/links/h2-%3Epod1-edge1/curves"] {
+        assert!(timeline["buckets"].as_array().unwrap().iter().all(|one| one["down"] == 0), "{timeline}");
+        for path in ["/v1/topology/summary", "/v1/agents", "/v1/links/h2-%3Epod1-edge1/curves"] {
             client.get(path).is_problem(403, "FORBIDDEN");
         }
     }

@@ -22,4 +22,5 @@ mod openapi_fuzz;
 mod pages;
 mod past;
 mod policies;
+mod rest_names;
 mod watching;

@@ -4,14 +4,14 @@ use std::io::Write;
 
 use comfy_table::Cell;
 use wayleave_explain::human::count;
-use wayleave_protocol::network::Consequences;
-use wayleave_protocol::what_if::{Broken, Moved, Prospect};
+use wayleave_protocol::network::StateChangeResult;
+use wayleave_protocol::what_if::{Broken, Moved, WhatIfResult};
 
 use super::{short, time, write_rows};
 use crate::failure::Failure;
 
 /// What came of a failure or a repair.
-pub(crate) fn consequences(out: &mut impl Write, came: &Consequences) -> Result<(), Failure> {
+pub(crate) fn consequences(out: &mut impl Write, came: &StateChangeResult) -> Result<(), Failure> {
     let parts = [
         ("rerouted: kept on another route", &came.rerouted),
         ("degraded: kept no longer", &came.degraded),
@@ -30,7 +30,7 @@ pub(crate) fn consequences(out: &mut impl Write, came: &Consequences) -> Result<
 }
 
 /// What would be.
-pub(crate) fn prospect(out: &mut impl Write, would: &Prospect) -> Result<(), Failure> {
+pub(crate) fn what_if(out: &mut impl Write, would: &WhatIfResult) -> Result<(), Failure> {
     let mut parts = Parts { out, is_first: true };
     parts.broken("degraded: would be kept no longer", &would.degraded)?;
     parts.broken("refused", &would.refused)?;
@@ -103,9 +103,9 @@ fn path(links: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn shown(would: &Prospect) -> String {
+    fn shown(would: &WhatIfResult) -> String {
         let mut out = Vec::new();
-        prospect(&mut out, would).unwrap();
+        what_if(&mut out, would).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -118,10 +118,10 @@ mod tests {
             routes: vec![vec!["h1->s1".into(), "s1->h2".into()]],
         };
         let broken = Broken { id: "acme:b".into(), reason: "FAILURE".into(), message: "no other route".into() };
-        let text = shown(&Prospect { rerouted: vec![moved], degraded: vec![broken], ..Prospect::default() });
+        let text = shown(&WhatIfResult { rerouted: vec![moved], degraded: vec![broken], ..WhatIfResult::default() });
         let [degraded, rerouted] = ["degraded", "rerouted"].map(|word| text.find(word).unwrap());
         assert!(degraded < rerouted, "{text}");
         assert!(text.contains("h1 - s1 - h2") && text.contains("1500ns") || text.contains("1.5us"), "{text}");
-        assert_eq!(shown(&Prospect::default()), "no contract would be touched\n");
+        assert_eq!(shown(&WhatIfResult::default()), "no contract would be touched\n");
     }
 }

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
 fn table(seen: &Checked) -> Result<(), Failure> {
     let mut out = out();
     let mut table = plain_table(&["WHERE", "WAY", "PROBES", "AFTER", "FRAME"]);
-    for one in &seen.sightings {
+    for one in &seen.observations {
         let way = if one.is_outgoing { "out" } else { "in" };
         let after = Time::from_nanos(one.after_ns).to_string();
         table.add_row([one.place.clone(), way.to_owned(), one.probes.to_string(), after, one.frame.clone()]);
@@ -86,16 +86,16 @@ fn table(seen: &Checked) -> Result<(), Failure> {
 }
 
 fn document(seen: &Checked) -> Result<(), Failure> {
-    let sightings = seen.sightings.iter().map(|one| {
+    let observations = seen.observations.iter().map(|one| {
         json!({ "place": one.place, "isOutgoing": one.is_outgoing, "probes": one.probes, "afterNs": one.after_ns, "frame": one.frame })
     });
     let counted = seen.counted.iter().map(|(host, what, count)| json!({ "host": host, "what": what, "count": count }));
     let document = json!({
         "sent": seen.sent,
         "received": seen.received,
-        "lostBehind": seen.lost().map(|(last, _)| last),
-        "lostBefore": seen.lost().and_then(|(_, next)| next),
-        "sightings": sightings.collect::<Vec<_>>(),
+        "lastSeenAt": seen.lost().map(|(last, _)| last),
+        "nextHop": seen.lost().and_then(|(_, next)| next),
+        "observations": observations.collect::<Vec<_>>(),
         "counted": counted.collect::<Vec<_>>(),
     });
     let mut out = out();

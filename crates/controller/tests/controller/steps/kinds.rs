@@ -5,7 +5,7 @@ use wayleave_contracts::{
 };
 use wayleave_controller::{
     Check, Command, Controller, Decided, Effect, ElementName, EnforcedBy, EventKind, Fault, Grant, Id, Kind, LoadError,
-    Mode, Now, Outcome, Question, Reply, Setup, State, Trouble, VmWish,
+    Mode, Now, Outcome, Reply, Setup, State, Trouble, VmWish, WhatIf,
 };
 use wayleave_roles::Certainty;
 use wayleave_schemes::fabric::{Paths, Settings};
@@ -221,9 +221,9 @@ fn members_are_vms_of_the_tenant_on_different_hosts() {
     assert_eq!(standing(&controller, "h").order.contract.hosts(), nodes(&setup.network, &["h1", "h5"]));
     controller.handle(at(0), on("h9")).unwrap();
     // A drained host: its VM goes elsewhere, and its contract with it.
-    let question = Question { drain: vec!["h9".to_owned()], ..Question::default() };
-    let prospect = reload(&controller, &setup).ask(at(0), question).unwrap();
-    assert_eq!((prospect.placed.len(), prospect.refused.len(), prospect.degraded.len()), (1, 0, 0), "{prospect:?}");
+    let what_if = WhatIf { drain: vec!["h9".to_owned()], ..WhatIf::default() };
+    let outcome = reload(&controller, &setup).ask(at(0), what_if).unwrap();
+    assert_eq!((outcome.placed.len(), outcome.refused.len(), outcome.degraded.len()), (1, 0, 0), "{outcome:?}");
 }
 
 /// A pair finds another way, a hose is measured while a core switch is down, and what has lost its host keeps its place.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
 use wayleave_controller::{
-    Applied, Check, Command, Controller, Effect, ElementName, EnforcedBy, Fault, Id, Kind, Mode, Now, Outcome, Reply,
-    Setup, State, Timing, Unfit,
+    Check, Command, Controller, Effect, ElementName, EnforcedBy, Fault, Id, ItemResult, Kind, Mode, Now, Outcome,
+    Reply, Setup, State, Timing, Unfit,
 };
 use wayleave_ledger::Model;
 use wayleave_protocol::agent::{Operation, Work};
@@ -58,7 +58,7 @@ pub(super) fn order(network: &Network, name: &str, from: &str, to: &str) -> Orde
     Order::plain(contract, &[from, to])
 }
 
-pub(super) fn apply(controller: &mut Controller, now: Now, order: impl Into<Order>) -> Applied {
+pub(super) fn apply(controller: &mut Controller, now: Now, order: impl Into<Order>) -> ItemResult {
     let command =
         Command::Apply { orders: vec![(order.into(), Check::None)], mode: Mode::Each, effect: Effect::Commit };
     let Ok(Reply::Each(mut applied)) = controller.handle(now, command) else { panic!("an answer for each") };

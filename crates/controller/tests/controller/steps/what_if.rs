@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
 use wayleave_controller::{
-    Check, Command, Controller, Effect, ElementName, EnforcedBy, Fault, Id, Kind, Mode, Now, Question, Reply, Setup,
-    State, Timing, Unfit, VmWish,
+    Check, Command, Controller, Effect, ElementName, EnforcedBy, Fault, Id, Kind, Mode, Now, Reply, Setup, State,
+    Timing, Unfit, VmWish, WhatIf,
 };
 use wayleave_ledger::Model;
 use wayleave_schemes::chameleon::{Chameleon, Params};
@@ -87,14 +87,14 @@ fn a_failure_says_who_goes_elsewhere_and_who_is_lost() {
     let controller = controller(&setup);
     let routes = controller.routes(controller.grant(&id("ab")).unwrap());
     let core = setup.network.link(routes[0].1.hops[2].link).name.clone();
-    let question = Question { fail: vec![ElementName::Link(core)], ..Question::default() };
-    let prospect = fork(&controller, &setup).ask(NOW, question).unwrap();
-    assert!(prospect.rerouted.contains(&id("ab")) && prospect.degraded.is_empty(), "{prospect:?}");
-    let question = Question { fail: vec![ElementName::Node("h16".into())], ..Question::default() };
-    let prospect = fork(&controller, &setup).ask(NOW, question).unwrap();
-    assert_eq!((prospect.degraded, prospect.rerouted), (vec![id("ab")], vec![]));
-    let question = Question { fail: vec![ElementName::Node("nowhere".into())], ..Question::default() };
-    assert!(matches!(fork(&controller, &setup).ask(NOW, question), Err(Fault::NotFound { .. })));
+    let what_if = WhatIf { fail: vec![ElementName::Link(core)], ..WhatIf::default() };
+    let outcome = fork(&controller, &setup).ask(NOW, what_if).unwrap();
+    assert!(outcome.rerouted.contains(&id("ab")) && outcome.degraded.is_empty(), "{outcome:?}");
+    let what_if = WhatIf { fail: vec![ElementName::Node("h16".into())], ..WhatIf::default() };
+    let outcome = fork(&controller, &setup).ask(NOW, what_if).unwrap();
+    assert_eq!((outcome.degraded, outcome.rerouted), (vec![id("ab")], vec![]));
+    let what_if = WhatIf { fail: vec![ElementName::Node("nowhere".into())], ..WhatIf::default() };
+    assert!(matches!(fork(&controller, &setup).ask(NOW, what_if), Err(Fault::NotFound { .. })));
 }
 
 #[test]
@@ -103,9 +103,9 @@ fn what_is_down_comes_back() {
     let mut controller = controller(&setup);
     let element = ElementName::Node("h16".into());
     controller.handle(NOW, Command::SetElement { element: element.clone(), down: Some("broken".into()) }).unwrap();
-    let question = Question { restore: vec![element], ..Question::default() };
+    let what_if = WhatIf { restore: vec![element], ..WhatIf::default() };
     let mut fork = fork(&controller, &setup);
-    assert_eq!(fork.ask(NOW, question).unwrap().restored, [id("ab")]);
+    assert_eq!(fork.ask(NOW, what_if).unwrap().restored, [id("ab")]);
     assert_eq!(fork.grant(&id("ab")).unwrap().state, State::Admitted, "nothing is waited for");
 }
 
@@ -119,24 +119,24 @@ fn contracts_are_admitted_refused_and_ended() {
         order(&setup.network, "more", ends, 30),
         order(&setup.network, "too-much", ends, 2000),
     ];
-    let question = Question { apply, delete: vec![id("hosts")], ..Question::default() };
-    let prospect = fork(&controller, &setup).ask(NOW, question).unwrap();
-    assert_eq!(prospect.admitted, [id("ab"), id("more")]);
-    assert_eq!(prospect.deleted, [id("hosts")]);
-    assert!(matches!(&prospect.refused[..], [(refused, Fault::Refused { .. })] if *refused == id("too-much")));
+    let what_if = WhatIf { apply, delete: vec![id("hosts")], ..WhatIf::default() };
+    let outcome = fork(&controller, &setup).ask(NOW, what_if).unwrap();
+    assert_eq!(outcome.admitted, [id("ab"), id("more")]);
+    assert_eq!(outcome.deleted, [id("hosts")]);
+    assert!(matches!(&outcome.refused[..], [(refused, Fault::Refused { .. })] if *refused == id("too-much")));
 }
 
 #[test]
 fn a_drained_host_has_no_vms_and_no_contracts() {
     let setup = setup();
     let controller = controller(&setup);
-    let question = Question { drain: vec!["h1".into()], ..Question::default() };
+    let what_if = WhatIf { drain: vec!["h1".into()], ..WhatIf::default() };
     let mut fork = fork(&controller, &setup);
-    let prospect = fork.ask(NOW, question).unwrap();
+    let outcome = fork.ask(NOW, what_if).unwrap();
     let h1 = setup.network.find_node("h1").unwrap();
-    assert!(matches!(&prospect.placed[..], [(vm, from, Some(to))] if *vm == id("a") && *from == h1 && *to != h1));
-    assert_eq!(prospect.rerouted, [id("ab")]);
-    assert_eq!(prospect.degraded, [id("hosts")], "a contract of the host itself has nowhere to go");
+    assert!(matches!(&outcome.placed[..], [(vm, from, Some(to))] if *vm == id("a") && *from == h1 && *to != h1));
+    assert_eq!(outcome.rerouted, [id("ab")]);
+    assert_eq!(outcome.degraded, [id("hosts")], "a contract of the host itself has nowhere to go");
     assert!(fork.vms().all(|(_, vm)| vm.host != h1));
     assert_eq!(fork.grant(&id("ab")).unwrap().terms().unwrap().from, fork.vm(&id("a")).unwrap().host);
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_contracts::Contract;
-use wayleave_controller::{Controller, ElementName, EnforcedBy, Kind, Now, Question, Setup, State, Timing, Trouble};
+use wayleave_controller::{Controller, ElementName, EnforcedBy, Kind, Now, Setup, State, Timing, Trouble, WhatIf};
 use wayleave_protocol::agent::Operation;
 use wayleave_schemes::standing::Standing as _;
 use wayleave_topology::ShareId;
@@ -175,7 +175,7 @@ pub(crate) fn survives(controller: &Controller, setup: &Setup, wall: WallTime) -
     Ok(())
 }
 
-/// A copy of a controller answers a question as one does that is loaded from its records.
+/// A copy of a controller answers a what_if as one does that is loaded from its records.
 pub(crate) fn copies_answer_alike(
     controller: &Controller,
     setup: &Setup,
@@ -214,13 +214,13 @@ pub(crate) fn copies_answer_alike(
     let down: Vec<_> = controller.down().map(|(element, _)| element.clone()).collect();
     let delete: Vec<_> =
         controller.grants().filter(|one| !one.is_ended()).map(|one| one.id.as_ref().clone()).take(1).collect();
-    let question = Question { fail: vec![ElementName::Link(name)], restore: down, delete, ..Question::default() };
-    let ask = |mut one: Controller| one.ask(Now { steady: Time::ZERO, wall }, question.clone());
+    let what_if = WhatIf { fail: vec![ElementName::Link(name)], restore: down, delete, ..WhatIf::default() };
+    let ask = |mut one: Controller| one.ask(Now { steady: Time::ZERO, wall }, what_if.clone());
     let (of_copy, of_loaded) = (ask(copy), ask(loaded));
     if of_copy != of_loaded {
-        return Err(format!("{question:?}: a copy says {of_copy:?}, a loaded controller {of_loaded:?}"));
+        return Err(format!("{what_if:?}: a copy says {of_copy:?}, a loaded controller {of_loaded:?}"));
     }
-    same_records(controller, &before).map_err(|error| format!("a question has changed the controller: {error}"))
+    same_records(controller, &before).map_err(|error| format!("a what_if has changed the controller: {error}"))
 }
 
 /// What is still to come, once nothing fails any more.

@@ -2,7 +2,7 @@
 
 use wayleave_agent::machine::{Answer, Request};
 use wayleave_contracts::Order;
-use wayleave_controller::{Applied, Check, Command, Effect, ElementName, Fault, Mode, Reply};
+use wayleave_controller::{Check, Command, Effect, ElementName, Fault, ItemResult, Mode, Reply};
 
 /// Something that happens at its time.
 #[derive(Clone)]
@@ -76,9 +76,9 @@ pub(crate) enum Done {
         orders: Vec<(Order, Check)>,
         mode: Mode,
         effect: Effect,
-        applied: Vec<Applied>,
+        applied: Vec<ItemResult>,
     },
-    Deleted(Vec<Applied>),
+    Deleted(Vec<ItemResult>),
     Other(Result<Reply, Fault>),
     /// From memory: what was answered then.
     Again(String),

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use wayleave_contracts::Order;
-use wayleave_controller::{Applied, Check, Controller, Effect, Id, Mode, Outcome};
+use wayleave_controller::{Check, Controller, Effect, Id, ItemResult, Mode, Outcome};
 use wayleave_topology::NodeId;
 use wayleave_units::WallTime;
 
@@ -47,7 +47,7 @@ impl Model {
         orders: &[(Order, Check)],
         mode: Mode,
         effect: Effect,
-        applied: &[Applied],
+        applied: &[ItemResult],
     ) -> Result<(), String> {
         if mode == Mode::AllOrNothing && applied.iter().any(|one| one.result.is_err()) {
             return applied.iter().try_for_each(|one| match one.result {
@@ -63,7 +63,7 @@ impl Model {
                 Outcome::Created => *check != Check::Present,
                 Outcome::Changed => is_there && *check != Check::Absent,
                 Outcome::Unchanged => known.as_ref() == Some(order) && *check != Check::Absent,
-                Outcome::Deleted | Outcome::Absent => false,
+                Outcome::Deleted | Outcome::Absent | Outcome::Refused => false,
             };
             if outcome == Outcome::Created && is_there {
                 self.expire(&one.id);
@@ -82,7 +82,7 @@ impl Model {
     }
 
     /// A list of contracts was deleted.
-    pub(crate) fn deleted(&mut self, applied: &[Applied]) -> Result<(), String> {
+    pub(crate) fn deleted(&mut self, applied: &[ItemResult]) -> Result<(), String> {
         for one in applied {
             match one.result {
                 Ok(Outcome::Deleted) if self.contracts.remove(&one.id).is_none() => {

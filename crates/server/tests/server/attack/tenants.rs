@@ -26,7 +26,7 @@ fn everything(client: &Client) -> Vec<(String, String)> {
         paths.iter_mut().for_each(|path| *path = path.replace(place, value));
     }
     // In which stretch of time something has happened is a matter of time.
-    paths.iter_mut().filter(|path| *path == "/v1/timeline").for_each(|path| path.push_str("?stretches=1"));
+    paths.iter_mut().filter(|path| *path == "/v1/timeline").for_each(|path| path.push_str("?buckets=1"));
     paths.sort();
     let as_text = ["accept", "text/plain"];
     let answers = paths.into_iter().flat_map(|path| {
@@ -221,12 +221,16 @@ fn probes(client: &Client) -> Vec<String> {
     for link in ["h1-%3Epod1-edge1", "pod1-edge1-%3Eh2", "h9-%3Epod3-edge1", "none"] {
         asked.push(("GET", format!("/v1/contracts?link={link}"), Value::Null));
     }
-    for path in ["/v1/contracts?text=other", "/v1/contracts?kind=bandwidth", "/v1/risks?after=kept.0.other:c0-1"] {
+    for path in ["/v1/contracts?text=other", "/v1/contracts?kind=bandwidth", "/v1/health?after=ok.0.other:c0-1"] {
         asked.push(("GET", path.to_owned(), Value::Null));
     }
-    for path in
-        ["/v1/tiers", "/v1/agents", "/v1/links/h1-%3Epod1-edge1/curves", "/v1/timeline/9", "/v1/timeline?stretches=1"]
-    {
+    for path in [
+        "/v1/topology/summary",
+        "/v1/agents",
+        "/v1/links/h1-%3Epod1-edge1/curves",
+        "/v1/timeline/9",
+        "/v1/timeline?buckets=1",
+    ] {
         asked.push(("GET", path.to_owned(), Value::Null));
     }
     for what in ["contracts", "vms", "decisions", "events", "audit"] {

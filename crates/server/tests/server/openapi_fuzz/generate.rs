@@ -37,7 +37,7 @@ const TEXTS: &[(&str, &[&str])] = &[
     ("event", &["1", "2", "5"]),
     ("asOf", &["1", "2", "5", "2026-01-01T00:00:00Z"]),
     ("group", &["pod:pod1-edge1", "switch:core1"]),
-    ("level", &["kept", "broken"]),
+    ("level", &["ok", "violated"]),
     ("after", &["a", "default:a", "1"]),
     ("min", &["1Mbit", "50Mbit", "200Mbit", "5Gbit"]),
     ("max", &["100Mbit", "5Gbit"]),

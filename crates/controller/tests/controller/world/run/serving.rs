@@ -112,11 +112,11 @@ impl World {
         let Ok(Reply::Each(applied)) = result else { return Err(format!("a list was answered with {result:?}")) };
         let is_whole = applied.iter().all(|one| one.result.is_ok());
         self.totals.created += applied.iter().filter(|one| one.result.is_ok()).count() as u64;
-        let is_share = |(order, one): &(&(Order, Check), &wayleave_controller::Applied)| {
+        let is_share = |(order, one): &(&(Order, Check), &wayleave_controller::ItemResult)| {
             order.0.as_latency().is_none() && one.result.is_ok()
         };
         self.totals.shares += orders.iter().zip(&applied).filter(is_share).count() as u64;
-        let is_refused = |one: &&wayleave_controller::Applied| matches!(one.result, Err(Fault::Refused { .. }));
+        let is_refused = |one: &&wayleave_controller::ItemResult| matches!(one.result, Err(Fault::Refused { .. }));
         self.totals.refused += applied.iter().filter(is_refused).count() as u64;
         if effect == Effect::DryRun || (mode == Mode::AllOrNothing && !is_whole) {
             if before.0 != *self.controller.ledger() {

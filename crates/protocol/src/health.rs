@@ -1,4 +1,4 @@
-//! Promises, those first that are broken or nearest to it.
+//! Health of contracts, the worst first.
 
 use std::collections::BTreeMap;
 
@@ -7,46 +7,46 @@ use utoipa::ToSchema;
 
 use crate::contract::{Kind, State};
 
-/// How sure it is that a promise is kept now.
+/// Health of a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// It is not: the contract is `degraded` or `violated`.
-    Broken,
-    /// A packet that was followed took at least 90 % of the bound, and no longer than the bound and the errors of the clocks.
-    Near,
-    /// It is admitted, and not in force yet: others have to move first, its time has not come, or its sender has not confirmed its terms.
-    Waiting,
-    /// It was measured and not proven (`certainty` is `measured`).
-    Measured,
-    /// It is kept.
-    Kept,
+#[serde(rename_all = "kebab-case")]
+pub enum HealthLevel {
+    /// The contract is `degraded` or `violated`.
+    Violated,
+    /// A packet that agents followed took at least 90 % of the bound, and no longer than the bound and the clock errors.
+    AtRisk,
+    /// Admitted, and not in force yet: others have to move first, its start has not come, or its sender has not confirmed its terms.
+    Pending,
+    /// Measured and not proven (`certainty` is `measured`).
+    BestEstimate,
+    /// Kept, by proof.
+    Ok,
 }
 
-impl Level {
-    /// All, the worst first.
-    pub const ALL: [Self; 5] = [Self::Broken, Self::Near, Self::Waiting, Self::Measured, Self::Kept];
+impl HealthLevel {
+    /// All levels, the worst first.
+    pub const ALL: [Self; 5] = [Self::Violated, Self::AtRisk, Self::Pending, Self::BestEstimate, Self::Ok];
 
-    /// As it appears in interfaces.
+    /// Returns the name in documents and queries.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Broken => "broken",
-            Self::Near => "near",
-            Self::Waiting => "waiting",
-            Self::Measured => "measured",
-            Self::Kept => "kept",
+            Self::Violated => "violated",
+            Self::AtRisk => "at-risk",
+            Self::Pending => "pending",
+            Self::BestEstimate => "best-estimate",
+            Self::Ok => "ok",
         }
     }
 }
 
-/// A contract that promises something, and how sure it is that the promise is kept.
+/// A contract that promises something, with its health.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Risk {
+pub struct ContractHealth {
     /// `tenant:name`.
     pub id: String,
-    /// How sure it is.
-    pub level: Level,
+    /// Its health.
+    pub level: HealthLevel,
     /// What it promises.
     pub kind: Kind,
     /// The state of the contract.
@@ -80,12 +80,12 @@ pub struct Risk {
     pub priority: u8,
 }
 
-/// A page of promises, the worst first. Best-effort contracts promise nothing and are not among them.
+/// A page of contracts by health, the worst first. Best-effort contracts promise nothing and are not among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Risks {
-    /// Those of this page: by level, then broken ones by priority, then by what is left between the bound and the deadline.
-    pub items: Vec<Risk>,
-    /// How many there are of each level, on all pages together.
+pub struct HealthPage {
+    /// Contracts of this page: by level, then violated ones by priority, then by the margin between bound and deadline.
+    pub items: Vec<ContractHealth>,
+    /// Number of contracts of each level, on all pages together.
     pub levels: BTreeMap<String, u64>,
     /// `after` of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -1,4 +1,4 @@
-//! `/v1/risks`: promises, those first that are broken or nearest to it.
+//! `/v1/health`: contracts by health, the worst first.
 //!
 //! The order follows from what agents tell every second, so no table holds it: contracts are looked through, and the first of them kept.
 
@@ -8,8 +8,8 @@ use std::sync::Arc;
 use wayleave_contracts::Priority;
 use wayleave_controller::{Id, State};
 use wayleave_protocol::contract::{Contract, Kind};
+use wayleave_protocol::health::{ContractHealth, HealthLevel, HealthPage};
 use wayleave_protocol::problem::Problem;
-use wayleave_protocol::risk::{Level, Risk, Risks};
 
 use crate::answer::{Answer, Outcome, invalid};
 use crate::http::call::Call;
@@ -27,7 +27,7 @@ const HOSTS: usize = 4;
 /// Where a promise stands among all, the worst first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
-    level: Level,
+    level: HealthLevel,
     /// Within the level.
     order: u64,
     id: Arc<Id>,
@@ -43,7 +43,7 @@ impl Place {
         let wrong = || invalid("after", "`next` of a page is expected");
         let mut parts = text.splitn(3, '.');
         let (level, order, id) = (parts.next(), parts.next(), parts.next());
-        let level = Level::ALL.into_iter().find(|known| Some(known.name()) == level).ok_or_else(wrong)?;
+        let level = HealthLevel::ALL.into_iter().find(|known| Some(known.name()) == level).ok_or_else(wrong)?;
         let order = order.and_then(|order| order.parse().ok()).ok_or_else(wrong)?;
         let id = id.and_then(|id| Id::parse(id, tenant).ok()).ok_or_else(wrong)?;
         Ok(Self { level, order, id: Arc::new(id) })
@@ -79,22 +79,22 @@ pub(crate) async fn list(shared: Arc<Shared>, call: Call) -> Outcome {
     let level = match call.query.text("level") {
         None => None,
         Some(text) => {
-            let known = Level::ALL.into_iter().find(|level| level.name() == text);
-            Some(known.ok_or_else(|| invalid("level", "broken, near, waiting, measured or kept is expected"))?)
+            let known = HealthLevel::ALL.into_iter().find(|level| level.name() == text);
+            Some(known.ok_or_else(|| invalid("level", "violated, at-risk, pending, best-estimate or ok is expected"))?)
         }
     };
     let only = call.only_tenant().map(str::to_owned);
     let of = shared.clone();
     shared
-        .look_through(&call, move || Ok(Answer::json(200, &of.risks(only.as_deref(), level, after, page.limit))))
+        .look_through(&call, move || Ok(Answer::json(200, &of.health(only.as_deref(), level, after, page.limit))))
         .await
 }
 
 impl Shared {
     /// The first of these promises behind a place.
-    fn risks(&self, only: Option<&str>, level: Option<Level>, after: Option<Place>, most: usize) -> Risks {
+    fn health(&self, only: Option<&str>, level: Option<HealthLevel>, after: Option<Place>, most: usize) -> HealthPage {
         let worst = self.counted.worst();
-        let mut counts = [0_u64; Level::ALL.len()];
+        let mut counts = [0_u64; HealthLevel::ALL.len()];
         // The largest is on top, and goes first. One more than is shown says that there is a next page.
         let mut first: BinaryHeap<Placed> = BinaryHeap::new();
         self.each_contract(only, |contract| {
@@ -120,8 +120,9 @@ impl Shared {
             let worst = contract.serial().and_then(|serial| worst.get(&serial).copied());
             shape(place.level, contract.document(self.network()), worst)
         };
-        let levels = Level::ALL.iter().zip(counts).map(|(level, count)| (level.name().to_owned(), count)).collect();
-        Risks { items: first.iter().map(shape).collect(), levels, next }
+        let levels =
+            HealthLevel::ALL.iter().zip(counts).map(|(level, count)| (level.name().to_owned(), count)).collect();
+        HealthPage { items: first.iter().map(shape).collect(), levels, next }
     }
 }
 
@@ -130,18 +131,22 @@ fn place(contract: &ContractObject, worst: Option<u64>) -> Option<Place> {
     let level = match contract.state() {
         State::Released => return None,
         _ if contract.kind() == Kind::BestEffort => return None,
-        State::Degraded | State::Violated => Level::Broken,
-        _ if is_near(contract, worst) => Level::Near,
-        State::Pending => Level::Waiting,
-        State::Admitted | State::Enforced if contract.is_configured() && !contract.is_effective() => Level::Waiting,
-        State::Admitted | State::Enforced if contract.is_measured() => Level::Measured,
-        State::Admitted | State::Enforced => Level::Kept,
+        State::Degraded | State::Violated => HealthLevel::Violated,
+        _ if is_near(contract, worst) => HealthLevel::AtRisk,
+        State::Pending => HealthLevel::Pending,
+        State::Admitted | State::Enforced if contract.is_configured() && !contract.is_effective() => {
+            HealthLevel::Pending
+        }
+        State::Admitted | State::Enforced if contract.is_measured() => HealthLevel::BestEstimate,
+        State::Admitted | State::Enforced => HealthLevel::Ok,
     };
     let bound = contract.bound_and_deadline();
     let order = match level {
-        Level::Broken => u64::from(Priority::MAX.get().saturating_sub(contract.priority())),
+        HealthLevel::Violated => u64::from(Priority::MAX.get().saturating_sub(contract.priority())),
         // The fuller the bound, the earlier.
-        Level::Near => WHOLE_PPM * 2 - bound.map_or(0, |(bound, _)| ppm(worst.unwrap_or(0), bound)).min(WHOLE_PPM * 2),
+        HealthLevel::AtRisk => {
+            WHOLE_PPM * 2 - bound.map_or(0, |(bound, _)| ppm(worst.unwrap_or(0), bound)).min(WHOLE_PPM * 2)
+        }
         _ => WHOLE_PPM - bound.map_or(0, |(bound, deadline)| ppm(bound, deadline)).min(WHOLE_PPM),
     };
     Some(Place { level, order, id: contract.id().clone() })
@@ -158,13 +163,13 @@ fn ppm(part: u64, whole: u64) -> u64 {
     u64::try_from(share).unwrap_or(u64::MAX)
 }
 
-fn shape(level: Level, Contract { id, spec, status }: Contract, worst_ns: Option<u64>) -> Risk {
+fn shape(level: HealthLevel, Contract { id, spec, status }: Contract, worst_ns: Option<u64>) -> ContractHealth {
     let ends = [status.from_host, status.to_host].into_iter().flatten();
     let mut hosts: Vec<String> = ends.chain(status.hosts).collect();
     let members = hosts.len() as u64;
     hosts.truncate(HOSTS);
     let min = spec.bandwidth.map(|bandwidth| bandwidth.min).or_else(|| spec.objective.map(|objective| objective.min));
-    Risk {
+    ContractHealth {
         id,
         level,
         kind: status.kind,

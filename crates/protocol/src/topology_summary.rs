@@ -1,25 +1,26 @@
-//! The network by tier: hosts, the switches next to them, and so on, in as few blocks as can be looked at together.
+//! Summary of the topology by tier: groups of nodes and the links between them, few enough for one picture.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::network::Down;
 
-/// The network, a part of it (a pod), or a switch with the hosts and switches next to it.
+/// Summary of the network, of a part of it (a pod), or of a switch with the hosts and switches next to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Tiers {
+#[serde(rename_all = "camelCase")]
+pub struct TopologySummary {
     /// What is shown: of the network its name.
     pub name: String,
     /// What it is a part of, from the network down: each with the `group` to ask for.
     pub within: Vec<Group>,
     /// The highest tier first, hosts last.
     pub tiers: Vec<Tier>,
-    /// The links between blocks, each direction by itself.
-    pub bundles: Vec<Bundle>,
+    /// The links between groups of nodes, each direction by itself.
+    pub link_groups: Vec<LinkGroup>,
     /// The links that are shown here and are used most, at most ten: by the largest of the three shares.
     pub busiest: Vec<LinkUse>,
-    /// How many of the links that are shown the controller has not looked at since its start: their use is not known yet, and counts as none.
-    pub unseen: u64,
+    /// Number of links here that the controller has not measured since its start: their use is not known yet, and counts as none.
+    pub links_not_measured: u64,
     /// What is down in the whole network, at most 100.
     pub down: Vec<Down>,
 }
@@ -36,19 +37,20 @@ pub struct Group {
 
 /// Nodes with the same distance to the nearest host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Tier {
     /// The distance in links: 0 for hosts.
     pub tier: u32,
     /// `hosts`; `edge`, `aggregation` and `core` where there are three tiers of switches, `leaf` and `spine` where there are two.
     pub name: String,
     /// Its nodes.
-    pub blocks: Vec<Block>,
+    pub node_groups: Vec<NodeGroup>,
 }
 
 /// A node, or several that are shown as one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Block {
-    /// Its number in this answer; `from` and `to` of bundles.
+pub struct NodeGroup {
+    /// Its number in this answer; `from` and `to` of link groups.
     pub id: u32,
     /// What it is called.
     pub name: String,
@@ -69,13 +71,13 @@ pub struct Block {
     pub outside: bool,
 }
 
-/// The links from one block to another, or within one.
+/// The links from one group of nodes to another, or within one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Bundle {
-    /// The block that they leave.
+pub struct LinkGroup {
+    /// The group of nodes that they leave.
     pub from: u32,
-    /// The block that they enter.
+    /// The group of nodes that they enter.
     pub to: u32,
     /// How many links.
     pub links: u64,

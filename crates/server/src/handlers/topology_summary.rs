@@ -1,11 +1,11 @@
-//! `/v1/tiers`: the network, or a part of it, in as few blocks as can be looked at together.
+//! `/v1/topology/summary`: the network, or a part of it, in groups of nodes and of links.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use wayleave_controller::ElementName;
 use wayleave_protocol::network::Down;
-use wayleave_protocol::tier::{Block as Shown, Bundle, Group, LinkUse, Tier, Tiers, Use};
+use wayleave_protocol::topology_summary::{Group, LinkGroup, LinkUse, NodeGroup, Tier, TopologySummary, Use};
 use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::answer::{Answer, Outcome, not_found};
@@ -28,10 +28,10 @@ pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
         }
     };
     let of = shared.clone();
-    shared.look_through(&call, move || Ok(Answer::json(200, &of.tiers(part)))).await
+    shared.look_through(&call, move || Ok(Answer::json(200, &of.topology_summary(part)))).await
 }
 
-/// What is known of a bundle while its links are added up.
+/// Figures of a group of links while its links are added up.
 #[derive(Default)]
 struct Sum {
     links: u64,
@@ -62,26 +62,26 @@ impl Sum {
 }
 
 impl Shared {
-    fn tiers(&self, part: Part) -> Tiers {
+    fn topology_summary(&self, part: Part) -> TopologySummary {
         let (network, layers) = (self.network(), &self.layers);
         let links = layers.links(network, part);
         let blocks = count(network, layers, part, &links);
         let (down_nodes, down_links, silent) = self.troubled();
-        let mut bundles: BTreeMap<(Block, Block), Sum> = BTreeMap::new();
+        let mut link_groups: BTreeMap<(Block, Block), Sum> = BTreeMap::new();
         let mut busiest: BTreeSet<(u64, LinkId)> = BTreeSet::new();
         let mut uses: HashMap<LinkId, Use> = HashMap::new();
-        let mut unseen = 0;
+        let mut links_not_measured = 0;
         for links in links.chunks(AT_A_TIME) {
             let tables = self.view.read();
             for &id in links {
                 let link = network.link(id);
                 let figures = tables.links.get(id.index());
-                unseen += u64::from(figures.is_none());
+                links_not_measured += u64::from(figures.is_none());
                 let of = figures.map(|figures| link_use(network, id, figures)).unwrap_or_default();
                 let ends = (layers.block(part, link.from), layers.block(part, link.to));
                 let is_down =
                     down_links.contains(&id) || down_nodes.contains(&link.from) || down_nodes.contains(&link.to);
-                bundles.entry(ends).or_default().add(id, of, is_down);
+                link_groups.entry(ends).or_default().add(id, of, is_down);
                 let most = of.rate_ppm.max(of.delay_ppm).max(of.buffer_ppm);
                 if most > 0 {
                     busiest.insert((u64::MAX - most, id));
@@ -99,8 +99,8 @@ impl Shared {
         let mut tiers: Vec<Tier> = Vec::new();
         for tier in (0..=layers.top).rev() {
             let of_tier = blocks.iter().filter(|(block, _)| layers.block_tier(**block) == tier);
-            let shown: Vec<Shown> = of_tier
-                .map(|(&block, nodes)| Shown {
+            let shown: Vec<NodeGroup> = of_tier
+                .map(|(&block, nodes)| NodeGroup {
                     id: number[&block],
                     name: layers.block_name(network, block),
                     nodes: nodes.len() as u64,
@@ -112,13 +112,13 @@ impl Shared {
                 })
                 .collect();
             if !shown.is_empty() {
-                tiers.push(Tier { tier, name: tier_name(tier, layers.top).to_owned(), blocks: shown });
+                tiers.push(Tier { tier, name: tier_name(tier, layers.top).to_owned(), node_groups: shown });
             }
         }
         let name_of = |link: LinkId| network.link(link).name.clone();
-        let bundle = |((from, to), sum): ((Block, Block), Sum)| {
+        let link_group = |((from, to), sum): ((Block, Block), Sum)| {
             // What leaves a part for another part, where both are outside, is not looked at.
-            Some(Bundle {
+            Some(LinkGroup {
                 from: *number.get(&from)?,
                 to: *number.get(&to)?,
                 links: sum.links,
@@ -130,12 +130,12 @@ impl Shared {
         };
         let within = layers.within(network, part, &self.name).into_iter();
         let most = |link: LinkId| uses.get(&link).copied().unwrap_or_default();
-        Tiers {
+        TopologySummary {
             name: layers.name_of(network, part, &self.name),
             within: within.map(|(name, group)| Group { name, group }).collect(),
             tiers,
-            bundles: bundles.into_iter().filter_map(bundle).collect(),
-            unseen,
+            link_groups: link_groups.into_iter().filter_map(link_group).collect(),
+            links_not_measured,
             down: self.down(),
             busiest: busiest.into_iter().map(|(_, link)| LinkUse { link: name_of(link), most: most(link) }).collect(),
         }

@@ -1,4 +1,4 @@
-//! Questions of the form "what if".
+//! What-if queries with parsed orders and ids, and their outcomes.
 
 use wayleave_contracts::Order;
 use wayleave_protocol::Id;
@@ -7,9 +7,9 @@ use wayleave_topology::NodeId;
 
 use crate::command::{ElementName, Fault};
 
-/// What is asked; the steps are taken in this order.
+/// Steps of a what-if query, taken in this order.
 #[derive(Clone, Debug, Default)]
-pub struct Question {
+pub struct WhatIf {
     /// What fails.
     pub fail: Vec<ElementName>,
     /// What is up again.
@@ -22,9 +22,9 @@ pub struct Question {
     pub drain: Vec<String>,
 }
 
-/// What would be.
+/// Effect that the steps of a [`WhatIf`] would have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Prospect {
+pub struct WhatIfOutcome {
     /// Contracts that would go another way.
     pub rerouted: Vec<Id>,
     /// Contracts that would be kept no longer.

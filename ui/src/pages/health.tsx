@@ -1,0 +1,149 @@
+// The first page: is a promise broken or near it, which, why; and what is wrong in the network.
+
+import { Badge, Bar, ContractLink, Empty, LinkLink, Loading, More, Shown, Table, WhatIf } from '../parts';
+import { allowed, many, quantity, time, when } from '../format';
+import { readsAll, to, usePages, useRead, useWorld, type Address } from '../state';
+import { path } from '../api';
+import type { ContractHealth, HealthLevel, HealthPage as Document, Status, TopologySummary } from '../types';
+
+const LEVELS: { level: HealthLevel; title: string; means: string }[] = [
+  { level: 'violated', title: 'Violated', means: 'degraded, or packets came too late' },
+  { level: 'at-risk', title: 'At risk', means: 'a packet took 90 % of its bound or more' },
+  { level: 'pending', title: 'Pending', means: 'admitted, not in force yet' },
+  { level: 'best-estimate', title: 'Best estimate', means: 'no proof, so no guarantee' },
+  { level: 'ok', title: 'OK', means: 'by proof' },
+];
+
+/** What a contract promises, in a few words. */
+export function promise(one: ContractHealth): string {
+  const between = one.members === 2 && one.kind !== 'objective' ? `${one.hosts[0]} → ${one.hosts[1]}` : `${one.members} hosts`;
+  if (one.kind === 'latency') return `${between} within ${allowed(one.deadlineNs ?? 0)}`;
+  return `${quantity(one.min)} ${one.kind === 'bandwidth' ? 'at least' : 'weight'}, ${between}`;
+}
+
+/** Bound and worst delay seen within the deadline. */
+export function Budget({ one }: { one: Pick<ContractHealth, 'boundNs' | 'deadlineNs' | 'worstNs'> }) {
+  const { boundNs, deadlineNs, worstNs } = one;
+  if (boundNs === undefined || !deadlineNs) return <span class="dim">no deadline</span>;
+  const all = Math.max(deadlineNs, worstNs ?? 0);
+  const place = (ns: number) => (100 * ns) / all;
+  const said = `${time(boundNs)} of ${allowed(deadlineNs)}${worstNs === undefined ? '' : `, seen ${time(worstNs)}`}`;
+  return (
+    <span class="bar-line">
+      <svg class="bar budget" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label={`Bound ${said}`}>
+        <rect class="track" y="1" width={place(deadlineNs)} height="8" />
+        <rect class="bound" y="1" width={place(boundNs)} height="8" />
+        {worstNs !== undefined && <rect class={worstNs > boundNs ? 'seen late' : 'seen'} x={Math.max(0, place(worstNs) - 1)} width="1.5" height="10" />}
+      </svg>
+      <span class="number">{said}</span>
+    </span>
+  );
+}
+
+function why(one: ContractHealth): string {
+  // That nothing is enforced is said once, above.
+  if (one.message && one.reason !== 'NOT_ENFORCED') return one.message;
+  if (one.level === 'at-risk') return `a packet took ${time(one.worstNs ?? 0)}, and the bound is ${time(one.boundNs ?? 0)}`;
+  if (one.level === 'pending') return 'its sender has not confirmed the present terms yet';
+  if (one.level === 'best-estimate') return 'paths were measured, not proven';
+  return '';
+}
+
+function Verdict({ levels, isEnforced }: { levels: Record<HealthLevel, number>; isEnforced: boolean | undefined }) {
+  const all = LEVELS.reduce((sum, { level }) => sum + levels[level], 0);
+  if (all === 0) return <h1>No promises yet</h1>;
+  if (levels.violated > 0) return <h1 class="bad"><span aria-hidden="true">✕ </span>{many(levels.violated, 'promise')} of {all.toLocaleString('en')} {levels.violated === 1 ? 'is' : 'are'} broken</h1>;
+  if (levels['at-risk'] > 0) return <h1 class="warn"><span aria-hidden="true">▲ </span>All promises are kept, {levels['at-risk'].toLocaleString('en')} only just</h1>;
+  // Before it is known whether anybody enforces them, nothing is said of that.
+  if (!isEnforced) return <h1>{levels.ok === all ? `All ${many(all, 'promise')} can be kept` : 'No promise is broken'}{isEnforced === false && `, and no agent enforces ${all === 1 ? 'it' : 'them'}`}</h1>;
+  if (levels.ok === all) return <h1 class="good"><span aria-hidden="true">✓ </span>All {many(all, 'promise')} {all === 1 ? 'is' : 'are'} kept</h1>;
+  return <h1 class="good"><span aria-hidden="true">✓ </span>No promise is broken</h1>;
+}
+
+export function Health({ address }: { address: Address }) {
+  const { about, events } = useWorld();
+  const level = (address.query.get('level') ?? '') as HealthLevel | '';
+  const isForAll = readsAll(about);
+  const summary = useRead<Document>(path(['health'], { limit: 12 }));
+  const chosen = usePages<ContractHealth>(level ? path(['health'], { level, limit: 50 }) : null);
+  // The verdict first: the rest is asked for behind it.
+  const topology = useRead<TopologySummary>(isForAll && summary.value ? path(['topology', 'summary']) : null);
+  const status = useRead<Status>(path(['status']));
+  const isUnenforced = status.value && status.value.agents === 0 && (status.value.contracts.admitted ?? 0) > 0 && !status.value.contracts.enforced;
+  const items = level ? chosen.items : summary.value?.items;
+  return (
+    <Shown of={summary} what="promises">
+      {(page) => (
+        <>
+          <Verdict levels={page.levels} isEnforced={isUnenforced === undefined ? undefined : !isUnenforced} />
+          <ul class="levels" aria-label="Promises by how sure they are">
+            {LEVELS.map(({ level: one, title, means }) => (
+              <li>
+                <a class={`card ${(page.levels[one] ?? 0) > 0 ? one : ''}`} href={to([], { level: one === level ? undefined : one })} aria-current={one === level ? 'true' : undefined}>
+                  <Badge of={one}>{title}</Badge>
+                  <span class="big">{(page.levels[one] ?? 0).toLocaleString('en')}</span>
+                  <span class="dim">{means}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+          {isUnenforced && (
+            <p class="notice">No agent is there: contracts are kept as long as hosts keep to them by themselves.{isForAll && <> <a href={to(['agents'])}>Agents</a></>}</p>
+          )}
+          {isForAll && status.value && topology.value && <Wrong status={status.value} topology={topology.value} />}
+          <h2>{level ? LEVELS.find((one) => one.level === level)?.title ?? level : 'At risk first'}</h2>
+          {items === undefined && <Loading what="promises" />}
+          {items?.length === 0 && <Empty>{level ? 'No promise is in this state.' : <>There is no contract yet. <a href={to(['what-if'])}>Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</>}</Empty>}
+          {items && items.length > 0 && (
+            <Table caption="Promises, those at risk first" items={items} rowKey={(one) => one.id} columns={[
+              { head: 'Contract', cell: (one) => <ContractLink id={one.id} /> },
+              { head: 'State', cell: (one) => <Badge of={one.level === 'ok' || one.level === 'violated' ? one.state : one.level} /> },
+              { head: 'Promise', cell: promise },
+              { head: 'Bound in deadline', cell: (one) => <Budget one={one} /> },
+              { head: 'Why', cell: (one) => why(one) && <span class="why">{why(one)}</span> },
+            ]} />
+          )}
+          {level ? <More next={chosen.next} more={chosen.more} /> : page.next && <p class="dim">These come first. A card above shows all of its kind.</p>}
+          {!level && <p class="dim">A bound close to its deadline is no danger: it is proven, and holds whatever else is admitted. It says how little could be taken away.</p>}
+          {isForAll && topology.value && topology.value.busiest.length > 0 && (
+            <section>
+              <h2>Links with least left</h2>
+              <Table caption="Links with least left" items={topology.value.busiest.slice(0, 6)} rowKey={(link) => link.link} columns={[
+                { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
+                { head: 'Rate promised', cell: (link) => <Bar ppm={link.ratePpm} label="Rate promised" /> },
+                { head: 'Delay budget used', cell: (link) => <Bar ppm={link.delayPpm} label="Delay budget used" /> },
+                { head: 'Buffer used', cell: (link) => <Bar ppm={link.bufferPpm} label="Buffer used" /> },
+                { head: 'Before it happens', cell: (link) => <WhatIf fail={link.link} /> },
+              ]} />
+            </section>
+          )}
+          <section>
+            <h2>Since this page was opened</h2>
+            {events.length === 0 ? <p class="dim">Nothing has happened. <a href={to(['timeline'])}>The timeline</a> has what came before.</p> : (
+              <ol class="log">{events.slice(0, 8).map((event) => <li><time dateTime={event.at}>{when(event.at)}</time> <Badge of={event.type} /> {event.object} <span class="dim">{event.detail}</span></li>)}</ol>
+            )}
+          </section>
+        </>
+      )}
+    </Shown>
+  );
+}
+
+/** What of the network and of agents is not as it should be. */
+function Wrong({ status, topology }: { status: Status; topology: TopologySummary }) {
+  const { down } = topology;
+  const { silent = [], troubles = [] } = status;
+  if (down.length === 0 && silent.length === 0 && troubles.length === 0) return null;
+  return (
+    <section class="notice bad">
+      <h2>What is wrong in the network</h2>
+      <ul>
+        {down.slice(0, 8).map(({ element, reason }) => <li><Badge of="down" /> {element}: {reason}</li>)}
+        {status.down > 8 && <li>and {many(status.down - 8, 'more element')} down</li>}
+        {silent.length > 0 && <li><Badge of="silent" /> <a href={to(['agents'], { problems: 'true' })}>{many(silent.length, 'agent')}</a>: {silent.slice(0, 5).join(', ')}{silent.length > 5 ? ' …' : ''}</li>}
+        {troubles.slice(0, 5).map((trouble) => <li><span aria-hidden="true">▲</span> {trouble}</li>)}
+        {troubles.length > 5 && <li><a href={to(['agents'], { problems: 'true' })}>and {troubles.length - 5} more</a></li>}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,69 @@
+// Writes src/types.ts: the types of the REST interface that pages use, from the OpenAPI document.
+// With --check, fails if the file differs.
+import { readFileSync, writeFileSync } from 'node:fs';
+
+/** Schemas that pages use; those that they refer to come with them. */
+const USED = ['Agent', 'Contract', 'ContractHealth', 'HealthPage', 'Host', 'Link', 'Snapshot', 'Status', 'Tenant', 'Timeline', 'TopologySummary', 'Traffic', 'Vm', 'WhatIfQuery', 'WhatIfResult'];
+const FILE = 'src/types.ts';
+
+const { schemas } = JSON.parse(readFileSync('../docs/api/openapi.json', 'utf8')).components;
+const wanted = new Set(USED);
+
+/** The type of a schema, as TypeScript writes it. */
+function type(schema) {
+  if (schema.$ref) {
+    const name = schema.$ref.split('/').pop();
+    wanted.add(name);
+    return name;
+  }
+  if (schema.enum) return schema.enum.map((value) => `'${value}'`).join(' | ');
+  const alternatives = schema.oneOf ?? schema.anyOf;
+  if (alternatives) return alternatives.filter((one) => one.type !== 'null').map(type).join(' | ');
+  // No answer has a key without a value (crates/server/src/http/schema.rs).
+  if (Array.isArray(schema.type)) return schema.type.filter((one) => one !== 'null').map((one) => type({ ...schema, type: one })).join(' | ');
+  switch (schema.type) {
+    case 'array': {
+      const items = type(schema.items);
+      return items.includes(' | ') ? `(${items})[]` : `${items}[]`;
+    }
+    case 'boolean': case 'string': return schema.type;
+    case 'integer': case 'number': return 'number';
+    case 'object': return schema.additionalProperties?.type || schema.additionalProperties?.$ref ? `Record<string, ${type(schema.additionalProperties)}>` : 'Record<string, unknown>';
+    default: throw new Error(`no type for ${JSON.stringify(schema)}`);
+  }
+}
+
+/** All properties of an object with those of its parts. Alternatives become one object: required is what all of them require. */
+function members(schema) {
+  if (schema.$ref) return members(schemas[schema.$ref.split('/').pop()]);
+  const all = new Map(Object.entries(schema.properties ?? {}).map(([name, one]) => [name, { ...one, required: schema.required?.includes(name) ?? false }]));
+  for (const part of schema.allOf ?? []) for (const [name, one] of members(part)) all.set(name, one);
+  const alternatives = (schema.oneOf ?? []).map(members);
+  for (const one of alternatives) {
+    for (const [name, member] of one) all.set(name, { ...member, required: alternatives.every((other) => other.get(name)?.required) });
+  }
+  return all;
+}
+
+function isObject(schema) {
+  if (schema.$ref) return isObject(schemas[schema.$ref.split('/').pop()]);
+  return schema.type === 'object' || schema.allOf !== undefined || (schema.oneOf?.every(isObject) ?? false);
+}
+
+const written = new Map();
+for (const name of wanted) {
+  const schema = schemas[name];
+  if (!schema) throw new Error(`the document has no schema ${name}`);
+  const text = (schema.description ?? '').split('\n')[0];
+  const about = text ? `/** ${text} */\n` : '';
+  if (!isObject(schema)) {
+    written.set(name, `${about}export type ${name} = ${type(schema)};\n`);
+    continue;
+  }
+  const lines = [...members(schema)].map(([member, one]) => `  ${member}${one.required ? '' : '?'}: ${type(one)};\n`);
+  written.set(name, `${about}export interface ${name} {\n${lines.join('')}}\n`);
+}
+const names = [...written.keys()].sort();
+const text = `// Types of the REST interface. Written by tools/types.mjs from docs/api/openapi.json: do not edit.\n\n${names.map((name) => written.get(name)).join('\n')}`;
+if (!process.argv.includes('--check')) writeFileSync(FILE, text);
+else if (readFileSync(FILE, 'utf8') !== text) throw new Error(`ui/${FILE} is not that of docs/api/openapi.json: run \`npm run types\` in ui/`);
