@@ -184,7 +184,7 @@ export interface Group {
 }
 
 /** Health of a contract. */
-export type HealthLevel = 'violated' | 'at-risk' | 'pending' | 'best-estimate' | 'ok';
+export type HealthLevel = 'violated' | 'at-risk' | 'pending' | 'not-enforced' | 'best-estimate' | 'ok';
 
 /** A page of contracts by health, the worst first. Best-effort contracts promise nothing and are not among them. */
 export interface HealthPage {
@@ -360,9 +360,10 @@ export interface Status {
   contracts: Record<string, number>;
   down: number;
   effective: number;
+  enforcement?: string;
   generation: number;
   kinds?: Record<string, number>;
-  late: number;
+  late?: number;
   ledger: Ledger;
   message?: string;
   ready: boolean;

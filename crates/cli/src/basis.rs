@@ -1,6 +1,6 @@
 //! What all controllers of a cluster have to have in common, from what one of them is set up with.
 
-use wayleave_controller::{EnforcedBy, Setup};
+use wayleave_controller::Setup;
 use wayleave_explain::SettingsShape;
 use wayleave_explain::human::count;
 use wayleave_ledger::Model;
@@ -14,17 +14,12 @@ pub(crate) fn basis_of(topology: &str, setup: &Setup, settings: &SettingsShape) 
     let scheme = serde_json::to_value(settings).map_err(|error| Failure::Internal(error.to_string()))?;
     let named = |(name, value): (&String, &serde_json::Value)| format!("{name} {value}");
     let scheme: Vec<String> = scheme.as_object().into_iter().flatten().map(named).collect();
-    let enforced_by = match setup.enforced_by {
-        EnforcedBy::Nobody => "none",
-        EnforcedBy::Hosts => "hosts",
-        EnforcedBy::HostsAndSwitches => "hosts-and-switches",
-    };
     let listed = |name: &str, summary: Vec<String>| part(name, &summary.join("\n"), summary);
     Ok(basis(vec![
         network(topology, setup),
         listed("scheme", scheme),
         listed("model", model(&setup.model)),
-        listed("enforcement", vec![enforced_by.to_owned()]),
+        listed("enforcement", vec![setup.enforced_by.name().to_owned()]),
     ]))
 }
 

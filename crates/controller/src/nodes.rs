@@ -30,6 +30,13 @@ pub struct NodeState {
     pub(crate) strangers: BTreeMap<u64, u64>,
 }
 
+impl NodeState {
+    /// Returns `true` if its session is open and its agent is heard of.
+    pub const fn is_there(&self) -> bool {
+        self.is_open && !self.is_silent
+    }
+}
+
 /// All nodes that ever had a session, or have an operation to confirm.
 #[derive(Default)]
 pub(crate) struct Nodes {

@@ -46,6 +46,17 @@ pub enum EnforcedBy {
     HostsAndSwitches,
 }
 
+impl EnforcedBy {
+    /// As it appears in interfaces.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nobody => "none",
+            Self::Hosts => "hosts",
+            Self::HostsAndSwitches => "hosts-and-switches",
+        }
+    }
+}
+
 /// Time-outs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {

@@ -17,15 +17,18 @@ pub enum HealthLevel {
     AtRisk,
     /// Admitted, and not in force yet: others have to move first, its start has not come, or its sender has not confirmed its terms.
     Pending,
-    /// Measured and not proven (`certainty` is `measured`).
+    /// Admitted and not enforced: this controller has no agents.
+    NotEnforced,
+    /// Kept as far as is known, and not proven: `certainty` is `measured`, or agents enforce a part of it only.
     BestEstimate,
-    /// Kept, by proof.
+    /// Proven, and all hosts that have to enforce it have confirmed that.
     Ok,
 }
 
 impl HealthLevel {
     /// All levels, the worst first.
-    pub const ALL: [Self; 5] = [Self::Violated, Self::AtRisk, Self::Pending, Self::BestEstimate, Self::Ok];
+    pub const ALL: [Self; 6] =
+        [Self::Violated, Self::AtRisk, Self::Pending, Self::NotEnforced, Self::BestEstimate, Self::Ok];
 
     /// Returns the name in documents and queries.
     pub const fn name(self) -> &'static str {
@@ -33,6 +36,7 @@ impl HealthLevel {
             Self::Violated => "violated",
             Self::AtRisk => "at-risk",
             Self::Pending => "pending",
+            Self::NotEnforced => "not-enforced",
             Self::BestEstimate => "best-estimate",
             Self::Ok => "ok",
         }

@@ -61,7 +61,7 @@ pub struct Node {
 pub struct AgentState {
     /// The number of its last session.
     pub epoch: u64,
-    /// Whether that session is open.
+    /// Whether that session is open, and the agent is heard of.
     pub open: bool,
     /// A switch: it forwards by tags.
     pub set_up: bool,

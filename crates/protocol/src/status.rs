@@ -45,19 +45,23 @@ pub struct Status {
     /// Contracts by what they promise: `latency`, `bandwidth`, `objective`, `best-effort`.
     #[serde(default)]
     pub kinds: BTreeMap<String, u64>,
-    /// Latency contracts that have a rule to be in force.
+    /// Nodes whose agents enforce contracts: `none`, `hosts` or `hosts-and-switches`.
+    #[serde(default)]
+    pub enforcement: String,
+    /// Contracts that have a rule to be in force.
     pub configured: u64,
-    /// Latency contracts whose sender has confirmed that rule.
+    /// Contracts whose rule all hosts that have to carry it have confirmed, and whose agents are heard of.
     pub effective: u64,
-    /// Latency contracts of which packets came too late.
-    pub late: u64,
+    /// Latency contracts of which receivers reported late packets; absent if there are no agents to report them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub late: Option<u64>,
     /// How many VMs.
     pub vms: u64,
     /// How many tenants.
     pub tenants: u64,
     /// What is down.
     pub down: u64,
-    /// The sessions of agents that are open.
+    /// Agents with an open session that are heard of.
     pub agents: u64,
     /// The nodes whose agents have not been heard of for too long.
     #[serde(default)]

@@ -408,7 +408,7 @@ impl Metrics {
         for (kind, count) in Kind::ALL.iter().zip(counts.kinds) {
             self.kinds.get_or_create(&KindLabels { kind: kind.name() }).set(signed(count));
         }
-        self.sessions.set(signed(tables.nodes.values().filter(|node| node.is_open).count() as u64));
+        self.sessions.set(signed(tables.nodes.values().filter(|node| node.is_there()).count() as u64));
         self.silent.set(signed(tables.nodes.values().filter(|node| node.is_silent).count() as u64));
         self.down.set(signed(tables.down.len() as u64));
         self.ready.set(i64::from(tables.health == Health::Ready));

@@ -96,9 +96,14 @@ impl ContractObject {
         Some((self.grant.bound()?.as_nanos(), self.grant.terms()?.deadline.as_nanos()))
     }
 
-    /// Returns `true` if its promise was seen in measurements, and is no guarantee.
-    pub(crate) fn is_measured(&self) -> bool {
-        self.grant.is_measured()
+    /// Returns `true` if its promise is no guarantee: it was seen in measurements, or agents enforce a part of it only.
+    pub(crate) fn is_best_estimate(&self) -> bool {
+        self.grant.is_measured() || !matches!(self.kind(), Kind::Latency | Kind::BestEffort)
+    }
+
+    /// Returns `true` if hosts have agents.
+    pub(crate) fn has_agents(&self) -> bool {
+        self.has_agents
     }
 
     /// What agents of its members are told of one of another kind than latency.
@@ -123,7 +128,7 @@ impl ContractObject {
 
     pub(crate) fn is_effective(&self) -> bool {
         let (configured, effective) = self.grant.versions();
-        configured.is_some() && configured == effective
+        self.has_agents && self.state() == State::Enforced && configured.is_some() && configured == effective
     }
 
     pub(crate) fn is_late(&self) -> bool {

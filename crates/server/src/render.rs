@@ -108,7 +108,9 @@ pub(crate) fn contract(network: &Network, grant: &Grant, routes: &[Bounded], has
     let shown =
         |one: &Bounded| Route { hops: Hop::named(network, &one.route), bound_ns: one.bound.map(Time::as_nanos) };
     let (reason, message) = reason(network, grant, has_agents);
-    let (configured, effective) = grant.versions();
+    let (configured, confirmed) = grant.versions();
+    // Without agents nobody has confirmed anything.
+    let effective = confirmed.filter(|_| has_agents);
     let measured = grant.violation().map(|late| Late {
         packets: late.packets,
         worst_ns: late.worst.as_nanos(),

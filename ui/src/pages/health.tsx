@@ -10,8 +10,9 @@ const LEVELS: { level: HealthLevel; title: string; means: string }[] = [
   { level: 'violated', title: 'Violated', means: 'degraded, or packets came too late' },
   { level: 'at-risk', title: 'At risk', means: 'a packet took 90 % of its bound or more' },
   { level: 'pending', title: 'Pending', means: 'admitted, not in force yet' },
-  { level: 'best-estimate', title: 'Best estimate', means: 'no proof, so no guarantee' },
-  { level: 'ok', title: 'OK', means: 'by proof' },
+  { level: 'not-enforced', title: 'Not enforced', means: 'admitted; there are no agents' },
+  { level: 'best-estimate', title: 'Best estimate', means: 'enforced in part, or measured; no guarantee' },
+  { level: 'ok', title: 'OK', means: 'proven, and confirmed by hosts' },
 ];
 
 /** What a contract promises, in a few words. */
@@ -45,6 +46,7 @@ function why(one: ContractHealth): string {
   if (one.message && one.reason !== 'NOT_ENFORCED') return one.message;
   if (one.level === 'at-risk') return `a packet took ${time(one.worstNs ?? 0)}, and the bound is ${time(one.boundNs ?? 0)}`;
   if (one.level === 'pending') return 'its sender has not confirmed the present terms yet';
+  if (one.level === 'not-enforced') return 'admitted, not enforced';
   if (one.level === 'best-estimate') return 'paths were measured, not proven';
   return '';
 }
@@ -55,7 +57,7 @@ function Verdict({ levels, isEnforced }: { levels: Record<HealthLevel, number>; 
   if (levels.violated > 0) return <h1 class="bad"><span aria-hidden="true">✕ </span>{many(levels.violated, 'promise')} of {all.toLocaleString('en')} {levels.violated === 1 ? 'is' : 'are'} broken</h1>;
   if (levels['at-risk'] > 0) return <h1 class="warn"><span aria-hidden="true">▲ </span>All promises are kept, {levels['at-risk'].toLocaleString('en')} only just</h1>;
   // Before it is known whether anybody enforces them, nothing is said of that.
-  if (!isEnforced) return <h1>{levels.ok === all ? `All ${many(all, 'promise')} can be kept` : 'No promise is broken'}{isEnforced === false && `, and no agent enforces ${all === 1 ? 'it' : 'them'}`}</h1>;
+  if (!isEnforced) return <h1>{levels['not-enforced'] === all ? `All ${many(all, 'promise')} can be kept` : 'No promise is broken'}{isEnforced === false && `, and no agent enforces ${all === 1 ? 'it' : 'them'}`}</h1>;
   if (levels.ok === all) return <h1 class="good"><span aria-hidden="true">✓ </span>All {many(all, 'promise')} {all === 1 ? 'is' : 'are'} kept</h1>;
   return <h1 class="good"><span aria-hidden="true">✓ </span>No promise is broken</h1>;
 }

@@ -92,8 +92,8 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Strin
     let path = format!("/v1/contracts/{}/traffic", encode(&contract.id));
     let mut fields = terms(&contract);
     // Nobody counts best effort by contracts, and of other kinds agents count where they keep them.
-    let is_kept = contract.status.reason.as_deref() == Some("ENFORCED_IN_PART");
-    if contract.status.kind == Promise::Latency || is_kept {
+    let is_counted = contract.status.reason.as_deref() != Some("NOT_ENFORCED");
+    if is_counted && contract.status.kind != Promise::BestEffort {
         fields.extend(counted(&service.get(&path)?));
     }
     write_fields(out, &fields)?;
@@ -161,8 +161,7 @@ fn terms(contract: &Contract) -> Vec<(&'static str, String)> {
     fields.push(("state", word(&status.state) + &why));
     match status.kind {
         Promise::Latency => fields.extend(enforced(contract)),
-        Promise::Bandwidth | Promise::Objective => fields.extend(kept(contract)),
-        Promise::BestEffort => {}
+        Promise::Bandwidth | Promise::Objective | Promise::BestEffort => fields.extend(confirmed(contract)),
     }
     if status.pending_releases > 0 {
         fields.push((
@@ -234,22 +233,31 @@ fn enforced(contract: &Contract) -> Vec<(&'static str, String)> {
             late.at
         )
     });
+    let measured = match status.reason.as_deref() {
+        Some("NOT_ENFORCED") => "not known: there are no agents",
+        _ => "no late packet was reported",
+    };
+    let mut fields = rule_versions(contract);
+    fields.push(("measured", late.unwrap_or_else(|| measured.to_owned())));
+    fields
+}
+
+/// Version of the rule that is to be in force, and of the one that all its hosts have confirmed.
+fn rule_versions(contract: &Contract) -> Vec<(&'static str, String)> {
+    let status = &contract.status;
     vec![
         ("configured", version(status.configured, "no rule is to be in force")),
         ("effective", version(status.effective, confirmed_none(contract))),
-        ("measured", late.unwrap_or_else(|| "no late packet was reported".to_owned())),
     ]
 }
 
 /// Effect of a minimum or a weight, as far as it is known.
-fn kept(contract: &Contract) -> Vec<(&'static str, String)> {
-    let effective = match contract.status.reason.as_deref() {
-        Some("NOT_ENFORCED") => "no: there are no agents",
-        Some("ENFORCED_IN_PART") => "not known: agents keep shares on the links of hosts, and do not confirm them",
-        _ => "not known: agents do not confirm shares",
-    };
-    let measured = "not known: agents count what is sent, not what is asked for";
-    vec![("effective", effective.to_owned()), ("measured", measured.to_owned())]
+fn confirmed(contract: &Contract) -> Vec<(&'static str, String)> {
+    let mut fields = rule_versions(contract);
+    if contract.status.kind != Promise::BestEffort {
+        fields.push(("measured", "not known: agents count what is sent, not what is asked for".to_owned()));
+    }
+    fields
 }
 
 fn end(name: &str, host: &str) -> String {
@@ -263,7 +271,7 @@ fn version(version: Option<u64>, none: &str) -> String {
 fn confirmed_none(contract: &Contract) -> &'static str {
     match contract.status.state {
         State::Released => "its host sends nothing more of it",
-        _ => "its host has confirmed no rule",
+        _ => "not all hosts that have to carry it have confirmed a rule",
     }
 }
 
@@ -340,7 +348,14 @@ fn policy(out: &mut impl Write, service: &Service, name: &str) -> Result<String,
 fn node_fields(node: &Node) -> Vec<(&'static str, String)> {
     let agent = match &node.agent {
         None => "none has begun yet".to_owned(),
-        Some(agent) => format!("session {}, {}", agent.epoch, if agent.open { "open" } else { "closed" }),
+        Some(agent) => {
+            let state = match (agent.open, agent.silent) {
+                (_, true) => "silent: not heard of for too long",
+                (true, false) => "open",
+                (false, false) => "ended",
+            };
+            format!("session {}, {state}", agent.epoch)
+        }
     };
     let why = node.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
     let mut fields = vec![

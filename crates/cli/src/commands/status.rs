@@ -69,6 +69,20 @@ pub(crate) fn run(args: &StatusArgs) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
+/// Contracts that are enforced, as far as agents have confirmed it.
+fn enforcement(status: &Status) -> Vec<(&'static str, String)> {
+    let Status { configured, effective, late, .. } = status;
+    let Some(late) = late else {
+        let none = "none: contracts are admitted, not enforced (serve --enforcement hosts)";
+        return vec![("enforcement", none.to_owned()), ("measured", "not known: there are no agents".to_owned())];
+    };
+    let confirmed =
+        format!("{effective} of {configured} contracts with a rule are confirmed by all hosts that have to carry it");
+    let measured =
+        format!("late packets of {late} latency contracts were reported; minima and weights are not measured");
+    vec![("enforcement", format!("{}: {confirmed}", status.enforcement)), ("measured", measured)]
+}
+
 impl Screen {
     fn of(service: &Service) -> Result<Self, Failure> {
         let about: About = service.get("/v1")?;
@@ -172,15 +186,8 @@ impl Screen {
         let kinds: Vec<String> = kinds.map(|(kind, count)| format!("{count} {kind}")).collect();
         let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
         fields.push(("contracts", format!("{sum}{states}{kinds}")));
-        let Status { configured, effective, late, .. } = status;
-        fields.push(("configured", format!("{configured} latency contracts have a rule that is to be in force")));
-        let others = "of other kinds that is not known";
-        fields.push((
-            "effective",
-            format!("{effective} of them are kept by their host, as far as it is asked; {others}"),
-        ));
-        fields.push(("measured", format!("{late} latency contracts had packets that came too late; {others}")));
-        let mut agents = format!("{} in session", status.agents);
+        fields.extend(enforcement(status));
+        let mut agents = format!("{} there", status.agents);
         if !status.silent.is_empty() {
             agents = format!("{agents}; silent: {}", status.silent.join(", "));
         }

@@ -93,7 +93,7 @@ fn read(shared: &Shared, spec: CheckSpec) -> Result<Asked, Box<Problem>> {
     let network = shared.network();
     let tables = shared.view.read();
     let is_asked = |name: &str, kind: NodeKind| kind == NodeKind::Switch || name == sender || name == receiver;
-    let nodes = tables.nodes.iter().filter(|(_, state)| state.is_open && !state.is_silent);
+    let nodes = tables.nodes.iter().filter(|(_, state)| state.is_there());
     let nodes = nodes.map(|(&node, _)| network.node(node)).filter(|node| is_asked(&node.name, node.kind));
     let nodes: std::collections::BTreeSet<String> = nodes.map(|node| node.name.clone()).collect();
     for host in [&sender, &receiver] {

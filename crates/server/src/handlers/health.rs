@@ -134,10 +134,11 @@ fn place(contract: &ContractObject, worst: Option<u64>) -> Option<Place> {
         State::Degraded | State::Violated => HealthLevel::Violated,
         _ if is_near(contract, worst) => HealthLevel::AtRisk,
         State::Pending => HealthLevel::Pending,
+        State::Admitted | State::Enforced if !contract.has_agents() => HealthLevel::NotEnforced,
         State::Admitted | State::Enforced if contract.is_configured() && !contract.is_effective() => {
             HealthLevel::Pending
         }
-        State::Admitted | State::Enforced if contract.is_measured() => HealthLevel::BestEstimate,
+        State::Admitted | State::Enforced if contract.is_best_estimate() => HealthLevel::BestEstimate,
         State::Admitted | State::Enforced => HealthLevel::Ok,
     };
     let bound = contract.bound_and_deadline();

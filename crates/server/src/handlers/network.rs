@@ -32,7 +32,7 @@ pub(crate) fn node_shape(network: &Network, tables: &Tables, id: NodeId) -> Node
     let reason = node_down(tables, &node.name);
     let agent = tables.nodes.get(&id).map(|state| AgentState {
         epoch: state.epoch,
-        open: state.is_open,
+        open: state.is_there(),
         set_up: state.is_set_up,
         silent: state.is_silent,
     });

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_controller::Principal;
+use wayleave_controller::{EnforcedBy, Principal};
 use wayleave_protocol::status::{About, Cluster, Ledger, Status};
 use wayleave_protocol::tenant::Role as RoleName;
 
@@ -65,11 +65,12 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
         kinds: counts.by_kind(),
         configured: counts.configured,
         effective: counts.effective,
-        late: counts.late,
+        late: Some(counts.late).filter(|_| shared.setup.enforced_by != EnforcedBy::Nobody),
+        enforcement: shared.setup.enforced_by.name().to_owned(),
         vms: tables.vms_of(only, None).count() as u64,
         tenants: tables.tenants.keys().filter(|tenant| is_shown(tenant)).count() as u64,
         down: tables.down.len() as u64,
-        agents: tables.nodes.values().filter(|node| node.is_open).count() as u64,
+        agents: tables.nodes.values().filter(|node| node.is_there()).count() as u64,
         silent: silent(&shared, &tables, only.is_none()),
         troubles: if only.is_none() { shared.counted.troubles() } else { Vec::new() },
         ledger,

@@ -49,10 +49,13 @@ fn promises_come_by_what_is_left_of_their_deadlines_page_by_page() {
     let shares: Vec<f64> = all["items"].as_array().unwrap().iter().map(share).collect();
     assert!(shares.is_sorted_by(|one, other| one >= other), "{shares:?}");
     assert_eq!(ids(&all), ["default:tight", "default:middle", "default:wide"]);
-    assert_eq!(all["levels"], json!({ "violated": 0, "at-risk": 0, "pending": 0, "best-estimate": 0, "ok": 3 }));
+    assert_eq!(
+        all["levels"],
+        json!({ "violated": 0, "at-risk": 0, "pending": 0, "not-enforced": 3, "best-estimate": 0, "ok": 0 })
+    );
     assert_eq!(all.get("next"), None);
     assert_eq!(pages(client, "/v1/health", 1), ids(&all));
-    assert_eq!(pages(client, "/v1/health?level=ok", 2), ids(&all));
+    assert_eq!(pages(client, "/v1/health?level=not-enforced", 2), ids(&all));
     assert_eq!(pages(client, "/v1/health?level=violated", 2), [""; 0]);
     for wrong in ["level=none", "after=none", "after=ok.x.a", "after=ok.1", "limit=0"] {
         client.get(&format!("/v1/health?{wrong}")).is_problem(400, "INVALID");

@@ -31,13 +31,62 @@ fn tenant(world: &World, name: &str) -> Client {
 }
 
 #[test]
-fn without_agents_other_kinds_are_not_enforced() {
+fn without_agents_no_kind_is_enforced() {
     let scratch = Arc::new(Scratch::new());
     let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
     options.setup = classed(EnforcedBy::Nobody);
     let world = World::of(options, scratch);
-    let created = world.client.put("/v1/contracts/db", &hose(&["h1", "h5"], "500Mbit")).is(201).json();
-    assert_eq!(created["status"]["reason"], "NOT_ENFORCED");
+    let client = &world.client;
+    for (name, body) in [
+        ("db", hose(&["h1", "h5"], "500Mbit")),
+        ("ptp", contract("h1", "h16", "10Mbit")),
+        ("search", json!({ "objective": { "aim": "latency", "members": ["h2", "h3"], "min": "500Mbit" } })),
+        ("bulk", json!({ "bestEffort": { "members": ["h4", "h8"] } })),
+    ] {
+        let created = client.put(&format!("/v1/contracts/{name}"), &body).is(201).json();
+        let status = &created["status"];
+        assert_eq!((&status["state"], &status["reason"]), (&json!("admitted"), &json!("NOT_ENFORCED")), "{created}");
+        assert!(status["message"].as_str().unwrap().starts_with("admitted, not enforced"), "{created}");
+        assert_eq!(status.get("effective"), None, "{created}");
+    }
+    let status = client.get("/v1/status").is(200).json();
+    assert_eq!((&status["enforcement"], &status["effective"]), (&json!("none"), &json!(0)));
+    assert_eq!(status.get("late"), None, "nobody measures: {status}");
+    let levels = client.get("/v1/health").is(200).json()["levels"].clone();
+    assert_eq!((&levels["not-enforced"], &levels["ok"]), (&json!(3), &json!(0)), "best effort promises nothing");
+}
+
+#[test]
+fn a_share_is_enforced_once_all_agents_report_its_rule_and_says_whose_does_not() {
+    let world = world();
+    let client = &world.client;
+    client.put("/v1/contracts/db", &hose(&["h1", "h5"], "500Mbit")).is(201);
+    let agents = ["h1", "h5"].map(|node| (node, client.token(json!({ "role": "agent", "node": node }))));
+    let epochs = agents.each_ref().map(|(node, agent)| {
+        agent.post(&format!("/v1/agents/{node}/session"), &json!({})).is(200).json()["epoch"].clone()
+    });
+    let report = |at: usize, problems: Value| {
+        let (node, agent) = &agents[at];
+        let rule = agent.get(&format!("/v1/agents/{node}/shares")).is(200).json()["contracts"][0].clone();
+        let in_force = if problems == json!([]) { json!([[rule["serial"], rule["version"]]]) } else { json!([]) };
+        let body = json!({ "epoch": epochs[at], "beat": true, "rulesInForce": in_force, "contractProblems": problems });
+        agent.post(&format!("/v1/agents/{node}/reports"), &body).is(204);
+        client.get("/v1/contracts/db").is(200).json()["status"].clone()
+    };
+    let status = report(0, json!([]));
+    assert_eq!((&status["state"], &status["reason"]), (&json!("admitted"), &json!("NOT_CONFIRMED")));
+    assert!(status["message"].as_str().unwrap().contains("the agent of h5"), "{status}");
+    let status = report(1, json!([]));
+    assert_eq!((&status["state"], &status["reason"]), (&json!("enforced"), &json!("ENFORCED_IN_PART")), "{status}");
+    assert_eq!(status["effective"], 1);
+    let effective = || client.get("/v1/status").is(200).json()["effective"].clone();
+    assert_eq!(effective(), 1);
+
+    let serial = client.get("/v1/contracts/db").json()["status"]["serial"].clone();
+    let status = report(1, json!([{ "serial": serial, "why": "the interface of h5 is not there" }]));
+    assert_eq!((&status["state"], &status["reason"]), (&json!("degraded"), &json!("NOT_CARRIED_OUT")));
+    assert_eq!(status["message"], "the agent of h5 cannot carry it out: the interface of h5 is not there");
+    assert_eq!(effective(), 0);
 }
 
 #[test]
@@ -115,10 +164,10 @@ fn every_kind_is_created_shown_listed_changed_and_deleted() {
         let mut asked = created.as_object().unwrap().clone();
         ["id", "name", "tenant", "status"].iter().for_each(|key| drop(asked.remove(*key)));
         assert_eq!(&Value::Object(asked), body);
-        // Agents keep a part of it, and nobody confirms that.
+        // No agent has confirmed it yet.
         assert_eq!(created["status"]["state"], "admitted");
-        let reason = if *kind == "best-effort" { json!(null) } else { json!("ENFORCED_IN_PART") };
-        assert_eq!(created["status"]["reason"], reason);
+        assert_eq!(created["status"]["reason"], "NOT_CONFIRMED", "{created}");
+        assert_eq!((&created["status"]["configured"], created["status"].get("effective")), (&json!(1), None));
         assert_eq!(client.put(&path, body).is(200).json(), created);
         assert_eq!(client.get(&path).is(200).json(), created);
         assert!(created["status"].get("boundNs").is_none(), "{created}");

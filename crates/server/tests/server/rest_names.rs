@@ -12,7 +12,8 @@ const RENAMED: &str = "behind before bundles blind blocks broken follows kept le
 const RENAMED_SCHEMAS: &str =
     "Block Bundle Consequences Level Meanwhile Moment NotKept Prospect Question Risk Risks Sighting Stretch Tiers";
 
-/// Schemas of messages of agents, with their keys or values, as in 0.2.0.
+/// Schemas of messages of agents, with their keys or values, as in 0.2.0; `ContractProblem`, `contractProblems`, `rulesInForce` and the version of a
+/// `ShareRule` came later, and agents of 0.2.0 leave them out or ignore them.
 const OF_AGENTS: &str = "\
 CheckReport counted id seen sent trouble
 CheckTask id sends
@@ -28,7 +29,8 @@ Neighbour host id mac
 Neighbours downLinks downNodes generation vms
 Operation serial version
 Probes count from match to
-Reports beat checks epoch hearsAt leaves measured packets repairs samples traffic troubles withoutCarrier
+ContractProblem serial why
+Reports beat checks contractProblems epoch hearsAt leaves measured packets repairs rulesInForce samples traffic troubles withoutCarrier
 Rule boundNs burstBytes from id match maxFrameBytes rateBps routes to
 Samples arrived clock isIncomplete level number sent
 Seen frame interface isOutgoing leadsTo probes
@@ -36,7 +38,7 @@ SentPackets boundNs packets serial to via
 Session epoch generation
 SessionSpec after installed
 Member host name
-ShareRule id kind maxBps members minBps route serial weight
+ShareRule id kind maxBps members minBps route serial version weight
 Shares contracts peers receiveBps secret transmitBps
 Tasks checks
 Traffic bytes delayed followed oversized packets queueFull serial waitedNs waiting waits

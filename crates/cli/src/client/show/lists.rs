@@ -152,7 +152,8 @@ impl Row for Host {
         let agent = match &self.node.agent {
             None => "none yet",
             Some(agent) if agent.open => "there",
-            Some(_) => "gone",
+            Some(agent) if agent.silent => "silent",
+            Some(_) => "ended",
         };
         let vms: Vec<&str> = self.vms.iter().map(|vm| short(vm)).collect();
         vec![Cell::new(&self.node.name), up_down(self.node.state), Cell::new(agent), Cell::new(vms.join(" "))]
