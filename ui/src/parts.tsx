@@ -5,7 +5,7 @@ import { useEffect, useId, useState } from 'preact/hooks';
 import type { Trouble } from './api';
 import { percent } from './format';
 import { to } from './state';
-import type { HealthLevel, State } from './types';
+import type { ContractStatus, HealthLevel, State } from './types';
 
 /** After so long people wonder whether anything happens. */
 const SLOW_MS = 1500;
@@ -57,14 +57,20 @@ export function Empty({ children }: { children: ComponentChildren }) {
 const SIGNS: Record<string, [string, string]> = {
   broken: ['✕', 'bad'], degraded: ['✕', 'bad'], violated: ['✕', 'bad'], down: ['✕', 'bad'], refused: ['✕', 'bad'], silent: ['✕', 'bad'], ended: ['✕', 'bad'],
   'at-risk': ['▲', 'warn'], pending: ['◷', 'warn'], measured: ['≈', 'warn'], 'best-estimate': ['≈', 'warn'], 'says something is wrong': ['▲', 'warn'],
-  ok: ['✓', 'good'], enforced: ['✓', 'good'], admitted: ['✓', 'good'], proven: ['✓', 'good'], up: ['✓', 'good'], 'there': ['✓', 'good'],
-  released: ['–', 'dim'],
+  ok: ['✓', 'good'], enforced: ['✓', 'good'], 'enforced in part': ['✓', 'good'], proven: ['✓', 'good'], up: ['✓', 'good'], 'there': ['✓', 'good'],
+  released: ['–', 'dim'], admitted: ['◷', 'warn'], 'admitted, not enforced': ['◷', 'warn'], 'not-enforced': ['◷', 'warn'],
 };
 
 /** A state as a word with a sign: never a colour alone. */
 export function Badge({ of, children }: { of: State | HealthLevel | string; children?: ComponentChildren }) {
   const [sign, tone] = SIGNS[of] ?? ['·', 'dim'];
   return <span class={`badge ${tone}`}><span aria-hidden="true">{sign}</span> {children ?? of}</span>;
+}
+
+/** State of a contract, and whether it is enforced as a whole. */
+export function StateBadge({ of }: { of: ContractStatus }) {
+  if (of.reason === 'NOT_ENFORCED' || of.reason === 'NOT_CONFIRMED') return <Badge of="admitted, not enforced" />;
+  return <Badge of={of.reason === 'ENFORCED_IN_PART' ? 'enforced in part' : of.state} />;
 }
 
 /** Which step of the legend a share belongs to: 0 to 4. */

@@ -9,64 +9,10 @@ use wayleave_topology::Network;
 use wayleave_units::Time;
 
 use crate::context::{Context, routes};
+use crate::event::EventKind;
 use crate::sentences;
 use crate::shapes::{self, BindingShape, HopShape, TermShape};
-use crate::share::DecidedShare;
 use crate::waits::longest_wait;
-
-/// Which event asked for a contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventKind {
-    /// It was new.
-    Add,
-    /// It was to get other terms.
-    Change,
-}
-
-impl EventKind {
-    /// As it stands in documents.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Add => "add",
-            Self::Change => "change",
-        }
-    }
-}
-
-/// A contract that was decided, of any kind.
-#[derive(Clone, Copy)]
-pub enum Decided<'a> {
-    /// About latency: it has a flow.
-    Flow(DecidedFlow<'a>),
-    /// Of another kind: it has a share of classes, or nothing if it is best effort.
-    Share(DecidedShare<'a>),
-}
-
-impl Decided<'_> {
-    /// Name of the contract.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Flow(decided) => &decided.contract.name,
-            Self::Share(decided) => decided.contract.name(),
-        }
-    }
-
-    /// Event that asked for it, and its time.
-    pub const fn event(&self) -> Option<(EventKind, Time)> {
-        match self {
-            Self::Flow(decided) => decided.event,
-            Self::Share(decided) => decided.event,
-        }
-    }
-
-    /// Reason of its refusal, if it was refused.
-    pub fn refusal(&self) -> Option<&Refusal> {
-        match self {
-            Self::Flow(decided) => decided.decision.as_ref().err(),
-            Self::Share(decided) => decided.decision.as_ref().err(),
-        }
-    }
-}
 
 /// A latency contract that was decided.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use wayleave_schemes::share_request;
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::Time;
 
-use crate::request::EventKind;
+use crate::event::EventKind;
 use crate::sentences;
 use crate::shapes::HopShape;
 

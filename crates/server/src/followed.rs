@@ -28,6 +28,19 @@ pub(crate) struct Follower {
     receivers: BTreeMap<String, Receiver>,
     /// By sender and contract.
     results: BTreeMap<(String, u64), Followed>,
+    /// Of the same, packets that were lost since the last one arrived.
+    lost_runs: BTreeMap<(String, u64), LostRun>,
+}
+
+/// So many followed packets of a contract have to be lost in a row before it counts as cut off.
+const RUN: u64 = 10;
+
+/// Packets of a contract that were lost in a row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LostRun {
+    pub(crate) packets: u64,
+    /// The node at which the last of them was seen last, if that is known.
+    pub(crate) last_seen_at: Option<String>,
 }
 
 /// What is known of a host as the end of packets.
@@ -177,6 +190,7 @@ impl Follower {
     /// A host tells of these contracts, and of no others.
     pub(crate) fn retain(&mut self, node: &str, is_there: impl Fn(u64) -> bool) {
         self.results.retain(|(from, serial), _| from != node || is_there(*serial));
+        self.lost_runs.retain(|(from, serial), _| from != node || is_there(*serial));
     }
 
     /// What became of the packets of a contract; `None` if of none it is known.
@@ -192,6 +206,12 @@ impl Follower {
             *known = followed.worst_ns.max(*known);
         }
         worst
+    }
+
+    /// Contracts of which every followed packet is lost now, by sender and number.
+    pub(crate) fn cut_off(&self) -> impl Iterator<Item = (&str, u64, &LostRun)> {
+        let long = self.lost_runs.iter().filter(|(_, run)| run.packets >= RUN);
+        long.map(|((node, serial), run)| (node.as_str(), *serial, run))
     }
 
     /// Of all contracts together.
@@ -236,6 +256,11 @@ impl Follower {
             let result = self.results.entry((departure.from.to_string(), departure.serial)).or_default();
             result.packets += 1;
             result.lost += u64::from(is_lost);
+            let run = self.lost_runs.entry((departure.from.to_string(), departure.serial)).or_default();
+            *run = match is_lost {
+                true => LostRun { packets: run.packets + 1, last_seen_at: place.clone() },
+                false => LostRun::default(),
+            };
             if let Some(place) = place {
                 *result.lost_behind.entry(place).or_default() += 1;
             }
@@ -371,6 +396,23 @@ mod tests {
         hosts.follower.retain("h1", |serial| serial != 7);
         assert_eq!(hosts.found(), Followed::default());
         assert!(hosts.follower.receivers["h2"].packets.is_empty(), "nothing is remembered for ever");
+    }
+
+    #[test]
+    fn a_contract_of_which_ten_packets_in_a_row_are_lost_is_cut_off_until_one_arrives() {
+        let mut hosts = Hosts::new(same());
+        let packets = |numbers: std::ops::Range<u64>| numbers.map(|n| (n, 100 * MS)).collect::<Vec<_>>();
+        hosts.sends(&packets(1..10));
+        hosts.idle(13);
+        assert_eq!(hosts.follower.cut_off().count(), 0, "nine may be bad luck");
+        hosts.sends(&packets(10..12));
+        hosts.idle(13);
+        let cut: Vec<_> = hosts.follower.cut_off().map(|(node, serial, run)| (node, serial, run.packets)).collect();
+        assert_eq!(cut, [("h1", 7, 11)]);
+        hosts.sends(&packets(20..21));
+        hosts.arrive(&[(20, 101 * MS)]);
+        hosts.idle(13);
+        assert_eq!(hosts.follower.cut_off().count(), 0);
     }
 
     #[test]

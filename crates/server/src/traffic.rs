@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use wayleave_protocol::agent::{Followed, Samples, Traffic};
 use wayleave_units::Time;
 
-use crate::followed::Follower;
+use crate::followed::{Follower, LostRun};
 
 /// What nodes have told last.
 #[derive(Debug, Default)]
@@ -98,6 +98,11 @@ impl Counted {
     pub(crate) fn troubles(&self) -> Vec<String> {
         let all = &self.lock().troubles;
         all.iter().flat_map(|(node, troubles)| troubles.iter().map(move |what| format!("{node}: {what}"))).collect()
+    }
+
+    /// Contracts of which every followed packet is lost now: sender, number, how many in a row, and where the last was seen last.
+    pub(crate) fn cut_off(&self) -> Vec<(String, u64, LostRun)> {
+        self.lock().follower.cut_off().map(|(node, serial, run)| (node.to_owned(), serial, run.clone())).collect()
     }
 
     /// What a host has counted of a contract.

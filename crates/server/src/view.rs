@@ -243,6 +243,11 @@ impl Tables {
     }
 
     /// The contract of this name.
+    /// The contract with this number.
+    pub(crate) fn contract_with(&self, serial: u64) -> Option<&Arc<ContractObject>> {
+        self.contracts.values().find(|contract| contract.grant().serial == serial)
+    }
+
     pub(crate) fn contract(&self, id: &Id) -> Option<&Arc<ContractObject>> {
         self.contracts.get(&*key(id))
     }

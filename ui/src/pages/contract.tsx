@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { path, text } from '../api';
 import { allowed, bytes, count, many, percent, quantity, rate, time, when } from '../format';
-import { Badge, Bar, Empty, Facts, LinkLink, Shown, Table } from '../parts';
+import { Badge, Bar, Empty, Facts, LinkLink, Shown, StateBadge, Table } from '../parts';
 import { readsAll, to, useRead, useWorld } from '../state';
 import type { CurveQueue, Explanation, Term } from '../explanation';
 import type { Contract, Hop, Traffic } from '../types';
@@ -21,7 +21,7 @@ function Whole({ contract }: { contract: Contract }) {
   const traffic = useRead<Traffic>(path(['contracts', contract.id, 'traffic']));
   return (
     <>
-      <h1><span class="name">{contract.id}</span> <Badge of={status.state} /></h1>
+      <h1><span class="name">{contract.id}</span> <StateBadge of={status} /></h1>
       {status.message && <p class={`notice ${status.state === 'degraded' || status.state === 'violated' ? 'bad' : ''}`}>{status.reason && <strong>{status.reason}: </strong>}{status.message}</p>}
       <Terms contract={contract} />
       {status.kind === 'latency'
@@ -59,7 +59,7 @@ function Terms({ contract }: { contract: Contract }) {
       ['Starts', contract.starts && when(contract.starts)],
       ['Ends', contract.ends && when(contract.ends)],
       ['Admitted', when(status.created)],
-      ['In force', status.state === 'enforced' ? 'its sender has confirmed the present terms' : status.state === 'admitted' && status.kind === 'latency' && 'no agent has confirmed it'],
+      ['In force', status.state === 'enforced' ? 'all hosts that have to carry it have confirmed the present terms' : status.state === 'admitted' && 'not all hosts that have to carry it have confirmed it'],
     ].filter(([, value]) => value !== false && value !== undefined) as [string, preact.ComponentChildren][]} />
   );
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { path } from '../api';
-import { Badge, ContractLink, Empty, Failed, Field, Loading, More, Table } from '../parts';
+import { ContractLink, Empty, Failed, Field, Loading, More, StateBadge, Table } from '../parts';
 import { allowed, quantity, time } from '../format';
 import { to, usePages, type Address } from '../state';
 import type { Contract, Kind, State } from '../types';
@@ -28,7 +28,7 @@ export function ContractTable({ items, caption }: { items: Contract[]; caption: 
   return (
     <Table caption={caption} items={items} rowKey={(contract) => contract.id} columns={[
       { head: 'Contract', cell: (contract) => <ContractLink id={contract.id} /> },
-      { head: 'State', cell: (contract) => <Badge of={contract.status.state} /> },
+      { head: 'State', cell: (contract) => <StateBadge of={contract.status} /> },
       { head: 'Kind', cell: (contract) => contract.status.kind },
       { head: 'Between', cell: ends },
       { head: 'Terms', cell: terms },

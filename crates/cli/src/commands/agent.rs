@@ -23,6 +23,7 @@ use crate::commands::agent_init::InitArgs;
 use crate::commands::serve::LogArgs;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
+use crate::output::tell;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -61,7 +62,8 @@ enum AgentCommand {
 /// Interfaces that come and go.
 #[derive(Subcommand, Clone, Debug)]
 enum EndpointCommand {
-    /// An interface is there, or will be: the agent finds it within a second
+    /// An interface is there, or will be: the agent finds it within a second. Warns if it is not there now, or if the controller has no such VM on the
+    /// host
     Add {
         /// The host, as the file and the topology call it
         node: String,
@@ -148,6 +150,13 @@ fn endpoint(file: &AgentFile, command: &EndpointCommand) -> Result<Exit, Failure
         EndpointCommand::Remove { .. } => endpoints::remove(&folder, &endpoint),
     };
     done.map_err(|error| Failure::Internal(format!("{}: {error}", folder.display())))?;
+    if let EndpointCommand::Add { interface, .. } = command {
+        let options = with_credentials(file).unwrap_or(options);
+        let node = options.nodes.iter().find(|known| known.name == *node);
+        for doubt in node.map(|node| endpoints::doubts(node, &endpoint, interface)).unwrap_or_default() {
+            tell!("warning: {doubt}");
+        }
+    }
     Ok(Exit::Fine)
 }
 

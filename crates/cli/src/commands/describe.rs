@@ -157,8 +157,13 @@ fn terms(contract: &Contract) -> Vec<(&'static str, String)> {
     ];
     fields.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
     fields.extend(status.routes.iter().map(|one| ("route", route(one).replace('\u{a0}', " "))));
-    let why = status.message.as_ref().map_or_else(String::new, |message| format!(": {message}"));
-    fields.push(("state", word(&status.state) + &why));
+    let state = word(&status.state);
+    let state = match &status.message {
+        Some(message) if message.starts_with(&state) => message.clone(),
+        Some(message) => format!("{state}: {message}"),
+        None => state,
+    };
+    fields.push(("state", state));
     match status.kind {
         Promise::Latency => fields.extend(enforced(contract)),
         Promise::Bandwidth | Promise::Objective | Promise::BestEffort => fields.extend(confirmed(contract)),

@@ -162,7 +162,7 @@ fn own_rate(spec: &ContractSpec) -> Option<u64> {
 fn cells(doing: &Doing, sample: &Sample, has_agents: bool) -> Vec<Cell> {
     let Contract { id, spec, status } = &sample.contract;
     let mut cells =
-        vec![Cell::new(short(id)), Cell::new(status.kind.name()), state(status.state), Cell::new(asked_rate(spec))];
+        vec![Cell::new(short(id)), Cell::new(status.kind.name()), state(status), Cell::new(asked_rate(spec))];
     // What nobody counts is not zero.
     if !is_counted(&sample.contract, has_agents) {
         cells.push(Cell::new("-"));

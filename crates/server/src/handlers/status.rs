@@ -72,11 +72,27 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
         down: tables.down.len() as u64,
         agents: tables.nodes.values().filter(|node| node.is_there()).count() as u64,
         silent: silent(&shared, &tables, only.is_none()),
-        troubles: if only.is_none() { shared.counted.troubles() } else { Vec::new() },
+        troubles: if only.is_none() { troubles(&shared, &tables) } else { Vec::new() },
         ledger,
         cluster,
     };
     Ok(Answer::json(200, &status))
+}
+
+/// What agents say is wrong on their nodes, and contracts of which nothing arrives.
+fn troubles(shared: &Shared, tables: &Tables) -> Vec<String> {
+    let mut troubles = shared.counted.troubles();
+    for (node, serial, run) in shared.counted.cut_off() {
+        let Some(contract) = tables.contract_with(serial) else { continue };
+        let place = run.last_seen_at.map(|node| format!(", last seen at {node}")).unwrap_or_default();
+        troubles.push(format!(
+            "{node}: contract {}: all of the last {} packets that were followed were lost{place}: look at the interface of its receiver \
+             (`wayleave agent --config FILE endpoint add` sets it) and at the links of its route",
+            contract.id(),
+            run.packets
+        ));
+    }
+    troubles
 }
 
 /// The nodes whose agents are silent; what they are called is nothing for tenants.

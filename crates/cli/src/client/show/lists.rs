@@ -32,12 +32,12 @@ impl Row for Contract {
 
     fn cells(&self) -> Vec<Cell> {
         let status = &self.status;
-        let why = status.message.clone().unwrap_or_else(|| super::routes(self));
+        let why = super::reason(status).unwrap_or_else(|| super::routes(self));
         vec![
             Cell::new(short(&self.id)),
             Cell::new(super::between(&self.spec)),
             Cell::new(super::asked_rate(&self.spec)),
-            state(status.state),
+            state(status),
             Cell::new(super::known(status)),
             Cell::new(why),
         ]
@@ -61,7 +61,7 @@ impl Row for WideContract {
             Cell::new(spec.members().join(separator)),
             Cell::new(terms(spec)),
             Cell::new(spec.priority.map_or_else(|| "50".to_owned(), |priority| priority.to_string())),
-            state(status.state),
+            state(status),
             Cell::new(super::known(status)),
             Cell::new(super::routes(&self.0)),
             Cell::new(status.reason.as_deref().unwrap_or_default()),

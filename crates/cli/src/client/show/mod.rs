@@ -87,13 +87,33 @@ pub(crate) fn coloured(text: &str, colour: Option<Color>) -> Cell {
     }
 }
 
-pub(crate) fn state(state: State) -> Cell {
-    let colour = match state {
-        State::Enforced | State::Admitted => Some(Color::Green),
+/// State of a contract by its name alone.
+pub(crate) fn bare_state(state: State) -> Cell {
+    coloured(&word(&state), colour_of(state))
+}
+
+fn colour_of(state: State) -> Option<Color> {
+    match state {
+        State::Enforced => Some(Color::Green),
         State::Degraded | State::Violated => Some(Color::Red),
-        State::Pending | State::Released => None,
+        State::Admitted | State::Pending | State::Released => None,
+    }
+}
+
+/// State of a contract, and whether it is enforced as a whole.
+pub(crate) fn state(status: &ContractStatus) -> Cell {
+    let state = match status.reason.as_deref() {
+        Some("NOT_ENFORCED" | "NOT_CONFIRMED") => "admitted, not enforced".to_owned(),
+        Some("ENFORCED_IN_PART") => "enforced in part".to_owned(),
+        _ => word(&status.state),
     };
-    coloured(&word(&state), colour)
+    coloured(&state, colour_of(status.state))
+}
+
+/// Reason of the state of a contract, unless its state says it already.
+pub(crate) fn reason(status: &ContractStatus) -> Option<String> {
+    let is_said = matches!(status.reason.as_deref(), Some("NOT_ENFORCED" | "ENFORCED_IN_PART"));
+    status.message.clone().filter(|_| !is_said)
 }
 
 pub(crate) fn up_down(state: UpDown) -> Cell {

@@ -116,3 +116,22 @@ fn interfaces_are_those_of_the_topology() {
     let (code, said, _) = init("h9", &[]);
     assert!(code == Some(2) && said.contains("--node h9"), "{said}");
 }
+
+#[test]
+fn an_endpoint_whose_interface_or_vm_is_not_known_is_added_with_a_warning() {
+    let folder = Folder::new("endpoint-warnings");
+    let text = "apiVersion: wayleave/v1\nkind: Agent\nspec:\n  server: \"http://127.0.0.1:1\"\n  state: state\n  tokenFile: token\n  \
+                nodes:\n    - { node: h1, interfaces: { \"h1->s1\": eth9 } }\n";
+    std::fs::write(folder.0.join("agent.yaml"), text).unwrap();
+    let add = |endpoint: &str, interface: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
+        command.current_dir(&folder.0).args(["agent", "--config", "agent.yaml", "endpoint", "add", "h1"]);
+        let output = command.args([endpoint, interface]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "an interface may come later");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let warnings = add("acme:web", "none-such0");
+    assert!(warnings.contains("warning: there is no interface none-such0 now"), "{warnings}");
+    assert!(warnings.contains("whether the controller has the VM acme:web is not known"), "{warnings}");
+    assert_eq!(add("host:h1", "lo"), "");
+}
