@@ -275,6 +275,7 @@ fn version(version: Option<u64>, none: &str) -> String {
 
 fn confirmed_none(contract: &Contract) -> &'static str {
     match contract.status.state {
+        _ if contract.status.reason.as_deref() == Some("NOT_ENFORCED") => "no: there are no agents",
         State::Released => "its host sends nothing more of it",
         _ => "not all hosts that have to carry it have confirmed a rule",
     }
