@@ -41,12 +41,7 @@ impl Shown {
     fn is_settled(&self) -> bool {
         // Agents that have not confirmed yet may still do so: those that start together take seconds.
         let is_late = self.reason.as_deref() == Some("UNCONFIRMED");
-        // Nobody confirms contracts of other kinds.
-        let is_coming = match self.state.as_str() {
-            "pending" => true,
-            "admitted" => self.kind == Kind::Latency,
-            _ => false,
-        };
+        let is_coming = matches!(self.state.as_str(), "pending" | "admitted");
         !is_coming && !is_late && !self.is_silent()
     }
 
