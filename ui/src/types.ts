@@ -370,6 +370,7 @@ export interface Status {
   silent?: string[];
   tenants: number;
   troubles?: string[];
+  unprotected?: number;
   version: string;
   vms: number;
 }

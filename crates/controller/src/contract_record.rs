@@ -230,6 +230,7 @@ impl ContractRecord {
                 bound: Time::from_nanos(latency.bound_ns),
                 violation: latency.violation(),
                 flow: None,
+                cut_routes: 0,
                 sender: latency.sender.sender(),
             }),
             TermsRecord::Pair(_, share) | TermsRecord::Hose(_, share) | TermsRecord::Objective(_, share) => {

@@ -42,6 +42,10 @@ pub enum EventKind {
     Refused,
     /// A contract goes another way.
     Rerouted,
+    /// A failure has cut some of the disjoint routes of a protected contract, and not all.
+    ProtectionLost,
+    /// All disjoint routes of a protected contract are open again.
+    ProtectionRestored,
     /// A link or node is down.
     Down,
     /// A link or node is up again.
@@ -71,6 +75,8 @@ impl EventKind {
             Self::Gone => "gone",
             Self::Refused => "refused",
             Self::Rerouted => "rerouted",
+            Self::ProtectionLost => "protection-lost",
+            Self::ProtectionRestored => "protection-restored",
             Self::Down => "down",
             Self::Up => "up",
             Self::Put => "put",

@@ -58,6 +58,8 @@ pub(crate) struct LatencyState {
     pub(crate) violation: Option<Violation>,
     /// What it has reserved; nothing if it is degraded and its reservation was given to others, or if it is released.
     pub(crate) flow: Option<FlowId>,
+    /// Of its disjoint routes, those that something that is down cuts.
+    pub(crate) cut_routes: usize,
     pub(crate) sender: Sender,
 }
 
@@ -239,6 +241,11 @@ impl Grant {
     /// Bound of the delay of every packet of a latency contract.
     pub fn bound(&self) -> Option<Time> {
         self.latency().map(|latency| latency.bound)
+    }
+
+    /// Number of the disjoint routes of a protected contract that something that is down cuts.
+    pub fn cut_routes(&self) -> usize {
+        self.latency().map_or(0, |latency| latency.cut_routes)
     }
 
     /// Packets of a latency contract that came too late, if some did.

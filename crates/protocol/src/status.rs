@@ -55,6 +55,9 @@ pub struct Status {
     /// Latency contracts of which receivers reported late packets; absent if there are no agents to report them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub late: Option<u64>,
+    /// Protected contracts of which something that is down has cut some of the disjoint routes, and not all.
+    #[serde(default)]
+    pub unprotected: u64,
     /// How many VMs.
     pub vms: u64,
     /// How many tenants.

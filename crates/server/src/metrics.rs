@@ -171,6 +171,7 @@ pub(crate) struct Metrics {
     kinds: Family<KindLabels, Gauge>,
     sessions: Gauge,
     silent: Gauge,
+    unprotected: Gauge,
     packets: Family<PacketLabels, Gauge>,
     waits: Family<WaitLabels, Gauge>,
     host_packets: Family<HostLabels, Gauge>,
@@ -234,6 +235,7 @@ impl Metrics {
             kinds: Family::default(),
             sessions: Gauge::default(),
             silent: Gauge::default(),
+            unprotected: Gauge::default(),
             packets: Family::default(),
             waits: Family::default(),
             host_packets: Family::default(),
@@ -290,6 +292,8 @@ impl Metrics {
         of.register("host_packets", help, self.host_packets.clone());
         let help = "What somebody had changed on a node, and its agent has made again as it was installed";
         of.register("repairs", help, self.repairs.clone());
+        let unprotected = "Protected contracts of which something that is down has cut some of the disjoint routes";
+        of.register("contracts_protection_lost", unprotected, self.unprotected.clone());
         of.register("agents_silent", "Nodes whose agents have not been heard of for too long", self.silent.clone());
         of.register("elements_down", "Links and nodes that are reported down", self.down.clone());
         of.register("ready", "1 if the ledger can be written", self.ready.clone());
@@ -409,6 +413,7 @@ impl Metrics {
             self.kinds.get_or_create(&KindLabels { kind: kind.name() }).set(signed(count));
         }
         self.sessions.set(signed(tables.nodes.values().filter(|node| node.is_there()).count() as u64));
+        self.unprotected.set(signed(counts.unprotected));
         self.silent.set(signed(tables.nodes.values().filter(|node| node.is_silent).count() as u64));
         self.down.set(signed(tables.down.len() as u64));
         self.ready.set(i64::from(tables.health == Health::Ready));

@@ -66,6 +66,8 @@ pub(crate) struct Counts {
     pub(crate) configured: u64,
     pub(crate) effective: u64,
     pub(crate) late: u64,
+    /// Protected contracts of which some disjoint routes are cut.
+    pub(crate) unprotected: u64,
 }
 
 impl Counts {
@@ -78,6 +80,7 @@ impl Counts {
             (&mut self.configured, contract.is_configured()),
             (&mut self.effective, contract.is_effective()),
             (&mut self.late, contract.is_late()),
+            (&mut self.unprotected, contract.grant().cut_routes() > 0),
         ] {
             if counts {
                 *count = by(*count);
@@ -101,6 +104,7 @@ impl Counts {
         self.configured += other.configured;
         self.effective += other.effective;
         self.late += other.late;
+        self.unprotected += other.unprotected;
     }
 }
 

@@ -187,6 +187,12 @@ impl Screen {
         let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
         fields.push(("contracts", format!("{sum}{states}{kinds}")));
         fields.extend(enforcement(status));
+        if status.unprotected > 0 {
+            let contracts = count(usize::try_from(status.unprotected).unwrap_or(usize::MAX), "contract");
+            let lost =
+                format!("{contracts} with fewer open routes than they ask for (get contracts shows PROTECTION_LOST)");
+            fields.push(("protection", lost));
+        }
         let mut agents = format!("{} there", status.agents);
         if !status.silent.is_empty() {
             agents = format!("{agents}; silent: {}", status.silent.join(", "));

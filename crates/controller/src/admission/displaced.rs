@@ -96,6 +96,47 @@ impl Admission {
         !self.enforcement.routes(grant).iter().any(|(_, route)| is_open(route))
     }
 
+    /// Counts the cut routes of protected contracts, and tells of those that lost protection or have it again. `None`: of all, after a start.
+    pub(crate) fn refresh_protection(&mut self, turned: Option<&[LinkId]>, cause: &str) {
+        let (ledger, contracts) = (self.enforcement.ledger(), self.enforcement.contracts());
+        let is_protected = |grant: &Grant| grant.terms().is_some_and(|terms| terms.protection > 1);
+        let serials: BTreeSet<u64> = match turned {
+            Some(links) => {
+                let flows = links.iter().flat_map(|&link| ledger.flows_on(link).iter().map(|&(_, flow)| flow));
+                flows.map(|flow| self.enforcement.book().owner(flow)).collect()
+            }
+            None => contracts.serials(is_protected).into_iter().collect(),
+        };
+        let cut = |grant: &Grant| {
+            let routes = self.enforcement.routes(grant);
+            let is_cut = |route: &Route| route.hops.iter().any(|hop| ledger.is_closed(hop.link));
+            routes.iter().filter(|(_, route)| is_cut(route)).count()
+        };
+        let grants = serials.into_iter().filter_map(|serial| contracts.get(serial));
+        let protected = grants.filter(|grant| is_protected(grant) && !grant.is_ended && !grant.is_failed());
+        let changed: Vec<(u64, usize)> = protected
+            .map(|grant| (grant.serial, cut(grant)))
+            .filter(|&(serial, cut)| contracts.get(serial).is_some_and(|grant| grant.cut_routes() != cut))
+            .collect();
+        for (serial, cut) in changed {
+            if let Some(latency) = self.enforcement.contracts_mut().latency_mut(serial) {
+                latency.cut_routes = cut;
+            }
+            if turned.is_none() {
+                continue;
+            }
+            self.enforcement.touch(serial);
+            let Some(grant) = self.enforcement.contracts().get(serial) else { continue };
+            let (id, revision) = (Id::clone(&grant.id), grant.revision);
+            let all = grant.terms().map_or(0, |terms| terms.protection);
+            let (kind, detail) = match cut {
+                0 => (EventKind::ProtectionRestored, format!("all of its {all} disjoint routes are open")),
+                cut => (EventKind::ProtectionLost, format!("{cut} of its {all} disjoint routes cut: {cause}")),
+            };
+            self.enforcement.journal_mut().contract_event(kind, &id, revision, detail);
+        }
+    }
+
     /// Contracts that these links have cut give up their reservations, in the order in which they look for others.
     pub(crate) fn displace(&mut self, closed: &[LinkId]) -> Vec<Displaced> {
         let (ledger, book) = (self.enforcement.ledger(), self.enforcement.book());
@@ -238,7 +279,7 @@ impl Admission {
         if let Some(grant) = enforcement.contracts_mut().get_mut(serial) {
             grant.trouble = None;
             if let Some(latency) = grant.latency_mut() {
-                (latency.flow, latency.bound) = (Some(decision.flow), decision.bound);
+                (latency.flow, latency.bound, latency.cut_routes) = (Some(decision.flow), decision.bound, 0);
             }
         }
         enforcement.refresh_trouble(serial);

@@ -76,6 +76,8 @@ impl Controller {
             } else {
                 self.has_been_repaired(&mut consequences);
             }
+            let cause = format!("{element} is {}", if is_down { "down" } else { "up" });
+            self.admission.refresh_protection(Some(&turned), &cause);
         }
         let Consequences { rerouted, degraded, restored } = consequences;
         Reply::Changed { rerouted, degraded, restored }

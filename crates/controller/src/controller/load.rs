@@ -95,6 +95,7 @@ impl Controller {
         controller.place_again(displaced);
         controller.decide_unfit_again();
         controller.prove_without_what_is_down()?;
+        controller.admission.refresh_protection(None, "");
         controller.journal_mut().next_generation();
         let (tenants, journal) = controller.admission.tenants_mut();
         tenants.insert_default(journal);

@@ -67,6 +67,7 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
         effective: counts.effective,
         late: Some(counts.late).filter(|_| shared.setup.enforced_by != EnforcedBy::Nobody),
         enforcement: shared.setup.enforced_by.name().to_owned(),
+        unprotected: counts.unprotected,
         vms: tables.vms_of(only, None).count() as u64,
         tenants: tables.tenants.keys().filter(|tenant| is_shown(tenant)).count() as u64,
         down: tables.down.len() as u64,

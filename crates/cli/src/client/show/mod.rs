@@ -105,6 +105,7 @@ pub(crate) fn state(status: &ContractStatus) -> Cell {
     let state = match status.reason.as_deref() {
         Some("NOT_ENFORCED" | "NOT_CONFIRMED") => "admitted, not enforced".to_owned(),
         Some("ENFORCED_IN_PART") => "enforced in part".to_owned(),
+        Some("PROTECTION_LOST") => format!("{}, protection lost", word(&status.state)),
         _ => word(&status.state),
     };
     coloured(&state, colour_of(status.state))

@@ -7,6 +7,7 @@ mod formats;
 mod heard;
 mod kinds;
 mod moves;
+mod protection;
 mod rules;
 mod smoke;
 mod what_if;
