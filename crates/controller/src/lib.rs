@@ -66,6 +66,7 @@ pub use clock::Now;
 pub use command::{Applied, Check, Command, Effect, ElementName, Fault, Mode, Outcome, Reply, Role, Unmovable, VmWish};
 pub use controller::Controller;
 pub use controller::copy::Copied;
+pub use controller::follow::Unfollowed;
 pub use decision::{Decided, DecisionRecord, QuotaShort};
 pub use event::{Event, EventKind};
 pub use grant::{Grant, Trouble, Violation};
