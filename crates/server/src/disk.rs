@@ -8,6 +8,7 @@ use wayleave_controller as controller;
 use wayleave_replica::Lease;
 use wayleave_store::{Change, MemoryStore, Options, Record, SqliteStore, Store, StoreError};
 
+use crate::cluster::{CopyOf, is_copy};
 use crate::cluster_metrics::ClusterMetrics;
 use crate::pulse::Pulse;
 
@@ -116,7 +117,11 @@ pub struct File(pub PathBuf);
 
 impl Disk for File {
     fn open(&mut self) -> Result<Opened, StoreError> {
-        let (store, records) = SqliteStore::open(&self.0, &Options::default())?;
+        let (store, mut records) = SqliteStore::open(&self.0, &Options::default())?;
+        let elsewhere = |message: String| StoreError::Elsewhere { place: self.name(), message };
+        if let Some(of) = CopyOf::take(&mut records).map_err(elsewhere)? {
+            return Err(elsewhere(is_copy(&of, &self.0)));
+        }
         let sequence = store.sequence();
         Ok(Opened { store: Box::new(store), records, sequence })
     }
