@@ -46,6 +46,8 @@ use crate::view::Holder;
 /// What a controller of a cluster is: `leads`, `follows` or `unknown`; and the number of the last commit that it shows.
 const STANDING: HeaderName = HeaderName::from_static("x-wayleave-standing");
 const COMMIT: HeaderName = HeaderName::from_static("x-wayleave-commit");
+/// Each leader has a later one. Left out where a controller cannot say what it is.
+const EPOCH: HeaderName = HeaderName::from_static("x-wayleave-epoch");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// A request with a body counts as so much at least: it has buffers besides.
@@ -180,6 +182,9 @@ async fn serve(
         let headers = response.headers_mut();
         put(headers, STANDING, standing);
         put(headers, COMMIT, &before.commit.to_string());
+        if lasts {
+            put(headers, EPOCH, &before.generation.to_string());
+        }
     }
     finish(&shared, row.path, row.verb.name(), role, &id, began, response)
 }
