@@ -94,6 +94,8 @@ impl Controller {
         for serial in changed {
             self.show(serial)?;
         }
+        // What becomes due is done by the one that leads.
+        while self.enforcement_mut().pop_due().is_some() {}
         Ok(())
     }
 
