@@ -107,6 +107,11 @@ impl Answers {
         self.keys.insert(number, key);
     }
 
+    /// An answer whose record is gone.
+    pub(crate) fn forget(&mut self, key: &str) {
+        self.take(key);
+    }
+
     /// Forgets an answer.
     fn take(&mut self, key: &str) {
         let Some(old) = self.by_key.remove(key) else { return };

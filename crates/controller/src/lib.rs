@@ -68,6 +68,7 @@ pub use command::{
 };
 pub use controller::Controller;
 pub use controller::copy::Copied;
+pub use controller::follow::Unfollowed;
 pub use decision::{Decided, DecisionRecord, Promised, QuotaShort};
 pub use event::{Event, EventKind};
 pub use grant::{Grant, Trouble, Violation};

@@ -74,6 +74,17 @@ impl Tenants {
         self.by_name.insert(name, TenantState { quota, usage: Usage::default(), revision });
     }
 
+    /// The same for a tenant that may be there with its contracts, which stay.
+    pub(crate) fn replace(&mut self, name: &str, quota: Quota, revision: u64) {
+        let usage = self.get(name).map_or_else(Usage::default, |tenant| tenant.usage);
+        self.by_name.insert(name.to_owned(), TenantState { quota, usage, revision });
+    }
+
+    /// A tenant whose record is gone.
+    pub(crate) fn forget(&mut self, name: &str) {
+        self.by_name.remove(name);
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&TenantState> {
         self.by_name.get(name)
     }

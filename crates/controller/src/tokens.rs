@@ -119,6 +119,11 @@ impl Tokens {
         self.by_id.insert(id, token);
     }
 
+    /// A token whose record is gone.
+    pub(crate) fn forget(&mut self, id: &str) {
+        self.by_id.remove(id);
+    }
+
     pub(crate) fn get(&self, id: &str) -> Option<&Token> {
         self.by_id.get(id)
     }

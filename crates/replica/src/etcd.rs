@@ -1,5 +1,8 @@
 //! What of etcd is used: transactions, ranges and leases. [`Gateway`](crate::Gateway) speaks to one; tests have a model of it.
 
+/// Revision of a read that wants what the keys say now.
+pub const NOW: i64 = 0;
+
 /// A key as it is in etcd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyValue {
@@ -63,6 +66,17 @@ pub struct Range {
     pub revision: i64,
 }
 
+/// A range of keys that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// The first key.
+    pub from: String,
+    /// The first key behind the range.
+    pub to: String,
+    /// Maximum number of keys in the answer.
+    pub most: usize,
+}
+
 /// Why etcd did not answer as expected.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum EtcdError {
@@ -75,6 +89,9 @@ pub enum EtcdError {
     /// It said no.
     #[error("etcd refused: {0}")]
     Refused(String),
+    /// It has forgotten what the keys said at the revision that was asked for.
+    #[error("etcd has compacted the revision that was asked for: {0}")]
+    Compacted(String),
 }
 
 /// An etcd, of one member or several. Reads are linearizable.
@@ -85,11 +102,25 @@ pub trait Etcd: Send {
     /// If it is not known that it was carried out or refused by the comparison.
     fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Result<Done, EtcdError>;
 
-    /// Keys from one up to another, without it.
+    /// Reads several ranges, all of them at one revision, which each range names.
     ///
     /// # Errors
     /// If there is no answer.
-    fn range(&mut self, from: &str, to: &str, most: usize) -> Result<Range, EtcdError>;
+    fn read(&mut self, queries: &[Query]) -> Result<Vec<Range>, EtcdError>;
+
+    /// Reads a range as it was at a revision, or as it is ([`NOW`]).
+    ///
+    /// # Errors
+    /// [`EtcdError::Compacted`] if that revision is no longer kept, and if there is no answer.
+    fn range_at(&mut self, query: &Query, revision: i64) -> Result<Range, EtcdError>;
+
+    /// Keys from one up to another, without it, as they are.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    fn range(&mut self, from: &str, to: &str, most: usize) -> Result<Range, EtcdError> {
+        self.range_at(&Query { from: from.to_owned(), to: to.to_owned(), most }, NOW)
+    }
 
     /// A new lease of so many seconds.
     ///

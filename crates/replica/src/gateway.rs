@@ -1,6 +1,8 @@
 //! The JSON gateway of etcd (3.4 and later: `/v3/...`): names and values are base64, numbers of 64 bits are texts.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -9,7 +11,7 @@ use serde_json::{Value, json};
 use ureq::Agent;
 use wayleave_protocol::client::{Address, OwnCertificate, Stamp, read_password};
 
-use crate::etcd::{Compare, Done, Etcd, EtcdError, KeyValue, Op, Range};
+use crate::etcd::{Compare, Done, Etcd, EtcdError, KeyValue, NOW, Op, Query, Range};
 
 /// How long a member may take to accept a connection, and to answer.
 const CONNECT: Duration = Duration::from_millis(500);
@@ -18,6 +20,11 @@ const ANSWER: Duration = Duration::from_secs(3);
 const UNCERTAIN: [i64; 2] = [14, 4];
 /// What etcd says of a token that is good no longer (`rpctypes.ErrInvalidAuthToken`, `ErrAuthOldRevision`): nothing was done.
 const STALE_TOKEN: [&str; 2] = ["invalid auth token", "revision of auth store is old"];
+
+/// The question that gives up a lease.
+const REVOKE: &str = "lease/revoke";
+/// What etcd says of a read at a revision that it no longer keeps (`rpctypes.ErrCompacted`).
+const COMPACTED: &str = "required revision has been compacted";
 
 /// How an etcd is reached.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +58,8 @@ pub struct Gateway {
     agent: Option<(Agent, Stamp)>,
     /// What the user has in place of the password; it ends.
     token: Option<String>,
+    /// Set when the process ends: nothing more is asked, except that a lease is given up.
+    ending: Arc<AtomicBool>,
 }
 
 /// What was wrong with one member.
@@ -63,13 +72,19 @@ enum Trouble {
 impl Gateway {
     /// Nobody is asked yet.
     pub fn new(access: Access) -> Self {
-        Self { access, patience: ANSWER, at: 0, agent: None, token: None }
+        Self { access, patience: ANSWER, at: 0, agent: None, token: None, ending: Arc::default() }
     }
 
     /// The same for questions that have to be asked of the next member soon if one hangs.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience: patience.min(ANSWER), ..self }
+    }
+
+    /// Asks nothing more once this is set, except to give up a lease.
+    #[must_use]
+    pub fn until(self, ending: Arc<AtomicBool>) -> Self {
+        Self { ending, ..self }
     }
 
     /// Asks the members in turn. What changes something goes on to the next one only if it was certainly not done.
@@ -103,6 +118,9 @@ impl Gateway {
         let mut last = EtcdError::Unreachable("no member was named".to_owned());
         let members = self.access.members.len();
         for _ in 0..members {
+            if self.ending.load(Ordering::Relaxed) && path != REVOKE {
+                return Err(EtcdError::Unreachable("this controller is ending".to_owned()));
+            }
             let member = self.access.members.get(self.at).map_or("", String::as_str);
             let url = format!("{}/v3/{path}", member.trim_end_matches('/'));
             match post(&agent, &url, self.token.as_deref(), body) {
@@ -164,8 +182,11 @@ fn post(agent: &Agent, url: &str, token: Option<&str>, body: &Value) -> Result<V
         said => {
             let said = format!("{url}: {}", said.unwrap_or("an error without a message"));
             let code = value.get("code").and_then(Value::as_i64).unwrap_or(UNCERTAIN[0]);
-            let is_uncertain = UNCERTAIN.contains(&code);
-            Err(Trouble::Other(if is_uncertain { EtcdError::Unknown(said) } else { EtcdError::Refused(said) }))
+            Err(Trouble::Other(match said {
+                said if said.contains(COMPACTED) => EtcdError::Compacted(said),
+                said if UNCERTAIN.contains(&code) => EtcdError::Unknown(said),
+                said => EtcdError::Refused(said),
+            }))
         }
     }
 }
@@ -212,6 +233,21 @@ fn operation(op: &Op) -> Value {
     }
 }
 
+fn question(Query { from, to, most }: &Query, revision: i64) -> Value {
+    json!({
+        "key": encoded(from), "range_end": encoded(to), "limit": most.to_string(), "revision": revision.to_string()
+    })
+}
+
+/// The keys of an answer to a range, which was read at this revision.
+fn range(answer: &Value, revision: i64) -> Result<Range, EtcdError> {
+    let found = answer.get("kvs").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let keys: Option<Vec<KeyValue>> = found.iter().map(key_value).collect();
+    let keys = keys.ok_or_else(|| EtcdError::Unknown("a key or a value is no base64".to_owned()))?;
+    let is_cut = answer.get("more").and_then(Value::as_bool).unwrap_or(false);
+    Ok(Range { keys, is_cut, revision })
+}
+
 fn key_value(found: &Value) -> Option<KeyValue> {
     let bytes = |name: &str| match found.get(name) {
         Some(text) => STANDARD.decode(text.as_str()?).ok(),
@@ -231,14 +267,21 @@ impl Etcd for Gateway {
         Ok(Done { is_carried_out, revision: revision(&answer) })
     }
 
-    fn range(&mut self, from: &str, to: &str, most: usize) -> Result<Range, EtcdError> {
-        let question = json!({ "key": encoded(from), "range_end": encoded(to), "limit": most.to_string() });
-        let answer = self.ask("kv/range", &question, true)?;
-        let found = answer.get("kvs").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let keys: Option<Vec<KeyValue>> = found.iter().map(key_value).collect();
-        let keys = keys.ok_or_else(|| EtcdError::Unknown("a key or a value is no base64".to_owned()))?;
-        let is_cut = answer.get("more").and_then(Value::as_bool).unwrap_or(false);
-        Ok(Range { keys, is_cut, revision: revision(&answer) })
+    fn read(&mut self, queries: &[Query]) -> Result<Vec<Range>, EtcdError> {
+        let reads: Vec<Value> = queries.iter().map(|query| json!({ "request_range": question(query, NOW) })).collect();
+        let answer = self.ask("kv/txn", &json!({ "success": reads }), true)?;
+        let revision = revision(&answer);
+        let answers = answer.get("responses").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        if answers.len() != queries.len() {
+            return Err(EtcdError::Unknown(format!("{} answers to {} ranges", answers.len(), queries.len())));
+        }
+        let found = |answer: &Value| range(answer.get("response_range").unwrap_or(&Value::Null), revision);
+        answers.iter().map(found).collect()
+    }
+
+    fn range_at(&mut self, query: &Query, at: i64) -> Result<Range, EtcdError> {
+        let answer = self.ask("kv/range", &question(query, at), true)?;
+        range(&answer, if at == NOW { revision(&answer) } else { at })
     }
 
     fn grant(&mut self, seconds: u32) -> Result<i64, EtcdError> {
@@ -255,7 +298,7 @@ impl Etcd for Gateway {
     }
 
     fn revoke(&mut self, lease: i64) -> Result<(), EtcdError> {
-        match self.ask("lease/revoke", &json!({ "ID": lease.to_string() }), true) {
+        match self.ask(REVOKE, &json!({ "ID": lease.to_string() }), true) {
             // It has ended by itself.
             Ok(_) | Err(EtcdError::Refused(_)) => Ok(()),
             Err(error) => Err(error),

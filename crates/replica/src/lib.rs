@@ -13,7 +13,7 @@ mod log;
 mod member;
 
 pub use basis::{Basis, Difference, Part};
-pub use etcd::{Compare, Done, Etcd, EtcdError, KeyValue, Op, Range};
+pub use etcd::{Compare, Done, Etcd, EtcdError, KeyValue, NOW, Op, Query, Range};
 pub use gateway::{Access, Gateway, User};
 pub use log::{LogError, State, records};
 pub use member::{Bar, Fits, Leader, Lease, Member, OnBatch, Settings, Standing};

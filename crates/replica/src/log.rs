@@ -23,18 +23,21 @@ use serde::{Deserialize, Serialize};
 use wayleave_store::{Change, Record};
 
 use crate::basis::Basis;
-use crate::etcd::{Compare, Done, Etcd, EtcdError, Op, Range};
+use crate::etcd::{Compare, Done, Etcd, EtcdError, KeyValue, Op, Query};
 
 /// The largest value: etcd takes requests of 1.5 MiB.
 const LARGEST: usize = 1 << 20;
-/// Batches that are read at once.
-const PAGE: usize = 32;
+/// Minimum number of batches that are read at once: as many of the largest size fit in one answer of the gateway, with base64.
+pub(crate) const MIN_PAGE: usize = 32;
+/// Maximum number of batches that are read at once.
+const MAX_PAGE: usize = 1_024;
+/// A page has about as many bytes as this, where batches are small: a quarter of the largest page that [`MIN_PAGE`] allows.
+const PAGE_BYTES: usize = 8 << 20;
+/// Parts of a batch or of a snapshot that are read at once.
+const PARTS: usize = 16;
 
 /// Records by kind and key.
 pub type State = BTreeMap<(String, String), Arc<str>>;
-
-/// Batches with their numbers.
-pub(crate) type Batches = Vec<(u64, Vec<Change>)>;
 
 /// Why the log could not be read or written.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
@@ -73,6 +76,40 @@ enum Entry {
 pub(crate) struct Pointer {
     pub(crate) number: u64,
     pub(crate) parts: usize,
+}
+
+/// What the keys of a cluster say at one revision of etcd.
+#[derive(Clone, Debug)]
+pub(crate) struct Survey {
+    /// That revision.
+    pub(crate) revision: i64,
+    /// Number of the last batch; `None` before the first leader.
+    pub(crate) head: Option<u64>,
+    /// Who leads.
+    pub(crate) leader: Option<KeyValue>,
+    /// What the cluster decides with, as it is written and as it is read; `None` before the first leader.
+    pub(crate) basis: Option<(Vec<u8>, Basis)>,
+    /// The last snapshot, and the revision at which it was written.
+    pub(crate) snapshot: Option<(Pointer, i64)>,
+    /// First batches behind the number that was asked for; empty if there are none, or the snapshot has them.
+    pub(crate) page: Vec<KeyValue>,
+}
+
+/// Batches that were read together.
+pub(crate) struct Page {
+    /// Number of the last one.
+    pub(crate) last: u64,
+    /// Their changes, in order.
+    pub(crate) changes: Vec<Change>,
+}
+
+/// Parts of a snapshot that have been read so far.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    /// The snapshot, and the revision at which it was written.
+    of: Option<(Pointer, i64)>,
+    bytes: Vec<u8>,
+    count: usize,
 }
 
 /// Where the keys of a cluster are.
@@ -126,12 +163,17 @@ fn after(key: &str) -> String {
     format!("{key}\0")
 }
 
-fn one(etcd: &mut dyn Etcd, key: &str) -> Result<Option<Vec<u8>>, EtcdError> {
-    Ok(etcd.range(key, &after(key), 1)?.keys.into_iter().next().map(|found| found.value))
-}
-
 fn damaged(key: &str, why: impl ToString) -> LogError {
     LogError::Damaged { key: key.to_owned(), why: why.to_string() }
+}
+
+/// How many batches are read next, after a page of these: as many as make about [`PAGE_BYTES`].
+pub(crate) fn next_page(keys: &[KeyValue], before: usize) -> usize {
+    let bytes: usize = keys.iter().map(|found| found.value.len()).sum();
+    if keys.len() < before {
+        return before;
+    }
+    (PAGE_BYTES * keys.len() / bytes.max(1)).min(before * 4).clamp(MIN_PAGE, MAX_PAGE)
 }
 
 /// Makes a state of what it was before.
@@ -154,66 +196,187 @@ pub fn records(state: &State) -> Vec<Record> {
 }
 
 impl Names {
-    /// The number of the last batch; `None` before the first.
-    pub(crate) fn read_head(&self, etcd: &mut dyn Etcd) -> Result<Option<u64>, LogError> {
-        let Some(text) = one(etcd, &self.head())? else { return Ok(None) };
-        let number = std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok());
-        Ok(Some(number.ok_or_else(|| damaged(&self.head(), "is no number"))?))
+    /// Reads everything that a controller needs that knows all up to this number, in one question, and at most `most` batches behind it.
+    ///
+    /// # Errors
+    /// [`LogError::Damaged`] if the keys contradict one another, or what the controller knows: all were read at one revision, so no batch was written in between.
+    pub(crate) fn survey(&self, etcd: &mut dyn Etcd, number: u64, most: usize) -> Result<Survey, LogError> {
+        let alone = |key: String| Query { to: after(&key), from: key, most: 1 };
+        let log = Query { from: self.entry(number + 1), to: after(&self.entry(u64::MAX)), most };
+        let queries = [alone(self.head()), alone(self.leader()), alone(self.basis()), alone(self.snapshot()), log];
+        let ranges = etcd.read(&queries)?;
+        let revision = ranges.first().map_or(0, |range| range.revision);
+        let mut ranges = ranges.into_iter().map(|range| range.keys);
+        let mut keys = || ranges.next().unwrap_or_default();
+        let mut one = || keys().into_iter().next();
+        let (head, leader, basis, snapshot) = (one(), one(), one(), one());
+        let head = head.map(|found| self.head_of(&found.value)).transpose()?;
+        let basis = basis.map(|found| {
+            let basis = serde_json::from_slice(&found.value);
+            basis
+                .map(|basis| (found.value, basis))
+                .map_err(|error| damaged(&found.key, format!("is no basis: {error}")))
+        });
+        let snapshot = snapshot.map(|found| {
+            let pointer: Result<Pointer, _> = serde_json::from_slice(&found.value);
+            pointer.map(|pointer| (pointer, found.revision)).map_err(|error| damaged(&found.key, error))
+        });
+        let (basis, snapshot) = (basis.transpose()?, snapshot.transpose()?);
+        let survey = Survey { revision, head, leader, basis, snapshot, page: keys() };
+        self.check(survey, number)
     }
 
-    /// Batches behind this number, at most a page of them, with the number of each. Empty if there are none; an error is never taken for that. `None`: the log
-    /// begins later, so the snapshot has to be read.
-    pub(crate) fn read_after(&self, etcd: &mut dyn Etcd, number: u64) -> Result<Option<Batches>, LogError> {
-        let Range { keys, .. } = etcd.range(&self.entry(number + 1), &after(&self.entry(u64::MAX)), PAGE)?;
-        let mut batches = Vec::with_capacity(keys.len());
-        for (expected, found) in (number + 1..).zip(keys) {
-            if found.key != self.entry(expected) {
-                // Also a gap further on: then the log was cut while it was read.
-                return Ok(if batches.is_empty() { None } else { Some(batches) });
+    fn head_of(&self, text: &[u8]) -> Result<u64, LogError> {
+        let number = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+        number.ok_or_else(|| damaged(&self.head(), "is no number"))
+    }
+
+    /// Checks that a controller that knows all up to this number gets from there to the head by what is there.
+    fn check(&self, survey: Survey, number: u64) -> Result<Survey, LogError> {
+        let Survey { head, snapshot, page, .. } = &survey;
+        let in_snapshot = snapshot.map_or(0, |(pointer, _)| pointer.number);
+        let Some(head) = *head else {
+            let left = page.first().map(|found| &found.key).or(snapshot.map(|_| self.snapshot()).as_ref()).cloned();
+            return match left {
+                Some(left) => Err(damaged(&self.head(), format!("is not there, and {left} is: keys were deleted"))),
+                None if number > 0 => Err(self.ahead("is not there", number)),
+                None => Ok(survey),
+            };
+        };
+        if head < number {
+            return Err(self.ahead(&format!("says {head}"), number));
+        }
+        if in_snapshot > head {
+            let why = format!("has batch {in_snapshot}, and {} says {head}: keys were deleted or changed", self.head());
+            return Err(damaged(&self.snapshot(), why));
+        }
+        if let Some(found) = page.iter().find(|found| found.key > self.entry(head)) {
+            return Err(damaged(&found.key, format!("is there, and {} says {head}: keys were changed", self.head())));
+        }
+        match page.first() {
+            _ if head == number => Ok(survey),
+            Some(found) if found.key == self.entry(number + 1) => Ok(survey),
+            // The log begins later.
+            _ if in_snapshot > number => Ok(Survey { page: Vec::new(), ..survey }),
+            _ => Err(self.lost(number + 1)),
+        }
+    }
+
+    fn ahead(&self, says: &str, number: u64) -> LogError {
+        let why = format!(
+            "{says}, and this controller has seen batch {number}: is it another etcd, or was an older state of it restored?"
+        );
+        damaged(&self.head(), why)
+    }
+
+    pub(crate) fn lost(&self, number: u64) -> LogError {
+        damaged(
+            &self.entry(number),
+            "is not there, and no snapshot has it: etcd has lost it, or somebody has deleted it",
+        )
+    }
+
+    /// Reads the batches from this number up to the head of a survey, a page of them, as they were at its revision.
+    ///
+    /// # Errors
+    /// [`EtcdError::Compacted`] if etcd no longer knows them as they were.
+    pub(crate) fn read_log(
+        &self,
+        etcd: &mut dyn Etcd,
+        (first, head): (u64, u64),
+        most: usize,
+        revision: i64,
+    ) -> Result<Vec<KeyValue>, LogError> {
+        let query = Query { from: self.entry(first), to: after(&self.entry(head)), most };
+        Ok(etcd.range_at(&query, revision)?.keys)
+    }
+
+    /// The changes of keys that were read at a revision, from this number on.
+    pub(crate) fn page(
+        &self,
+        etcd: &mut dyn Etcd,
+        first: u64,
+        keys: &[KeyValue],
+        revision: i64,
+    ) -> Result<Page, LogError> {
+        let mut page = Page { last: first - 1, changes: Vec::new() };
+        for (number, found) in (first..).zip(keys) {
+            if found.key != self.entry(number) {
+                return Err(self.lost(number));
             }
             let entry: Entry =
                 unpacked(&found.value).map_err(|error| damaged(&found.key, format!("is no batch: {error}")))?;
             let changes = match entry {
                 Entry::Changes(changes) => changes,
-                Entry::Parts(revision, parts) => {
-                    match self.read_parts(etcd, |part| self.part(expected, revision, part), parts)? {
-                        Some(changes) => changes,
-                        // The log was cut meanwhile.
-                        None => return Ok(if batches.is_empty() { None } else { Some(batches) }),
+                Entry::Parts(leader, parts) => {
+                    let key = |part| self.part(number, leader, part);
+                    let mut all = Parts::default();
+                    while all.count < parts {
+                        self.read_parts(etcd, (&key, parts), (&found.key, found.revision), revision, &mut all)?;
                     }
+                    unpacked(&all.bytes).map_err(|error| damaged(&key(0), error))?
                 }
             };
-            batches.push((expected, changes.into_iter().map(change).collect()));
+            page.changes.extend(changes.into_iter().map(change));
+            page.last = number;
         }
-        Ok(Some(batches))
+        Ok(page)
     }
 
-    fn read_parts<T: for<'a> Deserialize<'a>>(
+    /// Reads some parts behind those that were read. Parts do not change; where etcd no longer keeps the revision, they are read together with the key that names them, which says so.
+    fn read_parts(
         &self,
         etcd: &mut dyn Etcd,
-        key: impl Fn(usize) -> String,
-        parts: usize,
-    ) -> Result<Option<T>, LogError> {
-        let mut whole = Vec::new();
-        for part in 0..parts {
-            let Some(bytes) = one(etcd, &key(part))? else { return Ok(None) };
-            whole.extend(bytes);
+        (key, parts): (&impl Fn(usize) -> String, usize),
+        (named, written): (&str, i64),
+        revision: i64,
+        read: &mut Parts,
+    ) -> Result<(), LogError> {
+        let query = Query { from: key(read.count), to: key(parts), most: PARTS };
+        let found = match etcd.range_at(&query, revision) {
+            Err(EtcdError::Compacted(why)) => {
+                let name = Query { from: named.to_owned(), to: after(named), most: 1 };
+                let mut ranges = etcd.read(&[name, query])?.into_iter().map(|range| range.keys);
+                let is_same = ranges.next().is_some_and(|name| name.first().is_some_and(|one| one.revision == written));
+                // Otherwise the log was cut meanwhile.
+                ranges.next().filter(|_| is_same).ok_or(EtcdError::Compacted(why))?
+            }
+            found => found?.keys,
+        };
+        let missing = || damaged(&key(read.count), "is not there: etcd has lost it, or somebody has deleted it");
+        if found.is_empty() {
+            return Err(missing());
         }
-        Ok(Some(unpacked(&whole).map_err(|error| damaged(&key(0), error))?))
+        for (at, found) in (read.count..).zip(&found) {
+            if found.key != key(at) {
+                return Err(missing());
+            }
+        }
+        read.count += found.len();
+        read.bytes.extend(found.into_iter().flat_map(|found| found.value));
+        Ok(())
     }
 
-    /// The last snapshot, with the number of the last batch in it.
-    pub(crate) fn read_snapshot(&self, etcd: &mut dyn Etcd) -> Result<Option<(u64, State)>, LogError> {
-        let Some(pointer) = self.read_pointer(etcd)? else { return Ok(None) };
-        let found: Option<Vec<(String, String, Arc<str>)>> =
-            self.read_parts(etcd, |part| self.state(pointer.number, part), pointer.parts)?;
-        Ok(found.map(|all| (pointer.number, all.into_iter().map(|(kind, key, body)| ((kind, key), body)).collect())))
-    }
-
-    pub(crate) fn read_pointer(&self, etcd: &mut dyn Etcd) -> Result<Option<Pointer>, LogError> {
-        let key = self.snapshot();
-        let Some(text) = one(etcd, &key)? else { return Ok(None) };
-        Ok(Some(serde_json::from_slice(&text).map_err(|error| damaged(&key, error))?))
+    /// Reads a snapshot as it was at a revision. Parts that were read before are not read again, as long as it is the same one.
+    ///
+    /// # Errors
+    /// [`EtcdError::Compacted`] if etcd no longer knows it as it was.
+    pub(crate) fn read_snapshot(
+        &self,
+        etcd: &mut dyn Etcd,
+        (pointer, written): (Pointer, i64),
+        revision: i64,
+        read: &mut Parts,
+    ) -> Result<State, LogError> {
+        if read.of != Some((pointer, written)) {
+            *read = Parts { of: Some((pointer, written)), ..Parts::default() };
+        }
+        let key = |part| self.state(pointer.number, part);
+        while read.count < pointer.parts {
+            self.read_parts(etcd, (&key, pointer.parts), (&self.snapshot(), written), revision, read)?;
+        }
+        let found: Vec<(String, String, Arc<str>)> = unpacked(&read.bytes).map_err(|error| damaged(&key(0), error))?;
+        Ok(found.into_iter().map(|(kind, key, body)| ((kind, key), body)).collect())
     }
 
     /// Writes the batch of the next number, if the leader is the one of this revision and the log ends where it thinks.
@@ -243,14 +406,6 @@ impl Names {
         Ok(size)
     }
 
-    /// What its controllers decide with, as it is written and as it is read; `None` before the first leader.
-    pub(crate) fn read_basis(&self, etcd: &mut dyn Etcd) -> Result<Option<(Vec<u8>, Basis)>, LogError> {
-        let key = self.basis();
-        let Some(text) = one(etcd, &key)? else { return Ok(None) };
-        let basis = serde_json::from_slice(&text).map_err(|error| damaged(&key, format!("is no basis: {error}")))?;
-        Ok(Some((text, basis)))
-    }
-
     /// From now on its controllers decide with this.
     pub(crate) fn replace_basis(&self, etcd: &mut dyn Etcd, leader: i64, basis: &Basis) -> Result<(), LogError> {
         self.write(etcd, &[self.leads(leader)], &[put(self.basis(), json(basis)?)]).map(drop)
@@ -262,14 +417,14 @@ impl Names {
             .map(drop)
     }
 
-    /// Writes a snapshot of the state after this batch, and deletes the batches that it contains, and older snapshots.
+    /// Writes a snapshot of the state after this batch, and deletes the batches that it contains, and older snapshots. The revision at which it was written.
     pub(crate) fn write_snapshot(
         &self,
         etcd: &mut dyn Etcd,
         leader: i64,
         number: u64,
         state: &State,
-    ) -> Result<(), LogError> {
+    ) -> Result<i64, LogError> {
         let all: Vec<_> = state.iter().map(|((kind, key), body)| (kind, key, body)).collect();
         let parts = self.write_parts(etcd, leader, &packed(&all)?, |part| self.state(number, part))?;
         let pointer = json(&Pointer { number, parts })?;
@@ -280,9 +435,7 @@ impl Names {
             delete(self.parts_from(0), self.parts_from(number + 1)),
             delete(self.states_from(0), self.states_from(number)),
         ];
-        let done = self.write(etcd, &[self.leads(leader)], &then)?;
-        // What keys said before: without it etcd keeps everything that was ever written.
-        Ok(etcd.compact(done.revision)?)
+        Ok(self.write(etcd, &[self.leads(leader)], &then)?.revision)
     }
 
     fn write_parts(

@@ -8,16 +8,14 @@ use wayleave_store::Change;
 
 use crate::basis::{Basis, Difference};
 use crate::etcd::{Compare, Done, Etcd, EtcdError, KeyValue, Op};
-use crate::log::{LogError, Names, State, apply, json, put};
+use crate::log::{LogError, MIN_PAGE, Names, Parts, State, Survey, apply, json, next_page, put};
 
 /// A snapshot is written after so many batches, or so many bytes of them, whichever is first: etcd holds 2 GB, and what was deleted in between.
 const SNAPSHOT_BATCHES: u64 = 2_048;
 const SNAPSHOT_BYTES: usize = 64 << 20;
-/// How often a snapshot is looked for.
-const SNAPSHOTS: usize = 10;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Who is told of batches that others have written, each with its number.
+/// Who is told of batches that others have written: the changes of one or several, in order, and the number of the last one.
 pub type OnBatch<'a> = dyn FnMut(u64, &[Change]) -> Result<(), LogError> + 'a;
 
 /// Who says whether everything that a cluster has promised can be kept with the basis of this controller, and if not, why.
@@ -160,6 +158,10 @@ pub struct Member<E> {
     /// The revision of the leader's key while this is the leader.
     leads: Option<i64>,
     since_snapshot: (u64, usize),
+    /// The revision at which the last snapshot was written. Etcd keeps what followers may still be reading until the next one is there.
+    snapshot: Option<i64>,
+    /// How many batches are read at once.
+    page: usize,
     /// After which batch it was looked last whether all promises can be kept by another basis, and what was found.
     checked: Option<(u64, Result<(), String>)>,
 }
@@ -168,7 +170,19 @@ impl<E: Etcd> Member<E> {
     /// With the state that it had after a batch: that of its local copy. Whoever has the lease can say at any time whether it is good.
     pub fn new(etcd: E, settings: Settings, lease: Lease, (state, number): (State, u64)) -> Self {
         let names = Names::new(&settings.cluster);
-        Self { etcd, names, settings, lease, state, number, leads: None, since_snapshot: (0, 0), checked: None }
+        Self {
+            etcd,
+            names,
+            settings,
+            lease,
+            state,
+            number,
+            leads: None,
+            since_snapshot: (0, 0),
+            snapshot: None,
+            page: MIN_PAGE,
+            checked: None,
+        }
     }
 
     /// The lease, while it leads.
@@ -191,20 +205,19 @@ impl<E: Etcd> Member<E> {
         &self.settings
     }
 
-    /// Reads what has been decided since the last time, and leads from now on if nobody else does. `on_batch` is told every batch with its number, in order; a snapshot is told as the changes
-    /// that make its state of the one before. `fits` is asked before this controller replaces the basis of the cluster.
+    /// Reads what has been decided since the last time, and leads from now on if nobody else does. What others write meanwhile is read the next time. `on_batch` is told batches with the
+    /// number of the last one, in order; a snapshot is told as the changes that make its state of the one before. `fits` is asked before this controller replaces the basis of the cluster.
     ///
     /// # Errors
     /// If etcd does not answer. Then nothing is known of who leads; what was told is so.
     pub fn follow(&mut self, now: u64, on_batch: &mut OnBatch<'_>, fits: &mut Fits<'_>) -> Result<Standing, LogError> {
         self.leads = None;
-        self.catch_up(on_batch)?;
-        let ground = match self.ground()? {
+        let Survey { leader: found, basis, .. } = self.catch_up(on_batch)?;
+        let ground = match self.ground(basis) {
             Ok(ground) => ground,
             Err(difference) => return self.bar(Bar::Differs(difference)),
         };
         let key = self.names.leader();
-        let found = self.etcd.range(&key, &format!("{key}\0"), 1)?.keys.into_iter().next();
         let compare = match &found {
             None => Compare::Missing(key.clone()),
             Some(found) => {
@@ -219,15 +232,11 @@ impl<E: Etcd> Member<E> {
         };
         let Some(done) = self.take_lead(compare, &ground, now)? else { return Ok(Standing::Follows(None)) };
         // What others wrote before this revision is all that there will be.
-        self.catch_up(on_batch)?;
-        match self.names.read_head(&mut self.etcd)? {
-            None => self.names.begin(&mut self.etcd, done.revision)?,
-            Some(head) if head == self.number => {}
-            Some(head) => {
-                let why = format!("says {head}, and the log ends with {}", self.number);
-                return Err(LogError::Damaged { key: "head".to_owned(), why });
-            }
+        let Survey { head, snapshot, .. } = self.catch_up(on_batch)?;
+        if head.is_none() {
+            self.names.begin(&mut self.etcd, done.revision)?;
         }
+        self.snapshot = snapshot.map(|(_, written)| written);
         if let Ground::Replaced(_, difference) = ground {
             if let Err(why) = self.check(fits) {
                 return self.bar(Bar::Misfit(difference, why));
@@ -239,18 +248,16 @@ impl<E: Etcd> Member<E> {
     }
 
     /// What the basis of this controller is to that of the cluster; how it differs if it may not replace that.
-    fn ground(&mut self) -> Result<Result<Ground, Difference>, LogError> {
-        let Some(own) = &self.settings.basis else { return Ok(Ok(Ground::Any)) };
-        let Some((text, cluster)) = self.names.read_basis(&mut self.etcd)? else {
-            return Ok(Ok(Ground::First(own.clone())));
-        };
-        Ok(match own.difference(&cluster) {
+    fn ground(&self, cluster: Option<(Vec<u8>, Basis)>) -> Result<Ground, Difference> {
+        let Some(own) = &self.settings.basis else { return Ok(Ground::Any) };
+        let Some((text, cluster)) = cluster else { return Ok(Ground::First(own.clone())) };
+        match own.difference(&cluster) {
             None => Ok(Ground::Same(text)),
             Some(difference) if self.settings.replaces.as_ref() == Some(&cluster.fingerprint) => {
                 Ok(Ground::Replaced(text, difference))
             }
             Some(difference) => Err(difference),
-        })
+        }
     }
 
     /// While another one leads.
@@ -327,56 +334,60 @@ impl<E: Etcd> Member<E> {
         Ok(Some(done))
     }
 
-    fn catch_up(&mut self, on_batch: &mut OnBatch<'_>) -> Result<(), LogError> {
-        let mut snapshots = 0;
-        loop {
-            let batches = self.names.read_after(&mut self.etcd, self.number)?;
-            let is_at_end = batches.as_ref().is_some_and(Vec::is_empty);
-            for (number, changes) in batches.iter().flatten() {
-                on_batch(*number, changes)?;
-                apply(&mut self.state, changes);
-                self.number = *number;
-            }
-            if is_at_end && self.names.read_head(&mut self.etcd)?.unwrap_or(0) <= self.number {
-                return self.check_end();
-            }
-            if is_at_end || batches.is_none() {
-                // The log begins later. A snapshot may be replaced while it is read, but not again and again.
-                snapshots += 1;
-                if snapshots > SNAPSHOTS {
-                    let why = format!("does not have what is behind batch {}: etcd has lost some", self.number);
-                    return Err(LogError::Damaged { key: "snapshot".to_owned(), why });
+    /// Reads everything up to the head that the log has now, which is the first one that is seen: later batches are for the next time, so a leader that writes cannot keep a follower here.
+    /// What the keys said then.
+    fn catch_up(&mut self, on_batch: &mut OnBatch<'_>) -> Result<Survey, LogError> {
+        let mut parts = Parts::default();
+        let mut survey = self.survey()?;
+        let (target, seen) = (survey.head.unwrap_or(0), Survey { page: Vec::new(), ..survey.clone() });
+        while self.number < target {
+            match self.advance(survey, &mut parts, on_batch) {
+                Ok(()) => break,
+                // Etcd has forgotten the revision. What was read stays; the rest is read as it is now.
+                Err(LogError::Etcd(EtcdError::Compacted(_))) => survey = self.survey()?,
+                Err(error) => {
+                    // The answer may have been too large.
+                    self.page = MIN_PAGE;
+                    return Err(error);
                 }
-                self.take_snapshot(on_batch)?;
             }
         }
+        Ok(seen)
     }
 
-    /// What this controller knows is no more than what the log has.
-    fn check_end(&mut self) -> Result<(), LogError> {
-        match self.names.read_head(&mut self.etcd)? {
-            None if self.number > 0 => Err(self.ahead("is not there")),
-            Some(head) if head < self.number => Err(self.ahead(&format!("says {head}"))),
-            _ => Ok(()),
+    fn survey(&mut self) -> Result<Survey, LogError> {
+        let survey = self.names.survey(&mut self.etcd, self.number, self.page);
+        if survey.is_err() {
+            self.page = MIN_PAGE;
         }
+        survey
     }
 
-    fn ahead(&self, says: &str) -> LogError {
-        let why = format!(
-            "{says}, and this controller has seen batch {}: is it another etcd, or was an older state of it restored?",
-            self.number
-        );
-        LogError::Damaged { key: "head".to_owned(), why }
-    }
-
-    fn take_snapshot(&mut self, on_batch: &mut OnBatch<'_>) -> Result<(), LogError> {
-        // A snapshot that is replaced while it is read is looked for again by whoever reads the log.
-        let Some((number, state)) = self.names.read_snapshot(&mut self.etcd)? else { return Ok(()) };
-        if number <= self.number {
-            return Ok(());
+    /// Reads everything up to the head of a survey, as it was at its revision.
+    fn advance(&mut self, survey: Survey, parts: &mut Parts, on_batch: &mut OnBatch<'_>) -> Result<(), LogError> {
+        let Survey { revision, head, snapshot, page: mut keys, .. } = survey;
+        let head = head.unwrap_or(0);
+        if keys.is_empty()
+            && let Some((pointer, written)) = snapshot.filter(|(pointer, _)| pointer.number > self.number)
+        {
+            let state = self.names.read_snapshot(&mut self.etcd, (pointer, written), revision, parts)?;
+            on_batch(pointer.number, &difference(&self.state, &state))?;
+            (self.state, self.number) = (state, pointer.number);
         }
-        on_batch(number, &difference(&self.state, &state))?;
-        (self.state, self.number) = (state, number);
+        while self.number < head {
+            if keys.is_empty() {
+                let range = (self.number + 1, head);
+                keys = self.names.read_log(&mut self.etcd, range, self.page, revision)?;
+            }
+            let page = self.names.page(&mut self.etcd, self.number + 1, &keys, revision)?;
+            if page.last == self.number {
+                return Err(self.names.lost(self.number + 1));
+            }
+            on_batch(page.last, &page.changes)?;
+            apply(&mut self.state, &page.changes);
+            (self.number, self.page) = (page.last, next_page(&keys, self.page));
+            keys.clear();
+        }
         Ok(())
     }
 
@@ -404,7 +415,11 @@ impl<E: Etcd> Member<E> {
             return Ok(false);
         }
         let leader = self.leads.take().ok_or(LogError::Deposed)?;
-        self.names.write_snapshot(&mut self.etcd, leader, self.number, &self.state)?;
+        let written = self.names.write_snapshot(&mut self.etcd, leader, self.number, &self.state)?;
+        // Without it etcd keeps everything that was ever written. What was written since the snapshot before is kept for those who read it now.
+        if let Some(before) = self.snapshot.replace(written) {
+            self.etcd.compact(before)?;
+        }
         (self.since_snapshot, self.leads) = ((0, 0), Some(leader));
         Ok(true)
     }

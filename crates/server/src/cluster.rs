@@ -1,6 +1,7 @@
 //! A ledger that several controllers share: the log is in etcd, and each has a copy on its own disk.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use wayleave_store::{Change, Options, Record, SqliteStore, Store, StoreError};
 
 use crate::cluster_metrics::Timed;
 use crate::disk::{Disk, Fits, News, Opened, Turn};
+use crate::pulse::{Pulse, Watch};
 use crate::secret::{hash, hex};
 
 /// So long a controller takes no part whose copy could not be written, since its disk is full for instance. Others take the lead meanwhile, and do not lose it again to one that cannot lead.
@@ -51,9 +53,13 @@ pub struct Cluster {
     copy: PathBuf,
     shared: Option<Arc<Mutex<Both>>>,
     lease: Lease,
-    keeper: Option<(Arc<std::sync::atomic::AtomicBool>, JoinHandle<()>)>,
-    /// The number of the last batch that was told.
-    told: Option<u64>,
+    keeper: Option<(Arc<AtomicBool>, JoinHandle<()>)>,
+    /// Progress of the engine, without which the lease is not prolonged.
+    pulse: Arc<Pulse>,
+    /// Set when the process is to end.
+    ending: Arc<AtomicBool>,
+    /// What was written since the last time that it was told; `None` if everything has to be told.
+    news: Option<Vec<Change>>,
     metrics: Arc<ClusterMetrics>,
     /// Until when it takes no part.
     rests: Option<Instant>,
@@ -80,7 +86,9 @@ impl Cluster {
             shared: None,
             lease: Lease::default(),
             keeper: None,
-            told: None,
+            pulse: Arc::default(),
+            ending: Arc::default(),
+            news: None,
             metrics: Arc::default(),
             rests: None,
         }
@@ -92,7 +100,7 @@ impl Cluster {
             return Ok(shared.clone());
         }
         // Its file is locked as long as it is open.
-        self.shared = None;
+        (self.shared, self.news) = (None, None);
         let (copy, found) = SqliteStore::open(&self.copy, &Options::default())?;
         let position = found.iter().find(|record| record.kind == POSITION);
         let position = position.map(|record| self.position(&record.body)).transpose()?;
@@ -107,7 +115,8 @@ impl Cluster {
             .filter(|record| record.kind != POSITION)
             .map(|Record { kind, key, body }| ((kind.into_owned(), key), body))
             .collect();
-        let etcd = Timed { etcd: Gateway::new(self.access.clone()), metrics: self.metrics.clone() };
+        let gateway = Gateway::new(self.access.clone()).until(self.ending.clone());
+        let etcd = Timed { etcd: gateway, metrics: self.metrics.clone() };
         let member = Member::new(etcd, self.settings.clone(), self.lease.clone(), (state, position.unwrap_or(0)));
         self.keep();
         let shared = Arc::new(Mutex::new(Both { member, copy, is_copy_broken: false }));
@@ -162,19 +171,33 @@ impl Cluster {
         }
     }
 
-    /// Prolongs the lease from a thread of its own, whatever the engine does.
+    /// Prolongs the lease from a thread of its own, as long as the engine goes on: without an engine nothing is decided, and another controller can do it.
     fn keep(&mut self) {
         self.end_keeper();
         let (lease, seconds) = (self.lease.clone(), self.settings.lease_s);
         // A member that hangs must not cost the lease.
         let patience = Duration::from_millis(u64::from(seconds) * 250);
         let mut etcd = Gateway::new(self.access.clone()).with_patience(patience);
-        let end = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let end = Arc::new(AtomicBool::new(false));
         let ended = end.clone();
         let every = Duration::from_millis(u64::from(seconds) * 250);
+        let pulse = self.pulse.clone();
+        let mut watch = Watch::new(Duration::from_secs(seconds.into()), clock());
+        let mut hangs = false;
         let keep = move || {
-            while !ended.load(std::sync::atomic::Ordering::Relaxed) {
-                if let Err(error) = lease.keep(&mut etcd, seconds, clock()) {
+            while !ended.load(Ordering::Relaxed) {
+                let silent = watch.look(&pulse, clock()).filter(|_| lease.is_held());
+                if let Some(silent) = silent
+                    && !hangs
+                {
+                    let seconds = silent.as_secs_f64();
+                    tracing::error!(
+                        seconds,
+                        "the engine does not go on: the lease is not prolonged, so that another controller leads"
+                    );
+                }
+                hangs = silent.is_some();
+                if !hangs && let Err(error) = lease.keep(&mut etcd, seconds, clock()) {
                     tracing::warn!(%error, "the lease of the leader could not be prolonged");
                 }
                 std::thread::park_timeout(every);
@@ -187,7 +210,7 @@ impl Cluster {
 
     fn end_keeper(&mut self) {
         if let Some((end, thread)) = self.keeper.take() {
-            end.store(true, std::sync::atomic::Ordering::Relaxed);
+            end.store(true, Ordering::Relaxed);
             thread.thread().unpark();
             let _ = thread.join();
         }
@@ -212,7 +235,7 @@ impl Disk for Cluster {
         let both = lock(&shared);
         let (records, sequence) = (records(both.member.state()), both.member.number());
         drop(both);
-        self.told = None;
+        self.news = None;
         Ok(Opened { store: Box::new(Shared(shared, self.metrics.clone())), records, sequence })
     }
 
@@ -223,19 +246,31 @@ impl Disk for Cluster {
         let Both { member, copy, is_copy_broken } = &mut *both;
         let cluster = self.settings.cluster.clone();
         let mut broken = None;
+        let news = &mut self.news;
         let mut on_batch = |number: u64, changes: &[Change]| {
             Both::keep_copy(copy, &cluster, number, changes).map_err(|error| {
                 let why = LogError::Stranger(error.to_string());
                 broken = Some(error);
                 why
-            })
+            })?;
+            if let Some(news) = news {
+                news.extend_from_slice(changes);
+            }
+            Ok(())
         };
         let standing = member.follow(clock(), &mut on_batch, &mut |state| fits(&records(state)));
         if let Some(error) = broken {
             *is_copy_broken = true;
             return Err(error);
         }
-        let standing = standing.map_err(|error| self.trouble(error.to_string()))?;
+        let standing = match standing {
+            Ok(standing) => standing,
+            // What was asked may be asked again.
+            Err(error @ (LogError::Etcd(_) | LogError::Deposed)) => {
+                return Ok(Turn::Unknown { why: error.to_string() });
+            }
+            Err(error) => return Err(self.trouble(error.to_string())),
+        };
         match standing {
             Standing::Leads => {
                 self.metrics.led_by(&self.settings.id);
@@ -245,18 +280,29 @@ impl Disk for Cluster {
                 if let Some(leader) = &leader {
                     self.metrics.led_by(&leader.id);
                 }
-                let number = member.number();
-                let news =
-                    (self.told != Some(number)).then(|| News { records: records(member.state()), sequence: number });
-                self.told = Some(number);
+                let news = News { changes: self.news.replace(Vec::new()), sequence: member.number() };
                 Ok(Turn::Others { leader: leader.map(|leader| leader.address), news })
             }
             Standing::Barred(bar) => {
                 // If the cluster comes to what this one has, everything is news.
-                self.told = None;
+                self.news = None;
                 Ok(Turn::Barred { waits: matches!(bar, Bar::Waits(_)), why: self.barred(&bar) })
             }
         }
+    }
+
+    fn records(&mut self) -> Result<Vec<Record>, StoreError> {
+        let shared = self.shared()?;
+        let both = lock(&shared);
+        Ok(records(both.member.state()))
+    }
+
+    fn watch(&mut self, pulse: Arc<Pulse>) {
+        self.pulse = pulse;
+    }
+
+    fn ending(&self) -> Option<Arc<AtomicBool>> {
+        Some(self.ending.clone())
     }
 
     fn metrics(&self) -> Option<Arc<ClusterMetrics>> {
@@ -329,6 +375,47 @@ impl Store for Shared {
     fn idle(&mut self) -> Result<(), StoreError> {
         lock(&self.0).copy.idle()
     }
+}
+
+/// What a copy of a cluster's ledger is a copy of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyOf {
+    /// The cluster.
+    pub cluster: String,
+    /// The last batch that the copy has.
+    pub batch: u64,
+}
+
+impl CopyOf {
+    /// Takes the record that says so out of the records of a ledger; `None` if it is that of a controller by itself.
+    ///
+    /// # Errors
+    /// If that record cannot be read.
+    pub fn take(records: &mut Vec<Record>) -> Result<Option<Self>, String> {
+        let Some(at) = records.iter().position(|record| record.kind == POSITION) else { return Ok(None) };
+        let record = records.remove(at);
+        let read = record
+            .body
+            .rsplit_once(' ')
+            .and_then(|(cluster, batch)| Some(Self { cluster: cluster.to_owned(), batch: batch.parse().ok()? }));
+        let wrong = || {
+            let text = &record.body;
+            format!(
+                "the record {POSITION} says {text:?}, and the name of a cluster and the number of a batch are expected"
+            )
+        };
+        read.map(Some).ok_or_else(wrong)
+    }
+}
+
+/// Why a copy of a cluster's ledger is not opened as the ledger of a controller by itself, and what to do.
+pub(crate) fn is_copy(of: &CopyOf, path: &std::path::Path) -> String {
+    let CopyOf { cluster, batch } = of;
+    format!(
+        "it is a copy of the ledger of cluster {cluster}, up to batch {batch}. Name the etcd of the cluster (serve --etcd) or ask its controllers (--server); if all of them have ended for good: \
+         wayleave ledger leave {}",
+        path.display()
+    )
 }
 
 /// Makes the ledger of a controller by itself the beginning of a cluster, as long as that has none.

@@ -12,7 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use wayleave_protocol::status::ClusterRole;
-use wayleave_replica::{Compare, Done, Etcd, EtcdError, Gateway, Op, Range};
+use wayleave_replica::{Compare, Done, Etcd, EtcdError, Gateway, Op, Query, Range};
 
 use crate::measure::{seconds, signed};
 use crate::standing::{ClusterStanding, old_name};
@@ -120,8 +120,12 @@ impl Etcd for Timed {
         done
     }
 
-    fn range(&mut self, from: &str, to: &str, most: usize) -> Result<Range, EtcdError> {
-        self.counted(|etcd| etcd.range(from, to, most))
+    fn read(&mut self, queries: &[Query]) -> Result<Vec<Range>, EtcdError> {
+        self.counted(|etcd| etcd.read(queries))
+    }
+
+    fn range_at(&mut self, query: &Query, revision: i64) -> Result<Range, EtcdError> {
+        self.counted(|etcd| etcd.range_at(query, revision))
     }
 
     fn grant(&mut self, seconds: u32) -> Result<i64, EtcdError> {

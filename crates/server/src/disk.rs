@@ -1,13 +1,16 @@
 //! Where the records are: opened at the start, and again after a commit has failed.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wayleave_controller as controller;
 use wayleave_replica::Lease;
 use wayleave_store::{Change, MemoryStore, Options, Record, SqliteStore, Store, StoreError};
 
+use crate::cluster::{CopyOf, is_copy};
 use crate::cluster_metrics::ClusterMetrics;
+use crate::pulse::Pulse;
 
 /// A store with what is in it.
 pub struct Opened {
@@ -27,8 +30,13 @@ pub enum Turn {
     Others {
         /// Where that one answers.
         leader: Option<String>,
-        /// Everything that is there, if it has changed since the last time.
-        news: Option<News>,
+        /// What it has written.
+        news: News,
+    },
+    /// Nobody knows: what they share cannot be asked now, and may be asked again.
+    Unknown {
+        /// Why.
+        why: String,
     },
     /// Nobody's here: this controller decides with something else than the others, and can neither write nor judge what they write.
     Barred {
@@ -42,10 +50,11 @@ pub enum Turn {
 /// Says whether these records can be gone on from, and if not, why.
 pub type Fits<'a> = dyn FnMut(&[Record]) -> Result<(), String> + 'a;
 
-/// What another controller has written.
+/// What another controller has written since the last time.
+#[derive(Debug, Default)]
 pub struct News {
-    /// Everything that is there.
-    pub records: Vec<Record>,
+    /// Its changes, in order; `None` if only [`Disk::records`] says what is there.
+    pub changes: Option<Vec<Change>>,
     /// The number of the last commit.
     pub sequence: u64,
 }
@@ -64,6 +73,22 @@ pub trait Disk: Send {
     /// If that cannot be known now.
     fn turn(&mut self, _fits: &mut Fits<'_>) -> Result<Turn, StoreError> {
         Ok(Turn::Own)
+    }
+
+    /// Everything that is there by the last turn, which was of others.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn records(&mut self) -> Result<Vec<Record>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    /// Has the lease prolonged only while the engine goes on; called before anything else.
+    fn watch(&mut self, _pulse: Arc<Pulse>) {}
+
+    /// What ends questions to what is shared, also those that are being asked: set when the process is to end.
+    fn ending(&self) -> Option<Arc<AtomicBool>> {
+        None
     }
 
     /// Lets others write at once: this one cannot now, and looks again whose turn it is.
@@ -92,7 +117,11 @@ pub struct File(pub PathBuf);
 
 impl Disk for File {
     fn open(&mut self) -> Result<Opened, StoreError> {
-        let (store, records) = SqliteStore::open(&self.0, &Options::default())?;
+        let (store, mut records) = SqliteStore::open(&self.0, &Options::default())?;
+        let elsewhere = |message: String| StoreError::Elsewhere { place: self.name(), message };
+        if let Some(of) = CopyOf::take(&mut records).map_err(elsewhere)? {
+            return Err(elsewhere(is_copy(&of, &self.0)));
+        }
         let sequence = store.sequence();
         Ok(Opened { store: Box::new(store), records, sequence })
     }

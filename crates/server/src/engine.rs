@@ -7,13 +7,12 @@
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 use wayleave_controller::{Change, Controller, Now, Output, Setup};
 use wayleave_protocol::problem::Code;
-use wayleave_store::Store;
+use wayleave_store::{Store, StoreError};
 use wayleave_units::Time;
 
 use crate::account::Account;
@@ -24,6 +23,7 @@ use crate::following::{Following, Loaded, Reader};
 use crate::history::History;
 use crate::metrics::{Kept, Metrics};
 use crate::past::ChangedContract;
+use crate::pulse::Pulse;
 use crate::queue::{Message, Next, Queue};
 use crate::stage::Stage;
 use crate::trial::wall;
@@ -93,14 +93,21 @@ pub(crate) struct Engine {
     pub(crate) view: Arc<View>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) jobs: Arc<Queue>,
-    /// How often the loop has gone on.
-    pub(crate) beats: Arc<AtomicU64>,
+    pub(crate) pulse: Arc<Pulse>,
     pub(crate) first: First,
     pub(crate) looks: Looks,
     /// Refusals that are to be written.
     pub(crate) refusals: Waiting,
     /// Bytes of a tenant's events, decisions and audit.
     pub(crate) history_bytes: u64,
+}
+
+/// Why a ledger was not opened.
+enum Unopened {
+    /// What several controllers share did not answer, and may answer later.
+    Later(String),
+    /// Nothing changes that by itself: a first attempt ends the process.
+    Never(String),
 }
 
 /// Whoever waits is told when the thread ends, also if it panics.
@@ -148,6 +155,7 @@ impl Engine {
     /// Opens the ledger for the first time.
     pub(crate) fn run(mut self, opened: oneshot::Sender<Result<(), String>>) {
         let _closing = Closing(self.jobs.clone());
+        self.disk.watch(self.pulse.clone());
         let mut opened = Some(opened);
         while let Some(running) = self.begin(&mut opened) {
             match self.serve(running) {
@@ -171,8 +179,11 @@ impl Engine {
         let has_given_up = !is_first && self.has_lost_lead();
         let mut next = Instant::now() + if has_given_up { TRY_AGAIN } else { Duration::ZERO };
         loop {
-            self.beat();
-            match self.jobs.next(next.saturating_duration_since(Instant::now())) {
+            self.pulse.beat();
+            let rest = next.saturating_duration_since(Instant::now());
+            let lull = if following.has_stale() { LULL } else { rest };
+            match self.jobs.next(rest.min(lull)) {
+                Next::Nothing if lull < rest => following.look(LOOKS),
                 Next::Job(account, job) => {
                     if let Some(took) = following.answer(job) {
                         self.jobs.charge(&account, true, took);
@@ -182,17 +193,9 @@ impl Engine {
                 Next::Message(_) => {}
                 Next::End => return None,
                 Next::Nothing => {
-                    let turn = self.disk.turn(&mut |records| following.reader().read(records).map(drop));
-                    let tried = turn.map_err(|error| error.to_string()).and_then(|turn| match turn {
-                        // Who cannot go on from what is there lets others try.
-                        Turn::Own => self.load().inspect_err(|_| self.disk.pass()).map(Some),
-                        Turn::Others { leader, news } => following.follow(leader, news).map(|()| None),
-                        Turn::Barred { why, waits } if waits || opened.is_none() => {
-                            following.stand_aside(why);
-                            Ok(None)
-                        }
-                        Turn::Barred { why, .. } => Err(why),
-                    });
+                    self.pulse.reads(true);
+                    let tried = self.take_turn(&mut following, opened.is_some());
+                    self.pulse.reads(false);
                     next = Instant::now() + if following.is_reading() { FOLLOW_EVERY } else { TRY_AGAIN };
                     match tried {
                         Ok(running) => {
@@ -207,9 +210,15 @@ impl Engine {
                             }
                         }
                         Err(error) => {
+                            let (error, is_final) = match error {
+                                Unopened::Later(error) => (error, false),
+                                Unopened::Never(error) => (error, true),
+                            };
                             if let Some(opened) = opened.take() {
-                                let _ = opened.send(Err(error));
-                                return None;
+                                let _ = opened.send(if is_final { Err(error.clone()) } else { Ok(()) });
+                                if is_final {
+                                    return None;
+                                }
                             }
                             tracing::warn!(error, "the ledger cannot be opened yet");
                             self.cannot_begin(error);
@@ -218,6 +227,25 @@ impl Engine {
                     }
                 }
             }
+        }
+    }
+
+    /// Does what its turn asks for; the first turn of a process ends it where it can never go on. What runs from now on if it is its own turn.
+    fn take_turn(&mut self, following: &mut Following<'_>, is_first: bool) -> Result<Option<Running>, Unopened> {
+        let turn = self.disk.turn(&mut |records| following.reader().read(records).map(drop));
+        match turn.map_err(|error| Unopened::Never(error.to_string()))? {
+            // Who cannot go on from what is there lets others try.
+            Turn::Own => self.load().inspect_err(|_| self.disk.pass()).map(Some),
+            Turn::Others { leader, news } => {
+                let followed = following.follow(leader, news, &mut || self.disk.records());
+                followed.map(|()| None).map_err(Unopened::Never)
+            }
+            Turn::Unknown { why } => Err(Unopened::Later(why)),
+            Turn::Barred { why, waits } if waits || !is_first => {
+                following.stand_aside(why);
+                Ok(None)
+            }
+            Turn::Barred { why, .. } => Err(Unopened::Never(why)),
         }
     }
 
@@ -231,14 +259,16 @@ impl Engine {
             // What was known before cannot be judged any more than what is there now.
             return;
         }
-        let is_shared = self.disk.lease().is_some();
+        // Who has read nothing yet has nothing to answer reads by.
+        let is_shared = self.disk.lease().is_some() && self.view.read().generation > 0;
         self.view.set_health(if is_shared { Health::Apart(error) } else { Health::Broken(error) });
     }
 
-    fn load(&mut self) -> Result<Running, String> {
-        let opened = self.disk.open().map_err(|error| error.to_string())?;
+    fn load(&mut self) -> Result<Running, Unopened> {
+        let opened = self.disk.open().map_err(|error| Unopened::Never(error.to_string()))?;
         let (began, count) = (Instant::now(), opened.records.len());
-        let Loaded { controller, stage, history, forgotten, past } = self.reader().read(&opened.records)?;
+        let Loaded { controller, stage, history, forgotten, past } =
+            self.reader().read(&opened.records).map_err(Unopened::Never)?;
         let (store, sequence) = (opened.store, opened.sequence);
         let (keys, refused, is_clock_doubted) = (HashSet::new(), began, false);
         let mut running = Running {
@@ -255,13 +285,17 @@ impl Engine {
             is_clock_doubted,
         };
         let now = running.now();
-        if let Some(token) = (self.first)(&mut running.controller, now)? {
+        if let Some(token) = (self.first)(&mut running.controller, now).map_err(Unopened::Never)? {
             running.history.note(Note::of_server("createToken", &token).answered(now.wall, 201, ""));
         }
         // To load a ledger creates, changes and ends no contract.
         let output = running.controller.take_output();
         let (output, told) = running.remembered(now, output, &[]);
-        running.commit(&self.metrics, &output, forgotten)?;
+        running.commit(&self.metrics, &output, forgotten).map_err(|error| match error {
+            // Whoever keeps it may take it later.
+            StoreError::Elsewhere { .. } => Unopened::Later(error.to_string()),
+            error => Unopened::Never(error.to_string()),
+        })?;
         let mut edits = running.stage.begin(&running.controller, opened.records);
         edits.extend(running.stage.edits(&running.controller, &output));
         edits.extend(past.into_iter().chain(told));
@@ -271,14 +305,10 @@ impl Engine {
         Ok(running)
     }
 
-    fn beat(&self) {
-        self.beats.fetch_add(1, Ordering::Relaxed);
-    }
-
     /// Until it ends (`None`) or cannot write (why).
     fn serve(&mut self, mut running: Running) -> Option<String> {
         loop {
-            self.beat();
+            self.pulse.beat();
             if self.has_lost_lead() {
                 self.give_up_begun();
                 return Some("the lease of this controller has ended, and another one may lead".to_owned());
@@ -390,7 +420,7 @@ impl Engine {
             let start = Instant::now();
             let more = self.step(running, now, job, &mut batch);
             self.jobs.charge(&account, is_read, start.elapsed());
-            self.beat();
+            self.pulse.beat();
             if let Some(job) = more {
                 self.jobs.push_back(account, job);
             }
@@ -484,7 +514,7 @@ impl Running {
         }
         let mut edits = self.stage.edits(&self.controller, &output);
         edits.extend(told);
-        self.commit(&engine.metrics, &output, Vec::new())?;
+        self.commit(&engine.metrics, &output, Vec::new()).map_err(|error| error.to_string())?;
         engine.view.publish(edits, self.sequence, self.controller.revision());
         Ok(())
     }
@@ -504,13 +534,13 @@ impl Running {
         self.is_clock_doubted = ahead.is_some();
     }
 
-    fn commit(&mut self, metrics: &Metrics, output: &Output, before: Vec<Change>) -> Result<(), String> {
+    fn commit(&mut self, metrics: &Metrics, output: &Output, before: Vec<Change>) -> Result<(), StoreError> {
         if output.changes.is_empty() && before.is_empty() {
             return Ok(());
         }
         let changes: Vec<wayleave_store::Change> = before.iter().chain(&output.changes).map(stored).collect();
         let start = Instant::now();
-        self.sequence = self.store.commit(&changes).map_err(|error| error.to_string())?;
+        self.sequence = self.store.commit(&changes)?;
         metrics.committed(start.elapsed());
         self.is_untidy = true;
         Ok(())

@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wayleave_controller::{Change, Controller, Kind, Now, Setup};
+use wayleave_controller::{Change, Controller, Kind, Now, Output, Setup};
 use wayleave_protocol::problem::Code;
-use wayleave_store::Record;
+use wayleave_store::{Record, StoreError};
 use wayleave_units::Time;
 
 use crate::answer::{not_leader, problem, unavailable};
@@ -44,7 +44,7 @@ impl Reader {
         let mut records = Vec::with_capacity(all.len());
         for Record { kind, key, body } in all {
             let Some(kind) = Kind::of(kind) else {
-                return Err(format!("the ledger has a {kind} record, which this version does not know"));
+                return Err(unknown_kind(kind));
             };
             records.push((kind, key.as_str(), &**body));
         }
@@ -58,16 +58,63 @@ impl Reader {
     }
 }
 
+/// What reads are answered by.
+struct Reading {
+    controller: Controller,
+    stage: Stage,
+    history: History,
+    /// When everything was read.
+    began: Instant,
+}
+
+impl Reading {
+    /// Takes over what another controller has written, and what readers will see of it.
+    fn apply(&mut self, changes: &[wayleave_store::Change]) -> Result<Vec<Edit>, String> {
+        let changes = changes.iter().map(read_change).collect::<Result<Vec<Change>, String>>()?;
+        self.controller.follow(self.now(), &changes).map_err(|error| error.to_string())?;
+        let mut edits = Vec::new();
+        for Change { key, body, .. } in changes.iter().filter(|change| change.kind == Kind::History) {
+            self.history.follow(key, body.as_deref(), &mut edits)?;
+        }
+        let output = Output { changes, events: Vec::new() };
+        edits.extend(self.stage.edits(&self.controller, &output));
+        Ok(edits)
+    }
+
+    fn now(&self) -> Now {
+        let steady = Time::from_nanos(u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        Now { steady, wall: wall() }
+    }
+
+    fn numbers(&self, sequence: u64) -> (u64, u64, u64) {
+        // To load a controller counts as a generation, and this one does not write it.
+        (sequence, self.controller.revision(), self.controller.generation().saturating_sub(1))
+    }
+}
+
+fn read_change(change: &wayleave_store::Change) -> Result<Change, String> {
+    let (kind, key, body) = match change {
+        wayleave_store::Change::Put(record) => (&record.kind, &record.key, Some(record.body.clone())),
+        wayleave_store::Change::Delete { kind, key } => (kind, key, None),
+    };
+    let kind = Kind::of(kind).ok_or_else(|| unknown_kind(kind))?;
+    Ok(Change { kind, key: key.clone(), body })
+}
+
+fn unknown_kind(kind: &str) -> String {
+    format!("the ledger has a {kind} record, which this version does not know")
+}
+
 /// What a controller knows while another one leads.
 pub(crate) struct Following<'a> {
     reader: Reader,
     view: &'a Arc<View>,
     metrics: &'a Metrics,
-    /// What reads are answered by, since when.
-    reading: Option<(Controller, Instant)>,
-    /// What has come since.
-    news: Option<News>,
-    /// When that is read.
+    /// What reads are answered by.
+    reading: Option<Reading>,
+    /// Whether everything has to be read again: there is something that changes alone do not say.
+    is_behind: bool,
+    /// When everything is read, at the earliest.
     next: Option<Instant>,
     /// Who leads, as far as anything is known of that.
     leader: Option<Option<String>>,
@@ -76,7 +123,7 @@ pub(crate) struct Following<'a> {
 impl<'a> Following<'a> {
     /// Nothing yet.
     pub(crate) fn new(reader: Reader, view: &'a Arc<View>, metrics: &'a Metrics) -> Self {
-        Self { reader, view, metrics, reading: None, news: None, next: None, leader: None }
+        Self { reader, view, metrics, reading: None, is_behind: true, next: None, leader: None }
     }
 
     pub(crate) fn reader(&self) -> &Reader {
@@ -88,23 +135,36 @@ impl<'a> Following<'a> {
         self.reading.is_some()
     }
 
-    /// Shows what another controller has written.
-    pub(crate) fn follow(&mut self, leader: Option<String>, news: Option<News>) -> Result<(), String> {
-        if let Some(news) = news {
-            self.news = Some(news);
+    /// Whether figures of links are old.
+    pub(crate) fn has_stale(&self) -> bool {
+        self.reading.as_ref().is_some_and(|reading| !reading.stage.stale.is_empty())
+    }
+
+    /// Looks at some links whose figures are old.
+    pub(crate) fn look(&mut self, most: usize) {
+        let Some(Reading { controller, stage, .. }) = &mut self.reading else { return };
+        let looked = stage.stale.look(controller.ledger(), most);
+        let edits = looked.into_iter().map(|(link, figures)| Edit::Link(link, figures)).collect();
+        self.view.edit(edits);
+    }
+
+    /// Shows what another controller has written: its changes, or all `records` where changes alone do not say what is there.
+    pub(crate) fn follow(
+        &mut self,
+        leader: Option<String>,
+        news: News,
+        records: &mut dyn FnMut() -> Result<Vec<Record>, StoreError>,
+    ) -> Result<(), String> {
+        let News { changes, sequence } = news;
+        match changes {
+            None => self.is_behind = true,
+            Some(changes) if !changes.is_empty() => self.apply(&changes, &leader, sequence),
+            Some(_) => {}
         }
         // To read everything takes the longer the more there is; most of the time is for answers.
         let is_time = self.next.is_none_or(|next| Instant::now() >= next);
-        if let Some(News { records, sequence }) = self.news.take_if(|_| is_time) {
-            let began = Instant::now();
-            let Loaded { controller, past, mut stage, .. } = self.reader.read(&records)?;
-            let mut edits = stage.begin(&controller, records);
-            edits.extend(past);
-            // To load a controller counts as a generation, and this one does not write it.
-            let numbers = (sequence, controller.revision(), controller.generation().saturating_sub(1));
-            self.view.replace(edits, numbers, Health::Following(leader.clone()));
-            self.next = Some(Instant::now() + began.elapsed() * FOLLOW_PART);
-            self.reading = Some((controller, began));
+        if self.is_behind && is_time {
+            self.read_all(&leader, sequence, records().map_err(|error| error.to_string())?)?;
         }
         if self.leader.as_ref() != Some(&leader) {
             tracing::info!(
@@ -117,9 +177,38 @@ impl<'a> Following<'a> {
         Ok(())
     }
 
+    fn apply(&mut self, changes: &[wayleave_store::Change], leader: &Option<String>, sequence: u64) {
+        let Some(reading) = self.reading.as_mut().filter(|_| !self.is_behind) else { return };
+        match catch_unwind(AssertUnwindSafe(|| reading.apply(changes))) {
+            Ok(Ok(edits)) => self.view.follow(edits, reading.numbers(sequence), Health::Following(leader.clone())),
+            Ok(Err(why)) => {
+                tracing::debug!(why, "all records are read again");
+                self.is_behind = true;
+            }
+            Err(_) => {
+                tracing::error!(
+                    "what another controller has written could not be followed: all records are read again"
+                );
+                self.is_behind = true;
+            }
+        }
+    }
+
+    fn read_all(&mut self, leader: &Option<String>, sequence: u64, records: Vec<Record>) -> Result<(), String> {
+        let began = Instant::now();
+        let Loaded { controller, past, mut stage, history, .. } = self.reader.read(&records)?;
+        let mut edits = stage.begin(&controller, records);
+        edits.extend(past);
+        let reading = Reading { controller, stage, history, began };
+        self.view.replace(edits, reading.numbers(sequence), Health::Following(leader.clone()));
+        self.next = Some(Instant::now() + began.elapsed() * FOLLOW_PART);
+        (self.reading, self.is_behind) = (Some(reading), false);
+        Ok(())
+    }
+
     /// Answers nothing: what others write cannot be judged here.
     pub(crate) fn stand_aside(&mut self, why: String) {
-        (self.reading, self.news, self.next, self.leader) = (None, None, None, None);
+        (self.reading, self.is_behind, self.next, self.leader) = (None, true, None, None);
         let is_new = self.view.read().health != Health::Barred(why.clone());
         if is_new {
             tracing::error!(why, "this controller takes no part");
@@ -129,7 +218,7 @@ impl<'a> Following<'a> {
 
     /// What is read is answered by what is known; for all else the leader has to be asked. How long that took, if it took the time of an account.
     pub(crate) fn answer(&mut self, job: Job) -> Option<Duration> {
-        let Some((controller, began)) = &mut self.reading else {
+        let Some(Reading { controller, began, .. }) = &mut self.reading else {
             let _ = job.reply.send(unavailable());
             return None;
         };

@@ -80,6 +80,14 @@ struct Stored {
     numbers: [Vec<u64>; 4],
 }
 
+impl Stored {
+    /// Entries of a chunk that is deleted.
+    fn forgotten(self) -> impl Iterator<Item = Edit> {
+        let numbers = Topic::ALL.into_iter().zip(self.numbers);
+        numbers.flat_map(|(topic, numbers)| numbers.into_iter().map(move |one| Edit::Forget(topic, one)))
+    }
+}
+
 /// What an account has on disk.
 #[derive(Debug, Default)]
 struct Kept {
@@ -227,6 +235,28 @@ impl History {
         (changes, edits)
     }
 
+    /// Takes over a chunk that another controller has written, or has deleted, and what readers will see of that.
+    pub(crate) fn follow(&mut self, key: &str, body: Option<&str>, edits: &mut Vec<Edit>) -> Result<(), String> {
+        let wrong = |error: String| format!("the record history {key:?} cannot be read: {error}");
+        let number: u64 = key.parse().map_err(|_| wrong("a number is expected as its key".to_owned()))?;
+        let Some(body) = body else {
+            for kept in self.kept.values_mut() {
+                let Some(at) = kept.chunks.iter().position(|stored| stored.number == number) else { continue };
+                let Some(old) = kept.chunks.remove(at) else { continue };
+                kept.bytes -= old.bytes;
+                edits.extend(old.forgotten());
+            }
+            return Ok(());
+        };
+        let chunk: Chunk = serde_json::from_str(body).map_err(|error| wrong(error.to_string()))?;
+        if !self.kept.contains_key(&chunk.account) {
+            edits.push(Edit::Lost(chunk.after));
+        }
+        let written = Written::of(&chunk);
+        self.store(number, chunk, written, edits);
+        Ok(())
+    }
+
     /// A chunk is on disk, or will be with this commit.
     fn store(&mut self, number: u64, chunk: Chunk, written: Written, edits: &mut Vec<Edit>) {
         let bytes = written.body.0.len() as u64 + CHUNK_BYTES;
@@ -266,10 +296,7 @@ impl History {
             let Some(old) = kept.chunks.pop_front() else { return };
             kept.bytes -= old.bytes;
             changes.push(Change { kind: Kind::History, key: old.number.to_string(), body: None });
-            let numbers = Topic::ALL.into_iter().zip(old.numbers);
-            edits.extend(
-                numbers.flat_map(|(topic, numbers)| numbers.into_iter().map(move |one| Edit::Forget(topic, one))),
-            );
+            edits.extend(old.forgotten());
         }
     }
 }

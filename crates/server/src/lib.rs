@@ -41,6 +41,7 @@ mod metrics;
 pub mod notify;
 mod object;
 mod past;
+mod pulse;
 mod queue;
 mod render;
 mod run;

@@ -25,7 +25,7 @@ use crate::links::LinkFigures;
 use crate::logger;
 use crate::measure::{seconds, signed};
 use crate::traffic::Counted;
-use crate::view::{Counts, Health, Tables, View};
+use crate::view::{Counts, Tables, View};
 
 type Level = Gauge<f64, AtomicU64>;
 
@@ -403,6 +403,11 @@ impl Metrics {
         }
     }
 
+    /// Whether this controller can decide now.
+    pub(crate) fn is_ready(&self, is_ready: bool) {
+        self.ready.set(i64::from(is_ready));
+    }
+
     fn look_at_contracts(&self, tables: &Tables) {
         let mut counts = Counts::default();
         tables.counts.values().for_each(|count| counts.add(count));
@@ -416,7 +421,6 @@ impl Metrics {
         self.unprotected.set(signed(counts.unprotected));
         self.silent.set(signed(tables.nodes.values().filter(|node| node.is_silent).count() as u64));
         self.down.set(signed(tables.down.len() as u64));
-        self.ready.set(i64::from(tables.health == Health::Ready));
     }
 
     fn look_at_links(&self, network: &Network, tables: &Tables) {

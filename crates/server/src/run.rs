@@ -2,6 +2,8 @@
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -11,6 +13,9 @@ use tracing_subscriber::filter::LevelFilter;
 use crate::logger::Lines;
 use crate::notify::Notify;
 use crate::{Limits, Options, Server};
+
+/// How long a server that is ended before it has begun waits for its engine: less than an administrator waits.
+const END_OF_START: Duration = Duration::from_secs(2);
 
 /// How log lines look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +67,14 @@ pub fn run(
         let (term, int) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
         let (mut term, mut int) = (term.map_err(|error| error.to_string())?, int.map_err(|error| error.to_string())?);
         let mut hup = signal(SignalKind::hangup()).map_err(|error| error.to_string())?;
-        let server = Server::start_with(options, listener, watching).await?;
+        let ending = options.disk.ending();
+        let mut start = std::pin::pin!(Server::start_with(options, listener, watching));
+        let started = tokio::select! {
+            started = &mut start => Some(started),
+            _ = term.recv() => None,
+            _ = int.recv() => None,
+        };
+        let Some(server) = started.transpose()? else { return end_start(start, ending).await };
         ready(server.address());
         let notify = Notify::from_environment();
         notify.tell("READY=1");
@@ -90,6 +102,19 @@ pub fn run(
         tracing::info!("the server ends: what was begun is finished");
         server.end().await
     })
+}
+
+/// Ends a server that has not begun: nothing was acknowledged by it. The question to etcd that is being asked is waited for, a while.
+async fn end_start(
+    start: impl Future<Output = Result<Server, String>>,
+    ending: Option<Arc<AtomicBool>>,
+) -> Result<(), String> {
+    tracing::info!("the server ends before it has begun");
+    ending.into_iter().for_each(|ending| ending.store(true, Ordering::Relaxed));
+    match tokio::time::timeout(END_OF_START, start).await {
+        Ok(Ok(server)) => server.end().await,
+        Ok(Err(_)) | Err(_) => Ok(()),
+    }
 }
 
 /// Every connection needs a file: the soft limit is raised as far as the system allows and the limits need.

@@ -3,14 +3,16 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot, watch};
 use wayleave_controller::{Command, Principal, Setup};
+use wayleave_replica::Lease;
 
 use crate::audit::Waiting;
+use crate::cluster::clock;
 use crate::disk::Disk;
 use crate::engine::{Engine, First, Looks};
 use crate::http::dispatch::{self, router};
@@ -20,6 +22,7 @@ use crate::http::tls::{Tls, TlsFiles};
 use crate::layers::Layers;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::pulse::Pulse;
 use crate::queue::{Message, Queue};
 use crate::secret::{Secret, token_name};
 use crate::shared::Shared;
@@ -63,7 +66,9 @@ pub struct Server {
     tls: Option<Tls>,
     end: watch::Sender<bool>,
     jobs: Arc<Queue>,
-    beats: Arc<AtomicU64>,
+    pulse: Arc<Pulse>,
+    /// What ends questions of a controller that follows, and the lease of one that leads.
+    shared: Option<(Arc<AtomicBool>, Lease)>,
     engine: Option<JoinHandle<()>>,
     serving: tokio::task::JoinHandle<()>,
 }
@@ -92,8 +97,9 @@ impl Server {
         let limits = options.limits.clone();
         let first = operator(options.operator_file.clone(), options.operator_file_counts);
         let (end, ending) = watch::channel(false);
+        let cluster = options.disk.ending().zip(options.disk.lease());
         let (shared, engine) = open(options, first, Looks::Ahead, ending.clone()).await?;
-        let (jobs, beats) = (shared.jobs.clone(), shared.beats.clone());
+        let (jobs, pulse) = (shared.jobs.clone(), shared.pulse.clone());
         let (router, watched) = (router(&shared), dispatch::watching(&shared));
         let (other, also_ending) = (tls.clone(), ending.clone());
         let certificates = tls.clone();
@@ -106,7 +112,7 @@ impl Server {
             };
             tokio::join!(listen::serve(listener, tls, router, &limits, ending), watched);
         });
-        Ok(Self { address, tls: certificates, end, jobs, beats, engine: Some(engine), serving })
+        Ok(Self { address, tls: certificates, end, jobs, pulse, shared: cluster, engine: Some(engine), serving })
     }
 
     /// Where it listens.
@@ -125,7 +131,7 @@ impl Server {
     /// How often the engine's loop has gone on; it goes on soon after this, whatever it has to do.
     pub(crate) fn beats(&self) -> u64 {
         self.jobs.send(Message::Beat);
-        self.beats.load(Ordering::Relaxed)
+        self.pulse.beats()
     }
 
     /// Accepts nothing more, finishes what was taken, puts the ledger in order, and ends.
@@ -134,6 +140,10 @@ impl Server {
     /// If a part of it has failed.
     pub async fn end(mut self) -> Result<(), String> {
         let _ = self.end.send(true);
+        // Requests in hand are answered by what is known; one that leads has still to write what they change, and may ask etcd for that.
+        if let Some((ending, _)) = self.shared.as_ref().filter(|(_, lease)| !lease.is_good(clock())) {
+            ending.store(true, Ordering::Relaxed);
+        }
         let served = self.serving.await.map_err(|error| error.to_string());
         // After the last connection, so that every job that was taken is before this in the queue.
         let (jobs, engine) = (self.jobs, self.engine.take());
@@ -155,7 +165,7 @@ pub(crate) async fn open(
 ) -> Result<(Arc<Shared>, JoinHandle<()>), String> {
     let cluster = options.disk.metrics();
     let (view, metrics) = (Arc::new(View::new()), Metrics::new(cluster.as_deref()));
-    let (jobs, beats) = (Arc::new(Queue::default()), Arc::new(AtomicU64::new(0)));
+    let (jobs, pulse) = (Arc::new(Queue::default()), Arc::new(Pulse::default()));
     let (ledger, lease) = (options.disk.name(), options.disk.lease());
     let refusals = Waiting::default();
     let agents_secret = Secret::new().map_err(|error| format!("a secret for agents cannot be made: {error}"))?;
@@ -165,7 +175,7 @@ pub(crate) async fn open(
         view: view.clone(),
         metrics: metrics.clone(),
         jobs: jobs.clone(),
-        beats: beats.clone(),
+        pulse: pulse.clone(),
         first,
         looks,
         refusals: refusals.clone(),
@@ -186,7 +196,7 @@ pub(crate) async fn open(
         metrics,
         jobs,
         refusals,
-        beats,
+        pulse,
         open_bytes: Arc::default(),
         checks: Arc::default(),
         counted: Arc::default(),

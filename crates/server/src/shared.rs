@@ -1,7 +1,6 @@
 //! What all requests share.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, oneshot, watch};
@@ -22,6 +21,7 @@ use crate::layers::Layers;
 use crate::limits::Limits;
 use crate::metrics::{Limit, Metrics};
 use crate::object::ContractObject;
+use crate::pulse::Pulse;
 use crate::queue::{NoPlace, Queue};
 use crate::secret::Secret;
 use crate::standing::ClusterStanding;
@@ -51,8 +51,7 @@ pub(crate) struct Shared {
     pub(crate) jobs: Arc<Queue>,
     /// Refusals that the engine is to write down.
     pub(crate) refusals: Waiting,
-    /// How often the engine's loop has gone on.
-    pub(crate) beats: Arc<AtomicU64>,
+    pub(crate) pulse: Arc<Pulse>,
     /// Of requests that are being answered.
     pub(crate) open_bytes: Arc<OpenBytes>,
     /// Checks that are on.
@@ -237,6 +236,15 @@ impl Shared {
         self.lease.as_ref().is_none_or(|lease| lease.is_good(clock()))
     }
 
+    /// Why this controller is not ready; `None` if it is: then no other controller is. A leader is ready until the deadline of its lease, whether it has anything to write or not.
+    pub(crate) fn unready(&self, health: &Health) -> Option<String> {
+        match health {
+            Health::Ready if self.is_current() => None,
+            Health::Ready => Some(OVERDUE.to_owned()),
+            other => Some(unready(other)),
+        }
+    }
+
     /// What this controller is in a cluster; `None` for one by itself.
     pub(crate) fn standing(&self) -> Option<ClusterStanding> {
         let now = clock();
@@ -262,6 +270,9 @@ impl Shared {
 
 /// What everybody is told by a controller that decides with something else than its cluster.
 pub(crate) const BARRED: &str = "this controller decides with something else than its cluster, and its log says what";
+
+/// What a leader says whose lease was not prolonged in time.
+const OVERDUE: &str = "the lease of this controller was not prolonged in time: another controller may lead";
 
 /// Why nothing can be answered.
 pub(crate) fn unready(health: &Health) -> String {

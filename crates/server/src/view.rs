@@ -429,6 +429,22 @@ impl View {
         self.wake(&woken);
     }
 
+    /// Makes these changes visible, which say nothing of a later commit.
+    pub(crate) fn edit(&self, edits: Vec<Edit>) {
+        let (sequence, revision) = {
+            let tables = self.read();
+            (tables.sequence, tables.revision)
+        };
+        self.publish(edits, sequence, revision);
+    }
+
+    /// Makes changes of another controller visible at once.
+    pub(crate) fn follow(&self, edits: Vec<Edit>, (sequence, revision, generation): (u64, u64, u64), health: Health) {
+        self.publish(edits, sequence, revision);
+        let mut tables = self.write();
+        (tables.generation, tables.health) = (generation, health);
+    }
+
     /// Replaces everything: the controller was loaded. Watchers that knew an earlier event go on if they missed none.
     pub(crate) fn replace(&self, edits: Vec<Edit>, (sequence, revision, generation): (u64, u64, u64), health: Health) {
         let mut tables = Tables { sequence, revision, generation, health, ..Tables::empty() };

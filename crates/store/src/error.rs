@@ -159,6 +159,15 @@ pub enum StoreError {
         /// What is wrong with it.
         found: String,
     },
+    /// The log beside the database is of another one: without it, the ledger is whole.
+    LogForeign {
+        /// The database.
+        path: PathBuf,
+        /// The log.
+        log: PathBuf,
+        /// The last commit of the database without it, which is that of the seal.
+        sequence: u64,
+    },
     /// There is a database without its seal.
     SealMissing {
         /// The database.
@@ -205,7 +214,7 @@ impl StoreError {
         match self {
             Structure { .. } | State { .. } | Record { .. } | Count { .. } | Digest { .. } | Ahead { .. } => true,
             Behind { .. } | Differs { .. } | SealForeign { .. } | SealDamaged { .. } | SealMissing { .. } => true,
-            DatabaseMissing { .. } => true,
+            DatabaseMissing { .. } | LogForeign { .. } => true,
             Locked { .. } | Missing { .. } | DirectoryMissing { .. } | Permission { .. } | Exposed { .. } => false,
             ReadOnly { .. } | NoSpace { .. } | Io { .. } | NotALedger { .. } | Future { .. } | Broken { .. } => false,
             Elsewhere { .. } => false,
@@ -381,6 +390,12 @@ impl StoreError {
                  acknowledged. {RESTORE}, {RESEAL} {}",
                 seal.display(),
                 path.display()
+            ),
+            Self::LogForeign { path, log, sequence } => write!(
+                f,
+                "{log} is the log of another database than {}: without it, this ledger is whole and ends with commit {sequence}, which is the last that was acknowledged. Remove it: rm {log}",
+                path.display(),
+                log = log.display()
             ),
             Self::SealMissing { path, seal } => write!(
                 f,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use wayleave_controller::{Controller, EnforcedBy, EventKind, Setup, Timing, Unfit};
 use wayleave_explain::human::count;
-use wayleave_server::cluster;
+use wayleave_server::cluster::{self, CopyOf};
 use wayleave_store::{Absent, Inspection, Options, SqliteStore, StoreError};
 use wayleave_units::WallTime;
 
@@ -193,8 +193,10 @@ fn copy_to(ledger: &Path, folder: &Path) -> Result<PathBuf, Failure> {
 }
 
 fn check_at(args: &CheckArgs, ledger: &Path) -> Result<Exit, Failure> {
-    let report = wayleave_store::verify(ledger).map_err(internal)?;
-    print(&mut out(), &report)?;
+    let (report, mut records) = wayleave_store::inspect(ledger).map_err(internal)?;
+    // A copy of a cluster's ledger has one record more, which says how far it is.
+    let of = CopyOf::take(&mut records).map_err(Failure::Internal)?;
+    print(&mut out(), &report, of.as_ref())?;
     if !report.is_sound() {
         return Ok(Exit::Unsound);
     }
@@ -203,9 +205,7 @@ fn check_at(args: &CheckArgs, ledger: &Path) -> Result<Exit, Failure> {
     let session = SessionArgs { network, scheme: args.scheme.clone(), model: args.model.clone() };
     let setup = setup(&session, EnforcedBy::Nobody, Timing::default())?;
     let setup = Setup { unfit: if args.decide_again { Unfit::DecideAgain } else { Unfit::Refuse }, ..setup };
-    let (store, records) = SqliteStore::open(ledger, &Options { absent: Absent::Refuse }).map_err(internal)?;
     let mut controller = load(&setup, WallTime::from_nanos(0), &records)?;
-    store.close().map_err(internal)?;
     if args.decide_again {
         changes(&mut out(), &mut controller)?;
     }
@@ -232,7 +232,7 @@ fn changes(out: &mut impl Write, controller: &mut Controller) -> std::io::Result
 fn reseal(args: &ResealArgs) -> Result<Exit, Failure> {
     let before = wayleave_store::reseal(&args.ledger).map_err(internal)?;
     let mut out = out();
-    print(&mut out, &before)?;
+    print(&mut out, &before, None)?;
     writeln!(out, "accepted as it is")?;
     out.flush()?;
     Ok(Exit::Fine)
@@ -254,7 +254,7 @@ fn backup(args: &BackupArgs) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-fn print(out: &mut impl Write, report: &Inspection) -> std::io::Result<()> {
+fn print(out: &mut impl Write, report: &Inspection, of: Option<&CopyOf>) -> std::io::Result<()> {
     for fault in &report.faults {
         writeln!(out, "fault: {fault}")?;
     }
@@ -264,8 +264,16 @@ fn print(out: &mut impl Write, report: &Inspection) -> std::io::Result<()> {
         writeln!(out, "{kind}: {}", count(usize::try_from(*records).unwrap_or(usize::MAX), "record"))?;
     }
     writeln!(out, "on disk: {} bytes", report.bytes)?;
-    if report.is_sound() {
-        writeln!(out, "sound: a controller would begin with it")?;
+    if let Some(CopyOf { cluster, batch }) = of {
+        writeln!(out, "a copy of the ledger of cluster {cluster}, up to batch {batch}")?;
+    }
+    match of {
+        _ if !report.is_sound() => {}
+        None => writeln!(out, "sound: a controller would begin with it")?,
+        Some(_) => writeln!(
+            out,
+            "sound: a controller of the cluster would begin with it (serve --etcd), and one by itself after `wayleave ledger leave`"
+        )?,
     }
     out.flush()
 }

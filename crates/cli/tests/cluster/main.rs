@@ -1,5 +1,5 @@
-//! Three controllers and an etcd of three members, all on this machine: leaders are killed, paused, cut off from etcd, ended and run out of disk, while clients go on. What they
-//! saw is linearizable, so no acknowledged contract is lost and none is there twice, and all controllers have the same contracts in the end.
+//! Three controllers and an etcd of three members, all on this machine: leaders are killed, paused, cut off from etcd, ended, run out of disk and hang, while clients go on. What they
+//! saw is linearizable, at most one controller is ready at any instant, so no acknowledged contract is lost and none is there twice, and all controllers have the same contracts in the end.
 //!
 //! `WAYLEAVE_CYCLES=100 cargo test -p wayleave-cli --test cluster` has 100 fail-overs (`make cluster`).
 
@@ -8,9 +8,12 @@
 mod access;
 mod agents;
 mod clients;
+mod lost;
 mod moving;
 mod network;
 mod processes;
+mod ready;
+mod restarts;
 
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,6 +25,7 @@ use wayleave_repo_checks::left_out;
 
 use clients::{Clients, get};
 use processes::Controllers;
+use ready::Watch;
 
 /// Far longer than a fail-over takes on a machine that runs.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -34,9 +38,11 @@ enum Mishap {
     Cut,
     Ended,
     Full,
+    /// Its engine hangs, and nothing else of it.
+    Hung,
 }
 
-const MISHAPS: [Mishap; 5] = [Mishap::Killed, Mishap::Paused, Mishap::Cut, Mishap::Ended, Mishap::Full];
+const MISHAPS: [Mishap; 6] = [Mishap::Killed, Mishap::Paused, Mishap::Cut, Mishap::Ended, Mishap::Full, Mishap::Hung];
 
 fn until<T>(what: &str, mut holds: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
@@ -91,10 +97,12 @@ fn no_acknowledged_contract_is_lost_whatever_happens_to_leaders() {
         return;
     }
     let _alone = alone();
-    let cycles: usize = std::env::var("WAYLEAVE_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(5);
+    let cycles: usize =
+        std::env::var("WAYLEAVE_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(MISHAPS.len());
     let mut controllers = Controllers::start();
     let first = until("a first leader", || controllers.leader());
     let clients = Clients::start(&controllers, first);
+    let watch = Watch::start(controllers.urls());
     let mut took = Vec::new();
     for cycle in 0..cycles {
         let old = until("a leader", || controllers.leader());
@@ -107,6 +115,7 @@ fn no_acknowledged_contract_is_lost_whatever_happens_to_leaders() {
             Mishap::Cut => controllers.cut(old, true),
             Mishap::Ended => controllers.end(old),
             Mishap::Full => controllers.fill(old),
+            Mishap::Hung => controllers.freeze(old),
         }
         let new = until("another leader", || controllers.leader().filter(|&new| new != old));
         let before = clients.acknowledged();
@@ -120,9 +129,11 @@ fn no_acknowledged_contract_is_lost_whatever_happens_to_leaders() {
             Mishap::Paused => controllers.wake(old),
             Mishap::Cut => controllers.cut(old, false),
             Mishap::Full => controllers.empty(old),
+            Mishap::Hung => controllers.thaw(),
         }
         until("the old leader follows", || (controllers.role(old)? == "follower").then_some(()));
     }
+    println!("{} answers that a controller is ready", watch.stop());
     let history = clients.stop();
     let answered = history.iter().filter(|one| one.answered.is_some()).count();
     let unanswered = history.len() - answered;
@@ -131,12 +142,17 @@ fn no_acknowledged_contract_is_lost_whatever_happens_to_leaders() {
     is_in_order(&history);
     assert!(answered > 60 * cycles, "{answered} operations were answered");
     // Both are asked each time: a change that nobody waits for any more may still be on its way to the leader.
-    let contracts = |at: usize| Some(get(&controllers.url(at), "/v1/contracts?limit=1000", &controllers.token())?.1);
-    for other in 0..3 {
-        until(&format!("controller {other} has what the leader has"), || {
-            let (leader, other) = (contracts(controllers.leader()?)?, contracts(other)?);
-            (leader["items"] == other["items"]).then_some(())
-        });
+    for list in ["contracts", "links", "tenants", "events", "decisions"] {
+        let items = |at: usize| {
+            let found = get(&controllers.url(at), &format!("/v1/{list}?limit=1000"), &controllers.token())?.1;
+            found["items"].as_array().filter(|items| !items.is_empty()).cloned()
+        };
+        for other in 0..3 {
+            until(&format!("controller {other} has the {list} of the leader"), || {
+                let (leader, other) = (items(controllers.leader()?)?, items(other)?);
+                (leader == other).then_some(())
+            });
+        }
     }
 }
 

@@ -24,6 +24,13 @@ fn serve(folder: &Path, ledger: &Path, etcd: Option<&str>) -> (Process, String) 
 
 /// The same with its topology and other options.
 pub(crate) fn serve_with(folder: &Path, ledger: &Path, more: &[&str]) -> (Process, String) {
+    let (process, url) = start_with(folder, ledger, more);
+    until("a controller answers", || ureq::get(format!("{url}/healthz")).call().ok());
+    (process, url)
+}
+
+/// The same without waiting for it.
+pub(crate) fn start_with(folder: &Path, ledger: &Path, more: &[&str]) -> (Process, String) {
     let [port] = free();
     let mut arguments = vec![
         env!("CARGO_BIN_EXE_wayleave").to_owned(),
@@ -34,9 +41,7 @@ pub(crate) fn serve_with(folder: &Path, ledger: &Path, more: &[&str]) -> (Proces
     ];
     arguments.extend(more.iter().map(|option| (*option).to_owned()));
     let process = Process::start(&folder.join("log"), &arguments);
-    let url = format!("http://127.0.0.1:{port}");
-    until("a controller answers", || ureq::get(format!("{url}/healthz")).call().ok());
-    (process, url)
+    (process, format!("http://127.0.0.1:{port}"))
 }
 
 pub(crate) fn end((mut process, _): (Process, String)) {
@@ -92,6 +97,7 @@ fn a_ledger_becomes_that_of_a_cluster_and_that_of_one_again() {
     end(leader);
     end(follower);
 
+    a_copy_is_known_as_one(two);
     let left = wayleave(&["ledger", "leave", two]);
     assert!(left.status.success(), "{}", text(&left.stderr));
     let not = wayleave(&["ledger", "leave", two]);
@@ -101,6 +107,24 @@ fn a_ledger_becomes_that_of_a_cluster_and_that_of_one_again() {
     assert_eq!(put(&alone.1, "after", &token()), 201);
     end(alone);
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// What opens ledgers knows a copy of a cluster's ledger, and says how it becomes that of a controller by itself.
+fn a_copy_is_known_as_one(copy: &str) {
+    let topology = ["-t", "fat-tree:k=4"];
+    for more in [&[][..], &topology] {
+        let checked = wayleave(&[&["ledger", "check", copy], more].concat());
+        let said = text(&checked.stdout);
+        assert!(checked.status.success(), "{said}{}", text(&checked.stderr));
+        assert!(said.contains("a copy of the ledger of cluster wayleave, up to batch "), "{said}");
+    }
+    let listen = ["serve", "--listen", "127.0.0.1:1"];
+    for command in [&["get", "contracts"][..], &["status"], &["get", "links"], &listen] {
+        let asked = wayleave(&[command, &["--ledger", copy], &topology].concat());
+        let said = text(&asked.stderr);
+        let leave = format!("wayleave ledger leave {copy}");
+        assert!(!asked.status.success() && said.contains(&leave) && said.contains("cluster wayleave"), "{said}");
+    }
 }
 
 /// `wayleave status` with both addresses says who leads, and how far the other one is; metrics say the same.

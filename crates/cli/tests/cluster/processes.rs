@@ -5,15 +5,21 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{sleep, spawn};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::mount::{MsFlags, mount, umount};
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::ptrace;
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
 use wayleave_replica::Access;
 
 use super::clients::get;
@@ -42,6 +48,29 @@ impl Process {
     pub(crate) fn wait(&mut self) {
         let _ = self.0.wait();
     }
+
+    /// Whether it has ended, and well if so.
+    pub(crate) fn ended(&mut self) -> Option<bool> {
+        self.0.try_wait().unwrap().map(|status| status.success())
+    }
+
+    /// Stops one of its threads, and nothing else of it, until [`Self::thaw`] is called by the same thread of this process.
+    pub(crate) fn freeze(&self, thread: &str) -> Pid {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.0.id())).unwrap().flatten();
+        let is_it = |task: &std::fs::DirEntry| {
+            std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.trim() == thread)
+        };
+        let task = tasks.into_iter().find(is_it).unwrap_or_else(|| panic!("no thread {thread}"));
+        let task = Pid::from_raw(task.file_name().to_str().unwrap().parse().unwrap());
+        ptrace::seize(task, ptrace::Options::empty()).unwrap();
+        ptrace::interrupt(task).unwrap();
+        waitpid(task, Some(WaitPidFlag::__WALL)).unwrap();
+        task
+    }
+
+    pub(crate) fn thaw(task: Pid) {
+        ptrace::detach(task, None).unwrap();
+    }
 }
 
 impl Drop for Process {
@@ -51,43 +80,68 @@ impl Drop for Process {
     }
 }
 
-/// A way to an address that can be cut.
+/// A way to an address that can be cut and delayed.
 struct Way {
     address: SocketAddr,
-    is_cut: Arc<AtomicBool>,
+    trouble: Arc<Trouble>,
+}
+
+/// What is wrong with a way.
+#[derive(Default)]
+struct Trouble {
+    is_cut: AtomicBool,
+    /// In each direction, in milliseconds.
+    delay: AtomicU64,
 }
 
 impl Way {
     fn to(there: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (address, is_cut) = (listener.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
-        let cut = is_cut.clone();
+        let (address, trouble) = (listener.local_addr().unwrap(), Arc::<Trouble>::default());
+        let of = trouble.clone();
         spawn(move || {
             for here in listener.incoming().flatten() {
                 let Ok(there) = TcpStream::connect(there) else { continue };
                 for (from, to) in [(&here, &there), (&there, &here)] {
-                    let (from, to, cut) = (from.try_clone().unwrap(), to.try_clone().unwrap(), cut.clone());
-                    spawn(move || carry(from, to, &cut));
+                    let _ = to.set_nodelay(true);
+                    let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+                    let ((late, on_time), of) = (channel(), [of.clone(), of.clone()]);
+                    let [of_reader, of_writer] = of;
+                    spawn(move || read(from, &late, &of_reader));
+                    spawn(move || write(&on_time, to, &of_writer));
                 }
             }
         });
-        Self { address, is_cut }
+        Self { address, trouble }
     }
 }
 
-/// Bytes that come while it is cut are held back, as by a network that drops them: nobody is told.
-fn carry(mut from: TcpStream, mut to: TcpStream, cut: &AtomicBool) {
+/// Bytes, and when they arrive.
+type Late = (Instant, Vec<u8>);
+
+fn read(mut from: TcpStream, late: &Sender<Late>, trouble: &Trouble) {
     let mut bytes = vec![0; 1 << 16];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
-        while cut.load(Relaxed) {
+        let at = Instant::now() + Duration::from_millis(trouble.delay.load(Relaxed));
+        if late.send((at, bytes[..count].to_vec())).is_err() {
+            break;
+        }
+    }
+    let _ = from.shutdown(std::net::Shutdown::Read);
+}
+
+/// Bytes that come while it is cut are held back, as by a network that drops them: nobody is told.
+fn write(on_time: &Receiver<Late>, mut to: TcpStream, trouble: &Trouble) {
+    while let Ok((at, bytes)) = on_time.recv() {
+        sleep(at.saturating_duration_since(Instant::now()));
+        while trouble.is_cut.load(Relaxed) {
             sleep(Duration::from_millis(5));
         }
-        if to.write_all(&bytes[..count]).is_err() {
+        if to.write_all(&bytes).is_err() {
             break;
         }
     }
     let _ = to.shutdown(std::net::Shutdown::Both);
-    let _ = from.shutdown(std::net::Shutdown::Both);
 }
 
 /// Ports that nobody listens at.
@@ -135,6 +189,24 @@ impl Etcd {
         Self { members: (0..count).map(member).collect(), ports: clients[..count].to_vec() }
     }
 
+    pub(crate) fn signal(&self, signal: Signal) {
+        self.members.iter().for_each(|member| member.signal(signal));
+    }
+
+    /// Asks the first member something that its operators ask.
+    pub(crate) fn ask(&self, path: &str, body: &Value) -> Value {
+        let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let sent = agent.post(format!("http://127.0.0.1:{}/v3/{path}", self.ports[0])).send(body.to_string());
+        serde_json::from_str(&sent.unwrap().body_mut().read_to_string().unwrap()).unwrap()
+    }
+
+    /// Deletes keys, from one up to another.
+    pub(crate) fn delete(&self, from: &str, to: &str) {
+        let key = |text: &str| STANDARD.encode(text);
+        let answer = self.ask("kv/deleterange", &json!({ "key": key(from), "range_end": key(to) }));
+        assert!(answer["deleted"].is_string(), "{from}: {answer}");
+    }
+
     pub(crate) fn access(&self) -> Access {
         Access { members: vec![self.urls()], ..Access::default() }
     }
@@ -161,6 +233,8 @@ pub(crate) struct Controllers {
     running: Vec<Option<Process>>,
     /// What takes up the space of a disk.
     ballast: Vec<Option<PathBuf>>,
+    /// A thread that is stopped.
+    frozen: Option<Pid>,
 }
 
 impl Controllers {
@@ -170,8 +244,15 @@ impl Controllers {
         let way = |port: &u16| Way::to(SocketAddr::from(([127, 0, 0, 1], *port)));
         let ways: Vec<Vec<Way>> = (0..3).map(|_| etcd.ports.iter().map(way).collect()).collect();
         own_mounts();
-        let mut controllers =
-            Self { folder, etcd, ways, ports: free(), running: Vec::new(), ballast: vec![None, None, None] };
+        let mut controllers = Self {
+            folder,
+            etcd,
+            ways,
+            ports: free(),
+            running: Vec::new(),
+            ballast: vec![None, None, None],
+            frozen: None,
+        };
         for at in 0..3 {
             controllers.make_disk(at);
             controllers.running.push(None);
@@ -253,8 +334,31 @@ impl Controllers {
 
     pub(crate) fn cut(&self, at: usize, is_cut: bool) {
         for way in &self.ways[at] {
-            way.is_cut.store(is_cut, Relaxed);
+            way.trouble.is_cut.store(is_cut, Relaxed);
         }
+    }
+
+    /// From now on everything between a controller and etcd takes so much longer, in each direction.
+    pub(crate) fn delay(&self, at: usize, delay: Duration) {
+        for way in &self.ways[at] {
+            way.trouble.delay.store(delay.as_millis() as u64, Relaxed);
+        }
+    }
+
+    /// Whether a controller has ended although nobody ended it, and what it said last.
+    pub(crate) fn has_failed(&mut self, at: usize) -> Option<String> {
+        self.running[at].as_mut()?.ended()?;
+        let log = std::fs::read_to_string(self.folder.join(format!("controller{at}.log"))).unwrap_or_default();
+        Some(log.lines().last().unwrap_or_default().to_owned())
+    }
+
+    /// The engine of a controller does nothing any more, while all its other threads go on.
+    pub(crate) fn freeze(&mut self, at: usize) {
+        self.frozen = self.running[at].as_ref().map(|process| process.freeze("engine"));
+    }
+
+    pub(crate) fn thaw(&mut self) {
+        self.frozen.take().into_iter().for_each(Process::thaw);
     }
 
     /// Takes all space of its disk; without a disk of its own it is killed.

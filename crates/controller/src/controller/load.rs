@@ -41,7 +41,7 @@ use crate::tokens::{Token, Tokens};
 use crate::vms::{VmState, Vms};
 
 /// What is to be reserved again, in the order in which it was placed.
-struct Again {
+pub(super) struct Again {
     placed: u64,
     reserved: Reserved,
     serial: u64,
@@ -50,7 +50,7 @@ struct Again {
 }
 
 /// A share that a contract, by serial number, is to hold again.
-type HeldAgain = (u64, Share);
+pub(super) type HeldAgain = (u64, Share);
 
 impl Controller {
     /// Goes on from these records (kind, key, body), in any order; with none, from nothing.
@@ -199,7 +199,13 @@ impl Controller {
         Ok((shares, lost))
     }
 
-    fn read_release(&mut self, key: &str, body: &str, unfit: Unfit, again: &mut Vec<Again>) -> Result<(), LoadError> {
+    pub(super) fn read_release(
+        &mut self,
+        key: &str,
+        body: &str,
+        unfit: Unfit,
+        again: &mut Vec<Again>,
+    ) -> Result<(), LoadError> {
         let record = parse::<ReleaseRecord>(Kind::Release, key, body)?;
         let number = number(Kind::Release, key)?;
         let missing = |missing: Missing| LoadError::Missing {
@@ -226,7 +232,7 @@ impl Controller {
         Ok(())
     }
 
-    fn reserve_again(&mut self, mut again: Vec<Again>) -> Result<(), LoadError> {
+    pub(super) fn reserve_again(&mut self, mut again: Vec<Again>) -> Result<(), LoadError> {
         again.sort_by_key(|one| one.placed);
         for one in again {
             let Some(grant) = self.contracts().get(one.serial) else {
@@ -308,7 +314,7 @@ impl Controller {
     }
 
     /// Contracts of other kinds than latency hold their shares again. What is held is a sum, so their order does not matter.
-    fn hold_shares(&mut self, shares: Vec<HeldAgain>) -> Result<(), LoadError> {
+    pub(super) fn hold_shares(&mut self, shares: Vec<HeldAgain>) -> Result<(), LoadError> {
         for (serial, share) in shares {
             let enforcement = self.enforcement_mut();
             let held = enforcement.book_mut().put_share_back(share, serial);
@@ -374,14 +380,14 @@ impl Controller {
 
 impl Again {
     /// Routes of a contract.
-    fn of(serial: u64, reserved: Reserved) -> Option<Self> {
+    pub(super) fn of(serial: u64, reserved: Reserved) -> Option<Self> {
         let placed = reserved.reservations.iter().map(|one| one.placed).min()?;
         Some(Self { placed, reserved, serial, release: None })
     }
 }
 
 /// A contract that holds nothing yet, what it is to hold again, and what it has lost. Without `is_usable` nothing may be lost.
-fn read_contract(
+pub(super) fn read_contract(
     network: &Network,
     kind: Kind,
     key: &str,
@@ -408,14 +414,14 @@ fn read_contract(
     Ok((grant, held, lost))
 }
 
-fn parse<T: DeserializeOwned>(kind: Kind, key: &str, body: &str) -> Result<T, LoadError> {
+pub(super) fn parse<T: DeserializeOwned>(kind: Kind, key: &str, body: &str) -> Result<T, LoadError> {
     serde_json::from_str(body).map_err(|error| unreadable(kind, key, error.to_string()))
 }
 
-fn unreadable(kind: Kind, key: &str, message: String) -> LoadError {
+pub(super) fn unreadable(kind: Kind, key: &str, message: String) -> LoadError {
     LoadError::Unreadable { kind: kind.name(), key: key.to_owned(), message }
 }
 
-fn number(kind: Kind, key: &str) -> Result<u64, LoadError> {
+pub(super) fn number(kind: Kind, key: &str) -> Result<u64, LoadError> {
     key.parse().map_err(|_| unreadable(kind, key, "a number is expected as its key".to_owned()))
 }

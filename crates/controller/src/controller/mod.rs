@@ -12,6 +12,7 @@ mod changed;
 pub(crate) mod copy;
 mod delete;
 mod elements;
+pub(crate) mod follow;
 mod load;
 mod records;
 mod vms;

@@ -241,6 +241,19 @@ impl Enforcement {
         Ok(())
     }
 
+    /// Forgets a pending release without completing it; what holds it in the ledger.
+    pub(crate) fn forget_release(&mut self, number: u64) -> Option<FlowId> {
+        self.releases.remove(number)?.held
+    }
+
+    /// Shows a contract in the state that follows from its record, by the calendar of now. Nothing becomes due by that.
+    pub(crate) fn show(&mut self, serial: u64) {
+        let (kept, wall) = (self.kept, self.calendar());
+        if let Some(grant) = self.contracts.get_mut(serial) {
+            grant.state = grant.state_now(kept, wall);
+        }
+    }
+
     /// A copy of all that questions are about.
     pub(crate) fn copy(&self) -> Copied {
         Copied {

@@ -3,7 +3,8 @@
 use std::cell::Cell;
 
 use wayleave_replica::{
-    Bar, Basis, Compare, Done, Etcd, EtcdError, Lease, LogError, Member, Op, Part, Range, Settings, Standing, State,
+    Bar, Basis, Compare, Done, Etcd, EtcdError, Lease, LogError, Member, Op, Part, Query, Range, Settings, Standing,
+    State,
 };
 use wayleave_store::{Change, Record};
 
@@ -23,8 +24,12 @@ impl Etcd for Before {
         self.link.transact(compares, then)
     }
 
-    fn range(&mut self, from: &str, to: &str, most: usize) -> Result<Range, EtcdError> {
-        self.link.range(from, to, most)
+    fn read(&mut self, queries: &[Query]) -> Result<Vec<Range>, EtcdError> {
+        self.link.read(queries)
+    }
+
+    fn range_at(&mut self, query: &Query, revision: i64) -> Result<Range, EtcdError> {
+        self.link.range_at(query, revision)
     }
 
     fn grant(&mut self, seconds: u32) -> Result<i64, EtcdError> {

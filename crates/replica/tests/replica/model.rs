@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use wayleave_replica::{Compare, Done, Etcd, EtcdError, KeyValue, Op, Range};
+use wayleave_replica::{Compare, Done, Etcd, EtcdError, KeyValue, NOW, Op, Query, Range};
+
+/// Earlier revisions that are kept, as with an etcd that compacts by itself.
+const KEPT: usize = 64;
 
 /// Random numbers by a seed (xorshift64*).
 #[derive(Clone, Debug)]
@@ -26,13 +29,20 @@ impl Dice {
     }
 }
 
+/// What a key says, the revision at which it was written, and its lease.
+type Said = (Arc<[u8]>, i64, i64);
+
 #[derive(Default)]
 struct Inner {
     now: u64,
     revision: i64,
-    keys: BTreeMap<String, (Vec<u8>, i64, i64)>,
+    keys: BTreeMap<String, Said>,
+    /// The keys at earlier revisions, as long as these are not compacted.
+    past: BTreeMap<i64, BTreeMap<String, Said>>,
     /// By number: until when, and for how long.
     leases: BTreeMap<i64, (u64, u64)>,
+    /// Whether its space is used up (the alarm `NOSPACE`).
+    is_full: bool,
     /// Transactions that are still on their way, with when they arrive.
     late: Vec<(u64, Vec<Compare>, Vec<Op>)>,
 }
@@ -66,7 +76,34 @@ impl World {
 
     /// What a key says.
     pub(crate) fn value(&self, key: &str) -> Option<Vec<u8>> {
-        self.inner().keys.get(key).map(|found| found.0.clone())
+        self.inner().keys.get(key).map(|found| found.0.to_vec())
+    }
+
+    /// Somebody deletes keys, from one up to another.
+    pub(crate) fn delete(&self, from: &str, to: &str) {
+        self.inner().transact(&[], &[Op::Delete { from: from.to_owned(), to: to.to_owned() }]);
+    }
+
+    /// Somebody has it forget everything but what the keys say now.
+    pub(crate) fn compact(&self) {
+        self.inner().past.clear();
+    }
+
+    /// It takes nothing more, or there is space again.
+    pub(crate) fn fill(&self, is_full: bool) {
+        self.inner().is_full = is_full;
+    }
+
+    /// The keys as they are, for a restore.
+    pub(crate) fn saved(&self) -> Saved {
+        Saved(self.inner().keys.clone())
+    }
+
+    /// Somebody restores an older state.
+    pub(crate) fn restore(&self, saved: &Saved) {
+        let mut inner = self.inner();
+        inner.keep();
+        inner.keys = saved.0.clone();
     }
 
     pub(crate) fn link(&self, seed: u64) -> Link {
@@ -74,7 +111,34 @@ impl World {
     }
 }
 
+/// An older state of the keys.
+pub(crate) struct Saved(BTreeMap<String, Said>);
+
 impl Inner {
+    /// The next revision begins.
+    fn keep(&mut self) {
+        self.past.insert(self.revision, self.keys.clone());
+        if self.past.len() > KEPT {
+            self.past.pop_first();
+        }
+        self.revision += 1;
+    }
+
+    fn range(&self, Query { from, to, most }: &Query, revision: i64) -> Result<Range, EtcdError> {
+        let keys = match revision {
+            NOW => &self.keys,
+            at if at == self.revision => &self.keys,
+            at => self.past.get(&at).ok_or_else(|| EtcdError::Compacted(at.to_string()))?,
+        };
+        let found = keys.range(from.to_owned()..to.to_owned());
+        let key =
+            |(key, found): (&String, &Said)| KeyValue { key: key.clone(), value: found.0.to_vec(), revision: found.1 };
+        let mut keys: Vec<KeyValue> = found.map(key).collect();
+        let is_cut = keys.len() > *most;
+        keys.truncate(*most);
+        Ok(Range { keys, is_cut, revision: if revision == NOW { self.revision } else { revision } })
+    }
+
     fn expire(&mut self, now: u64) {
         let ended: Vec<i64> = self.leases.iter().filter(|(_, lease)| lease.0 <= now).map(|(&id, _)| id).collect();
         for lease in ended {
@@ -84,23 +148,23 @@ impl Inner {
 
     fn end(&mut self, lease: i64) {
         self.leases.remove(&lease);
-        self.revision += 1;
+        self.keep();
         self.keys.retain(|_, key| key.2 != lease);
     }
 
     fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Done {
         let is_so = |compare: &Compare| match compare {
             Compare::Revision(key, revision) => self.keys.get(key).is_some_and(|found| found.1 == *revision),
-            Compare::Value(key, value) => self.keys.get(key).is_some_and(|found| found.0 == *value),
+            Compare::Value(key, value) => self.keys.get(key).is_some_and(|found| *found.0 == **value),
             Compare::Missing(key) => !self.keys.contains_key(key),
         };
         let is_carried_out = compares.iter().all(is_so);
         if is_carried_out {
-            self.revision += 1;
+            self.keep();
             for op in then {
                 match op {
                     Op::Put { key, value, lease } => {
-                        self.keys.insert(key.clone(), (value.clone(), self.revision, *lease));
+                        self.keys.insert(key.clone(), (value.as_slice().into(), self.revision, *lease));
                     }
                     Op::Delete { from, to } => self.keys.retain(|key, _| key < from || key >= to),
                 }
@@ -157,25 +221,26 @@ impl Etcd for Link {
             Op::Put { lease, .. } => *lease == 0 || inner.leases.contains_key(lease),
             Op::Delete { .. } => true,
         };
+        if inner.is_full && then.iter().any(|op| matches!(op, Op::Put { .. })) {
+            return Err(EtcdError::Refused("mvcc: database space exceeded".to_owned()));
+        }
         if !then.iter().all(has_lease) {
             return Err(EtcdError::Refused("requested lease not found".to_owned()));
         }
         Self::answer(is_heard, inner.transact(compares, then))
     }
 
-    fn range(&mut self, from: &str, to: &str, most: usize) -> Result<Range, EtcdError> {
+    fn read(&mut self, queries: &[Query]) -> Result<Vec<Range>, EtcdError> {
         let is_heard = self.ways()?;
         let inner = self.world.inner();
-        let found = inner.keys.range(from.to_owned()..to.to_owned());
-        let key = |(key, found): (&String, &(Vec<u8>, i64, i64))| KeyValue {
-            key: key.clone(),
-            value: found.0.clone(),
-            revision: found.1,
-        };
-        let mut keys: Vec<KeyValue> = found.map(key).collect();
-        let is_cut = keys.len() > most;
-        keys.truncate(most);
-        Self::answer(is_heard, Range { keys, is_cut, revision: inner.revision })
+        let ranges = queries.iter().map(|query| inner.range(query, NOW)).collect::<Result<_, _>>()?;
+        Self::answer(is_heard, ranges)
+    }
+
+    fn range_at(&mut self, query: &Query, revision: i64) -> Result<Range, EtcdError> {
+        let is_heard = self.ways()?;
+        let range = self.world.inner().range(query, revision)?;
+        Self::answer(is_heard, range)
     }
 
     fn grant(&mut self, seconds: u32) -> Result<i64, EtcdError> {
@@ -201,8 +266,9 @@ impl Etcd for Link {
         Self::answer(is_heard, ())
     }
 
-    fn compact(&mut self, _: i64) -> Result<(), EtcdError> {
+    fn compact(&mut self, revision: i64) -> Result<(), EtcdError> {
         let is_heard = self.ways()?;
+        self.world.inner().past.retain(|&at, _| at >= revision);
         Self::answer(is_heard, ())
     }
 }

@@ -10,7 +10,7 @@ use crate::VERSION;
 use crate::answer::{Answer, Outcome};
 use crate::http::call::Call;
 use crate::metrics::Kept;
-use crate::shared::{BARRED, Shared, unready};
+use crate::shared::{BARRED, Shared};
 use crate::view::{Health, Tables};
 
 pub(crate) async fn about(shared: Arc<Shared>, call: Call) -> Outcome {
@@ -46,6 +46,7 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
         epoch: standing.generation,
         lease_remaining_ms: standing.lease_left_ns / 1_000_000,
     });
+    let why = shared.unready(&tables.health);
     let counts = tables.counts_of(only);
     let is_shown = |tenant: &str| only.is_none_or(|only| only == tenant);
     let ledger = Ledger {
@@ -59,8 +60,8 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
     let status = Status {
         version: VERSION.to_owned(),
         generation: tables.generation,
-        ready: tables.health == Health::Ready,
-        message: Some(unready(&tables.health)).filter(|_| tables.health != Health::Ready && only.is_none()),
+        ready: why.is_none(),
+        message: why.filter(|_| only.is_none()),
         contracts: counts.by_state(),
         kinds: counts.by_kind(),
         configured: counts.configured,
@@ -110,14 +111,16 @@ pub(crate) async fn healthz(_shared: Arc<Shared>, _call: Call) -> Outcome {
 
 pub(crate) async fn readyz(shared: Arc<Shared>, _call: Call) -> Outcome {
     let health = shared.view.read().health.clone();
-    match health {
-        Health::Ready => Ok(Answer::of(200, TEXT, "ok\n")),
+    match &health {
         // Paths and errors are shown only with a token.
         Health::Broken(_) => {
             Ok(Answer::of(503, TEXT, "the ledger cannot be written; /v1/status and the log say why\n"))
         }
         Health::Barred(_) => Ok(Answer::of(503, TEXT, format!("{BARRED}\n"))),
-        other => Ok(Answer::of(503, TEXT, format!("{}\n", unready(&other)))),
+        health => match shared.unready(health) {
+            None => Ok(Answer::of(200, TEXT, "ok\n")),
+            Some(why) => Ok(Answer::of(503, TEXT, format!("{why}\n"))),
+        },
     }
 }
 
@@ -127,6 +130,7 @@ pub(crate) async fn metrics(shared: Arc<Shared>, _call: Call) -> Outcome {
     if let (Some(cluster), Some(standing)) = (&shared.cluster, shared.standing()) {
         cluster.look(&standing);
     }
+    shared.metrics.is_ready(shared.unready(&shared.view.read().health).is_none());
     let text = shared.metrics.text(shared.network(), &shared.view, &shared.counted);
     Ok(Answer::of(200, "application/openmetrics-text; version=1.0.0; charset=utf-8", text))
 }

@@ -51,6 +51,8 @@ const ROLE: HeaderName = HeaderName::from_static("x-wayleave-role");
 const STANDING: HeaderName = HeaderName::from_static("x-wayleave-standing");
 /// Number of the last commit that a controller of a cluster shows.
 const COMMIT: HeaderName = HeaderName::from_static("x-wayleave-commit");
+/// Each leader has a later one. Left out where a controller cannot say what it is.
+const EPOCH: HeaderName = HeaderName::from_static("x-wayleave-epoch");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// A request with a body counts as so much at least: it has buffers besides.
@@ -186,6 +188,9 @@ async fn serve(
         put(headers, ROLE, cluster_role.name());
         put(headers, STANDING, old_name(cluster_role));
         put(headers, COMMIT, &before.commit.to_string());
+        if lasts {
+            put(headers, EPOCH, &before.generation.to_string());
+        }
     }
     finish(&shared, row.path, row.verb.name(), role, &id, began, response)
 }

@@ -9,7 +9,7 @@ use super::database::{APPLICATION, Database, Found, VERSION};
 use super::files::{self, seal_path, with_suffix};
 use crate::digest::Mark;
 use crate::seal::{Seal, Sealed};
-use crate::{Kind, StoreError};
+use crate::{Kind, Record, StoreError};
 
 /// What a full check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +66,20 @@ pub(super) fn examine(path: &Path) -> Result<Option<Examined>, StoreError> {
     if let Some(file) = files::metadata(&seal_at)? {
         files::check_mode(&seal_at, &file)?;
     }
+    let examined = read(path, (seal, sealed), &seal_at);
+    let is_damaged = match &examined {
+        Ok(examined) => !examined.faults.is_empty(),
+        Err(error) => error.is_damage() || matches!(error, StoreError::NotALedger { .. }),
+    };
+    let whole = if is_damaged { whole_without_log(path, sealed, &seal_at)? } else { None };
+    match whole {
+        Some(error) => Err(error),
+        None => examined.map(Some),
+    }
+}
+
+/// Reads all of a ledger that is there.
+fn read(path: &Path, (seal, sealed): (Option<Seal>, Option<Sealed>), seal_at: &Path) -> Result<Examined, StoreError> {
     let mut database = Database::open(path)?;
     match database.identity()? {
         (APPLICATION, 1..=VERSION) => {}
@@ -80,12 +94,29 @@ pub(super) fn examine(path: &Path) -> Result<Option<Examined>, StoreError> {
         Err(error) => return Err(faults.into_iter().next().unwrap_or(error)),
     };
     let judged = match (sealed, found.mark) {
-        (Some(sealed), Some(mark)) => sealed.judge(mark, path, &seal_at),
-        (None, _) => Err(StoreError::SealMissing { path: path.to_owned(), seal: seal_at }),
+        (Some(sealed), Some(mark)) => sealed.judge(mark, path, seal_at),
+        (None, _) => Err(StoreError::SealMissing { path: path.to_owned(), seal: seal_at.to_owned() }),
         (Some(_), None) => Ok(()),
     };
     faults.extend(judged.err());
-    Ok(Some(Examined { database, seal, sealed, found, faults }))
+    Ok(Examined { database, seal, sealed, found, faults })
+}
+
+/// The error that says so, if a ledger is whole without the log beside it: a backup that was put in the place of a ledger whose log was left there. The seal
+/// shows that no commit is in the log alone.
+fn whole_without_log(path: &Path, sealed: Option<Sealed>, seal_at: &Path) -> Result<Option<StoreError>, StoreError> {
+    let log = with_suffix(path, "-wal");
+    let (Some(sealed), Some(_)) = (sealed, files::metadata(&log)?.filter(|file| file.len() > 0)) else {
+        return Ok(None);
+    };
+    let mut faults = Vec::new();
+    let found = Database::open_without_log(path).and_then(|mut database| {
+        database.structure()?;
+        database.read(&mut faults)
+    });
+    let mark = found.ok().and_then(|found| found.mark).filter(|_| faults.is_empty());
+    let mark = mark.filter(|&mark| sealed.judge(mark, path, seal_at).is_ok());
+    Ok(mark.map(|mark| StoreError::LogForeign { path: path.to_owned(), log, sequence: mark.sequence }))
 }
 
 /// The seal carries the lock, but it is the ledger that is in use.
@@ -131,9 +162,20 @@ fn identify(path: &Path) -> Result<(), StoreError> {
 ///
 /// Where there is nothing to look at. What is wrong with a ledger is in the inspection.
 pub fn verify(path: impl AsRef<Path>) -> Result<Inspection, StoreError> {
+    inspect(path).map(|(report, _)| report)
+}
+
+/// Checks everything, changes nothing, and gives the records that fit their checksums, by kind and key.
+///
+/// # Errors
+///
+/// As for [`verify`].
+pub fn inspect(path: impl AsRef<Path>) -> Result<(Inspection, Vec<Record>), StoreError> {
     let path = path.as_ref();
-    let examined = examine(path)?.ok_or_else(|| StoreError::Missing { path: path.to_owned() })?;
-    report(path, &examined)
+    let mut examined = examine(path)?.ok_or_else(|| StoreError::Missing { path: path.to_owned() })?;
+    let report = report(path, &examined)?;
+    examined.found.records.sort_unstable();
+    Ok((report, examined.found.records))
 }
 
 fn report(path: &Path, examined: &Examined) -> Result<Inspection, StoreError> {

@@ -95,6 +95,21 @@ impl Database {
         Ok(database)
     }
 
+    /// Opens the file of a database as it is, without the log beside it, to be read alone.
+    pub(super) fn open_without_log(path: &Path) -> Result<Self, StoreError> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
+        let name = path
+            .as_os_str()
+            .as_encoded_bytes()
+            .iter()
+            .map(|&byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") });
+        let uri = format!("file:{}?immutable=1", name.collect::<String>());
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(uri, flags).map_err(|error| sqlite(path, "opening", &error))?;
+        let (index, scratch) = (Index::default(), Vec::new());
+        Ok(Self { connection, path: path.to_owned(), index, version: None, scratch })
+    }
+
     fn connect(path: &Path) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let open = || {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 pub use backup::Backup;
-pub use check::{Inspection, reseal, verify};
+pub use check::{Inspection, inspect, reseal, verify};
 pub use files::seal_path;
 
 use crate::digest::Mark;

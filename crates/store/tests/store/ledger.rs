@@ -362,3 +362,59 @@ fn a_backup_is_what_was_there_when_it_began_whatever_is_committed_meanwhile() {
     drop(store);
     assert_eq!(open(&scratch.ledger()).1.len() as u64, all);
 }
+
+#[test]
+fn a_backup_beside_the_log_of_another_ledger_names_the_log_and_is_whole_without_it() {
+    // A ledger that was killed: its log holds commits.
+    let killed = Scratch::filled(3);
+    let (mut store, _) = open(&killed.ledger());
+    for n in 0..40 {
+        store.commit(&[put(&format!("key-{n}"), "lost")]).unwrap();
+    }
+    let log = std::fs::read(killed.path("ledger.db-wal")).unwrap();
+    assert!(!log.is_empty());
+    // A backup of an earlier time, or of another ledger, is copied over it with its seal.
+    for commits in [3, 17] {
+        let backup = Scratch::filled(commits);
+        let sound: Vec<Record> = open(&backup.ledger()).1;
+        backup.write("ledger.db-wal", &log);
+        let before = backup.files();
+        let error = SqliteStore::open(backup.ledger(), &Options::default()).unwrap_err();
+        let sequence = commits as u64;
+        let (path, log) = (backup.ledger(), backup.path("ledger.db-wal"));
+        assert_eq!(error, StoreError::LogForeign { path, log: log.clone(), sequence });
+        assert!(error.to_string().ends_with(&format!("Remove it: rm {}", log.display())), "{error}");
+        assert_eq!(verify(backup.ledger()).unwrap_err(), error);
+        assert_eq!(reseal(backup.ledger()).unwrap_err(), error, "what is not of this ledger is not accepted");
+        assert_eq!(backup.files(), before, "nothing is changed");
+        std::fs::remove_file(&log).unwrap();
+        assert_eq!(open(&backup.ledger()).1, sound);
+    }
+}
+
+#[test]
+fn a_log_that_holds_what_was_acknowledged_is_never_called_that_of_another() {
+    let scratch = Scratch::filled(3);
+    let (mut store, _) = open(&scratch.ledger());
+    store.commit(&[put("last", "acknowledged")]).unwrap();
+    let copied: Vec<(&str, Vec<u8>)> = ["ledger.db", "ledger.db-wal", "ledger.db-seal"]
+        .into_iter()
+        .map(|name| (name, std::fs::read(scratch.path(name)).unwrap()))
+        .collect();
+    drop(store);
+    let other = Scratch::new();
+    for (name, bytes) in &copied {
+        other.write(name, bytes);
+    }
+    assert_eq!(open(&other.ledger()).1.len(), 4);
+    let damaged = Scratch::new();
+    for (name, bytes) in &copied {
+        let mut bytes = bytes.clone();
+        if *name == "ledger.db-wal" {
+            bytes.iter_mut().skip(40).for_each(|byte| *byte ^= 0x55);
+        }
+        damaged.write(name, &bytes);
+    }
+    let error = SqliteStore::open(damaged.ledger(), &Options::default()).unwrap_err();
+    assert!(matches!(error, StoreError::Behind { found: 3, sealed: 4, .. }), "{error}");
+}

@@ -175,6 +175,43 @@ pub(crate) fn survives(controller: &Controller, setup: &Setup, wall: WallTime) -
     Ok(())
 }
 
+/// A controller that follows what is put on disk knows what one knows that is loaded from it.
+pub(crate) fn follows(follower: &Controller, setup: &Setup, wall: WallTime, store: &Store) -> Result<(), String> {
+    let loaded = load(setup, wall, store)?;
+    if follower.ledger() != loaded.ledger() {
+        return Err("a follower has another ledger than a loaded controller".to_owned());
+    }
+    if !follower.tenants().eq(loaded.tenants()) || !follower.vms().eq(loaded.vms()) {
+        return Err("a follower has other tenants, with other usage, or other VMs".to_owned());
+    }
+    if !follower.tokens().eq(loaded.tokens()) || follower.revision() != loaded.revision() {
+        return Err("a follower has other tokens, or another revision".to_owned());
+    }
+    let state = |one: &Controller| -> BTreeSet<String> {
+        let of = |grant: &wayleave_controller::Grant| {
+            let routes: Vec<_> = one.routes(grant).iter().map(|(_, route)| hops(route)).collect();
+            format!(
+                "{} {:?} {:?} {:?} {:?} {:?} {:?} {routes:?} {:?}",
+                grant.id,
+                grant.order,
+                grant.state,
+                grant.trouble,
+                grant.bound(),
+                grant.certainty(),
+                grant.within(),
+                one.share_of(grant)
+            )
+        };
+        one.grants().map(of).collect()
+    };
+    let (here, there) = (state(follower), state(&loaded));
+    match here.symmetric_difference(&there).next() {
+        Some(one) if here.contains(one) => Err(format!("only a follower has {one}")),
+        Some(one) => Err(format!("a follower does not have {one}")),
+        None => Ok(()),
+    }
+}
+
 /// A copy of a controller answers a what_if as one does that is loaded from its records.
 pub(crate) fn copies_answer_alike(
     controller: &Controller,

@@ -59,6 +59,8 @@ pub(crate) struct World {
     born: Time,
     life: u64,
     store: Store,
+    /// A controller that follows what is put on disk, until it has to read all of it.
+    follower: Option<Controller>,
     group: Vec<Waiting>,
     commits: bool,
     queue: BTreeMap<(Time, u64), Event>,
@@ -82,6 +84,7 @@ pub(crate) struct Totals {
     degraded: u64,
     restored: u64,
     commits: u64,
+    followed: u64,
     crashes: u64,
     from_memory: u64,
     sessions: u64,
@@ -102,6 +105,7 @@ impl Totals {
         self.degraded += other.degraded;
         self.restored += other.restored;
         self.commits += other.commits;
+        self.followed += other.followed;
         self.crashes += other.crashes;
         self.from_memory += other.from_memory;
         self.sessions += other.sessions;
@@ -121,6 +125,7 @@ impl Totals {
             self.degraded,
             self.restored,
             self.commits,
+            self.followed,
             self.crashes,
         ];
         assert!(all.iter().chain([&self.from_memory, &self.sessions]).all(|&one| one > 0), "{self:?}");
@@ -155,6 +160,7 @@ impl World {
             born: Time::ZERO,
             life: 0,
             store: Store::new(),
+            follower: None,
             group: Vec::new(),
             commits: false,
             queue: BTreeMap::new(),
@@ -165,7 +171,7 @@ impl World {
         let put = Command::PutTenant { name: "acme".to_owned(), quota: Quota::default(), check: Check::None };
         let now = world.clock();
         world.controller.handle(now, put).unwrap();
-        world.put_on_disk();
+        world.put_on_disk().unwrap();
         world.at(Time::ZERO, Event::Wish);
         if world.weather.failures_us > 0 {
             world.at(Time::from_millis(2), Event::Failure);

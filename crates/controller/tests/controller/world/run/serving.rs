@@ -2,7 +2,9 @@
 
 use wayleave_agent::machine::{Agent, Answer, Ask, Request};
 use wayleave_contracts::Order;
-use wayleave_controller::{Check, Command, Effect, ElementName, Fault, Kind, Mode, NewAnswer, Now, Reply};
+use wayleave_controller::{
+    Change, Check, Command, Effect, ElementName, Fault, Kind, Mode, NewAnswer, Now, Reply, Unfollowed,
+};
 use wayleave_protocol::agent::{ContractProblem, Measured};
 
 use super::World;
@@ -178,7 +180,7 @@ impl World {
         }
     }
 
-    pub(super) fn put_on_disk(&mut self) {
+    pub(super) fn put_on_disk(&mut self) -> Result<(), String> {
         let output = self.controller.take_output();
         let is_move = |event: &&wayleave_controller::Event| {
             event.kind == wayleave_controller::EventKind::Rerouted && event.detail.starts_with("bound")
@@ -187,12 +189,35 @@ impl World {
         for event in &output.events {
             self.note(|| format!("    {} {} {}", event.object, event.kind.name(), event.detail));
         }
-        for change in output.changes {
-            match change.body {
-                Some(body) => drop(self.store.insert((change.kind, change.key), body)),
-                None => drop(self.store.remove(&(change.kind, change.key))),
+        for Change { kind, key, body } in output.changes.clone() {
+            match body {
+                Some(body) => drop(self.store.insert((kind, key), body)),
+                None => drop(self.store.remove(&(kind, key))),
             }
         }
+        self.follow(&output.changes)
+    }
+
+    /// What was put on disk makes of a controller that follows what it makes of one that is loaded.
+    fn follow(&mut self, changes: &[Change]) -> Result<(), String> {
+        let now = Now { steady: self.now, wall: self.wall() };
+        match self.follower.as_mut().map(|follower| follower.follow(now, changes)) {
+            None if self.totals.commits.is_multiple_of(7) => {
+                self.follower = Some(checks::load(&self.setup, self.wall(), &self.store)?);
+            }
+            None => {}
+            Some(Ok(())) => {
+                self.totals.followed += 1;
+                if self.totals.followed.is_multiple_of(5)
+                    && let Some(follower) = &self.follower
+                {
+                    checks::follows(follower, &self.setup, self.wall(), &self.store)?;
+                }
+            }
+            Some(Err(Unfollowed::Kind(_) | Unfollowed::Down)) => self.follower = None,
+            Some(Err(error @ Unfollowed::Load(_))) => return Err(format!("a follower cannot go on: {error}")),
+        }
+        Ok(())
     }
 
     /// Everything that was done is put on disk, and then told; unless the controller ends meanwhile.
@@ -202,7 +227,7 @@ impl World {
         if crashes && self.dice.percent(50) {
             return self.crash("before it commits");
         }
-        self.put_on_disk();
+        self.put_on_disk()?;
         self.totals.commits += 1;
         if self.dice.percent(25) {
             checks::same_records(&self.controller, &self.store)?;

@@ -1,0 +1,91 @@
+//! An etcd that has lost something: whoever notices says what, and nobody leads by what is left.
+
+use std::path::Path;
+
+use nix::sys::signal::Signal;
+
+use super::clients::{get, put};
+use super::moving::{end, serve_with, start_with};
+use super::processes::{Etcd, folder};
+use super::{alone, is_able, until};
+
+/// What a controller says last that ends by itself.
+fn last_words(folder: &Path, ledger: &str, etcd: &Etcd) -> String {
+    let log = folder.join("log");
+    let before = std::fs::read_to_string(&log).unwrap_or_default().len();
+    let options = ["-t", "fat-tree:k=4", &format!("--etcd={}", etcd.urls())];
+    let (mut process, _) = start_with(folder, &folder.join(ledger), &options);
+    assert!(!until("it ends", || process.ended()), "it ends well by what is lost");
+    std::fs::read_to_string(&log).unwrap()[before..].to_owned()
+}
+
+#[test]
+fn deleted_keys_and_older_states_of_etcd_are_named_at_a_start() {
+    if !is_able() {
+        return;
+    }
+    let _alone = alone();
+    let folder = folder("lost");
+    let etcd = Etcd::start(&folder, 1);
+    let options = ["-t", "fat-tree:k=4", &format!("--etcd={}", etcd.urls())];
+    let token = || std::fs::read_to_string(folder.join("token")).unwrap_or_default().trim().to_owned();
+    let role = |url: &str| get(url, "/v1/status", &token()).map(|(role, _)| role);
+    let leader = serve_with(&folder, &folder.join("first.db"), &options);
+    until("a leader", || (role(&leader.1)? == "leader").then_some(()));
+    for name in ["a", "b", "c"] {
+        assert_eq!(put(&leader.1, name, &token()), 201);
+    }
+    // The state of etcd is saved, and one more contract is admitted.
+    let (data, saved) = (folder.join("m0"), folder.join("saved"));
+    etcd.signal(Signal::SIGSTOP);
+    copy(&data, &saved);
+    etcd.signal(Signal::SIGCONT);
+    assert_eq!(put(&leader.1, "d", &token()), 201);
+    let commit = get(&leader.1, "/v1/status", &token()).unwrap().1["cluster"]["commit"].as_u64().unwrap();
+    end(leader);
+
+    // A batch that is in no snapshot is gone: who has it goes on, and who does not says which it is.
+    let entry = |number: u64| format!("/wayleave/wayleave/log/{number:020}");
+    etcd.delete(&entry(2), &entry(3));
+    let said = last_words(&folder, "second.db", &etcd);
+    assert!(said.contains(&format!("{} in etcd is not there", entry(2))), "{said}");
+    let leader = serve_with(&folder, &folder.join("first.db"), &options);
+    until("a leader", || (role(&leader.1)? == "leader").then_some(()));
+    end(leader);
+
+    let etcd = etcd.restored(&folder, &saved);
+    let options = ["-t", "fat-tree:k=4", &format!("--etcd={}", etcd.urls())];
+    let said = last_words(&folder, "first.db", &etcd);
+    assert!(said.contains("this controller has seen batch") && said.contains("was an older state"), "{said}");
+    // Who has seen nothing goes on from there.
+    let leader = serve_with(&folder, &folder.join("third.db"), &options);
+    until("a leader", || (role(&leader.1)? == "leader").then_some(()));
+    assert!(get(&leader.1, "/v1/status", &token()).unwrap().1["cluster"]["commit"].as_u64().unwrap() <= commit);
+    assert_eq!(get(&leader.1, "/v1/contracts/default:c", &token()).unwrap().1["id"], "default:c");
+    end(leader);
+
+    // All keys are gone.
+    etcd.delete("/wayleave/wayleave/", "/wayleave/wayleave0");
+    let said = last_words(&folder, "third.db", &etcd);
+    assert!(said.contains("head in etcd is not there, and this controller has seen batch"), "{said}");
+    drop(etcd);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        let at = to.join(entry.file_name());
+        if entry.path().is_dir() { copy(&entry.path(), &at) } else { assert!(std::fs::copy(entry.path(), at).is_ok()) }
+    }
+}
+
+impl Etcd {
+    /// The same member with the state that was saved.
+    fn restored(self, folder: &Path, saved: &Path) -> Self {
+        drop(self);
+        std::fs::remove_dir_all(folder.join("m0")).unwrap();
+        std::fs::rename(saved, folder.join("m0")).unwrap();
+        Self::start(folder, 1)
+    }
+}

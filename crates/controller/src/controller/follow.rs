@@ -1,0 +1,194 @@
+//! A controller that knows what another one has decided, from the records that this one writes.
+//!
+//! Nothing is decided or proven here: the one that leads has done so, and whoever leads next reads all records and derives every promise again. What changes often is taken over record by
+//! record; what changes what all others mean (a policy, an element that is down) is not, and all records have to be read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wayleave_contracts::vm_mac;
+use wayleave_protocol::{DEFAULT_TENANT, Id};
+
+use super::Controller;
+use super::load::{Again, number, parse, read_contract, unreadable};
+use crate::clock::Now;
+use crate::contract_record::Held;
+use crate::journal::Counters;
+use crate::load_error::LoadError;
+use crate::macs;
+use crate::output::{Change, Kind};
+use crate::quota::Usage;
+use crate::record::{NodeRecord, TenantRecord, VmRecord};
+use crate::setup::Unfit;
+use crate::vms::VmState;
+
+/// Why changes of records cannot be followed: all records have to be read again, and this controller is good no longer.
+#[derive(Debug)]
+pub enum Unfollowed {
+    /// Records of this kind change what others mean.
+    Kind(Kind),
+    /// Links are down, on which the place of what is held depends.
+    Down,
+    /// They do not fit what is known.
+    Load(LoadError),
+}
+
+impl std::fmt::Display for Unfollowed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Kind(kind) => write!(f, "a {} record has changed", kind.name()),
+            Self::Down => f.write_str("something is down"),
+            Self::Load(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Unfollowed {}
+
+impl From<LoadError> for Unfollowed {
+    fn from(error: LoadError) -> Self {
+        Self::Load(error)
+    }
+}
+
+impl Controller {
+    /// Takes over changes of records that another controller has made, of one commit or several, in order. This controller was loaded from the records before, and decides nothing.
+    ///
+    /// # Errors
+    /// If all records have to be read again.
+    pub fn follow(&mut self, now: Now, changes: &[Change]) -> Result<(), Unfollowed> {
+        if self.elements.iter().next().is_some() {
+            return Err(Unfollowed::Down);
+        }
+        self.journal_mut().set_now(now);
+        // Of several changes of a record the last one counts.
+        let last: BTreeMap<(Kind, &str), Option<&str>> =
+            changes.iter().map(|change| ((change.kind, &*change.key), change.body.as_deref())).collect();
+        // What is held goes first, all of it: what comes is held beside the rest alone.
+        for &(kind, key) in last.keys() {
+            match kind {
+                Kind::Contract => self.let_contract_go(number(kind, key)?),
+                Kind::Release => self.let_release_go(number(kind, key)?),
+                _ => {}
+            }
+        }
+        let (mut again, mut shares, mut changed) = (Vec::new(), Vec::new(), BTreeSet::new());
+        for ((kind, key), body) in last {
+            match (kind, body) {
+                (Kind::Contract, Some(body)) => {
+                    let (grant, held, _) = read_contract(&self.network, kind, key, body, None)?;
+                    let serial = grant.serial;
+                    match held {
+                        Held::Routes(reserved) => again.extend(reserved.and_then(|one| Again::of(serial, one))),
+                        Held::Share(share) => shares.extend(share.map(|share| (serial, share))),
+                    }
+                    changed.insert(serial);
+                    self.enforcement_mut().contracts_mut().insert(grant);
+                }
+                (Kind::Release, Some(body)) => self.read_release(key, body, Unfit::Refuse, &mut again)?,
+                (Kind::Contract | Kind::Release, None) => {}
+                _ => self.follow_other(kind, key, body)?,
+            }
+        }
+        self.reserve_again(again)?;
+        self.hold_shares(shares)?;
+        for serial in changed {
+            self.show(serial)?;
+        }
+        // What becomes due is done by the one that leads.
+        while self.enforcement_mut().pop_due().is_some() {}
+        Ok(())
+    }
+
+    /// A contract holds nothing and is not there any more.
+    fn let_contract_go(&mut self, serial: u64) {
+        let Some(grant) = self.contracts().get(serial) else { return };
+        let (flow, share) = (grant.flow(), grant.share());
+        let used = (!grant.is_ended).then(|| (grant.id.tenant.clone(), Usage::of(&grant.order.contract)));
+        if let Some((tenant, used)) = used {
+            self.admission.tenants_mut().0.subtract(&tenant, used);
+        }
+        let enforcement = self.enforcement_mut();
+        if let Some(flow) = flow {
+            enforcement.book_mut().release(flow);
+        }
+        if let Some(share) = share {
+            enforcement.book_mut().release_share(share);
+        }
+        enforcement.contracts_mut().remove(serial);
+    }
+
+    fn let_release_go(&mut self, number: u64) {
+        if let Some(flow) = self.enforcement_mut().forget_release(number) {
+            self.enforcement_mut().book_mut().release(flow);
+        }
+    }
+
+    /// What is seen of a contract that was read, and what its tenant uses.
+    fn show(&mut self, serial: u64) -> Result<(), LoadError> {
+        self.enforcement_mut().show(serial);
+        let Some(grant) = self.contracts().get(serial).filter(|grant| !grant.is_ended) else { return Ok(()) };
+        let (id, used) = (grant.id.clone(), Usage::of(&grant.order.contract));
+        if self.admission.tenants_mut().0.count(&id.tenant, used) {
+            return Ok(());
+        }
+        Err(LoadError::Dangling { record: format!("contract {id}"), other: format!("tenant {}", id.tenant) })
+    }
+
+    /// What holds nothing in the ledger.
+    fn follow_other(&mut self, kind: Kind, key: &str, body: Option<&str>) -> Result<(), Unfollowed> {
+        match (kind, body) {
+            (Kind::Controller, Some(body)) => {
+                self.journal_mut().restore(parse::<Counters>(kind, key, body)?);
+                // As after a load.
+                self.journal_mut().next_generation();
+            }
+            (Kind::Tenant, Some(body)) => {
+                let record = parse::<TenantRecord>(kind, key, body)?;
+                self.admission.tenants_mut().0.replace(key, record.quota(), record.revision);
+                match record.numbers {
+                    Some(numbers) => self.journal_mut().restore_own(key, numbers),
+                    None => self.journal_mut().forget_own(key),
+                }
+            }
+            (Kind::Tenant, None) => {
+                self.admission.tenants_mut().0.forget(key);
+                self.journal_mut().forget_own(key);
+            }
+            (Kind::Token, Some(body)) => self.tokens.insert(key.to_owned(), parse(kind, key, body)?),
+            (Kind::Token, None) => self.tokens.forget(key),
+            (Kind::Vm, body) => {
+                let id = Id::parse(key, DEFAULT_TENANT).map_err(|error| unreadable(kind, key, error.to_string()))?;
+                let Some(body) = body else {
+                    self.vms.remove(&id);
+                    return Ok(());
+                };
+                let record = parse::<VmRecord>(kind, key, body)?;
+                let Some(host) = self.network.find_node(&record.host) else {
+                    let record_of = format!("VM {id}");
+                    return Err(LoadError::Missing { record: record_of, what: "node", name: record.host }.into());
+                };
+                let mac = record.mac.as_deref().map(vm_mac).transpose();
+                let mac = mac.map_err(|error| unreadable(kind, key, error.to_string()))?;
+                let mac = mac.unwrap_or_else(|| macs::of(&id));
+                self.vms.insert(id, VmState { host, mac, revision: record.revision });
+            }
+            (Kind::Node, Some(body)) => {
+                let record = parse::<NodeRecord>(kind, key, body)?;
+                if let Some(node) = self.network.find_node(key) {
+                    let state = self.enforcement_mut().nodes_mut().entry(node);
+                    (state.epoch, state.is_set_up, state.is_watched) = (record.epoch, record.set_up, record.watched);
+                }
+            }
+            (Kind::Answer, Some(body)) => self.answers.insert(key.to_owned(), parse(kind, key, body)?),
+            (Kind::Answer, None) => self.answers.forget(key),
+            // Of old formats records are only deleted, when a contract is written again.
+            (Kind::OldLatency | Kind::OldShare, None) => drop(self.old_records.remove(&number(kind, key)?)),
+            (Kind::History, _) => {}
+            (Kind::Contract | Kind::Release, _) => {}
+            (Kind::Policy | Kind::Down | Kind::Controller | Kind::Node | Kind::OldLatency | Kind::OldShare, _) => {
+                return Err(Unfollowed::Kind(kind));
+            }
+        }
+        Ok(())
+    }
+}

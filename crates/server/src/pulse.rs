@@ -1,0 +1,89 @@
+//! The progress of the engine's thread: who keeps the lease of a leader goes by it, and so does the watchdog of the system.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Maximum time of an engine that reads the ledger: as long as the watchdog waits (`WatchdogSec` in `packaging/systemd/wayleave.service`).
+const MAX_READING: Duration = Duration::from_secs(30);
+
+/// Progress of the engine's thread.
+#[derive(Debug, Default)]
+pub struct Pulse {
+    beats: AtomicU64,
+    is_reading: AtomicBool,
+}
+
+impl Pulse {
+    /// The loop of the engine has gone on.
+    pub(crate) fn beat(&self) {
+        self.beats.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often it has.
+    pub(crate) fn beats(&self) -> u64 {
+        self.beats.load(Ordering::Relaxed)
+    }
+
+    /// The engine reads the ledger, or no longer: that takes time and has no steps.
+    pub(crate) fn reads(&self, is_reading: bool) {
+        self.is_reading.store(is_reading, Ordering::Relaxed);
+        self.beat();
+    }
+}
+
+/// Judges whether an engine hangs, from looks at its progress.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    beats: u64,
+    /// When progress was seen last, in nanoseconds of the clock of those who look.
+    seen: u64,
+    /// Maximum time without progress.
+    most: Duration,
+}
+
+impl Watch {
+    /// An engine that was in order at this time. It may be silent for `most` while it does not read the ledger.
+    pub(crate) fn new(most: Duration, now: u64) -> Self {
+        Self { beats: 0, seen: now, most }
+    }
+
+    /// Looks at the progress; how long there was none, if that is too long.
+    pub(crate) fn look(&mut self, pulse: &Pulse, now: u64) -> Option<Duration> {
+        let beats = pulse.beats();
+        if beats != self.beats {
+            (self.beats, self.seen) = (beats, now);
+        }
+        let most = if pulse.is_reading.load(Ordering::Relaxed) { self.most.max(MAX_READING) } else { self.most };
+        Some(Duration::from_nanos(now.saturating_sub(self.seen))).filter(|&silent| silent > most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn an_engine_hangs_that_has_not_gone_on_for_longer_than_it_may() {
+        let (pulse, mut watch) = (Pulse::default(), Watch::new(Duration::from_secs(3), 5 * SECOND));
+        assert_eq!(watch.look(&pulse, 8 * SECOND), None);
+        assert_eq!(watch.look(&pulse, 9 * SECOND), Some(Duration::from_secs(4)));
+        pulse.beat();
+        assert_eq!(watch.look(&pulse, 9 * SECOND), None);
+        assert_eq!(watch.look(&pulse, 12 * SECOND), None);
+        assert_eq!(watch.look(&pulse, 13 * SECOND), Some(Duration::from_secs(4)), "beats of before count once");
+    }
+
+    #[test]
+    fn to_read_the_ledger_may_take_longer_but_not_for_ever() {
+        let (pulse, mut watch) = (Pulse::default(), Watch::new(Duration::from_secs(3), 0));
+        pulse.reads(true);
+        assert_eq!(watch.look(&pulse, SECOND), None);
+        assert_eq!(watch.look(&pulse, 31 * SECOND), None);
+        assert_eq!(watch.look(&pulse, 32 * SECOND), Some(Duration::from_secs(31)));
+        pulse.reads(false);
+        assert_eq!(watch.look(&pulse, 32 * SECOND), None);
+        assert_eq!(watch.look(&pulse, 36 * SECOND), Some(Duration::from_secs(4)));
+    }
+}
