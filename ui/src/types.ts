@@ -355,6 +355,7 @@ export type State = 'pending' | 'admitted' | 'enforced' | 'degraded' | 'violated
 /** How things stand as a whole; of a tenant's token, as far as they are the tenant's. */
 export interface Status {
   agents: number;
+  clockAheadNs?: number;
   cluster?: Cluster;
   configured: number;
   contracts: Record<string, number>;

@@ -10,11 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use wayleave_contracts::Named;
-use wayleave_dataplane::net::Namespace;
 use wayleave_protocol::DEFAULT_TENANT;
-
-use crate::options::NodeOptions;
-use crate::talk::Talk;
 
 /// Where an endpoint is attached to its host.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,45 +91,6 @@ pub fn name(text: &str, host: &str) -> Result<String, String> {
     }
     Named::Tenant.check(tenant).and_then(|()| Named::Vm.check(name)).map_err(|error| format!("{text}: {error}"))?;
     Ok(format!("{tenant}:{name}"))
-}
-
-/// Reasons for which nothing may be sent or received by an endpoint although it is declared: its interface is not there, or the controller has no such
-/// VM on this host. What cannot be found out is named, too.
-pub fn doubts(node: &NodeOptions, endpoint: &str, interface: &str) -> Vec<String> {
-    interface_doubt(node, interface).into_iter().chain(vm_doubt(node, endpoint)).collect()
-}
-
-fn interface_doubt(node: &NodeOptions, interface: &str) -> Option<String> {
-    let namespace = match node.netns.as_deref().map(Namespace::open).transpose() {
-        Ok(namespace) => namespace.unwrap_or_else(Namespace::here),
-        Err(error) => return Some(format!("whether {interface} is there is not known: {error}")),
-    };
-    match namespace.run(|| nix::net::if_::if_nametoindex(interface).is_ok()) {
-        Ok(true) => None,
-        Ok(false) => Some(format!("there is no interface {interface} now: the agent takes it when it comes")),
-        Err(error) => Some(format!("whether {interface} is there is not known: {error}")),
-    }
-}
-
-fn vm_doubt(node: &NodeOptions, endpoint: &str) -> Option<String> {
-    if endpoint.starts_with("host:") {
-        return None;
-    }
-    let unknown = |why: &str| format!("whether the controller has the VM {endpoint} is not known: {why}");
-    if node.address.url.is_empty() {
-        return Some(unknown("the node has no credential here"));
-    }
-    let neighbours = match Talk::new(node.address.clone(), &node.name).and_then(|talk| talk.neighbours(None)) {
-        Ok(told) => told.map(|(_, neighbours)| neighbours).unwrap_or_default(),
-        Err(error) => return Some(unknown(&error.to_string())),
-    };
-    match neighbours.vms.iter().find(|vm| vm.id == endpoint) {
-        None => Some(format!("the controller has no VM {endpoint}: create it (`wayleave apply`), or correct the name")),
-        Some(vm) if vm.host != node.name => {
-            Some(format!("the controller has {endpoint} on {}, not on {}", vm.host, node.name))
-        }
-        Some(_) => None,
-    }
 }
 
 /// Says that this interface is an endpoint's. Whether an agent runs or not: it counts from when one looks.

@@ -26,6 +26,7 @@
 
 pub mod best_effort;
 pub mod checks;
+pub mod doubts;
 pub mod down;
 pub mod endpoints;
 pub mod environment;

@@ -1,5 +1,6 @@
-//! The two clocks that a controller is told.
+//! The clocks that a controller is told.
 
+use serde::{Deserialize, Serialize};
 use wayleave_units::{Time, WallTime};
 
 /// What time it is.
@@ -9,4 +10,26 @@ pub struct Now {
     pub steady: Time,
     /// By the calendar: when contracts start and end. It may jump; it is doubted then.
     pub wall: WallTime,
+}
+
+/// Uptime of a machine. Times of one boot can be compared, whatever somebody does to the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Uptime {
+    /// The boot: both halves of its id.
+    pub boot: (u64, u64),
+    /// Nanoseconds since then, sleep of the machine included.
+    pub nanos: u64,
+}
+
+impl Uptime {
+    /// Time that has passed since an earlier moment; `None` if that was in another boot.
+    pub fn since(&self, earlier: &Self) -> Option<Time> {
+        (self.boot == earlier.boot).then(|| self.nanos.checked_sub(earlier.nanos).map(Time::from_nanos)).flatten()
+    }
+
+    /// The uptime so much later.
+    #[must_use]
+    pub fn later(self, by: Time) -> Self {
+        Self { nanos: self.nanos.saturating_add(by.as_nanos()), ..self }
+    }
 }

@@ -63,7 +63,7 @@ pub(crate) struct RuleRecord {
 impl RuleRecord {
     fn of(grant: &Grant) -> Option<Self> {
         let state = grant.share_state()?;
-        (state.version > 0).then(|| Self { version: state.version, confirmed: state.unconfirmed.is_empty() })
+        (state.version > 0).then_some(Self { version: state.version, confirmed: state.unconfirmed.is_empty() })
     }
 }
 

@@ -8,7 +8,7 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Time, WallTime};
 
 use crate::calendar::Calendar;
-use crate::clock::Now;
+use crate::clock::{Now, Uptime};
 use crate::command::ElementName;
 use crate::event::{Event, EventKind};
 use crate::setup::Timing;
@@ -29,6 +29,9 @@ pub(crate) struct Counters {
     /// The calendar when one of these was counted last, as far as it was believed: ns since 1970. Absent in records that are older than it.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub(crate) calendar: u64,
+    /// Uptime of the machine at that time of the calendar.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) uptime: Option<Uptime>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -68,6 +71,10 @@ pub(crate) struct Journal {
     /// Of the last call.
     now: Now,
     calendar: Calendar,
+    /// Uptime of the machine at a steady time, if it is known.
+    uptime: Option<(Time, Uptime)>,
+    /// Calendar and uptime in the records that it goes on from.
+    written: Option<(u64, Uptime)>,
     timing: Timing,
 }
 
@@ -82,6 +89,8 @@ impl Journal {
             events: Vec::new(),
             now,
             calendar: Calendar::new(&timing, now),
+            uptime: None,
+            written: None,
             timing,
         }
     }
@@ -89,6 +98,7 @@ impl Journal {
     /// Goes on with the numbers of a record.
     pub(crate) fn restore(&mut self, counters: Counters) {
         self.counters = counters;
+        self.written = counters.uptime.map(|uptime| (counters.calendar, uptime));
         if counters.calendar > 0 {
             let believed = Now { wall: WallTime::from_nanos(counters.calendar), ..self.now };
             self.calendar = Calendar::new(&self.timing, believed);
@@ -96,11 +106,29 @@ impl Journal {
         }
     }
 
+    /// The machine is up for so long. Time that has passed since the calendar was written down, in the same boot, is no jump of the clock.
+    pub(crate) fn set_uptime(&mut self, now: Now, uptime: Uptime) {
+        let passed = self.written.and_then(|(calendar, written)| Some((calendar, uptime.since(&written)?)));
+        if let Some((calendar, passed)) = passed {
+            let wall = WallTime::from_nanos(calendar.saturating_add(passed.as_nanos()));
+            self.calendar = Calendar::new(&self.timing, Now { wall, ..now });
+        }
+        self.uptime = Some((now.steady, uptime));
+        self.set_now(now);
+    }
+
+    /// Writes the calendar down, with the uptime of the machine.
+    fn write_time(&mut self) {
+        self.counters.calendar = self.calendar.wall().as_nanos();
+        let steady = self.now.steady;
+        self.counters.uptime = self.uptime.map(|(then, uptime)| uptime.later(steady.saturating_sub(then)));
+    }
+
     /// Has the calendar written down, if the time on disk is so old that a clock would be doubted for it at the next start.
     pub(crate) fn keep_time(&mut self) {
         let calendar = self.calendar.wall().as_nanos();
         if calendar > self.counters.calendar.saturating_add(self.timing.clock_jump.as_nanos()) {
-            self.counters.calendar = calendar;
+            self.write_time();
             self.mark(Dirty::Counters);
         }
     }
@@ -164,7 +192,7 @@ impl Journal {
 
     fn next(&mut self, counter: impl FnOnce(&mut Counters) -> &mut u64) -> u64 {
         self.mark(Dirty::Counters);
-        self.counters.calendar = self.calendar.wall().as_nanos();
+        self.write_time();
         let counter = counter(&mut self.counters);
         *counter += 1;
         *counter

@@ -62,7 +62,7 @@ mod vms;
 mod what_if;
 
 pub use answers::{AnswersFull, NewAnswer, Remembered};
-pub use clock::Now;
+pub use clock::{Now, Uptime};
 pub use command::{
     Check, Command, Effect, ElementName, Fault, ItemResult, Mode, Outcome, Principal, Reply, Unmovable, VmWish,
 };

@@ -55,6 +55,9 @@ pub struct Status {
     /// Latency contracts of which receivers reported late packets; absent if there are no agents to report them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub late: Option<u64>,
+    /// Time by which the clock is ahead of the calendar that contracts start and end by, while the clock is not trusted.
+    #[serde(rename = "clockAheadNs", skip_serializing_if = "Option::is_none", default)]
+    pub clock_ahead_ns: Option<u64>,
     /// Protected contracts of which something that is down has cut some of the disjoint routes, and not all.
     #[serde(default)]
     pub unprotected: u64,

@@ -7,26 +7,21 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 pub use crate::cluster_metrics::ClusterMetrics;
+pub use crate::copy_of::CopyOf;
 pub use wayleave_replica::{Access, Basis, Part, Settings, User};
 use wayleave_replica::{Bar, Gateway, Lease, LogError, Member, Standing, State, records};
 use wayleave_store::{Change, Options, Record, SqliteStore, Store, StoreError};
 
+use crate::clock::boottime;
 use crate::cluster_metrics::Timed;
+use crate::copy_of::POSITION;
 use crate::disk::{Disk, Fits, News, Opened, Turn};
 use crate::pulse::{Pulse, Watch};
 use crate::secret::{hash, hex};
 
 /// So long a controller takes no part whose copy could not be written, since its disk is full for instance. Others take the lead meanwhile, and do not lose it again to one that cannot lead.
 const REST: Duration = Duration::from_secs(5);
-/// The record that says how far the copy is.
-const POSITION: &str = "replica";
 const POSITION_KEY: &str = "position";
-
-/// The time by which leases are judged, in nanoseconds. It goes on while the process is paused.
-pub(crate) fn clock() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
-}
 
 /// A part of what a cluster decides with: all that it says, and what people know it by.
 pub fn part(name: &str, text: &str, summary: Vec<String>) -> Part {
@@ -182,11 +177,11 @@ impl Cluster {
         let ended = end.clone();
         let every = Duration::from_millis(u64::from(seconds) * 250);
         let pulse = self.pulse.clone();
-        let mut watch = Watch::new(Duration::from_secs(seconds.into()), clock());
+        let mut watch = Watch::new(Duration::from_secs(seconds.into()), boottime());
         let mut hangs = false;
         let keep = move || {
             while !ended.load(Ordering::Relaxed) {
-                let silent = watch.look(&pulse, clock()).filter(|_| lease.is_held());
+                let silent = watch.look(&pulse, boottime()).filter(|_| lease.is_held());
                 if let Some(silent) = silent
                     && !hangs
                 {
@@ -197,7 +192,7 @@ impl Cluster {
                     );
                 }
                 hangs = silent.is_some();
-                if !hangs && let Err(error) = lease.keep(&mut etcd, seconds, clock()) {
+                if !hangs && let Err(error) = lease.keep(&mut etcd, seconds, boottime()) {
                     tracing::warn!(%error, "the lease of the leader could not be prolonged");
                 }
                 std::thread::park_timeout(every);
@@ -258,7 +253,7 @@ impl Disk for Cluster {
             }
             Ok(())
         };
-        let standing = member.follow(clock(), &mut on_batch, &mut |state| fits(&records(state)));
+        let standing = member.follow(boottime(), &mut on_batch, &mut |state| fits(&records(state)));
         if let Some(error) = broken {
             *is_copy_broken = true;
             return Err(error);
@@ -377,47 +372,6 @@ impl Store for Shared {
     }
 }
 
-/// What a copy of a cluster's ledger is a copy of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CopyOf {
-    /// The cluster.
-    pub cluster: String,
-    /// The last batch that the copy has.
-    pub batch: u64,
-}
-
-impl CopyOf {
-    /// Takes the record that says so out of the records of a ledger; `None` if it is that of a controller by itself.
-    ///
-    /// # Errors
-    /// If that record cannot be read.
-    pub fn take(records: &mut Vec<Record>) -> Result<Option<Self>, String> {
-        let Some(at) = records.iter().position(|record| record.kind == POSITION) else { return Ok(None) };
-        let record = records.remove(at);
-        let read = record
-            .body
-            .rsplit_once(' ')
-            .and_then(|(cluster, batch)| Some(Self { cluster: cluster.to_owned(), batch: batch.parse().ok()? }));
-        let wrong = || {
-            let text = &record.body;
-            format!(
-                "the record {POSITION} says {text:?}, and the name of a cluster and the number of a batch are expected"
-            )
-        };
-        read.map(Some).ok_or_else(wrong)
-    }
-}
-
-/// Why a copy of a cluster's ledger is not opened as the ledger of a controller by itself, and what to do.
-pub(crate) fn is_copy(of: &CopyOf, path: &std::path::Path) -> String {
-    let CopyOf { cluster, batch } = of;
-    format!(
-        "it is a copy of the ledger of cluster {cluster}, up to batch {batch}. Name the etcd of the cluster (serve --etcd) or ask its controllers (--server); if all of them have ended for good: \
-         wayleave ledger leave {}",
-        path.display()
-    )
-}
-
 /// Makes the ledger of a controller by itself the beginning of a cluster, as long as that has none.
 ///
 /// # Errors
@@ -438,7 +392,7 @@ pub fn join(access: Access, cluster: &str, ledger: &std::path::Path) -> Result<u
         replaces: None,
     };
     let mut member = Member::new(Gateway::new(access), settings, Lease::default(), (State::new(), 0));
-    let standing = member.follow(clock(), &mut |_, _| Ok(()), &mut |_| Ok(())).map_err(|error| error.to_string())?;
+    let standing = member.follow(boottime(), &mut |_, _| Ok(()), &mut |_| Ok(())).map_err(|error| error.to_string())?;
     if standing != Standing::Leads || member.number() > 0 {
         return Err(format!("cluster {cluster} has a ledger already: it was not touched"));
     }

@@ -8,8 +8,8 @@ use wayleave_controller as controller;
 use wayleave_replica::Lease;
 use wayleave_store::{Change, MemoryStore, Options, Record, SqliteStore, Store, StoreError};
 
-use crate::cluster::{CopyOf, is_copy};
 use crate::cluster_metrics::ClusterMetrics;
+use crate::copy_of::{CopyOf, is_copy};
 use crate::pulse::Pulse;
 
 /// A store with what is in it.

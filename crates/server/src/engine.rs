@@ -18,6 +18,7 @@ use wayleave_units::Time;
 use crate::account::Account;
 use crate::answer::{Answer, problem, unavailable};
 use crate::audit::{Note, Waiting};
+use crate::clock::{uptime, wall};
 use crate::disk::{Disk, Turn, stored};
 use crate::following::{Following, Loaded, Reader};
 use crate::history::History;
@@ -26,7 +27,6 @@ use crate::past::ChangedContract;
 use crate::pulse::Pulse;
 use crate::queue::{Message, Next, Queue};
 use crate::stage::Stage;
-use crate::trial::wall;
 use crate::view::{Edit, Health, View};
 use crate::work::{Executor, Job, Performed, perform};
 
@@ -285,6 +285,9 @@ impl Engine {
             is_clock_doubted,
         };
         let now = running.now();
+        if let Some(uptime) = uptime() {
+            running.controller.set_uptime(now, uptime);
+        }
         if let Some(token) = (self.first)(&mut running.controller, now).map_err(Unopened::Never)? {
             running.history.note(Note::of_server("createToken", &token).answered(now.wall, 201, ""));
         }

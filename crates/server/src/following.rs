@@ -11,11 +11,11 @@ use wayleave_store::{Record, StoreError};
 use wayleave_units::Time;
 
 use crate::answer::{not_leader, problem, unavailable};
+use crate::clock::wall;
 use crate::disk::News;
 use crate::history::History;
 use crate::metrics::Metrics;
 use crate::stage::Stage;
-use crate::trial::wall;
 use crate::view::{Edit, Health, View};
 use crate::work::{Executor, Job, Performed, perform};
 

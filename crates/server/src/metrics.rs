@@ -315,6 +315,12 @@ impl Metrics {
         self.clock_ahead.set(by.as_nanos() as f64 / 1e9);
     }
 
+    /// The same, if the clock is doubted.
+    pub(crate) fn doubted_clock(&self) -> Option<Time> {
+        let seconds = self.clock_ahead.get();
+        (seconds > 0.0).then(|| Time::from_nanos((seconds * 1e9) as u64))
+    }
+
     pub(crate) fn decided(&self, applied: &[ItemResult], time: Duration) {
         self.decision_seconds.observe(time.as_secs_f64());
         for one in applied {

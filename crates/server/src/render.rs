@@ -232,7 +232,12 @@ fn pending(waits_for: usize, starts: Option<wayleave_units::WallTime>) -> (Optio
     if waits_for > 0 {
         return (Some("WAITS"), Some(format!("{waits_for} routes that were left have to be empty first")));
     }
-    let starts = starts.map(|starts| format!("it starts at {starts}"));
+    let starts = starts.map(|starts| match crate::clock::wall() >= starts {
+        true => {
+            format!("it starts at {starts}: by this machine's clock that has come, and the clock is not trusted yet")
+        }
+        false => format!("it starts at {starts}"),
+    });
     (Some("NOT_STARTED").filter(|_| starts.is_some()), starts)
 }
 

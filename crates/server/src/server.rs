@@ -12,7 +12,7 @@ use wayleave_controller::{Command, Principal, Setup};
 use wayleave_replica::Lease;
 
 use crate::audit::Waiting;
-use crate::cluster::clock;
+use crate::clock::boottime;
 use crate::disk::Disk;
 use crate::engine::{Engine, First, Looks};
 use crate::http::dispatch::{self, router};
@@ -141,7 +141,7 @@ impl Server {
     pub async fn end(mut self) -> Result<(), String> {
         let _ = self.end.send(true);
         // Requests in hand are answered by what is known; one that leads has still to write what they change, and may ask etcd for that.
-        if let Some((ending, _)) = self.shared.as_ref().filter(|(_, lease)| !lease.is_good(clock())) {
+        if let Some((ending, _)) = self.shared.as_ref().filter(|(_, lease)| !lease.is_good(boottime())) {
             ending.store(true, Ordering::Relaxed);
         }
         let served = self.serving.await.map_err(|error| error.to_string());

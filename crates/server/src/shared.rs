@@ -14,7 +14,7 @@ use crate::account::{Account, OpenBytes};
 use crate::answer::{Answer, Outcome, not_found, not_leader, problem, unavailable};
 use crate::audit::Waiting;
 use crate::checks::Checks;
-use crate::cluster::clock;
+use crate::clock::boottime;
 use crate::cluster_metrics::ClusterMetrics;
 use crate::http::call::Call;
 use crate::layers::Layers;
@@ -233,7 +233,7 @@ impl Shared {
 
     /// Whether nobody else can have written what this controller does not know.
     pub(crate) fn is_current(&self) -> bool {
-        self.lease.as_ref().is_none_or(|lease| lease.is_good(clock()))
+        self.lease.as_ref().is_none_or(|lease| lease.is_good(boottime()))
     }
 
     /// Why this controller is not ready; `None` if it is: then no other controller is. A leader is ready until the deadline of its lease, whether it has anything to write or not.
@@ -247,7 +247,7 @@ impl Shared {
 
     /// What this controller is in a cluster; `None` for one by itself.
     pub(crate) fn standing(&self) -> Option<ClusterStanding> {
-        let now = clock();
+        let now = boottime();
         let (is_current, left) = (self.lease.as_ref()?.is_good(now), self.lease.as_ref()?.left(now));
         let tables = self.view.read();
         let role = match &tables.health {

@@ -1,12 +1,11 @@
 //! A controller like the one that runs, in which things can be tried without harm.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use wayleave_controller::{Controller, Copied, EnforcedBy, Kind, Now, Setup};
 use wayleave_protocol::problem::Code;
-use wayleave_units::{Time, WallTime};
+use wayleave_units::Time;
 
 use crate::answer::{Outcome, problem};
+use crate::clock::wall;
 
 /// Makes it of a copy of the one that runs, and asks it.
 pub(crate) fn try_copy(setup: &Setup, copied: Copied, question: impl FnOnce(&mut Controller) -> Outcome) -> Outcome {
@@ -31,11 +30,6 @@ pub(crate) fn try_records<'a>(
 /// Nobody confirms what is only tried.
 fn for_questions(setup: &Setup) -> Setup {
     Setup { enforced_by: EnforcedBy::Nobody, ..setup.clone() }
-}
-
-pub(crate) fn wall() -> WallTime {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    WallTime::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// The time of a controller that was just made.

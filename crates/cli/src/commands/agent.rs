@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use wayleave_agent::endpoints::Attachment;
 use wayleave_agent::run::Agents;
 use wayleave_agent::samples::FOLLOW;
-use wayleave_agent::{NodeOptions, Options, delays, down, endpoints};
+use wayleave_agent::{NodeOptions, Options, delays, doubts, down, endpoints};
 use wayleave_dataplane::host::{LONGEST_WAIT, Settings, Unmatched};
 use wayleave_dataplane::switch::OvsBridge;
 use wayleave_formats::{
@@ -153,7 +153,7 @@ fn endpoint(file: &AgentFile, command: &EndpointCommand) -> Result<Exit, Failure
     if let EndpointCommand::Add { interface, .. } = command {
         let options = with_credentials(file).unwrap_or(options);
         let node = options.nodes.iter().find(|known| known.name == *node);
-        for doubt in node.map(|node| endpoints::doubts(node, &endpoint, interface)).unwrap_or_default() {
+        for doubt in node.map(|node| doubts::doubts(node, &endpoint, interface)).unwrap_or_default() {
             tell!("warning: {doubt}");
         }
     }

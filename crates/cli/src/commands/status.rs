@@ -10,6 +10,8 @@ use wayleave_protocol::network::{Link, Topology};
 use wayleave_protocol::status::{About, ClusterRole, Status};
 use wayleave_protocol::tenant::Role;
 
+use wayleave_units::Time;
+
 use crate::client::peers::{Peer, peers};
 use crate::client::show::lists::{Row, promised, rows};
 use crate::client::show::{write_fields, write_rows};
@@ -192,6 +194,13 @@ impl Screen {
             let lost =
                 format!("{contracts} with fewer open routes than they ask for (get contracts shows PROTECTION_LOST)");
             fields.push(("protection", lost));
+        }
+        if let Some(ahead) = status.clock_ahead_ns {
+            let ahead = Time::from_nanos(ahead);
+            let doubted = format!(
+                "not trusted: it jumped forward by {ahead}; contracts start and end by the calendar as it was (serve --clock-doubt)"
+            );
+            fields.push(("clock", doubted));
         }
         let mut agents = format!("{} there", status.agents);
         if !status.silent.is_empty() {

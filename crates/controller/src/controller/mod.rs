@@ -31,7 +31,7 @@ use wayleave_units::{Time, WallTime};
 
 use crate::admission::Admission;
 use crate::answers::{Answers, AnswersFull, NewAnswer, Remembered};
-use crate::clock::Now;
+use crate::clock::{Now, Uptime};
 use crate::command::{Check, Command, ElementName, Fault, Outcome, Principal, Reply};
 use crate::contracts::Contracts;
 use crate::decision::DecisionRecord;
@@ -125,6 +125,11 @@ impl Controller {
     /// When [`Controller::tick`] has something to do, by each of the clocks.
     pub fn due(&self) -> (Option<Time>, Option<WallTime>) {
         self.enforcement().next_due()
+    }
+
+    /// The machine of this controller, which was just loaded, is up for so long: a restart is no jump of the clock.
+    pub fn set_uptime(&mut self, now: Now, uptime: Uptime) {
+        self.journal_mut().set_uptime(now, uptime);
     }
 
     /// It ends soon: the next start is to know how late it was.

@@ -7,10 +7,10 @@ use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::status::{Backup, BackupSpec};
 
 use crate::answer::{Answer, Outcome, invalid, problem};
+use crate::clock::wall;
 use crate::http::call::Call;
 use crate::queue::Message;
 use crate::shared::Shared;
-use crate::trial::wall;
 
 /// The longest name of a file.
 const LONGEST: usize = 100;

@@ -11,10 +11,10 @@ use wayleave_topology::NodeKind;
 
 use crate::answer::{Answer, Outcome, invalid, not_found, problem};
 use crate::checks::{Asked, Busy, Checks};
+use crate::clock::wall;
 use crate::http::call::Call;
 use crate::secret::hex;
 use crate::shared::Shared;
-use crate::trial::wall;
 
 /// How many probes are sent if nothing is said.
 const COUNT: u32 = 10;

@@ -12,6 +12,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use wayleave_protocol::problem::{Code, Problem};
 
 use crate::answer::{invalid, problem};
+use crate::clock::wall;
 use crate::http::call::Call;
 use crate::http::page::Page;
 use crate::http::peer::Peer;
@@ -19,7 +20,6 @@ use crate::http::route::{Handled, Reply};
 use crate::http::seats::Wait;
 use crate::metrics::Limit;
 use crate::shared::Shared;
-use crate::trial::wall;
 use crate::view::Holder;
 
 /// After this long without an event a comment is sent, so that no proxy closes the connection.

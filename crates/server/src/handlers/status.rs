@@ -6,6 +6,8 @@ use wayleave_controller::{EnforcedBy, Principal};
 use wayleave_protocol::status::{About, Cluster, Ledger, Status};
 use wayleave_protocol::tenant::Role as RoleName;
 
+use wayleave_units::Time;
+
 use crate::VERSION;
 use crate::answer::{Answer, Outcome};
 use crate::http::call::Call;
@@ -68,6 +70,7 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
         effective: counts.effective,
         late: Some(counts.late).filter(|_| shared.setup.enforced_by != EnforcedBy::Nobody),
         enforcement: shared.setup.enforced_by.name().to_owned(),
+        clock_ahead_ns: shared.metrics.doubted_clock().map(Time::as_nanos),
         unprotected: counts.unprotected,
         vms: tables.vms_of(only, None).count() as u64,
         tenants: tables.tenants.keys().filter(|tenant| is_shown(tenant)).count() as u64,

@@ -10,11 +10,11 @@ use wayleave_protocol::timeline::{Past as PastContracts, Snapshot, Timeline, Tim
 use wayleave_units::WallTime;
 
 use crate::answer::{Answer, Outcome, invalid, not_found};
+use crate::clock::wall;
 use crate::http::call::Call;
 use crate::log::Entry;
 use crate::past::{Kept, Target};
 use crate::shared::Shared;
-use crate::trial::wall;
 
 /// Default number of buckets.
 const BUCKETS: u64 = 120;

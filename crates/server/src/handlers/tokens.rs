@@ -8,13 +8,13 @@ use wayleave_protocol::tenant::{NewToken, Role, TokenSpec};
 use wayleave_units::WallTime;
 
 use crate::answer::{Answer, Outcome, fault, invalid, problem};
+use crate::clock::wall;
 use crate::handlers::change::{Handle, change, done};
 use crate::http::call::Call;
 use crate::http::peer;
 use crate::render;
 use crate::secret::{self, Secret, hex};
 use crate::shared::Shared;
-use crate::trial::wall;
 
 /// The longest name of a certificate: that of an address (URI) which begins with a host of 253 characters.
 const LONGEST_NAME: usize = 512;

@@ -14,10 +14,11 @@ use wayleave_topology::{NodeId, Route};
 use wayleave_units::Time;
 
 use crate::answer::{Answer, Outcome, fault, input_errors, invalid, not_found};
+use crate::clock::wall;
 use crate::http::call::Call;
 use crate::render;
 use crate::shared::Shared;
-use crate::trial::{try_records, wall};
+use crate::trial::try_records;
 
 /// VMs as the controller that is asked has them.
 struct Forked<'a>(&'a Controller);

@@ -29,6 +29,7 @@ use crate::access::Access;
 use crate::account::{Account, Beyond, Held};
 use crate::answer::{Answer, invalid, problem};
 use crate::audit::{Note, is_noted};
+use crate::clock::wall;
 use crate::http::call::Call;
 use crate::http::operation::Verb;
 use crate::http::peer::{self, Peer};
@@ -41,7 +42,6 @@ use crate::queue::Message;
 use crate::secret;
 use crate::shared::Shared;
 use crate::standing::old_name;
-use crate::trial::wall;
 use crate::ui;
 use crate::view::Holder;
 

@@ -1,6 +1,6 @@
 //! A clock that is wrong ends no contract.
 
-use wayleave_controller::{Controller, EnforcedBy, Id, Now, Outcome, Setup, Timing};
+use wayleave_controller::{Controller, EnforcedBy, Id, Now, Outcome, Setup, Timing, Uptime};
 use wayleave_units::{Time, WallTime};
 
 use super::smoke::{apply, at, order, setup};
@@ -78,4 +78,31 @@ fn a_start_with_a_wrong_clock_ends_nothing_unless_an_operator_says_that_it_is_ri
     assert_eq!(second.clock_ahead(), None);
     second.tick(Now { steady: Time::from_millis(10_000), wall: at(24 * HOUR).wall });
     assert!(!is_there(&second));
+}
+
+#[test]
+fn a_restart_after_a_long_time_is_no_jump_of_the_clock_in_the_same_boot() {
+    let setup = setup(EnforcedBy::Nobody);
+    let uptime = |boot, hours: u64| Uptime { boot: (boot, 7), nanos: hours * HOUR * 1_000_000 };
+    let restart = |then: Option<Uptime>, now: Option<Uptime>| {
+        let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
+        if let Some(uptime) = then {
+            controller.set_uptime(at(0), uptime);
+        }
+        let mut order = order(&setup.network, "a", "h1", "h16");
+        order.ends = Some(at(24 * HOUR).wall);
+        assert_eq!(apply(&mut controller, at(1), order).result, Ok(Outcome::Created));
+        // It was down for 30 hours: its contract has ended meanwhile.
+        let mut again = load(&controller, &setup, at(30 * HOUR).wall);
+        let begin = Now { steady: Time::ZERO, wall: at(30 * HOUR).wall };
+        if let Some(uptime) = now {
+            again.set_uptime(begin, uptime);
+        }
+        again.tick(begin);
+        (is_there(&again), again.clock_ahead().is_some())
+    };
+    assert_eq!(restart(Some(uptime(1, 5)), Some(uptime(1, 35))), (false, false));
+    assert_eq!(restart(None, None), (true, true), "nothing tells how long it was");
+    assert_eq!(restart(Some(uptime(1, 5)), Some(uptime(2, 35))), (true, true), "another boot");
+    assert_eq!(restart(Some(uptime(1, 5)), Some(uptime(1, 6))), (true, true), "an hour passed, and the clock says 30");
 }

@@ -1,0 +1,47 @@
+//! Copies of the ledger of a cluster.
+
+use wayleave_store::Record;
+
+/// The record that says how far the copy is.
+pub(crate) const POSITION: &str = "replica";
+
+/// What a copy of a cluster's ledger is a copy of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyOf {
+    /// The cluster.
+    pub cluster: String,
+    /// The last batch that the copy has.
+    pub batch: u64,
+}
+
+impl CopyOf {
+    /// Takes the record that says so out of the records of a ledger; `None` if it is that of a controller by itself.
+    ///
+    /// # Errors
+    /// If that record cannot be read.
+    pub fn take(records: &mut Vec<Record>) -> Result<Option<Self>, String> {
+        let Some(at) = records.iter().position(|record| record.kind == POSITION) else { return Ok(None) };
+        let record = records.remove(at);
+        let read = record
+            .body
+            .rsplit_once(' ')
+            .and_then(|(cluster, batch)| Some(Self { cluster: cluster.to_owned(), batch: batch.parse().ok()? }));
+        let wrong = || {
+            let text = &record.body;
+            format!(
+                "the record {POSITION} says {text:?}, and the name of a cluster and the number of a batch are expected"
+            )
+        };
+        read.map(Some).ok_or_else(wrong)
+    }
+}
+
+/// Why a copy of a cluster's ledger is not opened as the ledger of a controller by itself, and what to do.
+pub(crate) fn is_copy(of: &CopyOf, path: &std::path::Path) -> String {
+    let CopyOf { cluster, batch } = of;
+    format!(
+        "it is a copy of the ledger of cluster {cluster}, up to batch {batch}. Name the etcd of the cluster (serve --etcd) or ask its controllers (--server); if all of them have ended for good: \
+         wayleave ledger leave {}",
+        path.display()
+    )
+}
