@@ -208,6 +208,13 @@ fn enforcement(network: &Network, grant: &Grant, has_agents: bool) -> (Option<&'
             let message = format!("admitted, not enforced yet: {} to confirm it", agents_of(network, &hosts));
             return (Some("NOT_CONFIRMED"), Some(message));
         }
+        Contract::Latency(terms) if terms.excess != Excess::default() => {
+            let message = format!(
+                "excess: {} is not carried out: an agent does with packets beyond the bucket what its own file says (excess: wait or drop)",
+                terms.excess.name()
+            );
+            return (Some("ENFORCED_IN_PART"), Some(message));
+        }
         Contract::Latency(_) | Contract::BestEffort(_) => return (None, None),
         Contract::Objective(_) => "what its flows want (deadlines, completion times) is not pursued",
         Contract::Bandwidth(_) => "links between switches are left to the queue of its class",
