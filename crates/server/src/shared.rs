@@ -11,7 +11,7 @@ use wayleave_protocol::status::ClusterRole;
 use wayleave_replica::Lease;
 use wayleave_topology::{LinkId, Network, NodeId};
 
-use crate::account::{Account, OpenBytes};
+use crate::account::{Account, Open, OpenBytes};
 use crate::answer::{Answer, Outcome, not_found, not_leader, problem, unavailable};
 use crate::audit::Waiting;
 use crate::checks::Checks;
@@ -74,7 +74,12 @@ pub(crate) struct Shared {
     pub(crate) layers: Layers,
     /// Long lists that are read.
     pub(crate) readings: Semaphore,
-    pub(crate) watchers: Semaphore,
+    /// Streams of events of operators.
+    pub(crate) watching_operators: Arc<Open<Account>>,
+    /// Those of all others.
+    pub(crate) watchers: Arc<Open<Account>>,
+    /// Agents that wait for messages, by node.
+    pub(crate) waiting_agents: Arc<Open<String>>,
     /// Whether the server ends.
     pub(crate) ending: watch::Receiver<bool>,
     pub(crate) openapi: Bytes,

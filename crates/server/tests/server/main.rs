@@ -22,5 +22,6 @@ mod openapi_fuzz;
 mod pages;
 mod past;
 mod policies;
+mod quotas;
 mod rest_names;
 mod watching;
