@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, oneshot, watch};
-use wayleave_controller::{Controller, Id, Setup};
+use wayleave_controller::{Controller, Id, Principal, Setup};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::status::ClusterRole;
 use wayleave_replica::Lease;
@@ -215,7 +215,8 @@ impl Shared {
     }
 
     /// Whether this can be answered. A controller that follows another one answers reads of what people look at; agents and changes need the one that leads.
-    pub(crate) fn check_health(&self, is_reading: bool) -> Result<(), Box<Problem>> {
+    /// Only operators and readers of everything are told why it cannot be answered: the reason has paths and addresses.
+    pub(crate) fn check_health(&self, is_reading: bool, who: &Principal) -> Result<(), Box<Problem>> {
         match &self.view.read().health {
             Health::Ready if self.is_current() => Ok(()),
             // It was paused, or etcd is silent: others may have written, and it may not know.
@@ -223,7 +224,10 @@ impl Shared {
             Health::Ready => Err(not_leader(None)),
             Health::Following(_) | Health::Apart(_) if is_reading => Ok(()),
             Health::Following(leader) => Err(not_leader(leader.as_deref())),
-            other => Err(problem(Code::Unavailable, unready(other))),
+            other if matches!(who, Principal::Operator | Principal::Reader { tenant: None }) => {
+                Err(problem(Code::Unavailable, unready(other)))
+            }
+            other => Err(problem(Code::Unavailable, unready_to_all(other))),
         }
     }
 
@@ -268,7 +272,19 @@ impl Shared {
 /// What everybody is told by a controller that decides with something else than its cluster.
 pub(crate) const BARRED: &str = "this controller decides with something else than its cluster, and its log says what";
 
-/// Why nothing can be answered.
+/// Why nothing can be answered, without addresses, paths and messages of the system.
+pub(crate) fn unready_to_all(health: &Health) -> String {
+    match health {
+        Health::Apart(_) => {
+            "nobody knows who leads, what is enforced stays so, and nothing is admitted: ask again".to_owned()
+        }
+        Health::Broken(_) => "the ledger cannot be written; /v1/status and the log tell operators why".to_owned(),
+        Health::Barred(_) => BARRED.to_owned(),
+        Health::Ready | Health::Following(_) | Health::Starting | Health::Ending => unready(health),
+    }
+}
+
+/// Why nothing can be answered, for operators.
 pub(crate) fn unready(health: &Health) -> String {
     match health {
         Health::Ready => "it can answer".to_owned(),

@@ -10,7 +10,7 @@ use crate::VERSION;
 use crate::answer::{Answer, Outcome};
 use crate::http::call::Call;
 use crate::metrics::Kept;
-use crate::shared::{BARRED, Shared, unready};
+use crate::shared::{Shared, unready, unready_to_all};
 use crate::view::{Health, Tables};
 
 pub(crate) async fn about(shared: Arc<Shared>, call: Call) -> Outcome {
@@ -111,12 +111,8 @@ pub(crate) async fn readyz(shared: Arc<Shared>, _call: Call) -> Outcome {
     let health = shared.view.read().health.clone();
     match health {
         Health::Ready => Ok(Answer::of(200, TEXT, "ok\n")),
-        // Paths and errors are shown only with a token.
-        Health::Broken(_) => {
-            Ok(Answer::of(503, TEXT, "the ledger cannot be written; /v1/status and the log say why\n"))
-        }
-        Health::Barred(_) => Ok(Answer::of(503, TEXT, format!("{BARRED}\n"))),
-        other => Ok(Answer::of(503, TEXT, format!("{}\n", unready(&other)))),
+        // Nobody has shown a token.
+        other => Ok(Answer::of(503, TEXT, format!("{}\n", unready_to_all(&other)))),
     }
 }
 

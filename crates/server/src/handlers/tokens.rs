@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rustls_pki_types::DnsName;
 use wayleave_controller::{self as controller, Command, Controller};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::tenant::{NewToken, Role, TokenSpec};
@@ -65,6 +66,18 @@ fn certificate(name: &str) -> Result<String, Box<Problem>> {
     Ok(peer::canonical(name))
 }
 
+    if let Some(host) = name.strip_prefix("DNS:") {
+        if host.contains('*') {
+            let detail = "the name of one host is expected: a token for a wildcard matches no certificate of a host; make one token for each host";
+            return Err(invalid("certificate", detail));
+        }
+        // Certificates with other names are not read (`Peer::of`), so a token for one would never match.
+        if DnsName::try_from(host).is_err() {
+            let detail =
+                "DNS: and the name of a host are expected: labels of 1 to 63 of [A-Za-z0-9_-] with dots between them";
+            return Err(invalid("certificate", detail));
+        }
+    }
 fn role(spec: &TokenSpec) -> Result<controller::Principal, Box<Problem>> {
     let needs =
         |field: &str, value: &Option<String>| value.clone().ok_or_else(|| invalid(field, "this role needs one"));
