@@ -14,6 +14,7 @@ use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::{LinkId, Network, NodeKind};
 
 use crate::account::OpenOne;
+use crate::agent_text::made_plain;
 use crate::answer::{Answer, Outcome, fault, invalid, not_found, problem};
 use crate::handlers::network::{json, node_shape};
 use crate::http::call::Call;
@@ -220,7 +221,7 @@ pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
         leaves,
         rules_in_force,
         contract_problems,
-    } = call.json()?;
+    } = made_plain(call.json()?, &call.body);
     let (counted, checks) = (shared.counted.clone(), shared.checks.clone());
     let work = move |executor: &mut Executor<'_>| {
         if let Some(without_carrier) = without_carrier {

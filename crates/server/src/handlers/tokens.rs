@@ -6,7 +6,7 @@ use rustls_pki_types::DnsName;
 use wayleave_controller::{self as controller, Command, Controller};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::tenant::{NewToken, Role, TokenSpec};
-use wayleave_units::WallTime;
+use wayleave_units::{WallTime, is_plain};
 
 use crate::answer::{Answer, Outcome, fault, invalid, problem};
 use crate::handlers::change::{Handle, change, done};
@@ -28,8 +28,11 @@ pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
     }
     let spec: TokenSpec = call.json()?;
     let role = role(&spec)?;
-    if spec.label.chars().count() > 200 || spec.label.chars().any(char::is_control) {
-        return Err(invalid("label", "at most 200 characters, none of them control characters, are expected"));
+    if spec.label.chars().count() > 200 || !is_plain(&spec.label) {
+        return Err(invalid(
+            "label",
+            "at most 200 characters, none of them control, bidirectional or invisible ones, are expected",
+        ));
     }
     let expires = spec.expires.as_deref().map(str::parse::<WallTime>).transpose();
     let expires = expires.map_err(|error| invalid("expires", error.to_string()))?;
@@ -63,9 +66,6 @@ fn certificate(name: &str) -> Result<String, Box<Problem>> {
         let detail = format!("URI: or DNS: and a name are expected, at most {LONGEST_NAME} visible ASCII characters");
         return Err(invalid("certificate", detail));
     }
-    Ok(peer::canonical(name))
-}
-
     if let Some(host) = name.strip_prefix("DNS:") {
         if host.contains('*') {
             let detail = "the name of one host is expected: a token for a wildcard matches no certificate of a host; make one token for each host";
@@ -78,6 +78,9 @@ fn certificate(name: &str) -> Result<String, Box<Problem>> {
             return Err(invalid("certificate", detail));
         }
     }
+    Ok(peer::canonical(name))
+}
+
 fn role(spec: &TokenSpec) -> Result<controller::Principal, Box<Problem>> {
     let needs =
         |field: &str, value: &Option<String>| value.clone().ok_or_else(|| invalid(field, "this role needs one"));

@@ -13,6 +13,7 @@ mod disk;
 mod events;
 mod exposition;
 mod history;
+mod hostile;
 mod http;
 mod kinds;
 mod logs;

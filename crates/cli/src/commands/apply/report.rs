@@ -9,7 +9,7 @@ use wayleave_protocol::decision::Outcome;
 
 use super::changes::FieldChange;
 use super::item::Item;
-use crate::client::show::{self, bare_state, coloured, short, time, word, write_rows};
+use crate::client::show::{self, bare_state, cell, coloured, short, time, word, write_rows};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{OutputFormat, out};
@@ -121,11 +121,11 @@ fn row(item: &Item, is_dry_run: bool) -> Vec<Cell> {
         None => word(&applied.outcome),
     };
     vec![
-        Cell::new(format!("{kind} {}", short(&applied.id))),
+        cell(format!("{kind} {}", short(&applied.id))),
         coloured(&outcome, colour),
-        applied.state.map_or_else(|| Cell::new(""), bare_state),
-        Cell::new(applied.bound_ns.map(time).or_else(|| applied.certainty.clone()).unwrap_or_default()),
-        Cell::new(why(item, is_dry_run)),
+        applied.state.map_or_else(|| cell(""), bare_state),
+        cell(applied.bound_ns.map(time).or_else(|| applied.certainty.clone()).unwrap_or_default()),
+        cell(why(item, is_dry_run)),
     ]
 }
 
