@@ -8,7 +8,7 @@ use wayleave_protocol::network::StateChangeResult;
 use wayleave_protocol::what_if::{Broken, Moved, WhatIfResult};
 use wayleave_units::escaped;
 
-use super::{cell, short, time, write_rows};
+use super::{cell, cell_of_lines, short, time, write_rows};
 use crate::failure::Failure;
 
 /// What came of a failure or a repair.
@@ -75,7 +75,7 @@ impl<W: Write> Parts<'_, W> {
         let rows = moved.iter().map(|one| {
             let routes: Vec<String> = one.routes.iter().map(|links| path(links)).collect();
             let bound = one.bound_ns.map(time).or_else(|| one.certainty.clone()).unwrap_or_else(|| "-".to_owned());
-            vec![cell(short(&one.id)), cell(bound), cell(routes.join("\n"))]
+            vec![cell(short(&one.id)), cell(bound), cell_of_lines(&routes)]
         });
         self.part(title, &["contract", "bound", "route"], rows.collect())
     }

@@ -84,10 +84,15 @@ pub(crate) fn cell(text: impl ToString) -> Cell {
     Cell::new(escaped(&text.to_string()))
 }
 
+/// A cell of several texts, one a line.
+pub(crate) fn cell_of_lines<T: AsRef<str>>(lines: &[T]) -> Cell {
+    let lines: Vec<_> = lines.iter().map(|line| escaped(line.as_ref())).collect();
+    Cell::new(lines.join("\n"))
+}
+
 /// A cell of the routes of a contract, one a line.
 fn cell_of_routes(contract: &Contract) -> Cell {
-    let routes: Vec<String> = contract.status.routes.iter().map(|one| escaped(&route(one)).into_owned()).collect();
-    Cell::new(routes.join("\n"))
+    cell_of_lines(&contract.status.routes.iter().map(route).collect::<Vec<_>>())
 }
 
 /// A word in the colour of how good it is.
