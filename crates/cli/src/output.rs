@@ -1,10 +1,14 @@
 //! The standard output: what goes there, how wide it is, and whether it has colours.
+//!
+//! Names and messages come from other people. Every command writes to [`out`] and [`tell!`], which escape whatever a terminal would obey; a
+//! field that stands on one line is escaped before by [`wayleave_units::escaped`], so that it does not begin another line.
 
-use std::io::{BufWriter, IsTerminal, StdoutLock, stdout};
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write, stdout};
 
 use clap::ValueEnum;
 use comfy_table::Table;
 use wayleave_explain::table::{self, Layout, USUAL_WIDTH};
+use wayleave_units::escaped_but;
 
 /// How data is printed.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,15 +26,73 @@ macro_rules! tell {
     ($($words:tt)*) => {{
         use std::io::Write as _;
         let line = format!("{}\n", format_args!($($words)*));
-        let _ = std::io::stderr().write_all(line.as_bytes());
+        let _ = std::io::stderr().write_all($crate::output::shown(&line).as_bytes());
     }};
 }
 
 pub(crate) use tell;
 
-/// The standard output, buffered: its errors are seen, which `println!` would panic on.
-pub(crate) fn out() -> BufWriter<StdoutLock<'static>> {
+/// Characters that lay out a text of several lines.
+const LAYOUT: [char; 2] = ['\n', '\t'];
+
+/// Returns a text without anything that a terminal would obey, in its lines.
+pub(crate) fn shown(text: &str) -> std::borrow::Cow<'_, str> {
+    escaped_but(text, &LAYOUT)
+}
+
+/// The standard output, buffered: its errors are seen, which `println!` would panic on. Texts are escaped.
+pub(crate) fn out() -> Shown<BufWriter<StdoutLock<'static>>> {
+    Shown { to: raw_out(), has_colours: is_colourful() }
+}
+
+/// The same without escaping, for bytes that are not read at a terminal and for sequences of this program.
+pub(crate) fn raw_out() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, stdout().lock())
+}
+
+/// A writer that escapes what a terminal would obey. Colours of tables pass if they are on.
+pub(crate) struct Shown<W> {
+    to: W,
+    has_colours: bool,
+}
+
+impl<W: Write> Shown<W> {
+    fn write_text(&mut self, text: &str) -> io::Result<()> {
+        let mut rest = text;
+        while self.has_colours
+            && let Some((before, sequence, behind)) = colour_in(rest)
+        {
+            self.to.write_all(shown(before).as_bytes())?;
+            self.to.write_all(sequence.as_bytes())?;
+            rest = behind;
+        }
+        self.to.write_all(shown(rest).as_bytes())
+    }
+}
+
+/// The first sequence that selects a colour or a weight (SGR of ECMA-48, section 8.3.117), with what stands before and behind it.
+fn colour_in(text: &str) -> Option<(&str, &str, &str)> {
+    let is_parameter = |character: char| character.is_ascii_digit() || character == ';';
+    text.match_indices("\x1b[").find_map(|(at, introducer)| {
+        let rest = &text[at + introducer.len()..];
+        let behind = rest.trim_start_matches(is_parameter).strip_prefix('m')?;
+        Some((&text[..at], &text[at..text.len() - behind.len()], behind))
+    })
+}
+
+impl<W: Write> Write for Shown<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // All writers of text write whole characters.
+        for part in bytes.utf8_chunks() {
+            self.write_text(part.valid())?;
+            self.to.write_all(part.invalid())?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
 }
 
 /// Whether the standard output shows colours: a terminal, and nobody has said no (<https://no-color.org>).
@@ -51,4 +113,23 @@ pub(crate) fn plain_table(headings: &[&str]) -> Table {
 fn width_of_environment() -> u16 {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     columns.filter(|&columns| columns >= 40).unwrap_or(USUAL_WIDTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(text: &str, has_colours: bool) -> String {
+        let mut to = Vec::new();
+        Shown { to: &mut to, has_colours }.write_all(text.as_bytes()).unwrap();
+        String::from_utf8(to).unwrap()
+    }
+
+    #[test]
+    fn only_colours_of_tables_pass_and_only_if_they_are_on() {
+        let text = "\x1b[1mbold\x1b[0m\x1b]0;title\u{7}\x1b[2J\r\u{9b}1m\u{202e}\n\tend \x1b[";
+        let rest = "\\u001b]0;title\\u0007\\u001b[2J\\u000d\\u009b1m\\u202e\n\tend \\u001b[";
+        assert_eq!(written(text, true), format!("\x1b[1mbold\x1b[0m{rest}"));
+        assert_eq!(written(text, false), format!("\\u001b[1mbold\\u001b[0m{rest}"));
+    }
 }

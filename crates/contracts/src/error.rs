@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use wayleave_topology::{Network, NodeId, NodeKind, RouteError};
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_units::{Bytes, Rate, Time, is_plain};
 
 use crate::policy::Objective;
 use crate::{MAX_DEADLINE, MAX_PROTECTION};
@@ -12,7 +12,7 @@ use crate::{MAX_DEADLINE, MAX_PROTECTION};
 /// Error of a contract of any kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContractError {
-    /// No name, or one with control characters.
+    /// No name, or one with control, bidirectional or invisible characters.
     BadName,
     /// An end or a member is a switch.
     NotAHost {
@@ -120,7 +120,9 @@ impl ContractError {
 impl fmt::Display for ContractError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BadName => write!(f, "a contract needs a name without control characters"),
+            Self::BadName => {
+                write!(f, "a contract needs a name without control, bidirectional or invisible characters")
+            }
             Self::NotAHost { field, node } => {
                 let is_or_has = if matches!(*field, "from" | "to") { "is" } else { "has" };
                 write!(f, "{field} {is_or_has} {node}, a switch: contracts join hosts")
@@ -180,7 +182,7 @@ impl std::error::Error for ContractError {}
 
 /// Checks a name.
 pub(crate) fn check_name(name: &str) -> Result<(), ContractError> {
-    if name.is_empty() || name.chars().any(char::is_control) { Err(ContractError::BadName) } else { Ok(()) }
+    if name.is_empty() || !is_plain(name) { Err(ContractError::BadName) } else { Ok(()) }
 }
 
 /// Checks that an end is a host.

@@ -151,12 +151,8 @@ pub fn class_refusal(network: &Network, refusal: &Refusal) -> String {
 /// Reason of such a refusal in one clause that does not tell what others have reserved.
 pub fn class_refusal_to_tenant(network: &Network, refusal: &Refusal) -> String {
     match refusal {
-        Refusal::ClassRate { fits: Rate::ZERO, .. } => {
-            "the network cannot promise any minimum between these hosts now".to_owned()
-        }
-        Refusal::ClassRate { fits, .. } => {
-            format!("the network cannot promise so much between these hosts now; {} would fit", fits.down())
-        }
+        // What would fit is what others have left.
+        Refusal::ClassRate { .. } => "the network cannot promise so much between these hosts now".to_owned(),
         Refusal::ClassDelay { .. } => "the network cannot promise any time between these hosts now".to_owned(),
         Refusal::LinkDown { .. } => "something that it needs is down, and there is no other way".to_owned(),
         other => class_refusal(network, other),

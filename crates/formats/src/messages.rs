@@ -31,8 +31,7 @@ fn push_visible(shown: &mut String, c: char) {
 
 /// Control characters, and the format characters that reverse or hide text.
 pub(crate) fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    wayleave_units::is_deceptive(c)
 }
 
 /// How many names a search for the nearest one looks at: it must not take longer than reading the file.

@@ -19,7 +19,7 @@ pub enum UpDown {
 pub struct ElementState {
     /// Whether it works.
     pub state: UpDown,
-    /// Why it is down, for people; at most 500 characters, none of them a control character.
+    /// Why it is down, for people; at most 500 characters, none of them a control, bidirectional or invisible character.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -121,5 +122,87 @@ impl Drop for Held {
                 used.by_account.remove(&self.account);
             }
         }
+    }
+}
+
+/// Minimum number of streams that an account may have, whatever the limit of all is.
+const LEAST_STREAMS: usize = 4;
+
+/// Maximum number of streams of events of an account, if `most` is the limit of all: an eighth, and four times that for those who serve all tenants.
+pub(crate) fn streams_of(account: &Account, most: usize) -> usize {
+    let weight = usize::try_from(account.weight()).unwrap_or(1);
+    ((most / 8).max(LEAST_STREAMS) * weight).min(most.max(1))
+}
+
+/// Connections that are held open, by owner.
+#[derive(Debug)]
+pub(crate) struct Open<K: Eq + Hash>(Mutex<HashMap<K, usize>>);
+
+impl<K: Eq + Hash> Default for Open<K> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash + Clone> Open<K> {
+    /// Counts one of an owner until the guard is dropped. There may be `own` of this owner and `all` of all owners.
+    pub(crate) fn take(self: &Arc<Self>, owner: &K, own: usize, all: usize) -> Result<OpenOne<K>, Beyond> {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.get(owner).is_some_and(|&count| count >= own) {
+            return Err(Beyond::Account);
+        }
+        if open.values().sum::<usize>() >= all {
+            return Err(Beyond::All);
+        }
+        *open.entry(owner.clone()).or_default() += 1;
+        Ok(OpenOne { of: self.clone(), owner: owner.clone() })
+    }
+}
+
+/// One that is counted while this lives.
+#[derive(Debug)]
+pub(crate) struct OpenOne<K: Eq + Hash> {
+    of: Arc<Open<K>>,
+    owner: K,
+}
+
+impl<K: Eq + Hash> Drop for OpenOne<K> {
+    fn drop(&mut self) {
+        let mut open = self.of.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = open.get_mut(&self.owner) {
+            *count -= 1;
+            if *count == 0 {
+                open.remove(&self.owner);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_has_a_part_of_the_streams_and_operators_have_four() {
+        let tenant = Account::Tenant("a".to_owned());
+        let parts = |most| (streams_of(&tenant, most), streams_of(&Account::Operators, most));
+        assert_eq!(parts(256), (32, 128));
+        assert_eq!(parts(8), (4, 8));
+        assert_eq!(parts(2), (2, 2));
+        // A limit of none leaves operators one, since theirs are counted apart.
+        assert_eq!(parts(0), (1, 1));
+    }
+
+    #[test]
+    fn what_is_dropped_is_free_again() {
+        let open = Arc::new(Open::<&str>::default());
+        let (a, second) = (open.take(&"a", 2, 3).unwrap(), open.take(&"a", 2, 3).unwrap());
+        assert_eq!(open.take(&"a", 2, 3).unwrap_err(), Beyond::Account);
+        let b = open.take(&"b", 2, 3).unwrap();
+        assert_eq!(open.take(&"b", 2, 3).unwrap_err(), Beyond::All);
+        drop(second);
+        let again = open.take(&"b", 2, 3).unwrap();
+        drop((a, b, again));
+        assert!(open.0.lock().unwrap().is_empty());
     }
 }

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wayleave_controller::Principal;
 use wayleave_protocol::audit::AuditEntry;
-use wayleave_units::WallTime;
+use wayleave_units::{WallTime, escaped};
 
 use crate::account::Account;
 use crate::view::Holder;
 
 /// Different refusals that are kept until they are written; beyond it they are counted together.
 const REFUSALS: usize = 1000;
-/// The longest name of an object that is written down: clients choose it.
+/// The longest name of an object that is written down: clients choose it, also those without a token. Its deceptive characters are escaped.
 const LONGEST: usize = 200;
 
 /// What is written down of a request.
@@ -48,7 +48,7 @@ impl Note {
             tenant,
             from: from.map_or_else(String::new, |from| from.to_string()),
             operation: operation.to_owned(),
-            object: object.chars().take(LONGEST).collect(),
+            object: escaped(&object.chars().take(LONGEST).collect::<String>()).into_owned(),
             request: request.to_owned(),
             count: 1,
             ..AuditEntry::default()

@@ -8,8 +8,8 @@ use wayleave_contracts::Contract;
 use wayleave_controller::{Controller, Decided, DecisionRecord, Grant, Id, Principal};
 use wayleave_explain::table::Layout;
 use wayleave_explain::{
-    Context, DecidedShare, Explained, ExplainedShare, ExplanationShape, Names, NearestShape, NearestShare,
-    SharedExplanation, assumption, look_around, nearest, sentences, write_share,
+    Context, DecidedShare, Explained, ExplainedShare, ExplanationShape, Names, NearestShare, SharedExplanation,
+    assumption, look_around, sentences, write_share,
 };
 use wayleave_protocol::problem::Code;
 use wayleave_roles::Refusal;
@@ -122,21 +122,14 @@ fn own_contract(controller: &Controller, grant: &Grant, form: Form) -> Outcome {
     Ok(Answer::of(200, TEXT, text))
 }
 
-/// A refusal as its tenant may know it: why in general, and what would fit for itself.
-fn own_refusal(controller: &mut Controller, record: &DecisionRecord, role: &Principal, form: Form) -> Outcome {
-    let Some(contract) = record.order.as_latency() else { return Err(problem(Code::Internal, "no such order")) };
-    let model = *controller.model();
-    let request = wayleave_schemes::request(contract, &model);
-    let nearest = nearest(controller.scheme_for_questions(), &model, contract, &request);
+/// A refusal as its tenant may know it: why in general. The largest request that would fit is the capacity less what others have.
+fn own_refusal(controller: &Controller, record: &DecisionRecord, role: &Principal, form: Form) -> Outcome {
     let shown = render::decision(controller.network(), record, role);
     if form == Form::Json {
-        let nearest = NearestShape::of_nearest(&nearest);
-        return Ok(Answer::explained(&serde_json::json!({ "decision": shown, "nearest": nearest })));
+        return Ok(Answer::explained(&serde_json::json!({ "decision": shown })));
     }
     let (reason, message) = (shown.reason.unwrap_or_default(), shown.message.unwrap_or_default());
-    let mut text = format!("contract {}: refused ({reason})\n\nWhy\n  {message}\n", record.id).into_bytes();
-    let written = wayleave_explain::text::write_nearest(&mut text, contract, &nearest);
-    written.map_err(|error| problem(Code::Internal, error.to_string()))?;
+    let text = format!("contract {}: refused ({reason})\n\nWhy\n  {message}\n", record.id);
     Ok(Answer::of(200, TEXT, text))
 }
 
@@ -209,20 +202,11 @@ fn refused_share(
     role: &Principal,
     form: Form,
 ) -> Outcome {
+    if tenant_of(role).is_some() {
+        return own_refusal(controller, record, role, form);
+    }
     let contract = &record.order.contract;
     let nearest = NearestShare::of(controller.scheme(), contract, refusal);
-    let shown = render::decision(controller.network(), record, role);
-    if tenant_of(role).is_some() {
-        if form == Form::Json {
-            return Ok(Answer::explained(&serde_json::json!({ "decision": shown, "nearest": nearest })));
-        }
-        let (reason, message) = (shown.reason.unwrap_or_default(), shown.message.unwrap_or_default());
-        let mut text = format!("contract {}: refused ({reason})\n\nWhy\n  {message}\n", record.id);
-        if let Some(nearest) = nearest.sentence() {
-            text += &format!("\nWhat would fit\n  {nearest}\n");
-        }
-        return Ok(Answer::of(200, TEXT, text));
-    }
     let owners = Owners::new(controller, role);
     let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
     let context = Context { network, model, scheme, names: &owners };

@@ -17,6 +17,7 @@
 
 pub mod access;
 mod account;
+mod agent_text;
 mod answer;
 mod audit;
 mod checks;

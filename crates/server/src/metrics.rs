@@ -1,4 +1,5 @@
-//! What Prometheus is told. Nothing here is named after a tenant, a contract or a link: the number of series is bounded.
+//! What Prometheus is told. Nothing here is named after a tenant, a contract or a link, and hosts have a bounded number of counters: the number of
+//! series is bounded.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -175,6 +176,7 @@ pub(crate) struct Metrics {
     packets: Family<PacketLabels, Gauge>,
     waits: Family<WaitLabels, Gauge>,
     host_packets: Family<HostLabels, Gauge>,
+    host_counters_left_out: Family<NodeLabels, Gauge>,
     repairs: Family<NodeLabels, Counter>,
     down: Gauge,
     ready: Gauge,
@@ -239,6 +241,7 @@ impl Metrics {
             packets: Family::default(),
             waits: Family::default(),
             host_packets: Family::default(),
+            host_counters_left_out: Family::default(),
             repairs: Family::default(),
             down: Gauge::default(),
             ready: Gauge::default(),
@@ -290,6 +293,9 @@ impl Metrics {
         of.register("contract_waits", help, self.waits.clone());
         let help = "Packets of a host, with a contract or without, by what became of them";
         of.register("host_packets", help, self.host_packets.clone());
+        let help =
+            "Counters of a host that are not shown: at most 48 are, with names of at most 32 characters of [a-z0-9-]";
+        of.register("host_counters_left_out", help, self.host_counters_left_out.clone());
         let help = "What somebody had changed on a node, and its agent has made again as it was installed";
         of.register("repairs", help, self.repairs.clone());
         let unprotected = "Protected contracts of which something that is down has cut some of the disjoint routes";
@@ -376,6 +382,12 @@ impl Metrics {
         ];
         for (became, count) in ends {
             self.packets.get_or_create(&PacketLabels { became }).set(signed(count));
+        }
+        // Only what was reported last: labels of earlier reports do not add up.
+        self.host_packets.clear();
+        self.host_counters_left_out.clear();
+        for (node, count) in counted.counters_left_out() {
+            self.host_counters_left_out.get_or_create(&NodeLabels { node }).set(signed(count));
         }
         for (node, became, count) in counted.packets() {
             self.host_packets.get_or_create(&HostLabels { node, became }).set(signed(count));

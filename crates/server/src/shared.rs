@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, oneshot, watch};
-use wayleave_controller::{Controller, Id, Setup};
+use wayleave_controller::{Controller, Id, Principal, Setup};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::status::ClusterRole;
 use wayleave_replica::Lease;
 use wayleave_topology::{LinkId, Network, NodeId};
 
-use crate::account::{Account, OpenBytes};
+use crate::account::{Account, Open, OpenBytes};
 use crate::answer::{Answer, Outcome, not_found, not_leader, problem, unavailable};
 use crate::audit::Waiting;
 use crate::checks::Checks;
@@ -73,7 +73,12 @@ pub(crate) struct Shared {
     pub(crate) layers: Layers,
     /// Long lists that are read.
     pub(crate) readings: Semaphore,
-    pub(crate) watchers: Semaphore,
+    /// Streams of events of operators.
+    pub(crate) watching_operators: Arc<Open<Account>>,
+    /// Those of all others.
+    pub(crate) watchers: Arc<Open<Account>>,
+    /// Agents that wait for messages, by node.
+    pub(crate) waiting_agents: Arc<Open<String>>,
     /// Whether the server ends.
     pub(crate) ending: watch::Receiver<bool>,
     pub(crate) openapi: Bytes,
@@ -209,7 +214,8 @@ impl Shared {
     }
 
     /// Whether this can be answered. A controller that follows another one answers reads of what people look at; agents and changes need the one that leads.
-    pub(crate) fn check_health(&self, is_reading: bool) -> Result<(), Box<Problem>> {
+    /// Only operators and readers of everything are told why it cannot be answered: the reason has paths and addresses.
+    pub(crate) fn check_health(&self, is_reading: bool, who: &Principal) -> Result<(), Box<Problem>> {
         match &self.view.read().health {
             Health::Ready if self.is_current() => Ok(()),
             // It was paused, or etcd is silent: others may have written, and it may not know.
@@ -217,7 +223,10 @@ impl Shared {
             Health::Ready => Err(not_leader(None)),
             Health::Following(_) | Health::Apart(_) if is_reading => Ok(()),
             Health::Following(leader) => Err(not_leader(leader.as_deref())),
-            other => Err(problem(Code::Unavailable, unready(other))),
+            other if matches!(who, Principal::Operator | Principal::Reader { tenant: None }) => {
+                Err(problem(Code::Unavailable, unready(other)))
+            }
+            other => Err(problem(Code::Unavailable, unready_to_all(other))),
         }
     }
 
@@ -274,7 +283,19 @@ pub(crate) const BARRED: &str = "this controller decides with something else tha
 /// What a leader says whose lease was not prolonged in time.
 const OVERDUE: &str = "the lease of this controller was not prolonged in time: another controller may lead";
 
-/// Why nothing can be answered.
+/// Why nothing can be answered, without addresses, paths and messages of the system.
+pub(crate) fn unready_to_all(health: &Health) -> String {
+    match health {
+        Health::Apart(_) => {
+            "nobody knows who leads, what is enforced stays so, and nothing is admitted: ask again".to_owned()
+        }
+        Health::Broken(_) => "the ledger cannot be written; /v1/status and the log tell operators why".to_owned(),
+        Health::Barred(_) => BARRED.to_owned(),
+        Health::Ready | Health::Following(_) | Health::Starting | Health::Ending => unready(health),
+    }
+}
+
+/// Why nothing can be answered, for operators.
 pub(crate) fn unready(health: &Health) -> String {
     match health {
         Health::Ready => "it can answer".to_owned(),

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use wayleave_protocol::agent::{Followed, Samples, Traffic};
 use wayleave_units::Time;
 
+use crate::agent_text::HostCounters;
 use crate::followed::{Follower, LostRun};
 
 /// What nodes have told last.
@@ -18,7 +19,7 @@ struct Told {
     /// Of each contract that it sends, by serial number.
     traffic: BTreeMap<String, BTreeMap<u64, Traffic>>,
     /// Of all packets, by what became of them.
-    packets: BTreeMap<String, BTreeMap<String, u64>>,
+    packets: BTreeMap<String, HostCounters>,
     /// What became of packets on their way.
     follower: Follower,
     /// What is wrong there.
@@ -52,16 +53,23 @@ impl Counted {
 
     /// A host has told what became of all packets.
     pub(crate) fn put_packets(&self, node: &str, packets: BTreeMap<String, u64>) {
-        self.lock().packets.insert(node.to_owned(), packets);
+        self.lock().packets.insert(node.to_owned(), HostCounters::of(packets));
     }
 
     /// What became of all packets, by host and by what became of them.
     pub(crate) fn packets(&self) -> Vec<(String, String, u64)> {
         let told = self.lock();
-        let of = |(node, packets): (&String, &BTreeMap<String, u64>)| {
-            packets.iter().map(|(became, &count)| (node.clone(), became.clone(), count)).collect::<Vec<_>>()
+        let of = |(node, packets): (&String, &HostCounters)| {
+            packets.known.iter().map(|(became, &count)| (node.clone(), became.clone(), count)).collect::<Vec<_>>()
         };
         told.packets.iter().flat_map(of).collect()
+    }
+
+    /// How many counters of a host were left out of its last report; only hosts of which some were.
+    pub(crate) fn counters_left_out(&self) -> Vec<(String, u64)> {
+        let told = self.lock();
+        let left_out = told.packets.iter().filter(|(_, packets)| packets.left_out > 0);
+        left_out.map(|(node, packets)| (node.clone(), packets.left_out as u64)).collect()
     }
 
     /// A node has told what is wrong there, all of it.

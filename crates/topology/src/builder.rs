@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_units::{Bytes, Rate, Time, escaped, is_plain};
 
 use crate::network::{Adjacency, Link, LinkId, Network, Node, NodeId, NodeKind, Port, PortId, PortQueue};
 
@@ -58,8 +58,8 @@ pub enum NetworkError {
     /// Two nodes of one name.
     #[error("two nodes are called \"{0}\": names must be unique")]
     DuplicateNode(String),
-    /// A node without a name, or with one that link names could not carry (`->`, `#`, control characters).
-    #[error("\"{0}\" cannot be a node's name: it must not be empty, nor contain \"->\", \"#\" or control characters")]
+    /// A node without a name, or with one that link names could not carry (`->`, `#`), or that deceives a reader (control, bidirectional and invisible characters).
+    #[error("\"{}\" cannot be a node's name: it must not be empty, nor contain \"->\", \"#\", or control, bidirectional or invisible characters", escaped(.0))]
     BadName(String),
     /// A link that begins and ends at the same node.
     #[error("a link from \"{0}\" to itself leads nowhere")]
@@ -248,7 +248,7 @@ impl NetworkBuilder {
     /// If the name is taken or cannot be one.
     pub fn add(&mut self, node: Node) -> Result<NodeId, NetworkError> {
         let name = &node.name;
-        if name.is_empty() || name.contains("->") || name.contains('#') || name.chars().any(char::is_control) {
+        if name.is_empty() || name.contains("->") || name.contains('#') || !is_plain(name) {
             return Err(NetworkError::BadName(name.clone()));
         }
         if let Some(delay) = [node.processing, node.jitter].into_iter().find(|&delay| delay > MAX_BUDGET) {

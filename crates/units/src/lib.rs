@@ -24,11 +24,13 @@ extern crate alloc;
 mod amount;
 mod human;
 mod parse;
+mod text;
 mod wall;
 
 pub use amount::Amount;
 pub use human::Human;
 pub use parse::{ParseUnitError, ParseUnitErrorKind};
+pub use text::{escaped, escaped_but, is_deceptive, is_plain};
 pub use wall::{ParseWallTimeError, ParseWallTimeErrorKind, WallTime};
 
 use core::fmt;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use wayleave_protocol::client::Address;
 use wayleave_protocol::status::{Cluster, ClusterRole, Status};
 
+use super::show::cell;
 use super::show::lists::Row;
 use crate::failure::Failure;
 
@@ -78,15 +79,15 @@ impl Row for Peer {
     const NONE: &'static str = "no controllers";
 
     fn cells(&self) -> Vec<Cell> {
-        let shown = |number: Option<u64>| Cell::new(number.map_or_else(|| "-".to_owned(), |number| number.to_string()));
+        let shown = |number: Option<u64>| cell(number.map_or_else(|| "-".to_owned(), |number| number.to_string()));
         let cluster = self.cluster.as_ref();
         vec![
-            Cell::new(&self.controller),
-            Cell::new(cluster.map_or("-", |of| of.role.name())),
+            cell(&self.controller),
+            cell(cluster.map_or("-", |of| of.role.name())),
             shown(cluster.map(|of| of.commit)),
             shown(self.behind),
             shown(cluster.map(|of| of.epoch)),
-            Cell::new(self.message.as_deref().unwrap_or_default()),
+            cell(self.message.as_deref().unwrap_or_default()),
         ]
     }
 }

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use wayleave_protocol::audit::AuditEntry;
+use wayleave_units::escaped;
 
 use crate::client::Target;
 use crate::client::show::short;
@@ -60,5 +61,6 @@ fn line(entry: &AuditEntry) -> String {
     let times = if *count > 1 { format!("  {count} times") } else { String::new() };
     let detail = if detail.is_empty() { String::new() } else { format!("  {detail}") };
     let from = if from.is_empty() { "-" } else { from };
-    format!("{at:<30}  {who:<14}  {from:<15}  {operation:<15}  {status}  {}{detail}{times}", short(object))
+    let line = format!("{at:<30}  {who:<14}  {from:<15}  {operation:<15}  {status}  {}{detail}{times}", short(object));
+    escaped(&line).into_owned()
 }

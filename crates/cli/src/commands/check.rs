@@ -7,6 +7,7 @@ use wayleave::remote::Method;
 use wayleave_explain::table::write_table;
 use wayleave_protocol::check::{Check, CheckSpec, MOST_PROBES};
 use wayleave_protocol::contract::{Match, Protocol};
+use wayleave_units::escaped;
 
 use crate::client::{Target, show};
 use crate::exit::{self, Exit};
@@ -91,7 +92,8 @@ fn table(check: &Check) -> Result<(), Failure> {
     for one in &check.observations {
         let way = if one.is_outgoing { "out" } else { "in" };
         let (probes, frame) = (one.probes.to_string(), one.frame.clone());
-        table.add_row([one.node.clone(), one.interface.clone(), way.to_owned(), one.leads_to.clone(), probes, frame]);
+        let texts = [one.node.clone(), one.interface.clone(), way.to_owned(), one.leads_to.clone(), probes, frame];
+        table.add_row(texts.map(|text| escaped(&text).into_owned()));
     }
     write_table(&mut out, &mut table)?;
     let Check { from, to, sent, received, .. } = check;
@@ -101,14 +103,14 @@ fn table(check: &Check) -> Result<(), Failure> {
         _ => writeln!(out, "{received} of {sent} probes from {from} to {to} arrived")?,
     }
     for one in &check.lost {
-        let next = one.next_hop.as_ref().map_or_else(String::new, |hop| format!("; seen next: {hop}"));
-        writeln!(out, "{} lost behind {}{next}", one.probes, one.last_seen_at)?;
+        let next = one.next_hop.as_ref().map_or_else(String::new, |hop| format!("; seen next: {}", escaped(hop)));
+        writeln!(out, "{} lost behind {}{next}", one.probes, escaped(&one.last_seen_at))?;
     }
     for one in &check.unobserved_nodes {
-        writeln!(out, "not watched: {one}")?;
+        writeln!(out, "not watched: {}", escaped(one))?;
     }
     for one in &check.counted {
-        writeln!(out, "{} counted meanwhile, of all packets: {} {}", one.node, one.packets, one.what)?;
+        writeln!(out, "{} counted meanwhile, of all packets: {} {}", one.node, one.packets, escaped(&one.what))?;
     }
     Ok(out.flush()?)
 }

@@ -7,7 +7,7 @@ use clap_complete::Shell;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::out;
+use crate::output::raw_out;
 
 const EXAMPLE: &str = "\
 Example:
@@ -25,7 +25,7 @@ pub(crate) struct CompletionsArgs {
 pub(crate) fn run(args: &CompletionsArgs, mut whole: Command) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut whole, "wayleave", &mut script);
-    let mut out = out();
+    let mut out = raw_out();
     out.write_all(&script)?;
     out.flush()?;
     Ok(Exit::Fine)

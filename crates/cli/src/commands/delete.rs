@@ -5,6 +5,7 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use wayleave::remote::{Names, did_you_mean};
 use wayleave_protocol::contract::Contract;
+use wayleave_units::escaped;
 
 use crate::client::show::short;
 use crate::client::{Service, Target, encode};
@@ -90,7 +91,7 @@ pub(crate) fn run(args: &DeleteArgs) -> Result<Exit, Failure> {
         let said = args.delete(&service, name)?;
         let mut out = out();
         let id = if args.kind == Kind::Policy { name.clone() } else { service.id(name) };
-        writeln!(out, "{} {}: {said}", args.kind.what(), short(&id))?;
+        writeln!(out, "{} {}: {said}", args.kind.what(), escaped(short(&id)))?;
         out.flush()?;
     }
     Ok(Exit::Fine)

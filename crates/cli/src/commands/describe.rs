@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use comfy_table::Cell;
 use wayleave::remote::{Names, did_you_mean};
 use wayleave_explain::human;
 use wayleave_protocol::agent::{Followed, Traffic};
@@ -13,7 +12,7 @@ use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant::{Tenant, Vm};
 
 use crate::client::show::lists::{Row, labels, percent, rows};
-use crate::client::show::{limit, rate, route, short, time, word, write_fields, write_rows};
+use crate::client::show::{cell, limit, rate, route, short, time, word, write_fields, write_rows};
 use crate::client::{Service, Target, encode};
 use crate::commands::events;
 use crate::exit::{self, Exit};
@@ -331,22 +330,23 @@ fn policy(out: &mut impl Write, service: &Service, name: &str) -> Result<String,
     fields.push(("revision", policy.revision.to_string()));
     write_fields(out, &fields)?;
     writeln!(out)?;
-    let text = |text: Option<&String>| Cell::new(text.map_or("-", String::as_str));
+    let text = |text: Option<&String>| cell(text.map_or("-", String::as_str));
     let services = policy.spec.services.iter().flat_map(|service| {
         let both = [("transmit", &service.transmit), ("receive", &service.receive)];
         both.map(|(direction, terms)| {
             let weight = terms.weight.map_or_else(|| "1".to_owned(), |weight| weight.to_string());
-            let parent = Cell::new(service.parent.as_deref().unwrap_or("-"));
+            let parent = cell(service.parent.as_deref().unwrap_or("-"));
             let (min, max) = (text(terms.min.as_ref()), text(terms.max.as_ref()));
-            vec![Cell::new(&service.name), parent, Cell::new(direction), min, max, Cell::new(weight)]
+            vec![cell(&service.name), parent, cell(direction), min, max, cell(weight)]
         })
     });
     let headings = ["service", "part of", "direction", "min", "max", "weight"];
     write_rows(out, &headings, services.collect(), "no services")?;
     writeln!(out)?;
-    let needs = policy.needs.iter().map(|need| {
-        vec![Cell::new(&need.place), Cell::new(&need.direction), Cell::new(&need.min), Cell::new(need.links)]
-    });
+    let needs = policy
+        .needs
+        .iter()
+        .map(|need| vec![cell(&need.place), cell(&need.direction), cell(&need.min), cell(need.links)]);
     write_rows(out, &["held at", "direction", "minima", "over links"], needs.collect(), "nothing is held for it")?;
     Ok(format!("policy {name}"))
 }

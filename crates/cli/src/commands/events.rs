@@ -4,6 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use wayleave_protocol::event::Event;
+use wayleave_units::escaped;
 
 use crate::client::show::short;
 use crate::client::{Service, Target};
@@ -87,5 +88,5 @@ pub(crate) fn line(event: &Event) -> String {
         return format!("{at:<30}          reset      events were missed: look at everything again");
     }
     let detail = if detail.is_empty() { String::new() } else { format!("  {detail}") };
-    format!("{at:<30}  {number:>6}  {kind:<9}  {}{detail}", short(object))
+    escaped(&format!("{at:<30}  {number:>6}  {kind:<9}  {}{detail}", short(object))).into_owned()
 }

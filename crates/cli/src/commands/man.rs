@@ -9,7 +9,7 @@ use clap_mangen::Man;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::out;
+use crate::output::raw_out;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ManArgs, whole: Command) -> Result<Exit, Failure> {
     match &args.out {
         Some(directory) => write_all(&whole, directory)?,
         None => {
-            let mut out = out();
+            let mut out = raw_out();
             out.write_all(&page(find(&whole, &args.path)?)?)?;
             out.flush()?;
         }

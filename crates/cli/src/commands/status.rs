@@ -9,6 +9,7 @@ use wayleave_protocol::contract::Contract;
 use wayleave_protocol::network::{Link, Topology};
 use wayleave_protocol::status::{About, ClusterRole, Status};
 use wayleave_protocol::tenant::Role;
+use wayleave_units::escaped;
 
 use wayleave_units::Time;
 
@@ -128,12 +129,12 @@ impl Screen {
         }
         if !self.status.troubles.is_empty() {
             writeln!(out, "\nWrong on nodes")?;
-            self.status.troubles.iter().try_for_each(|trouble| writeln!(out, "  {trouble}"))?;
+            self.status.troubles.iter().try_for_each(|trouble| writeln!(out, "  {}", escaped(trouble)))?;
         }
         if let Some(down) = self.topology.as_ref().map(|topology| &topology.down).filter(|down| !down.is_empty()) {
             writeln!(out, "\nDown")?;
             for down in down {
-                writeln!(out, "  {}: {}", down.element, down.reason)?;
+                writeln!(out, "  {}: {}", escaped(&down.element), escaped(&down.reason))?;
             }
         }
         if let Some(links) = &self.links {

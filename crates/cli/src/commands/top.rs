@@ -11,12 +11,12 @@ use wayleave_protocol::contract::{Contract, ContractSpec, Kind, State};
 use wayleave_protocol::status::Status;
 use wayleave_units::{Rate, Time};
 
-use crate::client::show::{asked_rate, rate, short, state, time, write_rows};
+use crate::client::show::{asked_rate, cell, rate, short, state, time, write_rows};
 use crate::client::{Service, Target, encode};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::out;
+use crate::output::{out, raw_out};
 
 const EXAMPLE: &str = "\
 Examples:
@@ -131,10 +131,12 @@ fn show(service: &Service, before: &[Sample], after: &[Sample]) -> Result<(), Fa
         .collect();
     rows.sort_by(|(a, x), (b, y)| b.bits_per_second.cmp(&a.bits_per_second).then(x.contract.id.cmp(&y.contract.id)));
     let status: Status = service.get("/v1/status")?;
-    let mut out = out();
     if std::io::stdout().is_terminal() {
-        write!(out, "{CLEAR}")?;
+        let mut terminal = raw_out();
+        write!(terminal, "{CLEAR}")?;
+        terminal.flush()?;
     }
+    let mut out = out();
     let sum = rows.iter().map(|(doing, _)| doing.bits_per_second).fold(0, u64::saturating_add);
     let silent =
         if status.silent.is_empty() { String::new() } else { format!("; silent: {}", status.silent.join(", ")) };
@@ -161,25 +163,24 @@ fn own_rate(spec: &ContractSpec) -> Option<u64> {
 
 fn cells(doing: &Doing, sample: &Sample, has_agents: bool) -> Vec<Cell> {
     let Contract { id, spec, status } = &sample.contract;
-    let mut cells =
-        vec![Cell::new(short(id)), Cell::new(status.kind.name()), state(status), Cell::new(asked_rate(spec))];
+    let mut cells = vec![cell(short(id)), cell(status.kind.name()), state(status), cell(asked_rate(spec))];
     // What nobody counts is not zero.
     if !is_counted(&sample.contract, has_agents) {
-        cells.push(Cell::new("-"));
-        cells.resize(HEADINGS.len(), Cell::new(""));
+        cells.push(cell("-"));
+        cells.resize(HEADINGS.len(), cell(""));
         return cells;
     }
     let share = own_rate(spec).and_then(|own| (u128::from(doing.bits_per_second) * 100).checked_div(u128::from(own)));
     let share_of =
         |what: fn(&Followed) -> (u64, u64)| sample.traffic.followed.as_ref().map(what).map_or_else(String::new, part);
     cells.extend([
-        Cell::new(rate(doing.bits_per_second)),
-        Cell::new(share.map_or_else(String::new, |share| format!("{share} %"))),
-        Cell::new(sample.traffic.waiting),
-        Cell::new(if doing.waited_ns == 0 { String::new() } else { time(doing.waited_ns) }),
-        Cell::new(doing.dropped),
-        Cell::new(share_of(|followed| (followed.lost, followed.packets))),
-        Cell::new(share_of(|followed| (followed.late, followed.timed))),
+        cell(rate(doing.bits_per_second)),
+        cell(share.map_or_else(String::new, |share| format!("{share} %"))),
+        cell(sample.traffic.waiting),
+        cell(if doing.waited_ns == 0 { String::new() } else { time(doing.waited_ns) }),
+        cell(doing.dropped),
+        cell(share_of(|followed| (followed.lost, followed.packets))),
+        cell(share_of(|followed| (followed.late, followed.timed))),
     ]);
     cells
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use wayleave_units::{is_deceptive, is_plain};
+
 use super::Remark;
 use crate::messages::quoted;
 
@@ -66,11 +68,11 @@ impl Names {
 
 /// Without what the name of a node cannot contain; perhaps empty.
 fn valid(name: &str) -> String {
-    let is_valid = !name.contains("->") && !name.contains('#') && !name.chars().any(char::is_control);
+    let is_valid = !name.contains("->") && !name.contains('#') && is_plain(name);
     if is_valid {
         return name.to_owned();
     }
-    let words = name.split(|c: char| c.is_control() || c.is_whitespace()).filter(|word| !word.is_empty());
+    let words = name.split(|c: char| is_deceptive(c) || c.is_whitespace()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(" ").replace("->", "_").replace('#', "_")
 }
 

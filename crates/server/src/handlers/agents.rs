@@ -10,14 +10,17 @@ use wayleave_protocol::agent::{
     Confirmations, Messages, Neighbour, Neighbours, Reports, Session, SessionSpec, ShareRule, Shares,
 };
 use wayleave_protocol::network::{Agent, Node};
-use wayleave_protocol::problem::Problem;
+use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::{LinkId, Network, NodeKind};
 
-use crate::answer::{Answer, Outcome, fault, invalid, not_found};
+use crate::account::OpenOne;
+use crate::agent_text::made_plain;
+use crate::answer::{Answer, Outcome, fault, invalid, not_found, problem};
 use crate::handlers::network::{json, node_shape};
 use crate::http::call::Call;
 use crate::http::condition::is_known;
 use crate::http::page::Page;
+use crate::metrics::Limit;
 use crate::shared::Shared;
 use crate::view::VmObject;
 use crate::work::Executor;
@@ -134,12 +137,25 @@ fn cable(network: &Network, name: &str) -> Vec<String> {
     both.into_iter().flatten().map(|id| network.link(id).name.clone()).collect()
 }
 
+/// Requests of one node that wait for messages. An agent has one; those of connections that broke are there until they end.
+const WAITING_OF_NODE: usize = 8;
+
+/// Place of one more request of a node that waits.
+fn wait_of(shared: &Shared, node: &String) -> Result<OpenOne<String>, Box<Problem>> {
+    shared.waiting_agents.take(node, WAITING_OF_NODE, usize::MAX).map_err(|_| {
+        shared.metrics.limited(Limit::Connections);
+        let detail = format!("{WAITING_OF_NODE} requests of node {node} wait for messages: let one end");
+        problem(Code::RateLimited, detail)
+    })
+}
+
 pub(crate) async fn messages(shared: Arc<Shared>, call: Call) -> Outcome {
     let name = node(&shared, &call)?;
     let notifier = shared.view.notifier(shared.node(&name)?);
     let asked = call.query.number("epoch");
     let seconds = call.query.number("wait").unwrap_or(0);
     let until = Instant::now() + Duration::from_secs(seconds);
+    let _own = if seconds > 0 { Some(wait_of(&shared, &name)?) } else { None };
     let _wait = if seconds > 0 { call.wait(&shared.metrics)? } else { None };
     let mut ending = shared.ending.clone();
     loop {
@@ -205,7 +221,7 @@ pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
         leaves,
         rules_in_force,
         contract_problems,
-    } = call.json()?;
+    } = made_plain(call.json()?, &call.body);
     let (counted, checks) = (shared.counted.clone(), shared.checks.clone());
     let work = move |executor: &mut Executor<'_>| {
         if let Some(without_carrier) = without_carrier {

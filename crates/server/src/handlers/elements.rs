@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use wayleave_controller::{Command, Controller, ElementName, Id, Reply};
 use wayleave_protocol::network::{ElementState, StateChangeResult, UpDown};
+use wayleave_units::is_plain;
 
 use crate::answer::{Answer, Outcome, fault, invalid};
 use crate::handlers::change::{Handle, change};
@@ -28,8 +29,8 @@ async fn set(shared: &Arc<Shared>, call: &Call, element: ElementName) -> Outcome
         return Err(invalid("reason", "at most 500 characters are expected"));
     }
     // It is shown in terminals and in logs.
-    if reason.as_ref().is_some_and(|reason| reason.chars().any(char::is_control)) {
-        return Err(invalid("reason", "no control characters are expected"));
+    if reason.as_ref().is_some_and(|reason| !is_plain(reason)) {
+        return Err(invalid("reason", "no control, bidirectional or invisible characters are expected"));
     }
     let down = match state {
         UpDown::Down => Some(reason.unwrap_or_else(|| "reported down".to_owned())),

@@ -7,10 +7,11 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use http::header::ACCEPT;
-use tokio::sync::{SemaphorePermit, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use wayleave_protocol::problem::{Code, Problem};
 
+use crate::account::{Account, Beyond, OpenOne, streams_of};
 use crate::answer::{invalid, problem};
 use crate::clock::wall;
 use crate::http::call::Call;
@@ -46,13 +47,7 @@ fn list(shared: &Shared, call: &Call) -> Result<Reply, Box<Problem>> {
 
 fn stream(shared: Arc<Shared>, call: &Call) -> Result<Reply, Box<Problem>> {
     // Beyond the limit a stream is refused and not queued: a watcher could not tell waiting from silence.
-    if shared.watchers.try_acquire().is_err() {
-        shared.metrics.limited(Limit::Watchers);
-        return Err(problem(
-            Code::Unavailable,
-            "as many watch the events as may: try again later, or ask for the list",
-        ));
-    }
+    let permit = permit(&shared, &Account::of(call.role()))?;
     let last = match call.headers.get("last-event-id") {
         None => page_after(call)?,
         Some(value) => Some(number(value.to_str().unwrap_or_default(), "Last-Event-ID")?),
@@ -63,10 +58,32 @@ fn stream(shared: Arc<Shared>, call: &Call) -> Result<Reply, Box<Problem>> {
     let (who, certificate, wait) = (call.who.clone(), call.certificate.clone(), call.wait(&shared.metrics)?);
     let (pieces, body) = mpsc::channel::<Result<Bytes, Infallible>>(4);
     tokio::spawn(async move {
-        let Ok(_permit) = shared.watchers.acquire().await else { return };
-        Watcher { shared: &shared, who, certificate, only, last, pieces, _permit, _wait: wait }.run().await;
+        Watcher { shared: &shared, who, certificate, only, last, pieces, _permit: permit, _wait: wait }.run().await;
     });
     Ok(Reply::Stream(Body::from_stream(ReceiverStream::new(body))))
+}
+
+/// Place of one more stream of an account. Those of operators are counted apart, so that tenants cannot keep them out.
+fn permit(shared: &Shared, account: &Account) -> Result<OpenOne<Account>, Box<Problem>> {
+    let own = streams_of(account, shared.limits.watchers);
+    let (open, all) = match account {
+        Account::Operators => (&shared.watching_operators, usize::MAX),
+        _ => (&shared.watchers, shared.limits.watchers),
+    };
+    open.take(account, own, all).map_err(|beyond| {
+        shared.metrics.limited(Limit::Watchers);
+        match beyond {
+            Beyond::Account => {
+                let detail = format!(
+                    "{account} may have {own} event streams at once, and has them: close one, or ask for the list"
+                );
+                problem(Code::RateLimited, detail)
+            }
+            Beyond::All => {
+                problem(Code::Unavailable, "as many watch the events as may: try again later, or ask for the list")
+            }
+        }
+    })
 }
 
 fn page_after(call: &Call) -> Result<Option<u64>, Box<Problem>> {
@@ -85,7 +102,7 @@ struct Watcher<'a> {
     /// The number of the last event that was sent.
     last: u64,
     pieces: mpsc::Sender<Result<Bytes, Infallible>>,
-    _permit: SemaphorePermit<'a>,
+    _permit: OpenOne<Account>,
     _wait: Option<Wait>,
 }
 

@@ -12,7 +12,7 @@ use crate::VERSION;
 use crate::answer::{Answer, Outcome};
 use crate::http::call::Call;
 use crate::metrics::Kept;
-use crate::shared::{BARRED, Shared};
+use crate::shared::{Shared, unready_to_all};
 use crate::view::{Health, Tables};
 
 pub(crate) async fn about(shared: Arc<Shared>, call: Call) -> Outcome {
@@ -115,11 +115,10 @@ pub(crate) async fn healthz(_shared: Arc<Shared>, _call: Call) -> Outcome {
 pub(crate) async fn readyz(shared: Arc<Shared>, _call: Call) -> Outcome {
     let health = shared.view.read().health.clone();
     match &health {
-        // Paths and errors are shown only with a token.
-        Health::Broken(_) => {
-            Ok(Answer::of(503, TEXT, "the ledger cannot be written; /v1/status and the log say why\n"))
+        // Nobody has shown a token: paths, addresses and errors stay here.
+        Health::Broken(_) | Health::Barred(_) | Health::Apart(_) => {
+            Ok(Answer::of(503, TEXT, format!("{}\n", unready_to_all(&health))))
         }
-        Health::Barred(_) => Ok(Answer::of(503, TEXT, format!("{BARRED}\n"))),
         health => match shared.unready(health) {
             None => Ok(Answer::of(200, TEXT, "ok\n")),
             Some(why) => Ok(Answer::of(503, TEXT, format!("{why}\n"))),

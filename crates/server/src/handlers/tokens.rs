@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use rustls_pki_types::DnsName;
 use wayleave_controller::{self as controller, Command, Controller};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::tenant::{NewToken, Role, TokenSpec};
-use wayleave_units::WallTime;
+use wayleave_units::{WallTime, is_plain};
 
 use crate::answer::{Answer, Outcome, fault, invalid, problem};
 use crate::clock::wall;
@@ -27,8 +28,11 @@ pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
     }
     let spec: TokenSpec = call.json()?;
     let role = role(&spec)?;
-    if spec.label.chars().count() > 200 || spec.label.chars().any(char::is_control) {
-        return Err(invalid("label", "at most 200 characters, none of them control characters, are expected"));
+    if spec.label.chars().count() > 200 || !is_plain(&spec.label) {
+        return Err(invalid(
+            "label",
+            "at most 200 characters, none of them control, bidirectional or invisible ones, are expected",
+        ));
     }
     let expires = spec.expires.as_deref().map(str::parse::<WallTime>).transpose();
     let expires = expires.map_err(|error| invalid("expires", error.to_string()))?;
@@ -61,6 +65,18 @@ fn certificate(name: &str) -> Result<String, Box<Problem>> {
     if rest.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
         let detail = format!("URI: or DNS: and a name are expected, at most {LONGEST_NAME} visible ASCII characters");
         return Err(invalid("certificate", detail));
+    }
+    if let Some(host) = name.strip_prefix("DNS:") {
+        if host.contains('*') {
+            let detail = "the name of one host is expected: a token for a wildcard matches no certificate of a host; make one token for each host";
+            return Err(invalid("certificate", detail));
+        }
+        // Certificates with other names are not read (`Peer::of`), so a token for one would never match.
+        if DnsName::try_from(host).is_err() {
+            let detail =
+                "DNS: and the name of a host are expected: labels of 1 to 63 of [A-Za-z0-9_-] with dots between them";
+            return Err(invalid("certificate", detail));
+        }
     }
     Ok(peer::canonical(name))
 }

@@ -26,6 +26,15 @@ use crate::work::Repeat;
 /// The longest `Idempotency-Key`.
 pub(crate) const LONGEST_KEY: usize = 200;
 
+/// The object of a request as the audit names it: `tenant:name` of a contract or VM, also of a name that is refused; otherwise the name as it is.
+pub(crate) fn object_of(operation: &str, name: &str, tenant: &str) -> String {
+    let is_of_tenant = operation.ends_with("Contract") || operation.ends_with("Vm");
+    if !is_of_tenant || name.is_empty() || name.contains(':') {
+        return name.to_owned();
+    }
+    format!("{tenant}:{name}")
+}
+
 /// A request whose sender may make it.
 pub(crate) struct Call {
     pub(crate) verb: Verb,
@@ -81,11 +90,9 @@ impl Call {
         if !is_noted(self.verb, self.operation) || self.is_dry_run() {
             return None;
         }
-        let is_of_tenant = matches!(self.operation, "putContract" | "deleteContract" | "putVm" | "deleteVm");
-        let id = Id::parse(self.name(), self.tenant()).ok().filter(|_| is_of_tenant).map(|id| id.to_string());
         let from = self.seat.as_ref().map(|seat| seat.address);
-        let object = id.as_deref().unwrap_or(self.name());
-        Some(Note::new(self.who.as_deref(), from, self.operation, object, &self.request))
+        let object = object_of(self.operation, self.name(), self.tenant());
+        Some(Note::new(self.who.as_deref(), from, self.operation, &object, &self.request))
     }
 
     pub(crate) fn condition(&self) -> Result<Condition, Box<Problem>> {

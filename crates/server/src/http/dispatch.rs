@@ -21,16 +21,16 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use subtle::ConstantTimeEq;
-use wayleave_controller::Principal;
+use wayleave_controller::{DEFAULT_TENANT, Principal};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::status::ClusterRole;
 
-use crate::access::Access;
+use crate::access::{Access, tenant_of};
 use crate::account::{Account, Beyond, Held};
 use crate::answer::{Answer, invalid, problem};
 use crate::audit::{Note, is_noted};
 use crate::clock::wall;
-use crate::http::call::Call;
+use crate::http::call::{Call, object_of};
 use crate::http::operation::Verb;
 use crate::http::peer::{self, Peer};
 use crate::http::query::Query;
@@ -213,7 +213,9 @@ impl Asker {
         if answer.status < 400 || !(is_of_credentials || is_of_change) {
             return;
         }
-        let note = Note::new(self.who.as_deref(), self.from, row.name, &self.object, id);
+        let tenant = self.who.as_ref().map(|who| tenant_of(&who.role).unwrap_or(DEFAULT_TENANT));
+        let object = tenant.map_or_else(|| self.object.clone(), |tenant| object_of(row.name, &self.object, tenant));
+        let note = Note::new(self.who.as_deref(), self.from, row.name, &object, id);
         let note = note.answered(wall(), answer.status, answer.detail.as_deref().unwrap_or_default());
         if shared.refusals.add(note) {
             shared.jobs.send(Message::Beat);
@@ -277,7 +279,7 @@ async fn admit(
         }
         shared.limits.take(who).inspect_err(|_| shared.metrics.limited(Limit::Requests))?;
         if !is_watched {
-            shared.check_health(row.verb == Verb::Get && row.access != Access::Agent)?;
+            shared.check_health(row.verb == Verb::Get && row.access != Access::Agent, &who.role)?;
         }
     }
     let path = path?;

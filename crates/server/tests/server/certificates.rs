@@ -254,7 +254,16 @@ fn names_are_exact_and_hosts_have_no_case() {
     let (again, problem) =
         tls.operator("POST", "/v1/tokens", &json!({"role": "reader", "certificate": "DNS:dash.example"}));
     assert_eq!((again, &problem["code"]), (409, &json!("CONFLICT")), "{problem}");
-    for wrong in ["dash.example", "URI:", "DNS:a b", "CN:x", "DNS:\u{e4}"] {
+    let never = [
+        "DNS:*.example",
+        "DNS:*.dash.example",
+        "DNS:*",
+        "DNS:a*.example",
+        "DNS:a..example",
+        "DNS:-a.example",
+        "DNS:a/b",
+    ];
+    for wrong in ["dash.example", "URI:", "DNS:a b", "CN:x", "DNS:\u{e4}"].into_iter().chain(never) {
         let (status, problem) = tls.operator("POST", "/v1/tokens", &json!({"role": "reader", "certificate": wrong}));
         assert_eq!((status, &problem["errors"][0]["field"]), (400, &json!("certificate")), "{wrong}: {problem}");
     }

@@ -229,8 +229,40 @@ fn a_document_of_every_kind_is_applied_as_a_whole() {
     assert_eq!(would["degraded"], json!([]));
 }
 
+/// The same words, whatever others have: "4.1Gbit would fit" is 5.1 where the neighbour has nothing.
 #[test]
-fn a_tenant_is_told_what_would_fit_for_itself_and_nothing_of_others() {
+fn a_refusal_tells_a_tenant_no_figure_that_depends_on_others() {
+    let ask = |theirs: Option<&str>| {
+        let world = world();
+        let (acme, other) = (tenant(&world, "acme"), tenant(&world, "other"));
+        if let Some(theirs) = theirs {
+            other.put("/v1/contracts/theirs", &hose(&["a", "b", "c"], theirs)).is(201);
+        }
+        let told = |body: &Value| {
+            let refused = acme.put("/v1/contracts/mine", body).is_problem(409, "RATE");
+            let path = format!("/v1/decisions/{}/explanation", refused["decision"]);
+            let text =
+                String::from_utf8(acme.send("GET", &path, &[("accept", "text/plain")], b"").is(200).body).unwrap();
+            let mut shown = acme.get(&path).is(200).json();
+            shown["decision"]["at"] = json!("");
+            format!("{}\n{text}\n{shown}", refused["detail"])
+        };
+        let dry = acme.post(
+            "/v1/what-if",
+            &json!({ "apply": [{ "name": "x", "bandwidth": { "hose": ["a", "b", "c"], "min": "9Gbit" } }] }),
+        );
+        let would = dry.is(200).json()["refused"].to_string();
+        [told(&hose(&["a", "b", "c"], "9Gbit")), told(&contract("a", "b", "20Gbit")), would]
+    };
+    let alone = ask(None);
+    for theirs in ["1Gbit", "1234567kbit", "4Gbit"] {
+        assert_eq!(ask(Some(theirs)), alone, "{theirs}");
+    }
+    assert!(alone.iter().all(|text| !text.contains("would fit") && !text.contains("nearest")), "{alone:?}");
+}
+
+#[test]
+fn a_tenant_is_told_whether_it_fits_and_nothing_of_others() {
     let world = world();
     let (acme, other) = (tenant(&world, "acme"), tenant(&world, "other"));
     other.put("/v1/contracts/theirs", &hose(&["a", "b", "c"], "4Gbit")).is(201);
@@ -243,8 +275,9 @@ fn a_tenant_is_told_what_would_fit_for_itself_and_nothing_of_others() {
             assert!(!text.contains(word), "{word} in {text}");
         }
     }
-    assert_eq!(acme.get(&path).json()["nearest"]["minBps"], 1_100_000_000_u64);
-    // What is said to fit does.
+    // Less fits, and the operator is told how much.
+    let told = world.client.get(&format!("/v1/decisions/acme:{decision}/explanation")).is(200).json();
+    assert_eq!(told["nearest"]["minBps"], 1_100_000_000_u64, "{told}");
     acme.put("/v1/contracts/mine", &hose(&["a", "b", "c"], "1.1Gbit")).is(201);
     let own = acme.get("/v1/contracts/mine/explanation").is(200).json();
     assert!(own["assumption"].as_str().unwrap().contains("fewest links") && own.get("links").is_none(), "{own}");

@@ -135,7 +135,7 @@ fn an_address_belongs_to_one_vm() {
 fn a_reason_has_nothing_that_a_terminal_would_obey() {
     let world = World::new();
     let client = &world.client;
-    for reason in ["\u{1b}[2J", "two\nlines", "bell\u{7}", "\u{9b}31m"] {
+    for reason in ["\u{1b}[2J", "two\nlines", "bell\u{7}", "\u{9b}31m", "a\u{202e}b", "zero\u{200b}width", "\u{feff}"] {
         let down = json!({ "state": "down", "reason": reason });
         client.put("/v1/nodes/h5/state", &down).is_problem(400, "INVALID");
     }

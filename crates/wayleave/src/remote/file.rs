@@ -47,7 +47,7 @@ fn push(text: &mut String, value: &Value) {
                 if number > 0 {
                     text.push_str(", ");
                 }
-                text.push_str(key);
+                push_key(text, key);
                 text.push_str(": ");
                 push(text, value);
             }
@@ -66,6 +66,12 @@ fn push(text: &mut String, value: &Value) {
         Value::String(word) if is_plain(word) => text.push_str(word),
         other => text.push_str(&other.to_string()),
     }
+}
+
+/// A key; those of labels come from whoever made the contract.
+fn push_key(text: &mut String, key: &str) {
+    let is_word = key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte));
+    if is_word { text.push_str(key) } else { text.push_str(&Value::from(key).to_string()) }
 }
 
 /// Returns `true` for a text that reads as itself without quotes: a word that begins with a letter, or with a digit and has a unit, and is no number, truth value or nothing.

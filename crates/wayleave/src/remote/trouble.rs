@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use wayleave_formats::Source;
 use wayleave_protocol::problem::{Code, FieldError, Problem};
+use wayleave_units::escaped;
 
 use crate::error::Error;
 
@@ -50,11 +51,20 @@ impl From<Trouble> for Error {
 /// What an answer says that is none.
 pub(super) fn of(status: u16, body: &[u8], retry_after: Option<Duration>) -> Trouble {
     match serde_json::from_slice::<Problem>(body) {
-        Ok(problem) => Trouble::Problem(Box::new(problem), retry_after),
+        Ok(problem) => Trouble::Problem(Box::new(on_one_line(problem)), retry_after),
         Err(_) => Trouble::Failed(Error::Internal(format!(
             "this is no answer of a Wayleave server (status {status}): is the address right, and is there a proxy between?"
         ))),
     }
+}
+
+/// A problem whose sentences do not begin a line of their own: they may have names that somebody else has chosen.
+fn on_one_line(mut problem: Problem) -> Problem {
+    let sentences = problem.errors.iter_mut().map(|error| &mut error.detail);
+    for sentence in sentences.chain([&mut problem.detail]) {
+        *sentence = escaped(sentence).into_owned();
+    }
+    problem
 }
 
 fn of_problem(problem: &Problem, retry_after: Option<Duration>) -> Error {

@@ -6,8 +6,9 @@ use comfy_table::Cell;
 use wayleave_explain::human::count;
 use wayleave_protocol::network::StateChangeResult;
 use wayleave_protocol::what_if::{Broken, Moved, WhatIfResult};
+use wayleave_units::escaped;
 
-use super::{short, time, write_rows};
+use super::{cell, cell_of_lines, short, time, write_rows};
 use crate::failure::Failure;
 
 /// What came of a failure or a repair.
@@ -23,7 +24,7 @@ pub(crate) fn consequences(out: &mut impl Write, came: &StateChangeResult) -> Re
     for (title, ids) in parts.into_iter().filter(|(_, ids)| !ids.is_empty()) {
         writeln!(out, "{title} ({})", count(ids.len(), "contract"))?;
         for id in ids {
-            writeln!(out, "  {}", short(id))?;
+            writeln!(out, "  {}", escaped(short(id)))?;
         }
     }
     Ok(())
@@ -38,13 +39,13 @@ pub(crate) fn what_if(out: &mut impl Write, would: &WhatIfResult) -> Result<(), 
     parts.moved("restored: would be kept again", &would.restored)?;
     parts.moved("admitted", &would.admitted)?;
     let certainty = would.certainty.iter();
-    let certainty = certainty.map(|one| vec![Cell::new(short(&one.id)), Cell::new(&one.from), Cell::new(&one.to)]);
+    let certainty = certainty.map(|one| vec![cell(short(&one.id)), cell(&one.from), cell(&one.to)]);
     parts.part("certainty of the promise would change", &["contract", "now", "then"], certainty.collect())?;
-    let deleted: Vec<Vec<Cell>> = would.deleted.iter().map(|id| vec![Cell::new(short(id))]).collect();
+    let deleted: Vec<Vec<Cell>> = would.deleted.iter().map(|id| vec![cell(short(id))]).collect();
     parts.part("deleted", &["contract"], deleted)?;
     let placed = would.placed.iter().map(|vm| {
         let to = vm.to.as_deref().unwrap_or("nowhere: no other host is left");
-        vec![Cell::new(short(&vm.id)), Cell::new(&vm.from), Cell::new(to)]
+        vec![cell(short(&vm.id)), cell(&vm.from), cell(to)]
     });
     parts.part("VMs that would be elsewhere", &["VM", "from", "to"], placed.collect())?;
     if parts.is_first {
@@ -74,14 +75,13 @@ impl<W: Write> Parts<'_, W> {
         let rows = moved.iter().map(|one| {
             let routes: Vec<String> = one.routes.iter().map(|links| path(links)).collect();
             let bound = one.bound_ns.map(time).or_else(|| one.certainty.clone()).unwrap_or_else(|| "-".to_owned());
-            vec![Cell::new(short(&one.id)), Cell::new(bound), Cell::new(routes.join("\n"))]
+            vec![cell(short(&one.id)), cell(bound), cell_of_lines(&routes)]
         });
         self.part(title, &["contract", "bound", "route"], rows.collect())
     }
 
     fn broken(&mut self, title: &str, broken: &[Broken]) -> Result<(), Failure> {
-        let rows =
-            broken.iter().map(|one| vec![Cell::new(short(&one.id)), Cell::new(&one.reason), Cell::new(&one.message)]);
+        let rows = broken.iter().map(|one| vec![cell(short(&one.id)), cell(&one.reason), cell(&one.message)]);
         self.part(title, &["contract", "reason", "why"], rows.collect())
     }
 }

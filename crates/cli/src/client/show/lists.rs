@@ -9,7 +9,7 @@ use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant::{Tenant, Token, Vm};
 use wayleave_units::Bytes;
 
-use super::{bytes, coloured, limit, rate, short, state, time, up_down, word};
+use super::{bytes, cell, coloured, limit, rate, short, state, time, up_down, word};
 
 /// A sort of object that has a table.
 pub(crate) trait Row {
@@ -32,14 +32,14 @@ impl Row for Contract {
 
     fn cells(&self) -> Vec<Cell> {
         let status = &self.status;
-        let why = super::reason(status).unwrap_or_else(|| super::routes(self));
+        let why = super::reason(status).map_or_else(|| super::cell_of_routes(self), cell);
         vec![
-            Cell::new(short(&self.id)),
-            Cell::new(super::between(&self.spec)),
-            Cell::new(super::asked_rate(&self.spec)),
+            cell(short(&self.id)),
+            cell(super::between(&self.spec)),
+            cell(super::asked_rate(&self.spec)),
             state(status),
-            Cell::new(super::known(status)),
-            Cell::new(why),
+            cell(super::known(status)),
+            why,
         ]
     }
 }
@@ -56,15 +56,15 @@ impl Row for WideContract {
         let Contract { id, spec, status } = &self.0;
         let separator = if status.from_host.is_some() { " -> " } else { ", " };
         vec![
-            Cell::new(short(id)),
-            Cell::new(status.kind.name()),
-            Cell::new(spec.members().join(separator)),
-            Cell::new(terms(spec)),
-            Cell::new(spec.priority.map_or_else(|| "50".to_owned(), |priority| priority.to_string())),
+            cell(short(id)),
+            cell(status.kind.name()),
+            cell(spec.members().join(separator)),
+            cell(terms(spec)),
+            cell(spec.priority.map_or_else(|| "50".to_owned(), |priority| priority.to_string())),
             state(status),
-            Cell::new(super::known(status)),
-            Cell::new(super::routes(&self.0)),
-            Cell::new(status.reason.as_deref().unwrap_or_default()),
+            cell(super::known(status)),
+            super::cell_of_routes(&self.0),
+            cell(status.reason.as_deref().unwrap_or_default()),
         ]
     }
 }
@@ -104,7 +104,7 @@ impl Row for Vm {
     const NONE: &'static str = "no VMs";
 
     fn cells(&self) -> Vec<Cell> {
-        vec![Cell::new(short(&self.id)), Cell::new(&self.host), Cell::new(&self.mac)]
+        vec![cell(short(&self.id)), cell(&self.host), cell(&self.mac)]
     }
 }
 
@@ -120,10 +120,10 @@ impl Row for Tenant {
     fn cells(&self) -> Vec<Cell> {
         let most = self.quota.contracts.map(|most| most.to_string());
         vec![
-            Cell::new(&self.name),
-            Cell::new(of(&self.usage.contracts.to_string(), most.as_deref())),
-            Cell::new(of(&self.usage.rate, self.quota.rate.as_deref())),
-            Cell::new(of(&self.usage.burst, self.quota.burst.as_deref())),
+            cell(&self.name),
+            cell(of(&self.usage.contracts.to_string(), most.as_deref())),
+            cell(of(&self.usage.rate, self.quota.rate.as_deref())),
+            cell(of(&self.usage.burst, self.quota.burst.as_deref())),
         ]
     }
 }
@@ -140,7 +140,7 @@ impl Row for Policy {
             [one] => one.to_owned(),
             [first, ..] => format!("{first} and {} more", places.len() - 1),
         };
-        vec![Cell::new(&self.name), Cell::new(&self.spec.level), Cell::new(self.spec.services.len()), Cell::new(shown)]
+        vec![cell(&self.name), cell(&self.spec.level), cell(self.spec.services.len()), cell(shown)]
     }
 }
 
@@ -156,7 +156,7 @@ impl Row for Host {
             Some(_) => "ended",
         };
         let vms: Vec<&str> = self.vms.iter().map(|vm| short(vm)).collect();
-        vec![Cell::new(&self.node.name), up_down(self.node.state), Cell::new(agent), Cell::new(vms.join(" "))]
+        vec![cell(&self.node.name), up_down(self.node.state), cell(agent), cell(vms.join(" "))]
     }
 }
 
@@ -179,15 +179,15 @@ impl Row for Link {
 
     fn cells(&self) -> Vec<Cell> {
         vec![
-            Cell::new(&self.name),
+            cell(&self.name),
             up_down(self.state),
-            Cell::new(rate(self.rate_bps)),
-            Cell::new(rate(self.reserved_bps)),
-            Cell::new(self.guaranteed_bps.map_or_else(|| "-".to_owned(), rate)),
-            Cell::new(self.objective_bps.map_or_else(|| "-".to_owned(), rate)),
-            Cell::new(percent(promised(self), self.rate_bps)),
-            Cell::new(self.routes),
-            Cell::new(self.reason.as_deref().unwrap_or_default()),
+            cell(rate(self.rate_bps)),
+            cell(rate(self.reserved_bps)),
+            cell(self.guaranteed_bps.map_or_else(|| "-".to_owned(), rate)),
+            cell(self.objective_bps.map_or_else(|| "-".to_owned(), rate)),
+            cell(percent(promised(self), self.rate_bps)),
+            cell(self.routes),
+            cell(self.reason.as_deref().unwrap_or_default()),
         ]
     }
 }
@@ -202,9 +202,9 @@ impl Row for Queue {
         let backlog = self.backlog_bytes.map_or_else(|| "-".to_owned(), bytes);
         let buffer = human::buffer(Bytes::new(self.buffer_bytes));
         vec![
-            Cell::new(format!("{}:{}", self.link, self.queue)),
-            Cell::new(format!("{bound} / {budget}")),
-            Cell::new(format!("{backlog} / {buffer}")),
+            cell(format!("{}:{}", self.link, self.queue)),
+            cell(format!("{bound} / {budget}")),
+            cell(format!("{backlog} / {buffer}")),
         ]
     }
 }
@@ -225,7 +225,7 @@ impl Row for NodeLine {
 
     fn cells(&self) -> Vec<Cell> {
         let why = self.reason.as_deref().unwrap_or_default();
-        vec![Cell::new(&self.name), Cell::new(self.kind), up_down(self.state), Cell::new(why)]
+        vec![cell(&self.name), cell(self.kind), up_down(self.state), cell(why)]
     }
 }
 
@@ -243,12 +243,12 @@ impl Row for Decision {
             moved => format!("moved: {}", moved.iter().map(|id| short(id)).collect::<Vec<_>>().join(" ")),
         };
         vec![
-            Cell::new(self.number),
-            Cell::new(&self.at),
-            Cell::new(short(&self.contract)),
+            cell(self.number),
+            cell(&self.at),
+            cell(short(&self.contract)),
             coloured(&text, Some(colour)),
-            Cell::new(self.bound_ns.map(time).or_else(|| self.certainty.clone()).unwrap_or_else(|| "-".to_owned())),
-            Cell::new(self.message.clone().unwrap_or(moved)),
+            cell(self.bound_ns.map(time).or_else(|| self.certainty.clone()).unwrap_or_else(|| "-".to_owned())),
+            cell(self.message.clone().unwrap_or(moved)),
         ]
     }
 }
@@ -259,6 +259,6 @@ impl Row for Token {
 
     fn cells(&self) -> Vec<Cell> {
         let of = self.spec.tenant.as_deref().or(self.spec.node.as_deref()).unwrap_or_default();
-        vec![Cell::new(&self.id), Cell::new(word(&self.spec.role)), Cell::new(of), Cell::new(&self.spec.label)]
+        vec![cell(&self.id), cell(word(&self.spec.role)), cell(of), cell(&self.spec.label)]
     }
 }

@@ -13,7 +13,7 @@ use wayleave_explain::human::Human;
 use wayleave_explain::table::write_table;
 use wayleave_protocol::contract::{Contract, ContractSpec, ContractStatus, Route, State};
 use wayleave_protocol::network::UpDown;
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_units::{Bytes, Rate, Time, escaped};
 
 use crate::failure::Failure;
 use crate::output::plain_table;
@@ -56,7 +56,7 @@ pub(crate) fn write_rows(
 pub(crate) fn write_fields(out: &mut impl Write, fields: &[(&str, String)]) -> Result<(), Failure> {
     let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in fields {
-        writeln!(out, "{name:width$}  {value}")?;
+        writeln!(out, "{name:width$}  {}", escaped(value))?;
     }
     Ok(())
 }
@@ -79,11 +79,27 @@ pub(crate) fn bytes(bytes: u64) -> String {
     Bytes::new(bytes).up()
 }
 
+/// A cell of a text that may come from other people: it stays on its line.
+pub(crate) fn cell(text: impl ToString) -> Cell {
+    Cell::new(escaped(&text.to_string()))
+}
+
+/// A cell of several texts, one a line.
+pub(crate) fn cell_of_lines<T: AsRef<str>>(lines: &[T]) -> Cell {
+    let lines: Vec<_> = lines.iter().map(|line| escaped(line.as_ref())).collect();
+    Cell::new(lines.join("\n"))
+}
+
+/// A cell of the routes of a contract, one a line.
+fn cell_of_routes(contract: &Contract) -> Cell {
+    cell_of_lines(&contract.status.routes.iter().map(route).collect::<Vec<_>>())
+}
+
 /// A word in the colour of how good it is.
 pub(crate) fn coloured(text: &str, colour: Option<Color>) -> Cell {
     match colour.filter(|_| is_colourful()) {
-        Some(colour) => Cell::new(text).fg(colour),
-        None => Cell::new(text),
+        Some(colour) => cell(text).fg(colour),
+        None => cell(text),
     }
 }
 
@@ -139,11 +155,6 @@ pub(crate) fn route(route: &Route) -> String {
         }
     }
     text
-}
-
-/// All routes of a contract, one a line.
-pub(crate) fn routes(contract: &Contract) -> String {
-    contract.status.routes.iter().map(route).collect::<Vec<_>>().join("\n")
 }
 
 /// Between whom a contract is: `h1 -> h9`, `h1, h5, h9`, or `h1, h2, h3, h4 and 5 more`.

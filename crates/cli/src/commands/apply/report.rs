@@ -9,7 +9,7 @@ use wayleave_protocol::decision::Outcome;
 
 use super::changes::FieldChange;
 use super::item::Item;
-use crate::client::show::{self, bare_state, coloured, short, time, word, write_rows};
+use crate::client::show::{self, bare_state, cell, cell_of_lines, coloured, short, time, word, write_rows};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{OutputFormat, out};
@@ -121,16 +121,16 @@ fn row(item: &Item, is_dry_run: bool) -> Vec<Cell> {
         None => word(&applied.outcome),
     };
     vec![
-        Cell::new(format!("{kind} {}", short(&applied.id))),
+        cell(format!("{kind} {}", short(&applied.id))),
         coloured(&outcome, colour),
-        applied.state.map_or_else(|| Cell::new(""), bare_state),
-        Cell::new(applied.bound_ns.map(time).or_else(|| applied.certainty.clone()).unwrap_or_default()),
-        Cell::new(why(item, is_dry_run)),
+        applied.state.map_or_else(|| cell(""), bare_state),
+        cell(applied.bound_ns.map(time).or_else(|| applied.certainty.clone()).unwrap_or_default()),
+        cell_of_lines(&why(item, is_dry_run)),
     ]
 }
 
 /// Reason of a refusal, and changes of the object: of a new or deleted one its terms on a line, of others a line for each field.
-fn why(Item { applied, changes, .. }: &Item, is_dry_run: bool) -> String {
+fn why(Item { applied, changes, .. }: &Item, is_dry_run: bool) -> Vec<String> {
     let mut lines: Vec<String> = applied.error.iter().map(|error| error.detail.clone()).collect();
     match applied.outcome {
         Outcome::Created | Outcome::Deleted => {
@@ -142,5 +142,5 @@ fn why(Item { applied, changes, .. }: &Item, is_dry_run: bool) -> String {
         Outcome::Changed if is_dry_run && changes.is_empty() => lines.push("no field differs as written".to_owned()),
         _ => lines.extend(changes.iter().map(FieldChange::line)),
     }
-    lines.join("\n")
+    lines
 }

@@ -11,6 +11,7 @@ mod documents;
 mod explain;
 mod findings;
 mod graphs;
+mod hostile;
 mod kinds;
 mod plan;
 mod planned;

@@ -1,0 +1,78 @@
+//! What one account or node may hold open, so that others have a part.
+
+use std::io::BufReader;
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use serde_json::json;
+use wayleave_controller::EnforcedBy;
+use wayleave_server::Limits;
+use wayleave_server::disk::Memory;
+
+use crate::common::{Client, Scratch, World, options, read_head};
+
+/// Opens a stream of events; the status of its answer and the connection.
+fn watch(client: &Client) -> (u16, TcpStream) {
+    let stream = client.begin("GET", "/v1/events", &[("accept", "text/event-stream")], b"");
+    let (status, _) = read_head(&mut BufReader::with_capacity(1, &stream));
+    (status, stream)
+}
+
+fn open(client: &Client) -> Vec<TcpStream> {
+    let mut streams = Vec::new();
+    loop {
+        let (status, stream) = watch(client);
+        if status != 200 {
+            assert!(matches!(status, 429 | 503), "{status}");
+            return streams;
+        }
+        streams.push(stream);
+    }
+}
+
+#[test]
+fn a_tenant_has_a_part_of_the_streams_and_those_of_operators_are_counted_apart() {
+    let scratch = Arc::new(Scratch::new());
+    let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
+    options.limits = Limits { watchers: 10, ..options.limits };
+    let world = World::of(options, scratch);
+    let client = &world.client;
+    let tenant = |name: &str| {
+        client.put(&format!("/v1/tenants/{name}"), &json!({})).is(201);
+        client.token(json!({ "role": "tenant", "tenant": name }))
+    };
+    let (a, b, c) = (tenant("a"), tenant("b"), tenant("c"));
+    let mut of_a = open(&a);
+    assert_eq!(of_a.len(), 4);
+    // Its readers and its other tokens are the same account.
+    let reader = client.token(json!({ "role": "reader", "tenant": "a" }));
+    let problem =
+        reader.send("GET", "/v1/events", &[("accept", "text/event-stream")], b"").is_problem(429, "RATE_LIMITED");
+    assert!(problem["detail"].as_str().unwrap().starts_with("tenant a may have 4 event streams"), "{problem}");
+    let others = [open(&b), open(&c)];
+    assert_eq!(others.each_ref().map(Vec::len), [4, 2], "all together have 10");
+    assert_eq!(open(client).len(), 10, "those of operators are counted apart");
+    // What is closed is free again, as soon as the server has seen it.
+    assert_eq!(watch(&tenant("d")).0, 503);
+    drop(of_a.pop());
+    assert!((0..100_000).any(|_| watch(&a).0 == 200));
+}
+
+#[test]
+fn one_node_cannot_take_the_connections_on_which_agents_wait() {
+    let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
+    let agent = world.client.token(json!({ "role": "agent", "node": "h1" }));
+    let epoch = agent.post("/v1/agents/h1/session", &json!({})).is(200).json()["epoch"].clone();
+    let path = format!("/v1/agents/h1/messages?epoch={epoch}&wait=60");
+    let (tell, told) = std::sync::mpsc::channel();
+    for _ in 0..72 {
+        let (stream, tell) = (agent.begin("GET", &path, &[], b""), tell.clone());
+        std::thread::spawn(move || {
+            let (status, _) = read_head(&mut BufReader::new(stream));
+            let _ = tell.send(status);
+        });
+    }
+    // Eight wait for a minute, whichever they are; the others are answered at once.
+    let statuses: Vec<u16> = told.iter().take(64).collect();
+    assert!(statuses.iter().all(|&status| status == 429), "{statuses:?}");
+}
