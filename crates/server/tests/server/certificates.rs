@@ -266,6 +266,8 @@ fn names_are_exact_and_hosts_have_no_case() {
     for wrong in ["dash.example", "URI:", "DNS:a b", "CN:x", "DNS:\u{e4}"].into_iter().chain(never) {
         let (status, problem) = tls.operator("POST", "/v1/tokens", &json!({"role": "reader", "certificate": wrong}));
         assert_eq!((status, &problem["errors"][0]["field"]), (400, &json!("certificate")), "{wrong}: {problem}");
+        let names_wildcard = problem["detail"].as_str().unwrap().contains("wildcard");
+        assert_eq!(names_wildcard, wrong.contains('*'), "{wrong}: {problem}");
     }
 }
 

@@ -247,11 +247,9 @@ fn a_refusal_tells_a_tenant_no_figure_that_depends_on_others() {
             shown["decision"]["at"] = json!("");
             format!("{}\n{text}\n{shown}", refused["detail"])
         };
-        let dry = acme.post(
-            "/v1/what-if",
-            &json!({ "apply": [{ "name": "x", "bandwidth": { "hose": ["a", "b", "c"], "min": "9Gbit" } }] }),
-        );
-        let would = dry.is(200).json()["refused"].to_string();
+        let body = hose(&["a", "b", "c"], "9Gbit").to_string();
+        let dry = acme.send("PUT", "/v1/contracts/mine?dryRun=true", &[], body.as_bytes());
+        let would = dry.is_problem(409, "RATE")["detail"].to_string();
         [told(&hose(&["a", "b", "c"], "9Gbit")), told(&contract("a", "b", "20Gbit")), would]
     };
     let alone = ask(None);
