@@ -19,7 +19,7 @@ pub enum UpDown {
 pub struct ElementState {
     /// Whether it works.
     pub state: UpDown,
-    /// Why it is down, for people; at most 500 characters, none of them a control, bidirectional or invisible character.
+    /// Reason for which it is down, for people; at most 500 characters, none of them a control, bidirectional or invisible character.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
 }
@@ -61,7 +61,7 @@ pub struct Node {
 pub struct AgentState {
     /// The number of its last session.
     pub epoch: u64,
-    /// Whether that session is open, and the agent is heard of.
+    /// `true` if that session is open and heartbeats of the agent arrive.
     pub open: bool,
     /// A switch: it forwards by tags.
     pub set_up: bool,

@@ -86,7 +86,7 @@ pub struct Status {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cluster {
-    /// Whether it leads.
+    /// Its role.
     pub role: ClusterRole,
     /// Where the one answers that leads, as one that follows knows it.
     #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -23,7 +23,7 @@ const STALE_TOKEN: [&str; 2] = ["invalid auth token", "revision of auth store is
 
 /// The question that gives up a lease.
 const REVOKE: &str = "lease/revoke";
-/// What etcd says of a read at a revision that it no longer keeps (`rpctypes.ErrCompacted`).
+/// Error of etcd for a read at a revision that was compacted (`rpctypes.ErrCompacted`).
 const COMPACTED: &str = "required revision has been compacted";
 
 /// How an etcd is reached.

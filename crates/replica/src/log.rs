@@ -78,16 +78,16 @@ pub(crate) struct Pointer {
     pub(crate) parts: usize,
 }
 
-/// What the keys of a cluster say at one revision of etcd.
+/// Values of a cluster's keys at one revision of etcd.
 #[derive(Clone, Debug)]
 pub(crate) struct Survey {
     /// That revision.
     pub(crate) revision: i64,
     /// Number of the last batch; `None` before the first leader.
     pub(crate) head: Option<u64>,
-    /// Who leads.
+    /// The leader.
     pub(crate) leader: Option<KeyValue>,
-    /// What the cluster decides with, as it is written and as it is read; `None` before the first leader.
+    /// Configuration of the cluster, as written and as read; `None` before the first leader.
     pub(crate) basis: Option<(Vec<u8>, Basis)>,
     /// The last snapshot, and the revision at which it was written.
     pub(crate) snapshot: Option<(Pointer, i64)>,
@@ -167,7 +167,7 @@ fn damaged(key: &str, why: impl ToString) -> LogError {
     LogError::Damaged { key: key.to_owned(), why: why.to_string() }
 }
 
-/// How many batches are read next, after a page of these: as many as make about [`PAGE_BYTES`].
+/// Number of batches to read next, after a page of these: as many as make about [`PAGE_BYTES`].
 pub(crate) fn next_page(keys: &[KeyValue], before: usize) -> usize {
     let bytes: usize = keys.iter().map(|found| found.value.len()).sum();
     if keys.len() < before {

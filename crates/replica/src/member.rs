@@ -15,7 +15,7 @@ const SNAPSHOT_BATCHES: u64 = 2_048;
 const SNAPSHOT_BYTES: usize = 64 << 20;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Who is told of batches that others have written: the changes of one or several, in order, and the number of the last one.
+/// Receiver of batches that others have written: the changes of one or several, in order, and the number of the last one.
 pub type OnBatch<'a> = dyn FnMut(u64, &[Change]) -> Result<(), LogError> + 'a;
 
 /// Who says whether everything that a cluster has promised can be kept with the basis of this controller, and if not, why.
@@ -160,7 +160,7 @@ pub struct Member<E> {
     since_snapshot: (u64, usize),
     /// The revision at which the last snapshot was written. Etcd keeps what followers may still be reading until the next one is there.
     snapshot: Option<i64>,
-    /// How many batches are read at once.
+    /// Number of batches that are read at once.
     page: usize,
     /// After which batch it was looked last whether all promises can be kept by another basis, and what was found.
     checked: Option<(u64, Result<(), String>)>,
@@ -335,7 +335,7 @@ impl<E: Etcd> Member<E> {
     }
 
     /// Reads everything up to the head that the log has now, which is the first one that is seen: later batches are for the next time, so a leader that writes cannot keep a follower here.
-    /// What the keys said then.
+    /// Values of the keys then.
     fn catch_up(&mut self, on_batch: &mut OnBatch<'_>) -> Result<Survey, LogError> {
         let mut parts = Parts::default();
         let mut survey = self.survey()?;

@@ -27,7 +27,7 @@ pub(crate) struct HostCounters {
 }
 
 impl HostCounters {
-    /// Those that are kept of a report.
+    /// Counters that are kept of a report.
     pub(crate) fn of(told: BTreeMap<String, u64>) -> Self {
         let all = told.len();
         let known: BTreeMap<String, u64> =

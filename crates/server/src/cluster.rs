@@ -53,7 +53,7 @@ pub struct Cluster {
     pulse: Arc<Pulse>,
     /// Set when the process is to end.
     ending: Arc<AtomicBool>,
-    /// What was written since the last time that it was told; `None` if everything has to be told.
+    /// Changes since the last call; `None` if all records have to be read.
     news: Option<Vec<Change>>,
     metrics: Arc<ClusterMetrics>,
     /// Until when it takes no part.

@@ -5,7 +5,7 @@ use wayleave_store::Record;
 /// The record that says how far the copy is.
 pub(crate) const POSITION: &str = "replica";
 
-/// What a copy of a cluster's ledger is a copy of.
+/// Origin of a copy of a cluster's ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyOf {
     /// The cluster.
@@ -36,7 +36,7 @@ impl CopyOf {
     }
 }
 
-/// Why a copy of a cluster's ledger is not opened as the ledger of a controller by itself, and what to do.
+/// Error for a copy of a cluster's ledger that is opened as the ledger of a single controller, with the remedy.
 pub(crate) fn is_copy(of: &CopyOf, path: &std::path::Path) -> String {
     let CopyOf { cluster, batch } = of;
     format!(

@@ -30,10 +30,10 @@ pub enum Turn {
     Others {
         /// Where that one answers.
         leader: Option<String>,
-        /// What it has written.
+        /// Changes that it has written.
         news: News,
     },
-    /// Nobody knows: what they share cannot be asked now, and may be asked again.
+    /// Unknown: the shared store does not answer now.
     Unknown {
         /// Why.
         why: String,
@@ -50,7 +50,7 @@ pub enum Turn {
 /// Says whether these records can be gone on from, and if not, why.
 pub type Fits<'a> = dyn FnMut(&[Record]) -> Result<(), String> + 'a;
 
-/// What another controller has written since the last time.
+/// Changes that another controller has written since the last look.
 #[derive(Debug, Default)]
 pub struct News {
     /// Its changes, in order; `None` if only [`Disk::records`] says what is there.
@@ -86,7 +86,7 @@ pub trait Disk: Send {
     /// Has the lease prolonged only while the engine goes on; called before anything else.
     fn watch(&mut self, _pulse: Arc<Pulse>) {}
 
-    /// What ends questions to what is shared, also those that are being asked: set when the process is to end.
+    /// Flag that cancels requests to the shared store, also running ones: set when the process is to exit.
     fn ending(&self) -> Option<Arc<AtomicBool>> {
         None
     }

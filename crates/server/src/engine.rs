@@ -102,9 +102,9 @@ pub(crate) struct Engine {
     pub(crate) history_bytes: u64,
 }
 
-/// Why a ledger was not opened.
+/// Reason for which a ledger was not opened.
 enum Unopened {
-    /// What several controllers share did not answer, and may answer later.
+    /// The store that several controllers share did not answer, and may answer later.
     Later(String),
     /// Nothing changes that by itself: a first attempt ends the process.
     Never(String),

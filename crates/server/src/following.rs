@@ -58,12 +58,12 @@ impl Reader {
     }
 }
 
-/// What reads are answered by.
+/// State from which reads are answered.
 struct Reading {
     controller: Controller,
     stage: Stage,
     history: History,
-    /// When everything was read.
+    /// Time at which all records were read.
     began: Instant,
 }
 
@@ -110,11 +110,11 @@ pub(crate) struct Following<'a> {
     reader: Reader,
     view: &'a Arc<View>,
     metrics: &'a Metrics,
-    /// What reads are answered by.
+    /// State from which reads are answered.
     reading: Option<Reading>,
-    /// Whether everything has to be read again: there is something that changes alone do not say.
+    /// `true` if all records have to be read again, because changes alone do not tell the state.
     is_behind: bool,
-    /// When everything is read, at the earliest.
+    /// Earliest time at which all records are read again.
     next: Option<Instant>,
     /// Who leads, as far as anything is known of that.
     leader: Option<Option<String>>,
@@ -135,7 +135,7 @@ impl<'a> Following<'a> {
         self.reading.is_some()
     }
 
-    /// Whether figures of links are old.
+    /// Returns `true` if figures of some links are old.
     pub(crate) fn has_stale(&self) -> bool {
         self.reading.as_ref().is_some_and(|reading| !reading.stage.stale.is_empty())
     }

@@ -1,4 +1,4 @@
-//! What Prometheus is told. Nothing here is named after a tenant, a contract or a link, and hosts have a bounded number of counters: the number of
+//! Metrics for Prometheus. Nothing here is named after a tenant, a contract or a link, and hosts have a bounded number of counters: the number of
 //! series is bounded.
 
 use std::fmt::Write;
@@ -421,7 +421,7 @@ impl Metrics {
         }
     }
 
-    /// Whether this controller can decide now.
+    /// Sets whether this controller can decide now.
     pub(crate) fn is_ready(&self, is_ready: bool) {
         self.ready.set(i64::from(is_ready));
     }

@@ -19,7 +19,7 @@ impl Pulse {
         self.beats.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often it has.
+    /// Number of signs of progress.
     pub(crate) fn beats(&self) -> u64 {
         self.beats.load(Ordering::Relaxed)
     }
@@ -35,7 +35,7 @@ impl Pulse {
 #[derive(Debug)]
 pub(crate) struct Watch {
     beats: u64,
-    /// When progress was seen last, in nanoseconds of the clock of those who look.
+    /// Time of the last progress, in nanoseconds of the observer's clock.
     seen: u64,
     /// Maximum time without progress.
     most: Duration,

@@ -14,7 +14,7 @@ use crate::logger::Lines;
 use crate::notify::Notify;
 use crate::{Limits, Options, Server};
 
-/// How long a server that is ended before it has begun waits for its engine: less than an administrator waits.
+/// Time that a server which is ended during its start waits for its engine.
 const END_OF_START: Duration = Duration::from_secs(2);
 
 /// How log lines look.

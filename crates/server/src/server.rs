@@ -67,7 +67,7 @@ pub struct Server {
     end: watch::Sender<bool>,
     jobs: Arc<Queue>,
     pulse: Arc<Pulse>,
-    /// What ends questions of a controller that follows, and the lease of one that leads.
+    /// Flag that cancels requests of a follower, and the lease of a leader.
     shared: Option<(Arc<AtomicBool>, Lease)>,
     engine: Option<JoinHandle<()>>,
     serving: tokio::task::JoinHandle<()>,

@@ -75,7 +75,7 @@ pub(crate) struct Shared {
     pub(crate) readings: Semaphore,
     /// Streams of events of operators.
     pub(crate) watching_operators: Arc<Open<Account>>,
-    /// Those of all others.
+    /// Streams of all other accounts.
     pub(crate) watchers: Arc<Open<Account>>,
     /// Agents that wait for messages, by node.
     pub(crate) waiting_agents: Arc<Open<String>>,
@@ -245,7 +245,8 @@ impl Shared {
         self.lease.as_ref().is_none_or(|lease| lease.is_good(boottime()))
     }
 
-    /// Why this controller is not ready; `None` if it is: then no other controller is. A leader is ready until the deadline of its lease, whether it has anything to write or not.
+    /// Reason for which this controller is not ready; `None` if it is, and then no other controller is. A leader is ready until the deadline of its lease, with or without
+    /// changes to write.
     pub(crate) fn unready(&self, health: &Health) -> Option<String> {
         match health {
             Health::Ready if self.is_current() => None,
@@ -280,10 +281,10 @@ impl Shared {
 /// What everybody is told by a controller that decides with something else than its cluster.
 pub(crate) const BARRED: &str = "this controller decides with something else than its cluster, and its log says what";
 
-/// What a leader says whose lease was not prolonged in time.
+/// Message of a leader whose lease was not renewed in time.
 const OVERDUE: &str = "the lease of this controller was not prolonged in time: another controller may lead";
 
-/// Why nothing can be answered, without addresses, paths and messages of the system.
+/// Reason for which no request can be answered, without addresses, paths and messages of the system.
 pub(crate) fn unready_to_all(health: &Health) -> String {
     match health {
         Health::Apart(_) => {
@@ -295,7 +296,7 @@ pub(crate) fn unready_to_all(health: &Health) -> String {
     }
 }
 
-/// Why nothing can be answered, for operators.
+/// Reason for which no request can be answered, for operators.
 pub(crate) fn unready(health: &Health) -> String {
     match health {
         Health::Ready => "it can answer".to_owned(),

@@ -65,7 +65,7 @@ impl Counted {
         told.packets.iter().flat_map(of).collect()
     }
 
-    /// How many counters of a host were left out of its last report; only hosts of which some were.
+    /// Number of counters that were left out of the last report of a host; only hosts with at least one.
     pub(crate) fn counters_left_out(&self) -> Vec<(String, u64)> {
         let told = self.lock();
         let left_out = told.packets.iter().filter(|(_, packets)| packets.left_out > 0);

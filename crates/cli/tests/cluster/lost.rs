@@ -9,7 +9,7 @@ use super::moving::{end, serve_with, start_with};
 use super::processes::{Etcd, folder};
 use super::{alone, is_able, until};
 
-/// What a controller says last that ends by itself.
+/// Last message of a controller that exits by itself.
 fn last_words(folder: &Path, ledger: &str, etcd: &Etcd) -> String {
     let log = folder.join("log");
     let before = std::fs::read_to_string(&log).unwrap_or_default().len();

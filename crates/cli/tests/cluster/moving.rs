@@ -109,7 +109,7 @@ fn a_ledger_becomes_that_of_a_cluster_and_that_of_one_again() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// What opens ledgers knows a copy of a cluster's ledger, and says how it becomes that of a controller by itself.
+/// Commands that open ledgers recognise a copy of a cluster's ledger and name `ledger leave`.
 fn a_copy_is_known_as_one(copy: &str) {
     let topology = ["-t", "fat-tree:k=4"];
     for more in [&[][..], &topology] {

@@ -49,7 +49,7 @@ impl Process {
         let _ = self.0.wait();
     }
 
-    /// Whether it has ended, and well if so.
+    /// Exit of the process: `Some(true)` for success; `None` while it runs.
     pub(crate) fn ended(&mut self) -> Option<bool> {
         self.0.try_wait().unwrap().map(|status| status.success())
     }
@@ -86,7 +86,7 @@ struct Way {
     trouble: Arc<Trouble>,
 }
 
-/// What is wrong with a way.
+/// Fault of the connection to etcd.
 #[derive(Default)]
 struct Trouble {
     is_cut: AtomicBool,
@@ -345,7 +345,7 @@ impl Controllers {
         }
     }
 
-    /// Whether a controller has ended although nobody ended it, and what it said last.
+    /// Controller that exited although no test ended it, with its last message.
     pub(crate) fn has_failed(&mut self, at: usize) -> Option<String> {
         self.running[at].as_mut()?.ended()?;
         let log = std::fs::read_to_string(self.folder.join(format!("controller{at}.log"))).unwrap_or_default();

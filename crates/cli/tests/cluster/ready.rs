@@ -53,7 +53,7 @@ impl Watch {
         Self { ends, seen, threads }
     }
 
-    /// How often a controller was ready; never two at an instant.
+    /// Counts the looks at which a controller was ready; two at one instant fail the test.
     pub(crate) fn stop(self) -> usize {
         self.ends.store(true, SeqCst);
         self.threads.into_iter().for_each(|thread| thread.join().unwrap());

@@ -21,7 +21,7 @@ use crate::record::{NodeRecord, TenantRecord, VmRecord};
 use crate::setup::Unfit;
 use crate::vms::VmState;
 
-/// Why changes of records cannot be followed: all records have to be read again, and this controller is good no longer.
+/// Changes of records that cannot be followed: all records have to be read again, and this controller must not be used any longer.
 #[derive(Debug)]
 pub enum Unfollowed {
     /// Records of this kind change what others mean.
@@ -123,7 +123,7 @@ impl Controller {
         }
     }
 
-    /// What is seen of a contract that was read, and what its tenant uses.
+    /// Updates the state of a contract that was read, and the usage of its tenant.
     fn show(&mut self, serial: u64) -> Result<(), LoadError> {
         self.enforcement_mut().show(serial);
         let Some(grant) = self.contracts().get(serial).filter(|grant| !grant.is_ended) else { return Ok(()) };
@@ -134,7 +134,7 @@ impl Controller {
         Err(LoadError::Dangling { record: format!("contract {id}"), other: format!("tenant {}", id.tenant) })
     }
 
-    /// What holds nothing in the ledger.
+    /// Takes over a record that holds nothing in the ledger.
     fn follow_other(&mut self, kind: Kind, key: &str, body: Option<&str>) -> Result<(), Unfollowed> {
         match (kind, body) {
             (Kind::Controller, Some(body)) => {

@@ -149,7 +149,7 @@ impl Enforcement {
         is_late.then_some(Trouble::Unconfirmed)
     }
 
-    /// Whether a version that a host was to confirm is late.
+    /// Returns `true` if a host has still to confirm this version.
     pub(super) fn is_late(grant: &Grant, version: u64) -> bool {
         if let Some(state) = grant.share_state() {
             return grant.is_told_to_hosts() && state.version == version && !state.unconfirmed.is_empty();

@@ -9,7 +9,7 @@ use wayleave_store::{Change, Record};
 
 use crate::model::{Link, World};
 
-/// What happens before each question of a controller.
+/// Hook before each request of a controller.
 type Before = Box<dyn FnMut() + Send>;
 
 /// An etcd in which something happens before each question of a controller; how many questions there were.

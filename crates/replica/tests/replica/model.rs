@@ -29,7 +29,7 @@ impl Dice {
     }
 }
 
-/// What a key says, the revision at which it was written, and its lease.
+/// Value of a key, the revision at which it was written, and its lease.
 type Said = (Arc<[u8]>, i64, i64);
 
 #[derive(Default)]
@@ -41,7 +41,7 @@ struct Inner {
     past: BTreeMap<i64, BTreeMap<String, Said>>,
     /// By number: until when, and for how long.
     leases: BTreeMap<i64, (u64, u64)>,
-    /// Whether its space is used up (the alarm `NOSPACE`).
+    /// `true` while its space is used up (the alarm `NOSPACE`).
     is_full: bool,
     /// Transactions that are still on their way, with when they arrive.
     late: Vec<(u64, Vec<Compare>, Vec<Op>)>,
@@ -79,12 +79,12 @@ impl World {
         self.inner().keys.get(key).map(|found| found.0.to_vec())
     }
 
-    /// Somebody deletes keys, from one up to another.
+    /// Deletes keys, from one up to another.
     pub(crate) fn delete(&self, from: &str, to: &str) {
         self.inner().transact(&[], &[Op::Delete { from: from.to_owned(), to: to.to_owned() }]);
     }
 
-    /// Somebody has it forget everything but what the keys say now.
+    /// Compacts: drops all revisions but the present one.
     pub(crate) fn compact(&self) {
         self.inner().past.clear();
     }
@@ -99,7 +99,7 @@ impl World {
         Saved(self.inner().keys.clone())
     }
 
-    /// Somebody restores an older state.
+    /// Restores an older state.
     pub(crate) fn restore(&self, saved: &Saved) {
         let mut inner = self.inner();
         inner.keep();

@@ -1,5 +1,5 @@
 //! Three controllers in a seeded world: they are paused, cut off, killed and wake up; questions, answers and transactions are lost and come late; etcd is compacted, and full for a while.
-//! What their clients saw is linearizable, at most one controller is ready at a time, and nothing is called damaged. `WAYLEAVE_SEED=N cargo test -p wayleave-replica seeded` repeats one world, and `WAYLEAVE_WORLDS=N` tries more.
+//! Histories that clients saw are linearizable, at most one controller is ready at a time, and nothing is called damaged. `WAYLEAVE_SEED=N cargo test -p wayleave-replica seeded` repeats one world, and `WAYLEAVE_WORLDS=N` tries more.
 
 use std::sync::Arc;
 

@@ -84,7 +84,7 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
     Ok(Answer::json(200, &status))
 }
 
-/// What agents say is wrong on their nodes, and contracts of which nothing arrives.
+/// Problems that agents report, and contracts of which nothing arrives.
 fn troubles(shared: &Shared, tables: &Tables) -> Vec<String> {
     let mut troubles = shared.counted.troubles();
     for (node, serial, run) in shared.counted.cut_off() {

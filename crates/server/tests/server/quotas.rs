@@ -1,4 +1,4 @@
-//! What one account or node may hold open, so that others have a part.
+//! Limits of open streams and waiting requests for each account and node.
 
 use std::io::BufReader;
 use std::net::TcpStream;

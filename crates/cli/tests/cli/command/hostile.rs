@@ -187,7 +187,7 @@ const COMMANDS: &[&str] = &[
     "delete contract marker:marker",
 ];
 
-/// Those of them that show no text of others here.
+/// Commands among them that show no text of others here.
 const NOTHING_TO_SHOW: &[&str] = &[
     "get policies",
     "get queues --limit 3",

@@ -198,7 +198,7 @@ impl World {
         self.follow(&output.changes)
     }
 
-    /// What was put on disk makes of a controller that follows what it makes of one that is loaded.
+    /// A controller that follows records has the state of one that is loaded from them.
     fn follow(&mut self, changes: &[Change]) -> Result<(), String> {
         let now = Now { steady: self.now, wall: self.wall() };
         match self.follower.as_mut().map(|follower| follower.follow(now, changes)) {
