@@ -218,7 +218,7 @@ fn probes_are_seen_on_all_of_their_way_and_a_loss_has_a_place() {
     let (code, seen) = check("h1 h2 --count 5");
     assert_eq!((code, &seen["sent"], &seen["received"]), (Some(4), &5.into(), &0.into()), "{seen}");
     let lost = &seen["lost"][0];
-    assert!(lost["probes"] == 5 && lost["behind"].as_str().unwrap().starts_with("s1, entering by "), "{seen}");
+    assert!(lost["probes"] == 5 && lost["lastSeenAt"].as_str().unwrap().starts_with("s1, entering by "), "{seen}");
     let (code, seen) = check("h1 h3 --count 2");
     assert_eq!((code, &seen["received"]), (Some(0), &2.into()), "the other port is as it was: {seen}");
 }

@@ -40,7 +40,7 @@ fn lists_and_descriptions_have_labels() {
     assert_eq!(ids(&kinds, "-l app=x"), ["shop:one", "shop:three", "shop:two", "web:of-web"]);
     assert_eq!(ids(&kinds, "--selector app=x --tenant shop").len(), 3);
     assert_eq!(ids(&kinds, "-l app=x,tier=db"), [""; 0]);
-    assert!(kinds.run("describe contract shop:one").ends_with(0).stdout.contains("labels        app=x\n"));
+    assert!(kinds.run("describe contract shop:one").ends_with(0).stdout.contains("labels      app=x\n"));
     let wide = kinds.run("get contracts -o wide -l app=x --tenant shop").ends_with(0).stdout;
     assert_eq!(wide.matches("labels app=x").count(), 3, "{wide}");
     let yaml = kinds.run("get contracts -o yaml -l app=y").ends_with(0).stdout;
