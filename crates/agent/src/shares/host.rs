@@ -222,11 +222,14 @@ impl HostShares {
         self.trouble = None;
         for (&number, pair) in &mut self.pairs {
             let Some(contract) = self.contracts.get(&pair.key.0) else { continue };
-            let Some(bucket) = buckets.get(&pair.key) else { continue };
+            pair.is_sender = rules::sends(contract, routes.network(), self.host, pair.member);
+            let Some(bucket) = buckets.get(&pair.key).filter(|_| pair.is_sender) else { continue };
             let (rate, burst) = (bucket.rate.bits_per_second(), bucket.burst.get());
-            let rule = rules::rule(contract, &routes, self.host, pair.member, rate, burst);
-            pair.is_sender = rule.is_some();
-            let Some(rule) = rule else { continue };
+            let Some(rule) = rules::rule(contract, &routes, self.host, pair.member, rate, burst) else {
+                pair.problem = Some(format!("no route leads to {}", contract.members[pair.member].name));
+                is_settled = false;
+                continue;
+            };
             // An endpoint that is not there sends nothing; it is tried again when interfaces change.
             let mut resolved = match resolve(&rule, scope.environment, self.host, scope.here) {
                 Ok(resolved) => resolved,

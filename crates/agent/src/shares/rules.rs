@@ -58,6 +58,13 @@ pub fn terms(rule: &ShareRule, network: &Network, host: NodeId) -> Option<Terms>
     Some(Terms { serial: rule.serial, tenant, transmit: share, receive: share, sure: Some(sure), to, from })
 }
 
+/// Returns `true` if a host sends to the member at this place: of a pair only the first member does, and nobody to itself.
+pub fn sends(rule: &ShareRule, network: &Network, host: NodeId, member: usize) -> bool {
+    let place = rule.members.iter().position(|one| network.find_node(&one.host) == Some(host));
+    let is_direction = |place: usize| rule.route.is_none() || (place, member) == (0, 1);
+    class_of(rule).is_some() && place.is_some_and(|place| place != member && is_direction(place))
+}
+
 /// The rule of the pair from a host to the member at this place; `None` if it sends nothing there. `rate_bps` and `burst_bytes` are its bucket.
 pub fn rule(
     rule: &ShareRule,

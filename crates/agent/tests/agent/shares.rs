@@ -83,6 +83,26 @@ fn each_pair_of_a_contract_has_a_rule_in_the_queues_of_its_class() {
     // Nobody has answered yet: two pairs of the hose have half of the minimum each, and one pair all of it.
     let rate = |number: u64| kernel.rules[&number].1.demand.rate.bits_per_second();
     assert_eq!(wanted.map(rate), [2_000_000, 2_000_000, 4_000_000, 4_000_000]);
+    drop(kernel);
+    // The controller is told that all are in force: the pair that only arrives here, and best effort, too.
+    assert_eq!(host.rules_in_force(), Some(vec![(7, 1), (8, 1), (9, 1), (10, 1), (11, 1)]));
+    assert_eq!(host.contract_problems(), Some(Vec::new()));
+}
+
+#[test]
+fn contracts_of_an_endpoint_without_interface_are_not_in_force_and_say_why() {
+    let (fake, folder) = (up(), Folder::new());
+    let environment = Arc::new(Environment::new(network()));
+    let mut host = driver(&fake, &folder, environment, &[]);
+    let back = ShareRule {
+        route: Some(vec![Hop { link: "h3->s1".to_owned(), queue: 0 }, Hop { link: "s1->h1".to_owned(), queue: 5 }]),
+        ..hose(10, Kind::Bandwidth, &["h3", "h1"])
+    };
+    host.set_shares(NOW, shares(vec![hose(7, Kind::Bandwidth, &["h1", "h2", "h3"]), back]));
+    assert_eq!(host.rules_in_force(), Some(vec![(10, 1)]), "of the pair nothing is sent from here");
+    let problems = host.contract_problems().unwrap();
+    let [problem] = &problems[..] else { panic!("{problems:?}") };
+    assert_eq!((problem.serial, problem.why.as_str()), (7, "the interface of h1 is not there"));
 }
 
 #[test]
