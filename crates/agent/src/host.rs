@@ -374,7 +374,7 @@ impl<P: Plane> Node for HostDriver<P> {
     }
 
     fn rules_in_force(&self) -> Option<Vec<(u64, u64)>> {
-        Some(self.shares.in_force())
+        self.shares.in_force()
     }
 
     fn contract_problems(&self) -> Option<Vec<ContractProblem>> {

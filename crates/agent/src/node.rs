@@ -37,7 +37,8 @@ pub trait Node: Driver {
         None
     }
 
-    /// Serial and version of every rule of a contract of another kind than latency that is in force; `None` on a switch.
+    /// Serial and version of every rule of a contract of another kind than latency that is in force; `None` on a switch, and
+    /// until the controller has named the contracts.
     fn rules_in_force(&self) -> Option<Vec<(u64, u64)>> {
         None
     }

@@ -73,7 +73,7 @@ pub(crate) struct Journal {
     calendar: Calendar,
     /// Uptime of the machine at a steady time, if it is known.
     uptime: Option<(Time, Uptime)>,
-    /// Calendar and uptime in the records that it goes on from.
+    /// Calendar and uptime in the records that it was loaded from.
     written: Option<(u64, Uptime)>,
     timing: Timing,
 }

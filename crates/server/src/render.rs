@@ -194,7 +194,7 @@ fn enforcement(network: &Network, grant: &Grant, has_agents: bool) -> (Option<&'
         return (Some("NOT_ENFORCED"), Some(message));
     }
     let missing = match contract {
-        _ if grant.cut_routes() > 0 => {
+        _ if grant.state == controller::State::Enforced && grant.cut_routes() > 0 => {
             let all = grant.terms().map_or(0, |terms| terms.protection);
             let message =
                 format!("{} of its {all} disjoint routes cut by what is down: the others keep it", grant.cut_routes());

@@ -40,6 +40,8 @@ pub struct HostShares {
     peers: Peers,
     division: Option<Division>,
     contracts: BTreeMap<u64, ShareRule>,
+    /// `true` once the controller has named the contracts: before, rules of an earlier agent may be in force.
+    knows_contracts: bool,
     line: Line,
     /// Rules of pairs that are to be there, by their numbers.
     pairs: BTreeMap<u64, Pair>,
@@ -85,6 +87,7 @@ impl HostShares {
             peers: Peers::new(host),
             division: None,
             contracts: BTreeMap::new(),
+            knows_contracts: false,
             line: Line::both(Rate::ZERO),
             pairs: BTreeMap::new(),
             left: left.into_iter().filter(|&rule| contract_of(rule).is_some()).collect(),
@@ -112,13 +115,16 @@ impl HostShares {
         self.pairs.is_empty() && self.left.is_empty() && self.division.is_none()
     }
 
-    /// Serial and version of every contract that is carried out on this host.
-    pub fn in_force(&self) -> Vec<(u64, u64)> {
+    /// Serial and version of every contract that is carried out on this host; `None` until the controller has named the contracts.
+    pub fn in_force(&self) -> Option<Vec<(u64, u64)>> {
+        if !self.knows_contracts {
+            return None;
+        }
         let incomplete: BTreeSet<u64> =
             self.pairs.values().filter(|pair| !pair.is_in_force()).map(|pair| pair.key.0).collect();
         let is_divided = |rule: &&ShareRule| rules::class_of(rule).is_none() || self.division.is_some();
         let all = self.contracts.values().filter(is_divided).filter(|rule| !incomplete.contains(&rule.serial));
-        all.map(|rule| (rule.serial, rule.version)).collect()
+        Some(all.map(|rule| (rule.serial, rule.version)).collect())
     }
 
     /// Contracts that cannot be carried out on this host, each with the first reason.
@@ -149,6 +155,7 @@ impl HostShares {
         let address = |(host, at): (&String, &String)| Some((network.find_node(host)?, at.parse().ok()?));
         self.peers.set(shares.peers.iter().filter_map(address).collect(), &shares.secret);
         self.contracts = shares.contracts.into_iter().map(|rule| (rule.serial, rule)).collect();
+        self.knows_contracts = true;
         self.now = now;
         self.begin(plane, scope);
     }

@@ -78,7 +78,7 @@ pub fn rule(
     let class = class_of(rule)?;
     let place = rule.members.iter().position(|member| network.find_node(&member.host) == Some(host))?;
     let to = rule.members.get(member)?;
-    if member == place || rule.route.is_some() && (place, member) != (0, 1) {
+    if !sends(rule, network, host, member) {
         return None;
     }
     let links: Vec<LinkId> = match &rule.route {

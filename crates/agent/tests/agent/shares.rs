@@ -94,6 +94,7 @@ fn contracts_of_an_endpoint_without_interface_are_not_in_force_and_say_why() {
     let (fake, folder) = (up(), Folder::new());
     let environment = Arc::new(Environment::new(network()));
     let mut host = driver(&fake, &folder, environment, &[]);
+    assert_eq!(host.rules_in_force(), None, "the controller has named no contracts yet");
     let back = ShareRule {
         route: Some(vec![Hop { link: "h3->s1".to_owned(), queue: 0 }, Hop { link: "s1->h1".to_owned(), queue: 5 }]),
         ..hose(10, Kind::Bandwidth, &["h3", "h1"])

@@ -1,4 +1,4 @@
-//! An etcd that has lost something: whoever notices says what, and nobody leads by what is left.
+//! An etcd that has lost data: a controller that notices names the loss, and none leads with the rest.
 
 use std::path::Path;
 
@@ -44,7 +44,7 @@ fn deleted_keys_and_older_states_of_etcd_are_named_at_a_start() {
     let commit = get(&leader.1, "/v1/status", &token()).unwrap().1["cluster"]["commit"].as_u64().unwrap();
     end(leader);
 
-    // A batch that is in no snapshot is gone: who has it goes on, and who does not says which it is.
+    // A batch that is in no snapshot is lost: controllers that have it continue, others name it.
     let entry = |number: u64| format!("/wayleave/wayleave/log/{number:020}");
     etcd.delete(&entry(2), &entry(3));
     let said = last_words(&folder, "second.db", &etcd);
@@ -57,7 +57,7 @@ fn deleted_keys_and_older_states_of_etcd_are_named_at_a_start() {
     let options = ["-t", "fat-tree:k=4", &format!("--etcd={}", etcd.urls())];
     let said = last_words(&folder, "first.db", &etcd);
     assert!(said.contains("this controller has seen batch") && said.contains("was an older state"), "{said}");
-    // Who has seen nothing goes on from there.
+    // A controller that has read nothing before continues from the restored state.
     let leader = serve_with(&folder, &folder.join("third.db"), &options);
     until("a leader", || (role(&leader.1)? == "leader").then_some(()));
     assert!(get(&leader.1, "/v1/status", &token()).unwrap().1["cluster"]["commit"].as_u64().unwrap() <= commit);

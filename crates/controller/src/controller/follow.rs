@@ -1,6 +1,6 @@
 //! A controller that knows what another one has decided, from the records that this one writes.
 //!
-//! Nothing is decided or proven here: the one that leads has done so, and whoever leads next reads all records and derives every promise again. What changes often is taken over record by
+//! Nothing is decided or proven here: the leader has done so, and the next leader reads all records and derives every promise again. What changes often is taken over record by
 //! record; what changes what all others mean (a policy, an element that is down) is not, and all records have to be read.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -74,9 +74,10 @@ impl Enforcement {
     /// Takes over what a host has reported of a contract.
     fn compare_report(&mut self, serial: u64, node: NodeId) {
         let Some(grant) = self.contracts.get(serial).filter(|grant| grant.is_confirmed_by(node)) else { return };
-        let reported = self.nodes.get(node).and_then(|state| state.in_force.as_ref()?.get(&serial).copied());
-        if let Some(state) = grant.share_state() {
-            let is_in_force = reported == Some(state.version);
+        let in_force = self.nodes.get(node).and_then(|state| state.in_force.as_ref());
+        // A host that has not said which rules are in force keeps what it confirmed, until that is late.
+        if let Some((state, in_force)) = grant.share_state().zip(in_force) {
+            let is_in_force = in_force.get(&serial) == Some(&state.version);
             if is_in_force == state.unconfirmed.contains(&node) {
                 let was_complete = state.unconfirmed.is_empty();
                 if let Some(state) = self.contracts.share_mut(serial) {

@@ -1,4 +1,4 @@
-//! Text that is meant for the terminal of whoever reads it: no command passes it on.
+//! Control sequences in text from outside: no command passes them on to the terminal.
 //!
 //! A controller refuses or escapes such text. So that the way out is tested by itself, a proxy stands between a server and the commands and puts
 //! hostile text in place of a marker, which clients and agents have written into every field that takes a text.

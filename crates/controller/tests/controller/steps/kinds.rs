@@ -448,7 +448,7 @@ fn a_share_starts_again_after_a_calendar_that_has_jumped_back() {
     assert_eq!(state(&controller), State::Pending);
     controller.tick(at(200));
     assert_eq!(state(&controller), State::Admitted);
-    // The steady clock goes on.
+    // The steady clock advances.
     let back = |ms: u64| Now { steady: at(200 + ms).steady, wall: at(ms).wall };
     let set = |down: Option<&str>| Command::SetElement {
         element: ElementName::Node("h9".to_owned()),

@@ -192,6 +192,10 @@ fn a_session_without_a_report_confirms_nothing_for_long() {
     let mut controller = reload(&controller, &setup(Paths::All));
     assert_eq!(states(&controller), [State::Enforced; 4], "confirmed before the restart");
     agents.begin(&mut controller, 100);
+    // An agent that was just started has not been told the contracts, and says only that nothing is wrong.
+    let (node, epoch) = ("h1".to_owned(), agents.epochs["h1"]);
+    let report = Command::ReportRules { node, epoch, in_force: None, problems: Some(Vec::new()) };
+    controller.handle(at(101), report).unwrap();
     for second in 1..=10 {
         HOSTS.iter().for_each(|host| agents.hear(&mut controller, 1_000 * second, host));
         controller.tick(at(1_000 * second));

@@ -110,7 +110,7 @@ impl World {
         run.stdout + &run.stderr
     }
 
-    /// What Prometheus is told.
+    /// Metrics for Prometheus.
     fn metrics(&self) -> String {
         let address = self.server.url.trim_start_matches("http://").trim_end_matches('/');
         let token = std::fs::read_to_string(self.directory.join("l.db-operator")).unwrap();

@@ -1,4 +1,4 @@
-//! What every command shows of one contract of each kind.
+//! Expected output of every command for one contract of each kind.
 
 use Of::{Has, Nothing};
 
