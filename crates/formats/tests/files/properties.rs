@@ -10,7 +10,7 @@ use wayleave_formats::{
     write_graph, write_topology,
 };
 use wayleave_topology::{LinkSpec, Network, NetworkBuilder, Node, NodeId, NodeKind, PortQueue, PortSpec};
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_units::{Bytes, Rate, Time, is_plain};
 
 const DOCUMENTS: [&str; 22] = [
     include_str!("../../../../schemas/examples/topology-builder.yaml"),
@@ -75,7 +75,12 @@ fn name() -> impl Strategy<Value = String> {
         "null", "yes", "1", "1e3", "-", "~", "a: b", "a #b", "'", "\"", "\\", "{", " a ", "é😀", "*a",
     ]);
     prop_oneof!["[a-z][a-z0-9]{0,8}", "\\PC{1,12}", plain.prop_map(str::to_owned)]
-        .prop_filter("no name of a node", |name| !name.contains("->") && !name.contains('#'))
+        .prop_filter("no name of a node", |name| !name.contains("->") && !name.contains('#') && is_plain(name))
+}
+
+/// Text that may be a name: `\PC` still has invisible characters of other categories, such as variation selectors.
+fn plain_text(pattern: &'static str) -> impl Strategy<Value = String> {
+    proptest::string::string_regex(pattern).unwrap().prop_filter("an invisible character", |text| is_plain(text))
 }
 
 fn time(most: u64) -> impl Strategy<Value = Time> {
@@ -230,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn json_strings_mean_what_json_says(name in "\\PC{1,20}", tenant in "\\PC{0,20}") {
+    fn json_strings_mean_what_json_says(name in plain_text("\\PC{1,20}"), tenant in plain_text("\\PC{0,20}")) {
         let contract = serde_json::json!({
             "name": name, "tenant": tenant, "from": "h1", "to": "h2", "rate": "1Mbit", "burst": "1kB", "deadline": "1ms",
         });
