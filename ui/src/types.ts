@@ -43,6 +43,13 @@ export interface Broken {
   reason: string;
 }
 
+/** Rate of a link for one class of contracts. */
+export interface ClassCapacity {
+  availableBps: number;
+  class: QueueClass;
+  reservedBps: number;
+}
+
 /** What a controller of a cluster is. */
 export interface Cluster {
   commit: number;
@@ -230,19 +237,18 @@ export interface Ledger {
 
 /** One direction of a cable. */
 export interface Link {
+  capacity?: ClassCapacity[];
   from: string;
-  guaranteedBps?: number;
   mtuBytes: number;
   name: string;
-  objectiveBps?: number;
   propagationNs: number;
   queues: Queue[];
   rateBps: number;
   reason?: string;
-  reservedBps: number;
-  routes: number;
+  routes?: number;
   state: UpDown;
   to: string;
+  usedPpm?: number;
 }
 
 /** The links from one group of nodes to another, or within one. */
@@ -315,10 +321,14 @@ export interface Queue {
   backlogBytes?: number;
   budgetNs?: number;
   bufferBytes: number;
+  class: QueueClass;
   delayNs?: number;
   link: string;
   queue: number;
 }
+
+/** Class of the contracts that use a queue. */
+export type QueueClass = 'latency' | 'guaranteed' | 'objective' | 'best-effort' | 'unknown';
 
 /** The most that a tenant's contracts may add up to; what is not given is not limited. */
 export interface Quota {

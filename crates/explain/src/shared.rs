@@ -208,13 +208,14 @@ fn link_shape<'a>(context: &Context<'a>, ledger: &Ledger, link: LinkId, class: C
     let of_class = |id| ledger.share(id).is_some_and(|share| share.class() == class);
     let holders: Vec<_> = ledger.shares_on(link).into_iter().filter(|&id| of_class(id)).collect();
     let shown = holders.iter().take(SHOWN).map(|&id| context.names.name_of_share(id));
+    let capacity = ledger.capacity(link, class);
     SharedLinkShape {
         link: &context.network.link(link).name,
         class: class.name(),
         line_bps: context.network.link(link).rate.bits_per_second(),
         reserved_bps: ledger.reserved(link).bits_per_second(),
-        promised_bps: ledger.promised_to(link, class).bits_per_second(),
-        left_bps: ledger.left_for(link, class).bits_per_second(),
+        promised_bps: capacity.map_or(0, |capacity| capacity.reserved.bits_per_second()),
+        left_bps: capacity.map_or(0, |capacity| capacity.available.bits_per_second()),
         more_holders: holders.len().saturating_sub(SHOWN),
         holders: shown.collect(),
     }

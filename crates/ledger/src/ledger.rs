@@ -15,10 +15,13 @@ use crate::port::{Gate, Input, Port, Queue, Share};
 use crate::shares::Shares;
 use crate::utilisation::AllGauges;
 
+mod capacity;
 mod doors;
 mod fetch;
 mod load;
 mod shares;
+
+pub use capacity::Capacity;
 
 /// What a flow has reserved.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -118,18 +118,42 @@ pub struct Link {
     /// Why it is down.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
-    /// What all latency contracts on it may send together.
-    pub reserved_bps: u64,
-    /// How many routes of latency contracts use it.
-    pub routes: u64,
-    /// What minima of bandwidth contracts come to on it; absent where its queues are not divided among classes.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub guaranteed_bps: Option<u64>,
-    /// What the weights of objectives come to on it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub objective_bps: Option<u64>,
+    /// Reserved and available rate, by class of contracts; `null` while the controller has not computed it.
+    pub capacity: Option<Vec<ClassCapacity>>,
+    /// Reserved part of what the class with least left could hold, in millionths, rounded up; `null` while it is unknown.
+    pub used_ppm: Option<u64>,
+    /// Number of routes of latency contracts that use it; `null` while it is unknown.
+    pub routes: Option<u64>,
     /// The queues in front of it, the first first served.
     pub queues: Vec<Queue>,
+}
+
+/// Rate of a link for one class of contracts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClassCapacity {
+    /// The class.
+    pub class: QueueClass,
+    /// Rate that its contracts hold.
+    pub reserved_bps: u64,
+    /// Rate that one more contract of the class could get at most; 0 while the link is down. Delays and buffers may allow less.
+    pub available_bps: u64,
+}
+
+/// Class of the contracts that use a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueClass {
+    /// Latency contracts.
+    Latency,
+    /// Minima of bandwidth contracts.
+    Guaranteed,
+    /// Objectives.
+    Objective,
+    /// Best effort: no contract reserves rate in it.
+    BestEffort,
+    /// The controller has not computed it.
+    Unknown,
 }
 
 /// A queue in front of a link.
@@ -140,15 +164,17 @@ pub struct Queue {
     pub link: String,
     /// 0 is served first.
     pub queue: u8,
-    /// No packet of a contract stays longer; absent if contracts cannot use it.
+    /// Class of the contracts that use it.
+    pub class: QueueClass,
+    /// Longest wait that admission allows for packets of contracts; absent if it allows any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub budget_ns: Option<u64>,
-    /// The longest that a packet can stay with what is admitted; absent if nothing is.
+    /// Longest wait of a packet with what is admitted; absent if nothing is admitted, or no bound is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delay_ns: Option<u64>,
     /// Its buffer.
     pub buffer_bytes: u64,
-    /// The most that can be in it with what is admitted; absent if nothing is.
+    /// Largest backlog with what is admitted; absent if nothing is admitted, or no bound is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub backlog_bytes: Option<u64>,
 }

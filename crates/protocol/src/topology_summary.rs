@@ -83,7 +83,7 @@ pub struct LinkGroup {
     pub links: u64,
     /// How many of them are down.
     pub down: u64,
-    /// What is promised of a link's rate, of all that are up together.
+    /// Mean of the reserved parts of the links that are up.
     pub mean_rate_ppm: u64,
     /// The largest shares of any link in it.
     #[serde(flatten)]
@@ -96,7 +96,7 @@ pub struct LinkGroup {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Use {
-    /// What is promised of its rate: to latency contracts, as minima and as weights of objectives.
+    /// Reserved part of what the class of contracts with least left could hold.
     pub rate_ppm: u64,
     /// The longest delay of a queue, as a share of its budget.
     pub delay_ppm: u64,

@@ -17,7 +17,7 @@ use prometheus_client::registry::{Registry, Unit};
 use wayleave_controller::{Fault, ItemResult, State};
 use wayleave_protocol::agent::Traffic;
 use wayleave_protocol::contract::Kind;
-use wayleave_topology::{LinkId, Network, NodeKind};
+use wayleave_topology::{Class, LinkId, Network, NodeKind};
 use wayleave_units::Time;
 
 use crate::VERSION;
@@ -190,6 +190,8 @@ pub(crate) struct Metrics {
 /// Reservations of each kind on the links of a class, in bits per second.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinkSums {
+    /// Links of the class whose figures are unknown: then nothing can be summed.
+    unknown: u64,
     reserved: u128,
     minima: u128,
     weights: u128,
@@ -198,9 +200,10 @@ struct LinkSums {
 
 impl LinkSums {
     fn add(&mut self, rate: u64, figures: &LinkFigures) {
-        let (minima, weights) = figures.promised_bps.unwrap_or_default();
-        let taken = figures.reserved_bps.saturating_add(minima).saturating_add(weights);
-        self.reserved += u128::from(figures.reserved_bps);
+        let reserved = |class| figures.of(class).map_or(0, |capacity| capacity.reserved.bits_per_second());
+        let [latency, minima, weights] = [Class::Latency, Class::Guaranteed, Class::Objective].map(reserved);
+        let taken = latency.saturating_add(minima).saturating_add(weights);
+        self.reserved += u128::from(latency);
         self.minima += u128::from(minima);
         self.weights += u128::from(weights);
         self.free += u128::from(rate.saturating_sub(taken));
@@ -445,20 +448,25 @@ impl Metrics {
         let mut sums = ["host-up", "host-down", "switch"].map(|class| (class, LinkSums::default()));
         let mut queues = std::collections::BTreeMap::<(&str, u32), (f64, u64, f64)>::new();
         for (link, known) in network.links() {
-            let (Some(figures), class) = (tables.links.get(link.0 as usize), class(network, link)) else { continue };
-            if let Some((_, sum)) = sums.iter_mut().find(|(name, _)| *name == class) {
-                sum.add(known.rate.bits_per_second(), figures);
-            }
-            for (at, queue) in (0..).zip(&figures.queues) {
-                let Some(delay) = queue.delay else { continue };
-                let share = delay.as_nanos() as f64 / queue.budget.as_nanos().max(1) as f64;
-                let of = queues.entry((class, at)).or_default();
+            let class = class(network, link);
+            let Some((_, sum)) = sums.iter_mut().find(|(name, _)| *name == class) else { continue };
+            let Some(figures) = tables.figures(link) else {
+                sum.unknown += 1;
+                continue;
+            };
+            sum.add(known.rate.bits_per_second(), figures);
+            for queue in &figures.queues {
+                let Some((delay, budget)) = queue.delay.zip(queue.budget) else { continue };
+                let share = delay.as_nanos() as f64 / budget.as_nanos().max(1) as f64;
+                let of = queues.entry((class, u32::from(queue.number))).or_default();
                 (of.0, of.1, of.2) = (of.0 + share, of.1 + 1, of.2.max(share));
             }
         }
-        for (class, LinkSums { reserved, minima, weights, free }) in sums {
+        // A class with links of which nothing is known has no figures.
+        [&self.reserved, &self.minima, &self.weights, &self.free].into_iter().for_each(Family::clear);
+        for (class, LinkSums { unknown, reserved, minima, weights, free }) in sums {
             let of = [(&self.reserved, reserved), (&self.minima, minima), (&self.weights, weights), (&self.free, free)];
-            for (family, sum) in of {
+            for (family, sum) in of.into_iter().filter(|_| unknown == 0) {
                 family.get_or_create(&ClassLabels { class }).set(sum as f64);
             }
         }

@@ -142,7 +142,8 @@ pub(crate) struct Tables {
     pub(crate) holders: HashMap<[u8; 32], Arc<Holder>>,
     pub(crate) nodes: BTreeMap<NodeId, NodeState>,
     pub(crate) down: BTreeMap<ElementName, String>,
-    pub(crate) links: Vec<LinkFigures>,
+    /// By number of the link; none until the engine has computed them.
+    links: Vec<Option<LinkFigures>>,
     pub(crate) counts: BTreeMap<String, Counts>,
     pub(crate) events: Log,
     pub(crate) decisions: Log,
@@ -221,6 +222,11 @@ impl Tables {
         }
     }
 
+    /// Returns the figures of a link; `None` while they are unknown.
+    pub(crate) fn figures(&self, link: LinkId) -> Option<&LinkFigures> {
+        self.links.get(link.index())?.as_ref()
+    }
+
     /// The counts of a tenant, or of all together.
     pub(crate) fn counts_of(&self, only: Option<&str>) -> Counts {
         let mut counts = Counts::default();
@@ -246,12 +252,12 @@ impl Tables {
         items.take_while(move |(id, _)| tenant.is_none_or(|tenant| id.tenant == tenant))
     }
 
-    /// The contract of this name.
     /// The contract with this number.
     pub(crate) fn contract_with(&self, serial: u64) -> Option<&Arc<ContractObject>> {
         self.contracts.values().find(|contract| contract.grant().serial == serial)
     }
 
+    /// The contract of this name.
     pub(crate) fn contract(&self, id: &Id) -> Option<&Arc<ContractObject>> {
         self.contracts.get(&*key(id))
     }
@@ -351,9 +357,9 @@ impl Tables {
             Edit::Link(link, figures) => {
                 let at = link.0 as usize;
                 if self.links.len() <= at {
-                    self.links.resize(at + 1, LinkFigures::default());
+                    self.links.resize(at + 1, None);
                 }
-                self.links[at] = figures;
+                self.links[at] = Some(figures);
             }
             Edit::Entry(topic, entry) => self.log(topic).put(entry),
             Edit::Forget(topic, number) => self.log(topic).forget(number),

@@ -158,7 +158,7 @@ function Other({ explanation }: { explanation: Explanation | undefined }) {
           { head: 'Latency contracts', cell: (link) => rate(link.reservedBps), isNumber: true },
           { head: `Promised to its class`, cell: (link) => rate(link.promisedBps ?? 0), isNumber: true },
           { head: 'Left for its class', cell: (link) => rate(link.leftBps ?? 0, Math.floor), isNumber: true },
-          { head: 'Of the line', cell: (link) => <Bar ppm={((link.reservedBps + (link.promisedBps ?? 0)) / link.lineBps) * 1e6} label="Promised" /> },
+          { head: 'Used by its class', cell: (link) => <Bar ppm={((link.promisedBps ?? 0) / Math.max(1, (link.promisedBps ?? 0) + (link.leftBps ?? 0))) * 1e6} label="Reserved" /> },
         ]} />
       )}
     </section>

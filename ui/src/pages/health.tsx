@@ -112,7 +112,7 @@ export function Health({ address }: { address: Address }) {
               <h2>Links with least left</h2>
               <Table caption="Links with least left" items={topology.value.busiest.slice(0, 6)} rowKey={(link) => link.link} columns={[
                 { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
-                { head: 'Rate promised', cell: (link) => <Bar ppm={link.ratePpm} label="Rate promised" /> },
+                { head: 'Rate reserved', cell: (link) => <Bar ppm={link.ratePpm} label="Rate reserved" /> },
                 { head: 'Delay budget used', cell: (link) => <Bar ppm={link.delayPpm} label="Delay budget used" /> },
                 { head: 'Buffer used', cell: (link) => <Bar ppm={link.bufferPpm} label="Buffer used" /> },
                 { head: 'Before it happens', cell: (link) => <WhatIf fail={link.link} /> },

@@ -3,11 +3,11 @@
 import { useMemo, useState } from 'preact/hooks';
 import { path } from '../api';
 import { Chart, colour } from '../chart';
-import { bytes, many, percent, rate, time } from '../format';
+import { bytes, many, rate, time } from '../format';
 import { Badge, Bar, Empty, Facts, Failed, Loading, More, Shown, Table, WhatIf } from '../parts';
 import { to, usePages, useRead, type Address } from '../state';
 import type { CurveQueue, Curves } from '../explanation';
-import type { Contract, Link } from '../types';
+import type { Contract, Link, QueueClass } from '../types';
 import { ContractTable } from './contracts';
 
 export function LinkPage({ name }: { name: string; address: Address }) {
@@ -22,9 +22,9 @@ export function LinkPage({ name }: { name: string; address: Address }) {
           {link.reason && <p class="notice bad">{link.reason}</p>}
           <p><WhatIf fail={link.name} /> <a href={to(['link', reverse(link)])}>The other direction</a></p>
           <Facts facts={[
-            ['Rate', rate(link.rateBps)], ['Propagation', time(link.propagationNs)], ['MTU', bytes(link.mtuBytes)], ['Routes of latency contracts', link.routes.toLocaleString('en')],
+            ['Rate', rate(link.rateBps)], ['Propagation', time(link.propagationNs)], ['MTU', bytes(link.mtuBytes)], ['Routes of latency contracts', link.routes?.toLocaleString('en') ?? 'unknown'],
           ]} />
-          <h2>Who has what of its rate</h2>
+          <h2>Reserved rate</h2>
           <Shares link={link} />
           <h2>Queues</h2>
           <Queues link={link} curves={curves.value} />
@@ -46,30 +46,34 @@ function reverse(link: Link): string {
   return `${link.to}->${link.from}${link.name.slice(`${link.from}->${link.to}`.length)}`;
 }
 
+const CLASSES: { [of in QueueClass]?: string } = { latency: 'Latency contracts', guaranteed: 'Minima of bandwidth contracts', objective: 'Weights of objectives' };
+
 function Shares({ link }: { link: Link }) {
-  const { rateBps, reservedBps, guaranteedBps = 0, objectiveBps = 0 } = link;
-  const parts: [string, string, number][] = [
-    ['Latency contracts', 'latency', reservedBps], ['Minima of bandwidth contracts', 'guaranteed', guaranteedBps], ['Weights of objectives', 'objective', objectiveBps],
-  ];
-  const free = Math.max(0, rateBps - reservedBps - guaranteedBps - objectiveBps);
+  const { rateBps, capacity } = link;
+  if (!capacity) return <p class="notice">Unknown: the controller has not computed it.</p>;
   let x = 0;
+  const reserved = capacity.reduce((sum, of) => sum + of.reservedBps, 0);
   return (
     <figure>
-      <svg class="shares" viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label={parts.map(([name, , bps]) => `${name} ${rate(bps)}`).join(', ')}>
+      <svg class="shares" viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label={capacity.map((of) => `${CLASSES[of.class]} ${rate(of.reservedBps)}`).join(', ')}>
         <rect class="track" width="1000" height="20" />
-        {parts.map(([, kind, bps]) => {
+        {capacity.map((of) => {
           const from = x;
-          x += (1000 * bps) / rateBps;
-          return <rect class={`share ${kind}`} x={from} width={(1000 * bps) / rateBps} height="20" />;
+          x += (1000 * of.reservedBps) / rateBps;
+          return <rect class={`share ${of.class}`} x={from} width={(1000 * of.reservedBps) / rateBps} height="20" />;
         })}
       </svg>
       <figcaption class="legend">
-        {parts.map(([name, kind, bps]) => <span><i class={`swatch share ${kind}`} /> {name}: {rate(bps)} ({percent((bps / rateBps) * 1e6)})</span>)}
-        <span><i class="swatch track" /> free for new promises, and for best effort: {rate(free, Math.floor)}</span>
+        {capacity.map((of) => (
+          <span><i class={`swatch share ${of.class}`} /> {CLASSES[of.class]}: {rate(of.reservedBps)}, {rate(of.availableBps, Math.floor)} left</span>
+        ))}
+        <span><i class="swatch track" /> not reserved: {rate(Math.max(0, rateBps - reserved), Math.floor)}. What is left for one class shrinks as another class reserves more.</span>
       </figcaption>
     </figure>
   );
 }
+
+const QUEUE_CLASSES: { [of in QueueClass]: string } = { latency: 'latency', guaranteed: 'minima', objective: 'objectives', 'best-effort': 'best effort', unknown: 'unknown' };
 
 function Queues({ link, curves }: { link: Link; curves: Curves | undefined }) {
   const [chosen, setChosen] = useState<number>();
@@ -80,7 +84,8 @@ function Queues({ link, curves }: { link: Link; curves: Curves | undefined }) {
     <>
       <Table caption="Queues, the first served first" items={link.queues} rowKey={(queue) => String(queue.queue)} columns={[
         { head: 'Queue', cell: (queue) => queue.queue },
-        { head: 'Latency contracts', cell: (queue) => (queue.budgetNs === undefined ? 'none may use it' : flows(queue.queue) ?? ''), isNumber: true },
+        { head: 'Class', cell: (queue) => QUEUE_CLASSES[queue.class] },
+        { head: 'Latency contracts', cell: (queue) => (queue.class === 'latency' ? flows(queue.queue) ?? '' : ''), isNumber: true },
         { head: 'Delay budget', cell: (queue) => (queue.budgetNs === undefined ? '' : time(queue.budgetNs)), isNumber: true },
         { head: 'Longest delay now', cell: (queue) => (queue.delayNs === undefined ? '' : time(queue.delayNs)), isNumber: true },
         { head: 'Of the budget', cell: (queue) => (queue.delayNs === undefined || !queue.budgetNs ? '' : <Bar ppm={(queue.delayNs / queue.budgetNs) * 1e6} label="Delay budget used" />) },

@@ -8,7 +8,7 @@ import { to, useRead } from '../state';
 import type { LinkGroup, NodeGroup, TopologySummary } from '../types';
 
 type Measure = 'ratePpm' | 'delayPpm' | 'bufferPpm';
-const MEASURES: [Measure, string][] = [['ratePpm', 'Rate promised'], ['delayPpm', 'Delay budget used'], ['bufferPpm', 'Buffer used']];
+const MEASURES: [Measure, string][] = [['ratePpm', 'Rate reserved'], ['delayPpm', 'Delay budget used'], ['bufferPpm', 'Buffer used']];
 
 /** Blocks are no narrower, in pixels: else they wrap, and no lines are drawn between them. */
 const NARROWEST = 78;

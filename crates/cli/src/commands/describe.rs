@@ -7,11 +7,11 @@ use wayleave::remote::{Names, did_you_mean};
 use wayleave_explain::human;
 use wayleave_protocol::agent::{Followed, Traffic};
 use wayleave_protocol::contract::{Contract, Kind as Promise, State};
-use wayleave_protocol::network::{Host, Link, Node};
+use wayleave_protocol::network::{Host, Link, Node, QueueClass};
 use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant::{Tenant, Vm};
 
-use crate::client::show::lists::{Row, labels, percent, rows};
+use crate::client::show::lists::{Row, UNKNOWN, labels, reserved_and_left, rows};
 use crate::client::show::{cell, limit, rate, route, short, time, word, write_fields, write_rows};
 use crate::client::{Service, Target, encode};
 use crate::commands::events;
@@ -404,17 +404,24 @@ fn host(out: &mut impl Write, service: &Service, name: &str) -> Result<String, F
 fn link(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
     let link: Link = find(service, "link", "/v1/links", name, Names::OfAll("/v1/links"))?;
     let why = link.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
-    let part = |bits: u64, of: &str| format!("{} ({}) by {of} contracts", rate(bits), percent(bits, link.rate_bps));
     let mut fields = vec![
         ("link", link.name.clone()),
         ("state", word(&link.state) + &why),
         ("rate", rate(link.rate_bps)),
         ("propagation", time(link.propagation_ns)),
         ("MTU", format!("{}B", link.mtu_bytes)),
-        ("reserved", part(link.reserved_bps, "latency")),
     ];
-    fields.extend(link.guaranteed_bps.map(|bits| ("minima", part(bits, "bandwidth"))));
-    fields.extend(link.objective_bps.map(|bits| ("weights", part(bits, "objective"))));
+    for capacity in link.capacity.iter().flatten() {
+        let label = match capacity.class {
+            QueueClass::Guaranteed => "minima",
+            QueueClass::Objective => "weights",
+            _ => "latency",
+        };
+        fields.push((label, reserved_and_left(capacity)));
+    }
+    if link.capacity.is_none() {
+        fields.push(("reserved", UNKNOWN.to_owned()));
+    }
     write_fields(out, &fields)?;
     writeln!(out)?;
     write_rows(out, wayleave_protocol::network::Queue::HEADINGS, rows(&link.queues), "no queues")?;

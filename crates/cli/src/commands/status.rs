@@ -14,7 +14,7 @@ use wayleave_units::escaped;
 use wayleave_units::Time;
 
 use crate::client::peers::{Peer, peers};
-use crate::client::show::lists::{Row, promised, rows};
+use crate::client::show::lists::{Row, rows};
 use crate::client::show::{write_fields, write_rows};
 use crate::client::{Service, Target, show};
 use crate::commands::login::who;
@@ -55,6 +55,8 @@ struct Screen {
     /// The fullest first; absent if the token may not see them.
     #[serde(skip_serializing_if = "Option::is_none")]
     links: Option<Vec<Link>>,
+    /// Number of links whose load the controller has not computed.
+    links_unknown: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     topology: Option<Topology>,
 }
@@ -98,13 +100,12 @@ impl Screen {
         broken.truncate(SHOWN);
         // What everybody shares is for those who may see everything.
         let sees_all = about.tenant.is_none() && matches!(about.role, Role::Operator | Role::Reader);
+        let mut links_unknown = 0;
         let (links, topology) = if sees_all {
             let mut links: Vec<Link> = service.list("/v1/links", &[], usize::MAX)?;
-            links.retain(|link| promised(link) > 0);
-            links.sort_by_key(|link| {
-                let share = u128::from(promised(link)) * 1_000_000 / u128::from(link.rate_bps.max(1));
-                (std::cmp::Reverse(share), link.name.clone())
-            });
+            links_unknown = links.iter().filter(|link| link.used_ppm.is_none()).count();
+            links.retain(|link| link.used_ppm.is_some_and(|used| used > 0));
+            links.sort_by_key(|link| (std::cmp::Reverse(link.used_ppm), link.name.clone()));
             links.truncate(LINKS);
             let mut topology: Topology = service.get("/v1/topology")?;
             // `get topology` has the whole document.
@@ -113,7 +114,7 @@ impl Screen {
         } else {
             (None, None)
         };
-        Ok(Self { about, status, controllers: None, broken, links, topology })
+        Ok(Self { about, status, controllers: None, broken, links, links_unknown, topology })
     }
 
     fn print(&self, place: &str) -> Result<(), Failure> {
@@ -139,7 +140,11 @@ impl Screen {
         }
         if let Some(links) = &self.links {
             writeln!(out, "\nFullest links")?;
-            write_rows(&mut out, Link::HEADINGS, rows(links), "nothing is reserved on any link")?;
+            let none = if self.links_unknown > 0 { "" } else { "nothing is reserved on any link" };
+            write_rows(&mut out, Link::HEADINGS, rows(links), none)?;
+            if self.links_unknown > 0 {
+                writeln!(out, "  unknown for {}", count(self.links_unknown, "link"))?;
+            }
         }
         Ok(out.flush()?)
     }

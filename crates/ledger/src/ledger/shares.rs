@@ -132,7 +132,7 @@ impl Ledger {
         if self.is_closed(link) { Rate::ZERO } else { self.left_once_open(link, class) }
     }
 
-    fn left_once_open(&self, link: LinkId, class: Class) -> Rate {
+    pub(super) fn left_once_open(&self, link: LinkId, class: Class) -> Rate {
         let Some(shares) = &self.shares else { return Rate::ZERO };
         let link_shares = &shares.links[link.index()];
         let port = self.port(link);
@@ -191,12 +191,10 @@ impl Ledger {
         let link_shares = &shares.links[link.index()];
         let queue = link_shares.link.classes.queue_of(Class::Guaranteed);
         let buffer = self.network.queues(link).get(usize::from(queue))?.buffer;
-        let pairs = shares.total(link).pairs();
-        if pairs == 0 || self.network.node(self.network.link(link).from).kind != NodeKind::Switch {
+        if shares.total(link).pairs() == 0 || self.network.node(self.network.link(link).from).kind != NodeKind::Switch {
             return None;
         }
-        let carried = rate(link_shares.charges.carried);
-        let needed = link_shares.link.longest_queue(&self.residual(link), pairs, carried).unwrap_or(Bytes::MAX);
+        let needed = self.share_backlog(link).unwrap_or(Bytes::MAX);
         (needed > buffer).then_some(ShortBuffer { link, buffer, needed })
     }
 

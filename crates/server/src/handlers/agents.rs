@@ -11,7 +11,7 @@ use wayleave_protocol::agent::{
 };
 use wayleave_protocol::network::{Agent, Node};
 use wayleave_protocol::problem::{Code, Problem};
-use wayleave_topology::{LinkId, Network, NodeKind};
+use wayleave_topology::{Class, LinkId, Network, NodeKind};
 
 use crate::account::OpenOne;
 use crate::agent_text::made_plain;
@@ -101,15 +101,18 @@ pub(crate) async fn shares(shared: Arc<Shared>, call: Call) -> Outcome {
     let mut shares = Shares { secret: shared.agents_secret.text().to_owned(), ..Shares::default() };
     {
         let tables = shared.view.read();
-        let left = |links: &[LinkId]| -> u64 {
+        let left = |links: &[LinkId]| -> Option<u64> {
             let left = links.iter().map(|&link| {
-                let reserved = tables.links.get(link.0 as usize).map_or(0, |figures| figures.reserved_bps);
-                network.link(link).rate.bits_per_second().saturating_sub(reserved)
+                let reserved = tables.figures(link)?.of(Class::Latency)?.reserved.bits_per_second();
+                Some(network.link(link).rate.bits_per_second().saturating_sub(reserved))
             });
             left.sum()
         };
         let host = shared.node(&name)?;
-        (shares.transmit_bps, shares.receive_bps) = (left(network.links_from(host)), left(network.links_into(host)));
+        // An agent keeps what it has until this is known.
+        let unknown = || problem(Code::Unavailable, "the load of this host's links is not computed yet: ask again");
+        shares.transmit_bps = left(network.links_from(host)).ok_or_else(unknown)?;
+        shares.receive_bps = left(network.links_into(host)).ok_or_else(unknown)?;
         let rules = tables.shares_on.get(&name).into_iter().flat_map(BTreeMap::values);
         shares.contracts = rules.map(|rule| ShareRule::clone(rule)).collect();
     }

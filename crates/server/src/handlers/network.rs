@@ -5,11 +5,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use wayleave_controller::{ElementName, Id};
 use wayleave_explain::shapes;
-use wayleave_protocol::network::{AgentState, Down, Host, Link, Node, Queue, Topology, UpDown};
-use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
+use wayleave_ledger::Capacity;
+use wayleave_protocol::network::{
+    AgentState, ClassCapacity, Down, Host, Link, Node, Queue, QueueClass, Topology, UpDown,
+};
+use wayleave_topology::{Class, LinkId, Network, NodeId, NodeKind};
 
 use crate::answer::{Answer, Outcome, not_found};
 use crate::http::call::Call;
+use crate::links::LinkFigures;
 use crate::shared::Shared;
 use crate::view::Tables;
 use crate::work::Executor;
@@ -58,7 +62,7 @@ pub(crate) fn link_shape(network: &Network, tables: &Tables, id: LinkId) -> Link
     let cable = ElementName::Link(network.link(network.cable(id)).name.clone());
     let of_node = |name: &String| node_down(tables, name).map(|why| format!("node {name} is down: {why}"));
     let reason = tables.down.get(&cable).cloned().or_else(|| of_node(from)).or_else(|| of_node(to));
-    let figures = tables.links.get(id.0 as usize);
+    let figures = tables.figures(id);
     Link {
         name: link.name.clone(),
         from: from.clone(),
@@ -68,28 +72,51 @@ pub(crate) fn link_shape(network: &Network, tables: &Tables, id: LinkId) -> Link
         mtu_bytes: link.mtu.get(),
         state: state(reason.as_ref()),
         reason,
-        reserved_bps: figures.map_or(0, |figures| figures.reserved_bps),
-        routes: figures.map_or(0, |figures| figures.routes),
-        guaranteed_bps: figures.and_then(|figures| Some(figures.promised_bps?.0)),
-        objective_bps: figures.and_then(|figures| Some(figures.promised_bps?.1)),
+        routes: figures.map(|figures| figures.routes),
+        used_ppm: figures.map(LinkFigures::used_ppm),
+        capacity: figures.map(|figures| figures.capacity.iter().map(class_capacity).collect()),
         queues: queue_shapes(network, tables, id),
     }
 }
 
+fn class_capacity((class, capacity): &(Class, Capacity)) -> ClassCapacity {
+    ClassCapacity {
+        class: queue_class(*class),
+        reserved_bps: capacity.reserved.bits_per_second(),
+        available_bps: capacity.available.bits_per_second(),
+    }
+}
+
+fn queue_class(class: Class) -> QueueClass {
+    match class {
+        Class::Latency => QueueClass::Latency,
+        Class::Guaranteed => QueueClass::Guaranteed,
+        Class::Objective => QueueClass::Objective,
+        Class::BestEffort => QueueClass::BestEffort,
+    }
+}
+
 pub(crate) fn queue_shapes(network: &Network, tables: &Tables, id: LinkId) -> Vec<Queue> {
-    let figures = tables.links.get(id.0 as usize);
-    let shape = |(at, queue): (usize, &wayleave_topology::PortQueue)| {
-        let known = figures.and_then(|figures| figures.queues.get(at));
+    let figures = tables.figures(id);
+    let shape = |(number, queue): (u8, &wayleave_topology::PortQueue)| {
+        let known = figures.and_then(|figures| figures.queue(number));
+        let class = match (known, figures, network.classes()) {
+            (Some(known), ..) => queue_class(known.class),
+            (None, Some(_), _) => QueueClass::BestEffort,
+            (None, None, Some(classes)) => queue_class(classes.class_of(number)),
+            (None, None, None) => QueueClass::Unknown,
+        };
         Queue {
             link: network.link(id).name.clone(),
-            queue: u8::try_from(at).unwrap_or(u8::MAX),
-            budget_ns: known.map(|known| known.budget.as_nanos()),
+            queue: number,
+            class,
+            budget_ns: known.and_then(|known| known.budget).map(|budget| budget.as_nanos()),
             delay_ns: known.and_then(|known| known.delay).map(|delay| delay.as_nanos()),
             buffer_bytes: queue.buffer.get(),
             backlog_bytes: known.and_then(|known| known.backlog_bytes),
         }
     };
-    network.queues(id).iter().enumerate().map(shape).collect()
+    (0..).zip(network.queues(id)).map(shape).collect()
 }
 
 pub(crate) async fn host(shared: Arc<Shared>, call: Call) -> Outcome {
@@ -135,4 +162,34 @@ pub(crate) async fn topology(shared: Arc<Shared>, _call: Call) -> Outcome {
         document: shared.document.clone(),
     };
     Ok(Answer::json(200, &topology))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Metrics;
+    use crate::traffic::Counted;
+    use crate::view::View;
+    use wayleave_topology::Classes;
+    use wayleave_topology::builders::{Cabling, build};
+
+    /// Nothing is known of links before the engine has looked: no reader is given a zero.
+    #[test]
+    fn figures_that_are_not_computed_are_null_and_unknown() {
+        let without = build::star(2, Cabling::default()).unwrap();
+        let with = without.clone().with_classes(Classes::default()).unwrap();
+        let view = View::new();
+        for (network, class) in [(&without, "unknown"), (&with, "latency")] {
+            let (id, _) = network.links().next().unwrap();
+            let shown = serde_json::to_value(link_shape(network, &view.read(), id)).unwrap();
+            for key in ["capacity", "usedPpm", "routes"] {
+                assert_eq!(shown.get(key), Some(&serde_json::Value::Null), "{key}: {shown}");
+            }
+            let queue = &shown["queues"][0];
+            assert_eq!((&queue["class"], queue.get("delayNs")), (&serde_json::json!(class), None), "{queue}");
+            let text = Metrics::new(None).text(network, &view, &Counted::default());
+            let is_of_links = |line: &&str| line.starts_with("wayleave_links_") && line.contains("host-up");
+            assert_eq!(text.lines().find(is_of_links), None);
+        }
+    }
 }

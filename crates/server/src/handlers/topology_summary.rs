@@ -75,7 +75,7 @@ impl Shared {
             let tables = self.view.read();
             for &id in links {
                 let link = network.link(id);
-                let figures = tables.links.get(id.index());
+                let figures = tables.figures(id);
                 links_not_measured += u64::from(figures.is_none());
                 let of = figures.map(|figures| link_use(network, id, figures)).unwrap_or_default();
                 let ends = (layers.block(part, link.from), layers.block(part, link.to));
@@ -168,13 +168,14 @@ impl Shared {
 
 /// How much of a link is used, as it was when the engine last looked.
 pub(crate) fn link_use(network: &Network, id: LinkId, figures: &LinkFigures) -> Use {
-    let (guaranteed, objective) = figures.promised_bps.unwrap_or_default();
-    let promised = figures.reserved_bps.saturating_add(guaranteed).saturating_add(objective);
-    let queues = figures.queues.iter().zip(network.queues(id));
-    let delay = figures.queues.iter().filter_map(|queue| Some(ppm(queue.delay?.as_nanos(), queue.budget.as_nanos())));
-    let buffer = queues.filter_map(|(figures, queue)| Some(ppm(figures.backlog_bytes?, queue.buffer.get())));
+    let delay = figures.queues.iter().filter_map(|queue| Some(ppm(queue.delay?.as_nanos(), queue.budget?.as_nanos())));
+    let queues = network.queues(id);
+    let buffer = figures.queues.iter().filter_map(|queue| {
+        let buffer = queues.get(usize::from(queue.number))?.buffer;
+        Some(ppm(queue.backlog_bytes?, buffer.get()))
+    });
     Use {
-        rate_ppm: ppm(promised, network.link(id).rate.bits_per_second()),
+        rate_ppm: figures.used_ppm(),
         delay_ppm: delay.max().unwrap_or(0),
         buffer_ppm: buffer.max().unwrap_or(0),
     }

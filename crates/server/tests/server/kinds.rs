@@ -181,7 +181,11 @@ fn every_kind_is_created_shown_listed_changed_and_deleted() {
     // A link says what has been promised to the classes.
     let promised = || {
         let link = client.get("/v1/links/h1-%3Epod1-edge1").is(200).json();
-        (link["guaranteedBps"].as_u64(), link["objectiveBps"].as_u64())
+        let reserved = |class: &str| {
+            let of = link["capacity"].as_array()?.iter().find(|of| of["class"] == class)?;
+            of["reservedBps"].as_u64()
+        };
+        (reserved("guaranteed"), reserved("objective"))
     };
     let patience = std::iter::repeat_with(promised).take(10_000);
     assert!(patience.into_iter().any(|promised| promised == (Some(1_500_000_000), Some(0))), "{:?}", promised());

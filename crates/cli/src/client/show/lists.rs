@@ -4,12 +4,12 @@ use comfy_table::{Cell, Color};
 use wayleave_explain::human;
 use wayleave_protocol::contract::{Contract, ContractSpec};
 use wayleave_protocol::decision::{Decision, Verdict};
-use wayleave_protocol::network::{Host, Link, Queue, UpDown};
+use wayleave_protocol::network::{ClassCapacity, Host, Link, Queue, QueueClass, UpDown};
 use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant::{Tenant, Token, Vm};
 use wayleave_units::Bytes;
 
-use super::{bytes, cell, coloured, limit, rate, short, state, time, up_down, word};
+use super::{bytes, cell, coloured, limit, rate, rate_left, short, state, time, up_down, word};
 
 /// A sort of object that has a table.
 pub(crate) trait Row {
@@ -160,21 +160,28 @@ impl Row for Host {
     }
 }
 
-/// The share of a whole, rounded up: nothing that is nearly full looks as if there were room.
-pub(crate) fn percent(part: u64, whole: u64) -> String {
-    let share = (u128::from(part) * 100).div_ceil(u128::from(whole.max(1)));
-    format!("{share} %")
+/// Reserved and available rate of a link for one class of contracts: `200Mbit, 607Mbit left`.
+fn class_capacity(link: &Link, class: QueueClass) -> String {
+    let Some(capacity) = &link.capacity else { return UNKNOWN.to_owned() };
+    let of = capacity.iter().find(|capacity| capacity.class == class);
+    of.map_or_else(|| "-".to_owned(), reserved_and_left)
 }
 
-/// Reservations of all kinds on a link.
-pub(crate) fn promised(link: &Link) -> u64 {
-    let others = [link.guaranteed_bps, link.objective_bps].into_iter().flatten();
-    others.fold(link.reserved_bps, u64::saturating_add)
+/// The same of a class that the link has.
+pub(crate) fn reserved_and_left(capacity: &ClassCapacity) -> String {
+    format!("{}, {} left", rate(capacity.reserved_bps), rate_left(capacity.available_bps))
+}
+
+/// A figure that the controller has not computed.
+pub(crate) const UNKNOWN: &str = "unknown";
+
+fn or_unknown<T>(value: Option<T>, shown: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| UNKNOWN.to_owned(), shown)
 }
 
 impl Row for Link {
     const HEADINGS: &'static [&'static str] =
-        &["link", "state", "rate", "latency", "minima", "weights", "of rate", "routes", "why"];
+        &["link", "state", "rate", "latency", "minima", "weights", "used", "routes", "why"];
     const NONE: &'static str = "no links";
 
     fn cells(&self) -> Vec<Cell> {
@@ -182,27 +189,35 @@ impl Row for Link {
             cell(&self.name),
             up_down(self.state),
             cell(rate(self.rate_bps)),
-            cell(rate(self.reserved_bps)),
-            cell(self.guaranteed_bps.map_or_else(|| "-".to_owned(), rate)),
-            cell(self.objective_bps.map_or_else(|| "-".to_owned(), rate)),
-            cell(percent(promised(self), self.rate_bps)),
-            cell(self.routes),
+            cell(class_capacity(self, QueueClass::Latency)),
+            cell(class_capacity(self, QueueClass::Guaranteed)),
+            cell(class_capacity(self, QueueClass::Objective)),
+            cell(or_unknown(self.used_ppm, |ppm| format!("{} %", ppm.div_ceil(10_000)))),
+            cell(or_unknown(self.routes, |routes| routes.to_string())),
             cell(self.reason.as_deref().unwrap_or_default()),
         ]
     }
 }
 
 impl Row for Queue {
-    const HEADINGS: &'static [&'static str] = &["queue", "bound / budget", "backlog / buffer"];
+    const HEADINGS: &'static [&'static str] = &["queue", "class", "bound / budget", "backlog / buffer"];
     const NONE: &'static str = "no queues";
 
     fn cells(&self) -> Vec<Cell> {
         let bound = self.delay_ns.map_or_else(|| "-".to_owned(), time);
-        let budget = self.budget_ns.map_or_else(|| "not for contracts".to_owned(), limit);
+        let budget = self.budget_ns.map_or_else(|| "-".to_owned(), limit);
+        let class = match self.class {
+            QueueClass::Latency => "latency",
+            QueueClass::Guaranteed => "minima",
+            QueueClass::Objective => "objectives",
+            QueueClass::BestEffort => "best effort",
+            QueueClass::Unknown => UNKNOWN,
+        };
         let backlog = self.backlog_bytes.map_or_else(|| "-".to_owned(), bytes);
         let buffer = human::buffer(Bytes::new(self.buffer_bytes));
         vec![
             cell(format!("{}:{}", self.link, self.queue)),
+            cell(class),
             cell(format!("{bound} / {budget}")),
             cell(format!("{backlog} / {buffer}")),
         ]

@@ -75,6 +75,11 @@ pub(crate) fn rate(bits_per_second: u64) -> String {
     Rate::from_bits_per_second(bits_per_second).up()
 }
 
+/// Rate that is left: rounded down.
+pub(crate) fn rate_left(bits_per_second: u64) -> String {
+    Rate::from_bits_per_second(bits_per_second).down()
+}
+
 pub(crate) fn bytes(bytes: u64) -> String {
     Bytes::new(bytes).up()
 }
