@@ -156,6 +156,15 @@ export interface ContractStatus {
   withinNs?: number;
 }
 
+/** Counters of a contract. Figures that no agent has reported are `null`: unknown, not zero. */
+export interface ContractTraffic {
+  hosts: number;
+  rateBps: number | null;
+  reporting: number;
+  traffic: Traffic | null;
+  waitedNs: number | null;
+}
+
 /** Something that is down. */
 export interface Down {
   element: string;
@@ -237,7 +246,7 @@ export interface Ledger {
 
 /** One direction of a cable. */
 export interface Link {
-  capacity?: ClassCapacity[];
+  capacity: ClassCapacity[] | null;
   from: string;
   mtuBytes: number;
   name: string;
@@ -245,10 +254,10 @@ export interface Link {
   queues: Queue[];
   rateBps: number;
   reason?: string;
-  routes?: number;
+  routes: number | null;
   state: UpDown;
   to: string;
-  usedPpm?: number;
+  usedPpm: number | null;
 }
 
 /** The links from one group of nodes to another, or within one. */

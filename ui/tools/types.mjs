@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /** Schemas that pages use; those that they refer to come with them. */
-const USED = ['Agent', 'Contract', 'ContractHealth', 'HealthPage', 'Host', 'Link', 'Snapshot', 'Status', 'Tenant', 'Timeline', 'TopologySummary', 'Traffic', 'Vm', 'WhatIfQuery', 'WhatIfResult'];
+const USED = ['Agent', 'Contract', 'ContractHealth', 'ContractTraffic', 'HealthPage', 'Host', 'Link', 'Snapshot', 'Status', 'Tenant', 'Timeline', 'TopologySummary', 'Vm', 'WhatIfQuery', 'WhatIfResult'];
 const FILE = 'src/types.ts';
 
 const { schemas } = JSON.parse(readFileSync('../docs/api/openapi.json', 'utf8')).components;
@@ -18,15 +18,14 @@ function type(schema) {
   }
   if (schema.enum) return schema.enum.map((value) => `'${value}'`).join(' | ');
   const alternatives = schema.oneOf ?? schema.anyOf;
-  if (alternatives) return alternatives.filter((one) => one.type !== 'null').map(type).join(' | ');
-  // No answer has a key without a value (crates/server/src/http/schema.rs).
-  if (Array.isArray(schema.type)) return schema.type.filter((one) => one !== 'null').map((one) => type({ ...schema, type: one })).join(' | ');
+  if (alternatives) return alternatives.map(type).join(' | ');
+  if (Array.isArray(schema.type)) return schema.type.map((one) => type({ ...schema, type: one })).join(' | ');
   switch (schema.type) {
     case 'array': {
       const items = type(schema.items);
       return items.includes(' | ') ? `(${items})[]` : `${items}[]`;
     }
-    case 'boolean': case 'string': return schema.type;
+    case 'boolean': case 'null': case 'string': return schema.type;
     case 'integer': case 'number': return 'number';
     case 'object': return schema.additionalProperties?.type || schema.additionalProperties?.$ref ? `Record<string, ${type(schema.additionalProperties)}>` : 'Record<string, unknown>';
     default: throw new Error(`no type for ${JSON.stringify(schema)}`);
@@ -60,7 +59,9 @@ for (const name of wanted) {
     written.set(name, `${about}export type ${name} = ${type(schema)};\n`);
     continue;
   }
-  const lines = [...members(schema)].map(([member, one]) => `  ${member}${one.required ? '' : '?'}: ${type(one)};\n`);
+  // Only required keys of answers can be `null`, for figures that the controller does not know (crates/server/src/http/schema.rs).
+  const member = (one) => (one.required ? type(one) : type(one).replace(/ \| null$/, '').replace(/^null \| /, ''));
+  const lines = [...members(schema)].map(([name, one]) => `  ${name}${one.required ? '' : '?'}: ${member(one)};\n`);
   written.set(name, `${about}export interface ${name} {\n${lines.join('')}}\n`);
 }
 const names = [...written.keys()].sort();

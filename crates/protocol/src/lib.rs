@@ -2,7 +2,8 @@
 //! document describes them.
 //!
 //! Nothing here decides anything. Quantities are texts as in files (`"10Mbit"`, `"500us"`), and numbers where a program reckons with them;
-//! those have their unit at the end of their name (`boundNs`). What is absent is not there, never `null`.
+//! those have their unit at the end of their name (`boundNs`). A key without a value is absent; a figure that the
+//! controller does not know is `null`.
 //!
 //! | module | what |
 //! |---|---|
@@ -15,6 +16,7 @@
 //! | [`what_if`] | what-if queries and their results |
 //! | [`health`] | health of contracts, the worst first |
 //! | [`topology_summary`] | the network by tier, in groups of nodes and of links |
+//! | [`traffic`] | counters of contracts, those that send most first |
 //! | [`timeline`] | events as a whole, and snapshots of the state after an event |
 //! | [`audit`] | who did what, and what was refused |
 //! | [`check`] | probes through a network, and where they were seen
@@ -40,6 +42,7 @@ pub mod status;
 pub mod tenant;
 pub mod timeline;
 pub mod topology_summary;
+pub mod traffic;
 pub mod what_if;
 
 pub use id::{DEFAULT_TENANT, Id};

@@ -119,10 +119,13 @@ pub struct Link {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
     /// Reserved and available rate, by class of contracts; `null` while the controller has not computed it.
+    #[schema(required)]
     pub capacity: Option<Vec<ClassCapacity>>,
     /// Reserved part of what the class with least left could hold, in millionths, rounded up; `null` while it is unknown.
+    #[schema(required)]
     pub used_ppm: Option<u64>,
     /// Number of routes of latency contracts that use it; `null` while it is unknown.
+    #[schema(required)]
     pub routes: Option<u64>,
     /// The queues in front of it, the first first served.
     pub queues: Vec<Queue>,

@@ -15,7 +15,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use wayleave_controller::{Fault, ItemResult, State};
-use wayleave_protocol::agent::Traffic;
+use wayleave_protocol::agent::{Followed, Traffic};
 use wayleave_protocol::contract::Kind;
 use wayleave_topology::{Class, LinkId, Network, NodeKind};
 use wayleave_units::Time;
@@ -375,16 +375,9 @@ impl Metrics {
 
     /// As Prometheus reads it. Links are looked at as the engine has last seen them.
     pub(crate) fn text(&self, network: &Network, view: &View, counted: &Counted) -> String {
-        self.look_at_traffic(&counted.sum());
-        let followed = counted.followed();
-        let ends = [
-            ("followed", followed.packets),
-            ("lost", followed.lost),
-            ("timed", followed.timed),
-            ("late", followed.late),
-        ];
-        for (became, count) in ends {
-            self.packets.get_or_create(&PacketLabels { became }).set(signed(count));
+        // Without reports of agents nothing is known of packets, so there are no figures.
+        if let Some(sum) = counted.sum() {
+            self.look_at_traffic(&sum, &counted.followed());
         }
         // Only what was reported last: labels of earlier reports do not add up.
         self.host_packets.clear();
@@ -408,7 +401,16 @@ impl Metrics {
         text
     }
 
-    fn look_at_traffic(&self, sum: &Traffic) {
+    fn look_at_traffic(&self, sum: &Traffic, followed: &Followed) {
+        let ends = [
+            ("followed", followed.packets),
+            ("lost", followed.lost),
+            ("timed", followed.timed),
+            ("late", followed.late),
+        ];
+        for (became, count) in ends {
+            self.packets.get_or_create(&PacketLabels { became }).set(signed(count));
+        }
         let Traffic { packets, delayed, waiting, queue_full, oversized, .. } = *sum;
         let kinds = [("sent", packets), ("delayed", delayed), ("waiting", waiting), ("queue-full", queue_full)];
         for (became, count) in kinds.into_iter().chain([("oversized", oversized)]) {

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use wayleave_protocol::agent::{Followed, Samples, Traffic};
+use wayleave_protocol::traffic::ContractTraffic;
 use wayleave_units::Time;
 
 use crate::agent_text::HostCounters;
@@ -16,8 +18,8 @@ pub(crate) struct Counted(Mutex<Told>);
 /// By node.
 #[derive(Debug, Default)]
 struct Told {
-    /// Of each contract that it sends, by serial number.
-    traffic: BTreeMap<String, BTreeMap<u64, Traffic>>,
+    /// Its last report of contracts.
+    traffic: BTreeMap<String, HostReport>,
     /// Of all packets, by what became of them.
     packets: BTreeMap<String, HostCounters>,
     /// What became of packets on their way.
@@ -28,17 +30,71 @@ struct Told {
     hears_at: BTreeMap<String, String>,
 }
 
+/// Counters older than this are not shown as those of now: an agent without a report for as long counts as silent
+/// (`Timing::silent_after` of the controller).
+const FRESH: Duration = Duration::from_secs(5);
+
+/// Counters of the contracts that a host sends, by serial number.
+#[derive(Debug)]
+struct HostReport {
+    at: Instant,
+    contracts: BTreeMap<u64, Counters>,
+}
+
+/// Counters of a contract at a host.
+#[derive(Debug)]
+struct Counters {
+    traffic: Traffic,
+    /// Since the report before; `None` in the first report that has the contract.
+    since: Option<Since>,
+}
+
+/// Differences of the counters of two reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Since {
+    bits_per_second: u64,
+    delayed: u64,
+    waited_ns: u64,
+}
+
+impl Since {
+    /// Counters that are smaller than before have begun again.
+    fn between(before: &Traffic, after: &Traffic, took: Duration) -> Self {
+        let since = |of: fn(&Traffic) -> u64| of(after).checked_sub(of(before)).unwrap_or(of(after));
+        let bits = u128::from(since(|traffic| traffic.bytes)) * 8_000_000_000 / took.as_nanos().max(1);
+        Self {
+            bits_per_second: u64::try_from(bits).unwrap_or(u64::MAX),
+            delayed: since(|traffic| traffic.delayed),
+            waited_ns: since(|traffic| traffic.waited_ns),
+        }
+    }
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            bits_per_second: self.bits_per_second.saturating_add(other.bits_per_second),
+            delayed: self.delayed.saturating_add(other.delayed),
+            waited_ns: self.waited_ns.saturating_add(other.waited_ns),
+        }
+    }
+}
+
 impl Counted {
     fn lock(&self) -> MutexGuard<'_, Told> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A host has told its counters, of all contracts that it sends.
-    pub(crate) fn put(&self, node: &str, traffic: Vec<Traffic>) {
-        let traffic: BTreeMap<u64, Traffic> = traffic.into_iter().map(|one| (one.serial, one)).collect();
+    /// Replaces the counters of a host by those of its report, which has all contracts that it sends.
+    pub(crate) fn put(&self, now: Instant, node: &str, traffic: Vec<Traffic>) {
         let mut told = self.lock();
-        told.follower.retain(node, |serial| traffic.contains_key(&serial));
-        told.traffic.insert(node.to_owned(), traffic);
+        let before = told.traffic.remove(node);
+        let since = |after: &Traffic| {
+            let HostReport { at, contracts } = before.as_ref()?;
+            Some(Since::between(&contracts.get(&after.serial)?.traffic, after, now.saturating_duration_since(*at)))
+        };
+        let counters = |traffic: Traffic| (traffic.serial, Counters { since: since(&traffic), traffic });
+        let contracts: BTreeMap<u64, Counters> = traffic.into_iter().map(counters).collect();
+        told.follower.retain(node, |serial| contracts.contains_key(&serial));
+        told.traffic.insert(node.to_owned(), HostReport { at: now, contracts });
     }
 
     /// A host has told which packets it has noted. `is_host` says whether there is a host of a name.
@@ -113,30 +169,45 @@ impl Counted {
         self.lock().follower.cut_off().map(|(node, serial, run)| (node.to_owned(), serial, run.clone())).collect()
     }
 
-    /// What a host has counted of a contract.
-    pub(crate) fn of(&self, node: &str, serial: u64) -> Option<Traffic> {
+    /// Returns what these hosts have reported of a contract within the last five seconds.
+    pub(crate) fn counters<'a>(
+        &self,
+        now: Instant,
+        hosts: impl IntoIterator<Item = &'a str>,
+        serial: u64,
+    ) -> ContractTraffic {
         let told = self.lock();
-        let traffic = told.traffic.get(node)?.get(&serial)?;
-        Some(Traffic { followed: told.follower.of(node, serial), ..traffic.clone() })
+        let (mut shown, mut sum) = (ContractTraffic::default(), None::<Since>);
+        let mut one_host = None;
+        for host in hosts {
+            shown.hosts += 1;
+            one_host = Some(host);
+            let fresh = told.traffic.get(host).filter(|report| now.saturating_duration_since(report.at) < FRESH);
+            let Some(counters) = fresh.and_then(|report| report.contracts.get(&serial)) else { continue };
+            shown.reporting += 1;
+            shown.traffic.get_or_insert_with(|| Traffic { serial, ..Traffic::default() }).add(&counters.traffic);
+            sum = counters.since.map(|since| sum.unwrap_or_default().add(since)).or(sum);
+        }
+        // Only packets of contracts with one sender are followed.
+        if let (Some(traffic), Some(host), 1) = (&mut shown.traffic, one_host, shown.hosts) {
+            traffic.followed = told.follower.of(host, serial);
+        }
+        shown.rate_bps = sum.map(|since| since.bits_per_second);
+        shown.waited_ns = sum.and_then(|since| since.waited_ns.checked_div(since.delayed));
+        shown
     }
 
-    /// All contracts together, with their serial number 0.
-    pub(crate) fn sum(&self) -> Traffic {
+    /// Returns the sum of all contracts, with the serial number 0; `None` if no host has reported counters.
+    pub(crate) fn sum(&self) -> Option<Traffic> {
+        let told = self.lock();
+        if told.traffic.is_empty() {
+            return None;
+        }
         let mut sum = Traffic::default();
-        for one in self.lock().traffic.values().flat_map(BTreeMap::values) {
-            sum.add(one);
+        for one in told.traffic.values().flat_map(|report| report.contracts.values()) {
+            sum.add(&one.traffic);
         }
-        sum
-    }
-
-    /// What several hosts have counted of a contract, together.
-    pub(crate) fn of_all<'a>(&self, nodes: impl IntoIterator<Item = &'a str>, serial: u64) -> Traffic {
-        let mut sum = Traffic { serial, ..Traffic::default() };
-        let told = self.lock();
-        for one in nodes.into_iter().filter_map(|node| told.traffic.get(node)?.get(&serial)) {
-            sum.add(one);
-        }
-        sum
+        Some(sum)
     }
 }
 
@@ -156,16 +227,45 @@ mod tests {
         let sent = |to: &str, packets: Vec<(u64, u64)>| {
             vec![SentPackets { serial: 5, to: to.to_owned(), via: Vec::new(), bound_ns: 1_000, packets }]
         };
-        counted.put("h1", vec![Traffic { serial: 5, packets: 9, ..Traffic::default() }]);
+        let start = Instant::now();
+        let of = |serial| counted.counters(start, ["h1"], serial).traffic;
+        counted.put(start, "h1", vec![Traffic { serial: 5, packets: 9, ..Traffic::default() }]);
         tell(1, "h1", 0, sent("h2", vec![(11, 100), (12, 200)]), Vec::new());
         tell(1, "h1", 1, sent("a host that is none", vec![(13, 300)]), Vec::new());
         tell(2, "h2", 0, Vec::new(), vec![(11, 600), (12, 1_900)]);
-        assert_eq!(counted.of("h1", 5).unwrap().followed, None, "there may be more packets that look the same");
+        assert_eq!(of(5).unwrap().followed, None, "there may be more packets that look the same");
         tell(13, "h2", 1, Vec::new(), Vec::new());
         let known = Followed { packets: 2, lost: 0, timed: 2, late: 1, worst_ns: 1_700, ..Followed::default() };
-        let told = counted.of("h1", 5).unwrap();
+        let told = of(5).unwrap();
         assert_eq!((told.packets, told.followed, counted.followed()), (9, Some(known.clone()), known));
-        counted.put("h1", Vec::new());
+        counted.put(start, "h1", Vec::new());
         assert_eq!(counted.followed(), Followed::default(), "it goes with the contract");
+    }
+
+    /// 3,000 B in two seconds are 12 kbit/s. A hose of which one member reports nothing has the figures of the other, and says so.
+    #[test]
+    fn counters_of_members_are_added_and_those_of_silent_hosts_are_unknown() {
+        let (counted, start) = (Counted::default(), Instant::now());
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let report = |second, host: &str, bytes, delayed, waited_ns| {
+            let one = Traffic { serial: 7, bytes, packets: 1, delayed, waited_ns, ..Traffic::default() };
+            counted.put(after(second), host, vec![one]);
+        };
+        let of = |second| counted.counters(after(second), ["h1", "h2"], 7);
+        assert_eq!((of(0), counted.sum()), (ContractTraffic { hosts: 2, ..ContractTraffic::default() }, None));
+        report(0, "h1", 1_000, 1, 50);
+        report(0, "h2", 500, 0, 0);
+        let known = of(0);
+        assert_eq!((known.reporting, known.rate_bps, known.traffic.unwrap().bytes), (2, None, 1_500));
+        report(2, "h1", 4_000, 5, 450);
+        report(2, "h2", 500, 0, 0);
+        let known = of(2);
+        assert_eq!((known.rate_bps, known.waited_ns, known.traffic.unwrap().packets), (Some(12_000), Some(100), 2));
+        // Counters that begin again: what they have now was sent since.
+        report(6, "h1", 1_000, 2, 40);
+        let known = of(7);
+        assert_eq!((known.hosts, known.reporting, known.rate_bps, known.waited_ns), (2, 1, Some(2_000), Some(20)));
+        let silent = of(11);
+        assert_eq!((silent.reporting, silent.rate_bps, silent.traffic), (0, None, None));
     }
 }

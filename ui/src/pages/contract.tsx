@@ -6,7 +6,7 @@ import { allowed, bytes, count, many, percent, quantity, rate, time, when } from
 import { Badge, Bar, Empty, Facts, LinkLink, Shown, StateBadge, Table } from '../parts';
 import { readsAll, to, useRead, useWorld } from '../state';
 import type { CurveQueue, Explanation, Term } from '../explanation';
-import type { Contract, Hop, Traffic } from '../types';
+import type { Contract, ContractTraffic, Hop } from '../types';
 
 const KINDS = { latency: 'Latency contract', bandwidth: 'Bandwidth contract', objective: 'Objective', 'best-effort': 'Best effort' };
 
@@ -18,18 +18,18 @@ export function ContractPage({ id }: { id: string }) {
 function Whole({ contract }: { contract: Contract }) {
   const { status } = contract;
   const explanation = useRead<Explanation>(path(['contracts', contract.id, 'explanation']));
-  const traffic = useRead<Traffic>(path(['contracts', contract.id, 'traffic']));
+  const traffic = useRead<ContractTraffic>(path(['contracts', contract.id, 'traffic']));
   return (
     <>
       <h1><span class="name">{contract.id}</span> <StateBadge of={status} /></h1>
       {status.message && <p class={`notice ${status.state === 'degraded' || status.state === 'violated' ? 'bad' : ''}`}>{status.reason && <strong>{status.reason}: </strong>}{status.message}</p>}
       <Terms contract={contract} />
       {status.kind === 'latency'
-        ? <Latency contract={contract} explanation={explanation.value} seen={traffic.value?.followed?.timed ? traffic.value.followed.worstNs : status.measured?.worstNs} />
+        ? <Latency contract={contract} explanation={explanation.value} seen={traffic.value?.traffic?.followed?.timed ? traffic.value.traffic.followed.worstNs : status.measured?.worstNs} />
         : <Other explanation={explanation.value} />}
       {explanation.trouble && <p class="notice">{explanation.trouble.message}</p>}
       <h2>What was measured</h2>
-      <Shown of={traffic} what="what hosts have counted">{(traffic) => <Measured traffic={traffic} contract={contract} />}</Shown>
+      <Shown of={traffic} what="what hosts have counted">{(counters) => <Measured counters={counters} contract={contract} />}</Shown>
       <Text id={contract.id} />
     </>
   );
@@ -59,7 +59,7 @@ function Terms({ contract }: { contract: Contract }) {
       ['Starts', contract.starts && when(contract.starts)],
       ['Ends', contract.ends && when(contract.ends)],
       ['Admitted', when(status.created)],
-      ['In force', status.state === 'enforced' ? 'all hosts that have to carry it have confirmed the present terms' : status.state === 'admitted' && 'not all hosts that have to carry it have confirmed it'],
+      ['In force', status.state === 'enforced' ? 'all hosts that have to carry it have confirmed the present terms' : status.state === 'admitted' && (status.reason === 'NOT_ENFORCED' ? 'no: this controller has no agents' : 'not all hosts that have to carry it have confirmed it')],
     ].filter(([, value]) => value !== false && value !== undefined) as [string, preact.ComponentChildren][]} />
   );
 }
@@ -165,13 +165,15 @@ function Other({ explanation }: { explanation: Explanation | undefined }) {
   );
 }
 
-function Measured({ traffic, contract }: { traffic: Traffic; contract: Contract }) {
-  const { followed } = traffic;
-  if (traffic.packets === 0 && !followed && !contract.status.measured) {
-    return <Empty>No agent has counted a packet of it. Agents report every second while they run (<code>wayleave serve --enforcement hosts</code>).</Empty>;
+function Measured({ counters: { hosts, reporting, traffic, rateBps }, contract }: { counters: ContractTraffic; contract: Contract }) {
+  if (!traffic) {
+    return <Empty>{hosts === 0 ? 'Best effort is not counted.' : <>Unknown: no agent reports counters of it. Agents report every second while they run (<code>wayleave serve --enforcement hosts</code>).</>}</Empty>;
   }
+  const { followed } = traffic;
   return (
     <Facts facts={[
+      ['Counted by', reporting < hosts && `${reporting} of ${many(hosts, 'host')}; what the others send is unknown`],
+      ['Sends now', typeof rateBps === 'number' ? rate(rateBps) : 'unknown'],
       ['Packets', count(traffic.packets)],
       ['On the wire', bytes(traffic.bytes)],
       ['Had to wait for tokens', count(traffic.delayed)],

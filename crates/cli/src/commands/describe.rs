@@ -10,6 +10,7 @@ use wayleave_protocol::contract::{Contract, Kind as Promise, State};
 use wayleave_protocol::network::{Host, Link, Node, QueueClass};
 use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant::{Tenant, Vm};
+use wayleave_protocol::traffic::ContractTraffic;
 
 use crate::client::show::lists::{Row, UNKNOWN, labels, reserved_and_left, rows};
 use crate::client::show::{cell, limit, rate, route, short, time, word, write_fields, write_rows};
@@ -93,7 +94,7 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Strin
     // Nobody counts best effort by contracts, and of other kinds agents count where they keep them.
     let is_counted = contract.status.reason.as_deref() != Some("NOT_ENFORCED");
     if is_counted && contract.status.kind != Promise::BestEffort {
-        fields.extend(counted(&service.get(&path)?));
+        fields.extend(counted(&service.get::<ContractTraffic>(&path)?));
     }
     write_fields(out, &fields)?;
     writeln!(out)?;
@@ -109,20 +110,31 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Strin
     Ok(contract.id)
 }
 
-/// What was counted, if anything was.
-fn counted(traffic: &Traffic) -> Vec<(&'static str, String)> {
+/// Counters of a contract.
+fn counted(counters: &ContractTraffic) -> Vec<(&'static str, String)> {
+    let Some(traffic) = &counters.traffic else {
+        return vec![("sent", "unknown: no agent reports counters of it".to_owned())];
+    };
     let Traffic { packets, bytes, delayed, waiting, queue_full, oversized, waited_ns, followed, .. } = traffic;
     if packets + waiting + queue_full + oversized == 0 {
-        return vec![("sent", "no packet was counted".to_owned())];
+        return vec![("sent", format!("no packet{}", of_hosts(counters)))];
     }
     let mean = waited_ns.checked_div(*delayed).unwrap_or(0);
     let mut fields = vec![
-        ("sent", format!("{packets} packets, {bytes} B on the wire")),
+        ("sent", format!("{packets} packets, {bytes} B on the wire{}", of_hosts(counters))),
         ("waited", format!("{delayed} of them for tokens, {} on average; {waiting} wait now", time(mean))),
         ("dropped", format!("{queue_full} because as many waited as may, {oversized} because they were too large")),
     ];
     fields.extend(followed.iter().flat_map(on_their_way));
     fields
+}
+
+/// Number of hosts that the counters are of, where some report none.
+fn of_hosts(counters: &ContractTraffic) -> String {
+    match counters.hosts - counters.reporting {
+        0 => String::new(),
+        _ => format!(" (counters of {} of {} hosts; the others are unknown)", counters.reporting, counters.hosts),
+    }
 }
 
 /// What became of packets on their way.

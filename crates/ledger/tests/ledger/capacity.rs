@@ -51,7 +51,10 @@ const M: u64 = 1_000_000;
 fn figures_of_every_class_are_those_that_admission_decides_by() {
     let mut ledger = ledger(network().with_classes(Classes::default()).unwrap());
     let up = route(&ledger).hops[0].link;
-    assert_eq!(figures(&ledger, up), [[0, 10_000 * M, 10_000 * M], [0, 5_100 * M, 5_100 * M], [0, 2_550 * M, 2_550 * M]]);
+    assert_eq!(
+        figures(&ledger, up),
+        [[0, 10_000 * M, 10_000 * M], [0, 5_100 * M, 5_100 * M], [0, 2_550 * M, 2_550 * M]]
+    );
     ledger.reserve_share(pair(&ledger, mbit(1_020))).unwrap();
     let members = ["h1", "h3"].map(|name| ledger.network().find_node(name).unwrap()).to_vec();
     ledger.reserve_share(Share::Objective { weight: mbit(255), members }).unwrap();

@@ -242,7 +242,7 @@ pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
         // Of a session that is over, nothing is taken.
         executor.handle(Command::Measure { node: node.clone(), epoch, measured }).map_err(fault)?;
         if let Some(traffic) = traffic {
-            counted.put(&node, traffic);
+            counted.put(Instant::now().into_std(), &node, traffic);
         }
         if let Some(packets) = packets {
             counted.put_packets(&node, packets);

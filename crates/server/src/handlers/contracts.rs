@@ -1,12 +1,10 @@
 //! `/v1/contracts`.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wayleave_contracts::Order;
 use wayleave_controller::{self as controller, Command, Controller, Effect, Fault, Grant, Id, Mode, Principal, Reply};
 use wayleave_formats::{Addressed, Places, Source, read_order};
-use wayleave_protocol::agent::Traffic;
 use wayleave_protocol::contract::Contract;
 use wayleave_protocol::decision::{Applied, Outcome as Became};
 use wayleave_protocol::problem::{Code, Problem};
@@ -190,28 +188,6 @@ pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
     let work = move |executor: &mut Executor<'_>| {
         let grant = executor.controller.grant(&id).ok_or_else(|| not_found("contract", &id.to_string()))?;
         explain::contract(executor.controller, grant, &role, form)
-    };
-    shared.look_up(&call, work).await
-}
-
-pub(crate) async fn traffic(shared: Arc<Shared>, call: Call) -> Outcome {
-    let (id, counted) = (call.id("contract")?, shared.counted.clone());
-    let is_tenants = call.only_tenant().is_some();
-    let shown = move |traffic: Traffic| {
-        let serial = if is_tenants { 0 } else { traffic.serial };
-        Ok(Answer::json(200, &Traffic { serial, ..traffic }))
-    };
-    let work = move |executor: &mut Executor<'_>| {
-        let grant = executor.controller.grant(&id).ok_or_else(|| not_found("contract", &id.to_string()))?;
-        let network = executor.controller.network();
-        let Some(sender) = grant.sender() else {
-            let hosts = grant.order.contract.hosts();
-            let hosts: BTreeSet<&str> = hosts.into_iter().map(|host| network.node(host).name.as_str()).collect();
-            return shown(counted.of_all(hosts, grant.serial));
-        };
-        let host = &network.node(sender).name;
-        let none = Traffic { serial: grant.serial, ..Traffic::default() };
-        shown(counted.of(host, grant.serial).unwrap_or(none))
     };
     shared.look_up(&call, work).await
 }

@@ -20,5 +20,6 @@ pub(crate) mod tenants;
 pub(crate) mod timeline;
 pub(crate) mod tokens;
 pub(crate) mod topology_summary;
+pub(crate) mod traffic;
 pub(crate) mod vms;
 pub(crate) mod what_if;

@@ -174,11 +174,7 @@ pub(crate) fn link_use(network: &Network, id: LinkId, figures: &LinkFigures) -> 
         let buffer = queues.get(usize::from(queue.number))?.buffer;
         Some(ppm(queue.backlog_bytes?, buffer.get()))
     });
-    Use {
-        rate_ppm: figures.used_ppm(),
-        delay_ppm: delay.max().unwrap_or(0),
-        buffer_ppm: buffer.max().unwrap_or(0),
-    }
+    Use { rate_ppm: figures.used_ppm(), delay_ppm: delay.max().unwrap_or(0), buffer_ppm: buffer.max().unwrap_or(0) }
 }
 
 /// A share in millionths, rounded up; of nothing, nothing.

@@ -6,7 +6,7 @@ use wayleave_protocol as api;
 use crate::access::Access::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::handlers::{
     agents, apply, audit, backups, batch, checks, contracts, decisions, elements, events, health, lists, network,
-    policies, status, tenants, timeline, tokens, topology_summary, vms, what_if,
+    policies, status, tenants, timeline, tokens, topology_summary, traffic, vms, what_if,
 };
 use crate::http::operation::ParamKind::{Count, Flag, Number, Text as Words};
 use crate::http::operation::Shown::{Any as Free, Events, Nothing, Text};
@@ -193,10 +193,13 @@ pub(crate) static ROWS: &[Row] = &[
         "/v1/contracts/{contract}/traffic",
         "getContractTraffic",
         Read,
-        "What its host has counted of it; all 0 if that is not known",
-        by!(contracts::traffic),
+        "Counters of a contract, as agents have reported them",
+        by!(traffic::of_contract),
     )
-    .gives(&[on(200, one::<api::agent::Traffic>())]),
+    .gives(&[on(200, one::<api::traffic::ContractTraffic>())]),
+    Row::new(Get, "/v1/traffic", "listTraffic", Read, "Contracts that send most, with their counters", by!(traffic::top))
+        .query(&[LIMIT, TENANT])
+        .gives(&[on(200, one::<api::traffic::TopTraffic>())]),
     Row::new(Get, "/v1/health", "listHealth", Read, "Contracts by health, the worst first", by!(health::list))
         .query(&[LIMIT, AFTER, LEVEL])
         .gives(&[on(200, one::<api::health::HealthPage>())]),

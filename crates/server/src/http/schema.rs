@@ -56,10 +56,13 @@ fn refer(schema: &Value, names: &mut Vec<String>) {
     }
 }
 
-/// Takes `null` away from the keys of an object: where such objects are written or read, a key without a value is left out.
+/// Takes `null` away from optional keys of an object: where such objects are written or read, a key without a value is left out.
+/// A required key may be `null`: the controller does not know its value.
 pub(crate) fn without_null(schema: &mut Value) {
+    let required: BTreeSet<String> =
+        schema["required"].as_array().into_iter().flatten().filter_map(|key| Some(key.as_str()?.to_owned())).collect();
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
-    for property in properties.into_iter().flat_map(Map::values_mut) {
+    for (_, property) in properties.into_iter().flatten().filter(|(key, _)| !required.contains(*key)) {
         if let Some(kinds) = property.get_mut("type").and_then(Value::as_array_mut) {
             kinds.retain(|kind| kind != "null");
             if let [only] = &kinds[..] {

@@ -66,7 +66,8 @@ fn what_hosts_count_is_answered_and_summed() {
     let agent = client.token(json!({ "role": "agent", "node": "h1" }));
     let epoch = agent.post("/v1/agents/h1/session", &json!({})).is(200).json()["epoch"].as_u64().unwrap();
     client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
-    assert_eq!(client.get("/v1/contracts/a/traffic").is(200).json()["packets"], 0);
+    let unknown = json!({ "hosts": 1, "reporting": 0, "traffic": null, "rateBps": null, "waitedNs": null });
+    assert_eq!(client.get("/v1/contracts/a/traffic").is(200).json(), unknown);
     let serial = agent.get("/v1/agents/h1/messages").is(200).json()["operations"][0]["serial"].clone();
     let traffic = |packets: u64| {
         json!([{ "serial": serial, "packets": packets, "bytes": 1_538 * packets, "delayed": 4, "waiting": 1, "queueFull": 2,
@@ -76,12 +77,15 @@ fn what_hosts_count_is_answered_and_summed() {
     agent.post("/v1/agents/h1/reports", &report(epoch, 7)).is(204);
     agent.post("/v1/agents/h1/reports", &report(epoch, 9)).is(204);
     agent.post("/v1/agents/h1/reports", &report(epoch + 1, 99)).is_problem(409, "STALE_EPOCH");
-    let told = client.get("/v1/contracts/a/traffic").is(200).json();
+    let known = client.get("/v1/contracts/a/traffic").is(200).json();
+    let counters = &known["traffic"];
     assert_eq!(
-        (&told["packets"], &told["queueFull"], &told["waits"]),
-        (&json!(9), &json!(2), &json!([1, 3, 0])),
-        "{told}"
+        (&known["reporting"], &counters["packets"], &counters["queueFull"], &counters["waits"]),
+        (&json!(1), &json!(9), &json!(2), &json!([1, 3, 0])),
+        "{known}"
     );
+    // Two packets between two reports, however long that took.
+    assert!(known["rateBps"].as_u64().unwrap() > 0, "{known}");
     client.get("/v1/contracts/b/traffic").is_problem(404, "NOT_FOUND");
     let text = |path: &str| String::from_utf8(client.get(path).is(200).body).unwrap();
     let metrics = text("/metrics");
@@ -127,7 +131,7 @@ fn what_two_hosts_note_of_packets_is_heard() {
     let arrived = json!({ "number": 0, "level": 0, "clock": clock, "arrived": [[11, 600], [12, 1_900]] });
     receiver.post("/v1/agents/h16/reports", &json!({ "epoch": to, "samples": arrived })).is(204);
     // Whether more packets come that look the same is known ten seconds later; the unit tests of what is found out then need no time.
-    assert_eq!(client.get("/v1/contracts/a/traffic").is(200).json()["followed"], json!(null));
+    assert_eq!(client.get("/v1/contracts/a/traffic").is(200).json()["traffic"].get("followed"), None);
     let metrics = String::from_utf8(client.get("/metrics").is(200).body).unwrap();
     for line in ["{became=\"followed\"} 0", "{became=\"lost\"} 0", "{became=\"late\"} 0"] {
         assert!(metrics.contains(&format!("wayleave_contract_packets{line}")), "{line} is not in\n{metrics}");

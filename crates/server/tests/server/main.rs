@@ -25,4 +25,5 @@ mod past;
 mod policies;
 mod quotas;
 mod rest_names;
+mod traffic;
 mod watching;

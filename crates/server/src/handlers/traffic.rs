@@ -1,0 +1,137 @@
+//! `/v1/traffic` and `/v1/contracts/{contract}/traffic`: counters of contracts, as agents report them.
+//!
+//! The order follows from reports of every second, so no table holds it: contracts are looked through, and those that send most kept.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+use std::sync::Arc;
+use std::time::Instant;
+
+use wayleave_contracts::{Between, Contract};
+use wayleave_controller::{Grant, Id, State};
+use wayleave_protocol::agent::Traffic;
+use wayleave_protocol::traffic::{ContractCounters, ContractTraffic, TopTraffic};
+use wayleave_topology::{Network, NodeId};
+
+use crate::answer::{Answer, Outcome, not_found};
+use crate::http::call::Call;
+use crate::http::page::Page;
+use crate::object::ContractObject;
+use crate::shared::Shared;
+
+pub(crate) async fn of_contract(shared: Arc<Shared>, call: Call) -> Outcome {
+    let id = call.id("contract")?;
+    let contract = shared.view.read().contract(&id).cloned();
+    let Some(contract) = contract else { return Err(not_found("contract", &id.to_string())) };
+    let counters = shared.counters(contract.grant(), call.only_tenant().is_some());
+    Ok(Answer::json(200, &counters))
+}
+
+pub(crate) async fn top(shared: Arc<Shared>, call: Call) -> Outcome {
+    let limit = Page::read(&call.query)?.limit;
+    let named = call.query.text("tenant").map(str::to_owned);
+    let only = call.only_tenant().map(str::to_owned);
+    let of = shared.clone();
+    shared
+        .look_through(&call, move || {
+            let is_tenants = only.is_some();
+            // A tenant that names another one sees nothing.
+            let top = match (&only, &named) {
+                (Some(own), Some(named)) if own != named => TopTraffic::default(),
+                _ => of.top(only.as_deref().or(named.as_deref()), is_tenants, limit),
+            };
+            Ok(Answer::json(200, &top))
+        })
+        .await
+}
+
+/// Place of a contract among all: the highest known rate first, unknown rates last.
+type Place = (Reverse<Option<u64>>, Arc<Id>);
+
+/// A contract with its place, compared by that.
+struct Placed(Place, Arc<ContractObject>, ContractTraffic);
+
+impl PartialEq for Placed {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Placed {}
+
+impl PartialOrd for Placed {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Placed {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+
+impl Shared {
+    /// Returns the counters of a contract; without its number for tenants, to whom numbers tell how many contracts others have.
+    fn counters(&self, grant: &Grant, is_tenants: bool) -> ContractTraffic {
+        let hosts = counting_hosts(&grant.order.contract);
+        let names = hosts.iter().map(|&host| self.network().node(host).name.as_str());
+        let mut counters = self.counted.counters(Instant::now(), names, grant.serial);
+        if let Some(traffic) = counters.traffic.as_mut().filter(|_| is_tenants) {
+            *traffic = Traffic { serial: 0, ..std::mem::take(traffic) };
+        }
+        counters
+    }
+
+    fn top(&self, only: Option<&str>, is_tenants: bool, limit: usize) -> TopTraffic {
+        let mut top = TopTraffic::default();
+        // The last of them is on top of the heap, and leaves it first.
+        let mut first: BinaryHeap<Placed> = BinaryHeap::new();
+        self.each_contract(only, |contract| {
+            if contract.state() == State::Released {
+                return;
+            }
+            let counters = self.counters(contract.grant(), is_tenants);
+            top.contracts += 1;
+            if let Some(rate) = counters.rate_bps {
+                top.measured += 1;
+                top.rate_bps = Some(top.rate_bps.unwrap_or(0).saturating_add(rate));
+            }
+            let place = (Reverse(counters.rate_bps), contract.id().clone());
+            if first.len() < limit || first.peek().is_some_and(|last| place < last.0) {
+                first.push(Placed(place, contract.clone(), counters));
+                if first.len() > limit {
+                    first.pop();
+                }
+            }
+        });
+        let shown = |Placed(_, contract, counters)| ContractCounters {
+            contract: shown(self.network(), &contract, is_tenants),
+            counters,
+        };
+        top.items = first.into_sorted_vec().into_iter().map(shown).collect();
+        top.omitted = top.contracts - top.items.len() as u64;
+        top
+    }
+}
+
+fn shown(network: &Network, contract: &ContractObject, is_tenants: bool) -> wayleave_protocol::contract::Contract {
+    let mut document = contract.document(network);
+    if is_tenants {
+        document.status.serial = 0;
+    }
+    document
+}
+
+/// Returns the hosts whose agents count the packets of a contract: of a pair only its sender.
+fn counting_hosts(contract: &Contract) -> BTreeSet<NodeId> {
+    match contract {
+        Contract::Latency(latency) => BTreeSet::from([latency.from]),
+        Contract::Bandwidth(bandwidth) => match &bandwidth.between {
+            Between::Pair(from, _) => BTreeSet::from([*from]),
+            Between::Hose(members) => members.iter().copied().collect(),
+        },
+        Contract::Objective(objective) => objective.members.iter().copied().collect(),
+        Contract::BestEffort(_) => BTreeSet::new(),
+    }
+}

@@ -1,0 +1,72 @@
+//! `/v1/traffic`: the contracts that send most, out of more than a page has.
+
+use serde_json::{Value, json};
+use wayleave_controller::EnforcedBy;
+use wayleave_server::disk::Memory;
+
+use crate::common::World;
+
+const CONTRACTS: usize = 150;
+
+/// A contract so small that all of them fit.
+fn small(from: &str) -> Value {
+    json!({ "from": from, "to": "h16", "rate": "20kbit", "burst": "84B", "deadline": "50ms" })
+}
+
+#[test]
+fn the_contract_that_sends_most_comes_first_wherever_its_name_is() {
+    let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
+    let client = &world.client;
+    let agent = client.token(json!({ "role": "agent", "node": "h1" }));
+    let epoch = agent.post("/v1/agents/h1/session", &json!({})).is(200).json()["epoch"].as_u64().unwrap();
+    client.put("/v1/tenants/shop", &json!({})).is(201);
+    for at in 0..CONTRACTS {
+        client.put(&format!("/v1/contracts/c{at:03}"), &small("h1")).is(201);
+    }
+    client.put("/v1/contracts/shop:own", &small("h1")).is(201);
+    client.put("/v1/contracts/idle", &small("h2")).is(201);
+    let unknown = client.get("/v1/traffic?limit=3").is(200).json();
+    assert_eq!((&unknown["rateBps"], &unknown["measured"]), (&json!(null), &json!(0)), "{unknown}");
+    let serial = |name: &str| {
+        let path = format!("/v1/contracts/{name}");
+        client.get(&path).is(200).json()["status"]["serial"].as_u64().unwrap()
+    };
+    let (loud, quiet, of_shop) = (serial("c148"), serial("c003"), serial("shop:own"));
+    let report = |times: u64| {
+        let one = |serial: u64, bytes: u64| {
+            json!({ "serial": serial, "packets": times, "bytes": bytes * times, "delayed": 0, "waiting": 0, "queueFull": 0,
+                "oversized": 0, "waitedNs": 0, "waits": [] })
+        };
+        let traffic = json!([one(loud, 9_000), one(quiet, 1_000), one(of_shop, 3_000)]);
+        agent.post("/v1/agents/h1/reports", &json!({ "epoch": epoch, "beat": true, "traffic": traffic })).is(204);
+    };
+    report(1);
+    report(2);
+    let top = client.get("/v1/traffic?limit=3").is(200).json();
+    let names = |top: &Value| -> Vec<String> {
+        let items = top["items"].as_array().unwrap().iter();
+        items.map(|item| item["contract"]["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&top), ["default:c148", "shop:own", "default:c003"]);
+    let all = CONTRACTS + 2;
+    assert_eq!(
+        (&top["contracts"], &top["measured"], &top["omitted"]),
+        (&json!(all), &json!(3), &json!(all - 3)),
+        "{top}"
+    );
+    let rate = |at: usize| top["items"][at]["rateBps"].as_u64().unwrap();
+    assert_eq!(top["rateBps"].as_u64().unwrap(), (0..3).map(rate).sum::<u64>());
+    // What is not measured is unknown, and behind everything that is.
+    let longer = client.get("/v1/traffic?limit=1000").is(200).json();
+    assert_eq!((longer["items"].as_array().unwrap().len(), &longer["omitted"]), (all, &json!(0)));
+    assert_eq!(&longer["items"][4]["rateBps"], &json!(null));
+    // A tenant sees its own, without numbers.
+    let tenant = client.token(json!({ "role": "tenant", "tenant": "shop" }));
+    let own = tenant.get("/v1/traffic").is(200).json();
+    assert_eq!((names(&own), &own["contracts"]), (vec!["shop:own".to_owned()], &json!(1)));
+    let numbers = ["/contract/status/serial", "/traffic/serial"].map(|path| own["items"][0].pointer(path).cloned());
+    assert!(numbers.iter().flatten().all(|number| *number == json!(0)), "{own}");
+    let of_others = tenant.get("/v1/traffic?tenant=default").is(200).json();
+    assert_eq!((names(&of_others), &of_others["contracts"]), (Vec::new(), &json!(0)));
+    assert_eq!(names(&client.get("/v1/traffic?tenant=shop").is(200).json()), ["shop:own"]);
+}
