@@ -11,6 +11,7 @@ use wayleave_formats::{
 
 use crate::error::Error;
 use crate::findings::MAX_FINDINGS;
+use crate::listing::as_document;
 use crate::network::Network;
 use crate::progress::{Cancel, Progress, Silent, Step};
 
@@ -27,7 +28,7 @@ const DRAWN_TOGETHER: usize = 16_384;
 pub type ContractIndex = (usize, usize);
 
 impl Contracts {
-    /// Reads files in YAML, JSON or CSV; `-` is the standard input.
+    /// Reads files in YAML, JSON or CSV, or what `get contracts -o json` prints; `-` is the standard input.
     ///
     /// # Errors
     /// If a file cannot be read, or something in it is wrong, or one name stands in two of them.
@@ -63,7 +64,7 @@ impl Contracts {
         sources: impl Iterator<Item = Result<Source, InputErrors>>,
         read: impl Fn(&Source) -> Result<MixedList, InputErrors>,
     ) -> Result<Self, Error> {
-        let lists = sources.map(|source| Ok(read(&source?)?));
+        let lists = sources.map(|source| Ok(read(&as_document(source?)?)?));
         let contracts = Self { lists: lists.collect::<Result<_, Error>>()? };
         contracts.check_names()?;
         Ok(contracts)

@@ -47,6 +47,7 @@ mod error;
 mod explain;
 mod findings;
 pub mod lab;
+mod listing;
 mod minima;
 mod network;
 mod network_text;

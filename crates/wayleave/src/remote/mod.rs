@@ -5,7 +5,6 @@
 
 mod file;
 mod http;
-mod listing;
 mod names;
 mod service;
 mod specs;

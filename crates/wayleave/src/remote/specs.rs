@@ -1,14 +1,14 @@
 //! Contracts of files, as a controller is asked for them.
 
 use wayleave_contracts::ContractKind;
-use wayleave_formats::{API_VERSION, ContractField, Source, Written, WrittenBody, WrittenList, read_written};
+use wayleave_formats::{ContractField, Source, Written, WrittenBody, WrittenList, read_written};
 use wayleave_protocol::contract::{BandwidthSpec, BestEffortSpec, ContractSpec, Match, ObjectiveSpec, Protocol};
 use wayleave_protocol::problem::Problem;
 
-use super::listing::{self, Listing, located};
 use super::trouble::{Trouble, in_file};
 use super::wire::Text;
 use crate::error::Error;
+use crate::listing::{self, FIRST_LINE, Listing, lines, located};
 
 /// A file of contracts on its way to a controller, which says what is wrong with it in lines of what it gets.
 pub enum Document {
@@ -26,9 +26,6 @@ pub struct Listed {
     listing: Listing,
     text: String,
 }
-
-/// The first contract of a CSV file or of a listing is on this line of the JSON.
-const FIRST_LINE: usize = 2;
 
 impl Document {
     /// Of a file: CSV if its name ends in `.csv`, a listing if it is what `get contracts -o json` prints.
@@ -112,13 +109,6 @@ fn in_listing(problem: &Problem, Listed { source, listing, .. }: &Listed) -> Opt
 
 fn is_csv(source: &Source) -> bool {
     source.name().to_ascii_lowercase().ends_with(".csv")
-}
-
-/// A document of kind Contracts in JSON, with each contract on a line of its own.
-fn lines(specs: &[ContractSpec]) -> Result<String, Error> {
-    let lines = specs.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
-    let head = format!(r#"{{"apiVersion":"{API_VERSION}","kind":"Contracts","spec":{{"contracts":["#);
-    Ok(format!("{head}\n{}\n]}}}}\n", lines.join(",\n")))
 }
 
 /// All contracts of a file, or of a listing without those that are released.

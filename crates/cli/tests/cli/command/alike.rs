@@ -1,7 +1,7 @@
 //! The same files mean the same everywhere: `plan`, `what-if` with files, and a server that the files were applied to decide alike, on random
 //! networks with random contracts of every kind. `ALIKE_SEED` runs one of them alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -130,6 +130,14 @@ fn alike(seed: u64) {
     let applied = json_of(&directory.0, &at("apply -f c.yaml -o json"), &[0, 3]);
     let listed = json_of(&directory.0, &at("get contracts -o json"), &[0]);
     assert_eq!(plan, served(&applied, &listed), "{context}");
+
+    // What the server prints is a file of the same contracts to `plan`. They come in another order, so that others may be refused.
+    std::fs::write(directory.0.join("listed.json"), listed.to_string()).unwrap();
+    let again = planned(&json_of(&directory.0, "plan -t t.yaml -f listed.json -o json", &[0, 3]));
+    let ids =
+        |items: &Value| items.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect();
+    let kept: BTreeSet<String> = ids(&listed["items"]);
+    assert_eq!(again.keys().cloned().collect::<BTreeSet<_>>(), kept, "{context}");
 
     // The same question to the files and to the server.
     for element in ["h1", "--fail-first-switch"] {

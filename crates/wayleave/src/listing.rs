@@ -1,18 +1,18 @@
 //! Contracts as `get contracts -o json` prints them, and as the interface lists them.
 
 use serde_json::{Map, Value};
-use wayleave_formats::Source;
+use wayleave_formats::{API_VERSION, Source};
 use wayleave_protocol::contract::{ContractSpec, State};
 
 use crate::error::Error;
 
 /// The contracts of a listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Listing {
+pub(crate) struct Listing {
     /// Terms of each of them.
-    pub(super) specs: Vec<ContractSpec>,
+    pub(crate) specs: Vec<ContractSpec>,
     /// Identities of those that are released: applied, they would be created again.
-    pub(super) released: Vec<String>,
+    pub(crate) released: Vec<String>,
 }
 
 /// Keys of a list beside its items, which the server writes.
@@ -22,7 +22,7 @@ const OF_LIST: [&str; 1] = ["next"];
 ///
 /// The server writes `id` and `status`: the identity is compared with tenant and name, the status says what is released and is ignored otherwise. Every
 /// other key is one of a contract, or an error.
-pub(super) fn read(source: &Source) -> Option<Result<Listing, Error>> {
+pub(crate) fn read(source: &Source) -> Option<Result<Listing, Error>> {
     let text = source.text();
     if !text.trim_start().starts_with('{') {
         return None;
@@ -45,6 +45,22 @@ pub(super) fn read(source: &Source) -> Option<Result<Listing, Error>> {
         _ => return None,
     };
     Some(items.into_iter().try_fold(Listing::default(), |listing, item| add(listing, item, source)))
+}
+
+/// The first contract of a document that [`lines`] has written is on this line.
+pub(crate) const FIRST_LINE: usize = 2;
+
+/// Returns a document of kind Contracts in JSON, with each contract on a line of its own.
+pub(crate) fn lines(specs: &[ContractSpec]) -> Result<String, Error> {
+    let lines = specs.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+    let head = format!(r#"{{"apiVersion":"{API_VERSION}","kind":"Contracts","spec":{{"contracts":["#);
+    Ok(format!("{head}\n{}\n]}}}}\n", lines.join(",\n")))
+}
+
+/// Returns a document of the contracts of a listing, and any other source as it is.
+pub(crate) fn as_document(source: Source) -> Result<Source, Error> {
+    let Some(listing) = read(&source) else { return Ok(source) };
+    Ok(Source::new(&format!("{} (as a document)", source.name()), lines(&listing?.specs)?))
 }
 
 fn add(mut listing: Listing, item: Value, source: &Source) -> Result<Listing, Error> {
@@ -75,7 +91,7 @@ fn name_of(item: &Map<String, Value>) -> String {
 }
 
 /// An error at the first place where a text stands in the source.
-pub(super) fn located(source: &Source, text: &str, message: &str) -> Error {
+pub(crate) fn located(source: &Source, text: &str, message: &str) -> Error {
     let before = source.text().find(text).map_or("", |at| &source.text()[..at]);
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
