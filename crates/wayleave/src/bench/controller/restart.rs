@@ -13,7 +13,7 @@ use wayleave_units::{Bytes, Rate, Time, WallTime};
 
 use super::network::{TOPOLOGY, contract, setup};
 use super::server::{Server, runtime};
-use crate::bench::{Metric, peak_rss_mb};
+use crate::bench::Metric;
 
 /// How many contracts.
 const CONTRACTS: usize = 100_000;
@@ -47,13 +47,15 @@ pub(super) fn run(program: &Path, directory: &Path) -> Result<Vec<Metric>, Strin
     let ready = runtime()?.block_on(server.ready());
     ready.map_err(|error| format!("{error}{}", server.last_words()))?;
     let seconds = start.elapsed();
+    let memory = server.memory_bytes("VmRSS").map_err(|error| format!("the memory of the server is unknown: {error}"))?;
     Ok(vec![
         Metric::new("contracts", found as f64, "contracts"),
         Metric::new("seconds", seconds.as_secs_f64(), "s"),
         Metric::new("load_seconds", loaded.as_secs_f64(), "s"),
         Metric::new("open_seconds", opened.as_secs_f64(), "s"),
         Metric::new("bytes_per_contract", bytes as f64 / found as f64, "B"),
-        Metric::new("rss_mb", peak_rss_mb().unwrap_or(f64::NAN), "MB"),
+        Metric::new("rss_mb", memory as f64 / 1e6, "MB"),
+        Metric::new("rss_per_contract", memory as f64 / found as f64, "B"),
     ])
 }
 
