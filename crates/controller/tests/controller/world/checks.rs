@@ -189,6 +189,10 @@ pub(crate) fn follows(follower: &Controller, setup: &Setup, wall: WallTime, stor
     }
     let state = |one: &Controller| -> BTreeSet<String> {
         let of = |grant: &wayleave_controller::Grant| {
+            // States of contracts that start or end by a calendar that has jumped meanwhile may differ: a start reads the clock anew.
+            if grant.order.starts.is_some() || grant.order.ends.is_some() {
+                return format!("{} {:?}", grant.id, grant.order);
+            }
             let routes: Vec<_> = one.routes(grant).iter().map(|(_, route)| hops(route)).collect();
             format!(
                 "{} {:?} {:?} {:?} {:?} {:?} {:?} {routes:?} {:?}",

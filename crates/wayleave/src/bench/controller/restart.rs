@@ -47,7 +47,8 @@ pub(super) fn run(program: &Path, directory: &Path) -> Result<Vec<Metric>, Strin
     let ready = runtime()?.block_on(server.ready());
     ready.map_err(|error| format!("{error}{}", server.last_words()))?;
     let seconds = start.elapsed();
-    let memory = server.memory_bytes("VmRSS").map_err(|error| format!("the memory of the server is unknown: {error}"))?;
+    let memory =
+        server.memory_bytes("VmRSS").map_err(|error| format!("the memory of the server is unknown: {error}"))?;
     Ok(vec![
         Metric::new("contracts", found as f64, "contracts"),
         Metric::new("seconds", seconds.as_secs_f64(), "s"),
