@@ -46,13 +46,13 @@ function Whole({ timeline: { buckets, shortened }, at }: { timeline: Timeline; a
     <>
       <p>{many(events, 'event')} until {when(buckets[buckets.length - 1]?.until ?? '')}.{shortened && ' Older ones were forgotten: of contracts of which nothing is told since, the state then is not known.'}</p>
       <figure>
-        <Chart data={data} height={200} label="Contracts that were not kept, links and nodes down, and events, over time. The slider below moves through them." options={() => ({
+        <Chart data={data} height={200} label="Contracts degraded or violated, links and nodes down, and events, over time. The slider below moves through them." options={() => ({
           legend: { live: false },
           cursor: { drag: { x: false, y: false } },
           scales: { events: { range: (_plot, _low, high) => [0, Math.max(high * 2.5, 4)] }, y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 4)] } },
           series: [
             {},
-            { label: 'not kept', stroke: colour('--bad'), width: 2, points: { show: false } },
+            { label: 'degraded or violated', stroke: colour('--bad'), width: 2, points: { show: false } },
             { label: 'down', stroke: colour('--warn'), width: 2, dash: [6, 4], points: { show: false } },
             { label: 'events', scale: 'events', stroke: colour('--dim'), fill: colour('--line'), width: 1, points: { show: false } },
           ],
@@ -115,7 +115,7 @@ function Then({ snapshot }: { snapshot: Read<Snapshot> }) {
           </ul>
           {snapshot.down.length > 0 && <p><Badge of="down" /> {snapshot.down.join(', ')}</p>}
           {snapshot.unmet.length > 0 && <>
-            <h3>Not kept then</h3>
+            <h3>Degraded or violated then</h3>
             <ul class="plain-list">{snapshot.unmet.map((one) => <li><ContractLink id={one.id} /> <Badge of={one.state} /> since {when(one.since)} <span class="why">{one.detail}</span></li>)}</ul>
             {snapshot.omitted > 0 && <p class="dim">and {snapshot.omitted.toLocaleString('en')} more</p>}
           </>}

@@ -125,7 +125,7 @@ impl Screen {
             write_rows(&mut out, Peer::HEADINGS, rows(controllers), Peer::NONE)?;
         }
         if !self.broken.is_empty() {
-            writeln!(out, "\nNot kept now")?;
+            writeln!(out, "\nDegraded or violated")?;
             write_rows(&mut out, Contract::HEADINGS, rows(&self.broken), "")?;
         }
         if !self.status.troubles.is_empty() {
