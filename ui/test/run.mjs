@@ -193,17 +193,17 @@ async function early(browser, server) {
 async function live(browser, server) {
   const page = await open(browser);
   await page.goto(`${server.address}/ui/#token=${server.token}`);
-  await says(page, 'promises can be kept, and no agent enforces them', 'the first view says that nothing is broken, and that nobody enforces anything');
+  await says(page, 'promises admitted; no agent enforces them', 'the first view says that nothing is broken, and that nobody enforces anything');
   await says(page, 'Live', 'it is live');
   await server.ask('PUT', '/v1/links/h1-%3Eleaf1/state', { state: 'down', reason: 'cut by an excavator' });
-  await says(page, '2 promises of 6 are broken', 'what breaks is said without being asked');
+  await says(page, '2 promises of 6 are degraded or violated', 'what breaks is said without being asked');
   await says(page, 'cut by an excavator', 'with the reason');
   await look(page, 'broken promises');
   await go(page, '#/network');
   await look(page, 'a network with a link down');
   await server.ask('PUT', '/v1/links/h1-%3Eleaf1/state', { state: 'up' });
   await go(page, '#/');
-  await says(page, 'promises can be kept', 'and what is kept again as well');
+  await says(page, 'promises admitted', 'and what is kept again as well');
   await page.context().close();
 }
 
@@ -238,7 +238,7 @@ async function past(browser, server) {
   const { items } = await server.ask('GET', '/v1/events?limit=1000');
   const broken = items.filter((event) => event.type === 'degraded').pop();
   await go(page, `#/timeline/${broken.number}`);
-  await says(page, 'Not kept then', 'the past has what was not kept');
+  await says(page, 'Degraded or violated then', 'the past has contracts that were degraded');
   await says(page, 'link h1->leaf1', 'and what was down');
   await look(page, 'a moment of the past');
   await page.click('text=Event before');
@@ -293,7 +293,7 @@ async function troubles(browser, server) {
   await says(page, 'Reading promises …', 'what is read is said');
   await says(page, 'The controller is slow to answer', 'and that it takes long');
   delay = 0;
-  await says(page, 'promises can be kept', 'then it is there');
+  await says(page, 'promises admitted', 'then it is there');
   fails = true;
   await server.ask('PUT', '/v1/tenants/late', {});
   await says(page, 'the ledger cannot be written', 'what is not answered is said, with the reason');

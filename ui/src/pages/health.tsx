@@ -54,12 +54,12 @@ function why(one: ContractHealth): string {
 function Verdict({ levels, isEnforced }: { levels: Record<HealthLevel, number>; isEnforced: boolean | undefined }) {
   const all = LEVELS.reduce((sum, { level }) => sum + levels[level], 0);
   if (all === 0) return <h1>No promises yet</h1>;
-  if (levels.violated > 0) return <h1 class="bad"><span aria-hidden="true">✕ </span>{many(levels.violated, 'promise')} of {all.toLocaleString('en')} {levels.violated === 1 ? 'is' : 'are'} broken</h1>;
-  if (levels['at-risk'] > 0) return <h1 class="warn"><span aria-hidden="true">▲ </span>All promises are kept, {levels['at-risk'].toLocaleString('en')} only just</h1>;
+  if (levels.violated > 0) return <h1 class="bad"><span aria-hidden="true">✕ </span>{many(levels.violated, 'promise')} of {all.toLocaleString('en')} {levels.violated === 1 ? 'is' : 'are'} degraded or violated</h1>;
+  if (levels['at-risk'] > 0) return <h1 class="warn"><span aria-hidden="true">▲ </span>{many(levels['at-risk'], 'promise')} of {all.toLocaleString('en')} {levels['at-risk'] === 1 ? 'is' : 'are'} near the bound</h1>;
   // Before it is known whether anybody enforces them, nothing is said of that.
-  if (!isEnforced) return <h1>{levels['not-enforced'] === all ? `All ${many(all, 'promise')} can be kept` : 'No promise is broken'}{isEnforced === false && `, and no agent enforces ${all === 1 ? 'it' : 'them'}`}</h1>;
-  if (levels.ok === all) return <h1 class="good"><span aria-hidden="true">✓ </span>All {many(all, 'promise')} {all === 1 ? 'is' : 'are'} kept</h1>;
-  return <h1 class="good"><span aria-hidden="true">✓ </span>No promise is broken</h1>;
+  if (!isEnforced) return <h1>{levels['not-enforced'] === all ? `${many(all, 'promise')} admitted` : 'No promise is known to be broken'}{isEnforced === false && `; no agent enforces ${all === 1 ? 'it' : 'them'}`}</h1>;
+  if (levels.ok === all) return <h1 class="good"><span aria-hidden="true">✓ </span>All {many(all, 'promise')} {all === 1 ? 'is' : 'are'} proven and in force</h1>;
+  return <h1 class="good"><span aria-hidden="true">✓ </span>No promise is known to be broken</h1>;
 }
 
 export function Health({ address }: { address: Address }) {
