@@ -18,7 +18,7 @@ export function Agents({ address }: { address: Address }) {
       <p><label><input type="checkbox" checked={problems} onChange={(event) => { location.replace(to(['agents'], { problems: event.currentTarget.checked ? 'true' : undefined })); }} /> Only those with problems</label></p>
       {trouble && <Failed trouble={trouble} />}
       {!items && !trouble && <Loading what="agents" />}
-      {items?.length === 0 && <Empty>{problems ? 'No agent has a problem.' : <>No agent has ever begun. Contracts are admitted and nobody enforces them; <code>wayleave agent init</code> sets an agent up, and the controller needs <code>--southbound hosts</code>.</>}</Empty>}
+      {items?.length === 0 && <Empty>{problems ? 'No agent has a problem.' : <>No agent has connected yet: contracts are admitted, not enforced. <code>wayleave agent init</code> sets an agent up, and the controller needs <code>--enforcement hosts</code>.</>}</Empty>}
       {items && items.length > 0 && (
         <Table caption="Agents by node" items={items} rowKey={(agent) => agent.node} columns={[
           { head: 'Node', cell: (agent) => <a class="name" href={to(['node', agent.node])}>{agent.node}</a> },

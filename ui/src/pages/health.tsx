@@ -90,7 +90,7 @@ export function Health({ address }: { address: Address }) {
             ))}
           </ul>
           {isUnenforced && (
-            <p class="notice">No agent is there: contracts are kept as long as hosts keep to them by themselves.{isForAll && <> <a href={to(['agents'])}>Agents</a></>}</p>
+            <p class="notice">No agent is connected: contracts are admitted, not enforced.{isForAll && <> <a href={to(['agents'])}>Agents</a></>}</p>
           )}
           {isForAll && status.value && topology.value && <Wrong status={status.value} topology={topology.value} />}
           <h2>{level ? LEVELS.find((one) => one.level === level)?.title ?? level : 'At risk first'}</h2>
