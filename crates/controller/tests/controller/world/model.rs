@@ -62,7 +62,9 @@ impl Model {
             let right = match outcome {
                 Outcome::Created => *check != Check::Present,
                 Outcome::Changed => is_there && *check != Check::Absent,
-                Outcome::Unchanged => known.as_ref() == Some(order) && *check != Check::Absent,
+                Outcome::Unchanged => {
+                    known.as_ref().is_some_and(|known| is_same(known, order)) && *check != Check::Absent
+                }
                 Outcome::Deleted | Outcome::Absent | Outcome::Refused => false,
             };
             if outcome == Outcome::Created && is_there {
@@ -144,6 +146,15 @@ impl Model {
         self.revision = controller.revision();
         Ok(())
     }
+}
+
+/// Returns `true` if two orders ask for the same: a VM that both name may have moved between them.
+fn is_same(known: &Order, order: &Order) -> bool {
+    if known.members != order.members {
+        return false;
+    }
+    let hosts: Vec<NodeId> = order.placed_members().into_iter().map(|(_, _, host)| host).collect();
+    known.clone().on(&hosts) == *order
 }
 
 /// The order with its ends on the hosts where they are now: contracts move with their VMs.
