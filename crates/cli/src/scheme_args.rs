@@ -126,7 +126,8 @@ pub(crate) fn option(scheme: &'static Descriptor, parameter: &'static Parameter)
     let flag = scheme.parameters.iter().find(|flag| !parameter.group.is_empty() && flag.key == parameter.group);
     let mut option = Arg::new(id(&name)).help_heading(scheme.title);
     let mut help = parameter.sentence();
-    let default = parameter.default_text();
+    // A switch that is absent is off.
+    let default = parameter.default_text().filter(|_| !matches!(parameter.kind, Kind::Flag));
     match (flag, default) {
         (Some(flag), default) => {
             option = option.requires(id(&option_name(scheme, flag)));

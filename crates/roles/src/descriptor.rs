@@ -146,7 +146,7 @@ impl Parameter {
             Value::Percent(percent) if matches!(self.kind, Kind::Hundredths { .. }) => {
                 Some(Value::Hundredths(percent).to_string())
             }
-            Value::Absent | Value::Flag(_) | Value::Scheme(_) => None,
+            Value::Absent | Value::Scheme(_) => None,
             Value::ByName(values) if values.is_empty() => None,
             value => Some(value.to_string()),
         }
@@ -247,7 +247,7 @@ impl Kind {
             Self::Count { .. } => "whole number",
             Self::Percent { .. } => "per cent",
             Self::Hundredths { .. } | Self::Fraction => "number",
-            Self::Flag => "yes or no",
+            Self::Flag => "true or false",
             Self::Word(_) => "word",
             Self::Text { .. } => "text",
             Self::List(_) => "list",

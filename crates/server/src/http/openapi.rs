@@ -1,4 +1,4 @@
-//! The OpenAPI document, made of the table of routes and of the types of crate `api`.
+//! The OpenAPI document, made of the table of routes and of the types of crate `protocol`.
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::ComponentsBuilder;

@@ -1,6 +1,6 @@
 //! A controller, asked over HTTP or in this process: the same questions, the same answers.
 //!
-//! A [`Service`] asks in the types of crate `api`; behind it is a [`Wire`]: a server, or whatever else carries questions and
+//! A [`Service`] asks in the types of crate `protocol`; behind it is a [`Wire`]: a server, or whatever else carries questions and
 //! answers.
 
 mod file;
