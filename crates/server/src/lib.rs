@@ -23,6 +23,7 @@ mod agent_text;
 mod alive;
 mod answer;
 mod audit;
+mod certificate_name;
 mod checks;
 mod clock;
 pub mod cluster;

@@ -84,9 +84,11 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &Call) -> Outcome {
     Ok(Answer::json(200, &status))
 }
 
-/// Problems that agents report, and contracts of which nothing arrives.
+/// Problems that agents report, contracts of which nothing arrives, and tokens as which nobody can act.
 fn troubles(shared: &Shared, tables: &Tables) -> Vec<String> {
     let mut troubles = shared.counted.troubles();
+    let warnings = tables.tokens.iter().filter_map(|(id, (_, holder))| Some((id, holder.warning.as_ref()?)));
+    troubles.extend(warnings.map(|(id, warning)| format!("token {id}: {warning}")));
     for (node, serial, run) in shared.counted.cut_off() {
         let Some(contract) = tables.contract_with(serial) else { continue };
         let place = run.last_seen_at.map(|node| format!(", last seen at {node}")).unwrap_or_default();
