@@ -289,6 +289,12 @@ impl Engine {
         if let Some(uptime) = uptime() {
             running.controller.set_uptime(now, uptime);
         }
+        if !running.controller.has_vm_secret() {
+            let mut random = [0; 16];
+            let failed = |_| Unopened::Never("the system gives no random numbers".to_owned());
+            getrandom::fill(&mut random).map_err(failed)?;
+            running.controller.set_vm_secret(random);
+        }
         if let Some(token) = (self.first)(&mut running.controller, now).map_err(Unopened::Never)? {
             running.history.note(Note::of_server("createToken", &token).answered(now.wall, 201, ""));
         }
