@@ -137,7 +137,7 @@ impl Notifier {
         match result {
             Ok(()) if self.trouble.take().is_some() => tracing::info!("the controller answers"),
             Err(error) if self.trouble.as_ref() != Some(&error) => {
-                tracing::warn!("{error}\n  what is installed stays; it is asked again and again");
+                tracing::warn!("{error}; what is installed stays, and the controller is asked again");
                 self.trouble = Some(error);
             }
             _ => {}

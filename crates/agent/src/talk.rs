@@ -229,7 +229,7 @@ impl Talk {
                         "`wayleave token create --role agent --node NODE --certificate NAME` lets a certificate of that name speak for the node"
                     }
                 };
-                Err(Error::Usage(format!("{}\n  {text}", problem.detail)))
+                Err(Error::Usage(format!("{}; {text}", problem.detail)))
             }
             Ok(problem) => {
                 if matches!(problem.code, Code::NotLeader | Code::Unavailable) {

@@ -11,6 +11,7 @@ use crate::calendar::Calendar;
 use crate::clock::{Now, Uptime};
 use crate::command::ElementName;
 use crate::event::{Event, EventKind};
+use crate::macs::VmSecret;
 use crate::setup::Timing;
 
 /// Numbers that never go back, over restarts too.
@@ -32,6 +33,9 @@ pub(crate) struct Counters {
     /// Uptime of the machine at that time of the calendar.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) uptime: Option<Uptime>,
+    /// With this addresses of VMs are derived. Absent in records that are older than it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) vm_secret: Option<VmSecret>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -129,6 +133,14 @@ impl Journal {
         let calendar = self.calendar.wall().as_nanos();
         if calendar > self.counters.calendar.saturating_add(self.timing.clock_jump.as_nanos()) {
             self.write_time();
+            self.mark(Dirty::Counters);
+        }
+    }
+
+    /// Keeps a secret for addresses of VMs, unless there is one.
+    pub(crate) fn set_vm_secret(&mut self, secret: VmSecret) {
+        if self.counters.vm_secret.is_none() {
+            self.counters.vm_secret = Some(secret);
             self.mark(Dirty::Counters);
         }
     }

@@ -7,7 +7,7 @@ use wayleave_topology::{Network, NodeId};
 use wayleave_wire::Mac;
 
 use crate::command::Fault;
-use crate::macs;
+use crate::macs::{self, VmSecret};
 
 /// A VM.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,13 +62,11 @@ impl Vms {
         }
     }
 
-    /// An address for a VM that names none: what follows from its name, or from its name and the first number that gives a free one. So nobody
+    /// An address for a VM that names none: the first free one of those that follow from its name and the secret of the ledger, so that nobody
     /// keeps a VM from being created by taking its address first.
-    pub(crate) fn free_mac(&self, id: &Id) -> Mac {
-        let others = (1u32..).map(|number| macs::of_again(id, number));
-        let mut all = std::iter::once(macs::of(id)).chain(others);
-        let free = all.find(|&mac| self.check_free(mac, id).is_ok());
-        free.unwrap_or_else(|| macs::of(id))
+    pub(crate) fn free_mac(&self, id: &Id, secret: Option<VmSecret>) -> Mac {
+        let free = macs::all_of(id, secret).find(|&mac| self.check_free(mac, id).is_ok());
+        free.unwrap_or_else(|| macs::of_old(id))
     }
 
     /// No other VM and no host may have the address: agents know VMs by it.

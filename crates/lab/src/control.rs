@@ -139,7 +139,11 @@ impl Lab {
             .collect();
         let tenants: BTreeSet<&str> = vms.iter().map(|&(tenant, ..)| tenant).collect();
         let tenants: Vec<Value> = tenants.into_iter().map(|name| json!({ "name": name })).collect();
-        let vm = |&(tenant, name, host): &(&str, &str, &str)| json!({ "name": name, "tenant": tenant, "host": host });
+        // Interfaces have addresses before there is a controller, so the controller derives none.
+        let vm = |&(tenant, name, host): &(&str, &str, &str)| {
+            let mac = wayleave_wire::mac_of(&format!("{tenant}:{name}")).to_string();
+            json!({ "name": name, "tenant": tenant, "host": host, "mac": mac })
+        };
         (!vms.is_empty()).then(|| {
             json!({
                 "apiVersion": "wayleave/v1",

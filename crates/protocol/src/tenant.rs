@@ -89,8 +89,8 @@ pub struct VmSpec {
     /// Where it should be; by fit if not given.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub placement: Option<Placement>,
-    /// The address of its interface, such as `02:00:5e:10:00:01`: of a single interface, and no other VM's. What it has, or one that follows
-    /// from its name, if not given.
+    /// The address of its interface, such as `02:00:5e:10:00:01`: of a single interface, and no other VM's. What it has, or one that the
+    /// controller derives, if not given.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mac: Option<String>,
 }
@@ -160,6 +160,10 @@ pub struct Token {
     pub spec: TokenSpec,
     /// Its revision.
     pub revision: u64,
+    /// Reason for which nobody can act as this token, and what to do; absent if there is none. Earlier versions accepted names that no certificate
+    /// has, such as wildcards.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub warning: Option<String>,
 }
 
 /// A token that was just made.

@@ -26,6 +26,7 @@ use crate::metrics::{Kept, Metrics};
 use crate::past::ChangedContract;
 use crate::pulse::Pulse;
 use crate::queue::{Message, Next, Queue};
+use crate::render;
 use crate::stage::Stage;
 use crate::view::{Edit, Health, View};
 use crate::work::{Executor, Job, Performed, perform};
@@ -288,6 +289,12 @@ impl Engine {
         if let Some(uptime) = uptime() {
             running.controller.set_uptime(now, uptime);
         }
+        if !running.controller.has_vm_secret() {
+            let mut random = [0; 16];
+            let failed = |_| Unopened::Never("the system gives no random numbers".to_owned());
+            getrandom::fill(&mut random).map_err(failed)?;
+            running.controller.set_vm_secret(random);
+        }
         if let Some(token) = (self.first)(&mut running.controller, now).map_err(Unopened::Never)? {
             running.history.note(Note::of_server("createToken", &token).answered(now.wall, 201, ""));
         }
@@ -304,6 +311,11 @@ impl Engine {
         edits.extend(past.into_iter().chain(told));
         let (revision, generation) = (running.controller.revision(), running.controller.generation());
         self.view.replace(edits, (running.sequence, revision, generation), Health::Ready);
+        for token in running.controller.tokens() {
+            if let Some(warning) = render::token_warning(token) {
+                tracing::warn!(token = token.id, warning, "a token of the ledger opens nothing");
+            }
+        }
         tracing::info!(records = count, generation, seconds = began.elapsed().as_secs_f64(), "the ledger is open");
         Ok(running)
     }

@@ -8,7 +8,9 @@
 //!
 //! - [`Server`] is the whole; [`Options`] say with what. [`Local`] is the same without sockets, for one process.
 //! - `http::routes` is the one table of what there is and who may use it; the router, the checks and the OpenAPI document are made of it.
-//! - `queue` has one line for each account, so that whoever asks for much waits for its own requests.
+//! - `fair` has a line for each account, so that an account that asks for much waits for its own requests: `queue` of what the engine does,
+//!   `reads` of what is read without it.
+//! - `http::door` accepts connections and answers `/healthz`, with what `alive` knows of the progress of all others.
 //! - `engine` owns controller and ledger. Nothing is answered or shown before it is on disk.
 //! - `history` keeps events, decisions and the audit, in the commits of what they are about.
 //! - `view` is what readers see. They never wait for the engine.
@@ -18,8 +20,10 @@
 pub mod access;
 mod account;
 mod agent_text;
+mod alive;
 mod answer;
 mod audit;
+mod certificate_name;
 mod checks;
 mod clock;
 pub mod cluster;
@@ -28,6 +32,7 @@ mod copy_of;
 pub mod disk;
 mod engine;
 mod explain;
+mod fair;
 mod followed;
 mod following;
 mod handlers;
@@ -46,6 +51,7 @@ mod object;
 mod past;
 mod pulse;
 mod queue;
+mod reads;
 mod render;
 mod run;
 pub mod secret;

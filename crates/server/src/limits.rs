@@ -39,6 +39,8 @@ pub struct Limits {
     pub read_within: Duration,
     /// How long a client may take nothing of its answer.
     pub write_within: Duration,
+    /// Maximum time without progress of the engine, or of the threads that carry requests out, before `/healthz` answers 503.
+    pub silent_within: Duration,
     /// How long requests may take that were begun before the end.
     pub end_within: Duration,
 }
@@ -60,6 +62,8 @@ impl Default for Limits {
             watchers: 256,
             read_within: Duration::from_secs(30),
             write_within: Duration::from_secs(30),
+            // As long as the watchdog of systemd waits (`WatchdogSec` in `packaging/systemd/wayleave.service`).
+            silent_within: Duration::from_secs(30),
             end_within: Duration::from_secs(10),
         }
     }

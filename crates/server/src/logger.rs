@@ -3,6 +3,7 @@
 //! Whoever logs never waits: a thread of its own writes the lines, and lines are dropped and counted while too many wait for a reader that
 //! takes none. A full pipe, or one whose reader is gone, stops nothing.
 
+use std::fmt::{self, Debug, Write as _};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -11,7 +12,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use tracing_subscriber::fmt::MakeWriter;
+use tracing::field::Field;
+use tracing_subscriber::field::MakeExt;
+use tracing_subscriber::fmt::format::{Writer, debug_fn};
+use tracing_subscriber::fmt::{FormatFields, MakeWriter};
+use wayleave_units::escaped;
 
 /// Bytes of lines that may wait: some thousand lines.
 const WAITING_BYTES: usize = 1 << 20;
@@ -36,9 +41,30 @@ pub fn flush() {
     }
 }
 
+/// Fields of log lines as text: the message, then `name=value`. Control, bidirectional and invisible characters are escaped, ends of lines as well, so
+/// that no text from outside acts on a terminal or looks like a line of its own.
+pub(crate) fn plain_fields() -> impl for<'a> FormatFields<'a> + Send + Sync + 'static {
+    let field = |writer: &mut Writer<'_>, field: &Field, value: &dyn Debug| match field.name() {
+        "message" => write!(Escaping(writer), "{value:?}"),
+        name => write!(Escaping(writer), "{name}={value:?}"),
+    };
+    debug_fn(field).delimited(" ")
+}
+
+/// Escapes what is written.
+struct Escaping<'a, W>(&'a mut W);
+
+impl<W: fmt::Write> fmt::Write for Escaping<'_, W> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write_str(&escaped(text))
+    }
+}
+
 /// Where lines go.
 #[derive(Clone)]
 pub(crate) struct Lines {
+    /// Escapes whole lines of JSON, which only JSON itself has escaped: not C1 controls, and not bidirectional ones.
+    escapes: bool,
     lines: Sender<Vec<u8>>,
     waiting: Arc<AtomicUsize>,
 }
@@ -53,8 +79,13 @@ impl Lines {
         let mut out = File::from(io::stderr().as_fd().try_clone_to_owned()?);
         let thread = std::thread::Builder::new().name("log".to_owned());
         thread.spawn(move || write(&taken, &written, &mut out))?;
-        let lines = Self { lines, waiting };
+        let lines = Self { escapes: false, lines, waiting };
         Ok(LINES.get_or_init(|| lines).clone())
+    }
+
+    /// The same, with all but the last character of a line escaped: for lines of JSON, in which escape sequences mean the same.
+    pub(crate) fn escaped(self) -> Self {
+        Self { escapes: true, ..self }
     }
 
     fn take(&self, line: &[u8]) {
@@ -78,7 +109,13 @@ fn write(taken: &Receiver<Vec<u8>>, waiting: &AtomicUsize, out: &mut impl Write)
 impl Write for Lines {
     /// One line, as the formatter of `tracing` writes it.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.take(line);
+        match std::str::from_utf8(line) {
+            Ok(text) if self.escapes => {
+                let (text, end) = text.strip_suffix('\n').map_or((text, ""), |text| (text, "\n"));
+                self.take(format!("{}{end}", escaped(text)).as_bytes());
+            }
+            _ => self.take(line),
+        }
         Ok(line.len())
     }
 
@@ -102,7 +139,7 @@ mod tests {
     #[test]
     fn who_logs_never_waits_and_what_is_too_much_is_dropped_and_counted() {
         let (lines, taken) = channel();
-        let mut lines = Lines { lines, waiting: Arc::default() };
+        let mut lines = Lines { escapes: false, lines, waiting: Arc::default() };
         let (line, fit) = ([b'x'; 1000], WAITING_BYTES / 1000);
         let before = dropped();
         (0..fit + 7).for_each(|_| lines.write_all(&line).unwrap());

@@ -1,9 +1,6 @@
-//! What waits for the engine: one line for each account, so that whoever asks for much waits for its own requests.
-//!
-//! The account that has used the least time of the engine, by its weight, is served next (start-time fair queueing: Goyal, Vin and Cheng,
-//! SIGCOMM 1996, with measured times in place of lengths). An account that was idle begins where the others are: it saves nothing up.
+//! Jobs that wait for the engine, in a line for each account ([`Lines`]): changes before questions.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,25 +8,8 @@ use tokio::sync::oneshot;
 use wayleave_store::{Backup, StoreError};
 
 use crate::account::Account;
+use crate::fair::{Lines, NoPlace};
 use crate::work::Job;
-
-/// How many jobs of one account may wait, by its weight.
-const OF_ACCOUNT: usize = 1024;
-/// How many of all accounts.
-const OF_ALL: usize = 4096;
-/// No job counts as less: what is next to nothing costs a place in a batch all the same.
-const LEAST: Duration = Duration::from_micros(10);
-
-/// Why a job cannot wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoPlace {
-    /// As many of its account wait as may.
-    Account,
-    /// As many of all accounts wait as may.
-    All,
-    /// The engine has ended.
-    Ended,
-}
 
 /// What the engine is asked for besides jobs.
 pub(crate) enum Message {
@@ -54,83 +34,10 @@ pub(crate) enum Next {
     Nothing,
 }
 
-/// The jobs of all accounts.
-#[derive(Default)]
-struct Lines {
-    lines: BTreeMap<Account, Line>,
-    /// Accounts with jobs that wait, by the time that they have used.
-    order: BTreeSet<(u64, Account)>,
-    /// The time that the account which was served last had used, in ns by its weight.
-    clock: u64,
-    count: usize,
-}
-
-#[derive(Default)]
-struct Line {
-    used: u64,
-    jobs: VecDeque<Job>,
-}
-
-impl Lines {
-    fn push(&mut self, account: &Account, job: Job) -> Result<(), Box<(Job, NoPlace)>> {
-        if self.count >= OF_ALL {
-            return Err(Box::new((job, NoPlace::All)));
-        }
-        let clock = self.clock;
-        let line = self.lines.entry(account.clone()).or_default();
-        if line.jobs.len() >= OF_ACCOUNT * usize::try_from(account.weight()).unwrap_or(1) {
-            return Err(Box::new((job, NoPlace::Account)));
-        }
-        if line.jobs.is_empty() {
-            line.used = line.used.max(clock);
-            self.order.insert((line.used, account.clone()));
-        }
-        line.jobs.push_back(job);
-        self.count += 1;
-        Ok(())
-    }
-
-    fn pop(&mut self) -> Option<(Account, Job)> {
-        let (used, account) = self.order.pop_first()?;
-        self.clock = used;
-        let line = self.lines.get_mut(&account)?;
-        let job = line.jobs.pop_front()?;
-        self.count -= 1;
-        if !line.jobs.is_empty() {
-            self.order.insert((used, account.clone()));
-        }
-        Some((account, job))
-    }
-
-    /// A job goes on later, before the others of its account.
-    fn push_back(&mut self, account: Account, job: Job) {
-        let line = self.lines.entry(account.clone()).or_default();
-        line.jobs.push_front(job);
-        self.count += 1;
-        self.order.insert((line.used, account));
-    }
-
-    fn charge(&mut self, account: &Account, time: Duration) {
-        let Some(line) = self.lines.get_mut(account) else { return };
-        let before = line.used;
-        let time = u64::try_from(time.max(LEAST).as_nanos()).unwrap_or(u64::MAX);
-        line.used = before.saturating_add(time / account.weight());
-        if self.order.remove(&(before, account.clone())) {
-            self.order.insert((line.used, account.clone()));
-        }
-    }
-
-    fn clear(&mut self) -> impl Iterator<Item = Job> {
-        self.order.clear();
-        self.count = 0;
-        std::mem::take(&mut self.lines).into_values().flat_map(|line| line.jobs)
-    }
-}
-
 #[derive(Default)]
 struct State {
-    writes: Lines,
-    reads: Lines,
+    writes: Lines<Job>,
+    reads: Lines<Job>,
     messages: VecDeque<Message>,
     is_ending: bool,
     has_ended: bool,
@@ -155,7 +62,7 @@ impl Queue {
             return Err(NoPlace::Ended);
         }
         let lines = if job.is_read { &mut state.reads } else { &mut state.writes };
-        let pushed = lines.push(account, job).map_err(|refused| refused.1);
+        let pushed = lines.push(account, job);
         drop(state);
         self.come.notify_one();
         pushed
@@ -230,24 +137,12 @@ impl Queue {
     /// How many jobs wait.
     pub(crate) fn waiting(&self) -> usize {
         let state = self.lock();
-        state.writes.count + state.reads.count
+        state.writes.count() + state.reads.count()
     }
 
     /// The jobs of which a part was done: what they did is not certain any more.
     pub(crate) fn take_begun(&self) -> Vec<Job> {
-        let mut state = self.lock();
-        let lines = &mut state.writes;
-        let mut begun = Vec::new();
-        for (account, line) in &mut lines.lines {
-            while line.jobs.front().is_some_and(|job| job.is_begun) {
-                begun.extend(line.jobs.pop_front());
-            }
-            if line.jobs.is_empty() {
-                lines.order.remove(&(line.used, account.clone()));
-            }
-        }
-        lines.count -= begun.len();
-        begun
+        self.lock().writes.take_heads(|job| job.is_begun)
     }
 
     /// The engine is gone: who waits is told so, since its job is dropped.
@@ -266,6 +161,7 @@ impl Queue {
 mod tests {
     use super::*;
     use crate::answer::Answer;
+    use crate::fair::OF_ACCOUNT;
     use crate::work::Step;
 
     fn tenant(name: &str) -> Account {

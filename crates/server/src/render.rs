@@ -23,6 +23,7 @@ use wayleave_units::{Rate, Time};
 use wayleave_schemes::standing::Standing as _;
 
 use crate::access::{sees, tenant_of};
+use crate::certificate_name::unmatched;
 
 /// What was asked, with the keys of a file.
 pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
@@ -341,7 +342,14 @@ pub(crate) fn token(token: &controller::Token) -> tenant::Token {
     let expires = token.expires.map(|expires| expires.to_string());
     let certificate = token.certificate.clone();
     let spec = tenant::TokenSpec { role, tenant, node, label: token.label.clone(), expires, certificate };
-    tenant::Token { id: token.id.clone(), spec, revision: token.revision }
+    tenant::Token { id: token.id.clone(), spec, revision: token.revision, warning: token_warning(token) }
+}
+
+/// Reason for which nobody can act as a token; `None` if somebody can.
+pub(crate) fn token_warning(token: &controller::Token) -> Option<String> {
+    let name = token.certificate.as_deref()?;
+    let why = unmatched(name)?;
+    Some(format!("no certificate acts as it, for {name}: {why}, and delete this one"))
 }
 
 /// A decision.

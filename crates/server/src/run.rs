@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::logger::Lines;
+use crate::logger::{Lines, plain_fields};
 use crate::notify::Notify;
 use crate::{Limits, Options, Server};
 
@@ -27,7 +27,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// Sends what is logged to the standard error. Nobody waits for it to be read; [`crate::flush_log`] does, at the end of a process.
+/// Sends what is logged to the standard error, each record as one line in which text from outside cannot act on a terminal. Nobody waits for it to be read; [`crate::flush_log`] does, at the end of a process.
 ///
 /// # Errors
 /// If the level is none, or somebody has done so already.
@@ -35,11 +35,12 @@ pub fn log(format: LogFormat, level: &str) -> Result<(), String> {
     let level: LevelFilter =
         level.parse().map_err(|_| "off, error, warn, info, debug or trace is expected".to_owned())?;
     let lines = Lines::to_stderr().map_err(|error| format!("no thread for the log: {error}"))?;
-    let log = tracing_subscriber::fmt().with_writer(lines).with_max_level(level).with_target(false);
+    let log = tracing_subscriber::fmt().with_max_level(level).with_target(false);
     let is_plain = !std::io::stderr().is_terminal() || std::env::var_os("NO_COLOR").is_some();
     let set = match format {
-        LogFormat::Text => log.with_ansi(!is_plain).try_init(),
-        LogFormat::Json => log.json().flatten_event(true).try_init(),
+        // Colours are control characters as well, so here fields are escaped one by one, and there whole lines.
+        LogFormat::Text => log.with_writer(lines).with_ansi(!is_plain).fmt_fields(plain_fields()).try_init(),
+        LogFormat::Json => log.with_writer(lines.escaped()).json().flatten_event(true).try_init(),
     };
     set.map_err(|error| error.to_string())
 }

@@ -7,16 +7,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::runtime::Handle;
+use tokio::sync::{oneshot, watch};
 use wayleave_controller::{Command, Principal, Setup};
 use wayleave_replica::Lease;
 
+use crate::alive;
 use crate::audit::Waiting;
 use crate::clock::boottime;
 use crate::disk::Disk;
 use crate::engine::{Engine, First, Looks};
 use crate::http::dispatch::{self, router};
-use crate::http::listen;
+use crate::http::door::Door;
+use crate::http::listen::{self, By};
 use crate::http::openapi;
 use crate::http::tls::{Tls, TlsFiles};
 use crate::layers::Layers;
@@ -24,18 +27,15 @@ use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::pulse::Pulse;
 use crate::queue::{Message, Queue};
+use crate::reads::Reads;
 use crate::secret::{Secret, token_name};
 use crate::shared::Shared;
 use crate::view::View;
 
-/// How many questions (what-if, dry runs) are asked at once: each has a controller of its own.
-const QUESTIONS: usize = 2;
 /// Connections at the address for what watches over the server.
 const WATCHING: usize = 64;
-/// How many readers look through all contracts or links at once: each takes a thread.
-const LOOKERS: usize = 2;
-/// How many long lists are read at once: each takes a thread.
-const READINGS: usize = 2;
+/// Questions (what-if, dry runs) of all accounts that are asked at once, and one of operators besides: each has a controller of its own.
+const QUESTIONS: usize = 1;
 
 /// How a server is set up.
 pub struct Options {
@@ -70,7 +70,7 @@ pub struct Server {
     /// Flag that cancels requests of a follower, and the lease of a leader.
     shared: Option<(Arc<AtomicBool>, Lease)>,
     engine: Option<JoinHandle<()>>,
-    serving: tokio::task::JoinHandle<()>,
+    serving: JoinHandle<std::io::Result<()>>,
 }
 
 impl Server {
@@ -103,15 +103,30 @@ impl Server {
         let (router, watched) = (router(&shared), dispatch::watching(&shared));
         let (other, also_ending) = (tls.clone(), ending.clone());
         let certificates = tls.clone();
-        let serving = tokio::spawn(async move {
+        let (of_engine, most) = ((jobs.clone(), pulse.clone()), limits.silent_within);
+        let looks = alive::look_on(shared.alive.clone(), of_engine, shared.requests.clone(), most, ending.clone());
+        let error = |error: std::io::Error| format!("{address}: {error}");
+        // Each runtime waits for its own sockets.
+        let listener = listener.into_std().map_err(error)?;
+        let watching = watching.map(TcpListener::into_std).transpose().map_err(error)?;
+        let (door, requests) = (Door(shared.clone()), shared.requests.clone());
+        let door = Some(door).filter(|_| tls.is_none());
+        let serving = at_the_door(async move {
             let few = Limits { connections: WATCHING, connections_of_address: WATCHING, ..limits.clone() };
             let watched = async {
-                if let Some(listener) = watching {
-                    listen::serve(listener, other, watched, &few, also_ending).await;
+                match watching {
+                    // All by this thread: few connections, of which no request takes long here.
+                    Some(listener) => {
+                        let by = By { door: None, runtime: Handle::current() };
+                        listen::serve(listener, other, watched, by, &few, also_ending).await
+                    }
+                    None => Ok(()),
                 }
             };
-            tokio::join!(listen::serve(listener, tls, router, &limits, ending), watched);
-        });
+            let by = By { door, runtime: requests };
+            let served = tokio::join!(listen::serve(listener, tls, router, by, &limits, ending), watched, looks);
+            served.0.and(served.1)
+        })?;
         Ok(Self { address, tls: certificates, end, jobs, pulse, shared: cluster, engine: Some(engine), serving })
     }
 
@@ -144,16 +159,27 @@ impl Server {
         if let Some((ending, _)) = self.shared.as_ref().filter(|(_, lease)| !lease.is_good(boottime())) {
             ending.store(true, Ordering::Relaxed);
         }
-        let served = self.serving.await.map_err(|error| error.to_string());
-        // After the last connection, so that every job that was taken is before this in the queue.
-        let (jobs, engine) = (self.jobs, self.engine.take());
+        let (serving, jobs, engine) = (self.serving, self.jobs, self.engine.take());
         let joined = tokio::task::spawn_blocking(move || {
+            let failed = "the thread that accepts connections has failed";
+            let served = serving.join().map_err(|_| failed.to_owned());
+            let served = served.and_then(|served| served.map_err(|error| format!("{failed}: {error}")));
+            // After the last connection, so that every job that was taken is before this in the queue.
             jobs.end();
-            engine.map_or(Ok(()), |engine| engine.join().map_err(|_| "the engine has failed".to_owned()))
+            engine.map_or(Ok(()), |engine| engine.join().map_err(|_| "the engine has failed".to_owned()))?;
+            served
         });
-        joined.await.map_err(|error| error.to_string())??;
-        served
+        joined.await.map_err(|error| error.to_string())?
     }
+}
+
+/// Runs this on a thread of its own, which accepts connections and answers `/healthz`.
+fn at_the_door(
+    serve: impl Future<Output = std::io::Result<()>> + Send + 'static,
+) -> Result<JoinHandle<std::io::Result<()>>, String> {
+    let failed = |error: std::io::Error| format!("the thread that accepts connections cannot be started: {error}");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    std::thread::Builder::new().name("door".to_owned()).spawn(move || runtime.block_on(serve)).map_err(failed)
 }
 
 /// Reads the ledger, and begins to work on it.
@@ -185,6 +211,7 @@ pub(crate) async fn open(
     let engine = std::thread::Builder::new().name("engine".to_owned()).spawn(move || engine.run(opened));
     let engine = engine.map_err(|error| format!("the engine's thread cannot be started: {error}"))?;
     is_open.await.map_err(|_| "the engine has ended".to_owned())??;
+    let no_thread = |error| format!("the threads that read cannot be started: {error}");
     let shared = Arc::new(Shared {
         name: options.name,
         document: options.document,
@@ -201,12 +228,11 @@ pub(crate) async fn open(
         checks: Arc::default(),
         counted: Arc::default(),
         agents_secret,
-        questions: Semaphore::new(QUESTIONS),
-        tenants_questions: Semaphore::new(1),
-        lookers: Semaphore::new(LOOKERS),
-        tenants_lookers: Semaphore::new(1),
+        requests: Handle::current(),
+        alive: Arc::default(),
+        reads: Reads::start("reads", readers()).map_err(no_thread)?,
+        questions: Reads::start("questions", QUESTIONS).map_err(no_thread)?,
         layers: Layers::of(&options.setup.network),
-        readings: Semaphore::new(READINGS),
         watching_operators: Arc::default(),
         watchers: Arc::default(),
         waiting_agents: Arc::default(),
@@ -216,6 +242,11 @@ pub(crate) async fn open(
         setup: options.setup,
     });
     Ok((shared, engine))
+}
+
+/// Threads that read for all accounts: the engine finds a processor beside them.
+fn readers() -> usize {
+    std::thread::available_parallelism().map_or(1, |all| all.get() - 1).max(1)
 }
 
 /// Sees to it that somebody can use the controller.

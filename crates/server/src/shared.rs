@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::runtime::Handle;
+use tokio::sync::{oneshot, watch};
 use wayleave_controller::{Controller, Id, Principal, Setup};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::status::ClusterRole;
@@ -11,24 +12,30 @@ use wayleave_replica::Lease;
 use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::account::{Account, Open, OpenBytes};
+use crate::alive::Alive;
 use crate::answer::{Answer, Outcome, not_found, not_leader, problem, unavailable};
-use crate::audit::Waiting;
+use crate::audit::{Note, Waiting};
 use crate::checks::Checks;
 use crate::clock::boottime;
 use crate::cluster_metrics::ClusterMetrics;
+use crate::fair::NoPlace;
 use crate::http::call::Call;
 use crate::layers::Layers;
 use crate::limits::Limits;
 use crate::metrics::{Limit, Metrics};
 use crate::object::ContractObject;
 use crate::pulse::Pulse;
-use crate::queue::{NoPlace, Queue};
+use crate::queue::Queue;
+use crate::reads::{Reads, Unread};
 use crate::secret::Secret;
 use crate::standing::ClusterStanding;
 use crate::traffic::Counted;
 use crate::trial;
 use crate::view::{Health, View};
 use crate::work::{Executor, Job, Repeat, Step, Work};
+
+/// Bodies up to this size are parsed by the thread that has received them, which takes less than a millisecond.
+const SHORT_BYTES: usize = 32 << 10;
 
 /// So many contracts or links are read from the view before it is let go of: a fraction of a millisecond.
 pub(crate) const AT_A_TIME: usize = 2_000;
@@ -61,18 +68,15 @@ pub(crate) struct Shared {
     /// With this agents sign what they tell one another; another one after each start.
     pub(crate) agents_secret: Secret,
     pub(crate) limits: Limits,
+    /// The threads that serve connections and carry requests out.
+    pub(crate) requests: Handle,
+    pub(crate) alive: Arc<Alive>,
+    /// What is read without the engine.
+    pub(crate) reads: Reads,
     /// Questions that make a controller of their own: each takes memory and time.
-    pub(crate) questions: Semaphore,
-    /// Those of them that are not operators'.
-    pub(crate) tenants_questions: Semaphore,
-    /// Readers that look through all contracts or links: each takes a thread.
-    pub(crate) lookers: Semaphore,
-    /// Those of them that are of tenants.
-    pub(crate) tenants_lookers: Semaphore,
+    pub(crate) questions: Reads,
     /// The network by tier.
     pub(crate) layers: Layers,
-    /// Long lists that are read.
-    pub(crate) readings: Semaphore,
     /// Streams of events of operators.
     pub(crate) watching_operators: Arc<Open<Account>>,
     /// Streams of all other accounts.
@@ -105,12 +109,13 @@ impl Shared {
         call: &Call,
         work: impl FnOnce(&mut Executor<'_>) -> Outcome + Send + 'static,
     ) -> Outcome {
-        self.wait_for(call, None, Box::new(|executor| Step::Done(work(executor))), true).await
+        let account = Account::of(call.role());
+        self.wait_for(&account, None, None, Box::new(|executor| Step::Done(work(executor))), true).await
     }
 
     /// The same as [`Shared::submit`] for what is done in steps.
     pub(crate) async fn submit_steps(&self, call: &Call, repeat: Option<Repeat>, work: Work) -> Outcome {
-        self.wait_for(call, repeat, work, false).await
+        self.wait_for(&Account::of(call.role()), call.note(), repeat, work, false).await
     }
 
     /// What makes a request one that may be repeated, if it says so.
@@ -118,24 +123,17 @@ impl Shared {
         call.repeat(self.limits.answer_bytes)
     }
 
-    async fn wait_for(&self, call: &Call, repeat: Option<Repeat>, work: Work, is_read: bool) -> Outcome {
+    async fn wait_for(
+        &self,
+        account: &Account,
+        note: Option<Note>,
+        repeat: Option<Repeat>,
+        work: Work,
+        is_read: bool,
+    ) -> Outcome {
         let (reply, answer) = oneshot::channel();
-        let note = if is_read { None } else { call.note().map(Box::new) };
-        let job = Job { work, repeat, note, reply, is_read, is_begun: false };
-        match self.jobs.push(&Account::of(call.role()), job) {
-            Ok(()) => {}
-            Err(NoPlace::Ended) => return Err(problem(Code::Unavailable, "the server is ending")),
-            Err(NoPlace::Account) => {
-                self.metrics.limited(Limit::Waiting);
-                let who = Account::of(call.role());
-                let detail = format!("as many requests of {who} wait as may: nothing was done, ask again");
-                return Err(problem(Code::RateLimited, detail));
-            }
-            Err(NoPlace::All) => {
-                self.metrics.limited(Limit::Waiting);
-                return Err(problem(Code::Unavailable, "too much is waiting to be done: nothing was done, ask again"));
-            }
-        }
+        let job = Job { work, repeat, note: note.map(Box::new), reply, is_read, is_begun: false };
+        self.jobs.push(account, job).map_err(|why| self.no_place(account, why))?;
         Ok(answer.await.unwrap_or_else(|_| unavailable()))
     }
 
@@ -146,40 +144,73 @@ impl Shared {
         call: &Call,
         question: impl FnOnce(&mut Controller) -> Outcome + Send + 'static,
     ) -> Outcome {
-        // One question of a tenant at a time, so that operators' questions need not wait for tenants'.
-        let _own = match Account::of(call.role()) {
-            Account::Operators => None,
-            _ => Some(self.tenants_questions.acquire().await),
+        let account = Account::of(call.role());
+        let (shared, of, handle) = (self.clone(), account.clone(), Handle::current());
+        let ask = move || {
+            let (give, copied) = oneshot::channel();
+            let copy = move |executor: &mut Executor<'_>| {
+                // Who does not wait any more does not need it.
+                let _ = give.send(executor.controller.copy());
+                Ok(Answer::nothing())
+            };
+            let work: Work = Box::new(|executor| Step::Done(copy(executor)));
+            // A thread of its own may wait for the engine.
+            let done = handle.block_on(shared.wait_for(&of, None, None, work, true))?;
+            // Without a copy the answer says why there is none.
+            let Ok(copied) = copied.blocking_recv() else { return Ok(done) };
+            trial::try_copy(&shared.setup, copied, question)
         };
-        let Ok(_permit) = self.questions.acquire().await else {
-            return Err(problem(Code::Unavailable, "the server is ending"));
-        };
-        let (give, copied) = oneshot::channel();
-        let copy = move |executor: &mut Executor<'_>| {
-            // Who does not wait any more does not need it.
-            let _ = give.send(executor.controller.copy());
-            Ok(Answer::nothing())
-        };
-        let done = self.look_up(call, copy).await?;
-        // Without a copy the answer says why there is none.
-        let Ok(copied) = copied.await else { return Ok(done) };
-        let shared = self.clone();
-        let asked = tokio::task::spawn_blocking(move || trial::try_copy(&shared.setup, copied, question));
-        asked.await.unwrap_or_else(|_| Err(problem(Code::Internal, "this question has found a mistake in the server")))
+        self.questions.run(&account, ask).await.unwrap_or_else(|unread| Err(self.unread(&account, unread)))
     }
 
-    /// Looks through many objects of the view, in a thread of its own. A few do so at once, and one of a tenant, so that operators need not
-    /// wait for tenants.
-    pub(crate) async fn look_through(&self, call: &Call, look: impl FnOnce() -> Outcome + Send + 'static) -> Outcome {
-        let _own = match call.only_tenant() {
-            None => None,
-            Some(_) => Some(self.tenants_lookers.acquire().await),
-        };
-        let Ok(_permit) = self.lookers.acquire().await else {
-            return Err(problem(Code::Unavailable, "the server is ending"));
-        };
-        let looked = tokio::task::spawn_blocking(look).await;
-        looked.unwrap_or_else(|_| Err(problem(Code::Internal, "this request has found a mistake in the server")))
+    /// Reads something that takes longer than a fraction of a millisecond, when it is the turn of the account that asks.
+    pub(crate) async fn look_through<T: Send + 'static>(
+        &self,
+        call: &Call,
+        look: impl FnOnce() -> Result<T, Box<Problem>> + Send + 'static,
+    ) -> Result<T, Box<Problem>> {
+        let account = Account::of(call.role());
+        self.reads.run(&account, look).await.unwrap_or_else(|unread| Err(self.unread(&account, unread)))
+    }
+
+    /// Reads what a request asks for, when it is the turn of its account.
+    pub(crate) async fn read(self: Arc<Self>, call: Call, read: fn(&Arc<Self>, &Call) -> Outcome) -> Outcome {
+        let account = Account::of(call.role());
+        let shared = self.clone();
+        let read = self.reads.run(&account, move || read(&shared, &call)).await;
+        read.unwrap_or_else(|unread| Err(self.unread(&account, unread)))
+    }
+
+    /// Reads what the body of a request asks for: a long one when it is the turn of its account.
+    pub(crate) async fn parse<T: Send + 'static>(
+        self: &Arc<Self>,
+        call: &Arc<Call>,
+        read: impl FnOnce(&Self, &Call) -> Result<T, Box<Problem>> + Send + 'static,
+    ) -> Result<T, Box<Problem>> {
+        if call.body.len() <= SHORT_BYTES {
+            return read(self, call);
+        }
+        let (shared, of) = (self.clone(), call.clone());
+        self.look_through(call, move || read(&shared, &of)).await
+    }
+
+    fn unread(&self, account: &Account, unread: Unread) -> Box<Problem> {
+        match unread {
+            Unread::Panicked => problem(Code::Internal, "this request has found a mistake in the server"),
+            Unread::NoPlace(why) => self.no_place(account, why),
+        }
+    }
+
+    fn no_place(&self, account: &Account, why: NoPlace) -> Box<Problem> {
+        if why == NoPlace::Ended {
+            return problem(Code::Unavailable, "the server is ending");
+        }
+        self.metrics.limited(Limit::Waiting);
+        if why == NoPlace::All {
+            return problem(Code::Unavailable, "too much is waiting to be done: nothing was done, ask again");
+        }
+        let detail = format!("as many requests of {account} wait as may: nothing was done, ask again");
+        problem(Code::RateLimited, detail)
     }
 
     /// Shows each contract of a tenant, or of all. The view is let go of now and then, so that the engine need not wait for the end:

@@ -204,6 +204,13 @@ fn holder(token: &Token) -> Option<(Object, Arc<Holder>)> {
     let bucket = Mutex::new(Bucket { level: 0.0, at: None });
     Some((
         object,
-        Arc::new(Holder { id: token.id.clone(), hash, role: token.role.clone(), expires: token.expires, bucket }),
+        Arc::new(Holder {
+            id: token.id.clone(),
+            hash,
+            role: token.role.clone(),
+            expires: token.expires,
+            warning: render::token_warning(token),
+            bucket,
+        }),
     ))
 }

@@ -35,6 +35,8 @@ pub(crate) struct Holder {
     pub(crate) role: Principal,
     /// When it is good no longer.
     pub(crate) expires: Option<WallTime>,
+    /// Reason for which nobody can act as it.
+    pub(crate) warning: Option<String>,
     pub(crate) bucket: Mutex<Bucket>,
 }
 
@@ -42,7 +44,7 @@ impl Holder {
     /// A client that has no token and needs none.
     pub(crate) fn insider(role: Principal) -> Self {
         let bucket = Mutex::new(Bucket { level: 0.0, at: None });
-        Self { id: "insider".to_owned(), hash: [0; 32], role, expires: None, bucket }
+        Self { id: "insider".to_owned(), hash: [0; 32], role, expires: None, warning: None, bucket }
     }
 
     /// Whether it has no token: no hash is like this.

@@ -59,8 +59,8 @@ impl FromStr for Mac {
     }
 }
 
-/// The address of a VM that declares none: 02 (locally administered, one station), then 40 bits of a hash of its id, which is
-/// `tenant:name`; a host's own is `host:name`. FNV-1a of 64 bits (Fowler, Noll, Vo), folded to 40.
+/// Address that follows from a name: of a host's own interface (`host:name`), of an endpoint of a lab, of a VM (`tenant:name`) of a ledger without
+/// a secret. 02 (locally administered, one station), then 40 bits of a hash of the name: FNV-1a of 64 bits (Fowler, Noll, Vo), folded to 40.
 ///
 /// Of 10,000 VMs two share an address with a probability of 0.005 %; then one of them has to declare another one.
 pub fn mac_of(id: &str) -> Mac {

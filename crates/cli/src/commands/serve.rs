@@ -367,6 +367,8 @@ impl LimitArgs {
             read_within: time(self.read_timeout),
             write_within: time(self.write_timeout),
             end_within: time(self.shutdown_timeout),
+            // As the watchdog of systemd, which has no option here either.
+            ..Limits::default()
         }
     }
 }

@@ -169,7 +169,7 @@ impl Controller {
                 };
                 let mac = record.mac.as_deref().map(vm_mac).transpose();
                 let mac = mac.map_err(|error| unreadable(kind, key, error.to_string()))?;
-                let mac = mac.unwrap_or_else(|| macs::of(&id));
+                let mac = mac.unwrap_or_else(|| macs::of_old(&id));
                 self.vms.insert(id, VmState { host, mac, revision: record.revision });
             }
             (Kind::Node, Some(body)) => {

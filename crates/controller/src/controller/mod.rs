@@ -39,6 +39,7 @@ use crate::elements::Elements;
 use crate::enforcement::Enforcement;
 use crate::grant::Grant;
 use crate::journal::Journal;
+use crate::macs::VmSecret;
 use crate::nodes::NodeState;
 use crate::output::{Kind, Output};
 use crate::policies::PolicyState;
@@ -130,6 +131,16 @@ impl Controller {
     /// The machine of this controller, which was just loaded, is up for so long: a restart is no jump of the clock.
     pub fn set_uptime(&mut self, now: Now, uptime: Uptime) {
         self.journal_mut().set_uptime(now, uptime);
+    }
+
+    /// Returns `true` if addresses of new VMs depend on a secret, so that nobody can compute them from names.
+    pub fn has_vm_secret(&self) -> bool {
+        self.journal().counters().vm_secret.is_some()
+    }
+
+    /// Keeps random bytes as the secret for addresses of VMs, unless there is one. VMs keep the addresses that they have.
+    pub fn set_vm_secret(&mut self, random: [u8; 16]) {
+        self.journal_mut().set_vm_secret(VmSecret::new(random));
     }
 
     /// It ends soon: the next start is to know how late it was.

@@ -42,7 +42,9 @@ impl Controller {
                 format!("{} is the name of a node: choose another, so that contracts say which they mean", id.name);
             return Err(Fault::Invalid { field: "name", message });
         }
-        let mac = mac.or(known.map(|vm| vm.mac)).unwrap_or_else(|| self.vms.free_mac(&id));
+        let mac = mac
+            .or(known.map(|vm| vm.mac))
+            .unwrap_or_else(|| self.vms.free_mac(&id, self.journal().counters().vm_secret));
         self.vms.check_free(mac, &id)?;
         let host = match (wish, known) {
             (VmWish::Random(_) | VmWish::Fit, Some(vm)) => vm.host,

@@ -22,7 +22,7 @@ use crate::http::condition::is_known;
 use crate::http::page::Page;
 use crate::metrics::Limit;
 use crate::shared::Shared;
-use crate::view::VmObject;
+use crate::view::{Tables, VmObject};
 use crate::work::Executor;
 
 /// The node of the address, if the sender may speak for it.
@@ -34,7 +34,7 @@ fn node(shared: &Shared, call: &Call) -> Result<String, Box<Problem>> {
     }
 }
 
-pub(crate) async fn list(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let (page, network) = (Page::read(&call.query)?, shared.network());
     let after = match &page.after {
         None => None,
@@ -71,14 +71,22 @@ pub(crate) async fn begin(shared: Arc<Shared>, call: Call) -> Outcome {
 /// How many changes one controller may show before their numbers could meet those of the next one.
 const CHANGES: u32 = 40;
 
+/// Number of the view that neighbours are drawn from.
+fn neighbours_revision(tables: &Tables) -> u64 {
+    (tables.generation << CHANGES) + tables.around
+}
+
 pub(crate) async fn neighbours(shared: Arc<Shared>, call: Call) -> Outcome {
     node(&shared, &call)?;
-    let tables = shared.view.read();
-    let revision = (tables.generation << CHANGES) + tables.around;
+    let revision = neighbours_revision(&shared.view.read());
     if is_known(&call.headers, revision) {
         return Ok(Answer { status: 304, ..Answer::nothing() }.tagged(revision));
     }
-    let network = shared.network();
+    shared.read(call, all_neighbours).await
+}
+
+fn all_neighbours(shared: &Arc<Shared>, _call: &Call) -> Outcome {
+    let (network, tables) = (shared.network(), shared.view.read());
     let neighbour = |(id, vm): (&Id, &VmObject)| Neighbour {
         id: id.to_string(),
         host: network.node(vm.host).name.clone(),
@@ -92,7 +100,7 @@ pub(crate) async fn neighbours(shared: Arc<Shared>, call: Call) -> Outcome {
             ElementName::Link(name) => neighbours.down_links.extend(cable(network, name)),
         }
     }
-    Ok(Answer::json(200, &neighbours).tagged(revision))
+    Ok(Answer::json(200, &neighbours).tagged(neighbours_revision(&tables)))
 }
 
 pub(crate) async fn shares(shared: Arc<Shared>, call: Call) -> Outcome {

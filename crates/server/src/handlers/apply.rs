@@ -19,8 +19,6 @@ use crate::work::{Executor, Step};
 
 /// After this long a step ends; at least one contract is decided in each.
 const STEP: Duration = Duration::from_millis(1);
-/// Lists up to this size are read by the thread that has received them, which takes less than a millisecond.
-const SHORT_BYTES: usize = 32 << 10;
 /// An answer with a longer body is kept shortened for requests that are repeated.
 const KEPT_BYTES: usize = 16 << 10;
 /// How many refusals such an answer still has.
@@ -31,7 +29,7 @@ pub(crate) async fn apply(shared: Arc<Shared>, call: Call) -> Outcome {
     let repeat = if call.is_dry_run() { None } else { shared.repeat(&call)? };
     let mode = if call.query.flag("atomic") { Mode::AllOrNothing } else { Mode::Each };
     let call = Arc::new(call);
-    let orders = read(&shared, &call).await?;
+    let orders = shared.parse(&call, list).await?;
     if mode == Mode::Each && effect == Effect::Commit {
         let list = List { orders: orders.into_iter(), items: Vec::new(), role: call.role().clone() };
         return shared.submit_steps(&call, repeat, Box::new(|executor| list.step(executor))).await;
@@ -126,18 +124,6 @@ pub(super) fn report(items: Vec<Applied>, effect: Effect) -> Answer {
 }
 
 /// The contracts of a document, all of them the sender's.
-async fn read(shared: &Arc<Shared>, call: &Arc<Call>) -> Result<Vec<Order>, Box<Problem>> {
-    if call.body.len() <= SHORT_BYTES {
-        return list(shared, call);
-    }
-    let Ok(_permit) = shared.readings.acquire().await else {
-        return Err(problem(Code::Unavailable, "the server is ending"));
-    };
-    let (shared, call) = (shared.clone(), call.clone());
-    let read = tokio::task::spawn_blocking(move || list(&shared, &call)).await;
-    read.unwrap_or_else(|_| Err(problem(Code::Internal, "this list has found a mistake in the server")))
-}
-
 fn list(shared: &Shared, call: &Call) -> Result<Vec<Order>, Box<Problem>> {
     let tenant = call.tenant();
     let places = OnDisk::of(shared, call);

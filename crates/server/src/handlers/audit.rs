@@ -8,7 +8,7 @@ use crate::http::page::Page;
 use crate::log::Entry;
 use crate::shared::Shared;
 
-pub(crate) async fn list(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let page = Page::read(&call.query)?;
     let (before, only) = (page.after_number()?.unwrap_or(u64::MAX), call.only_tenant());
     let (who, object) = (call.query.text("who"), call.query.text("object"));

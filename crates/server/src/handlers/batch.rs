@@ -35,7 +35,8 @@ struct Batch {
 
 pub(crate) async fn batch(shared: Arc<Shared>, call: Call) -> Outcome {
     let repeat = if call.is_dry_run() { None } else { shared.repeat(&call)? };
-    let batch = read(&shared, &call)?;
+    let call = Arc::new(call);
+    let batch = shared.parse(&call, read).await?;
     let account = Account::of(call.role());
     let most = shared.limits.together.saturating_mul(usize::try_from(account.weight()).unwrap_or(1));
     let count = batch.delete.len() + batch.orders.len();

@@ -96,7 +96,10 @@ fn id_of(order: &Order) -> Id {
 }
 
 pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
-    let order = read(&shared, &call, Addressed { tenant: call.only_tenant(), name: None })?;
+    let call = Arc::new(call);
+    let read_new =
+        |shared: &Shared, call: &Call| read(shared, call, Addressed { tenant: call.only_tenant(), name: None });
+    let order = shared.parse(&call, read_new).await?;
     if !sees(call.role(), &id_of(&order)) {
         return Err(no_tenant(order.tenant().unwrap_or_default()));
     }
@@ -105,7 +108,11 @@ pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
 
 pub(crate) async fn put(shared: Arc<Shared>, call: Call) -> Outcome {
     let id = call.id("contract")?;
-    let order = read(&shared, &call, Addressed { tenant: Some(&id.tenant), name: Some(&id.name) })?;
+    let (call, of) = (Arc::new(call), id.clone());
+    let read_named = move |shared: &Shared, call: &Call| {
+        read(shared, call, Addressed { tenant: Some(&of.tenant), name: Some(&of.name) })
+    };
+    let order = shared.parse(&call, read_named).await?;
     write(&shared, &call, order, call.condition()?).await
 }
 

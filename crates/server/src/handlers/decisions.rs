@@ -13,7 +13,7 @@ use crate::log::Entry;
 use crate::shared::Shared;
 use crate::work::Executor;
 
-pub(crate) async fn list(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let (page, only) = (Page::read(&call.query)?, call.only_tenant());
     let before = page.after_number()?.unwrap_or(u64::MAX);
     let tables = shared.view.read();

@@ -12,7 +12,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use wayleave_protocol::problem::{Code, Problem};
 
 use crate::account::{Account, Beyond, OpenOne, streams_of};
-use crate::answer::{invalid, problem};
+use crate::answer::{Outcome, invalid, problem};
 use crate::clock::wall;
 use crate::http::call::Call;
 use crate::http::page::Page;
@@ -33,16 +33,19 @@ const PIECE: usize = 256;
 pub(crate) fn events(shared: Arc<Shared>, call: Call) -> Handled {
     Box::pin(async move {
         let accepts = call.headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        if accepts.contains("text/event-stream") { stream(shared, &call) } else { list(&shared, &call) }
+        if accepts.contains("text/event-stream") {
+            return stream(shared, &call);
+        }
+        shared.read(call, list).await.map(Reply::from)
     })
 }
 
-fn list(shared: &Shared, call: &Call) -> Result<Reply, Box<Problem>> {
+fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let page = Page::read(&call.query)?;
     let (after, only) = (page.after_number()?.unwrap_or(0), call.only_tenant());
     let tables = shared.view.read();
     let shown = tables.events.after(only, after);
-    Ok(page.of(shown.map(|event| (event.number_for(only), event.json(only)))).into())
+    Ok(page.of(shown.map(|event| (event.number_for(only), event.json(only)))))
 }
 
 fn stream(shared: Arc<Shared>, call: &Call) -> Result<Reply, Box<Problem>> {

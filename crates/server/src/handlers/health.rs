@@ -73,7 +73,7 @@ impl Ord for Placed {
     }
 }
 
-pub(crate) async fn list(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let page = Page::read(&call.query)?;
     let after = page.after.as_ref().map(|text| Place::parse(text, call.tenant())).transpose()?;
     let level = match call.query.text("level") {
@@ -83,11 +83,7 @@ pub(crate) async fn list(shared: Arc<Shared>, call: Call) -> Outcome {
             Some(known.ok_or_else(|| invalid("level", "violated, at-risk, pending, best-estimate or ok is expected"))?)
         }
     };
-    let only = call.only_tenant().map(str::to_owned);
-    let of = shared.clone();
-    shared
-        .look_through(&call, move || Ok(Answer::json(200, &of.health(only.as_deref(), level, after, page.limit))))
-        .await
+    Ok(Answer::json(200, &shared.health(call.only_tenant(), level, after, page.limit)))
 }
 
 impl Shared {

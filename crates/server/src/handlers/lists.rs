@@ -32,33 +32,20 @@ fn after(call: &Call, page: &Page) -> Result<Option<Id>, Box<Problem>> {
     page.after.as_ref().map(id).transpose()
 }
 
-pub(crate) async fn contracts(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) fn contracts(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let page = Page::read(&call.query)?;
-    let (tenant, after) = (tenant(&call), after(&call, &page)?);
-    let filter = Filter::read(&shared, &call)?;
-    if filter.is_none() {
-        let most = page.limit.saturating_add(1);
-        let items = {
-            let tables = shared.view.read();
-            let items = tables.contracts_of(tenant.as_deref(), after.as_ref());
-            items.take(most).map(|(_, contract)| contract.clone()).collect()
-        };
-        return Ok(contract_page(&shared, call.only_tenant(), &page, items));
-    }
-    let (of, only) = (shared.clone(), call.only_tenant().map(str::to_owned));
-    let look = move || {
-        // One more than is shown says that there is a next page.
-        let most = page.limit.saturating_add(1);
-        let mut items = Vec::new();
-        of.each_contract_after(tenant.as_deref(), after.map(Arc::new), |contract| {
-            if filter.shows(contract) {
-                items.push(contract.clone());
-            }
-            items.len() < most
-        });
-        Ok(contract_page(&of, only.as_deref(), &page, items))
-    };
-    shared.look_through(&call, look).await
+    let (tenant, after) = (tenant(call), after(call, &page)?);
+    let filter = Filter::read(shared, call)?;
+    // One more than is shown says that there is a next page.
+    let most = page.limit.saturating_add(1);
+    let mut items = Vec::new();
+    shared.each_contract_after(tenant.as_deref(), after.map(Arc::new), |contract| {
+        if filter.shows(contract) {
+            items.push(contract.clone());
+        }
+        items.len() < most
+    });
+    Ok(contract_page(shared, call.only_tenant(), &page, items))
 }
 
 fn contract_page(shared: &Shared, only: Option<&str>, page: &Page, items: Vec<Arc<ContractObject>>) -> Answer {
@@ -102,10 +89,6 @@ impl Filter {
         })
     }
 
-    fn is_none(&self) -> bool {
-        matches!(self, Self { state: None, kind: None, link: None, text: None, labels: None })
-    }
-
     fn shows(&self, contract: &ContractObject) -> bool {
         self.state.is_none_or(|state| contract.state() == state)
             && self.kind.is_none_or(|kind| contract.kind() == kind)
@@ -121,9 +104,9 @@ fn names(id: &Id, text: &str) -> bool {
     id.name.contains(text) || id.tenant.contains(text) || (text.contains(':') && id.to_string().contains(text))
 }
 
-pub(crate) async fn vms(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) fn vms(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let page = Page::read(&call.query)?;
-    let (tenant, after) = (tenant(&call), after(&call, &page)?);
+    let (tenant, after) = (tenant(call), after(call, &page)?);
     let host = call.query.text("host").map(|host| shared.node(host)).transpose()?;
     let tables = shared.view.read();
     let items = tables.vms_of(tenant.as_deref(), after.as_ref());
@@ -131,7 +114,7 @@ pub(crate) async fn vms(shared: Arc<Shared>, call: Call) -> Outcome {
     Ok(page.of(items.map(|(id, vm)| (id, vm.object.json.clone()))))
 }
 
-pub(crate) async fn tenants(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) fn tenants(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let page = Page::read(&call.query)?;
     let only = call.only_tenant();
     let tables = shared.view.read();
@@ -140,7 +123,7 @@ pub(crate) async fn tenants(shared: Arc<Shared>, call: Call) -> Outcome {
     Ok(page.of(items.map(|(name, tenant)| (name, tenant.json.clone()))))
 }
 
-pub(crate) async fn policies(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) fn policies(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let page = Page::read(&call.query)?;
     let tables = shared.view.read();
     let behind = |name: &str| page.after.as_deref().is_none_or(|after| name > after);
@@ -148,7 +131,7 @@ pub(crate) async fn policies(shared: Arc<Shared>, call: Call) -> Outcome {
     Ok(page.of(items.map(|(name, policy)| (name, policy.json.clone()))))
 }
 
-pub(crate) async fn tokens(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) fn tokens(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let page = Page::read(&call.query)?;
     let tables = shared.view.read();
     let behind = |name: &str| page.after.as_deref().is_none_or(|after| name > after);
@@ -167,7 +150,7 @@ fn skip<T>(page: &Page, find: impl Fn(&str) -> Option<T>, number: impl Fn(T) -> 
     }
 }
 
-pub(crate) async fn hosts(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) fn hosts(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let (page, network) = (Page::read(&call.query)?, shared.network());
     let first = NodeId(skip(&page, |name| network.find_node(name), |node| node.0)?);
     let tables = shared.view.read();
@@ -176,7 +159,7 @@ pub(crate) async fn hosts(shared: Arc<Shared>, call: Call) -> Outcome {
     Ok(page.of(hosts.map(|host| (&network.node(host).name, shape(host)))))
 }
 
-pub(crate) async fn links(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) fn links(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let (page, network) = (Page::read(&call.query)?, shared.network());
     let first = LinkId(skip(&page, |name| network.find_link(name), |link| link.0)?);
     let tables = shared.view.read();
@@ -184,7 +167,7 @@ pub(crate) async fn links(shared: Arc<Shared>, call: Call) -> Outcome {
     Ok(page.of(links.map(|(id, link)| (&link.name, json(&link_shape(network, &tables, id))))))
 }
 
-pub(crate) async fn queues(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) fn queues(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let (page, network) = (Page::read(&call.query)?, shared.network());
     let only = call.query.text("link").map(|link| shared.link(link)).transpose()?;
     let wrong = || invalid("after", "`next` of a page is expected");

@@ -119,7 +119,7 @@ pub(crate) fn queue_shapes(network: &Network, tables: &Tables, id: LinkId) -> Ve
     (0..).zip(network.queues(id)).map(shape).collect()
 }
 
-pub(crate) async fn host(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) fn host(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let found = shared.network().find_node(call.name());
     let host = found.filter(|&node| shared.network().node(node).kind == NodeKind::Host);
     let Some(host) = host else { return Err(not_found("host", call.name())) };
@@ -150,7 +150,7 @@ pub(crate) async fn curves(shared: Arc<Shared>, call: Call) -> Outcome {
     shared.look_up(&call, work).await
 }
 
-pub(crate) async fn topology(shared: Arc<Shared>, _call: Call) -> Outcome {
+pub(crate) fn topology(shared: &Arc<Shared>, _call: &Call) -> Outcome {
     let network = shared.network();
     let down = |(element, why): (&ElementName, &String)| Down { element: element.to_string(), reason: why.clone() };
     let topology = Topology {

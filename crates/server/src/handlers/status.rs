@@ -34,7 +34,7 @@ pub(crate) async fn about(shared: Arc<Shared>, call: Call) -> Outcome {
     Ok(Answer::json(200, &about))
 }
 
-pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) fn status(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let standing = shared.standing();
     let tables = shared.view.read();
     let only = call.only_tenant();
@@ -76,17 +76,19 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
         tenants: tables.tenants.keys().filter(|tenant| is_shown(tenant)).count() as u64,
         down: tables.down.len() as u64,
         agents: tables.nodes.values().filter(|node| node.is_there()).count() as u64,
-        silent: silent(&shared, &tables, only.is_none()),
-        troubles: if only.is_none() { troubles(&shared, &tables) } else { Vec::new() },
+        silent: silent(shared, &tables, only.is_none()),
+        troubles: if only.is_none() { troubles(shared, &tables) } else { Vec::new() },
         ledger,
         cluster,
     };
     Ok(Answer::json(200, &status))
 }
 
-/// Problems that agents report, and contracts of which nothing arrives.
+/// Problems that agents report, contracts of which nothing arrives, and tokens as which nobody can act.
 fn troubles(shared: &Shared, tables: &Tables) -> Vec<String> {
     let mut troubles = shared.counted.troubles();
+    let warnings = tables.tokens.iter().filter_map(|(id, (_, holder))| Some((id, holder.warning.as_ref()?)));
+    troubles.extend(warnings.map(|(id, warning)| format!("token {id}: {warning}")));
     for (node, serial, run) in shared.counted.cut_off() {
         let Some(contract) = tables.contract_with(serial) else { continue };
         let place = run.last_seen_at.map(|node| format!(", last seen at {node}")).unwrap_or_default();
@@ -108,8 +110,11 @@ fn silent(shared: &Shared, tables: &Tables, is_all: bool) -> Vec<String> {
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
-pub(crate) async fn healthz(_shared: Arc<Shared>, _call: Call) -> Outcome {
-    Ok(Answer::of(200, TEXT, "ok\n"))
+pub(crate) fn healthz(shared: &Arc<Shared>, _call: &Call) -> Outcome {
+    match shared.alive.trouble() {
+        None => Ok(Answer::of(200, TEXT, "ok\n")),
+        Some(trouble) => Ok(Answer::of(503, TEXT, format!("{trouble}\n"))),
+    }
 }
 
 pub(crate) async fn readyz(shared: Arc<Shared>, _call: Call) -> Outcome {
@@ -126,7 +131,7 @@ pub(crate) async fn readyz(shared: Arc<Shared>, _call: Call) -> Outcome {
     }
 }
 
-pub(crate) async fn metrics(shared: Arc<Shared>, _call: Call) -> Outcome {
+pub(crate) fn metrics(shared: &Arc<Shared>, _call: &Call) -> Outcome {
     shared.metrics.keeps(Kept::Requests, shared.open_bytes.all() as u64);
     shared.metrics.waits(shared.jobs.waiting());
     if let (Some(cluster), Some(standing)) = (&shared.cluster, shared.standing()) {

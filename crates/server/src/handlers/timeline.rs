@@ -21,32 +21,27 @@ const BUCKETS: u64 = 120;
 /// Maximum number of unmet contracts that a snapshot names.
 const MAX_UNMET: usize = 100;
 
-pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
-    let (of, only) = (shared.clone(), call.only_tenant().map(str::to_owned));
+pub(crate) fn get(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let buckets = call.query.number("buckets").unwrap_or(BUCKETS);
-    shared.look_through(&call, move || Ok(Answer::json(200, &of.past(only.as_deref()).timeline(buckets)))).await
+    Ok(Answer::json(200, &shared.past(call.only_tenant()).timeline(buckets)))
 }
 
-pub(crate) async fn snapshot(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) fn snapshot(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let wrong = || invalid("event", "the number of an event is expected");
     let number: u64 = call.name().parse().map_err(|_| wrong())?;
-    let (of, only, name) = (shared.clone(), call.only_tenant().map(str::to_owned), call.name().to_owned());
-    let look = move || {
-        let snapshot = of.past(only.as_deref()).snapshot(number);
-        snapshot.map(|snapshot| Answer::json(200, &snapshot)).ok_or_else(|| not_found("event", &name))
-    };
-    shared.look_through(&call, look).await
+    let snapshot = shared.past(call.only_tenant()).snapshot(number);
+    snapshot.map(|snapshot| Answer::json(200, &snapshot)).ok_or_else(|| not_found("event", call.name()))
 }
 
 /// Contracts as they were at an event or a time, of those that differ now.
-pub(crate) async fn past(shared: Arc<Shared>, call: Call) -> Outcome {
-    let only = call.only_tenant().map(str::to_owned);
+pub(crate) fn past(shared: &Arc<Shared>, call: &Call) -> Outcome {
+    let only = call.only_tenant();
     let expected = "the number of an event or a time (RFC 3339) is expected";
     let text = call.name();
     let (target, at) = match (text.parse::<u64>(), text.parse::<WallTime>()) {
         (Ok(number), _) => {
             let tables = shared.view.read();
-            let entry = tables.events.get(only.as_deref(), number).ok_or_else(|| not_found("event", text))?;
+            let entry = tables.events.get(only, number).ok_or_else(|| not_found("event", text))?;
             let event = serde_json::from_slice::<Event>(&entry.json(None));
             (Target::Event(entry.number), event.map_or_else(|_| String::new(), |event| event.at))
         }
@@ -54,23 +49,18 @@ pub(crate) async fn past(shared: Arc<Shared>, call: Call) -> Outcome {
         (_, Ok(time)) => (Target::Time(time), time.to_string()),
         _ => return Err(invalid("asOf", expected)),
     };
-    let asked = call.query.text("tenant").map(str::to_owned);
-    let of = shared.clone();
-    let look = move || {
-        let kept: Vec<Kept> = {
-            let tables = of.view.read();
-            let all = tables.tenants.keys().chain(tables.undo.tenants()).collect::<BTreeSet<_>>().into_iter();
-            let is_asked =
-                |tenant: &str| [&only, &asked].into_iter().all(|one| one.as_deref().is_none_or(|one| one == tenant));
-            all.filter(|tenant| is_asked(tenant))
-                .map(|tenant| Kept::of(&tables.undo, tables.undo_since, tenant.clone()))
-                .collect()
-        };
-        let mut past = PastContracts { at, ..PastContracts::default() };
-        kept.into_iter().for_each(|kept| kept.undo(target, &mut past));
-        Ok(Answer::json(200, &past))
+    let asked = call.query.text("tenant");
+    let kept: Vec<Kept> = {
+        let tables = shared.view.read();
+        let all = tables.tenants.keys().chain(tables.undo.tenants()).collect::<BTreeSet<_>>().into_iter();
+        let is_asked = |tenant: &str| [only, asked].into_iter().all(|one| one.is_none_or(|one| one == tenant));
+        all.filter(|tenant| is_asked(tenant))
+            .map(|tenant| Kept::of(&tables.undo, tables.undo_since, tenant.clone()))
+            .collect()
     };
-    shared.look_through(&call, look).await
+    let mut past = PastContracts { at, ..PastContracts::default() };
+    kept.into_iter().for_each(|kept| kept.undo(target, &mut past));
+    Ok(Answer::json(200, &past))
 }
 
 /// The events that are kept, and how things stand behind the last of them.

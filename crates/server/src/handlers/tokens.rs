@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use rustls_pki_types::DnsName;
 use wayleave_controller::{self as controller, Command, Controller};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::tenant::{NewToken, Role, TokenSpec};
 use wayleave_units::{WallTime, is_plain};
 
 use crate::answer::{Answer, Outcome, fault, invalid, problem};
+use crate::certificate_name::unmatched;
 use crate::clock::wall;
 use crate::handlers::change::{Handle, change, done};
 use crate::http::call::Call;
@@ -66,17 +66,8 @@ fn certificate(name: &str) -> Result<String, Box<Problem>> {
         let detail = format!("URI: or DNS: and a name are expected, at most {LONGEST_NAME} visible ASCII characters");
         return Err(invalid("certificate", detail));
     }
-    if let Some(host) = name.strip_prefix("DNS:") {
-        if host.contains('*') {
-            let detail = "the name of one host is expected: a token for a wildcard matches no certificate of a host; make one token for each host";
-            return Err(invalid("certificate", detail));
-        }
-        // Certificates with other names are not read (`Peer::of`), so a token for one would never match.
-        if DnsName::try_from(host).is_err() {
-            let detail =
-                "DNS: and the name of a host are expected: labels of 1 to 63 of [A-Za-z0-9_-] with dots between them";
-            return Err(invalid("certificate", detail));
-        }
+    if let Some(why) = unmatched(name) {
+        return Err(invalid("certificate", why));
     }
     Ok(peer::canonical(name))
 }

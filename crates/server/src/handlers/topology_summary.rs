@@ -19,7 +19,7 @@ const BUSIEST: usize = 10;
 /// So many things that are down.
 const DOWN: usize = 100;
 
-pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) fn get(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let part = match call.query.text("group") {
         None => Part::Network,
         Some(group) => {
@@ -27,8 +27,7 @@ pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
             part.ok_or_else(|| not_found("group", group))?
         }
     };
-    let of = shared.clone();
-    shared.look_through(&call, move || Ok(Answer::json(200, &of.topology_summary(part)))).await
+    Ok(Answer::json(200, &shared.topology_summary(part)))
 }
 
 /// Figures of a group of links while its links are added up.

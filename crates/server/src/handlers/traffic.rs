@@ -27,22 +27,15 @@ pub(crate) async fn of_contract(shared: Arc<Shared>, call: Call) -> Outcome {
     Ok(Answer::json(200, &counters))
 }
 
-pub(crate) async fn top(shared: Arc<Shared>, call: Call) -> Outcome {
+pub(crate) fn top(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let limit = Page::read(&call.query)?.limit;
-    let named = call.query.text("tenant").map(str::to_owned);
-    let only = call.only_tenant().map(str::to_owned);
-    let of = shared.clone();
-    shared
-        .look_through(&call, move || {
-            let is_tenants = only.is_some();
-            // A tenant that names another one sees nothing.
-            let top = match (&only, &named) {
-                (Some(own), Some(named)) if own != named => TopTraffic::default(),
-                _ => of.top(only.as_deref().or(named.as_deref()), is_tenants, limit),
-            };
-            Ok(Answer::json(200, &top))
-        })
-        .await
+    let (named, only) = (call.query.text("tenant"), call.only_tenant());
+    // A tenant that names another one sees nothing.
+    let top = match (only, named) {
+        (Some(own), Some(named)) if own != named => TopTraffic::default(),
+        _ => shared.top(only.or(named), only.is_some(), limit),
+    };
+    Ok(Answer::json(200, &top))
 }
 
 /// Place of a contract among all: the highest known rate first, unknown rates last.

@@ -34,7 +34,7 @@ use crate::http::call::{Call, object_of};
 use crate::http::operation::Verb;
 use crate::http::peer::{self, Peer};
 use crate::http::query::Query;
-use crate::http::route::{Reply, Row};
+use crate::http::route::{Handler, Reply, Row};
 use crate::http::routes::ROWS;
 use crate::http::seats::InHand;
 use crate::metrics::Limit;
@@ -103,6 +103,12 @@ fn page(shared: &Shared, request: &Request) -> Response {
     finish(shared, "/ui/{file}", "GET", "nobody", &id, began, response)
 }
 
+/// The answer to a request for `/healthz`.
+pub(crate) async fn healthz(shared: &Arc<Shared>, request: Request) -> Option<Response> {
+    let row = ROWS.iter().find(|row| matches!(row.handler, Handler::Alone(_)))?;
+    Some(serve(shared.clone(), row, None, request).await)
+}
+
 /// What watches over a server, for an address of its own.
 pub(crate) fn watching(shared: &Arc<Shared>) -> Router {
     router_of(Router::new(), shared, ROWS.iter().filter(|row| WATCHING.contains(&row.path)))
@@ -120,7 +126,7 @@ fn router_of(mut router: Router, shared: &Arc<Shared>, rows: impl Iterator<Item 
         let shared = shared.clone();
         let handler = move |path: Result<RawPathParams, RawPathParamsRejection>, request: Request| {
             let shared = shared.clone();
-            async move { serve(shared, row, path, request).await }
+            async move { serve(shared, row, Some(path), request).await }
         };
         router = router.route(row.path, on(filter, handler));
     }
@@ -161,17 +167,18 @@ fn request_id() -> String {
 async fn serve(
     shared: Arc<Shared>,
     row: &'static Row,
-    path: Result<RawPathParams, RawPathParamsRejection>,
+    path: Option<Result<RawPathParams, RawPathParamsRejection>>,
     request: Request,
 ) -> Response {
     let (began, id) = (Instant::now(), request_id());
     // In hand until it is answered.
     let seat = request.extensions().get::<Arc<InHand>>().cloned();
     let mut asker = Asker { from: seat.as_ref().map(|seat| seat.address), ..Asker::default() };
-    let before = shared.standing();
+    // What is answered alone waits for no lock of the view.
+    let before = if matches!(row.handler, Handler::Alone(_)) { None } else { shared.standing() };
     let reply = match admit(&shared, row, path, request, &id, &mut asker).await {
         // Its bytes are counted until it is answered.
-        Ok((call, _held)) => (row.handler)(shared.clone(), call).await,
+        Ok((call, _held)) => row.handler.handle(shared.clone(), call).await,
         Err(problem) => Err(problem),
     };
     let reply = reply.unwrap_or_else(|problem| Answer::from(problem).into());
@@ -252,14 +259,14 @@ fn role_name(role: &Principal) -> &'static str {
 async fn admit(
     shared: &Shared,
     row: &'static Row,
-    path: Result<RawPathParams, RawPathParamsRejection>,
+    path: Option<Result<RawPathParams, RawPathParamsRejection>>,
     request: Request,
     id: &str,
     asker: &mut Asker,
 ) -> Result<(Call, Option<Held>), Box<Problem>> {
     let (parts, body) = request.into_parts();
-    let path = path.map_err(|error| invalid("path", error.to_string()));
-    let path = path.map(|path| path.iter().map(|(_, value)| value.to_owned()).collect::<Vec<_>>());
+    let path = path.transpose().map_err(|error| invalid("path", error.to_string()));
+    let path = path.map(|path| path.iter().flatten().map(|(_, value)| value.to_owned()).collect::<Vec<_>>());
     asker.object = path.iter().flatten().next().cloned().unwrap_or_default();
     let (who, certificate) =
         if row.access == Access::Open { (None, None) } else { shared.as_known(credentials(shared, &parts))? };

@@ -12,10 +12,12 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-use crate::http::patient::Patient;
+use crate::http::door::Door;
+use crate::http::patient::{Patience, Patient};
 use crate::http::peer::Peer;
 use crate::http::seats::{Most, Seats, Taken};
 use crate::http::tls::Tls;
@@ -26,14 +28,26 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// After an error of the system nothing is accepted for a moment: most often there are no file descriptors left.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves until it is told to end; then finishes the requests that were begun, but waits no longer than this.
+/// Who serves the connections of a listener.
+#[derive(Clone)]
+pub(crate) struct By {
+    /// Answers `/healthz` beforehand, where connections are not encrypted.
+    pub(crate) door: Option<Door>,
+    /// The threads for everything else.
+    pub(crate) runtime: Handle,
+}
+
+/// Serves until it is told to end; then finishes the requests that were begun, but waits no longer than this. A listener that cannot be used
+/// is an error.
 pub(crate) async fn serve(
-    listener: TcpListener,
+    listener: std::net::TcpListener,
     tls: Option<Tls>,
     router: Router,
+    by: By,
     limits: &Limits,
     mut ending: watch::Receiver<bool>,
-) {
+) -> std::io::Result<()> {
+    let listener = TcpListener::from_std(listener)?;
     let most =
         Most { all: limits.connections, of_address: limits.connections_of_address, agents: limits.connections_waiting };
     let (seats, graceful) = (Seats::new(most), Arc::new(GracefulShutdown::new()));
@@ -54,7 +68,8 @@ pub(crate) async fn serve(
                 let tls = tls.clone();
                 let (router, watcher) = (router.clone(), graceful.watcher());
                 let patience = Patience { read_within, write_within };
-                tokio::spawn(connection(stream, tls, router, patience, taken, watcher));
+                let served = Connection { tls, router, patience, taken: Arc::new(taken), watcher };
+                tokio::spawn(served.hand_over(stream, by.clone(), ending.clone()));
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -63,48 +78,65 @@ pub(crate) async fn serve(
         }
     }
     drop(listener);
-    let Ok(graceful) = Arc::try_unwrap(graceful) else { return };
+    let Ok(graceful) = Arc::try_unwrap(graceful) else { return Ok(()) };
     if tokio::time::timeout(limits.end_within, graceful.shutdown()).await.is_err() {
         tracing::warn!("some requests were not finished in time, and were ended");
     }
+    Ok(())
 }
 
 type Watcher = hyper_util::server::graceful::Watcher;
 
-/// How long clients are waited for.
-#[derive(Clone, Copy)]
-struct Patience {
-    read_within: Duration,
-    write_within: Duration,
-}
-
-async fn connection(
-    stream: TcpStream,
+/// A connection that was accepted.
+struct Connection {
     tls: Option<Tls>,
     router: Router,
     patience: Patience,
-    taken: Taken,
+    taken: Arc<Taken>,
     watcher: Watcher,
-) {
-    let _ = stream.set_nodelay(true);
-    let taken = Arc::new(taken);
-    let stream = Patient::new(stream, patience.write_within);
-    let served = async {
-        match tls {
-            None => talk(stream, router, patience, (&taken, None), watcher).await,
-            Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.in_use().acceptor.accept(stream)).await {
-                Ok(Ok(stream)) => {
-                    let peer = Peer::of(&tls, stream.get_ref().1).map(Arc::new);
-                    talk(stream, router, patience, (&taken, peer), watcher).await;
-                }
-                Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
-                Err(_) => tracing::debug!("a TLS handshake took too long"),
+}
+
+impl Connection {
+    /// Answers `/healthz`, and gives the connection to others when it brings something else.
+    async fn hand_over(self, stream: TcpStream, by: By, mut ending: watch::Receiver<bool>) {
+        let _ = stream.set_nodelay(true);
+        let stream = match by.door {
+            None => Some(stream),
+            Some(door) => tokio::select! {
+                other = door.answer(stream, &self.taken, self.patience) => other,
+                () = self.taken.closed() => None,
+                _ = ending.wait_for(|ending| *ending) => None,
             },
+        };
+        // Each runtime waits for its own sockets.
+        let Some(stream) = stream.and_then(|stream| stream.into_std().ok()) else { return };
+        by.runtime.spawn(async move {
+            if let Ok(stream) = TcpStream::from_std(stream) {
+                self.serve(stream).await;
+            }
+        });
+    }
+
+    async fn serve(self, stream: TcpStream) {
+        let Self { tls, router, patience, taken, watcher } = self;
+        let stream = Patient::new(stream, patience.write_within);
+        let served = async {
+            match tls {
+                None => talk(stream, router, patience, (&taken, None), watcher).await,
+                Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.in_use().acceptor.accept(stream)).await {
+                    Ok(Ok(stream)) => {
+                        let peer = Peer::of(&tls, stream.get_ref().1).map(Arc::new);
+                        talk(stream, router, patience, (&taken, peer), watcher).await;
+                    }
+                    Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+                    Err(_) => tracing::debug!("a TLS handshake took too long"),
+                },
+            }
+        };
+        tokio::select! {
+            () = served => {}
+            () = taken.closed() => tracing::debug!("an idle connection was closed for another"),
         }
-    };
-    tokio::select! {
-        () = served => {}
-        () = taken.closed() => tracing::debug!("an idle connection was closed for another"),
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod call;
 pub(crate) mod condition;
 pub(crate) mod dispatch;
+pub(crate) mod door;
 pub(crate) mod listen;
 pub(crate) mod openapi;
 pub(crate) mod operation;

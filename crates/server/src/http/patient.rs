@@ -8,6 +8,13 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
+/// How long clients are waited for.
+#[derive(Clone, Copy)]
+pub(crate) struct Patience {
+    pub(crate) read_within: Duration,
+    pub(crate) write_within: Duration,
+}
+
 /// A stream with a time-out for writing.
 pub(crate) struct Patient<S> {
     stream: S,

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use wayleave_protocol::problem::Problem;
 
 use crate::access::Access;
-use crate::answer::Answer;
+use crate::answer::{Answer, Outcome};
 use crate::http::call::Call;
 use crate::http::operation::{BodyDoc, BodyIs, Document, Gives, Param, Typed, Verb};
 use crate::shared::Shared;
@@ -27,7 +27,28 @@ impl From<Answer> for Reply {
 }
 
 pub(crate) type Handled = Pin<Box<dyn Future<Output = Result<Reply, Box<Problem>>> + Send>>;
-pub(crate) type Handler = fn(Arc<Shared>, Call) -> Handled;
+
+/// What carries a request out.
+#[derive(Clone, Copy)]
+pub(crate) enum Handler {
+    /// By the thread that has received it: it takes a fraction of a millisecond, or waits.
+    AtOnce(fn(Arc<Shared>, Call) -> Handled),
+    /// By whichever thread has received it: it waits for no other thread and no lock of the view.
+    Alone(fn(&Arc<Shared>, &Call) -> Outcome),
+    /// By a thread that reads, when it is the turn of the account that asks (`reads`): its time grows with what there is.
+    InTurn(fn(&Arc<Shared>, &Call) -> Outcome),
+}
+
+impl Handler {
+    /// Carries a request out.
+    pub(crate) async fn handle(self, shared: Arc<Shared>, call: Call) -> Result<Reply, Box<Problem>> {
+        match self {
+            Self::AtOnce(handle) => handle(shared, call).await,
+            Self::Alone(answer) => answer(&shared, &call).map(Reply::from),
+            Self::InTurn(read) => shared.clone().read(call, read).await.map(Reply::from),
+        }
+    }
+}
 
 /// A route: one line of the table.
 #[derive(Clone, Copy)]

@@ -12,11 +12,12 @@ use crate::http::operation::ParamKind::{Count, Flag, Number, Text as Words};
 use crate::http::operation::Shown::{Any as Free, Events, Nothing, Text};
 use crate::http::operation::Verb::{Delete, Get, Post, Put};
 use crate::http::operation::{Document, Param, ParamKind, either, many, on, one};
+use crate::http::route::Handler::{self, Alone, InTurn};
 use crate::http::route::{Reply, Row};
 
 macro_rules! by {
     ($handler:path) => {
-        |shared, call| Box::pin(async move { $handler(shared, call).await.map(Reply::from) })
+        Handler::AtOnce(|shared, call| Box::pin(async move { $handler(shared, call).await.map(Reply::from) }))
     };
 }
 
@@ -56,10 +57,10 @@ const TRIAL: &[Param] = &[DRY_RUN];
 pub(crate) static ROWS: &[Row] = &[
     Row::new(Get, "/v1", "about", Any, "Who answers, and whom it takes the token for", by!(status::about))
         .gives(&[on(200, one::<api::status::About>())]),
-    Row::new(Get, "/v1/status", "status", Read, "How things stand as a whole", by!(status::status))
+    Row::new(Get, "/v1/status", "status", Read, "How things stand as a whole", InTurn(status::status))
         .gives(&[on(200, one::<api::status::Status>())]),
     // Tenants
-    Row::new(Get, "/v1/tenants", "listTenants", Read, "Tenants by name", by!(lists::tenants))
+    Row::new(Get, "/v1/tenants", "listTenants", Read, "Tenants by name", InTurn(lists::tenants))
         .query(PAGE)
         .gives(&[on(200, many::<api::tenant::Tenant>())]),
     Row::new(Post, "/v1/tenants", "createTenant", Operator, "Creates a tenant", by!(tenants::create))
@@ -92,7 +93,7 @@ pub(crate) static ROWS: &[Row] = &[
     .conditional()
     .gives(&[on(204, Nothing)]),
     // Tokens
-    Row::new(Get, "/v1/tokens", "listTokens", Operator, "Tokens, without their secrets", by!(lists::tokens))
+    Row::new(Get, "/v1/tokens", "listTokens", Operator, "Tokens, without their secrets", InTurn(lists::tokens))
         .query(PAGE)
         .gives(&[on(200, many::<api::tenant::Token>())]),
     Row::new(
@@ -109,12 +110,12 @@ pub(crate) static ROWS: &[Row] = &[
         .query(TRIAL)
         .gives(&[on(204, Nothing)]),
     // Hosts and VMs
-    Row::new(Get, "/v1/hosts", "listHosts", Read, "Hosts with their VMs", by!(lists::hosts))
+    Row::new(Get, "/v1/hosts", "listHosts", Read, "Hosts with their VMs", InTurn(lists::hosts))
         .query(PAGE)
         .gives(&[on(200, many::<api::network::Host>())]),
-    Row::new(Get, "/v1/hosts/{host}", "getHost", Read, "A host with its VMs", by!(network::host))
+    Row::new(Get, "/v1/hosts/{host}", "getHost", Read, "A host with its VMs", InTurn(network::host))
         .gives(&[on(200, one::<api::network::Host>())]),
-    Row::new(Get, "/v1/vms", "listVms", Read, "VMs by tenant and name", by!(lists::vms))
+    Row::new(Get, "/v1/vms", "listVms", Read, "VMs by tenant and name", InTurn(lists::vms))
         .query(&[LIMIT, AFTER, TENANT, ON_HOST])
         .gives(&[on(200, many::<api::tenant::Vm>())]),
     Row::new(Post, "/v1/vms", "createVm", Write, "Creates a VM", by!(vms::create))
@@ -140,7 +141,7 @@ pub(crate) static ROWS: &[Row] = &[
         .conditional()
         .gives(&[on(204, Nothing)]),
     // Contracts
-    Row::new(Get, "/v1/contracts", "listContracts", Read, "Contracts by tenant and name", by!(lists::contracts))
+    Row::new(Get, "/v1/contracts", "listContracts", Read, "Contracts by tenant and name", InTurn(lists::contracts))
         .query(&[LIMIT, AFTER, TENANT, STATE, KIND, ON_LINK, NAMED, LABELLED])
         .gives(&[on(200, many::<api::contract::Contract>())]),
     Row::new(Post, "/v1/contracts", "createContract", Write, "Creates a contract", by!(contracts::create))
@@ -197,13 +198,13 @@ pub(crate) static ROWS: &[Row] = &[
         by!(traffic::of_contract),
     )
     .gives(&[on(200, one::<api::traffic::ContractTraffic>())]),
-    Row::new(Get, "/v1/traffic", "listTraffic", Read, "Contracts that send most, with their counters", by!(traffic::top))
+    Row::new(Get, "/v1/traffic", "listTraffic", Read, "Contracts that send most, with their counters", InTurn(traffic::top))
         .query(&[LIMIT, TENANT])
         .gives(&[on(200, one::<api::traffic::TopTraffic>())]),
-    Row::new(Get, "/v1/health", "listHealth", Read, "Contracts by health, the worst first", by!(health::list))
+    Row::new(Get, "/v1/health", "listHealth", Read, "Contracts by health, the worst first", InTurn(health::list))
         .query(&[LIMIT, AFTER, LEVEL])
         .gives(&[on(200, one::<api::health::HealthPage>())]),
-    Row::new(Get, "/v1/risks", "listRisks", Read, "The same as /v1/health", by!(health::list))
+    Row::new(Get, "/v1/risks", "listRisks", Read, "The same as /v1/health", InTurn(health::list))
         .query(&[LIMIT, AFTER, LEVEL])
         .gives(&[on(200, one::<api::health::HealthPage>())])
         .deprecated(),
@@ -223,7 +224,7 @@ pub(crate) static ROWS: &[Row] = &[
     .takes::<api::decision::BatchSpec>()
     .gives(&[on(200, one::<api::decision::ApplyReport>())]),
     // Policies of services
-    Row::new(Get, "/v1/policies", "listPolicies", ReadAll, "Policies of services by name", by!(lists::policies))
+    Row::new(Get, "/v1/policies", "listPolicies", ReadAll, "Policies of services by name", InTurn(lists::policies))
         .query(PAGE)
         .gives(&[on(200, many::<api::policy::Policy>())]),
     Row::new(
@@ -259,9 +260,9 @@ pub(crate) static ROWS: &[Row] = &[
     .conditional()
     .gives(&[on(204, Nothing)]),
     // The network
-    Row::new(Get, "/v1/topology", "getTopology", Map, "The network as a whole", by!(network::topology))
+    Row::new(Get, "/v1/topology", "getTopology", Map, "The network as a whole", InTurn(network::topology))
         .gives(&[on(200, one::<api::network::Topology>())]),
-    Row::new(Get, "/v1/links", "listLinks", ReadAll, "Links with what is reserved", by!(lists::links))
+    Row::new(Get, "/v1/links", "listLinks", ReadAll, "Links with what is reserved", InTurn(lists::links))
         .query(PAGE)
         .gives(&[on(200, many::<api::network::Link>())]),
     Row::new(Get, "/v1/links/{link}", "getLink", ReadAll, "A link with its queues", by!(network::link))
@@ -281,11 +282,11 @@ pub(crate) static ROWS: &[Row] = &[
         "getTopologySummary",
         ReadAll,
         "The network, or a part of it, by tier: groups of nodes, and the links between them",
-        by!(topology_summary::get),
+        InTurn(topology_summary::get),
     )
     .query(&[GROUP])
     .gives(&[on(200, one::<api::topology_summary::TopologySummary>())]),
-    Row::new(Get, "/v1/tiers", "getTiers", ReadAll, "The same as /v1/topology/summary", by!(topology_summary::get))
+    Row::new(Get, "/v1/tiers", "getTiers", ReadAll, "The same as /v1/topology/summary", InTurn(topology_summary::get))
         .query(&[GROUP])
         .gives(&[on(200, one::<api::topology_summary::TopologySummary>())])
         .deprecated(),
@@ -313,11 +314,11 @@ pub(crate) static ROWS: &[Row] = &[
     .query(TRIAL)
     .takes::<api::network::ElementState>()
     .gives(&[on(200, one::<api::network::StateChangeResult>())]),
-    Row::new(Get, "/v1/queues", "listQueues", ReadAll, "Queues with their bounds", by!(lists::queues))
+    Row::new(Get, "/v1/queues", "listQueues", ReadAll, "Queues with their bounds", InTurn(lists::queues))
         .query(&[LIMIT, AFTER, LINK])
         .gives(&[on(200, many::<api::network::Queue>())]),
     // Decisions
-    Row::new(Get, "/v1/decisions", "listDecisions", Read, "The last decisions, the latest first", by!(decisions::list))
+    Row::new(Get, "/v1/decisions", "listDecisions", Read, "The last decisions, the latest first", InTurn(decisions::list))
         .query(PAGE)
         .gives(&[on(200, many::<api::decision::Decision>())]),
     Row::new(Get, "/v1/decisions/{decision}", "getDecision", Read, "A decision", by!(decisions::get))
@@ -337,7 +338,7 @@ pub(crate) static ROWS: &[Row] = &[
         "listEvents",
         Read,
         "What has happened; as a stream if it is asked for as `text/event-stream`",
-        events::events,
+        Handler::AtOnce(events::events),
     )
     .query(PAGE)
     .gives(&[on(200, Events)]),
@@ -347,7 +348,7 @@ pub(crate) static ROWS: &[Row] = &[
         "getTimeline",
         Read,
         "Events in buckets of time, with the number of contracts in each state",
-        by!(timeline::get),
+        InTurn(timeline::get),
     )
     .query(&[BUCKETS])
     .gives(&[on(200, one::<api::timeline::Timeline>())]),
@@ -357,7 +358,7 @@ pub(crate) static ROWS: &[Row] = &[
         "getSnapshot",
         Read,
         "State right after an event",
-        by!(timeline::snapshot),
+        InTurn(timeline::snapshot),
     )
     .gives(&[on(200, one::<api::timeline::Snapshot>())]),
     Row::new(
@@ -366,7 +367,7 @@ pub(crate) static ROWS: &[Row] = &[
         "getPast",
         Read,
         "Contracts as they were right after an event (its number, and all that was written with it) or at a time (RFC 3339), of those that differ now",
-        by!(timeline::past),
+        InTurn(timeline::past),
     )
     .query(&[TENANT])
     .gives(&[on(200, one::<api::timeline::Past>())]),
@@ -376,7 +377,7 @@ pub(crate) static ROWS: &[Row] = &[
         "listAudit",
         Read,
         "Who did what, the latest first; a tenant is shown what its tokens did",
-        by!(audit::list),
+        InTurn(audit::list),
     )
     .query(&[LIMIT, AFTER, WHO, OBJECT])
     .gives(&[on(200, many::<api::audit::AuditEntry>())]),
@@ -405,7 +406,7 @@ pub(crate) static ROWS: &[Row] = &[
     .takes::<api::check::CheckSpec>()
     .gives(&[on(200, one::<api::check::Check>())]),
     // Agents
-    Row::new(Get, "/v1/agents", "listAgents", ReadAll, "Agents that have ever begun", by!(agents::list))
+    Row::new(Get, "/v1/agents", "listAgents", ReadAll, "Agents that have ever begun", InTurn(agents::list))
         .query(&[LIMIT, AFTER, PROBLEMS])
         .gives(&[on(200, many::<api::network::Agent>())]),
     Row::new(
@@ -460,13 +461,43 @@ pub(crate) static ROWS: &[Row] = &[
     )
     .gives(&[on(200, one::<api::agent::Shares>()), on(304, Nothing)]),
     // The server
-    Row::new(Get, "/healthz", "healthz", Open, "Whether the server runs", by!(status::healthz))
+    Row::new(Get, "/healthz", "healthz", Open, "Whether the server runs", Alone(status::healthz))
         .gives(&[on(200, Text("text/plain; charset=utf-8"))]),
     Row::new(Get, "/readyz", "readyz", Open, "Whether the controller can answer", by!(status::readyz))
         .gives(&[on(200, Text("text/plain; charset=utf-8"))]),
-    Row::new(Get, "/metrics", "metrics", ReadAll, "For Prometheus", by!(status::metrics))
+    Row::new(Get, "/metrics", "metrics", ReadAll, "For Prometheus", InTurn(status::metrics))
         .gives(&[on(200, Text("application/openmetrics-text; version=1.0.0; charset=utf-8"))]),
     Row::new(Get, "/openapi.json", "openapi", Open, "This document", by!(status::openapi)).gives(&[on(200, Free)]),
     Row::new(Get, "/docs", "docs", Open, "The same as a page", by!(status::docs))
         .gives(&[on(200, Text("text/html; charset=utf-8"))]),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::operation::Shown;
+
+    /// Reads that are carried out by the thread that has received them, with what bounds their time.
+    const AT_ONCE: &[(&[&str], &str)] = &[
+        (&["about", "healthz", "readyz", "openapi", "docs"], "one answer, which is ready or short"),
+        (&["getTenant", "getVm", "getContract", "getPolicy", "getNode", "getLink", "getDecision"], "one object"),
+        (&["explainContract", "explainDecision", "getLinkCurves"], "read by the engine, in turn"),
+        (&["getMessages"], "read by the engine, in turn"),
+        (&["getContractTraffic"], "the members of one contract"),
+        (&["getShares"], "the contracts of one host"),
+        (&["listEvents", "getNeighbours"], "what is long of it is read in turn"),
+    ];
+
+    #[test]
+    fn reads_whose_time_grows_with_what_there_is_wait_for_the_turn_of_their_account() {
+        let is_named = |row: &Row| AT_ONCE.iter().any(|(names, _)| names.contains(&row.name));
+        for row in ROWS.iter().filter(|row| row.verb == Get) {
+            let is_in_turn = matches!(row.handler, InTurn(_));
+            assert_ne!(is_in_turn, is_named(row), "{} is either in turn, or named with what bounds its time", row.name);
+            let is_list = row.gives.iter().any(|gives| matches!(gives.body, Shown::Many(_)));
+            assert!(is_in_turn || !is_list, "{} is a list", row.name);
+        }
+        let all: usize = AT_ONCE.iter().map(|(names, _)| names.len()).sum();
+        assert_eq!(ROWS.iter().filter(|row| row.verb == Get && is_named(row)).count(), all, "one is no route any more");
+    }
+}

@@ -3,6 +3,7 @@
 
 mod access;
 mod agents;
+mod alive;
 mod attack;
 mod certificates;
 mod checks;

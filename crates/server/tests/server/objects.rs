@@ -1,8 +1,13 @@
 //! Tenants, VMs, tokens, elements.
 
-use serde_json::json;
+use std::collections::BTreeSet;
 
-use crate::common::{World, contract};
+use serde_json::json;
+use wayleave_controller::EnforcedBy;
+use wayleave_server::disk::Memory;
+use wayleave_store::{Change, Record, Store};
+
+use crate::common::{World, contract, options};
 
 #[test]
 fn a_tenant_has_what_its_quota_allows() {
@@ -140,4 +145,60 @@ fn a_reason_has_nothing_that_a_terminal_would_obey() {
         client.put("/v1/nodes/h5/state", &down).is_problem(400, "INVALID");
     }
     client.put("/v1/nodes/h5/state", &json!({ "state": "down", "reason": "Kabel gezogen: \u{e4}" })).is(200);
+}
+
+#[test]
+fn a_token_of_an_older_ledger_that_no_certificate_can_use_is_named() {
+    let memory = Memory::default();
+    let world = World::with(Box::new(memory.clone()), EnforcedBy::Nobody);
+    let make = |name: &str| {
+        let spec = json!({ "role": "reader", "label": "dashboards", "certificate": format!("DNS:{name}") });
+        let made = world.client.post("/v1/tokens", &spec).is(201).json();
+        assert!(made.get("warning").is_none(), "{made}");
+        made["id"].as_str().unwrap().to_owned()
+    };
+    let (wildcard, invalid, fine) = (make("wild.example"), make("dots.example"), make("fine.example"));
+    let scratch = world.end();
+    // As versions wrote them that accepted such names.
+    let mut store = memory.0.lock().unwrap();
+    let as_written = |name: &str| match name {
+        "wild" => "*",
+        _ => "a..b",
+    };
+    let changes: Vec<Change> = store
+        .load()
+        .into_iter()
+        .filter(|record| *record.kind == *"token")
+        .flat_map(|record| {
+            ["wild", "dots"].map(|name| {
+                let (kind, key) = (record.kind.clone(), record.key.clone());
+                let old =
+                    record.body.replace(&format!("DNS:{name}.example"), &format!("DNS:{}.example", as_written(name)));
+                (*old != *record.body).then(|| Change::Put(Record::new(kind, key, old)))
+            })
+        })
+        .flatten()
+        .collect();
+    assert_eq!(changes.len(), 2);
+    store.commit(&changes).unwrap();
+    drop(store);
+    let world = World::of(options(Box::new(memory), &scratch.0, EnforcedBy::Nobody), scratch);
+    let shown = world.client.get("/v1/tokens").is(200).json();
+    let warning = |id: &str| {
+        let of = shown["items"].as_array().unwrap().iter().find(|token| token["id"] == id).unwrap();
+        of.get("warning").map(|warning| warning.as_str().unwrap().to_owned())
+    };
+    let told = warning(&wildcard).unwrap();
+    assert!(told.contains("DNS:*.example") && told.contains("wildcard") && told.contains("delete this one"), "{told}");
+    assert!(warning(&invalid).unwrap().contains("DNS:a..b.example"));
+    assert_eq!(warning(&fine), None);
+    let troubles = world.client.get("/v1/status").is(200).json()["troubles"].clone();
+    let expected: BTreeSet<String> =
+        [&wildcard, &invalid].map(|id| format!("token {id}: {}", warning(id).unwrap())).into();
+    let troubles: BTreeSet<String> = serde_json::from_value(troubles).unwrap();
+    assert_eq!(troubles, expected);
+    // Tenants are told of no tokens.
+    world.client.put("/v1/tenants/a", &json!({})).is(201);
+    let tenant = world.client.token(json!({ "role": "tenant", "tenant": "a" }));
+    assert!(tenant.get("/v1/status").is(200).json()["troubles"].as_array().is_none_or(Vec::is_empty));
 }

@@ -274,6 +274,11 @@ impl Row for Token {
 
     fn cells(&self) -> Vec<Cell> {
         let of = self.spec.tenant.as_deref().or(self.spec.node.as_deref()).unwrap_or_default();
-        vec![cell(&self.id), cell(word(&self.spec.role)), cell(of), cell(&self.spec.label)]
+        let label = match (&*self.spec.label, &self.warning) {
+            (label, None) => label.to_owned(),
+            ("", Some(warning)) => warning.clone(),
+            (label, Some(warning)) => format!("{label} ({warning})"),
+        };
+        vec![cell(&self.id), cell(word(&self.spec.role)), cell(of), cell(label)]
     }
 }

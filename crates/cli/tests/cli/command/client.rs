@@ -18,7 +18,9 @@ apiVersion: wayleave/v1
 kind: Tenants
 spec:
   tenants: [ { name: acme, quota: { rate: 1Gbit, contracts: 3 } } ]
-  vms: [ { name: web-1, tenant: acme, host: h1 }, { name: db-1, tenant: acme, host: h9 } ]
+  vms:
+    - { name: web-1, tenant: acme, host: h1, mac: '02:00:5e:10:00:01' }
+    - { name: db-1, tenant: acme, host: h9, mac: '02:00:5e:10:00:02' }
 ";
 
 const CONTRACTS: &str = "

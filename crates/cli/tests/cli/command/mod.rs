@@ -13,6 +13,7 @@ mod findings;
 mod graphs;
 mod hostile;
 mod kinds;
+mod log_text;
 mod plan;
 mod planned;
 mod policy;

@@ -6,6 +6,7 @@ mod clock;
 mod formats;
 mod heard;
 mod kinds;
+mod macs;
 mod moves;
 mod protection;
 mod rules;

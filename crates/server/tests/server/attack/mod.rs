@@ -4,6 +4,7 @@
 mod connections;
 mod lists;
 mod memory;
+mod reads;
 mod tenants;
 
 use std::sync::Arc;

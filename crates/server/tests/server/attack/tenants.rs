@@ -147,7 +147,7 @@ fn an_address_that_is_taken_names_nobody_and_keeps_nobody_out() {
     let world = world(Limits::default());
     let victim = tenant(&world, "victim", json!({}));
     let squatter = tenant(&world, "squatter", json!({}));
-    // The address follows from the name, so it can be known before.
+    // An address of a VM that was there may be known.
     let mac = victim.put("/v1/vms/web", &json!({})).is(201).json()["mac"].clone();
     let taken = squatter.put("/v1/vms/x", &json!({ "mac": mac })).is_problem(409, "CONFLICT");
     assert!(!taken.to_string().contains("victim"), "{taken}");
@@ -155,6 +155,23 @@ fn an_address_that_is_taken_names_nobody_and_keeps_nobody_out() {
     squatter.put("/v1/vms/x", &json!({ "mac": mac })).is(201);
     let again = victim.put("/v1/vms/web", &json!({})).is(201).json();
     assert_ne!(again["mac"], mac);
+}
+
+#[test]
+fn an_address_computed_from_a_name_does_not_tell_whether_that_vm_is_there() {
+    let world = world(Limits::default());
+    let victim = tenant(&world, "victim", json!({}));
+    let squatter = tenant(&world, "squatter", json!({}));
+    let mac = victim.put("/v1/vms/web", &json!({})).is(201).json()["mac"].clone();
+    for (own, name) in [("x", "victim:web"), ("y", "victim:nobody"), ("z", "victim:web#1")] {
+        let computed = wayleave_wire::mac_of(name).to_string();
+        assert_ne!(mac, json!(computed));
+        squatter.put(&format!("/v1/vms/{own}"), &json!({ "mac": computed })).is(201);
+    }
+    // Another ledger has another secret.
+    let other = super::world(Limits::default());
+    let elsewhere = tenant(&other, "victim", json!({})).put("/v1/vms/web", &json!({})).is(201).json()["mac"].clone();
+    assert_ne!(elsewhere, mac);
 }
 
 /// Everything that a tenant is told while it does these things: answers to changes with their headers, then everything that it can read.
@@ -268,7 +285,8 @@ fn probes(client: &Client) -> Vec<String> {
     answers.collect()
 }
 
-/// Without times (RFC 3339), and names of tokens (`t-` and 12 hexadecimal digits) and of requests (16 of them).
+/// Without times (RFC 3339), names of tokens (`t-` and 12 hexadecimal digits) and of requests (16 of them), and addresses of VMs, which are others in each
+/// ledger.
 fn timeless(text: &str) -> String {
     let is_sign = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | ':' | '.' | '_');
     let words = text.split_inclusive(|sign| !is_sign(sign)).map(|word| {
@@ -276,7 +294,8 @@ fn timeless(text: &str) -> String {
         let is_time = bare.len() >= 20 && bare.ends_with('Z') && bare.contains('T');
         let is_hex = |text: &str, length| text.len() == length && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let is_name = is_hex(bare, 16) || bare.strip_prefix("t-").is_some_and(|rest| is_hex(rest, 12));
-        if is_time || is_name { word.replace(bare, "*") } else { word.to_owned() }
+        let is_mac = bare.len() == 17 && bare.split(':').filter(|part| is_hex(part, 2)).count() == 6;
+        if is_time || is_name || is_mac { word.replace(bare, "*") } else { word.to_owned() }
     });
     words.collect()
 }

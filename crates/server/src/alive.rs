@@ -1,0 +1,131 @@
+//! Progress of the process, for `/healthz`: of the engine, and of the threads that carry requests out.
+//!
+//! The threads that serve connections look at it once a second and answer `/healthz` themselves, so that the answer does not wait for those that
+//! it is about.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use crate::pulse::{Pulse, Watch};
+use crate::queue::{Message, Queue};
+
+/// Interval of looks.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Progress of the threads that carry requests out, and the reason for which this process is not in order.
+#[derive(Debug, Default)]
+pub(crate) struct Alive {
+    requests: Pulse,
+    /// A sign of progress was asked for and has not come yet.
+    is_asked: AtomicBool,
+    trouble: Mutex<Option<String>>,
+}
+
+impl Alive {
+    /// Reason for which the process is not in order, as far as the last look has shown one.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_trouble(&self, trouble: Option<String>) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
+
+    /// Asks the threads of this runtime for a sign of progress.
+    fn ask(self: &Arc<Self>, requests: &Handle) {
+        if !self.is_asked.swap(true, Ordering::AcqRel) {
+            let alive = self.clone();
+            requests.spawn(async move {
+                alive.requests.beat();
+                alive.is_asked.store(false, Ordering::Release);
+            });
+        }
+    }
+}
+
+/// Looks at the progress of both, once an interval.
+struct Looks {
+    engine: Watch,
+    requests: Watch,
+    /// Time of the looks that were made: a process that was stopped for a while has made none, and is in order when it goes on.
+    looked: Duration,
+}
+
+impl Looks {
+    fn new(most: Duration) -> Self {
+        Self { engine: Watch::new(most, 0), requests: Watch::new(most, 0), looked: Duration::ZERO }
+    }
+
+    /// Reason for which the process is not in order, `every` after the look before.
+    fn look(&mut self, every: Duration, engine: &Pulse, requests: &Pulse) -> Option<String> {
+        self.looked += every;
+        let now = u64::try_from(self.looked.as_nanos()).unwrap_or(u64::MAX);
+        let (engine, requests) = (self.engine.look(engine, now), self.requests.look(requests, now));
+        let silent =
+            |what: &str, silent: Duration| format!("{what} made no progress for {:.0} s", silent.as_secs_f64());
+        let engine = engine.map(|time| silent("the engine has", time));
+        engine.or_else(|| requests.map(|time| silent("the threads that carry requests out have", time)))
+    }
+}
+
+/// Looks until the server ends. The engine and the threads of `requests` may make no progress for `most`.
+pub(crate) async fn look_on(
+    alive: Arc<Alive>,
+    (jobs, engine): (Arc<Queue>, Arc<Pulse>),
+    requests: Handle,
+    most: Duration,
+    mut ending: watch::Receiver<bool>,
+) {
+    let every = EVERY.min(most / 4).max(Duration::from_millis(1));
+    let mut looks = Looks::new(most);
+    loop {
+        // An engine that has nothing to do goes on for this.
+        jobs.send(Message::Beat);
+        alive.ask(&requests);
+        tokio::select! {
+            () = tokio::time::sleep(every) => {}
+            _ = ending.wait_for(|ending| *ending) => return,
+        }
+        let trouble = looks.look(every, &engine, &alive.requests);
+        if trouble != alive.trouble() {
+            match &trouble {
+                Some(trouble) => tracing::error!(trouble, "/healthz answers 503"),
+                None => tracing::info!("/healthz answers 200 again"),
+            }
+        }
+        alive.set_trouble(trouble);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn what_makes_no_progress_for_too_long_is_named_until_it_goes_on() {
+        let (engine, requests, mut looks) = (Pulse::default(), Pulse::default(), Looks::new(3 * SECOND));
+        for _ in 0..10 {
+            engine.beat();
+            requests.beat();
+            assert_eq!(looks.look(SECOND, &engine, &requests), None);
+        }
+        let mut after = |beats: [bool; 2]| {
+            beats[0].then(|| engine.beat());
+            beats[1].then(|| requests.beat());
+            looks.look(SECOND, &engine, &requests)
+        };
+        assert_eq!([after([false, true]), after([false, true]), after([false, true])], [None, None, None]);
+        assert_eq!(after([false, true]).as_deref(), Some("the engine has made no progress for 4 s"));
+        assert_eq!(after([true, true]), None);
+        assert_eq!([after([true, false]), after([true, false]), after([true, false])], [None, None, None]);
+        let told = after([true, false]);
+        assert_eq!(told.as_deref(), Some("the threads that carry requests out have made no progress for 4 s"));
+        assert_eq!(after([true, true]), None);
+    }
+}
