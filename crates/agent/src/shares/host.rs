@@ -166,10 +166,11 @@ impl HostShares {
         let network = scope.environment.network();
         let host = self.host;
         let terms: Vec<_> = self.contracts.values().filter_map(|rule| rules::terms(rule, network, host)).collect();
+        let line = rules::filled(self.line, network);
         if terms.is_empty() {
             self.division = None;
         } else if self.division.is_none() {
-            match Division::new(self.line) {
+            match Division::new(line) {
                 Ok(mut division) => {
                     if let Some((_, limits)) = &self.limits {
                         division.allow(broker::allowed(limits));
@@ -180,7 +181,7 @@ impl HostShares {
             }
         }
         if let Some(division) = &mut self.division {
-            division.set(now, self.line, terms);
+            division.set(now, line, terms);
         }
         let mut wanted = BTreeMap::new();
         for rule in self.contracts.values() {

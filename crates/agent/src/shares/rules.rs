@@ -4,6 +4,7 @@ use wayleave_dataplane::switch::queue_of;
 use wayleave_protocol::agent::{Rule, ShareRule};
 use wayleave_protocol::contract::{Hop, Kind};
 use wayleave_roles::Share;
+use wayleave_schemes::eyeq::{Line, Params};
 use wayleave_topology::{Class, LinkId, Network, NodeId};
 use wayleave_units::Rate;
 
@@ -102,4 +103,32 @@ pub fn rule(
         routes: vec![links.iter().map(hop).collect()],
         bound_ns: NO_BOUND,
     })
+}
+
+/// The line that is divided so that hosts fill no more of their links than the target of the topology's classes: of what a host receives, EyeQ
+/// shares out [`Params::receive_percent`].
+pub fn filled(line: Line, network: &Network) -> Line {
+    let most = u64::from(Params::default().receive_percent);
+    let target = network.classes().map_or(most, |classes| u64::from(classes.target).min(most));
+    let receive = u128::from(line.receive.bits_per_second()) * u128::from(target) / u128::from(most.max(1));
+    Line { receive: Rate::from_bits_per_second(u64::try_from(receive).unwrap_or(u64::MAX)), ..line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wayleave_topology::Classes;
+    use wayleave_topology::builders::{Cabling, build};
+
+    #[test]
+    fn a_target_below_nine_tenths_leaves_so_much_of_what_a_host_receives() {
+        let line = Line::both(Rate::from_gbit(1));
+        let network = |target, promise| {
+            build::star(2, Cabling::default()).unwrap().with_classes(Classes { target, promise, ..Classes::default() })
+        };
+        assert_eq!(filled(line, &network(95, 85).unwrap()), line);
+        let half = filled(line, &network(45, 40).unwrap());
+        assert_eq!((half.receive, half.transmit), (Rate::from_mbit(500), line.transmit));
+        assert_eq!(filled(line, &build::star(2, Cabling::default()).unwrap()), line, "no classes");
+    }
 }
