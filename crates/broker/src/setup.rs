@@ -56,6 +56,13 @@ pub enum SetupError {
     },
     /// Parameters of the scheme do not fit together.
     Together(String),
+    /// A service has terms that the scheme does not know, or needs others.
+    Terms {
+        /// The service.
+        service: String,
+        /// Reason.
+        why: String,
+    },
 }
 
 impl fmt::Display for SetupError {
@@ -69,6 +76,7 @@ impl fmt::Display for SetupError {
             Self::NoBrokers { scheme } => write!(f, "scheme {scheme} has no brokers"),
             Self::Range { scheme, key, value } => write!(f, "{key} of {scheme}: {value} is out of range"),
             Self::Together(why) => f.write_str(why),
+            Self::Terms { service, why } => write!(f, "service {service}: {why}"),
         }
     }
 }
@@ -96,6 +104,10 @@ impl Setup {
         }
         check(&scheme)?;
         let policies = Policies { machine: machine.as_ref(), rack: rack.as_ref(), fabric: fabric.as_ref() };
+        for service in policies.iter().flat_map(Policy::services) {
+            let terms = scheme.check_service(service);
+            terms.map_err(|why| SetupError::Terms { service: service.name.clone(), why })?;
+        }
         let services = Services::new(policies).map_err(SetupError::Services)?;
         let hosts: Vec<NodeId> = network.hosts().collect();
         let around = BrokerNetwork { network: &network, policies, services: &services, hosts: &hosts, today: None };
