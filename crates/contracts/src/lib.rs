@@ -19,6 +19,7 @@
 //! A [`Policy`] is a bandwidth contract of services: a tree of them with minima, maxima and weights at machines, racks or the fabric.
 
 mod bandwidth;
+mod carried;
 mod contract;
 mod demand;
 mod error;
@@ -35,6 +36,7 @@ mod policy;
 mod tenant;
 
 pub use bandwidth::{BandwidthContract, Between};
+pub use carried::{DataPlane, NotCarriedOut, sentences};
 pub use contract::{Contract, ContractKind};
 pub use demand::WireOverhead;
 pub use error::ContractError;

@@ -114,6 +114,18 @@ impl Order {
         Self { contract, members, priority, starts: None, ends: None, labels: Labels::new(), matching: None }
     }
 
+    /// Returns `true` if it has a value of this key beyond the usual one; of keys that the contract itself does not have.
+    pub fn gives(&self, key: &str) -> bool {
+        match key {
+            "priority" => self.priority != Priority::default(),
+            "starts" => self.starts.is_some(),
+            "ends" => self.ends.is_some(),
+            "match" => self.matching.is_some(),
+            "labels" => !self.labels.is_empty(),
+            _ => false,
+        }
+    }
+
     /// Name of the contract, unique among the contracts of its tenant.
     pub fn name(&self) -> &str {
         self.contract.name()

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use wayleave_contracts::{Accounting, Between, Contract, Excess, LatencyContract, Order, Priority};
+use wayleave_contracts::{Accounting, Between, Contract, DataPlane, Excess, LatencyContract, Order, Priority};
 use wayleave_controller::{
     self as controller, Controller, Decided, DecisionRecord, Grant, PolicyState, Promised, QuotaShort, Trouble,
     policy_needs, policy_spec,
@@ -209,19 +209,15 @@ fn enforcement(network: &Network, grant: &Grant, has_agents: bool) -> (Option<&'
             let message = format!("admitted, not enforced yet: {} to confirm it", agents_of(network, &hosts));
             return (Some("NOT_CONFIRMED"), Some(message));
         }
-        Contract::Latency(terms) if terms.excess != Excess::default() => {
-            let message = format!(
-                "excess: {} is not carried out: an agent does with packets beyond the bucket what its own file says (excess: wait or drop)",
-                terms.excess.name()
-            );
-            return (Some("ENFORCED_IN_PART"), Some(message));
-        }
-        Contract::Latency(_) | Contract::BestEffort(_) => return (None, None),
-        Contract::Objective(_) => "what its flows want (deadlines, completion times) is not pursued",
-        Contract::Bandwidth(_) => "links between switches are left to the queue of its class",
+        Contract::Latency(_) | Contract::BestEffort(_) => None,
+        Contract::Objective(_) | Contract::Bandwidth(_) => Some(
+            "the agents of its hosts keep its share on the hosts' own links; links between switches are left to the queue of its class",
+        ),
     };
-    let message = format!("the agents of its hosts keep its share on the hosts' own links; {missing}");
-    (Some("ENFORCED_IN_PART"), Some(message))
+    let keys = DataPlane::Agents.not_carried_out(contract, &|key| grant.order.gives(key));
+    let parts = missing.map(str::to_owned).into_iter().chain(keys.iter().map(ToString::to_string));
+    let parts: Vec<String> = parts.collect();
+    if parts.is_empty() { (None, None) } else { (Some("ENFORCED_IN_PART"), Some(parts.join("; "))) }
 }
 
 /// The agents of some hosts: `the agent of h1 has`, `the agents of h1, h2 and 3 more hosts have`.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wayleave_contracts::{Contract, LatencyContract, Mix};
+use wayleave_contracts::{Contract, DataPlane, LatencyContract, Mix};
 use wayleave_explain::{human, sentences};
 use wayleave_formats::{
     EventList, InputErrors, MixedList, Problem, Source, read_contracts, read_contracts_of_all_kinds, read_events,
@@ -151,6 +151,11 @@ impl Contracts {
         self.lists.iter().enumerate().flat_map(|(list, contracts)| {
             contracts.contracts().iter().enumerate().map(move |(index, contract)| ((list, index), contract))
         })
+    }
+
+    /// Returns a sentence for each key that a data plane does not carry out.
+    pub fn not_carried_out(&self, by: DataPlane) -> Vec<String> {
+        wayleave_contracts::sentences(self.lists.iter().flat_map(|list| list.not_carried_out(by)))
     }
 
     /// How many there are.

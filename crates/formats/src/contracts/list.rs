@@ -1,6 +1,6 @@
 //! Contracts with the places that they were read from.
 
-use wayleave_contracts::{Contract, LatencyContract, Order};
+use wayleave_contracts::{Contract, DataPlane, LatencyContract, NotCarriedOut, Order};
 
 use super::written::Written;
 use crate::location::{Location, Span};
@@ -126,6 +126,11 @@ impl FieldSpans {
         self.fields[field as usize] = span;
     }
 
+    /// Returns `true` if the contract has the field of this key.
+    fn has(&self, key: &str) -> bool {
+        ContractField::from_key(key).is_some_and(|field| self.fields[field as usize] != ABSENT)
+    }
+
     /// The value of a field; the contract's name where the field is absent or no field.
     pub(crate) fn of(&self, key: &str) -> Span {
         let span = |field: ContractField| Some(self.fields[field as usize]).filter(|span| *span != ABSENT);
@@ -220,6 +225,14 @@ impl MixedList {
     /// The contracts, without their places.
     pub fn into_contracts(self) -> Vec<Contract> {
         self.items
+    }
+
+    /// Returns the keys that a data plane does not carry out, each with the name of its contract.
+    pub fn not_carried_out(&self, by: DataPlane) -> impl Iterator<Item = (&str, NotCarriedOut)> {
+        self.items.iter().zip(&self.spans).flat_map(move |(contract, spans)| {
+            let found = by.not_carried_out(contract, &|key| spans.has(key));
+            found.into_iter().map(|what| (contract.name(), what))
+        })
     }
 
     /// The same list, if all its contracts are about latency.

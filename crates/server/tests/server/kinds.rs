@@ -61,14 +61,28 @@ fn a_share_is_enforced_once_all_agents_report_its_rule_and_says_whose_does_not()
     let world = world();
     let client = &world.client;
     client.put("/v1/contracts/db", &hose(&["h1", "h5"], "500Mbit")).is(201);
+    client
+        .put(
+            "/v1/contracts/timed",
+            &json!({ "bandwidth": { "from": "h1", "to": "h5", "min": "1Gbit", "within": "9ms" } }),
+        )
+        .is(201);
+    client
+        .put(
+            "/v1/contracts/soon",
+            &json!({ "objective": { "deadline": "9ms", "members": ["h1", "h5"], "min": "1Gbit" } }),
+        )
+        .is(201);
     let agents = ["h1", "h5"].map(|node| (node, client.token(json!({ "role": "agent", "node": node }))));
     let epochs = agents.each_ref().map(|(node, agent)| {
         agent.post(&format!("/v1/agents/{node}/session"), &json!({})).is(200).json()["epoch"].clone()
     });
     let report = |at: usize, problems: Value| {
         let (node, agent) = &agents[at];
-        let rule = agent.get(&format!("/v1/agents/{node}/shares")).is(200).json()["contracts"][0].clone();
-        let in_force = if problems == json!([]) { json!([[rule["serial"], rule["version"]]]) } else { json!([]) };
+        let rules = agent.get(&format!("/v1/agents/{node}/shares")).is(200).json()["contracts"].clone();
+        let of = |rule: &Value| json!([rule["serial"], rule["version"]]);
+        let in_force: Vec<Value> =
+            if problems == json!([]) { rules.as_array().unwrap().iter().map(of).collect() } else { Vec::new() };
         let body = json!({ "epoch": epochs[at], "beat": true, "rulesInForce": in_force, "contractProblems": problems });
         agent.post(&format!("/v1/agents/{node}/reports"), &body).is(204);
         client.get("/v1/contracts/db").is(200).json()["status"].clone()
@@ -79,8 +93,13 @@ fn a_share_is_enforced_once_all_agents_report_its_rule_and_says_whose_does_not()
     let status = report(1, json!([]));
     assert_eq!((&status["state"], &status["reason"]), (&json!("enforced"), &json!("ENFORCED_IN_PART")), "{status}");
     assert_eq!(status["effective"], 1);
+    for (name, key) in [("timed", "bandwidth.within"), ("soon", "objective.aim and objective.deadline")] {
+        let status = client.get(&format!("/v1/contracts/{name}")).is(200).json()["status"].clone();
+        assert_eq!((&status["state"], &status["reason"]), (&json!("enforced"), &json!("ENFORCED_IN_PART")), "{status}");
+        assert!(status["message"].as_str().unwrap().contains(&format!("{key} is not carried out: ")), "{status}");
+    }
     let effective = || client.get("/v1/status").is(200).json()["effective"].clone();
-    assert_eq!(effective(), 1);
+    assert_eq!(effective(), 3);
 
     let serial = client.get("/v1/contracts/db").json()["status"]["serial"].clone();
     let status = report(1, json!([{ "serial": serial, "why": "the interface of h5 is not there" }]));
