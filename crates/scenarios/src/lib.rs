@@ -8,6 +8,7 @@
 
 mod after;
 mod altered;
+mod carried;
 mod deadline;
 mod forward;
 mod jitter;

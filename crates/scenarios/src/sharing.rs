@@ -177,10 +177,18 @@ impl Sharing {
         self.policies().any(|policy| policy.services().iter().any(|known| known.name == service))
     }
 
-    /// Whether a service is at a host: as the lowest level says that knows it.
+    /// Returns `true` if the policy of machines applies to a host.
+    pub fn applies_to(&self, host: NodeId) -> bool {
+        self.machine.nodes().is_empty() || self.machine.nodes().contains(&host)
+    }
+
+    /// Returns `true` if a service is at a host: as the lowest level says that knows it.
     pub fn is_at(&self, service: &str, host: NodeId) -> bool {
         let mut found = self.policies().filter_map(|policy| {
             let place = policy.services().iter().position(|known| known.name == service)?;
+            if policy.level() == PolicyLevel::Machine && !self.applies_to(host) {
+                return Some(false);
+            }
             // Where the service says nothing, it is where the one is that it is a part of.
             let line = std::iter::successors(Some(place), |&service| policy.parent(service));
             let mut lists = line.map(|service| &policy.services()[service].endpoints);
@@ -213,6 +221,13 @@ impl Sharing {
             let scheme = self.schemes().nth(self.scheme_of(&service.name));
             if let Some(Err(why)) = scheme.map(|scheme| scheme.check_service(service)) {
                 return Err(SharingError::Terms { service: service.name.clone(), why });
+            }
+        }
+        for (key, policy) in [("rack", &self.rack), ("fabric", &self.fabric)] {
+            let mut services = policy.iter().flat_map(Policy::services);
+            if let Some(service) = services.find(|service| service.division.is_some()) {
+                let scheme = self.scheme.name();
+                return Err(SharingError::Division { key, service: service.name.clone(), scheme });
             }
         }
         let nested = |service: &&wayleave_contracts::Service| {
@@ -387,6 +402,18 @@ pub enum SharingError {
         /// What the scheme says.
         why: String,
     },
+    /// A share or an objective in a policy of racks or of the fabric.
+    #[error(
+        "service {service}: share and objective are terms of machines, and scheme {scheme} has no use for them in a policy of level {key}: give min, max and weight"
+    )]
+    Division {
+        /// Level of the policy.
+        key: &'static str,
+        /// The service.
+        service: String,
+        /// The scheme.
+        scheme: &'static str,
+    },
     /// A policy that nobody would enforce.
     #[error(
         "scheme {scheme} has no brokers for it, so nobody would enforce a policy of level {key}: leave it out, or take scheme {}",
@@ -498,7 +525,10 @@ impl SharingError {
     /// The part of `sharing` that it is about.
     pub fn key(&self) -> String {
         match self {
-            Self::Level { key, .. } | Self::Capacity { key, .. } | Self::NoBrokers { key, .. } => (*key).to_owned(),
+            Self::Level { key, .. }
+            | Self::Capacity { key, .. }
+            | Self::NoBrokers { key, .. }
+            | Self::Division { key, .. } => (*key).to_owned(),
             Self::Part { key: key @ ("loss" | "duplicate" | "probeLoss"), .. } => format!("faults.{key}"),
             Self::Zero { key: key @ "idle" } => (*key).to_owned(),
             Self::UnknownScheme { .. }

@@ -142,6 +142,11 @@ pub trait HostScheme: Described + Host + Sized {
         }
     }
 
+    /// Terms of a service of machines for which it has no use, as `transmit.min`.
+    fn not_carried_out(_params: &Self::Params) -> &'static [&'static str] {
+        &[]
+    }
+
     /// How often machines and brokers speak to each other.
     fn broker_times(_params: &Self::Params) -> BrokerTimes {
         BrokerTimes::default()
@@ -249,6 +254,16 @@ macro_rules! edges {
                 match self {
                     $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as HostScheme>::check_service(service),)+
                     Self::Custom(_) => Ok(()),
+                }
+            }
+
+            /// Terms of a service of machines for which it has no use, as `transmit.min`.
+            pub fn not_carried_out(&self) -> &'static [&'static str] {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => {
+                        <crate::$module::$scheme as HostScheme>::not_carried_out(params)
+                    })+
+                    Self::Custom(_) => &[],
                 }
             }
 

@@ -87,6 +87,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Exit, Failure> {
     if let Some(error) = args.fast_forward {
         batch.fast_forward(FastForward { error });
     }
+    batch.not_carried_out.iter().for_each(|sentence| crate::output::tell!("warning: {sentence}"));
     args.say_obstacle(&batch);
     let cancel = interrupt::listen()?;
     let sweep = sweep(batch, &args.options(), &mut Progress::new(args.progress), &cancel)?;

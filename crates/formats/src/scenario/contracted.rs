@@ -1,6 +1,6 @@
 //! `contract` of a traffic: what belongs to an admitted contract goes where the contract does, in its queue, between its hosts.
 
-use wayleave_scenarios::{Endpoint, Ends, OfContract, PacketKind, Tenants, Traffic, Workload};
+use wayleave_scenarios::{Deadline, Endpoint, Ends, OfContract, PacketKind, Tenants, Traffic, Workload};
 use wayleave_topology::{Network, NodeId};
 
 use super::scalars::refuse_beside;
@@ -72,6 +72,12 @@ pub(super) fn apply(
                 )
             });
         }
+    }
+    if let Workload::Flows(flows) = &mut traffic.workload
+        && flows.deadline.is_none()
+        && flows.sizes.is_some()
+    {
+        flows.deadline = of.deadline.map(Deadline::Fixed);
     }
     let transport = match &mut traffic.workload {
         Workload::Flows(flows) => &mut flows.transport,

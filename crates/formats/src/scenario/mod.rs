@@ -27,11 +27,11 @@ mod vary;
 mod vms;
 mod workload;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use wayleave_scenarios::{PortBehaviour, Scenario, ScenarioError, Transport};
+use wayleave_scenarios::{PortBehaviour, Scenario, ScenarioError, Sharing, Transport};
 use wayleave_topology::Network;
 use wayleave_units::Time;
 
@@ -101,6 +101,8 @@ pub struct ScenarioFile {
     pub runs: Vec<Run>,
     /// The file, and every file that it names and that was read.
     pub sources: Vec<Source>,
+    /// A sentence for each key that is accepted and that the simulator does not carry out.
+    pub not_carried_out: Vec<String>,
 }
 
 /// One run.
@@ -145,10 +147,10 @@ pub fn read_scenario(
     open: &dyn Fn(&str) -> Result<Source, InputErrors>,
 ) -> Result<ScenarioFile, InputErrors> {
     let mut problems = Problems::new(source);
-    let mut context = Context { files: Files::new(open), networks: HashMap::new() };
+    let mut context = Context { files: Files::new(open), networks: HashMap::new(), not_carried_out: BTreeSet::new() };
     let file = read_document(source, &mut context, &mut problems).map(|(name, runs)| {
         let sources = std::iter::once(source.clone()).chain(context.files.into_sources()).collect();
-        ScenarioFile { name, runs, sources }
+        ScenarioFile { name, runs, sources, not_carried_out: context.not_carried_out.into_iter().collect() }
     });
     problems.finish(file)
 }
@@ -167,6 +169,8 @@ struct Context<'f> {
     files: Files<'f>,
     /// By the values of the sweep that change the topology; `None` for one that could not be read.
     networks: HashMap<Vec<usize>, Option<Numbered>>,
+    /// Sentences of all runs.
+    not_carried_out: BTreeSet<String>,
 }
 
 fn read_document(
@@ -200,6 +204,10 @@ fn read_document(
     Some((document.name, runs))
 }
 
+/// Classes of a topology in a scenario without contracts: `switches` and `hosts` say how ports divide their queues.
+const CLASSES_ALONE: &str =
+    "topology.classes is not carried out: without `contracts` ports work as `switches` and `hosts` say";
+
 /// The scenario of one run, checked.
 fn read_spec(
     name: &str,
@@ -212,7 +220,10 @@ fn read_spec(
     fields.require_all(["topology", "duration"], problems);
     match fields.get("contracts") {
         // Contracts say what ports and hosts do, and send as much as they may.
-        Some(_) => refuse_beside(&fields, &["sharing", "reserved", "routing"], "contracts", problems),
+        Some(_) => {
+            refuse_beside(&fields, &["sharing", "reserved", "routing"], "contracts", problems);
+            tenants::refuse_port_keys(&fields, problems);
+        }
         None => fields.require_all(["traffic"], problems),
     }
     let before = problems.mark();
@@ -245,7 +256,7 @@ fn read_spec(
     let files = &mut context.files;
     let contracts = fields.get("contracts").map(|node| (node, tenants::read(node, &numbered.network, files, problems)));
     let reserved = fields.get("reserved").and_then(|node| tenants::read_reserved(node, network, problems));
-    let tenants = contracts.as_ref().and_then(|(_, tenants)| tenants.as_ref());
+    let tenants = contracts.as_ref().and_then(|(_, read)| read.as_ref()).map(|(tenants, _)| tenants);
     let traffic =
         fields.get("traffic").map(|node| traffic::read(node, &numbered, (&vms, tenants), &transport, files, problems));
     let (traffic, with_traffic) = traffic.unwrap_or_default();
@@ -268,14 +279,25 @@ fn read_spec(
         record,
         fast_forward,
     };
-    if let Some((node, Some(tenants))) = contracts {
-        tenants::add(&tenants, with_traffic, &mut scenario, node, problems);
+    let written = scenario.traffic.len();
+    let mut not_carried_out = scenario.sharing.as_ref().map_or_else(Vec::new, Sharing::not_carried_out);
+    match contracts {
+        Some((node, Some((tenants, of_contracts)))) => {
+            tenants::add(&tenants, with_traffic, &mut scenario, node, problems);
+            not_carried_out.extend(of_contracts);
+        }
+        Some((_, None)) => {}
+        None if network.classes().is_some() => not_carried_out.push(CLASSES_ALONE.to_owned()),
+        None => {}
     }
     if problems.mark() > before || duration.is_none() {
         return None;
     }
     match scenario.validate() {
-        Ok(()) => Some(scenario),
+        Ok(()) => {
+            context.not_carried_out.extend(not_carried_out.into_iter().chain(scenario.not_carried_out(written)));
+            Some(scenario)
+        }
         Err(error) => {
             report(&error, spec, &service_items, &outage_items, problems);
             None

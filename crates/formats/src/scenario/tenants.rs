@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use wayleave_contracts::DataPlane;
 use wayleave_scenarios::{Bursts, FabricSettings, Scenario, Tenants};
 use wayleave_topology::Network;
 use wayleave_units::Rate;
@@ -17,16 +18,32 @@ use crate::tree::{Node, Value};
 
 pub(crate) const RESERVED: Shape = Shape { what: "what is reserved of a link", keys: &["link", "rate"] };
 
-/// Reads contracts of every kind, all of which have to fit.
+/// Reports what the ports of a scenario with contracts have from these.
+pub(super) fn refuse_port_keys(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) {
+    let of_contracts: [(&str, &[&str]); 2] = [("switches", &["discipline", "ecn"]), ("hosts", &["discipline"])];
+    for (ports, keys) in of_contracts {
+        let Some(Value::Mapping(entries)) = fields.get(ports).map(|node| &node.value) else { continue };
+        for entry in entries {
+            let Some(key) = entry.key.text().filter(|key| keys.contains(key)) else { continue };
+            let message = || format!("{ports}.{key} means nothing beside contracts, which say it");
+            problems.report(ProblemKind::Impossible, entry.key.span, message);
+        }
+    }
+}
+
+/// Reads contracts of every kind, all of which have to fit, with a sentence for each key that is not carried out.
 pub(super) fn read(
     node: &Node<'_>,
     network: &Arc<Network>,
     files: &mut Files<'_>,
     problems: &mut Problems<'_>,
-) -> Option<Tenants> {
+) -> Option<(Tenants, Vec<String>)> {
     let list = files.read(node, problems, |source| read_contracts_of_all_kinds(source, network))?;
     match Tenants::admit(network, list.contracts(), &FabricSettings::default()) {
-        Ok((tenants, refused)) if refused.is_empty() => Some(tenants),
+        Ok((tenants, refused)) if refused.is_empty() => {
+            let not_carried_out = wayleave_contracts::sentences(list.not_carried_out(DataPlane::Simulator));
+            Some((tenants, not_carried_out))
+        }
         Ok((_, refused)) => {
             let (first, more) = (quoted(&refused[0]), refused.len() - 1);
             let others = if more == 0 { String::new() } else { format!(", nor do {more} others") };

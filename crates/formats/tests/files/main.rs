@@ -17,6 +17,7 @@ mod graphs;
 mod imports;
 mod kinds;
 mod labs;
+mod not_carried_out;
 mod orders;
 mod other_tools;
 mod policy;

@@ -70,7 +70,6 @@ fn every_field_of_a_scenario_can_be_written() {
     assert_eq!((scenario.duration, scenario.warmup), (millis(20), millis(2)));
     assert_eq!(scenario.switches.discipline, Discipline::DeficitRoundRobin { weights: vec![8, 4, 2, 1] });
     assert_eq!(scenario.switches.buffering, Buffering::Shared { total: Bytes::new(4_000_000), alpha: 1.0 });
-    assert_eq!(scenario.switches.ecn, Ecn::above(Bytes::new(90_000)).into());
     assert!(scenario.switches.telemetry && !scenario.hosts.telemetry);
     assert_eq!(scenario.hosts.buffering, Buffering::Unlimited);
     let service = scenario.shared_services[0];
@@ -91,7 +90,7 @@ fn every_field_of_a_scenario_can_be_written() {
     let (min, max) = (Bytes::new(30_000), Bytes::new(90_000));
     let red = Ecn::Red(Red { min, max, probability: 0.1, weight: 1.0 });
     let queues = vec![None, Some(Ecn::above(max)), None, Some(red)];
-    assert_eq!(scenario.hosts.ecn, PortEcn::PerQueue(queues));
+    assert_eq!(scenario.switches.ecn, PortEcn::PerQueue(queues));
 }
 
 #[test]

@@ -60,6 +60,8 @@ pub struct OfContract {
     pub hosts: Vec<NodeId>,
     /// Whether only the first may send, and only to the second.
     pub is_pair: bool,
+    /// Time that an objective gives each of its flows.
+    pub deadline: Option<Time>,
     /// Of a latency contract: its route, and the bucket that its shaper holds it to.
     pub latency: Option<(Route, Rate, Bytes)>,
 }
@@ -122,7 +124,7 @@ impl Tenants {
             let queue = tenant.route.hops.first().map_or(0, |hop| hop.queue);
             let latency = Some((tenant.route.clone(), tenant.rate, tenant.burst));
             let (service, hosts) = (self.latency_service(), members(&contract));
-            return Some(OfContract { service, queue, transport, hosts, is_pair: true, latency });
+            return Some(OfContract { service, queue, transport, hosts, is_pair: true, deadline: None, latency });
         }
         let tenant = self.sharing.iter().find(|tenant| tenant.contract.name() == name)?;
         let (queue, transport) = self.carriage(&tenant.contract);
@@ -132,6 +134,10 @@ impl Tenants {
             transport,
             hosts: members(&tenant.contract),
             is_pair: is_pair(&tenant.contract),
+            deadline: match &tenant.contract {
+                Contract::Objective(terms) => terms.deadline,
+                _ => None,
+            },
             latency: None,
         })
     }

@@ -104,7 +104,8 @@ impl Tenants {
         let usual_times = u128::from(usual.remember.as_nanos()) * u128::from(Rate::from_gbit(100).bits_per_second());
         let bytes = u128::from(usual.filter.get()) * times / usual_times.max(1);
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).clamp(usual.filter.get(), MOST_FILTER.get());
-        ufab::Settings { surplus: ufab::Surplus::Weights, remember, filter: Bytes::new(bytes), ..usual }
+        let target_percent = self.classes.target;
+        ufab::Settings { surplus: ufab::Surplus::Weights, target_percent, remember, filter: Bytes::new(bytes), ..usual }
     }
 
     /// A service of each contract, at its hosts, and one of all latency contracts.

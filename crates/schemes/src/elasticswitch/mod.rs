@@ -81,6 +81,10 @@ impl HostScheme for ElasticSwitch {
         Ok(Self::new(setup.line.transmit, settings.params()))
     }
 
+    fn not_carried_out(_: &Settings) -> &'static [&'static str] {
+        &["receive.max", "receive.weight"]
+    }
+
     fn wire_bytes(_: &Message) -> usize {
         TWO_RATES + UDP + NETWORK_HEADERS
     }

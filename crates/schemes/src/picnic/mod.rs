@@ -71,6 +71,10 @@ impl HostScheme for Picnic {
         self.meter.set_interval(interval);
     }
 
+    fn not_carried_out(_: &Settings) -> &'static [&'static str] {
+        &["transmit.weight", "receive.weight"]
+    }
+
     fn wire_bytes(feedback: &Feedback) -> usize {
         Eyeq::wire_bytes(feedback)
     }

@@ -52,6 +52,10 @@ impl HostScheme for StaticLimits {
         Ok(Self::new(*params))
     }
 
+    fn not_carried_out(_: &Params) -> &'static [&'static str] {
+        &["transmit.min", "transmit.weight", "receive.min", "receive.max", "receive.weight"]
+    }
+
     fn wire_bytes(never: &Infallible) -> usize {
         match *never {}
     }

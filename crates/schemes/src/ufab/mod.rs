@@ -407,6 +407,13 @@ impl HostScheme for Ufab {
         Some(Ecn::UfabCore(settings.core()))
     }
 
+    fn not_carried_out(settings: &Settings) -> &'static [&'static str] {
+        match settings.surplus {
+            Surplus::Minima => &["transmit.weight", "receive.weight"],
+            Surplus::Weights => &["receive.weight"],
+        }
+    }
+
     fn wire_bytes(message: &Infallible) -> usize {
         match *message {}
     }

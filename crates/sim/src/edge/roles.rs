@@ -126,7 +126,7 @@ fn unlimited() -> AnyEdge {
 pub(super) fn line(scenario: &Scenario, sharing: &Sharing, left: &[Rate], node: NodeId) -> Line {
     let rate = |direction| {
         let capacity = capacity(&scenario.network, ContentionPoint::Machine(node), direction, left, |_| true);
-        sharing.machine.peak().map_or(capacity, |peak| peak.min(capacity))
+        sharing.machine.peak().filter(|_| sharing.applies_to(node)).map_or(capacity, |peak| peak.min(capacity))
     };
     Line { transmit: rate(Direction::Transmit), receive: rate(Direction::Receive) }
 }

@@ -22,6 +22,8 @@ pub struct Batch {
     pub runs: Vec<Planned>,
     /// Of the texts of all sources.
     pub hash: u64,
+    /// A sentence for each key of the file that the simulator does not carry out.
+    pub not_carried_out: Vec<String>,
 }
 
 /// A run to be done.
@@ -73,7 +75,7 @@ impl Batch {
         choice: &Choice,
         open: &dyn Fn(&str) -> Result<Source, InputErrors>,
     ) -> Result<Self, Error> {
-        let ScenarioFile { name, runs, sources } = read_scenario(source, open)?;
+        let ScenarioFile { name, runs, sources, not_carried_out } = read_scenario(source, open)?;
         let runs = chosen(runs, choice)?;
         let planned = |run: Run| {
             let parameters = parameters(&run);
@@ -81,7 +83,7 @@ impl Batch {
             Planned { parameters, seed: run.seed, scenario: run.scenario, replay }
         };
         let runs = runs.into_iter().map(planned).collect();
-        Ok(Self { name, file: file.to_owned(), hash: hash(&sources), sources, runs })
+        Ok(Self { name, file: file.to_owned(), hash: hash(&sources), sources, runs, not_carried_out })
     }
 
     /// The hash of the input as results carry it.

@@ -61,6 +61,7 @@ pub fn simulate(scenario: &Scenario, seed: u64, cancel: &Cancel) -> Result<resul
         .map_err(|error| Error::Internal(format!("{} cannot be run: {error}", scenario.name)))?;
     let planned = Planned { parameters: Vec::new(), seed, scenario: Arc::new(scenario.clone()), replay: String::new() };
     let runs = vec![planned.clone()];
-    let batch = Batch { name: scenario.name.clone(), file: String::new(), sources: Vec::new(), runs, hash: 0 };
+    let (file, sources, not_carried_out) = (String::new(), Vec::new(), Vec::new());
+    let batch = Batch { name: scenario.name.clone(), file, sources, runs, hash: 0, not_carried_out };
     Ok(convert::run_result(&batch, &planned, &outcome))
 }
