@@ -37,7 +37,7 @@ pub use hosts::{Hosts, host_path, shortest};
 pub use names::LabName;
 pub use plan::{EndpointPlan, EndpointSpec, HOST_TENANT, LabPlan, NodePlan, ServedPort, ServicePlan};
 pub use processes::{Process, Program};
-pub use scale::{FRAMES, HOST_FRAMES, ScaleError, scaled};
+pub use scale::{FRAMES, HOST_FRAMES, ScaleError, not_carried_out, scaled};
 pub use sentinel::{Sentinel, Stall, Stalls};
 pub use state::Stage;
 pub use status::{NodeStatus, Status};

@@ -68,6 +68,26 @@ pub fn scaled(network: &Network, rate: Rate) -> Result<Network, ScaleError> {
     }
 }
 
+/// Returns a sentence for each key of a topology that a lab does not carry out.
+pub fn not_carried_out(network: &Network) -> Vec<String> {
+    let links = || network.links().map(|(_, link)| link);
+    let given = [
+        ("delay", links().any(|link| link.propagation > Time::ZERO), "virtual links have no propagation delay"),
+        (
+            "processing",
+            network.nodes().any(|(_, node)| node.processing > Time::ZERO),
+            "every node of a lab takes what this machine takes",
+        ),
+        (
+            "jitter",
+            network.nodes().any(|(_, node)| node.jitter > Time::ZERO),
+            "every node of a lab takes what this machine takes",
+        ),
+    ];
+    let given = given.into_iter().filter(|(_, is_given, _)| *is_given);
+    given.map(|(key, _, why)| format!("{key} is not carried out: {why}")).collect()
+}
+
 /// What rates are multiplied by, and times divided.
 struct Ratio {
     lab: u64,

@@ -139,9 +139,10 @@ impl Target {
     pub fn assumptions(self, control: Control) -> Vec<&'static str> {
         let mut all = vec![
             "Packets take the routes of the plan: the codepoint chooses queues, not the way. Pin the routes (contracts.csv has them).",
-            "Hosts set the codepoint of each contract (contracts.csv) and keep it to its rate and burst. Wayleave's agents mark packets with VLAN tags, not with codepoints, so something else has to do both here.",
+            "Hosts set the codepoint of each contract (contracts.csv) and keep it to its rate, burst and largest frame. Wayleave's agents mark packets with VLAN tags, not with codepoints, so something else has to do both here.",
             "Nobody else sends with these codepoints: clear them where packets come in from others.",
-            "No packet is larger than the MTU of its link in the topology, and nobody sends PAUSE or PFC: bounds do not count time in which a port is paused.",
+            "Ports of hosts have the queues and buffers of the topology (`hostQueues`, `hostBuffer`), and hosts fill no more of a line than `target` of its classes: only switches are configured here.",
+            "No packet is larger than the MTU of its link in the topology, which is not set here, and nobody sends PAUSE or PFC: bounds do not count time in which a port is paused.",
         ];
         all.push(match (self, control) {
             (Self::Sonic, Control::Own) => {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use wayleave::{Asked, Contracts, Session};
+use wayleave_contracts::DataPlane;
 use wayleave_explain::Decided;
 use wayleave_explain::table::write_table;
 use wayleave_formats::{Source, read_interfaces};
@@ -123,6 +124,8 @@ pub(crate) fn run(args: &RenderArgs) -> Result<Exit, Failure> {
         return Err(Failure::Usage(why));
     }
     let refused = decide(&mut session, &contracts)?;
+    let not_carried_out = contracts.not_carried_out(DataPlane::Rendered);
+    not_carried_out.iter().for_each(|sentence| tell!("warning: {sentence}"));
     let graph = &session.network;
     let given = match &args.interfaces {
         None => Interfaces::new(),
@@ -141,7 +144,7 @@ pub(crate) fn run(args: &RenderArgs) -> Result<Exit, Failure> {
     };
     let target = Target::from(args.target);
     let rendered = render(graph, &codepoints, target, &settings).map_err(|error| Failure::Usage(error.to_string()))?;
-    let plan = Planned { session: &session, placed, codepoints, control };
+    let plan = Planned { session: &session, placed, codepoints, control, not_carried_out };
     match (&args.switch, &args.out, &args.diff) {
         (Some(name), _, diff) => {
             let one = find(&rendered, name)?;
@@ -269,6 +272,8 @@ struct Planned<'s> {
     placed: Vec<Placed>,
     codepoints: Codepoints,
     control: Control,
+    /// A sentence for each key of the contracts that these switches do not carry out.
+    not_carried_out: Vec<String>,
 }
 
 impl Planned<'_> {
@@ -290,7 +295,7 @@ impl Planned<'_> {
             self.codepoints.count(),
             rendered.len()
         )?;
-        notes(&mut out, target, self.control)?;
+        self.notes(&mut out, target)?;
         writeln!(out, "\n--switch NAME prints a configuration, --out FOLDER writes all of them")?;
         Ok(out.flush()?)
     }
@@ -312,7 +317,7 @@ impl Planned<'_> {
         let mut files = files?;
         files.push((folder.join("contracts.csv"), self.contracts()));
         let mut text = Vec::new();
-        notes(&mut text, target, self.control)?;
+        self.notes(&mut text, target)?;
         files.push((folder.join("NOTES.txt"), String::from_utf8_lossy(&text).trim_start().to_owned()));
         fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
         for (path, text) in &files {
@@ -337,12 +342,17 @@ impl Planned<'_> {
         }
         text
     }
-}
 
-fn notes(out: &mut impl Write, target: Target, control: Control) -> std::io::Result<()> {
-    writeln!(out, "\nThe plan assumes of every device, and this configuration cannot make it so:")?;
-    for line in target.assumptions(control) {
-        writeln!(out, "- {line}")?;
+    /// What the plan assumes, and keys of its contracts that are left to hosts.
+    fn notes(&self, out: &mut impl Write, target: Target) -> std::io::Result<()> {
+        if !self.not_carried_out.is_empty() {
+            writeln!(out, "\nKeys of the contracts that this configuration does not carry out:")?;
+            self.not_carried_out.iter().try_for_each(|sentence| writeln!(out, "- {sentence}"))?;
+        }
+        writeln!(out, "\nThe plan assumes of every device, and this configuration cannot make it so:")?;
+        for line in target.assumptions(self.control) {
+            writeln!(out, "- {line}")?;
+        }
+        writeln!(out, "{}", target.checked())
     }
-    writeln!(out, "{}", target.checked())
 }

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Queues of leaf1, by `wayleave render --for tc`. Run it as root.
 # Assumed: Packets take the routes of the plan: the codepoint chooses queues, not the way. Pin the routes (contracts.csv has them).
-# Assumed: Hosts set the codepoint of each contract (contracts.csv) and keep it to its rate and burst. Wayleave's agents mark packets with VLAN tags, not with codepoints, so something else has to do both here.
+# Assumed: Hosts set the codepoint of each contract (contracts.csv) and keep it to its rate, burst and largest frame. Wayleave's agents mark packets with VLAN tags, not with codepoints, so something else has to do both here.
 # Assumed: Nobody else sends with these codepoints: clear them where packets come in from others.
-# Assumed: No packet is larger than the MTU of its link in the topology, and nobody sends PAUSE or PFC: bounds do not count time in which a port is paused.
+# Assumed: Ports of hosts have the queues and buffers of the topology (`hostQueues`, `hostBuffer`), and hosts fill no more of a line than `target` of its classes: only switches are configured here.
+# Assumed: No packet is larger than the MTU of its link in the topology, which is not set here, and nobody sends PAUSE or PFC: bounds do not count time in which a port is paused.
 # Assumed: What the network itself sends (routing protocols, CS6 and CS7) is small: it is in the lowest queue here.
 # Assumed: The machine forwards by itself (bridge or routes), and its interfaces hand on packets as they come (no GRO, TSO or GSO).
 # Assumed: A frame is on the wire for its length and 24 bytes, and the bucket of TBF lets no more than one frame and a third of a millisecond through at once (docs/dataplane.md).

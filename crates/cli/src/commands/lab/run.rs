@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use wayleave::lab::{LabController, plan_lab};
-use wayleave_contracts::Order;
+use wayleave_contracts::{DataPlane, Order, sentences};
 use wayleave_formats::{Addressed, Places, Source, read_orders};
 use wayleave_lab::run::{
     Action, Cut, DEFAULT_TENANT, FIRST_PORT, Operator, Promised, RunOptions, SharedPromise, matched,
@@ -173,6 +173,7 @@ impl RunArgs {
                 )));
             }
             let orders = if self.without_contracts { &[] } else { orders };
+            tell_what_is_left_out(orders);
             let (model, scheme) = (self.model.clone().keeping_order().model()?, self.scheme.options(self.model.model)?);
             let (planned, refused) = plan_lab(lab, (orders, promised), model, scheme)?;
             return Ok((Box::new(planned), refused));
@@ -189,4 +190,11 @@ impl RunArgs {
         }
         Ok((Box::new(controller), refused))
     }
+}
+
+/// Prints a warning for each key of the contracts that hosts without a controller do not carry out.
+fn tell_what_is_left_out(orders: &[Order]) {
+    let of = |order: &Order| DataPlane::Lab.not_carried_out(&order.contract, &|key| order.gives(key));
+    let found = orders.iter().flat_map(|order| of(order).into_iter().map(move |what| (order.name(), what)));
+    sentences(found).iter().for_each(|sentence| crate::output::tell!("warning: {sentence}"));
 }

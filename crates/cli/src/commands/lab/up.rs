@@ -8,7 +8,7 @@ use wayleave::lab::{LabController, begin_control};
 use wayleave::{Error, Network};
 use wayleave_dataplane::net::Service;
 use wayleave_explain::human::count;
-use wayleave_lab::{EndpointSpec, Lab, LabName, Labs, Stop, UpOptions, scaled};
+use wayleave_lab::{EndpointSpec, Lab, LabName, Labs, Stop, UpOptions, not_carried_out, scaled};
 use wayleave_units::{Bytes, Rate};
 
 use super::name::{USUAL, parse_name};
@@ -82,6 +82,7 @@ fn parse_service(text: &str) -> Result<(String, Service), String> {
 pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
     let (Network { name: topology, graph }, program) = (args.import.network(&args.topology)?, program::file()?);
     let network = scaled(&graph, args.scale_rate).map_err(|error| Failure::Usage(error.to_string()))?;
+    not_carried_out(&graph).iter().for_each(|sentence| crate::output::tell!("warning: {sentence}"));
     let cancel = interrupt::listen()?;
     let (labs, start) = (Labs::default().stopping(Stop::of(cancel.flag())), Instant::now());
     let options = UpOptions {
