@@ -7,3 +7,4 @@ mod brokers;
 mod command;
 mod crash;
 mod dashboard;
+mod keys;

@@ -42,10 +42,10 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a run left behind.
-struct Run {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Run {
@@ -56,7 +56,7 @@ impl Run {
 
     /// That it ended with a code, and did not panic.
     #[track_caller]
-    fn ends_with(self, code: i32) -> Self {
+    pub(crate) fn ends_with(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "stdout: {}\nstderr: {}", self.stdout, self.stderr);
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
         self
@@ -64,7 +64,7 @@ impl Run {
 }
 
 /// Runs `wayleave` with arguments separated by spaces.
-fn wayleave(arguments: &str) -> Run {
+pub(crate) fn wayleave(arguments: &str) -> Run {
     fed(arguments, "")
 }
 
@@ -87,7 +87,7 @@ fn fed(arguments: &str, input: &str) -> Run {
 
 /// Writes a file for a test and returns its path: one folder for each content, and never seen half written, since
 /// tests that run side by side use the same names.
-fn file(name: &str, content: impl AsRef<[u8]>) -> String {
+pub(crate) fn file(name: &str, content: impl AsRef<[u8]>) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let content = content.as_ref();
     let mut hasher = DefaultHasher::new();
