@@ -17,6 +17,7 @@ use crate::brokers::{
 };
 use crate::custom::AnyTunnel;
 use crate::eyeq::Line;
+pub use crate::no_host::NoHost;
 use crate::services::Services;
 use crate::switches::Ecn;
 
@@ -62,23 +63,6 @@ pub struct TunnelSetup<'a> {
     pub line: Rate,
     /// The pair.
     pub pair: &'a PairSpec,
-}
-
-/// Why there is no machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoHost(pub String);
-
-impl NoHost {
-    /// Because of this.
-    pub fn because(error: impl fmt::Display) -> Self {
-        Self(error.to_string())
-    }
-}
-
-impl fmt::Display for NoHost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }
 
 impl std::error::Error for NoHost {}
