@@ -150,7 +150,9 @@ fn standings_are_shown(folder: &Path, leader: &str, follower: &str) {
     assert!(two["leaseRemainingMs"].as_u64().unwrap() > 0 && one["leaseRemainingMs"] == 0, "{two}");
     assert!(three["message"].as_str().unwrap().contains("does not answer"), "{three}");
     for (url, role, standing) in [(leader, "leader", "leads"), (follower, "follower", "follows")] {
-        let asked = ureq::get(format!("{url}/healthz")).call().unwrap();
+        let token = std::fs::read_to_string(folder.join("token")).unwrap();
+        let asked = ureq::get(format!("{url}/v1/status")).header("authorization", format!("Bearer {}", token.trim()));
+        let asked = asked.call().unwrap();
         let header = |name: &str| asked.headers().get(name).unwrap().to_str().unwrap().to_owned();
         assert_eq!((header("x-wayleave-role"), header("x-wayleave-standing")), (role.to_owned(), standing.to_owned()));
     }
