@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::{Contract, Excess};
 
-/// What carries contracts out.
+/// A data plane that carries contracts out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DataPlane {
     /// The simulator, for a scenario that names contracts.

@@ -39,7 +39,7 @@ pub struct ContractCounters {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TopTraffic {
-    /// Those with the highest rate first, then those whose rate is unknown, by name.
+    /// Contracts by rate, the highest first; then contracts whose rate is unknown, by name.
     pub items: Vec<ContractCounters>,
     /// Number of contracts that the token may see and that have not ended.
     pub contracts: u64,

@@ -51,7 +51,7 @@ impl Alive {
 struct Looks {
     engine: Watch,
     requests: Watch,
-    /// Time of the looks that were made: a process that was stopped for a while has made none, and is in order when it goes on.
+    /// Sum of the intervals between looks. A stopped process makes no looks, so it is in order when it continues.
     looked: Duration,
 }
 
@@ -83,7 +83,7 @@ pub(crate) async fn look_on(
     let every = EVERY.min(most / 4).max(Duration::from_millis(1));
     let mut looks = Looks::new(most);
     loop {
-        // An engine that has nothing to do goes on for this.
+        // An idle engine makes progress by handling this message.
         jobs.send(Message::Beat);
         alive.ask(&requests);
         tokio::select! {

@@ -33,6 +33,7 @@ pub mod disk;
 mod engine;
 mod explain;
 mod fair;
+mod first_of;
 mod followed;
 mod following;
 mod handlers;

@@ -135,17 +135,17 @@ impl ContractObject {
         self.grant.violation().is_some()
     }
 
-    /// The contract with what has become of it.
-    pub(crate) fn document(&self, network: &Network) -> Contract {
-        render::contract(network, &self.grant, &self.routes, self.has_agents)
-    }
-
-    /// As a reader is shown it. Serial numbers count over all tenants, so tenants are shown none.
-    pub(crate) fn json(&self, network: &Network, only: Option<&str>) -> Bytes {
-        let mut document = self.document(network);
-        if only.is_some() {
+    /// Returns the contract with its status. Serial numbers count over all tenants, so tenants are shown none.
+    pub(crate) fn document(&self, network: &Network, is_tenants: bool) -> Contract {
+        let mut document = render::contract(network, &self.grant, &self.routes, self.has_agents);
+        if is_tenants {
             document.status.serial = 0;
         }
-        json(&document)
+        document
+    }
+
+    /// Returns the same as JSON.
+    pub(crate) fn json(&self, network: &Network, only: Option<&str>) -> Bytes {
+        json(&self.document(network, only.is_some()))
     }
 }

@@ -53,7 +53,7 @@ impl Inner {
     fn work(&self, only: Option<&Account>) {
         while let Some((account, task)) = self.next(only) {
             let began = Instant::now();
-            // Whoever waits for a task that panics is told so, since its channel is dropped; the thread goes on.
+            // A task that panics drops its channel, which the waiting request sees as an error; the thread continues.
             let _ = catch_unwind(AssertUnwindSafe(task));
             self.lock().lines.charge(&account, began.elapsed());
         }

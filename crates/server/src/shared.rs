@@ -71,7 +71,7 @@ pub(crate) struct Shared {
     /// The threads that serve connections and carry requests out.
     pub(crate) requests: Handle,
     pub(crate) alive: Arc<Alive>,
-    /// What is read without the engine.
+    /// Threads for reads that need no engine.
     pub(crate) reads: Reads,
     /// Questions that make a controller of their own: each takes memory and time.
     pub(crate) questions: Reads,

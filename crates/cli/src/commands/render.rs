@@ -343,7 +343,7 @@ impl Planned<'_> {
         text
     }
 
-    /// What the plan assumes, and keys of its contracts that are left to hosts.
+    /// Writes the assumptions of the plan, and keys of its contracts that are left to hosts.
     fn notes(&self, out: &mut impl Write, target: Target) -> std::io::Result<()> {
         if !self.not_carried_out.is_empty() {
             writeln!(out, "\nKeys of the contracts that this configuration does not carry out:")?;

@@ -2,7 +2,7 @@
 
 use wayleave_formats::{Source, beside, read_scenario};
 
-/// What is said of a scenario on a star; `files` are those that it names.
+/// Returns the warnings about a scenario on a star; `files` are those that it names.
 fn said(topology: &str, spec: &str, files: &[(&str, &str)]) -> Vec<String> {
     let text = format!(
         "{{ apiVersion: wayleave/v1, kind: Scenario, spec: {{ topology: {topology}, duration: 10ms, {spec} }} }}"

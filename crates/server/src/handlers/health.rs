@@ -2,7 +2,6 @@
 //!
 //! The order follows from what agents tell every second, so no table holds it: contracts are looked through, and the first of them kept.
 
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use wayleave_contracts::Priority;
@@ -12,6 +11,7 @@ use wayleave_protocol::health::{ContractHealth, HealthLevel, HealthPage};
 use wayleave_protocol::problem::Problem;
 
 use crate::answer::{Answer, Outcome, invalid};
+use crate::first_of::FirstOf;
 use crate::http::call::Call;
 use crate::http::page::Page;
 use crate::object::ContractObject;
@@ -50,29 +50,6 @@ impl Place {
     }
 }
 
-/// A promise with its place, compared by that.
-struct Placed(Place, Arc<ContractObject>);
-
-impl PartialEq for Placed {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-}
-
-impl Eq for Placed {}
-
-impl PartialOrd for Placed {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Placed {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.cmp(&other.0)
-    }
-}
-
 pub(crate) fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let page = Page::read(&call.query)?;
     let after = page.after.as_ref().map(|text| Place::parse(text, call.tenant())).transpose()?;
@@ -80,7 +57,9 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {
         None => None,
         Some(text) => {
             let known = HealthLevel::ALL.into_iter().find(|level| level.name() == text);
-            Some(known.ok_or_else(|| invalid("level", "violated, at-risk, pending, best-estimate or ok is expected"))?)
+            Some(known.ok_or_else(|| {
+                invalid("level", "violated, at-risk, pending, not-enforced, best-estimate or ok is expected")
+            })?)
         }
     };
     Ok(Answer::json(200, &shared.health(call.only_tenant(), level, after, page.limit)))
@@ -91,8 +70,8 @@ impl Shared {
     fn health(&self, only: Option<&str>, level: Option<HealthLevel>, after: Option<Place>, most: usize) -> HealthPage {
         let worst = self.counted.worst();
         let mut counts = [0_u64; HealthLevel::ALL.len()];
-        // The largest is on top, and goes first. One more than is shown says that there is a next page.
-        let mut first: BinaryHeap<Placed> = BinaryHeap::new();
+        // One more than is shown says that there is a next page.
+        let mut first = FirstOf::new(most + 1);
         self.each_contract(only, |contract| {
             let Some(place) = place(contract, contract.serial().and_then(|serial| worst.get(&serial).copied())) else {
                 return;
@@ -100,21 +79,17 @@ impl Shared {
             // Levels are numbered in the order of `ALL`.
             counts[place.level as usize] += 1;
             let is_shown = level.is_none_or(|level| level == place.level);
-            let is_first = first.len() <= most || first.peek().is_some_and(|last| place < last.0);
-            if is_shown && is_first && after.as_ref().is_none_or(|after| place > *after) {
-                first.push(Placed(place, contract.clone()));
-                if first.len() > most + 1 {
-                    first.pop();
-                }
+            if is_shown && after.as_ref().is_none_or(|after| place > *after) {
+                first.add(place, || contract.clone());
             }
         });
-        let mut first = first.into_sorted_vec();
+        let mut first = first.into_sorted();
         let has_next = first.len() > most;
         first.truncate(most);
         let next = first.last().filter(|_| has_next).map(|last| last.0.text());
-        let shape = |Placed(place, contract): &Placed| {
+        let shape = |(place, contract): &(Place, Arc<ContractObject>)| {
             let worst = contract.serial().and_then(|serial| worst.get(&serial).copied());
-            shape(place.level, contract.document(self.network()), worst)
+            shape(place.level, contract.document(self.network(), only.is_some()), worst)
         };
         let levels =
             HealthLevel::ALL.iter().zip(counts).map(|(level, count)| (level.name().to_owned(), count)).collect();

@@ -3,7 +3,7 @@
 //! The order follows from reports of every second, so no table holds it: contracts are looked through, and those that send most kept.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,9 +11,10 @@ use wayleave_contracts::{Between, Contract};
 use wayleave_controller::{Grant, Id, State};
 use wayleave_protocol::agent::Traffic;
 use wayleave_protocol::traffic::{ContractCounters, ContractTraffic, TopTraffic};
-use wayleave_topology::{Network, NodeId};
+use wayleave_topology::NodeId;
 
 use crate::answer::{Answer, Outcome, not_found};
+use crate::first_of::FirstOf;
 use crate::http::call::Call;
 use crate::http::page::Page;
 use crate::object::ContractObject;
@@ -41,29 +42,6 @@ pub(crate) fn top(shared: &Arc<Shared>, call: &Call) -> Outcome {
 /// Place of a contract among all: the highest known rate first, unknown rates last.
 type Place = (Reverse<Option<u64>>, Arc<Id>);
 
-/// A contract with its place, compared by that.
-struct Placed(Place, Arc<ContractObject>, ContractTraffic);
-
-impl PartialEq for Placed {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-}
-
-impl Eq for Placed {}
-
-impl PartialOrd for Placed {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Placed {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.cmp(&other.0)
-    }
-}
-
 impl Shared {
     /// Returns the counters of a contract; without its number for tenants, to whom numbers tell how many contracts others have.
     fn counters(&self, grant: &Grant, is_tenants: bool) -> ContractTraffic {
@@ -78,8 +56,7 @@ impl Shared {
 
     fn top(&self, only: Option<&str>, is_tenants: bool, limit: usize) -> TopTraffic {
         let mut top = TopTraffic::default();
-        // The last of them is on top of the heap, and leaves it first.
-        let mut first: BinaryHeap<Placed> = BinaryHeap::new();
+        let mut first = FirstOf::new(limit);
         self.each_contract(only, |contract| {
             if contract.state() == State::Released {
                 return;
@@ -91,29 +68,16 @@ impl Shared {
                 top.rate_bps = Some(top.rate_bps.unwrap_or(0).saturating_add(rate));
             }
             let place = (Reverse(counters.rate_bps), contract.id().clone());
-            if first.len() < limit || first.peek().is_some_and(|last| place < last.0) {
-                first.push(Placed(place, contract.clone(), counters));
-                if first.len() > limit {
-                    first.pop();
-                }
-            }
+            first.add(place, || (contract.clone(), counters));
         });
-        let shown = |Placed(_, contract, counters)| ContractCounters {
-            contract: shown(self.network(), &contract, is_tenants),
+        let shown = |(_, (contract, counters)): (Place, (Arc<ContractObject>, ContractTraffic))| ContractCounters {
+            contract: contract.document(self.network(), is_tenants),
             counters,
         };
-        top.items = first.into_sorted_vec().into_iter().map(shown).collect();
+        top.items = first.into_sorted().into_iter().map(shown).collect();
         top.omitted = top.contracts - top.items.len() as u64;
         top
     }
-}
-
-fn shown(network: &Network, contract: &ContractObject, is_tenants: bool) -> wayleave_protocol::contract::Contract {
-    let mut document = contract.document(network);
-    if is_tenants {
-        document.status.serial = 0;
-    }
-    document
 }
 
 /// Returns the hosts whose agents count the packets of a contract: of a pair only its sender.

@@ -21,7 +21,7 @@ use crate::shared::Shared;
 
 /// Maximum bytes of a head that is answered here. Those of probes have some hundred.
 const MAX_HEAD: usize = 2048;
-/// How such a request begins.
+/// First line of such a request.
 const LINE: &[u8] = b"GET /healthz HTTP/1.1\r\n";
 /// Headers that a request without a body may have and that change nothing about its answer.
 const HARMLESS: [&str; 7] =
@@ -86,7 +86,7 @@ impl Door {
             let bytes = self.response(taken, closes).await?;
             timeout(patience.write_within, stream.write_all(&bytes)).await.ok()?.ok()?;
             if closes {
-                // Whoever writes on is not read any more.
+                // Bytes behind the last request are not read.
                 let _ = stream.shutdown().await;
                 return None;
             }

@@ -28,7 +28,7 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// After an error of the system nothing is accepted for a moment: most often there are no file descriptors left.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Who serves the connections of a listener.
+/// Threads that serve the connections of a listener.
 #[derive(Clone)]
 pub(crate) struct By {
     /// Answers `/healthz` beforehand, where connections are not encrypted.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// How long clients are waited for.
+/// Time limits for slow clients.
 #[derive(Clone, Copy)]
 pub(crate) struct Patience {
     pub(crate) read_within: Duration,

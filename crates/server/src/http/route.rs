@@ -28,12 +28,12 @@ impl From<Answer> for Reply {
 
 pub(crate) type Handled = Pin<Box<dyn Future<Output = Result<Reply, Box<Problem>>> + Send>>;
 
-/// What carries a request out.
+/// Handler of a request: at once, or in the turn of its account.
 #[derive(Clone, Copy)]
 pub(crate) enum Handler {
     /// By the thread that has received it: it takes a fraction of a millisecond, or waits.
     AtOnce(fn(Arc<Shared>, Call) -> Handled),
-    /// By whichever thread has received it: it waits for no other thread and no lock of the view.
+    /// By the thread that has received it, also that of `/healthz`: it waits for no other thread and no lock of the view.
     Alone(fn(&Arc<Shared>, &Call) -> Outcome),
     /// By a thread that reads, when it is the turn of the account that asks (`reads`): its time grows with what there is.
     InTurn(fn(&Arc<Shared>, &Call) -> Outcome),

@@ -35,7 +35,8 @@ const ON_LINK: Param = param("link", Words, "Only those that have something on t
 const NAMED: Param = param("text", Words, "Only those with this in `tenant:name`");
 const LABELLED: Param =
     param("labels", Words, "Only those with all of these labels: key=value, several with commas between them");
-const LEVEL: Param = param("level", Words, "Only those of this level: violated, at-risk, pending, best-estimate or ok");
+const LEVEL: Param =
+    param("level", Words, "Only those of this level: violated, at-risk, pending, not-enforced, best-estimate or ok");
 const GROUP: Param =
     param("group", Words, "Only this part of the network: what `group` of a group of nodes or of `within` was");
 const BUCKETS: Param = param("buckets", Count(400), "Number of buckets of time: 1 to 400, default 120");

@@ -1,6 +1,6 @@
-//! What a driver does with a key, and how the tests know.
+//! Treatment of a key by a driver, with the test that shows it.
 
-/// What a driver does with a key.
+/// Treatment of a key by a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cell {
     /// It is carried out: another value gives another outcome in the simulator (`effects.json`).

@@ -70,7 +70,7 @@ fn groups() -> Vec<Value> {
 }
 
 impl Pair<'_> {
-    /// What comes out with one of the values, and what was said of keys that are not carried out.
+    /// Outcome of a run with one of the values, and its warnings about keys that are not carried out.
     fn outcome(&self, value: &Value) -> (Value, Vec<String>) {
         let mut spec = self.spec.clone();
         set(&mut spec, self.path, value);

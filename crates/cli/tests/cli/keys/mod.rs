@@ -17,7 +17,7 @@ use crate::command::{file, wayleave};
 use cell::{Cell, expanded};
 use table::{ROWS, SCENARIO};
 
-/// What the columns of the table are.
+/// Drivers, in the order of the columns of the table.
 const DRIVERS: [&str; 4] = ["simulator", "agents", "Open vSwitch", "rendered"];
 const KINDS: [&str; 4] = ["Contracts", "Topology", "Policy", "Tenants"];
 

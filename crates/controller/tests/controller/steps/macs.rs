@@ -30,7 +30,7 @@ fn vms_of_a_ledger_without_a_secret_keep_their_addresses_and_new_ones_cannot_be_
     assert_eq!(newer.vm(&Id::new("default", "old")).unwrap().mac, mac_of("default:old"));
     let new = put(&mut newer, "new", None).unwrap();
     assert_ne!(new, mac_of("default:new"));
-    // Whoever asks for what follows from the name alone gets it, whether that VM is there or not.
+    // A request for the address that follows from the name alone succeeds, with or without a VM of that name.
     for (other, name) in [("x", "new"), ("y", "nobody")] {
         let mac = mac_of(&format!("default:{name}"));
         assert_eq!(put(&mut newer, other, Some(mac)), Ok(mac));
