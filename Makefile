@@ -62,7 +62,7 @@ WAYLEAVE = $(CARGO_TARGET_DIR)/release/wayleave
 endif
 
 # Modules of schemes are declared by a macro, where cargo fmt does not look for files.
-SCHEMES = $(wildcard crates/schemes/src/*/mod.rs)
+SCHEMES = $(wildcard crates/admission/schemes/src/*/*/mod.rs)
 
 say = @printf '\n== %s\n' "$(1)"
 
@@ -163,7 +163,7 @@ verify-long: toolchain ## a million random networks under attack, and a million 
 	@SCALES=all $(CARGO) test --locked --release --package wayleave --test facade scales:: -- --nocapture
 	@SHARE_SCENES=$(VERIFY_CASES) $(CARGO) test --locked --release --package wayleave-recheck --test claims shares::random::
 	$(call say,$(VERIFY_CASES) random networks under attack)
-	@VERIFY_CASES=$(VERIFY_CASES) $(CARGO) test --locked --release --package wayleave-verify --test attacks random_sets::
+	@VERIFY_CASES=$(VERIFY_CASES) $(CARGO) test --locked --release --package wayleave-adversary --test attacks random_sets::
 
 churn-long: toolchain ## 10,000 random histories with rerouting: nobody is on a link beside more than fits (CHURNS)
 	$(call say,$(CHURNS) histories)
@@ -256,11 +256,11 @@ try-topologies: build ## plan and verify random requests on every network file o
 	@.ci/try-topologies "$(WAYLEAVE)" "$(DIR)" $(IMPORT)
 
 bpf: ## compile the eBPF programs (clang; the compiled ones are in the repository)
-	$(call say,crates/dataplane/bpf)
-	@crates/dataplane/bpf/compile
+	$(call say,crates/linux/dataplane/bpf)
+	@crates/linux/dataplane/bpf/compile
 
 ui: ui-packages ## build the dashboard again (node, npm; the built one is in the repository)
-	$(call say,crates/server/ui)
+	$(call say,crates/control/server/ui)
 	@cd ui && npm run --silent types && npm run --silent build
 
 ui-test: ui-packages tools ## a tour through the dashboard in Chromium: all pages, then 100,000 contracts (minutes; PICTURES)

@@ -1,4 +1,4 @@
-"""Messages of OpenFlow 1.3 as os-ken writes them, for crates/openflow/tests/golden/os-ken.txt.
+"""Messages of OpenFlow 1.3 as os-ken writes them, for crates/linux/openflow/tests/golden/os-ken.txt.
 
 pip install os-ken==4.2.2, then: python3 tools/os-ken-vectors.py
 """

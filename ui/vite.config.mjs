@@ -7,7 +7,7 @@ const server = process.env.WAYLEAVE_SERVER ?? 'http://127.0.0.1:7480';
 export default defineConfig({
   base: './',
   build: {
-    outDir: process.env.WAYLEAVE_UI_OUT ?? '../crates/server/ui',
+    outDir: process.env.WAYLEAVE_UI_OUT ?? '../crates/control/server/ui',
     emptyOutDir: true,
     assetsDir: '.',
     assetsInlineLimit: 0,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 use wayleave::Network;
 use wayleave_contracts::Demand;
-use wayleave_roles::{
+use wayleave_scheme_api::{
     Admission, Decision, Described, Descriptor, Handover, Parameter, Parameters, Reason, Refusal, Request, Role, Value,
 };
 use wayleave_schemes::placement::Placement;

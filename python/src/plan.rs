@@ -10,7 +10,7 @@ use wayleave::{
 };
 use wayleave_explain::table::Layout;
 use wayleave_schemes::registry::Defaults;
-use wayleave_verify::Effort;
+use wayleave_adversary::Effort;
 
 use crate::admission::{Raised, raised, scheme_of};
 use crate::document::loaded;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use wayleave::Cancel;
-use wayleave_roles::{Ack, Descriptor, Flow, FlowStart, Limit, Loss, Phase, Role, RouteFacts};
+use wayleave_scheme_api::{Ack, Descriptor, Flow, FlowStart, Limit, Loss, Phase, Role, RouteFacts};
 use wayleave_schemes::transports::{CustomFlow, CustomTransport};
 use wayleave_units::{Rate, Time};
 

@@ -59,7 +59,7 @@ for (const name of wanted) {
     written.set(name, `${about}export type ${name} = ${type(schema)};\n`);
     continue;
   }
-  // Only required keys of answers can be `null`, for figures that the controller does not know (crates/server/src/http/schema.rs).
+  // Only required keys of answers can be `null`, for figures that the controller does not know (crates/control/server/src/http/schema.rs).
   const member = (one) => (one.required ? type(one) : type(one).replace(/ \| null$/, '').replace(/^null \| /, ''));
   const lines = [...members(schema)].map(([name, one]) => `  ${name}${one.required ? '' : '?'}: ${member(one)};\n`);
   written.set(name, `${about}export interface ${name} {\n${lines.join('')}}\n`);

@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
-use wayleave_roles::{Descriptor, Given, Kind, Parameter, Role};
+use wayleave_scheme_api::{Descriptor, Given, Kind, Parameter, Role};
 use wayleave_schemes::edges::{EdgeScheme, HOSTS};
 
 use crate::failure::Failure;

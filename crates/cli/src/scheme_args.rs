@@ -5,7 +5,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, Value
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, FromArgMatches};
 use wayleave::SchemeOptions;
-use wayleave_roles::{Descriptor, Given, Kind, Parameter, Setting, Value, Word};
+use wayleave_scheme_api::{Descriptor, Given, Kind, Parameter, Setting, Value, Word};
 use wayleave_schemes::registry::{self, ADMISSION, Entry};
 
 use crate::failure::Failure;
@@ -29,7 +29,7 @@ pub(crate) struct SchemeArgs {
 }
 
 /// Admits contracts of all kinds.
-const FOR_ALL: &Descriptor = &wayleave_schemes::fabric::DESCRIPTOR;
+const FOR_ALL: &Descriptor = &wayleave_schemes::admission::fabric::DESCRIPTOR;
 
 impl Args for SchemeArgs {
     fn augment_args(command: Command) -> Command {

@@ -10,7 +10,7 @@ use wayleave_explain::{
     look_around, sentences, text, write_share,
 };
 use wayleave_formats::Problem;
-use wayleave_roles::{Refusal, ShareDecision};
+use wayleave_scheme_api::{Refusal, ShareDecision};
 
 use crate::contracts::{ContractIndex, Contracts};
 use crate::error::Error;

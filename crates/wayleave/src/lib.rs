@@ -96,10 +96,10 @@ pub use verify::{
 };
 
 // Types of other crates that options are made of.
+pub use wayleave_adversary::{Attack, Claim, ClassFault, Effort, Fault};
 pub use wayleave_experiments::Effort as FigureEffort;
 pub use wayleave_explain::table::Layout;
 pub use wayleave_formats::{ImportOptions, Source};
 pub use wayleave_ledger::Model;
 pub use wayleave_scenarios::Scenario;
 pub use wayleave_schemes::tune::Objective;
-pub use wayleave_verify::{Attack, Claim, ClassFault, Effort, Fault};

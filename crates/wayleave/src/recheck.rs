@@ -45,7 +45,7 @@ pub fn recheck_shares_watched(context: &Context<'_>, progress: &mut dyn Progress
 #[cfg(test)]
 mod tests {
     use wayleave_ledger::Model;
-    use wayleave_roles::Request;
+    use wayleave_scheme_api::Request;
     use wayleave_schemes::routing::Query;
     use wayleave_schemes::standing::Standing;
     use wayleave_units::{Bytes, Rate, Time};

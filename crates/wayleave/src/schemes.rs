@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wayleave_explain::SettingsShape;
 use wayleave_formats::{InputErrors, Source, read_benchmark};
 use wayleave_ledger::Model;
-use wayleave_roles::{Descriptor, Given, Value};
+use wayleave_scheme_api::{Descriptor, Given, Value};
 use wayleave_schemes::registry::{ADMISSION, BuildError, Defaults, Entry, Scheme, Setup, admission};
 use wayleave_topology::Network;
 use wayleave_topology::devices::{Scenario, SoftwareSwitch, Table};

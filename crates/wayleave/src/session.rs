@@ -8,7 +8,7 @@ use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::sentences::route_name;
 use wayleave_explain::{Context, Names, SettingsShape};
 use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model, Reservation, ShareDenial};
-use wayleave_roles::{Admission, Decision, Refusal, Request, ShareDecision};
+use wayleave_scheme_api::{Admission, Decision, Refusal, Request, ShareDecision};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::share_request;

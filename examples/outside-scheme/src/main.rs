@@ -4,8 +4,8 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use wayleave_roles::{Ack, Descriptor, Flow, FlowStart, Loss, Role};
 use wayleave_scenarios::{Arrivals, Congestion, Ends, FlowSizes, Scenario, Traffic};
+use wayleave_scheme_api::{Ack, Descriptor, Flow, FlowStart, Loss, Role};
 use wayleave_schemes::transports::{CustomFlow, CustomTransport, SharedTransport};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::{Bytes, Time};

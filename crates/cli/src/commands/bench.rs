@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 
 use wayleave::bench::{Metric, admission, controller, dataplane, hoses, mixed, sharing, sim, write_lines};
 use wayleave_experiments::SHARE_CASES;
-use wayleave_schemes::chameleon::RoutingName;
+use wayleave_schemes::admission::chameleon::RoutingName;
 
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -7,7 +7,7 @@ use wayleave::Step;
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::write_table;
 use wayleave_formats::{parse_device_scenario, write_benchmark};
-use wayleave_schemes::loko::{Allocation, Model, Share};
+use wayleave_schemes::admission::loko::{Allocation, Model, Share};
 use wayleave_topology::devices::{Case, Scenario, SoftwareSwitch, Table, Worst};
 
 use crate::exit::Exit;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use clap::Args;
 use serde::Serialize;
 use wayleave_explain::sentences::nearest;
-use wayleave_roles::{Descriptor, Kind, Parameter, Role};
+use wayleave_scheme_api::{Descriptor, Kind, Parameter, Role};
 use wayleave_schemes::registry;
 
 use crate::broker_args::broker_option;

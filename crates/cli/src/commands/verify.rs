@@ -9,12 +9,12 @@ use wayleave::{
     Released, Session, Sink, StatedPlan, Verified, VerifiedKinds, VerifyOptions, decide, read_plan, verify_kinds,
     verify_watched,
 };
+use wayleave_adversary::{Attack, Effort, Fault};
 use wayleave_explain::Decided;
 use wayleave_explain::human::count;
 use wayleave_formats::Source;
 use wayleave_ledger::Model;
 use wayleave_scenarios::Tenants;
-use wayleave_verify::{Attack, Effort, Fault};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;

@@ -16,7 +16,7 @@ use wayleave_protocol::contract::ContractSpec;
 use wayleave_protocol::decision::ApplyReport;
 use wayleave_protocol::tenant::{Tenant, TenantSpec};
 use wayleave_protocol::what_if::{WhatIfQuery, WhatIfResult};
-use wayleave_roles::Admission as _;
+use wayleave_scheme_api::Admission as _;
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, NodeId, ShareId};
 use wayleave_units::WallTime;

@@ -15,11 +15,11 @@ use wayleave_controller::{EnforcedBy, Setup, Timing, Unfit};
 use wayleave_dataplane::apart::Apart;
 use wayleave_dataplane::net::Namespace;
 use wayleave_ledger::Model;
-use wayleave_schemes::chameleon::{Chameleon, Params};
+use wayleave_packet_format::mac_of;
+use wayleave_schemes::admission::chameleon::{Chameleon, Params};
 use wayleave_server::disk::File;
 use wayleave_server::{Limits, Server};
 use wayleave_topology::builders::{Cabling, build};
-use wayleave_wire::mac_of;
 
 /// What a packet of 500 B costs: headers of UDP, IP and Ethernet, what is environment a frame, one tag.
 const WIRE: u64 = 500 + 8 + 20 + 14 + 24 + 4;

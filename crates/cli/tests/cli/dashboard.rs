@@ -44,10 +44,14 @@ fn the_files_in_the_binary_are_those_of_the_sources() {
         names.sort();
         names
     };
-    assert_eq!(names(&built), names(&known), "the dashboard is old: run `make ui`, and commit crates/server/ui");
+    assert_eq!(
+        names(&built),
+        names(&known),
+        "the dashboard is old: run `make ui`, and commit crates/control/server/ui"
+    );
     for name in names(&known) {
         let same = std::fs::read(built.join(&name)).unwrap() == std::fs::read(known.join(&name)).unwrap();
-        assert!(same, "{name:?} is old: run `make ui`, and commit crates/server/ui");
+        assert!(same, "{name:?} is old: run `make ui`, and commit crates/control/server/ui");
     }
     std::fs::remove_dir_all(&built).unwrap();
 }

@@ -9,45 +9,54 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("topology", Only(&["units"])),
     // Who shares a rate, and how: pure, without a clock.
     ("sharing", Only(&["units"])),
-    ("contracts", Only(&["units", "topology", "wire", "sharing"])),
-    ("roles", Only(&["units", "topology"])),
+    ("contracts", Only(&["units", "topology", "packet-format", "sharing"])),
+    ("scheme-api", Only(&["units", "topology"])),
     // Policies say how hosts share; schemes say what they are called and what can be set.
-    ("scenarios", Only(&["units", "topology", "contracts", "roles", "schemes"])),
-    ("formats", Only(&["units", "topology", "contracts", "scenarios", "roles", "schemes", "calculus", "wire"])),
+    ("scenarios", Only(&["units", "topology", "contracts", "scheme-api", "schemes"])),
+    (
+        "formats",
+        Only(&["units", "topology", "contracts", "scenarios", "scheme-api", "schemes", "calculus", "packet-format"]),
+    ),
     ("ledger", Only(&["units", "topology", "contracts", "calculus"])),
-    ("schemes", Only(&["units", "topology", "contracts", "calculus", "ledger", "roles", "sharing", "wire"])),
+    (
+        "schemes",
+        Only(&["units", "topology", "contracts", "calculus", "ledger", "scheme-api", "sharing", "packet-format"]),
+    ),
     // The mechanisms of a host below its transports; roles are all that it knows of schemes.
-    ("stack", Only(&["units", "roles"])),
+    ("stack", Only(&["units", "scheme-api"])),
     // Drives the schemes; never the ledger: what it checks comes from outside.
-    ("sim", Only(&["units", "topology", "sharing", "contracts", "roles", "schemes", "scenarios", "stack"])),
+    ("sim", Only(&["units", "topology", "sharing", "contracts", "scheme-api", "schemes", "scenarios", "stack"])),
     // Independent of what it checks: never the calculus, the ledger, a scheme or the roles.
     ("recheck", Only(&["units", "topology"])),
     // The same: what is said it derives again by recheck's method, and then it sees packets only.
-    ("verify", Only(&["units", "topology", "scenarios", "sim", "recheck"])),
+    ("adversary", Only(&["units", "topology", "scenarios", "sim", "recheck"])),
     (
         "experiments",
         Only(&[
             "units",
             "topology",
             "contracts",
-            "roles",
+            "scheme-api",
             "ledger",
             "schemes",
             "scenarios",
             "sim",
-            "verify",
+            "adversary",
             // Figures of a host's programs, and of real packets.
             "dataplane",
             "lab",
             // Parley's tables: shares, and how large messages of brokers are.
             "sharing",
-            "wire",
+            "packet-format",
         ]),
     ),
     // Drives brokers: in virtual time, and over sockets.
-    ("broker", Only(&["units", "topology", "contracts", "roles", "sharing", "schemes"])),
+    ("broker", Only(&["units", "topology", "contracts", "scheme-api", "sharing", "schemes"])),
     // A pure state machine; the server and the tests' world drive it.
-    ("controller", Only(&["units", "topology", "contracts", "ledger", "roles", "schemes", "protocol", "wire"])),
+    (
+        "controller",
+        Only(&["units", "topology", "contracts", "ledger", "scheme-api", "schemes", "protocol", "packet-format"]),
+    ),
     // REST in front, a ledger on disk behind, the controller between.
     (
         "server",
@@ -56,7 +65,7 @@ const ARROWS: &[(&str, Allowed)] = &[
             "topology",
             "contracts",
             "ledger",
-            "roles",
+            "scheme-api",
             "schemes",
             "formats",
             "explain",
@@ -64,11 +73,11 @@ const ARROWS: &[(&str, Allowed)] = &[
             "replica",
             "store",
             "protocol",
-            "wire",
+            "packet-format",
         ]),
     ),
     // Decisions for people and programs; never a driver's session.
-    ("explain", Only(&["units", "topology", "contracts", "calculus", "ledger", "roles", "schemes", "recheck"])),
+    ("explain", Only(&["units", "topology", "contracts", "calculus", "ledger", "scheme-api", "schemes", "recheck"])),
     // Records on disk; knows nothing of networks.
     ("store", Only(&[])),
     // Batches of records in etcd; knows no more of them than the store. Connections are made as those of clients are.
@@ -78,15 +87,15 @@ const ARROWS: &[(&str, Allowed)] = &[
     // What the controller, nodes and clients send one another; decides nothing.
     ("protocol", Only(&["units", "topology", "contracts"])),
     // Pure models of what is on the wire.
-    ("wire", Only(&["units"])),
+    ("packet-format", Only(&["units"])),
     // Linux: eBPF programs, their maps, interfaces and queueing disciplines. It knows no controller.
     ("openflow", Only(&[])),
-    ("dataplane", Only(&["units", "topology", "wire", "openflow"])),
+    ("dataplane", Only(&["units", "topology", "packet-format", "openflow"])),
     // A protocol as bytes; knows nothing of networks.
     // Configurations of switches without an agent: pure texts, with the queues that `dataplane` describes.
     ("render", Only(&["units", "topology", "dataplane"])),
     // A network in namespaces: never a scheme, never the server's insides.
-    ("lab", Only(&["units", "topology", "contracts", "formats", "wire", "dataplane"])),
+    ("lab", Only(&["units", "topology", "contracts", "formats", "packet-format", "dataplane"])),
     // Carries out on Linux what the controller decides; never a scheme, nor what depends on schemes: the simulator, the server, the
     // reader of files.
     // The shares of contracts are divided by the same scheme as in the simulator; agents sign as brokers do.
@@ -97,9 +106,9 @@ const ARROWS: &[(&str, Allowed)] = &[
             "topology",
             "contracts",
             "protocol",
-            "wire",
+            "packet-format",
             "dataplane",
-            "roles",
+            "scheme-api",
             "schemes",
             "sharing",
             "broker",
@@ -113,14 +122,14 @@ const ARROWS: &[(&str, Allowed)] = &[
             "topology",
             "contracts",
             "ledger",
-            "roles",
+            "scheme-api",
             "schemes",
             "formats",
             "explain",
             "recheck",
             "scenarios",
             "sim",
-            "verify",
+            "adversary",
             "experiments",
             "dataplane",
             "calculus",
@@ -223,7 +232,7 @@ fn manifests() -> Vec<Manifest> {
     let files = files().unwrap();
     let manifests = files.iter().filter(|file| {
         let parts: Vec<&str> = file.path.split('/').collect();
-        matches!(parts[..], ["crates", _, "Cargo.toml"])
+        matches!(parts[..], ["crates", _, "Cargo.toml"] | ["crates", _, _, "Cargo.toml"])
     });
     manifests.map(|file| Manifest::parse(&file.text).unwrap_or_else(|error| panic!("{} {error}", file.path))).collect()
 }

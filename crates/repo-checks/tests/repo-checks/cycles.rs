@@ -10,19 +10,19 @@ use crate::repository::files;
 
 /// Folders below `crates` that have no cycle among their files. A folder below `src` stands for its own files only.
 const WITHOUT_CYCLES: &[&str] = &[
-    "agent/src",
-    "broker/src",
-    "calculus/src/network",
+    "linux/agent/src",
+    "linux/broker/src",
+    "core/calculus/src/network",
     "cli/src",
-    "controller/src",
-    "dataplane/src",
-    "explain/src",
-    "lab/src",
-    "protocol/src",
-    "recheck/src",
-    "server/src",
-    "sim/src",
-    "store/src",
+    "control/controller/src",
+    "linux/dataplane/src",
+    "io/explain/src",
+    "linux/lab/src",
+    "control/protocol/src",
+    "check/recheck/src",
+    "control/server/src",
+    "sim/sim/src",
+    "control/store/src",
     "wayleave/src",
 ];
 

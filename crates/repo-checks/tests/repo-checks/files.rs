@@ -33,8 +33,7 @@ fn size_faults(files: &[File], longer: &[(&str, &str)]) -> Vec<String> {
 }
 
 fn is_source(path: &str) -> bool {
-    let mut parts = path.split('/');
-    parts.next() == Some("crates") && parts.nth(1) == Some("src")
+    path.starts_with("crates/") && path.split('/').any(|folder| folder == "src")
 }
 
 /// Where directories of developers begin. Written in two parts, or this file would not pass its own test.

@@ -5,7 +5,7 @@
 
 use crate::repository::{File, files};
 
-const FOLDER: &str = "crates/agent/src/machine/";
+const FOLDER: &str = "crates/linux/agent/src/machine/";
 /// Modules and macros of the standard library.
 const STANDARD: &[&str] = &["collections", "error", "fmt", "iter", "matches", "mem"];
 /// Crates of this workspace.
@@ -92,6 +92,7 @@ fn collections_messages_and_comments_pass() {
     ] {
         assert_eq!(found(line), 0, "{line}");
     }
-    let elsewhere = File { path: "crates/agent/src/worker.rs".to_owned(), text: "use std::time::Instant;".to_owned() };
+    let elsewhere =
+        File { path: "crates/linux/agent/src/worker.rs".to_owned(), text: "use std::time::Instant;".to_owned() };
     assert_eq!(faults(&[elsewhere]), [""; 0]);
 }

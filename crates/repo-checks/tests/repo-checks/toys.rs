@@ -3,10 +3,11 @@
 
 use crate::repository::{File, files};
 
-const SCHEMES: &str = "crates/schemes/src/";
+const SCHEMES: &str = "crates/admission/schemes/src/";
 
 /// What runs the brokers of any scheme.
-const BROKERS: [&str; 3] = ["crates/broker/src/", "crates/cli/src/commands/broker.rs", "crates/cli/src/broker_args.rs"];
+const BROKERS: [&str; 3] =
+    ["crates/linux/broker/src/", "crates/cli/src/commands/broker.rs", "crates/cli/src/broker_args.rs"];
 
 /// A text as names are compared, in any way to write them.
 fn plain(text: &str) -> String {
@@ -16,9 +17,9 @@ fn plain(text: &str) -> String {
 /// The lines outside of a folder on which a scheme is named, in any way to write its name.
 fn mentions<'a>(files: &'a [File], folder: &str) -> Vec<(&'a str, usize)> {
     let name: String = folder.split('_').collect();
-    let inside = format!("{SCHEMES}{folder}/");
+    let inside = |path: &str| path.starts_with(SCHEMES) && path.contains(&format!("/{folder}/"));
     let mut found = Vec::new();
-    for File { path, text } in files.iter().filter(|file| !file.path.starts_with(&inside)) {
+    for File { path, text } in files.iter().filter(|file| !inside(&file.path)) {
         for (number, line) in text.lines().enumerate() {
             if plain(line).contains(&name) {
                 found.push((path.as_str(), number + 1));
@@ -32,7 +33,8 @@ fn mentions<'a>(files: &'a [File], folder: &str) -> Vec<(&'a str, usize)> {
 fn every_toy_is_named_on_one_line_outside_of_its_folder() {
     let files = files().unwrap();
     let folder = |file: &File| {
-        let (folder, rest) = file.path.strip_prefix(SCHEMES)?.split_once('/')?;
+        let (_, below) = file.path.strip_prefix(SCHEMES)?.split_once('/')?;
+        let (folder, rest) = below.split_once('/')?;
         (rest == "mod.rs" && folder.starts_with("toy_")).then(|| folder.to_owned())
     };
     let toys: Vec<String> = files.iter().filter_map(folder).collect();
@@ -40,13 +42,14 @@ fn every_toy_is_named_on_one_line_outside_of_its_folder() {
     assert_eq!(toys.len(), 5, "{kinds}: {toys:?}");
     for toy in toys {
         let found = mentions(&files, &toy);
-        assert!(matches!(found[..], [(path, _)] if path == "crates/schemes/src/list.rs"), "{toy}: {found:?}");
+        assert!(matches!(found[..], [(path, _)] if path == "crates/admission/schemes/src/list.rs"), "{toy}: {found:?}");
     }
 }
 
 /// The schemes of hosts, in the list of all: those that may have brokers.
 fn host_schemes(files: &[File]) -> Vec<String> {
-    let list = files.iter().find(|file| file.path == "crates/schemes/src/list.rs").map_or("", |file| &file.text);
+    let list =
+        files.iter().find(|file| file.path == "crates/admission/schemes/src/list.rs").map_or("", |file| &file.text);
     let hosts = list.split("host {").nth(1).and_then(|rest| rest.split('}').next()).unwrap_or_default();
     let module = |line: &str| Some(line.split("::").next()?.rsplit([' ', ']']).next()?.to_owned());
     hosts.lines().filter(|line| line.contains("::")).filter_map(module).collect()
@@ -73,7 +76,7 @@ fn the_programs_of_brokers_name_no_scheme() {
     assert!(schemes.len() >= 4 && schemes.iter().any(|scheme| scheme == "parley"), "{schemes:?}");
     assert_eq!(named(&files, &schemes), []);
     // It would be seen.
-    let path = "crates/broker/src/setup.rs".to_owned();
-    let text = "// Parley\nuse wayleave_schemes::parley::Params;\n".to_owned();
+    let path = "crates/linux/broker/src/setup.rs".to_owned();
+    let text = "// Parley\nuse wayleave_schemes::host::parley::Params;\n".to_owned();
     assert_eq!(named(&[File { path, text }], &schemes).len(), 1);
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use wayleave_contracts::Mix;
 use wayleave_ledger::Model;
-use wayleave_roles::{Admission, Request};
-use wayleave_schemes::chameleon::{Allocation, Chameleon, Params, Rerouting, Routing};
+use wayleave_scheme_api::{Admission, Request};
+use wayleave_schemes::admission::chameleon::{Allocation, Chameleon, Params, Rerouting, Routing};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Network, PortSpec};
 use wayleave_units::Time;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_roles::{Admission, Among, ShareRequest};
+use wayleave_scheme_api::{Admission, Among, ShareRequest};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Classes, LinkSpec, NetworkBuilder, NodeId, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};

@@ -7,7 +7,7 @@ use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Pr
 use wayleave_scenarios::{
     Arrivals, Congestion, EdgeScheme, Ends, FlowSizes, Reliable, Scenario, Sharing, Traffic, Transport, Workload,
 };
-use wayleave_schemes::ufab::Settings;
+use wayleave_schemes::host::ufab::Settings;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Network, NodeId, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};

@@ -1,7 +1,7 @@
 //! What the first contender has promised, packet by packet.
 
+use wayleave_adversary::{Claim, Effort, Verification, verify};
 use wayleave_sim::stats::Histogram;
-use wayleave_verify::{Claim, Effort, Verification, verify};
 
 use crate::error::Error;
 use crate::report::findings::{Verified, VerifiedContract};
@@ -55,7 +55,7 @@ fn shares(claim: &Claim, report: &Verification) -> Vec<(f64, f64)> {
 }
 
 fn violations(claim: &Claim, report: &Verification) -> Vec<String> {
-    let text = |violation: &wayleave_verify::Violation| {
+    let text = |violation: &wayleave_adversary::Violation| {
         format!("{}: {}", claim.promises[violation.promise].name, violation.breach)
     };
     report.violations.iter().map(text).collect()

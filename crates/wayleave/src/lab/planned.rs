@@ -7,7 +7,7 @@ use wayleave_lab::run::{Planned, PlannedContract, Promised};
 use wayleave_ledger::Model;
 use wayleave_protocol::decision::{Applied, Outcome};
 use wayleave_protocol::problem::{Code, Problem};
-use wayleave_roles::Decision;
+use wayleave_scheme_api::Decision;
 use wayleave_schemes::standing::Standing;
 
 use crate::error::Error;

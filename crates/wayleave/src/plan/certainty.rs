@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use wayleave_explain::DecidedShare;
-use wayleave_roles::{Admission, Certainty};
+use wayleave_scheme_api::{Admission, Certainty};
 use wayleave_topology::ShareId;
 
 use crate::session::Session;

@@ -23,8 +23,8 @@ use wayleave_explain::{
     Decided, DecidedFlow, DecidedShare, EventKind, GivenAway, RequestShape, ShareShape, sentences, shapes,
 };
 use wayleave_ledger::Model;
-use wayleave_roles::{Decision, Refusal, ShareDecision};
 use wayleave_scenarios::Tenants;
+use wayleave_scheme_api::{Decision, Refusal, ShareDecision};
 use wayleave_units::Time;
 
 use crate::contracts::Contracts;

@@ -7,7 +7,7 @@ use wayleave_recheck::{
     PromisedFlow, ShareStay, ShareTerms, ShareTransitions, Stay, Transitions, check_share_transitions,
     check_transitions_watched,
 };
-use wayleave_roles::{Decision, Handover};
+use wayleave_scheme_api::{Decision, Handover};
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::Time;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use std::time::Duration;
 
-use wayleave_roles::Reason;
+use wayleave_scheme_api::Reason;
 use wayleave_units::Time;
 
 use crate::session::Verdict;

@@ -9,7 +9,7 @@ use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::{Layout, plain_table, write_table};
 use wayleave_explain::{Decided, DecidedFlow, DecidedShare, EventKind, sentences};
 use wayleave_ledger::Ledger;
-use wayleave_roles::{Certainty, ShareDecision};
+use wayleave_scheme_api::{Certainty, ShareDecision};
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Route, ShortBuffer};
 use wayleave_units::Time;

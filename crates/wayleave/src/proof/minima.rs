@@ -12,7 +12,7 @@ use serde::Serialize;
 use wayleave_calculus::Rational;
 use wayleave_explain::Context;
 use wayleave_ledger::{Ledger, Share, Spread};
-use wayleave_roles::Admission as _;
+use wayleave_scheme_api::Admission as _;
 use wayleave_topology::{Class, LinkId, Network, NodeId, NodeKind};
 
 use super::paths::{Attachment, Part, Paths};
@@ -115,7 +115,7 @@ pub(super) fn terms(context: &Context<'_>, ledger: &Ledger) -> Vec<ShareTerms> {
             }
         };
         let contract = context.names.name_of_share(id).to_owned();
-        let certainty = context.scheme.certainty(id).map_or("not stated", wayleave_roles::Certainty::name);
+        let certainty = context.scheme.certainty(id).map_or("not stated", wayleave_scheme_api::Certainty::name);
         Some(ShareTerms { contract, rate: rate.bits_per_second(), certainty, held })
     };
     ledger.shares().filter_map(of).collect()

@@ -120,7 +120,7 @@ impl Verified {
     /// The slowest packet of every contract over its bound, as the text of an SVG file; `None` if nothing was sent.
     pub fn picture(&self) -> Option<String> {
         let seen = self.claim.promises.iter().zip(&self.report.findings).filter(|(_, finding)| finding.packets > 0);
-        let point = |(promise, finding): (&wayleave_verify::Promise, &wayleave_verify::Finding)| {
+        let point = |(promise, finding): (&wayleave_adversary::Promise, &wayleave_adversary::Finding)| {
             (promise.bound.as_nanos() as f64 * 1e3, finding.delay_ps as f64)
         };
         let about =

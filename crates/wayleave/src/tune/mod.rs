@@ -14,7 +14,7 @@ use rand::seq::SliceRandom;
 use wayleave_calculus::lp::{CapacityLink, Demand, admitted_upper_bound};
 use wayleave_contracts::{Contract, LatencyContract, Mix as Drawn};
 use wayleave_ledger::{LedgerError, Model};
-use wayleave_roles::Request;
+use wayleave_scheme_api::Request;
 use wayleave_schemes::tune::bound::Cuts;
 use wayleave_schemes::tune::{Division, Effort, Method, Objective, Sample, climb, judge, starts};
 use wayleave_units::Rate;

@@ -1,6 +1,6 @@
 //! What a tuning found.
 
-use wayleave_schemes::chameleon::{Params, Routing};
+use wayleave_schemes::admission::chameleon::{Params, Routing};
 use wayleave_schemes::costs::Scarcity;
 use wayleave_schemes::tune::{Candidate, Division, Method, Objective, Verdict};
 use wayleave_topology::Classes;

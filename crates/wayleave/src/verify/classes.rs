@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use serde::Serialize;
+use wayleave_adversary::{
+    ClassAttack, ClassBreach, ClassFault, ClassReport, Effort, LinkReport, MinimumPromise, TenantsClaim, TenantsReport,
+    TestedMinimum, verify_tenants,
+};
 use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::Decided;
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::{Layout, plain_table, write_table};
-use wayleave_roles::{Decision, ShareDecision};
 use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
+use wayleave_scheme_api::{Decision, ShareDecision};
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{Class, FlowId, HopDistances, LinkId, Network, NodeId, ShortBuffer};
 use wayleave_units::{Bytes, Time};
-use wayleave_verify::{
-    ClassAttack, ClassBreach, ClassFault, ClassReport, Effort, LinkReport, MinimumPromise, TenantsClaim, TenantsReport,
-    TestedMinimum, verify_tenants,
-};
 
 use crate::error::Error;
 use crate::plan::{Released, Sink};

@@ -6,10 +6,10 @@ mod output;
 mod plan;
 mod promises;
 
-use wayleave_topology::ShortBuffer;
-use wayleave_verify::{
+use wayleave_adversary::{
     Attack, Claim, Derivation, Discrepancy, Effort, Fault, Layer, NotBroken, Verification, derive_watched,
 };
+use wayleave_topology::ShortBuffer;
 
 use crate::error::Error;
 use crate::progress::{Cancel, Progress, Silent, Step};
@@ -107,8 +107,8 @@ pub fn verify_watched(
     };
     let report = match &options.replay {
         _ if no_effect.is_some() => Ok(Verification::default()),
-        Some(attack) => wayleave_verify::replay(&claim, &effort, attack),
-        None => wayleave_verify::verify(&claim, &effort, chosen, step),
+        Some(attack) => wayleave_adversary::replay(&claim, &effort, attack),
+        None => wayleave_adversary::verify(&claim, &effort, chosen, step),
     };
     let report = report.map_err(|error| Error::Usage(error.to_string()))?;
     let (fault, command) = (options.fault, options.command.clone());

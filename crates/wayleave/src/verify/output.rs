@@ -5,11 +5,11 @@ use std::io::Write;
 
 use comfy_table::{Cell, Color};
 use serde::Serialize;
+use wayleave_adversary::{Attack, Claim, Fault};
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::{Layout, plain_table, write_table};
 use wayleave_topology::Network;
 use wayleave_units::Time;
-use wayleave_verify::{Attack, Claim, Fault};
 
 use super::classes::{KindsShape, VerifiedKinds};
 use super::{Derived, Noticed, Verified};

@@ -3,17 +3,17 @@
 
 use std::collections::HashMap;
 
+use wayleave_adversary::{
+    Accounting, Admitted, Claim, Counting, Discrepancy, Happening, Kind, LowestQueue, MinimaTerms, Order, Part,
+    Patience, Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, check_moments,
+};
 use wayleave_contracts::LatencyContract;
 use wayleave_ledger::{Model, Residual, Shaping};
 use wayleave_recheck::HoseCharge;
 use wayleave_scenarios::Tenants;
-use wayleave_schemes::fabric::Settings;
+use wayleave_schemes::admission::fabric::Settings;
 use wayleave_topology::{MAX_BUDGET, Network, NodeId, ShortBuffer};
 use wayleave_units::{Bytes, Time};
-use wayleave_verify::{
-    Accounting, Admitted, Claim, Counting, Discrepancy, Happening, Kind, LowestQueue, MinimaTerms, Order, Part,
-    Patience, Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, check_moments,
-};
 
 mod certainty;
 mod compared;

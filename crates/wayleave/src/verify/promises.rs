@@ -2,20 +2,20 @@
 
 use std::collections::HashSet;
 
-use wayleave_contracts::{LatencyContract, WireOverhead};
-use wayleave_explain::{Decided, DecidedFlow, DecidedShare, EventKind, claimed_shares, promised_share};
-use wayleave_ledger::{BestEffort, Jitter, Model, QueueReport, Residual, Shaping};
-use wayleave_roles::{Admission as _, Move};
-use wayleave_scenarios::SharedService;
-use wayleave_schemes::fabric::Settings;
-use wayleave_schemes::standing::{self, Held, Standing, Term};
-use wayleave_topology::{FlowId, Route};
-use wayleave_units::{Bytes, Time};
-use wayleave_verify::{
+use wayleave_adversary::{
     Accounting, Admitted, Background, Bucket, Claim, Counting, Duplication, Figures, Happening, HistoryError, Kind,
     Lines, LowestQueue, MinimaTerms, Order, Part, Patience, Promise, Protected, Relocation, StatedQueue, StatedRoute,
     StatedTerm, Statement, Terms, derive,
 };
+use wayleave_contracts::{LatencyContract, WireOverhead};
+use wayleave_explain::{Decided, DecidedFlow, DecidedShare, EventKind, claimed_shares, promised_share};
+use wayleave_ledger::{BestEffort, Jitter, Model, QueueReport, Residual, Shaping};
+use wayleave_scenarios::SharedService;
+use wayleave_scheme_api::{Admission as _, Move};
+use wayleave_schemes::admission::fabric::Settings;
+use wayleave_schemes::standing::{self, Held, Standing, Term};
+use wayleave_topology::{FlowId, Route};
+use wayleave_units::{Bytes, Time};
 
 use crate::error::Error;
 use crate::plan::{Released, Sink};

@@ -7,7 +7,7 @@ use wayleave::{
 };
 use wayleave_contracts::BandwidthContract;
 use wayleave_explain::table::Layout;
-use wayleave_roles::{Admission, Among, Refusal, ShareRequest};
+use wayleave_scheme_api::{Admission, Among, Refusal, ShareRequest};
 use wayleave_schemes::standing::Standing;
 use wayleave_units::Rate;
 
@@ -77,7 +77,7 @@ fn a_share_that_nobody_admitted_is_found() {
     session.scheme.admit_share(&request(5_000)).unwrap();
     assert_eq!(recheck_shares(&session.context()), []);
     assert!(session.scheme.admit_share(&request(200)).is_err());
-    let latency = wayleave_roles::Request {
+    let latency = wayleave_scheme_api::Request {
         from: members[0],
         to: members[1],
         rate: Rate::from_gbit(3),
@@ -89,7 +89,7 @@ fn a_share_that_nobody_admitted_is_found() {
     };
     assert!(session.scheme.admit(&latency).is_err(), "minima need 9.8 of 10 Gbit/s");
     let placement = session.scheme.queues_mut().unwrap();
-    let found = placement.least_delay(&wayleave_schemes::routing::Query::of(&wayleave_roles::Request {
+    let found = placement.least_delay(&wayleave_schemes::routing::Query::of(&wayleave_scheme_api::Request {
         rate: Rate::from_mbit(1),
         ..latency.clone()
     }));

@@ -9,9 +9,9 @@ use wayleave::{
     Asked, Cancel, Contracts, Hold, Model, Network, PlanFile, Promises, SchemeOptions, Silent, Source, plan_watched,
     read_plan,
 };
+use wayleave_adversary::derive;
 use wayleave_formats::read_events;
 use wayleave_units::Bytes;
-use wayleave_verify::derive;
 
 use crate::{PlanOptions, printed};
 

@@ -7,11 +7,11 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave::verify_kinds;
+use wayleave_adversary::Effort;
 use wayleave_contracts::Contract;
 use wayleave_scenarios::{FabricSettings, Tenants};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Time};
-use wayleave_verify::Effort;
 
 use crate::random_fabrics::{contract, network};
 

@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use wayleave::{KindsNoticed, verify_kinds};
+use wayleave_adversary::{ClassFault, Effort};
 use wayleave_contracts::{
     Accounting, BandwidthContract, BestEffortContract, Contract, Excess, LatencyContract, Objective, ObjectiveContract,
 };
@@ -13,7 +14,6 @@ use wayleave_scenarios::{FabricSettings, Tenants};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Classes, NodeId, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_verify::{ClassFault, Effort};
 
 /// Rates in Mbit/s and delays of links.
 const SCALES: [(u64, Time); 7] = [

@@ -13,7 +13,7 @@ use wayleave_broker::Setup;
 use wayleave_broker::process::{Agent, LimitsLine, RackOptions, ReportLine, ServiceCounters, Stop, Tenants, run_rack};
 use wayleave_formats::{Source, parse_builder, read_policy};
 use wayleave_schemes::edges::EdgeScheme;
-use wayleave_schemes::parley::Settings;
+use wayleave_schemes::host::parley::Settings;
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 

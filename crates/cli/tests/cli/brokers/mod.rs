@@ -12,7 +12,7 @@ use wayleave_broker::script::{self, Deed, Phase};
 use wayleave_broker::{Setup, process};
 use wayleave_formats::{Source, parse_builder, read_policy};
 use wayleave_schemes::edges::EdgeScheme;
-use wayleave_schemes::parley::Settings;
+use wayleave_schemes::host::parley::Settings;
 use wayleave_units::{Rate, Time};
 
 const NETWORK: &str = "leaf-spine:leaves=2,spines=1,hosts=2,parallel=2,rate=10Gbit";

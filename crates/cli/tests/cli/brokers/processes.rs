@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use wayleave_broker::Setup;
 use wayleave_broker::process::{LimitsLine, ReportLine, ServiceCounters, ServiceLimit};
 use wayleave_broker::script::{Deed, Limits, Phase};
-use wayleave_roles::ClassId;
+use wayleave_scheme_api::ClassId;
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;
 

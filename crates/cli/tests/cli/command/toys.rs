@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
-use wayleave_roles::{Descriptor, Role};
+use wayleave_scheme_api::{Descriptor, Role};
 use wayleave_schemes::registry;
 
 use crate::command::{contracts, file, wayleave};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wayleave_controller::{EnforcedBy, Setup, Timing, Unfit};
 use wayleave_formats::parse_builder;
 use wayleave_ledger::Model;
-use wayleave_schemes::chameleon::{Chameleon, Params};
+use wayleave_schemes::admission::chameleon::{Chameleon, Params};
 
 /// The network: hosts enough that all contracts fit.
 pub(super) const TOPOLOGY: &str = "fat-tree:k=16";

@@ -6,12 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use wayleave_adversary::Discrepancy;
 use wayleave_ledger::{HoseCharge, Ledger, Model};
 use wayleave_recheck::{PromisedShare, StatedCertainty};
-use wayleave_roles::Certainty;
+use wayleave_scheme_api::Certainty;
 use wayleave_topology::{Network, ShareId};
 use wayleave_units::Time;
-use wayleave_verify::Discrepancy;
 
 use super::compared::stated;
 use super::document::{ChangedCertainty, Entry};

@@ -5,15 +5,15 @@
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use wayleave_adversary::{Discrepancy, Statement, reserved_in_the_end};
 use wayleave_contracts::{Contract, Demand};
 use wayleave_explain::shapes;
 use wayleave_formats::Source;
 use wayleave_ledger::Ledger;
-use wayleave_roles::Kind;
+use wayleave_scheme_api::Kind;
 use wayleave_schemes::standing::Standing as _;
 use wayleave_topology::{Class, NodeKind, Route, ShortBuffer};
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_verify::{Discrepancy, Statement, reserved_in_the_end};
 
 use super::document::{Entry, Plan, Reader, StatedBuffer};
 use crate::plan::ModelShape;

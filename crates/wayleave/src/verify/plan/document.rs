@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use wayleave_adversary::Bucket;
 use wayleave_contracts::Contract;
 use wayleave_formats::Source;
 use wayleave_ledger::Model;
 use wayleave_recheck::HoseCharge;
 use wayleave_topology::{Hop, LinkId, Network, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_verify::Bucket;
 
 use crate::contracts::Contracts;
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use wayleave_adversary::{Claim, Discrepancy, Statement};
 use wayleave_contracts::{
     Accounting, BandwidthContract, BestEffortContract, Between, Contract, Demand, Excess, LatencyContract, Objective,
     ObjectiveContract,
@@ -9,10 +10,9 @@ use wayleave_contracts::{
 use wayleave_ledger::{Ledger, Model, Share, Spread};
 use wayleave_recheck::{HeldShare, HoseCharge, PromisedShare, StatedCertainty};
 use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
-use wayleave_schemes::fabric::Settings;
+use wayleave_schemes::admission::fabric::Settings;
 use wayleave_topology::{Hop, Network, NodeId, Route};
 use wayleave_units::{Rate, Time};
-use wayleave_verify::{Claim, Discrepancy, Statement};
 
 use super::document::{Entry, Reader, time};
 use crate::error::Error;

@@ -1,0 +1,53 @@
+//! The layer that is not there.
+
+use core::convert::Infallible;
+
+use wayleave_units::Time;
+
+use crate::host::{Host, HostAction, HostInput};
+use crate::path::{Departure, Path};
+use crate::switch::{Mark, QueueState, Switch};
+use crate::tunnel::Tunnel;
+
+/// Stands where a scheme has no host, tunnel, path or switch role. It has no size, and what it does compiles to
+/// nothing.
+///
+/// ```
+/// use wayleave_scheme_api::{Absent, Departure, Path};
+/// use wayleave_units::Time;
+/// assert_eq!(size_of::<Absent>(), 0);
+/// assert_eq!(Absent.choose(Time::ZERO, Departure { bytes: 1460, paths: 4 }), 0);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Absent;
+
+/// Neither limits nor says anything.
+impl Host for Absent {
+    type Message = Infallible;
+    type Timer = Infallible;
+
+    fn on(
+        &mut self,
+        _now: Time,
+        _input: HostInput<'_, Infallible, Infallible>,
+        _act: &mut impl FnMut(HostAction<'_, Infallible, Infallible>),
+    ) {
+    }
+}
+
+/// A queue in order of arrival, without limits.
+impl Tunnel for Absent {}
+
+/// Always the first path.
+impl Path for Absent {
+    fn choose(&mut self, _now: Time, _departure: Departure) -> u32 {
+        0
+    }
+}
+
+/// Never marks.
+impl Switch for Absent {
+    fn on_arrival(&mut self, _now: Time, _queue: QueueState, _bytes: u32) -> Mark {
+        Mark::No
+    }
+}

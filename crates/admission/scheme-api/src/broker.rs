@@ -1,0 +1,150 @@
+//! The broker role: who adds up over hosts and divides among them.
+//!
+//! - **Parley's rack broker** (3.2.2, 5.2) hears the usage of (machine, service), the capacity of the uplinks, and its
+//!   limits from the fabric broker; says capacities to machines, usage to the other brokers of the rack, and as leader
+//!   usage to the fabric broker.
+//! - **Parley's fabric broker** (3.2.3, 5.3) hears the usage of (rack, service); says limits to racks.
+//! - **SCC's division tracker** (III-B) hears the reference weights of tunnels; says the scale factor to the hosts of
+//!   the division.
+//!
+//! A broker may run on a machine of its own or on every machine of a rack (Parley, 5.2); what it divides reaches a host
+//! only as a message. It is allowed to fail: hosts fall back by a timer (Parley, 5.2: 5 s, 5.3: 50 s), and so does a
+//! broker that does not hear from the one above it. So there is no input that says who has failed.
+//!
+//! Admission is no broker: it decides once, where brokers divide again and again. The controller of Chameleon has the
+//! address of a broker all the same, because hosts write to it.
+
+use wayleave_topology::NodeId;
+use wayleave_units::{Rate, Time};
+
+use crate::ids::BrokerId;
+
+/// Who takes part in a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Member {
+    /// The [`Host`](crate::Host) role of a machine; it hears it from [`Origin::Broker`](crate::Origin::Broker).
+    Host(NodeId),
+    /// A broker.
+    Broker(BrokerId),
+}
+
+/// Whether a broker speaks for its group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Leadership {
+    /// Another one does, or nobody.
+    #[default]
+    Follower,
+    /// It does: it reports upwards (Parley, 5.3), or is the tracker of its division (SCC, III-B). Two at once are
+    /// possible for a while, so what a leader says replaces and never adds.
+    Leader,
+}
+
+/// What happens at a broker.
+#[derive(Clone, Debug)]
+pub enum BrokerInput<M, T> {
+    /// It begins to work, as a follower. The first input, told once.
+    Started,
+    /// It leads, or does not any more, where the driver finds leaders. Parley's rack brokers find theirs by who is
+    /// heard, and do not need it.
+    Elected(Leadership),
+    /// What it divides, from now on (Parley, 3.2.2: the capacity of the rack's uplinks, taken as one link).
+    Capacity {
+        /// Out of its group.
+        transmit: Rate,
+        /// Into it.
+        receive: Rate,
+    },
+    /// A message arrives.
+    Message {
+        /// From whom.
+        from: Member,
+        /// What it says.
+        message: M,
+    },
+    /// A timer fires: once, not before its time, and without a way to cancel it.
+    Timer(T),
+}
+
+/// What a broker wants done. The driver does it in the order in which it is given.
+#[derive(Clone, Debug)]
+pub enum BrokerAction<M, T> {
+    /// Sends a message. It may be lost.
+    Send {
+        /// To whom.
+        to: Member,
+        /// What it says.
+        message: M,
+    },
+    /// Arms a timer.
+    Arm {
+        /// When it fires; not before now.
+        at: Time,
+        /// What it is for.
+        timer: T,
+    },
+}
+
+impl<M, T> BrokerInput<M, T> {
+    /// The same input with the messages and timers of one of several schemes; `None` if they are another's.
+    pub fn narrow<N, U>(
+        self,
+        message: impl FnOnce(M) -> Option<N>,
+        timer: impl FnOnce(T) -> Option<U>,
+    ) -> Option<BrokerInput<N, U>> {
+        Some(match self {
+            Self::Started => BrokerInput::Started,
+            Self::Elected(leadership) => BrokerInput::Elected(leadership),
+            Self::Capacity { transmit, receive } => BrokerInput::Capacity { transmit, receive },
+            Self::Message { from, message: said } => BrokerInput::Message { from, message: message(said)? },
+            Self::Timer(token) => BrokerInput::Timer(timer(token)?),
+        })
+    }
+}
+
+impl<M, T> BrokerAction<M, T> {
+    /// The same action with the messages and timers of the whole; the way back from [`BrokerInput::narrow`].
+    pub fn widen<N, U>(self, message: impl FnOnce(M) -> N, timer: impl FnOnce(T) -> U) -> BrokerAction<N, U> {
+        match self {
+            Self::Send { to, message: said } => BrokerAction::Send { to, message: message(said) },
+            Self::Arm { at, timer: token } => BrokerAction::Arm { at, timer: timer(token) },
+        }
+    }
+}
+
+/// Divides among hosts. It works in milliseconds to minutes, so it may be a trait object.
+///
+/// ```
+/// use wayleave_scheme_api::{Broker, BrokerAction, BrokerInput};
+/// use wayleave_units::{Rate, Time};
+///
+/// /// Answers every rate that is asked for with half of it.
+/// struct Half;
+///
+/// impl Broker for Half {
+///     type Message = Rate;
+///     type Timer = ();
+///
+///     fn on(&mut self, _: Time, input: BrokerInput<Rate, ()>, act: &mut dyn FnMut(BrokerAction<Rate, ()>)) {
+///         if let BrokerInput::Message { from, message } = input {
+///             let half = Rate::from_bits_per_second(message.bits_per_second() / 2);
+///             act(BrokerAction::Send { to: from, message: half });
+///         }
+///     }
+/// }
+/// let _: Box<dyn Broker<Message = Rate, Timer = ()>> = Box::new(Half);
+/// ```
+pub trait Broker {
+    /// What hosts and brokers of the scheme write to one another; the same type as that of its hosts.
+    type Message;
+
+    /// What a timer is for.
+    type Timer: Copy;
+
+    /// Something happens; `act` is called with what is to be done about it, and never calls back into the broker.
+    fn on(
+        &mut self,
+        now: Time,
+        input: BrokerInput<Self::Message, Self::Timer>,
+        act: &mut dyn FnMut(BrokerAction<Self::Message, Self::Timer>),
+    );
+}

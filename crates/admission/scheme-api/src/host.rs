@@ -1,0 +1,458 @@
+//! The host role: how the machines at the edge share what they send and receive.
+//!
+//! One value for each machine, on both sides of its traffic: it sets limiters, windows and weights of what leaves, and
+//! tells the senders of what arrives. It never sees a packet. The driver counts bytes, keeps the buckets and queues
+//! that the actions describe, and carries messages, probes and timers.
+//!
+//! Amounts are **wire bytes**, as a shaper charges them. Payload is what the [`Flow`](crate::Flow) role counts.
+//!
+//! - **Chameleon** (4.2.2 to 4.2.4) hears of pairs, and rules from the controller; sets a bucket that drops, a path,
+//!   copies on disjoint paths.
+//! - **EyeQ** (NSDI 2013), and PicNIC' as uFAB 2.2 uses it, hear of classes, pairs, arrivals with marks, feedback and
+//!   timers; set pair buckets and weights, and send feedback.
+//! - **Parley's machine shaper** (3.2.1, 5.1, 5.2) hears the same, and capacities from a broker; does the same, sets
+//!   root buckets, and reports usage.
+//! - **ElasticSwitch** (SIGCOMM 2013) hears of classes, pairs at both ends, bytes sent, marks and losses; sets pair
+//!   buckets, and tells guarantees to the other end.
+//! - **uFAB-E** (3.3 to 3.5, 4.1, E, F) hears of classes, pairs at both ends, demand, bytes sent, returned probes and
+//!   timers; sets windows, weights and paths, and sends probes.
+//! - **SCC's underlay control** (III-B) hears of pairs (its tunnels), marks, reference weights, scale factors and
+//!   timers; sets buckets and weights of tunnels, and sends feedback and reports.
+//!
+//! # Time and messages
+//! A timer fires once, not before its time, and cannot be cancelled: a token that means nothing any more is ignored, so
+//! it carries whatever tells an old timer from a new one. Messages may be lost and may overtake one another. Nothing
+//! polls: a host with ten thousand pairs works only for those that something happened to.
+
+use wayleave_topology::NodeId;
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::ids::{BrokerId, ClassId, Incoming, Outgoing, PathIndex};
+use crate::telemetry::{HopWindow, IntHop, Probe, ProbeAnswer, ProbeOutcome};
+
+/// What a class is entitled to at one host in one direction (Parley, 3.1; the hose of uFAB, 3.1, and of ElasticSwitch
+/// is `min`; a division's share, SCC, I, is `weight`).
+///
+/// ```
+/// use wayleave_scheme_api::Share;
+/// use wayleave_units::Rate;
+/// let hose = Share { min: Rate::from_mbit(500), ..Share::BEST_EFFORT };
+/// assert_eq!((hose.max, hose.weight), (None, 1));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// It gets at least this while it has something to send.
+    pub min: Rate,
+    /// It gets at most this; `None` is as much as there is.
+    pub max: Option<Rate>,
+    /// How what is left over is divided; only ratios count.
+    pub weight: u32,
+}
+
+impl Share {
+    /// No guarantee, no limit, weight 1 (the defaults of Parley, 3.1).
+    pub const BEST_EFFORT: Self = Self { min: Rate::ZERO, max: None, weight: 1 };
+}
+
+/// What a host learns of a pair when it opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PairSpec {
+    /// Its class at this end.
+    pub class: ClassId,
+    /// Its class at the other end: a pair between two services is guaranteed the less of both (Parley, 3.1).
+    pub peer_class: ClassId,
+    /// The host at the other end.
+    pub peer: NodeId,
+    /// The same number at both ends and in probes: what a switch knows the pair by (uFAB, 3.6).
+    pub key: u64,
+    /// How many candidate paths there are; at least 1. Until the first [`HostAction::UsePath`] all of them are in use.
+    pub paths: u32,
+    /// Round trip without queues (T of uFAB, 3.4).
+    pub round_trip: Time,
+}
+
+/// Whether a pair has something to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demand {
+    /// Its first packet waits.
+    Begins,
+    /// Its last packet has left.
+    Ends,
+}
+
+/// How a list of candidate paths changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathsChange {
+    /// Some were added behind the others, which stay what they were (Chameleon, 3.4: the new route is ready before the
+    /// old one is left). They are not in use.
+    Added,
+    /// Every index means something else: windows are forgotten, and all paths are in use until the host says otherwise.
+    Replaced,
+}
+
+/// What arrived of a pair since the last time this was told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrivals {
+    /// All of it.
+    pub bytes: Bytes,
+    /// Of these, with a congestion mark (beta of Parley, 3.2.1; alpha of SCC, III-B).
+    pub marked: Bytes,
+    /// Missing from the sequence (Seawall and ElasticSwitch, where switches do not mark).
+    pub lost: Bytes,
+}
+
+/// Whom a host writes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// The receiving host of a pair that leaves here; it hears it from [`Origin::Sender`].
+    Receiver(Outgoing),
+    /// The sending host of a pair that arrives here; it hears it from [`Origin::Receiver`].
+    Sender(Incoming),
+    /// A broker, a tracker or the controller; it hears it from [`Member::Host`](crate::Member::Host).
+    Broker(BrokerId),
+}
+
+/// Who wrote to a host. A message between the two ends of a pair names the pair here, in the reader's numbers, so that
+/// no message has to carry it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The sending host of a pair that arrives here.
+    Sender(Incoming),
+    /// The receiving host of a pair that leaves here.
+    Receiver(Outgoing),
+    /// A broker, a tracker or the controller.
+    Broker(BrokerId),
+}
+
+/// What happens at a host.
+#[derive(Clone, Debug)]
+pub enum HostInput<'a, M, T> {
+    /// The machine begins to work. The first input, told once; this is where periodic timers begin.
+    Started,
+    /// A class comes to this host, or has other terms from now on (Parley, 3.1: at any time).
+    ClassSet {
+        /// Which.
+        class: ClassId,
+        /// Of what it sends from here.
+        transmit: Share,
+        /// Of what it receives here.
+        receive: Share,
+    },
+    /// A class leaves this host; its pairs have closed.
+    ClassGone {
+        /// Which.
+        class: ClassId,
+    },
+    /// Something will be sent to a new destination. Nothing has left yet.
+    Opened {
+        /// Its number from now on.
+        pair: Outgoing,
+        /// What is known of it.
+        spec: PairSpec,
+    },
+    /// A pair has ended, or nothing was sent for so long that the driver forgets it. The number may be used again.
+    Closed {
+        /// Which.
+        pair: Outgoing,
+    },
+    /// A pair begins to have something to send, or has sent it all (uFAB, 4.1: probes go only while there is demand).
+    Demand {
+        /// Which.
+        pair: Outgoing,
+        /// Which of both.
+        demand: Demand,
+    },
+    /// Bytes left for the network: one packet, or several since the last time (uFAB, 4.1: L_w; E: tx of a pair;
+    /// ElasticSwitch: demand).
+    Sent {
+        /// Of which pair.
+        pair: Outgoing,
+        /// On which path.
+        path: PathIndex,
+        /// How much.
+        bytes: Bytes,
+    },
+    /// A pair's candidate paths are others than before.
+    PathsChanged {
+        /// Whose.
+        pair: Outgoing,
+        /// How many there are; at least 1.
+        paths: u32,
+        /// What became of the old ones.
+        change: PathsChange,
+    },
+    /// A tunnel has computed how much it would like, W' of SCC, III-B. Only ratios within a division count.
+    ReferenceWeight {
+        /// Which tunnel.
+        pair: Outgoing,
+        /// In the unit of its division.
+        weight: u64,
+    },
+    /// A probe is back, or is known to be lost on a failed link (uFAB, 3.2; G). A probe that stays away without a word
+    /// is found by a timer (4.1: 8 base round trips).
+    ProbeReturned {
+        /// Of which pair.
+        pair: Outgoing,
+        /// Along which path it went.
+        path: PathIndex,
+        /// Its header, as it was sent.
+        probe: Probe,
+        /// What the other end says.
+        outcome: ProbeOutcome,
+        /// What the ports on the way there wrote, the first first.
+        hops: &'a [IntHop],
+    },
+    /// Somebody will send to a class here.
+    IncomingOpened {
+        /// Its number from now on.
+        pair: Incoming,
+        /// What is known of it; `class` is the receiving one.
+        spec: PairSpec,
+    },
+    /// A pair that arrived here has ended.
+    IncomingClosed {
+        /// Which.
+        pair: Incoming,
+    },
+    /// Bytes arrived: one packet, or several since the last time.
+    Received {
+        /// Of which pair.
+        pair: Incoming,
+        /// How much.
+        arrivals: Arrivals,
+    },
+    /// A message arrives.
+    Message {
+        /// From whom.
+        from: Origin,
+        /// What it says.
+        message: M,
+    },
+    /// A timer fires.
+    Timer(T),
+}
+
+/// What is limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limiter {
+    /// One pair (EyeQ's per-destination limiters; an SCC tunnel, III-B; a Chameleon rule, 4.2.3).
+    Pair(Outgoing),
+    /// All that a class sends from this host: the root limiter (Parley, 3.2.1, Fig. 10).
+    Class(ClassId),
+}
+
+/// A token bucket in wire bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// How fast tokens come.
+    pub rate: Rate,
+    /// How many there are at most. A new bucket is full; one that replaces another keeps its tokens, up to this.
+    pub burst: Bytes,
+    /// What happens to a packet without tokens.
+    pub excess: Excess,
+}
+
+/// What happens to a packet that finds too few tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Excess {
+    /// It waits, and its sender is held back (Parley, 2: no drops on the transmit side).
+    Waits,
+    /// It is dropped (Chameleon, 4.2.3). A bucket of rate and burst zero that drops lets nothing out (4.2.2: a packet
+    /// that no rule matches).
+    Drops,
+}
+
+/// Whose weight is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weighted {
+    /// A class at this host's weighted fair queues (uFAB, 4.1; PicNIC').
+    Class(ClassId),
+    /// A pair: its tunnel ([`Tunnel::on_weight`](crate::Tunnel::on_weight)) and the transports of its flows
+    /// ([`Flow::on_weight`](crate::Flow::on_weight)) are told (W of SCC, III-B; weighted Swift, uFAB 2.2).
+    Pair(Outgoing),
+}
+
+/// What a path in use carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathUse {
+    /// A part of the packets: the [`Path`](crate::Path) role spreads them over all paths that share.
+    Share,
+    /// A copy of every packet; the receiving host delivers the first and drops the others (Chameleon, 3.3 and 4.2.2).
+    Copy,
+}
+
+/// What a host wants done. The driver does it in the order in which it is given.
+#[derive(Clone, Debug)]
+pub enum HostAction<'a, M, T> {
+    /// Sets a token bucket, replacing the one before. `None` lifts the limit (Parley, 3.2.2: who asks for less than its
+    /// share is not limited).
+    SetBucket {
+        /// Of what.
+        limiter: Limiter,
+        /// What it lets through.
+        bucket: Option<Bucket>,
+    },
+    /// Sets how much of a pair may be in flight on a path. `None` lifts the limit; zero holds everything back (uFAB,
+    /// 3.4).
+    SetWindow {
+        /// Of which pair.
+        pair: Outgoing,
+        /// On which path (uFAB, F: a pair may use several).
+        path: PathIndex,
+        /// Wire bytes.
+        window: Option<Bytes>,
+    },
+    /// Sets the rate at which a pair may send on a path although its window is full: what it was promised does not wait for answers. Zero
+    /// takes it away, and so does a window of zero.
+    SetFloor {
+        /// Of which pair.
+        pair: Outgoing,
+        /// On which path.
+        path: PathIndex,
+        /// Of wire bytes.
+        rate: Rate,
+    },
+    /// Sets a weight.
+    SetWeight {
+        /// Whose.
+        of: Weighted,
+        /// At least 1; only ratios count.
+        weight: u32,
+    },
+    /// Takes a path into use, or changes what it is used for. The first time, all that were in use by default are left.
+    UsePath {
+        /// Of which pair.
+        pair: Outgoing,
+        /// Which.
+        path: PathIndex,
+        /// What for.
+        purpose: PathUse,
+        /// No data goes there before: what is under way on the path before can arrive (uFAB, 3.5; Chameleon 3.4).
+        from: Time,
+    },
+    /// Takes a path out of use. A pair without a path holds its packets back.
+    LeavePath {
+        /// Of which pair.
+        pair: Outgoing,
+        /// Which.
+        path: PathIndex,
+    },
+    /// Sends a probe along a candidate path, whether it is in use or not (uFAB, 3.5). It comes back as
+    /// [`HostInput::ProbeReturned`], or not at all.
+    SendProbe {
+        /// Of which pair.
+        pair: Outgoing,
+        /// Along which path.
+        path: PathIndex,
+        /// Its header.
+        probe: Probe,
+        /// What it says to each hop's port, the first first; the last also stands for all hops behind it (w of uFAB, 3.6). Never
+        /// empty.
+        windows: &'a [HopWindow],
+    },
+    /// Sends a message. It may be lost.
+    Send {
+        /// To whom.
+        to: Peer,
+        /// What it says.
+        message: M,
+    },
+    /// Arms a timer.
+    Arm {
+        /// When it fires; not before now.
+        at: Time,
+        /// What it is for.
+        timer: T,
+    },
+}
+
+impl<'a, M, T> HostInput<'a, M, T> {
+    /// The same input with the messages and timers of a part: for a host that has another one within it (Parley's shaper
+    /// has EyeQ's), or for one of several. `None` if its message or timer is not the part's.
+    pub fn narrow<N, U>(
+        self,
+        message: impl FnOnce(M) -> Option<N>,
+        timer: impl FnOnce(T) -> Option<U>,
+    ) -> Option<HostInput<'a, N, U>> {
+        Some(match self {
+            Self::Message { from, message: said } => HostInput::Message { from, message: message(said)? },
+            Self::Timer(token) => HostInput::Timer(timer(token)?),
+            Self::Started => HostInput::Started,
+            Self::ClassSet { class, transmit, receive } => HostInput::ClassSet { class, transmit, receive },
+            Self::ClassGone { class } => HostInput::ClassGone { class },
+            Self::Opened { pair, spec } => HostInput::Opened { pair, spec },
+            Self::Closed { pair } => HostInput::Closed { pair },
+            Self::Demand { pair, demand } => HostInput::Demand { pair, demand },
+            Self::Sent { pair, path, bytes } => HostInput::Sent { pair, path, bytes },
+            Self::PathsChanged { pair, paths, change } => HostInput::PathsChanged { pair, paths, change },
+            Self::ReferenceWeight { pair, weight } => HostInput::ReferenceWeight { pair, weight },
+            Self::ProbeReturned { pair, path, probe, outcome, hops } => {
+                HostInput::ProbeReturned { pair, path, probe, outcome, hops }
+            }
+            Self::IncomingOpened { pair, spec } => HostInput::IncomingOpened { pair, spec },
+            Self::IncomingClosed { pair } => HostInput::IncomingClosed { pair },
+            Self::Received { pair, arrivals } => HostInput::Received { pair, arrivals },
+        })
+    }
+}
+
+impl<'a, M, T> HostAction<'a, M, T> {
+    /// The same action with the messages and timers of the whole; the way back from [`HostInput::narrow`].
+    pub fn widen<N, U>(self, message: impl FnOnce(M) -> N, timer: impl FnOnce(T) -> U) -> HostAction<'a, N, U> {
+        match self {
+            Self::Send { to, message: said } => HostAction::Send { to, message: message(said) },
+            Self::Arm { at, timer: token } => HostAction::Arm { at, timer: timer(token) },
+            Self::SetBucket { limiter, bucket } => HostAction::SetBucket { limiter, bucket },
+            Self::SetWindow { pair, path, window } => HostAction::SetWindow { pair, path, window },
+            Self::SetFloor { pair, path, rate } => HostAction::SetFloor { pair, path, rate },
+            Self::SetWeight { of, weight } => HostAction::SetWeight { of, weight },
+            Self::UsePath { pair, path, purpose, from } => HostAction::UsePath { pair, path, purpose, from },
+            Self::LeavePath { pair, path } => HostAction::LeavePath { pair, path },
+            Self::SendProbe { pair, path, probe, windows } => HostAction::SendProbe { pair, path, probe, windows },
+        }
+    }
+}
+
+/// The edge of a scheme: one machine's state.
+///
+/// ```
+/// use wayleave_scheme_api::{Bucket, Excess, Host, HostAction, HostInput, Limiter};
+/// use wayleave_units::{Bytes, Rate, Time};
+///
+/// /// Gives every pair the same bucket.
+/// struct Equal(Bucket);
+///
+/// impl Host for Equal {
+///     type Message = ();
+///     type Timer = ();
+///
+///     fn on(&mut self, _: Time, input: HostInput<'_, (), ()>, act: &mut impl FnMut(HostAction<'_, (), ()>)) {
+///         if let HostInput::Opened { pair, .. } = input {
+///             act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: Some(self.0) });
+///         }
+///     }
+/// }
+/// let _ = Equal(Bucket { rate: Rate::from_mbit(100), burst: Bytes::new(15_000), excess: Excess::Waits });
+/// ```
+pub trait Host {
+    /// What hosts and brokers of the scheme write to one another; the same type for all of them.
+    type Message;
+
+    /// What a timer is for.
+    type Timer: Copy;
+
+    /// Something happens; `act` is called with what is to be done about it, and never calls back into the host.
+    fn on(
+        &mut self,
+        now: Time,
+        input: HostInput<'_, Self::Message, Self::Timer>,
+        act: &mut impl FnMut(HostAction<'_, Self::Message, Self::Timer>),
+    );
+
+    /// Answers a probe that arrives here, at once; what the ports wrote goes back with the answer (uFAB, 3.2; the
+    /// receiver's admission of tokens, E, Algorithm 1). An answer and not an action: there is exactly one to each
+    /// probe.
+    fn answer(&mut self, _now: Time, _pair: Incoming, _probe: &Probe) -> ProbeAnswer {
+        ProbeAnswer::default()
+    }
+}

@@ -1,0 +1,211 @@
+//! The admission role: the embedding strategy of Fig. 6.
+
+use std::sync::Arc;
+
+use wayleave_ledger::{Ledger, LedgerError, Model};
+use wayleave_scheme_api::{Admission, Decision, Refusal, Request};
+use wayleave_topology::{FlowId, Network, Route};
+
+use super::reroute::{self, Rerouter};
+use super::{Moves, Params, Routing};
+use crate::costs::{DelayCost, HopCost};
+use crate::placement::Placement;
+use crate::protection::{self, Copies, RouteWithMoves};
+use crate::routing::{Found, Query};
+use crate::standing::stands_on_its_placement;
+
+/// Chameleon's admission control.
+///
+/// ```
+/// use std::sync::Arc;
+/// use wayleave_ledger::Model;
+/// use wayleave_scheme_api::{Admission, Request};
+/// use wayleave_schemes::admission::chameleon::{Chameleon, Params};
+/// use wayleave_topology::builders::{FatTree, build};
+/// use wayleave_units::{Bytes, Rate, Time};
+///
+/// let network = Arc::new(build::fat_tree(&FatTree::default())?);
+/// let host = |name| network.find_node(name).ok_or("no such host");
+/// let (from, to) = (host("h1")?, host("h16")?);
+/// let mut chameleon = Chameleon::new(network.clone(), Model::default(), Params::default())?;
+/// let request = Request {
+///     from,
+///     to,
+///     rate: Rate::from_mbit(1),
+///     burst: Bytes::new(1500),
+///     deadline: Time::from_millis(2),
+///     max_frame: None,
+///     route: None,
+///     protection: 1,
+/// };
+/// let decision = chameleon.admit(&request).map_err(|refusal| format!("{refusal:?}"))?;
+/// // As fast as asked, and no faster: fast queues are for those who need them.
+/// assert!(decision.bound > Time::from_millis(1) && decision.bound <= request.deadline);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Chameleon {
+    placement: Placement,
+    params: Params,
+    rerouter: Rerouter,
+}
+
+impl Chameleon {
+    /// With nothing admitted.
+    ///
+    /// # Errors
+    /// If the allocation does not fit the queues of the network.
+    pub fn new(network: Arc<Network>, model: Model, params: Params) -> Result<Self, LedgerError> {
+        let budgets = params.allocation.budgets(&network, &model);
+        Ok(Self::on(Ledger::new(network, model, budgets)?, params))
+    }
+
+    /// On an empty ledger, whose budgets count.
+    pub(crate) fn on(ledger: Ledger, params: Params) -> Self {
+        Self { placement: Placement::new(ledger), params, rerouter: Rerouter::new() }
+    }
+
+    /// What is reserved, and where.
+    pub fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    /// The same, for questions that use the searches' memory.
+    pub fn placement_mut(&mut self) -> &mut Placement {
+        &mut self.placement
+    }
+}
+
+stands_on_its_placement!(
+    Chameleon,
+    fn unfit_for_a_controller(&self) -> Option<String> {
+        let keeps = self.params.rerouting.is_some_and(|rerouting| rerouting.moves == Moves::Kept);
+        keeps.then(|| {
+            "--reroute-moves kept moves contracts for requests that are refused, and a controller has to know of every \
+             move: leave it out"
+                .to_owned()
+        })
+    }
+);
+
+impl Admission for Chameleon {
+    fn admit(&mut self, request: &Request) -> Result<Decision, Refusal> {
+        embed(&mut self.placement, &mut self.rerouter, &self.params, request)
+    }
+
+    fn admit_or_not(&mut self, request: &Request) -> Option<Decision> {
+        if request.protection > 1 {
+            return self.admit(request).ok();
+        }
+        let found = find_route(&mut self.placement, &mut self.rerouter, &self.params, request).ok()?;
+        Some(reroute::reserve(&mut self.placement, request, found))
+    }
+
+    fn release(&mut self, flow: FlowId) -> Option<Route> {
+        self.placement.release(flow).map(|reservation| reservation.route)
+    }
+
+    fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>> {
+        // Moves that were kept for terms that fail could take what the old ones had.
+        let params = self.params.rolling_back();
+        let rerouter = &mut self.rerouter;
+        self.placement.change(flow, |placement| embed(placement, rerouter, &params, request))
+    }
+
+    fn would_admit(&mut self, request: &Request) -> bool {
+        let params = self.params.rolling_back();
+        if request.protection > 1 {
+            let copies = protect(&mut self.placement, &mut self.rerouter, &params, request);
+            return copies.map(|copies| copies.undo(&mut self.placement)).is_ok();
+        }
+        let found = find_route(&mut self.placement, &mut self.rerouter, &params, request);
+        found.map(|found| self.placement.undo_moves(found.moved)).is_ok()
+    }
+}
+
+/// `EMBEDDINGSTRATEGY` of Fig. 6.
+fn embed(
+    placement: &mut Placement,
+    rerouter: &mut Rerouter,
+    params: &Params,
+    request: &Request,
+) -> Result<Decision, Refusal> {
+    if request.protection > 1 {
+        let copies = protect(placement, rerouter, params, request)?;
+        return copies.decide(placement).ok_or(Refusal::Disconnected);
+    }
+    match find_route(placement, rerouter, params, request) {
+        Ok(found) => Ok(reroute::reserve(placement, request, found)),
+        Err(Some(refusal)) => Err(refusal),
+        Err(None) => Err(placement.diagnose(&Query::of(request))),
+    }
+}
+
+/// Where the request fits, with flows moved out of its way; on failure the reason, where it is known already.
+fn find_route(
+    placement: &mut Placement,
+    rerouter: &mut Rerouter,
+    params: &Params,
+    request: &Request,
+) -> Result<RouteWithMoves, Option<Refusal>> {
+    let query = Query::of(request);
+    let unmoved = |found| RouteWithMoves { found, moved: Vec::new() };
+    if let Some(pinned) = &request.route {
+        return placement.check(&query, pinned).map(unmoved).map_err(Some);
+    }
+    if let Some(found) = unmoved_route(placement, params, &query) {
+        return Ok(unmoved(found));
+    }
+    let moving = params.rerouting.and_then(|how| rerouter.make_way(placement, how, params.routing, &query));
+    moving.ok_or(None)
+}
+
+/// Where a query fits as things are.
+fn unmoved_route(placement: &mut Placement, params: &Params, query: &Query) -> Option<Found> {
+    if let Some(found) = route(placement, params.routing, query) {
+        return Some(found);
+    }
+    // Where tag stacks are short, a fast way with many switches can hide a shorter one.
+    let has_tags = placement.ledger().model().max_switches().is_some();
+    if has_tags { placement.least_delay_without_detours(query) } else { None }
+}
+
+/// Disjoint routes: one by one, then along paths that are chosen together, then one by one with flows moved out of their
+/// way. All are reserved, or everything is as it was.
+fn protect(
+    placement: &mut Placement,
+    rerouter: &mut Rerouter,
+    params: &Params,
+    request: &Request,
+) -> Result<Copies, Refusal> {
+    let unmoved = |found| RouteWithMoves { found, moved: Vec::new() };
+    let found = protection::one_by_one(placement, request, |placement, query| {
+        unmoved_route(placement, params, query).map(unmoved)
+    });
+    let refusal = match found {
+        Ok(copies) => return Ok(copies),
+        Err(0) => placement.diagnose(&Query::of(request)),
+        Err(_) => match protection::along_disjoint_paths(placement, request) {
+            Ok(copies) => return Ok(copies),
+            Err(refusal) => refusal,
+        },
+    };
+    let Some(how) = params.rolling_back().rerouting.filter(|_| !matches!(refusal, Refusal::TooFewDisjoint { .. }))
+    else {
+        return Err(refusal);
+    };
+    let moving = protection::one_by_one(placement, request, |placement, query| {
+        let as_is = unmoved_route(placement, params, query).map(unmoved);
+        as_is.or_else(|| rerouter.make_way(placement, how, params.routing, query))
+    });
+    moving.map_err(|_| refusal)
+}
+
+/// `ROUTE` of Fig. 6.
+pub(super) fn route(placement: &mut Placement, routing: Routing, query: &Query) -> Option<Found> {
+    match routing {
+        Routing::LeastDelay => placement.least_delay(query),
+        Routing::LaracByDelay => placement.larac(query, &DelayCost, &[]),
+        Routing::LaracByHops => placement.larac(query, &HopCost, &[]),
+        Routing::Scarcity(scarcity) => placement.quiet_route(query, scarcity),
+    }
+}

@@ -1,0 +1,215 @@
+//! What can be said of Chameleon, and what follows where nothing is said.
+
+use wayleave_scheme_api::{Kind, Parameter, Parameters, Setting, Value, params, words};
+use wayleave_units::Time;
+
+use super::{Allocation, Moves, Params, Penalised, Rerouting, Routing, Search, Sort};
+use crate::costs::Scarcity;
+use crate::placement::BUDGET;
+use crate::registry::{BuildError, Defaults};
+
+params! {
+    /// What is said of Chameleon.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Settings {
+        /// How Chameleon finds a route.
+        pub routing: Option<RoutingName> = None, "routing", Kind::Word(RoutingName::WORDS),
+            "measured (docs/admission.md, section 13); least-delay: section 4.1.3", {
+                option: "routing", value_name: "HOW", default: "scarcity, or least-delay with --model published",
+            };
+        /// The cost of scarce resources: how steeply prices rise, the weight (0 to 1) of bursts that input lines hide,
+        /// and the share of a host's line from which on a flow takes the fastest queues.
+        pub scarcity: Option<Scarcity> = None, "scarcity", Kind::Text { check: |text| text.parse::<Scarcity>().map(|_| ()) },
+            "measured on the mixes of Table 2 (docs/performance.md)",
+            { option: "scarcity", value_name: "STEEPNESS,DORMANT,LARGE", default: "24,0.3,0.06" };
+        /// Chameleon's delay budgets of switch queues, highest priority first; queues without one stay unused. Budgets
+        /// that the topology gives its queues go first.
+        pub budgets: Option<Vec<Time>> = None, "budgets", Kind::List(&BUDGET), "section 4.1.2, by the number of queues",
+            { option: "budgets" };
+        /// Chameleon's delay budgets of host queues.
+        pub host_budgets: Vec<Time> = vec![Time::from_micros(500)], "host_budgets", Kind::List(&BUDGET),
+            "section 4.1.2", { option: "host-budget" };
+        /// Move admitted flows out of the way of a request that does not fit.
+        pub reroute: bool = false, "reroute", Kind::Flag, "ours; Fig. 6 moves flows", { option: "reroute" };
+        /// How many flows are tried at most for one request.
+        pub limit: usize = 20, "limit", Kind::Count { least: 0, most: u64::MAX }, "section 4.1.3",
+            { option: "reroute-limit", value_name: "COUNT", group: "reroute" };
+        /// Which flows are tried first.
+        pub sort: Sort = Sort::SharedLinks, "sort", Kind::Word(Sort::WORDS), "section 4.1.3",
+            { option: "reroute-sort", value_name: "ORDER", group: "reroute" };
+        /// What the cost of queues to be avoided is multiplied by.
+        pub factor: u64 = 30_000, "factor", Kind::Count { least: 1, most: 1_000_000 }, "section 4.1.3",
+            { option: "reroute-factor", value_name: "FACTOR", group: "reroute" };
+        /// Whose shortest paths a moved flow avoids.
+        pub avoid: Penalised = Penalised::NewFlow, "avoid", Kind::Word(Penalised::WORDS), "Fig. 6, line 6",
+            { option: "reroute-avoid", value_name: "WHOSE", group: "reroute" };
+        /// How a moved flow's new route is found.
+        pub search: Search = Search::OneLabel, "search", Kind::Word(Search::WORDS),
+            "the published implementation; the paper: LARAC (section 4.1.3)",
+            { option: "reroute-search", value_name: "HOW", group: "reroute" };
+        /// What becomes of moves for a request that is refused in the end.
+        pub moves: Moves = Moves::RolledBack, "moves", Kind::Word(Moves::WORDS), "ours; Fig. 6 keeps them",
+            { option: "reroute-moves", value_name: "WHAT", group: "reroute" };
+        /// Where that fails: how many flows into the receiver are put back into faster queues.
+        pub tighten: Option<usize> = None, "tighten", Kind::Count { least: 0, most: u64::MAX },
+            "measured (docs/performance.md); none in the paper", {
+                option: "reroute-tighten", value_name: "COUNT", group: "reroute",
+                default: "20 with --routing scarcity, else 0",
+            };
+    }
+}
+
+/// How a route is found, without its prices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoutingName {
+    /// [`Routing::Scarcity`].
+    Scarcity,
+    /// [`Routing::LeastDelay`].
+    LeastDelay,
+    /// [`Routing::LaracByDelay`].
+    LaracDelay,
+    /// [`Routing::LaracByHops`].
+    LaracHops,
+}
+
+words! {
+    RoutingName {
+        Scarcity = "scarcity", "The route of least cost in scarce resources: fast queues are kept for those who need them";
+        LeastDelay = "least-delay", "The route of least delay, as in the paper";
+        LaracDelay = "larac-delay", "LARAC with the delay as cost";
+        LaracHops = "larac-hops", "LARAC with the number of links as cost";
+    }
+}
+
+words! {
+    Sort {
+        SharedLinks = "shared-links", "Those that share most links with the shortest paths of the new flow";
+        SharedLinksNewest = "shared-links-newest", "The same, newest first among equals";
+        Rate = "rate", "The fastest";
+        Burst = "burst", "Those with the largest burst";
+        Deadline = "deadline", "Those with the latest deadline";
+        Placement = "placement", "The oldest";
+    }
+}
+
+words! {
+    Penalised {
+        NewFlow = "new-flow", "Those of the flow that room is made for";
+        MovedFlow = "moved-flow", "Its own";
+    }
+}
+
+words! {
+    Search {
+        OneLabel = "one-label", "The cheapest in time that is found with one label a node, which is fast";
+        LabelSetting = "label-setting", "The cheapest in time, exactly";
+        Larac = "larac", "LARAC, as in the paper: may miss it";
+    }
+}
+
+words! {
+    Moves {
+        RolledBack = "rolled-back", "They are undone";
+        Kept = "kept", "They stay, as in the paper";
+    }
+}
+
+impl RoutingName {
+    /// What was asked for; else what admits most, or the paper's way with its model.
+    pub fn or_usual(asked: Option<Self>, defaults: Defaults) -> Self {
+        asked.unwrap_or(match defaults {
+            Defaults::Recommended => Self::Scarcity,
+            Defaults::Published => Self::LeastDelay,
+        })
+    }
+
+    /// With these prices, where they matter.
+    pub fn routing(self, scarcity: Option<Scarcity>) -> Routing {
+        match self {
+            Self::Scarcity => Routing::Scarcity(scarcity.unwrap_or_default()),
+            Self::LeastDelay => Routing::LeastDelay,
+            Self::LaracDelay => Routing::LaracByDelay,
+            Self::LaracHops => Routing::LaracByHops,
+        }
+    }
+}
+
+impl Settings {
+    /// How a route is found.
+    pub fn routing(&self, defaults: Defaults) -> RoutingName {
+        RoutingName::or_usual(self.routing, defaults)
+    }
+
+    /// The parameters that follow.
+    ///
+    /// # Errors
+    /// If prices are given that nothing is found by.
+    pub fn params(&self, defaults: Defaults) -> Result<Params, BuildError> {
+        let routing = self.routing(defaults);
+        if self.scarcity.is_some() && routing != RoutingName::Scarcity {
+            return Err(BuildError::Invalid("--scarcity is an option of --routing scarcity".to_owned()));
+        }
+        let rerouting = self.reroute.then(|| Rerouting {
+            limit: self.limit,
+            sort: self.sort,
+            cost_factor: self.factor,
+            penalised: self.avoid,
+            search: self.search,
+            moves: self.moves,
+            tighten: self.tighten(routing),
+        });
+        let allocation = Allocation { switch: self.budgets.clone(), host: self.host_budgets.clone() };
+        Ok(Params { allocation, routing: routing.routing(self.scarcity), rerouting })
+    }
+
+    fn tighten(&self, routing: RoutingName) -> usize {
+        let usual = if routing == RoutingName::Scarcity { Rerouting::with_tightening().tighten } else { 0 };
+        self.tighten.unwrap_or(usual)
+    }
+
+    /// What counts, for reports: prices only where routes are found by them.
+    pub(super) fn settled(&self, defaults: Defaults) -> Vec<(&'static Parameter, Value)> {
+        let routing = self.routing(defaults);
+        let settled = Self { routing: Some(routing), tighten: Some(self.tighten(routing)), ..self.clone() };
+        let scarcity = || {
+            let Scarcity { steepness, dormant, large } = self.scarcity.unwrap_or_default();
+            let record = [("steepness", steepness), ("dormant", dormant), ("large", large)];
+            Value::Record(record.map(|(key, number)| (key, Value::Number(number))).to_vec())
+        };
+        let settings = settled.settings().into_iter();
+        let settings = settings.map(|(parameter, value)| match parameter.key {
+            "scarcity" => (parameter, scarcity()),
+            _ => (parameter, value),
+        });
+        settings.filter(|(parameter, _)| parameter.key != "scarcity" || routing == RoutingName::Scarcity).collect()
+    }
+}
+
+impl std::str::FromStr for Scarcity {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers: Vec<f64> = text.split(',').map_while(|number| number.trim().parse().ok()).collect();
+        match numbers[..] {
+            [steepness, dormant, large]
+                if text.split(',').count() == 3
+                    && (0.1..=100.0).contains(&steepness)
+                    && (0.0..=1.0).contains(&dormant)
+                    && (0.0..=1.0).contains(&large) =>
+            {
+                Ok(Self { steepness, dormant, large })
+            }
+            _ => Err("three numbers are expected, such as 24,0.3,0.06: a steepness from 0.1 to 100, a weight and a share from 0 to 1".into()),
+        }
+    }
+}
+
+impl Setting for Scarcity {
+    fn from_value(value: Value) -> Option<Self> {
+        if let Value::Text(text) = value { text.parse().ok() } else { None }
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Text(format!("{},{},{}", self.steepness, self.dormant, self.large))
+    }
+}

@@ -1,0 +1,112 @@
+//! What can be said of Loko: what was measured, for which scenario, and how much of it is given away.
+
+use std::str::FromStr;
+
+use wayleave_scheme_api::{Kind, Setting, Value, params, words};
+use wayleave_topology::devices::Scenario;
+use wayleave_units::Rate;
+
+use super::{Counting, Services, Share};
+
+params! {
+    /// What is said of Loko.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Settings {
+        /// A benchmark table of the switches.
+        pub table: Option<String> = None, "table", Kind::Text { check: |_| Ok(()) }, "ours", {
+            option: "loko-table", value_name: "FILE",
+            default: "a simulated Zodiac FX is measured, as `wayleave benchmark` does",
+        };
+        /// What happens in the network: proof-of-concept, whole, or values such as
+        /// entries=17,match=five-tuple,packet=306B.
+        pub scenario: DeviceScenario = DeviceScenario::default(), "scenario",
+            Kind::Text { check: |text| text.parse::<DeviceScenario>().map(|_| ()) }, "slides, proof of concept",
+            { option: "loko-scenario", value_name: "SCENARIO" };
+        /// The rate that every switch accepts: full, fifth, or a rate.
+        pub allocation: Share = Share::FullRate, "allocation",
+            Kind::Text { check: |text| text.parse::<Share>().map(|_| ()) }, "slides, step 3",
+            { option: "loko-allocation", value_name: "full|fifth|RATE" };
+        /// What is added up at a switch.
+        pub counting: Counting = Counting::Sound, "counting", Kind::Word(Counting::WORDS), "ours",
+            { option: "loko-counting", value_name: "HOW" };
+        /// What has a service of its own.
+        pub services: Services = Services::PerSwitch, "services", Kind::Word(Services::WORDS), "slides, step 0",
+            { option: "loko-services", value_name: "WHAT" };
+    }
+}
+
+words! {
+    Counting {
+        Sound = "sound", "Bursts as they grow on the way, and lines beside services";
+        Published = "published", "As on the slides: bursts as they were asked for, services alone";
+    }
+}
+
+words! {
+    Services {
+        PerSwitch = "switch", "Every switch: a processor behind an integrated switch";
+        PerPort = "port", "Every port: switches that forward at line rate";
+    }
+}
+
+/// What happens in the network, as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceScenario {
+    text: String,
+    /// The combinations of values of the dimensions.
+    pub scenario: Scenario,
+}
+
+impl Default for DeviceScenario {
+    /// The proof of concept of the slides.
+    fn default() -> Self {
+        Self { text: "proof-of-concept".to_owned(), scenario: Scenario::proof_of_concept() }
+    }
+}
+
+impl FromStr for DeviceScenario {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(Self { text: text.to_owned(), scenario: text.parse()? })
+    }
+}
+
+impl Setting for DeviceScenario {
+    fn from_value(value: Value) -> Option<Self> {
+        if let Value::Text(text) = value { text.parse().ok() } else { None }
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Text(self.text.clone())
+    }
+}
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "full" => Ok(Self::FullRate),
+            "fifth" => Ok(Self::FifthRate),
+            rate => match rate.parse::<Rate>() {
+                Ok(rate) => Ok(Self::Rate(rate)),
+                Err(error) => Err(format!("full, fifth, or a rate is expected: {error}")),
+            },
+        }
+    }
+}
+
+impl Setting for Share {
+    fn from_value(value: Value) -> Option<Self> {
+        if let Value::Text(text) = value { text.parse().ok() } else { None }
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Text(match self {
+            Self::FullRate => "full".to_owned(),
+            Self::FifthRate => "fifth".to_owned(),
+            Self::Rate(rate) => rate.to_string(),
+        })
+    }
+}

@@ -1,0 +1,114 @@
+//! What QJump says of its decisions: shares, epochs and levels.
+
+use wayleave_scheme_api::{Refusal, Request, Value};
+use wayleave_topology::FlowId;
+use wayleave_units::Human;
+
+use super::{Level, Qjump};
+use crate::explanation::Section;
+use crate::standing::{Standing, Term};
+
+/// The term of `2 n P / R`, what all applications together can put in a packet's way, in reports.
+pub(super) const CONTENTION: &str = "contention";
+
+/// The term of the cumulative processing on the way, in reports.
+pub(super) const EPSILON: &str = "epsilon";
+
+/// The term of the network epochs for which the shaper may keep a burst waiting, in reports.
+pub(super) const SHAPER: &str = "shaper";
+
+/// Why it refuses.
+pub(super) fn refusal(refusal: &Refusal) -> Option<String> {
+    let words = match refusal {
+        Refusal::RateCap { asked, most: unit } => {
+            format!("one packet an epoch is {}, and {} would be needed", unit.down(), asked.up())
+        }
+        Refusal::Rounds { rounds: 1, bound, deadline } => {
+            format!("a network epoch is {}, longer than the deadline {deadline}", bound.up())
+        }
+        Refusal::Rounds { rounds, bound, deadline } => {
+            let bound = bound.up();
+            format!("a burst of {rounds} packets takes as many epochs, {bound}, longer than the deadline {deadline}")
+        }
+        Refusal::Shares { asked: 1, all, .. } => format!("all {all} shares of the epoch are taken (--qjump-n)"),
+        Refusal::Shares { asked, left, all } => {
+            format!("{asked} shares of the epoch would be needed, and {left} of {all} are left (--qjump-n)")
+        }
+        Refusal::PacketTooLarge { frame, most } => {
+            format!(
+                "the contract's largest frame, {frame} on the wire, is above the largest packet, {most} (--qjump-packet, --loko-scenario)"
+            )
+        }
+        Refusal::ShortRound { takes, round } => format!(
+            "if every application sends a packet at once, it takes up to {} to get through, and an epoch is {} \
+             (a larger --qjump-n or --qjump-epsilon helps)",
+            takes.up(),
+            round.down()
+        ),
+        _ => return None,
+    };
+    Some(words)
+}
+
+/// `2 n P / R` with its values, and how long a burst is in the shaper.
+pub(super) fn term(qjump: &Qjump, term: Term) -> Option<String> {
+    match term {
+        Term::Own(CONTENTION, _) => {
+            let (params, rate) = (qjump.params(), qjump.epoch().rate());
+            Some(format!("2 n P / R, with n = {}, P = {}, R = {rate}", params.applications, params.packet))
+        }
+        Term::Own(EPSILON, _) => Some("epsilon, the processing on the way".to_owned()),
+        Term::Own(SHAPER, time) => {
+            let epochs = time.as_nanos() / qjump.epoch().length().as_nanos().max(1);
+            let plural = if epochs == 1 { "" } else { "s" };
+            Some(format!("{epochs} epoch{plural} in the shaper before the last packet"))
+        }
+        _ => None,
+    }
+}
+
+/// What an admitted flow has taken.
+pub(super) fn admitted(qjump: &Qjump, request: &Request, flow: FlowId) -> Section {
+    let held = qjump.held(flow).filter(|held| held.demand.rate < request.rate);
+    let sentence = held.map(|held| {
+        let (held, asked) = (held.demand.rate.down(), request.rate.up());
+        format!("Its shaper lets {held} of {asked} through: what is promised is the latency, not the rate.")
+    });
+    Section { sentence, ..shares(qjump, Some(flow)) }
+}
+
+/// What is left, and the level that would let a refused rate through.
+pub(super) fn refused(qjump: &Qjump, refusal: &Refusal) -> Section {
+    let sentence = if let Refusal::RateCap { asked, .. } = refusal {
+        let Level { factor, limit, .. } = qjump.epoch().level_for(*asked);
+        let limit = limit.map_or_else(|| "any rate".to_owned(), |limit| limit.down());
+        Some(format!("A level with throughput factor {factor} lets {limit} through, and bounds no latency."))
+    } else {
+        None
+    };
+    Section { sentence, ..shares(qjump, None) }
+}
+
+fn shares(qjump: &Qjump, flow: Option<FlowId>) -> Section {
+    let (unit, packet) = (qjump.epoch().unit().down(), qjump.params().packet);
+    let (left, all) = (qjump.shares_left(), qjump.shares());
+    let own = flow.and_then(|flow| qjump.shares_of(flow)).map_or_else(String::new, |own| format!("{own} for it, "));
+    Section {
+        title: format!("Shares of the epoch, each {packet} an epoch of {}, which is {unit}", qjump.epoch().length()),
+        lines: vec![format!("{own}{} of {all} taken, {left} left", all - left)],
+        ..Section::default()
+    }
+}
+
+/// The epoch, and what is left of it.
+pub(super) fn given_away(qjump: &Qjump) -> Value {
+    let epoch = qjump.epoch();
+    Value::Record(vec![
+        ("length", Value::Time(epoch.length())),
+        ("contention", Value::Time(epoch.contention())),
+        ("epsilon", Value::Time(epoch.epsilon())),
+        ("unit", Value::Rate(epoch.unit())),
+        ("shares", Value::Count(qjump.shares())),
+        ("shares_left", Value::Count(qjump.shares_left())),
+    ])
+}

@@ -1,0 +1,86 @@
+//! QJump: every application sends at most one packet a network epoch, in the highest priority.
+//!
+//! M. P. Grosvenor, M. Schwarzkopf, I. Gog, R. N. M. Watson, A. W. Moore, S. Hand, J. Crowcroft, "Queues don't matter when
+//! you can JUMP them!", NSDI 2015, as far as Chameleon (CoNEXT 2020, sections 2.1.1, 5.1.1 and 5.1.3) describes it, and the
+//! levels as that paper defines them.
+//!
+//! How many applications there are (n) and how large their packets (P) is fixed at the start. If each of them sends a packet
+//! at once, all to one place, the last one waits for n packets; twice that, because hosts have no common clock, and the
+//! processing on the way make the network epoch. Who sends one packet an epoch never waits longer than an epoch.
+//!
+//! | text | here |
+//! |---|---|
+//! | network epoch `2 n P / R + epsilon` | [`Epoch::length`] |
+//! | unit rate `P / (2 n P / R + epsilon)` | [`Epoch::unit`] |
+//! | levels: factor f assumes n' = n / f hosts, more throughput and no bound | [`Epoch::level`] |
+//! | at most n applications | [`Qjump`], the shares |
+//! | Chameleon, footnote 3: the best n of several | [`best`] |
+//!
+//! Parameters, with the defaults of Chameleon, section 5.1.1: n = 32, P = 1500 B, epsilon = 4 us. R is the slowest link of
+//! the network.
+//!
+//! What the texts leave open, with the readings that are offered:
+//! - A flow that asks for more than the unit rate. [`Reading::Refused`]: it is refused, as 2.1.1 says. [`Reading::Charged`]: it
+//!   takes as many shares as it needs, as if it were several applications. [`Reading::Flat`]: it takes one share whatever
+//!   its rate is, and its shaper holds it to the unit rate; so it is promised the latency and not its rate. That comes
+//!   closest to Fig. 8a, of which 5.1.3 says "QJump is blocked to a maximum of n = 32 flows".
+//! - A burst of more than a packet. An application sends P bytes an epoch, so a burst of b bytes takes `ceil(b / P)` epochs from
+//!   the shaper to the last bit (with s shares, `ceil(b / (s P))`), and that has to meet the deadline. The shaper is a token
+//!   bucket that holds P and earns P an epoch, so several small packets count as one.
+//! - The way. QJump asks for none; packets take one of the shortest paths, by a hash of the flow (ECMP).
+//! - Bytes. P counts what the model counts; a full frame with tags has more than 1500 wire bytes.
+//!
+//! Deviations:
+//! - The formula leaves out that switches store every packet before they forward it, and that a frame of lower priority is
+//!   finished first. Where all of that for one packet of each application takes longer than an epoch, the promise would be
+//!   wrong, and the request is refused ([`wayleave_scheme_api::Refusal::ShortRound`]). It matters for n close to the number of hops.
+//! - Nothing is said of buffers. A queue that could have to hold more than it can (two packets of every share on it) refuses.
+//! - Only level f = 1 keeps a deadline, so only that level admits contracts. The others are computed, and named to whoever is
+//!   refused for his rate.
+//! - The proof is that of the paper, not network calculus: nothing is derived again by `recheck`, and `verify` puts it to the test.
+
+mod admission;
+mod epoch;
+mod explanation;
+mod params;
+mod sweep;
+
+pub use admission::Qjump;
+pub use epoch::{Epoch, Level};
+pub use params::{Params, Reading};
+pub use sweep::{Best, best, until_first_refusal};
+
+use wayleave_scheme_api::{Described, Descriptor, Parameters, Refusal, Role};
+use wayleave_topology::Network;
+
+use crate::registry::{AdmissionScheme, BuildError, Setup};
+
+/// What QJump says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "qjump",
+    title: "QJump",
+    roles: &[Role::Admission],
+    summary: "One packet an epoch for each of n applications, in the highest priority (NSDI 2015)",
+    citation: "M. P. Grosvenor, M. Schwarzkopf, I. Gog, R. N. M. Watson, A. W. Moore, S. Hand, J. Crowcroft, \"Queues \
+               don't matter when you can JUMP them!\", NSDI 2015; parameters as in Chameleon (CoNEXT 2020), section 5.1.1",
+    guarantee: "a packet of a contract waits no longer than a network epoch, or an epoch for each packet of its burst",
+    parameters: Params::LIST,
+};
+
+impl Described for Qjump {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Params;
+}
+
+impl AdmissionScheme for Qjump {
+    fn build(setup: &Setup<'_>, params: Params) -> Result<Self, BuildError> {
+        Ok(Self::new(setup.network.clone(), setup.model, params))
+    }
+
+    fn refusal_words(_: &Network, refusal: &Refusal) -> Option<String> {
+        explanation::refusal(refusal)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! Silo: admission with one queue a link, each with a delay budget.
+//!
+//! K. Jang, J. Sherry, H. Ballani, T. Moncaster, "Silo: Predictable Message Latency in the Cloud", SIGCOMM 2015, as far
+//! as its admission control is described and evaluated in Chameleon, sections 2.1.2, 3.1, 5.1.1 and 5.1.5. Placement
+//! of VMs is not part of it here (as there).
+//!
+//! | text | here |
+//! |---|---|
+//! | 3.1.1 a delay budget per link | [`Params::budget`] |
+//! | 3.1.2 admitted if every `d_i <= D_i` and the sum of `D_i` meets the deadline | [`Silo`], the ledger with one queue |
+//! | 3.1.3 bursts grow by `r D_i` at each hop | the ledger |
+//! | 3.1.2 "the links supposed to be traversed", 2.2 "no optimization of routes", 5.1.5 "finding the SP" | one shortest path, whatever is reserved; admission on it alone ([`RouteChoice::Shortest`]) |
+//!
+//! Deviations, and what the text leaves open:
+//! - Silo's queue is the highest one of each port, so what is below it (best effort) blocks it by one frame.
+//! - The text gives `d_i = b_i / R_i`; here arrival curves are capped by their input lines as well, which Silo's own
+//!   paper does and which makes it a stronger baseline (`--shaping off` leaves it out).
+//! - Which of several shortest paths is not said: a hash of the flow draws one, so that flows spread over all of them.
+//! - "Shortest" is taken as the fewest links within the deadline; with one budget for all links, cost and delay rank routes alike.
+//! - [`RouteChoice::Around`] searches around full links by LARAC, which the text adds for Chameleon (3.3). It is stronger than
+//!   the Silo that the text describes, and it is what the published controller does with one queue a link.
+//! - The 0.1 ms of section 5.1.1 hold for the hosts' links, too.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use wayleave_ledger::{Ledger, LedgerError, Model};
+use wayleave_scheme_api::{
+    Admission, Decision, Described, Descriptor, Kind, Parameters, Refusal, Request, Role, params, words,
+};
+use wayleave_topology::{FlowId, Network, NodeId, Route};
+use wayleave_units::Time;
+
+use crate::costs::{HashedHopCost, HopCost};
+use crate::placement::{BUDGET, Placement};
+use crate::registry::{AdmissionScheme, BuildError, Setup};
+use crate::routing::{Found, Query};
+use crate::shortest::identity;
+use crate::standing::stands_on_its_placement;
+
+/// What Silo says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "silo",
+    title: "Silo",
+    roles: &[Role::Admission],
+    summary: "One queue a link, one budget for all (SIGCOMM 2015)",
+    citation: "K. Jang, J. Sherry, H. Ballani, T. Moncaster, \"Silo: Predictable Message Latency in the Cloud\", \
+               SIGCOMM 2015; as Chameleon (CoNEXT 2020), sections 2.1.2, 3.1 and 5.1, describes its admission control",
+    guarantee: "every packet of a contract arrives before its deadline: the budgets of the links on its way are never exceeded",
+    parameters: Params::LIST,
+};
+
+params! {
+    /// Silo's parameters.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Params {
+        /// Silo's delay budget of every link.
+        pub budget: Time = Time::from_micros(100), "budget", BUDGET,
+            "Chameleon, section 5.1.1: the best of its eight (footnote 2)", {
+                note: "A budget that the topology fixes for the link's queue goes first.", option: "silo-budget",
+            };
+        /// How the route of a flow is chosen.
+        pub route: RouteChoice = RouteChoice::Shortest, "route", Kind::Word(RouteChoice::WORDS),
+            "Chameleon, sections 2.2, 3.1.2 and 5.1.5", { option: "silo-route", value_name: "HOW" };
+    }
+}
+
+/// How Silo chooses the route of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum RouteChoice {
+    /// One of the shortest paths, whatever is reserved on it.
+    #[default]
+    Shortest,
+    /// The shortest path on which there is room.
+    Around,
+}
+
+words! {
+    RouteChoice {
+        Shortest = "shortest", "One of the shortest paths by a hash of the flow, whatever is reserved on it";
+        Around = "around", "The shortest path with room: full links are searched around, as Chameleon does";
+    }
+}
+
+impl Described for Silo {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Params;
+}
+
+impl AdmissionScheme for Silo {
+    const KEEPS_QUEUES: bool = true;
+
+    fn build(setup: &Setup<'_>, params: Params) -> Result<Self, BuildError> {
+        Self::new(setup.network.clone(), setup.model, params).map_err(BuildError::invalid)
+    }
+}
+
+/// Silo's admission control.
+pub struct Silo {
+    placement: Placement,
+    routes: Routes,
+}
+
+/// How routes are chosen, with what the search for one remembers.
+struct Routes {
+    choice: RouteChoice,
+    /// Per switch that a destination hangs on: the least that hashed costs add up to from each switch. It never changes.
+    bounds: HashMap<NodeId, Box<[u64]>>,
+}
+
+impl Silo {
+    /// With nothing admitted.
+    ///
+    /// # Errors
+    /// Never for networks whose ports have a queue for contracts; the type is the ledger's.
+    pub fn new(network: Arc<Network>, model: Model, params: Params) -> Result<Self, LedgerError> {
+        let of_link = |(id, link)| {
+            let fixed = network.queues(id).first().and_then(|queue| queue.budget);
+            vec![fixed.unwrap_or(params.budget); model.contract_queues(&network, link).min(1)]
+        };
+        let budgets = network.links().map(of_link).collect();
+        let routes = Routes { choice: params.route, bounds: HashMap::new() };
+        Ok(Self { placement: Placement::new(Ledger::new(network, model, budgets)?), routes })
+    }
+
+    /// What is reserved, and where.
+    pub fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    /// The same, for questions that use the searches' memory.
+    pub fn placement_mut(&mut self) -> &mut Placement {
+        &mut self.placement
+    }
+}
+
+stands_on_its_placement!(Silo);
+
+impl Admission for Silo {
+    fn admit(&mut self, request: &Request) -> Result<Decision, Refusal> {
+        self.routes.admit(&mut self.placement, request)
+    }
+
+    fn release(&mut self, flow: FlowId) -> Option<Route> {
+        self.placement.release(flow).map(|reservation| reservation.route)
+    }
+
+    fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>> {
+        self.placement.change(flow, |placement| self.routes.admit(placement, request))
+    }
+
+    fn would_admit(&mut self, request: &Request) -> bool {
+        self.routes.find_room(&mut self.placement, request).is_ok()
+    }
+}
+
+impl Routes {
+    fn admit(&mut self, placement: &mut Placement, request: &Request) -> Result<Decision, Refusal> {
+        match self.find_room(placement, request) {
+            Ok(found) => Ok(placement.reserve(request, found)),
+            Err(Some(refusal)) => Err(refusal),
+            Err(None) => Err(placement.diagnose(&Query::of(request))),
+        }
+    }
+
+    /// Where the request fits; on failure the reason, where it is known already.
+    fn find_room(&mut self, placement: &mut Placement, request: &Request) -> Result<Found, Option<Refusal>> {
+        if request.protection > 1 {
+            return Err(Some(Refusal::NoProtection { scheme: "silo" }));
+        }
+        let query = Query::of(request);
+        match (&request.route, self.choice) {
+            (Some(pinned), _) => placement.check(&query, pinned).map_err(Some),
+            (None, RouteChoice::Shortest) => {
+                let cost = HashedHopCost { identity: identity(request) };
+                let bounds = self.towards(placement, request.to);
+                let meant = placement.least_cost_without_load(&query, &cost, bounds).ok_or(None)?;
+                placement.check(&query, &meant.route).map_err(Some)
+            }
+            (None, RouteChoice::Around) => placement.larac(&query, &HopCost, &[]).ok_or(None),
+        }
+    }
+
+    /// Lower bounds of the cost to a host: none for a host with several links.
+    fn towards(&mut self, placement: &Placement, host: NodeId) -> &[u64] {
+        let network = placement.network();
+        let &[last] = network.links_into(host) else { return &[] };
+        let switch = network.link(last).from;
+        let bounds = || placement.cost_bounds(switch, |_, _| HashedHopCost::LINK);
+        self.bounds.entry(switch).or_insert_with(bounds)
+    }
+}
+
+#[cfg(test)]
+mod tests;

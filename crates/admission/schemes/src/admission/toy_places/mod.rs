@@ -1,0 +1,147 @@
+//! A toy: so many contracts, and no more. It shows what the least admission scheme has, and that its folder and one line
+//! are all.
+
+use std::sync::Arc;
+
+use wayleave_contracts::Demand;
+use wayleave_scheme_api::{
+    Admission, Decision, Described, Descriptor, Handover, Kind, Parameters, Reason, Refusal, Request, Role, params,
+};
+use wayleave_topology::{FlowId, Hop, Network, Route};
+use wayleave_units::Time;
+
+use crate::book::{self, Book, Bookkeeper, Entry};
+use crate::explanation::Section;
+use crate::placement::Placement;
+use crate::registry::{AdmissionScheme, BuildError, Setup};
+use crate::shortest::ShortestPaths;
+use crate::standing::{Held, Standing, Term};
+
+/// What the toy says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "toy-places",
+    title: "toy places",
+    roles: &[Role::Admission],
+    summary: "A fixed number of contracts, whatever they ask",
+    citation: "none: a toy",
+    guarantee: "nothing: its bound is said, not proven",
+    parameters: Params::LIST,
+};
+
+params! {
+    /// The toy's parameters.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Params {
+        /// How many contracts are admitted.
+        pub places: u32 = 3, "places", Kind::Count { least: 1, most: 1_000 }, "ours";
+        /// What is said of every packet.
+        pub bound: Time = Time::from_millis(1), "bound", Kind::TIME, "ours";
+    }
+}
+
+/// The toy.
+pub struct ToyPlaces {
+    network: Arc<Network>,
+    params: Params,
+    book: Book<()>,
+}
+
+impl Described for ToyPlaces {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Params;
+}
+
+impl AdmissionScheme for ToyPlaces {
+    fn build(setup: &Setup<'_>, params: Params) -> Result<Self, BuildError> {
+        Ok(Self { network: setup.network.clone(), params, book: Book::new() })
+    }
+}
+
+impl ToyPlaces {
+    fn route(&self, request: &Request) -> Result<Route, Refusal> {
+        let all = self.params.places;
+        if self.book.flows().len() as u64 >= u64::from(all) {
+            let text = format!("all {all} places are taken");
+            return Err(Refusal::Stated { reason: Reason::Quota, field: None, text });
+        }
+        if self.params.bound > request.deadline {
+            let text =
+                format!("{} is promised to all, longer than the deadline {}", self.params.bound, request.deadline);
+            return Err(Refusal::Stated { reason: Reason::Latency, field: Some("deadline"), text });
+        }
+        let paths = ShortestPaths::new(&self.network, request.from, request.to).first(1);
+        let links = paths.into_iter().next().ok_or(Refusal::Disconnected)?;
+        Ok(Route { hops: links.into_iter().map(|link| Hop { link, queue: 0 }).collect() })
+    }
+}
+
+impl Admission for ToyPlaces {
+    fn admit(&mut self, request: &Request) -> Result<Decision, Refusal> {
+        let route = self.route(request)?;
+        let bound = self.params.bound;
+        let flow = self.book.enter(Entry {
+            route: route.clone(),
+            demand: Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame },
+            deadline: request.deadline,
+            bound,
+            released: bound,
+            more: (),
+        });
+        Ok(Decision { flow, route, bound, copies: Vec::new(), moved: Vec::new(), handover: Handover::New })
+    }
+
+    fn release(&mut self, flow: FlowId) -> Option<Route> {
+        self.strike(flow).map(|entry| entry.route)
+    }
+
+    fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>> {
+        book::change(self, flow, request)
+    }
+
+    fn would_admit(&mut self, request: &Request) -> bool {
+        self.route(request).is_ok()
+    }
+}
+
+impl Bookkeeper for ToyPlaces {
+    type More = ();
+
+    fn entry(&self, flow: FlowId) -> Option<&Entry<()>> {
+        self.book.get(flow)
+    }
+
+    fn strike(&mut self, flow: FlowId) -> Option<Entry<()>> {
+        self.book.strike(flow)
+    }
+
+    fn put_back(&mut self, flow: FlowId, entry: Entry<()>) {
+        self.book.put_back(flow, entry);
+    }
+}
+
+impl Standing for ToyPlaces {
+    fn queues(&self) -> Option<&Placement> {
+        None
+    }
+
+    fn queues_mut(&mut self) -> Option<&mut Placement> {
+        None
+    }
+
+    fn held(&self, flow: FlowId) -> Option<Held<'_>> {
+        self.book.held(flow)
+    }
+
+    fn flows(&self) -> Vec<FlowId> {
+        self.book.flows()
+    }
+
+    fn terms(&self, flow: FlowId) -> Vec<Term> {
+        self.book.get(flow).map(|entry| Term::Own("place", entry.bound)).into_iter().collect()
+    }
+
+    fn explain_admitted(&self, _: &Request, _: FlowId) -> Vec<Section> {
+        let taken = format!("{} of {} taken", self.book.flows().len(), self.params.places);
+        vec![Section { title: "Places".to_owned(), lines: vec![taken], ..Section::default() }]
+    }
+}

@@ -1,0 +1,102 @@
+//! A list of admitted flows, for schemes that reserve no queues: dense indices, used again when a flow has ended.
+
+use wayleave_contracts::Demand;
+use wayleave_scheme_api::{Admission, Decision, Handover, Refusal, Request};
+use wayleave_topology::{FlowId, Route};
+use wayleave_units::Time;
+
+use crate::standing::Held;
+
+/// What is kept of an admitted flow; `more` is the scheme's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry<T> {
+    pub(crate) route: Route,
+    pub(crate) demand: Demand,
+    pub(crate) deadline: Time,
+    pub(crate) bound: Time,
+    pub(crate) released: Time,
+    pub(crate) more: T,
+}
+
+/// The admitted flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Book<T> {
+    entries: Vec<Option<Entry<T>>>,
+    vacant: Vec<FlowId>,
+}
+
+impl<T> Book<T> {
+    pub(crate) fn new() -> Self {
+        Self { entries: Vec::new(), vacant: Vec::new() }
+    }
+
+    pub(crate) fn enter(&mut self, entry: Entry<T>) -> FlowId {
+        let flow = self.vacant.pop().unwrap_or_else(|| {
+            self.entries.push(None);
+            FlowId(self.entries.len() as u32 - 1)
+        });
+        self.entries[flow.index()] = Some(entry);
+        flow
+    }
+
+    pub(crate) fn get(&self, flow: FlowId) -> Option<&Entry<T>> {
+        self.entries.get(flow.index())?.as_ref()
+    }
+
+    pub(crate) fn strike(&mut self, flow: FlowId) -> Option<Entry<T>> {
+        let entry = self.entries.get_mut(flow.index())?.take()?;
+        self.vacant.push(flow);
+        Some(entry)
+    }
+
+    /// Puts a flow back that was just struck, under its old index.
+    pub(crate) fn put_back(&mut self, flow: FlowId, entry: Entry<T>) {
+        self.vacant.retain(|&vacant| vacant != flow);
+        self.entries[flow.index()] = Some(entry);
+    }
+
+    pub(crate) fn held(&self, flow: FlowId) -> Option<Held<'_>> {
+        let entry = self.get(flow)?;
+        let &Entry { ref route, demand, deadline, bound, released, .. } = entry;
+        Some(Held { route, demand, deadline, bound, released })
+    }
+
+    pub(crate) fn flows(&self) -> Vec<FlowId> {
+        (0..self.entries.len() as u32).map(FlowId).filter(|&flow| self.get(flow).is_some()).collect()
+    }
+}
+
+/// A scheme that keeps a book.
+pub(crate) trait Bookkeeper: Admission {
+    type More;
+
+    fn entry(&self, flow: FlowId) -> Option<&Entry<Self::More>>;
+
+    /// Frees what a flow holds.
+    fn strike(&mut self, flow: FlowId) -> Option<Entry<Self::More>>;
+
+    /// Gives a flow that was just struck back what it held.
+    fn put_back(&mut self, flow: FlowId, entry: Entry<Self::More>);
+}
+
+/// Gives a flow other terms: beside its old ones if both fit, which is safe at any moment; else in their place, and
+/// then the new terms hold only after what was in flight has left. A refusal leaves it as it was.
+pub(crate) fn change(
+    scheme: &mut impl Bookkeeper,
+    flow: FlowId,
+    request: &Request,
+) -> Option<Result<Decision, Refusal>> {
+    scheme.entry(flow)?;
+    if let Ok(decision) = scheme.admit(request) {
+        scheme.strike(flow);
+        return Some(Ok(Decision { handover: Handover::Beside, ..decision }));
+    }
+    let old = scheme.strike(flow)?;
+    Some(match scheme.admit(request) {
+        Ok(decision) => Ok(Decision { handover: Handover::Instead, ..decision }),
+        Err(refusal) => {
+            scheme.put_back(flow, old);
+            Err(refusal)
+        }
+    })
+}

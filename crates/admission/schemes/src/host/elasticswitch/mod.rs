@@ -1,0 +1,439 @@
+//! ElasticSwitch: every pair of virtual machines has a part of both ends' guarantees, and takes more where nothing is congested.
+//!
+//! L. Popa et al., "ElasticSwitch: Practical Work-Conserving Bandwidth Guarantees for Cloud Computing", SIGCOMM 2013. The paper
+//! is not among the sources; this is written from what it is known to define, and from what uFAB (SIGCOMM 2022: 5.2, E) and
+//! Parley (2.2) say of it. [`Params`] says of each value where it comes from.
+//!
+//! A class (a virtual machine, at one host) has a hose: a minimum to send and one to receive. Guarantee partitioning divides each
+//! hose among the pairs of that end, max-min fair by what each can use; a pair is guaranteed the less of what both ends
+//! give it. Rate allocation lets a pair send more than that: its rate grows along a cubic curve in units of its guarantee, and falls when
+//! something was marked or lost, but never below the guarantee. Three rules make room for the guarantees of others: a headroom
+//! that is never guaranteed, a hold after congestion that is shorter for larger guarantees, and growth that is slower the
+//! further a pair is above its guarantee.
+//!
+//! | what | here |
+//! |---|---|
+//! | guarantee partitioning at one end | `partition` |
+//! | the less of both ends; what one end cannot use goes to its other pairs | `guarantee` |
+//! | rate allocation: `rate = max(guarantee, weighted TCP-like rate)` | `rate` |
+//! | headroom | [`Params::headroom_percent`], `guarantee` |
+//! | hold after congestion ("Hold-Increase") | `rate` |
+//! | slower above the guarantee ("Rate-Caution") | `rate` |
+//!
+//! Deviations, and what is not known:
+//! - Each end tells the other what a pair would get if this end alone bounded it, so that neither waits for the other to
+//!   ask for more. The guarantees of an end's pairs are together never above its hose once both have heard of one another.
+//! - What a pair wants is what it sends, and twice its rate when it uses 90 % of it
+//!   ([`wayleave_sharing::DemandEstimator`]). A new pair wants everything.
+//! - A pair is congested if anything of it was marked or lost in a period; the receiver tells the sender once a period, and the
+//!   sender obeys at once. How much was marked does not matter.
+//! - What is told of congestion within one and a half periods after a rate was reduced is of what was sent before, and not obeyed.
+//! - A rate that the pair does not use does not grow.
+//! - A pair that has been idle begins again with its guarantee.
+//! - Minima that are together above the line without its headroom are scaled down.
+
+mod guarantee;
+mod params;
+mod partition;
+mod rate;
+mod settings;
+
+use std::collections::BTreeMap;
+
+use wayleave_scheme_api::{
+    Arrivals, Bucket, ClassId, Described, Descriptor, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin,
+    Outgoing, Parameters, Peer, Role, Share,
+};
+use wayleave_sharing::DemandEstimator;
+use wayleave_units::{Rate, Time};
+
+pub use params::Params;
+use rate::RateAllocation;
+pub use settings::Settings;
+
+use crate::brokers::NoBroker;
+use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost, UDP};
+
+/// Messages hold two rates, or a count and a flag.
+const TWO_RATES: usize = 16;
+
+/// What ElasticSwitch says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "elasticswitch",
+    title: "ElasticSwitch",
+    roles: &[Role::Host],
+    summary: "Guarantees divided among pairs, which take more while nothing is congested",
+    citation: "L. Popa and others, \"ElasticSwitch: Practical Work-Conserving Bandwidth Guarantees for Cloud Computing\", SIGCOMM 2013, from memory",
+    guarantee: "a pair that wants it gets its part of both ends' minima; more where nothing is congested",
+    parameters: Settings::LIST,
+};
+
+impl Described for ElasticSwitch {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Settings;
+}
+
+impl HostScheme for ElasticSwitch {
+    type Broker = NoBroker<Message>;
+    type Tunnel = wayleave_scheme_api::Absent;
+
+    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
+        Ok(Self::new(setup.line.transmit, settings.params()))
+    }
+
+    fn not_carried_out(_: &Settings) -> &'static [&'static str] {
+        &["receive.max", "receive.weight"]
+    }
+
+    fn wire_bytes(_: &Message) -> usize {
+        TWO_RATES + UDP + NETWORK_HEADERS
+    }
+}
+
+/// What both ends of a pair tell each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// The sender's end: what it gives the pair of its hose, and what the pair wants.
+    Offer {
+        /// If this end alone bounded it.
+        part: Rate,
+        /// Of anything.
+        demand: Rate,
+    },
+    /// The receiver's end: what it gives the pair of its hose.
+    Grant {
+        /// If this end alone bounded it.
+        part: Rate,
+    },
+    /// Something of the pair was marked or lost in this period.
+    Congested,
+}
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// Hoses are divided again.
+    Partition,
+    /// Rates grow; receivers tell of congestion.
+    Rates,
+}
+
+/// An action of this host.
+pub type Action<'a> = HostAction<'a, Message, Timer>;
+
+/// A class at this machine: its hoses, and the pairs that take part.
+#[derive(Clone, Debug)]
+struct Class {
+    transmit: Share,
+    receive: Share,
+    outgoing: Vec<Outgoing>,
+    incoming: Vec<Incoming>,
+}
+
+impl Default for Class {
+    fn default() -> Self {
+        let (transmit, receive) = (Share::BEST_EFFORT, Share::BEST_EFFORT);
+        Self { transmit, receive, outgoing: Vec::new(), incoming: Vec::new() }
+    }
+}
+
+/// A pair that leaves here.
+#[derive(Clone, Debug)]
+struct Sending {
+    class: ClassId,
+    activity: Activity,
+    sent: u64,
+    /// `None`: it is new, and wants everything.
+    demand: Option<DemandEstimator>,
+    offered: Rate,
+    granted: Option<Rate>,
+    guarantee: Rate,
+    rate: RateAllocation,
+    /// As its limiter is set.
+    limit: Option<Rate>,
+}
+
+/// A pair that arrives here.
+#[derive(Clone, Copy, Debug)]
+struct Receiving {
+    class: ClassId,
+    activity: Activity,
+    /// What the sender can use of what it is given.
+    bound: Rate,
+    congested: u64,
+}
+
+/// Whether a pair takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Activity {
+    Idle,
+    /// It last moved something then.
+    Active {
+        last: Time,
+    },
+}
+
+/// A periodic timer that rests while nothing takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    Stopped,
+    Running { since: Time },
+}
+
+/// One machine's layer of ElasticSwitch.
+///
+/// ```
+/// use wayleave_scheme_api::{ClassId, Host, HostInput, Share};
+/// use wayleave_schemes::host::elasticswitch::{ElasticSwitch, Params};
+/// use wayleave_units::{Rate, Time};
+/// let mut layer = ElasticSwitch::new(Rate::from_gbit(1), Params::default());
+/// let hose = Share { min: Rate::from_mbit(450), ..Share::BEST_EFFORT };
+/// let class = HostInput::ClassSet { class: ClassId(1), transmit: hose, receive: hose };
+/// layer.on(Time::ZERO, class, &mut |_| panic!("there are no pairs yet"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct ElasticSwitch {
+    params: Params,
+    line: Rate,
+    classes: BTreeMap<ClassId, Class>,
+    sending: Vec<Option<Sending>>,
+    receiving: Vec<Option<Receiving>>,
+    partitions: Clock,
+    rates: Clock,
+    /// Memory of a partition.
+    bounds: Vec<u64>,
+    parts: Vec<u64>,
+}
+
+impl ElasticSwitch {
+    /// A machine without classes; its line has the same rate in both directions.
+    pub fn new(line: Rate, params: Params) -> Self {
+        Self {
+            params,
+            line,
+            classes: BTreeMap::new(),
+            sending: Vec::new(),
+            receiving: Vec::new(),
+            partitions: Clock::Stopped,
+            rates: Clock::Stopped,
+            bounds: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    /// What a pair that leaves here is guaranteed now; `None` if there is none.
+    pub fn guarantee(&self, pair: Outgoing) -> Option<Rate> {
+        self.sending.get(pair.index())?.as_ref().map(|sending| sending.guarantee)
+    }
+
+    /// Timers begin when something takes part.
+    fn start(&mut self, now: Time, act: &mut impl FnMut(Action<'_>)) {
+        for (clock, period, timer) in [
+            (&mut self.partitions, self.params.partition_period, Timer::Partition),
+            (&mut self.rates, self.params.rate_period, Timer::Rates),
+        ] {
+            if *clock == Clock::Stopped {
+                *clock = Clock::Running { since: now };
+                act(HostAction::Arm { at: now + period, timer });
+            }
+        }
+    }
+
+    /// Sets the limiter of a pair, if it is another than before.
+    fn set_limit(&mut self, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        let rate = sending.rate.rate();
+        if sending.limit.replace(rate) != Some(rate) {
+            let bucket = Some(Bucket { rate, burst: self.params.burst, excess: Excess::Waits });
+            act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket });
+        }
+    }
+
+    /// A pair begins to send: it has a part of its hose at once, and says so.
+    fn begin(&mut self, now: Time, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        sending.activity = Activity::Active { last: now };
+        (sending.demand, sending.granted) = (None, None);
+        let class = sending.class;
+        self.classes.entry(class).or_default().outgoing.push(pair);
+        self.start(now, act);
+        self.divide_outgoing(class);
+        if let Some(Some(sending)) = self.sending.get(pair.index()) {
+            let begins = RateAllocation::new(now, self.entitled(sending).weight);
+            let message = Message::Offer { part: sending.offered, demand: self.line };
+            if let Some(Some(sending)) = self.sending.get_mut(pair.index()) {
+                sending.rate = begins;
+            }
+            act(HostAction::Send { to: Peer::Receiver(pair), message });
+            self.set_limit(pair, act);
+        }
+    }
+
+    /// A timer goes on while something takes part.
+    fn again(&self, now: Time, period: Time, timer: Timer, act: &mut impl FnMut(Action<'_>)) -> Clock {
+        if self.classes.values().all(|class| class.outgoing.is_empty() && class.incoming.is_empty()) {
+            return Clock::Stopped;
+        }
+        act(HostAction::Arm { at: now + period, timer });
+        Clock::Running { since: now }
+    }
+
+    /// Rates grow where they are used; receivers tell of congestion.
+    fn step_rates(&mut self, now: Time, act: &mut impl FnMut(Action<'_>)) {
+        let Clock::Running { since } = self.rates else { return };
+        let elapsed = now.saturating_sub(since);
+        let outgoing: Vec<Outgoing> = self.classes.values().flat_map(|class| class.outgoing.iter().copied()).collect();
+        for pair in outgoing {
+            let Some(Some(sending)) = self.sending.get(pair.index()) else { continue };
+            // It wants more than its rate only if it has filled it.
+            if sending.demand(self.line) < sending.rate.rate() {
+                continue;
+            }
+            let (entitled, params) = (self.entitled(sending), self.params);
+            if let Some(Some(sending)) = self.sending.get_mut(pair.index()) {
+                sending.rate.grow(now, elapsed, entitled, &params);
+            }
+            self.set_limit(pair, act);
+        }
+        for &pair in self.classes.values().flat_map(|class| &class.incoming) {
+            let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { continue };
+            if std::mem::take(&mut receiving.congested) > 0 {
+                act(HostAction::Send { to: Peer::Sender(pair), message: Message::Congested });
+            }
+        }
+        self.rates = self.again(now, self.params.rate_period, Timer::Rates, act);
+    }
+
+    /// The other end of a pair that leaves here says something.
+    fn hear_receiver(&mut self, now: Time, pair: Outgoing, message: Message, act: &mut impl FnMut(Action<'_>)) {
+        let line = self.line;
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        match message {
+            Message::Grant { part } => {
+                sending.granted = Some(part);
+                sending.guarantee = sending.offered.min(part).min(sending.demand(line));
+                sending.rate.guarantee(sending.guarantee);
+            }
+            Message::Congested => {
+                let (class, params) = (sending.clone(), self.params);
+                let entitled = self.entitled(&class);
+                if let Some(Some(sending)) = self.sending.get_mut(pair.index()) {
+                    sending.rate.reduce(now, entitled, &params);
+                }
+            }
+            Message::Offer { .. } => {}
+        }
+        self.set_limit(pair, act);
+    }
+
+    /// The other end of a pair that arrives here says what it gives.
+    fn hear_sender(&mut self, now: Time, pair: Incoming, bound: Rate, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { return };
+        receiving.bound = bound;
+        if std::mem::replace(&mut receiving.activity, Activity::Active { last: now }) == Activity::Idle {
+            self.classes.entry(receiving.class).or_default().incoming.push(pair);
+            self.start(now, act);
+            self.grant(pair, act);
+        }
+    }
+
+    fn close(&mut self, pair: Outgoing) {
+        if let Some(sending) = self.sending.get_mut(pair.index()).and_then(Option::take) {
+            self.classes.entry(sending.class).or_default().outgoing.retain(|&other| other != pair);
+        }
+    }
+
+    fn close_incoming(&mut self, pair: Incoming) {
+        if let Some(receiving) = self.receiving.get_mut(pair.index()).and_then(Option::take) {
+            self.classes.entry(receiving.class).or_default().incoming.retain(|&other| other != pair);
+        }
+    }
+
+    /// A class has other terms; its maximum is kept by a root limiter.
+    fn set_class(&mut self, class: ClassId, [transmit, receive]: [Share; 2], act: &mut impl FnMut(Action<'_>)) {
+        let known = self.classes.entry(class).or_default();
+        let before = std::mem::replace(&mut known.transmit, transmit);
+        known.receive = receive;
+        if before.max != transmit.max {
+            let bucket = transmit.max.map(|rate| Bucket { rate, burst: self.params.burst, excess: Excess::Waits });
+            act(HostAction::SetBucket { limiter: Limiter::Class(class), bucket });
+        }
+    }
+}
+
+impl Sending {
+    fn demand(&self, line: Rate) -> Rate {
+        self.demand.as_ref().map_or(line, |estimator| estimator.demand().min(line))
+    }
+}
+
+/// Room for an index.
+fn place<T>(pairs: &mut Vec<Option<T>>, index: usize, pair: T) {
+    if pairs.len() <= index {
+        pairs.resize_with(index + 1, || None);
+    }
+    pairs[index] = Some(pair);
+}
+
+impl Host for ElasticSwitch {
+    type Message = Message;
+    type Timer = Timer;
+
+    fn on(&mut self, now: Time, input: HostInput<'_, Message, Timer>, act: &mut impl FnMut(Action<'_>)) {
+        match input {
+            HostInput::Sent { pair, bytes, .. } => {
+                let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+                sending.sent = sending.sent.saturating_add(bytes.get());
+                let before = std::mem::replace(&mut sending.activity, Activity::Active { last: now });
+                if before == Activity::Idle {
+                    self.begin(now, pair, act);
+                }
+            }
+            HostInput::Received { pair, arrivals: Arrivals { marked, lost, .. } } => {
+                let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { return };
+                receiving.congested = receiving.congested.saturating_add(marked.get().saturating_add(lost.get()));
+                if let Activity::Active { last } = &mut receiving.activity {
+                    *last = now;
+                }
+            }
+            HostInput::Message { from: Origin::Receiver(pair), message } => {
+                self.hear_receiver(now, pair, message, act);
+            }
+            HostInput::Message { from: Origin::Sender(pair), message: Message::Offer { part, demand } } => {
+                self.hear_sender(now, pair, part.min(demand), act);
+            }
+            HostInput::Timer(Timer::Partition) => self.partition_all(now, act),
+            HostInput::Timer(Timer::Rates) => self.step_rates(now, act),
+            HostInput::ClassSet { class, transmit, receive } => self.set_class(class, [transmit, receive], act),
+            HostInput::ClassGone { class } => self.set_class(class, [Share::BEST_EFFORT; 2], act),
+            HostInput::Opened { pair, spec } => {
+                let sending = Sending {
+                    class: spec.class,
+                    activity: Activity::Idle,
+                    sent: 0,
+                    demand: None,
+                    offered: Rate::ZERO,
+                    granted: None,
+                    guarantee: Rate::ZERO,
+                    rate: RateAllocation::new(now, Rate::ZERO),
+                    limit: None,
+                };
+                self.close(pair);
+                place(&mut self.sending, pair.index(), sending);
+                self.begin(now, pair, act);
+            }
+            HostInput::IncomingOpened { pair, spec } => {
+                self.close_incoming(pair);
+                let activity = Activity::Idle;
+                let receiving = Receiving { class: spec.class, activity, bound: Rate::ZERO, congested: 0 };
+                place(&mut self.receiving, pair.index(), receiving);
+            }
+            HostInput::Closed { pair } => self.close(pair),
+            HostInput::IncomingClosed { pair } => self.close_incoming(pair),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

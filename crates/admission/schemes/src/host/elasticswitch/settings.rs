@@ -1,0 +1,42 @@
+//! What a scenario can say of ElasticSwitch.
+
+use wayleave_scheme_api::{Kind, params};
+use wayleave_units::{Bytes, Time};
+
+use super::Params;
+
+params! {
+    /// What is said of ElasticSwitch. Defaults are those of [`Params`].
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Settings {
+        /// Between two partitions of guarantees, and between two steps of rates.
+        pub period: Time = Params::default().partition_period, "period", Kind::TIME, "from memory of the paper";
+        /// How much of a line is never guaranteed.
+        pub headroom_percent: u8 = Params::default().headroom_percent, "headroomPercent",
+            Kind::Percent { least: 0, most: 99 }, "from memory of the paper";
+        /// The factor of the curve, in guarantees per cubic second.
+        pub growth: u64 = Params::default().growth, "growth", Kind::Count { least: 1, most: 10_000 }, "ours";
+        /// How long a pair whose guarantee is the whole line does not grow after congestion; others longer, by their guarantees.
+        pub hold: Time = Params::default().hold, "hold", Kind::TIME, "ours; the rule is from memory of the paper";
+        /// But never longer than this.
+        pub hold_most: Time = Params::default().hold_most, "holdMost", Kind::TIME, "ours";
+        /// Of the limiter of a pair.
+        pub burst: Bytes = Params::default().burst, "burst", Kind::BYTES, "ours";
+    }
+}
+
+impl Settings {
+    /// The parameters that follow.
+    pub(super) fn params(&self) -> Params {
+        Params {
+            partition_period: self.period,
+            rate_period: self.period,
+            headroom_percent: self.headroom_percent,
+            growth: self.growth,
+            hold: self.hold,
+            hold_most: self.hold_most,
+            burst: self.burst,
+            ..Params::default()
+        }
+    }
+}

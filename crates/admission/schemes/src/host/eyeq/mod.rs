@@ -1,0 +1,440 @@
+//! EyeQ: receivers tell senders how fast they may send, so that every class of a machine gets its share of the line.
+//!
+//! V. Jeyakumar et al., "EyeQ: Practical Network Performance Isolation at the Edge", NSDI 2013, as V. Jeyakumar et al.,
+//! "Flexible Network Bandwidth and Latency Provisioning in the Datacenter" (2014, here "Parley"), describes it as their
+//! machine shaper. EyeQ's own paper is not among the sources; what comes from its released program says so.
+//!
+//! A machine's line is shared among its classes, by minimum, maximum and weight, in both directions. Of what a class
+//! receives, a meter computes every T one rate R for all senders, so that the class's arrivals become its capacity; it
+//! counts bytes and no senders. Every 10 kB the sender of the packet that arrives is told R, so those that send most are
+//! told most. A sender has a limiter for each destination that told it something, under a root limiter for the class,
+//! which exists where the class wants more than its share of the line or has a maximum.
+//!
+//! | text | here |
+//! |---|---|
+//! | Parley 3.2.1: `R(t+T) = R(t) (1 - alpha (y - C) / C - 1_marked beta / 2)` | [`RateMeter::finish`] |
+//! | 3.2.1: C of a meter, the class's share of the machine | `side`, `interval` |
+//! | 3.2.1: one feedback every 10 kB to the packet's source; `w_sender * R` | `pairs`, [`Params::sender_weights`] |
+//! | 3.2.1: feedback creates or updates a limiter to that destination | `pairs` |
+//! | 3.2.1, Fig. 10: one root limiter for each class | `interval` |
+//! | 3.2.2: who asks for less than its share is not limited | `interval` |
+//! | 3.2.2: a broker sets the capacity of root limiter and meter | [`Eyeq::set_capacity`] |
+//! | 3.2.1, Fig. 5: `service:user` | [`Params::parents`] |
+//! | 7: configurable burst and measurement interval | [`Params`], [`Eyeq::set_interval`] |
+//!
+//! Deviations, and what the texts leave open:
+//! - R stays between a floor and C. What the printed equation gives below one half of R counts as one half: it would be
+//!   negative from `y = 3 C` on, and one half is what it gives for full marking at `y = C`. The released program takes y for 3 C at most.
+//! - Marks have two forms ([`Marks`]). The equation as it is printed is the default: at rest it gives `y = C (1 - beta)` for alpha 0.5, whatever
+//!   the rate. EyeQ's released program has that form too, and compiles another: an interval with marks counts as if 45 kB to 90 kB more had
+//!   arrived, so that its cost is the same at any rate, and falls with T. It counts packets where we count bytes.
+//! - Beta follows the fraction of marked bytes as DCTCP's alpha does, by 1/16 an interval, and counts only in intervals with marks. The text
+//!   calls it "the fraction of marked packets", and multiplies it by an indicator of marks in the interval: that would say nothing if it were the
+//!   interval's own fraction. [`MeterParams::smoothing`] of 0 is that reading: R then halves with every burst. The released program uses the
+//!   interval's own fraction in both forms; so does [`Marks::Released`] here.
+//! - The meters share 90 % of the line, as EyeQ's program does; Parley does not say. See [`Params::receive_percent`].
+//! - C of a class is what it would get if it wanted everything while the others want what they are seen to want. So a class that uses
+//!   little has room to grow at once, and the sum of all C may be above the line until the others' C follow, one T later.
+//!   EyeQ's program shares among all classes that are active, whatever they use.
+//! - A class that fills 90 % of its C or of its limit wants twice that; one that fills less wants what it uses, and what it
+//!   wanted before for a while ([`Params::decay`]): [`wayleave_sharing::DemandEstimator`].
+//! - Senders: where the line is full, a class without limit that had something to send all the time wants twice what it
+//!   sends, but no more than what its receivers allow it together. Otherwise it wants what it sends. A limit that is the whole line is not set.
+//! - A class with a maximum, or with a capacity from a broker, has a root limiter at all times. A maximum of a class
+//!   that has parts is kept by the shares of its parts, so one T late.
+//! - A limiter that hears nothing for 1 s is lifted, so that no small rate stays; EyeQ's paper halves it every 100 ms, and
+//!   its program every second.
+//! - Beside the samples a sender is told R with its next packet when R has become twice or half of what it was last told
+//!   ([`Staleness`]; one number for each sender). With samples alone 80 senders of one class end up between 1 and 73 Mbit/s in place of
+//!   37, for a tenth of a second and more. EyeQ's program has two other rules: a feedback after 100 us without one, to the sender of that packet, which
+//!   changes nothing there, since samples come more often; and in its last release a floor of 10 Mbit/s for R, which does, and with which no
+//!   class can be held below that for each of its senders ([`MeterParams::floor`]).
+//! - Where several packets are told at once and are more than 10 kB, there is one feedback.
+
+mod class;
+mod interval;
+mod meter;
+mod pairs;
+mod params;
+mod settings;
+mod side;
+
+use std::collections::BTreeMap;
+
+use wayleave_contracts::Direction;
+use wayleave_scheme_api::{
+    Bucket, ClassId, Demand, Described, Descriptor, Excess, Host, HostAction, HostInput, Limiter, Origin, Outgoing,
+    Parameters, Role, Share,
+};
+use wayleave_sharing::TreeError;
+use wayleave_units::{Bytes, Rate, Time};
+
+use class::{Activity, Class, Receive, Receiving, Sending, Transmit, Waiting, Wish};
+pub use meter::RateMeter;
+pub use params::{Line, Marks, MeterParams, Params, Staleness};
+pub use settings::Settings;
+use side::{Side, least, terms};
+
+use crate::brokers::NoBroker;
+use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost};
+use crate::usage::Metered;
+
+/// What EyeQ says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "eyeq",
+    title: "EyeQ",
+    roles: &[Role::Host],
+    summary: "EyeQ's machine shaper; what is absent is as in Parley's Table 1",
+    citation: "V. Jeyakumar and others, \"EyeQ: Practical Network Performance Isolation at the Edge\", NSDI 2013, as Parley (2014), sections 3.2.1 and 5.1, describes it",
+    guarantee: "minimum and maximum of services at the lines of their machines, while nothing else is congested",
+    parameters: Settings::LIST,
+};
+
+impl Described for Eyeq {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Settings;
+}
+
+impl HostScheme for Eyeq {
+    const HAS_PARTS: bool = true;
+    const HAS_INTERVAL: bool = true;
+    const DIVIDES_CAPACITY: bool = true;
+
+    type Broker = NoBroker<Feedback>;
+    type Tunnel = wayleave_scheme_api::Absent;
+
+    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
+        Self::new(setup.line, settings.params(setup)).map_err(NoHost::because)
+    }
+
+    fn set_interval(&mut self, interval: Time) {
+        Self::set_interval(self, interval);
+    }
+
+    /// Rates are in IP packets of their own (Parley, 3.2.1).
+    fn wire_bytes(feedback: &Feedback) -> usize {
+        crate::host::parley::Message::Feedback(*feedback).encoded_len() + NETWORK_HEADERS
+    }
+}
+
+/// What a receiver tells a sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Feedback {
+    /// The sender's weight times R.
+    pub rate: Rate,
+}
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// An interval is over: meters and shares are computed.
+    Interval,
+    /// The limiter of a pair may have heard nothing for long.
+    Silence {
+        /// Which.
+        pair: Outgoing,
+        /// Of all that have had this number.
+        epoch: u32,
+    },
+}
+
+/// What a class has moved since the start, in wire bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Sent from this machine.
+    pub sent: Bytes,
+    /// Received here.
+    pub received: Bytes,
+}
+
+/// The limits of a class, as they are now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClassState {
+    /// The rate of its root limiter.
+    pub transmit_limit: Option<Rate>,
+    /// C of its meter.
+    pub receive_capacity: Rate,
+    /// R of its meter.
+    pub sender_rate: Rate,
+}
+
+/// An action of this host.
+pub type Action<'a> = HostAction<'a, Feedback, Timer>;
+
+/// One machine's shaper.
+///
+/// ```
+/// use wayleave_scheme_api::{ClassId, Host, HostAction, HostInput, Share};
+/// use wayleave_schemes::host::eyeq::{Eyeq, Line, Params};
+/// use wayleave_units::{Rate, Time};
+/// let mut shaper = Eyeq::new(Line::both(Rate::from_gbit(10)), Params::default())?;
+/// let limited = Share { max: Some(Rate::from_gbit(3)), ..Share::BEST_EFFORT };
+/// let (class, mut limits) = (ClassId(1), 0);
+/// let terms = HostInput::ClassSet { class, transmit: limited, receive: Share::BEST_EFFORT };
+/// shaper.on(Time::ZERO, terms, &mut |action| limits += matches!(action, HostAction::SetBucket { .. }) as u32);
+/// assert_eq!(limits, 1);
+/// assert_eq!(shaper.class_state(class).unwrap().receive_capacity, Rate::from_gbit(9));
+/// # Ok::<(), wayleave_sharing::TreeError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Eyeq {
+    params: Params,
+    classes: Vec<Class>,
+    places: BTreeMap<ClassId, usize>,
+    /// The classes that are not idle.
+    active: Vec<usize>,
+    transmit: Side,
+    receive: Side,
+    sending: Vec<Option<Sending>>,
+    receiving: Vec<Option<Receiving>>,
+    /// How many pairs have left here so far.
+    epochs: u32,
+    clock: Clock,
+}
+
+/// The timer of intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    /// Every class is idle.
+    Stopped,
+    /// An interval has begun, and a timer will end it.
+    Running { since: Time },
+}
+
+impl Eyeq {
+    /// A machine without classes.
+    ///
+    /// # Errors
+    /// Never; the type is that of trees of shares.
+    pub fn new(line: Line, params: Params) -> Result<Self, TreeError> {
+        let receive = line.receive.bits_per_second() / 100 * u64::from(params.receive_percent);
+        Ok(Self {
+            transmit: Side::new(line.transmit)?,
+            receive: Side::new(Rate::from_bits_per_second(receive))?,
+            params,
+            classes: Vec::new(),
+            places: BTreeMap::new(),
+            active: Vec::new(),
+            sending: Vec::new(),
+            receiving: Vec::new(),
+            epochs: 0,
+            clock: Clock::Stopped,
+        })
+    }
+
+    /// What a class has moved; `None` if it has never been here.
+    pub fn usage(&self, class: ClassId) -> Option<Usage> {
+        let class = &self.classes[*self.places.get(&class)?];
+        Some(Usage { sent: class.transmit.total, received: class.receive.total })
+    }
+
+    /// How a class stands; `None` if it has never been here.
+    pub fn class_state(&self, class: ClassId) -> Option<ClassState> {
+        let class = &self.classes[*self.places.get(&class)?];
+        Some(ClassState {
+            transmit_limit: class.transmit.bucket.map(|bucket| bucket.rate),
+            receive_capacity: class.receive.meter.capacity(),
+            sender_rate: class.receive.meter.rate(),
+        })
+    }
+
+    /// What a class's meter has seen; `None` if it has never been here.
+    pub fn metered(&self, class: ClassId) -> Option<Metered> {
+        Some(self.classes[*self.places.get(&class)?].receive.metered)
+    }
+
+    /// All classes that have been here.
+    pub fn classes(&self) -> impl Iterator<Item = ClassId> + '_ {
+        self.places.keys().copied()
+    }
+
+    /// T, from the end of the present interval on (Parley, Fig. 12 and section 7).
+    pub fn set_interval(&mut self, interval: Time) {
+        self.params.interval = interval;
+    }
+
+    /// Another line, from the end of the present interval on: somebody else has more of it, or less.
+    pub fn set_line(&mut self, line: Line) {
+        let receive = line.receive.bits_per_second() / 100 * u64::from(self.params.receive_percent);
+        self.transmit.set_capacity(line.transmit);
+        self.receive.set_capacity(Rate::from_bits_per_second(receive));
+    }
+
+    /// What a broker allows a class in one direction from now on; `None`: whatever the machine's own policy does. It
+    /// holds beside the class's own maximum. The root limiter is set at once, and C.
+    pub fn set_capacity(
+        &mut self,
+        class: ClassId,
+        direction: Direction,
+        capacity: Option<Rate>,
+        act: &mut impl FnMut(Action<'_>),
+    ) {
+        let place = self.place(class);
+        let class = &mut self.classes[place];
+        let allowed = match direction {
+            Direction::Transmit => &mut class.transmit.allowed,
+            Direction::Receive => &mut class.receive.allowed,
+        };
+        if std::mem::replace(allowed, capacity) != capacity {
+            self.change_terms(place, act);
+        }
+    }
+
+    /// The place of a class; one that nobody has set has the default terms.
+    fn place(&mut self, class: ClassId) -> usize {
+        if let Some(&place) = self.places.get(&class) {
+            return place;
+        }
+        let place = self.classes.len();
+        let demand = self.params.estimator();
+        self.classes.push(Class {
+            id: class,
+            activity: Activity::Idle,
+            transmit: Transmit {
+                terms: Share::BEST_EFFORT,
+                allowed: None,
+                total: Bytes::ZERO,
+                sent: 0,
+                demand: demand.clone(),
+                limit: None,
+                bucket: None,
+                waiting: Waiting::default(),
+            },
+            receive: Receive {
+                terms: Share::BEST_EFFORT,
+                allowed: None,
+                total: Bytes::ZERO,
+                unsampled: 0,
+                told_at: Time::ZERO,
+                meter: RateMeter::new(self.receive.capacity(), self.params.meter),
+                metered: Metered::default(),
+                demand,
+            },
+        });
+        self.places.insert(class, place);
+        self.rebuild();
+        self.begin_anew(place);
+        place
+    }
+
+    /// A class that is idle will begin with all that it would get.
+    fn begin_anew(&mut self, place: usize) {
+        if self.classes[place].activity == Activity::Idle {
+            let capacity = self.receive.potential(place);
+            self.classes[place].receive.meter.reset(capacity);
+        }
+    }
+
+    /// The trees follow the terms.
+    fn rebuild(&mut self) {
+        let of = |terms_of: fn(&Class) -> wayleave_sharing::Terms| -> Vec<_> {
+            self.classes.iter().map(|class| (class.id, terms_of(class))).collect()
+        };
+        let transmit = of(|class| terms(class.transmit.terms, class.transmit.allowed));
+        let receive = of(|class| terms(class.receive.terms, class.receive.allowed));
+        self.transmit.rebuild(&transmit, &self.params.parents);
+        self.receive.rebuild(&receive, &self.params.parents);
+        for &place in &self.active {
+            self.transmit.want(place, self.classes[place].transmit.demand.demand());
+            self.receive.want(place, self.classes[place].receive.demand.demand());
+        }
+        for at in 0..self.active.len() {
+            let place = self.active[at];
+            let capacity = self.receive.potential(place);
+            self.classes[place].receive.meter.set_capacity(capacity);
+        }
+    }
+
+    /// A class has other terms.
+    fn change_terms(&mut self, place: usize, act: &mut impl FnMut(Action<'_>)) {
+        self.rebuild();
+        self.begin_anew(place);
+        self.set_root(place, act);
+    }
+
+    /// Sets the root limiter of a class, if it is another than before.
+    fn set_root(&mut self, place: usize, act: &mut impl FnMut(Action<'_>)) {
+        let class = &mut self.classes[place];
+        let rate = least(class.transmit.limit, least(class.transmit.terms.max, class.transmit.allowed));
+        let burst = self.params.burst_of(class.id);
+        let bucket = rate.map(|rate| Bucket { rate, burst, excess: Excess::Waits });
+        if std::mem::replace(&mut class.transmit.bucket, bucket) != bucket {
+            act(HostAction::SetBucket { limiter: Limiter::Class(class.id), bucket });
+        }
+    }
+
+    /// A class moves something: it takes part from now on, and intervals begin if none was running.
+    #[inline]
+    fn wake(&mut self, now: Time, place: usize, act: &mut impl FnMut(Action<'_>)) {
+        if self.classes[place].activity == Activity::Idle {
+            self.activate(now, place, act);
+        }
+    }
+
+    #[cold]
+    fn activate(&mut self, now: Time, place: usize, act: &mut impl FnMut(Action<'_>)) {
+        self.begin_anew(place);
+        self.classes[place].activity = Activity::Active { last: now };
+        self.active.push(place);
+        if self.clock == Clock::Stopped {
+            self.clock = Clock::Running { since: now };
+            act(HostAction::Arm { at: now + self.params.interval, timer: Timer::Interval });
+        }
+    }
+}
+
+impl Host for Eyeq {
+    type Message = Feedback;
+    type Timer = Timer;
+
+    #[inline]
+    fn on(&mut self, now: Time, input: HostInput<'_, Feedback, Timer>, act: &mut impl FnMut(Action<'_>)) {
+        match input {
+            HostInput::Received { pair, arrivals } => self.receive(now, pair, arrivals, act),
+            HostInput::Sent { pair, bytes, .. } => {
+                let Some(&Some(Sending { class: place, .. })) = self.sending.get(pair.index()) else { return };
+                self.wake(now, place, act);
+                let transmit = &mut self.classes[place].transmit;
+                transmit.total += bytes;
+                transmit.sent = transmit.sent.saturating_add(bytes.get());
+            }
+            HostInput::Message { from: Origin::Receiver(pair), message } => self.hear(now, pair, message.rate, act),
+            HostInput::Timer(Timer::Interval) => self.interval(now, act),
+            HostInput::Timer(Timer::Silence { pair, epoch }) => self.silence(now, pair, epoch, act),
+            HostInput::ClassSet { class, transmit, receive } => {
+                let place = self.place(class);
+                self.classes[place].transmit.terms = transmit;
+                self.classes[place].receive.terms = receive;
+                self.change_terms(place, act);
+            }
+            HostInput::ClassGone { class } => {
+                let place = self.place(class);
+                self.active.retain(|&active| active != place);
+                let class = &mut self.classes[place];
+                (class.transmit.terms, class.receive.terms) = (Share::BEST_EFFORT, Share::BEST_EFFORT);
+                (class.transmit.allowed, class.receive.allowed) = (None, None);
+                self.rest(place, act);
+                self.rebuild();
+            }
+            HostInput::Opened { pair, spec } => self.open(now, pair, &spec),
+            HostInput::Closed { pair } => {
+                self.wish(pair, Wish::Nothing);
+                if let Some(sending) = self.sending.get_mut(pair.index()) {
+                    *sending = None;
+                }
+            }
+            HostInput::Demand { pair, demand: Demand::Begins } => self.wish(pair, Wish::Something),
+            HostInput::Demand { pair, demand: Demand::Ends } => self.wish(pair, Wish::Nothing),
+            HostInput::IncomingOpened { pair, spec } => self.open_incoming(pair, &spec),
+            HostInput::IncomingClosed { pair } => {
+                if let Some(receiving) = self.receiving.get_mut(pair.index()) {
+                    *receiving = None;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! Pairs: feedback to senders, and the limiters that it sets.
+
+use wayleave_scheme_api::{Arrivals, Bucket, Excess, HostAction, Incoming, Limiter, Outgoing, PairSpec, Peer};
+use wayleave_units::{Rate, Time};
+
+use super::class::{Receiving, Sending, Wish};
+use super::{Action, Eyeq, Feedback, Timer};
+
+impl Eyeq {
+    /// Something of a class arrives; every so often its sender is told R.
+    #[inline]
+    pub(super) fn receive(&mut self, now: Time, pair: Incoming, arrivals: Arrivals, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { return };
+        let (place, weight, told) = (receiving.class, receiving.weight, receiving.told);
+        self.wake(now, place, act);
+        let receive = &mut self.classes[place].receive;
+        receive.total += arrivals.bytes;
+        receive.meter.count(arrivals);
+        receive.unsampled = receive.unsampled.saturating_add(arrivals.bytes.get());
+        let sample = self.params.sample.get().max(1);
+        let sampled = receive.unsampled >= sample;
+        let rate = receive.meter.rate().bits_per_second().saturating_mul(weight);
+        if sampled || self.params.staleness.is_stale(told, rate, now.saturating_sub(receive.told_at)) {
+            receive.told_at = now;
+            if sampled {
+                receive.unsampled %= sample;
+            }
+            if let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) {
+                receiving.told = rate;
+            }
+            let message = Feedback { rate: Rate::from_bits_per_second(rate).min(Rate::MAX) };
+            act(HostAction::Send { to: Peer::Sender(pair), message });
+        }
+    }
+
+    /// A receiver says what a pair may send.
+    pub(super) fn hear(&mut self, now: Time, pair: Outgoing, rate: Rate, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        sending.heard = now;
+        if sending.limit.is_none() {
+            let timer = Timer::Silence { pair, epoch: sending.epoch };
+            act(HostAction::Arm { at: now + self.params.silence, timer });
+        }
+        self.limit_pair(pair, Some(rate), act);
+    }
+
+    /// Sets the limiter of a pair, if it is another than before.
+    pub(super) fn limit_pair(&mut self, pair: Outgoing, limit: Option<Rate>, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        if sending.limit == limit {
+            return;
+        }
+        if sending.demand == Wish::Something {
+            let waiting = &mut self.classes[sending.class].transmit.waiting;
+            // The new one first: the class has not paused.
+            waiting.add(limit);
+            waiting.remove(sending.limit);
+        }
+        sending.limit = limit;
+        let bucket = limit.map(|rate| Bucket { rate, burst: self.params.pair_burst, excess: Excess::Waits });
+        act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket });
+    }
+
+    /// A pair begins to have something to send, or has sent it all.
+    pub(super) fn wish(&mut self, pair: Outgoing, demand: Wish) {
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        let waiting = &mut self.classes[sending.class].transmit.waiting;
+        match (std::mem::replace(&mut sending.demand, demand), demand) {
+            (Wish::Nothing, Wish::Something) => waiting.add(sending.limit),
+            (Wish::Something, Wish::Nothing) => waiting.remove(sending.limit),
+            _ => {}
+        }
+    }
+
+    pub(super) fn open(&mut self, now: Time, pair: Outgoing, spec: &PairSpec) {
+        let class = self.place(spec.class);
+        self.epochs = self.epochs.wrapping_add(1);
+        if self.sending.len() <= pair.index() {
+            self.sending.resize(pair.index() + 1, None);
+        }
+        // It is about to send, and no receiver limits it.
+        self.sending[pair.index()] =
+            Some(Sending { class, demand: Wish::Something, limit: None, heard: now, epoch: self.epochs });
+        self.classes[class].transmit.waiting.add(None);
+    }
+
+    pub(super) fn open_incoming(&mut self, pair: Incoming, spec: &PairSpec) {
+        let class = self.place(spec.class);
+        if self.receiving.len() <= pair.index() {
+            self.receiving.resize(pair.index() + 1, None);
+        }
+        self.receiving[pair.index()] = Some(Receiving {
+            class,
+            weight: self.params.weight_of(spec.peer_class),
+            told: self.receive.capacity().bits_per_second(),
+        });
+    }
+
+    /// A limiter that nobody has spoken of for long is lifted.
+    pub(super) fn silence(&mut self, now: Time, pair: Outgoing, epoch: u32, act: &mut impl FnMut(Action<'_>)) {
+        let Some(&Some(sending)) = self.sending.get(pair.index()) else { return };
+        if sending.epoch != epoch || sending.limit.is_none() {
+            return;
+        }
+        let at = sending.heard + self.params.silence;
+        if at > now {
+            act(HostAction::Arm { at, timer: Timer::Silence { pair, epoch } });
+        } else {
+            self.limit_pair(pair, None, act);
+        }
+    }
+}

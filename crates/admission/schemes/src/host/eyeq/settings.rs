@@ -1,0 +1,90 @@
+//! What a scenario can say of EyeQ.
+
+use wayleave_scheme_api::{ClassId, Kind, Parameters, Setting, Value, nested, params};
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::{Marks, MeterParams, Params, Staleness};
+use crate::edges::HostSetup;
+
+/// A size, also of nothing.
+const SIZE: Kind = Kind::Bytes { least: Bytes::ZERO, most: Bytes::MAX };
+
+params! {
+    /// What is said of EyeQ. Defaults are those of [`Params`].
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Settings {
+        /// T, in which arrivals are measured.
+        pub interval: Time = Params::default().interval, "interval", Kind::TIME, "Parley, Table 1: T";
+        /// Of the control equation, in steps of 0.01.
+        pub alpha_percent: u8 = MeterParams::default().alpha_percent, "alpha", Kind::Hundredths { least: 1, most: 100 },
+            "Parley, Table 1: alpha";
+        /// How marks lower R.
+        pub marks: Marks = MeterParams::default().marks, "marks", Kind::Word(Marks::WORDS), "Parley, 3.2.1";
+        /// K of the released form of marks.
+        pub mark_bytes: Bytes = MeterParams::default().mark_bytes, "markBytes", Kind::BYTES, "EyeQ's released program";
+        /// The least rate that a sender is told.
+        pub floor: Rate = MeterParams::default().floor, "floor", Kind::RATE, "EyeQ's paper; its last release: 10Mbit";
+        /// One message for so much that a class receives.
+        pub sample: Bytes = Params::default().sample, "sample", Kind::BYTES, "Parley, 3.2.1";
+        /// When a sender hears of R beside that.
+        pub feedback: Staleness = Params::default().staleness, "feedback", Kind::Word(Staleness::WORDS), "ours";
+        /// How much of a line the meters share out.
+        pub receive_percent: u8 = Params::default().receive_percent, "receivePercent",
+            Kind::Percent { least: 1, most: 100 }, "EyeQ's released program: 9 of 10 Gbit/s";
+        /// Of the limiter of a pair.
+        pub pair_burst: Bytes = Params::default().pair_burst, "pairBurst", Kind::BYTES,
+            "Parley, 4: the limiters of Fig. 9";
+        /// Of the limiter of a class.
+        pub class_burst: Bytes = Params::default().class_burst, "classBurst", Kind::BYTES,
+            "as of a pair; Parley, 7, says when more";
+        /// Other bursts for what single services send.
+        pub bursts: Vec<(String, Bytes)> = Vec::new(), "bursts", Kind::ByService(&SIZE), "Parley, section 7";
+        /// The weights of services as senders.
+        pub sender_weights: Vec<(String, u32)> = Vec::new(), "senderWeights", Kind::ByService(&Kind::COUNT),
+            "Parley, 3.2.1: w_sender", { default: "1" };
+    }
+}
+
+impl Settings {
+    /// The parameters of a machine with these services.
+    pub(crate) fn params(&self, setup: &HostSetup<'_>) -> Params {
+        let usual = Params::default();
+        let (policy, services) = (setup.policy, setup.services);
+        let class = |service: usize| services.class_at(policy, Some(service));
+        let parent = |service: usize| Some((class(service), class(policy.parent(service)?)));
+        Params {
+            meter: MeterParams {
+                alpha_percent: self.alpha_percent,
+                marks: self.marks,
+                mark_bytes: self.mark_bytes,
+                floor: self.floor,
+                ..usual.meter
+            },
+            staleness: self.feedback,
+            interval: self.interval,
+            sample: self.sample,
+            receive_percent: self.receive_percent,
+            pair_burst: self.pair_burst,
+            class_burst: self.class_burst,
+            class_bursts: named(&self.bursts, setup),
+            sender_weights: named(&self.sender_weights, setup),
+            parents: (0..policy.services().len()).filter_map(parent).collect(),
+            ..usual
+        }
+    }
+}
+
+fn named<T: Copy>(list: &[(String, T)], setup: &HostSetup<'_>) -> Vec<(ClassId, T)> {
+    list.iter().filter_map(|(name, value)| Some((setup.services.class(name)?, *value))).collect()
+}
+
+/// Within a scheme that has it for a machine shaper.
+impl Setting for Settings {
+    fn from_value(value: Value) -> Option<Self> {
+        if let Value::Scheme(given) = value { Self::with(&given).ok() } else { None }
+    }
+
+    fn to_value(&self) -> Value {
+        nested(self)
+    }
+}

@@ -1,0 +1,113 @@
+//! What a scenario can say of Parley.
+
+use wayleave_scheme_api::{Kind, Setting, Value, params};
+use wayleave_sharing::EstimatorParams;
+use wayleave_topology::NodeId;
+use wayleave_units::{Rate, Time};
+
+use super::Params;
+use crate::host::eyeq;
+
+params! {
+    /// What is said of Parley. Defaults are those of [`Params::PUBLISHED`].
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Settings {
+        /// The machines'.
+        pub shaper: eyeq::Settings = eyeq::Settings::default(), "shaper", Kind::Scheme(&eyeq::DESCRIPTOR), "Table 1",
+            { default: "" };
+        /// T_rack: how often a machine tells its counters, and its rack broker divides.
+        pub rack_interval: Time = Params::PUBLISHED.rack_interval, "rackInterval", Kind::TIME, "Table 1",
+            { option: "interval", note: "The other intervals and time-outs of brokers keep their ratio to it." };
+        /// T^t_rack: a machine that is not heard for so long vanishes with what it used.
+        pub rack_timeout: Option<Time> = None, "rackTimeout", Kind::TIME, "Table 1: 5s, five times T_rack",
+            { option: "timeout", default: "five times the rack's interval" };
+        /// T_fabric: how often racks ask the fabric broker.
+        pub fabric_interval: Option<Time> = None, "fabricInterval", Kind::TIME, "Table 1: 10s, ten times T_rack",
+            { option: "fabric-interval", default: "ten times the rack's interval" };
+        /// T^t_fabric: after so long without a word, racks and the fabric broker forget one another.
+        pub fabric_timeout: Option<Time> = None, "fabricTimeout", Kind::TIME, "Table 1: 50s, five times T_fabric",
+            { option: "fabric-timeout", default: "five times the fabric's interval" };
+        /// Services that use less in a rack are not told one by one.
+        pub heavy_in_rack: Rate = Params::PUBLISHED.heavy_in_rack, "heavyInRack", Kind::ANY_RATE, "section 3.3";
+        /// Services that use less in the fabric are not told one by one.
+        pub heavy_in_fabric: Rate = Params::PUBLISHED.heavy_in_fabric, "heavyInFabric", Kind::ANY_RATE, "section 3.3";
+        /// From how much of it on a limit counts as filled.
+        pub filled_percent: u8 = Params::PUBLISHED.demand.full_percent, "filled", Kind::Hundredths { least: 1, most: 100 },
+            "ours: shapers and meters are not exact",
+            { note: "Who fills its limit is taken to want more than that." };
+        /// The host of the fabric broker.
+        pub fabric_broker: FabricBrokerAt = FabricBrokerAt::default(), "fabricBroker", Kind::Host, "ours",
+            { note: "If absent it is outside of the network, 100us away." };
+    }
+}
+
+/// Where the fabric broker is. There is one if there is a fabric policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FabricBrokerAt {
+    /// Outside the network: every message to it and from it takes so long, and none is lost in queues.
+    Outside(Time),
+    /// At a host: messages are packets.
+    Host(NodeId),
+}
+
+impl Default for FabricBrokerAt {
+    /// 100 us away: next to nothing beside the 10 s between two messages of a rack.
+    fn default() -> Self {
+        Self::Outside(Time::from_micros(100))
+    }
+}
+
+impl Setting for FabricBrokerAt {
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Node(node) => Some(Self::Host(node)),
+            Value::Absent => Some(Self::default()),
+            _ => None,
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        match self {
+            Self::Host(node) => Value::Node(*node),
+            Self::Outside(_) => Value::Absent,
+        }
+    }
+}
+
+impl Settings {
+    /// The parameters of brokers and of shapers beside EyeQ's.
+    pub fn params(&self) -> Params {
+        let scaled = Params::PUBLISHED.every(self.rack_interval);
+        // A time-out follows from its own interval, in the ratio of Table 1.
+        let fabric_interval = self.fabric_interval.unwrap_or(scaled.fabric_interval);
+        let fabric_timeout = self.fabric_interval.map_or(scaled.fabric_timeout, times_five);
+        Params {
+            rack_timeout: self.rack_timeout.unwrap_or(scaled.rack_timeout),
+            fabric_interval,
+            fabric_timeout: self.fabric_timeout.unwrap_or(fabric_timeout),
+            heavy_in_rack: self.heavy_in_rack,
+            heavy_in_fabric: self.heavy_in_fabric,
+            demand: EstimatorParams { full_percent: self.filled_percent, ..scaled.demand },
+            ..scaled
+        }
+    }
+
+    /// Whether nobody is forgotten between two of its messages.
+    pub(super) fn check_together(&self) -> Result<(), String> {
+        let params = self.params();
+        let pairs = [
+            ("the rack's interval", params.rack_interval, params.rack_timeout),
+            ("the fabric's interval", params.fabric_interval, params.fabric_timeout),
+        ];
+        match pairs.into_iter().find(|(_, interval, timeout)| timeout <= interval) {
+            Some((name, interval, timeout)) => {
+                Err(format!("a time-out of {timeout} is not above {name}, {interval}: everybody would be forgotten"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn times_five(interval: Time) -> Time {
+    Time::from_nanos(interval.as_nanos().saturating_mul(5))
+}

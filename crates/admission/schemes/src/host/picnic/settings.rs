@@ -1,0 +1,42 @@
+//! What a scenario can say of PicNIC'.
+
+use wayleave_scheme_api::{Kind, params};
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::host::eyeq::{MeterParams, Params};
+
+params! {
+    /// What is said of PicNIC'. What is not here is as EyeQ has it.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Settings {
+        /// How much of a line the meters share out.
+        pub target_percent: u8 = 95, "target", Kind::Percent { least: 1, most: 100 }, "uFAB, 2.2";
+        /// The minimum that is a weight of 1, for the queues of senders and for their transports.
+        pub unit: Rate = Rate::from_mbit(500), "unit", Kind::RATE, "ours: divides uFAB's minima (docs/sharing.md)";
+        /// T of EyeQ, in which arrivals are measured.
+        pub interval: Time = Params::default().interval, "interval", Kind::TIME, "Parley, Table 1: T";
+        /// Of EyeQ's control equation, in steps of 0.01.
+        pub alpha_percent: u8 = MeterParams::default().alpha_percent, "alpha", Kind::Hundredths { least: 1, most: 100 },
+            "Parley, Table 1: alpha";
+        /// One message for so much that a class receives.
+        pub sample: Bytes = Params::default().sample, "sample", Kind::BYTES, "Parley, 3.2.1";
+        /// Of the limiters of pairs, and of classes with a maximum.
+        pub burst: Bytes = Params::default().pair_burst, "burst", Kind::BYTES, "Parley, 4: the limiters of Fig. 9";
+    }
+}
+
+impl Settings {
+    /// The parameters of the meters.
+    pub fn meter(&self) -> Params {
+        let usual = Params::default();
+        Params {
+            meter: MeterParams { alpha_percent: self.alpha_percent, ..usual.meter },
+            interval: self.interval,
+            sample: self.sample,
+            receive_percent: self.target_percent,
+            pair_burst: self.burst,
+            class_burst: self.burst,
+            ..usual
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! A division at one host: what its tunnels here would like together, what the tracker says, and the weights that follow (equation 4).
+
+use wayleave_scheme_api::BrokerId;
+
+use super::message::Answer;
+use super::params::Params;
+
+/// What the tracker said last, equation 3 as a fraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Scale {
+    /// W_d.
+    share: u64,
+    /// What the tunnels of other hosts would like.
+    others: u64,
+}
+
+/// A division at one host.
+#[derive(Clone, Debug)]
+pub(super) struct Division {
+    /// W_d by the policy, until the tracker says another one.
+    share: u64,
+    /// How many hosts it can send from.
+    hosts: u64,
+    /// Its trackers, the first to follow first.
+    trackers: Vec<BrokerId>,
+    /// Which of them is followed.
+    leader: usize,
+    /// Reports without an answer, of the tracker that is followed.
+    unanswered: u32,
+    /// Reports since the last answer of any.
+    silent: u32,
+    scale: Option<Scale>,
+    /// The sum of the reference weights here.
+    own: u128,
+    /// As it was reported last.
+    reported: u64,
+}
+
+impl Division {
+    pub(super) fn new(share: u64, hosts: usize, trackers: Vec<BrokerId>) -> Self {
+        let hosts = (hosts as u64).max(1);
+        Self { share, hosts, trackers, leader: 0, unanswered: 0, silent: 0, scale: None, own: 0, reported: 0 }
+    }
+
+    /// A tunnel would like another weight than before.
+    pub(super) fn change(&mut self, before: u64, after: u64) {
+        self.own = self.own - u128::from(before) + u128::from(after);
+    }
+
+    /// What the tunnels here would like together.
+    pub(super) fn own(&self) -> u64 {
+        u64::try_from(self.own).unwrap_or(u64::MAX)
+    }
+
+    /// Whether there is something to report: a sum, or that there is none any more.
+    pub(super) fn has_report(&self) -> bool {
+        self.own > 0 || self.reported > 0
+    }
+
+    /// The reports of now: to whom, and whether it is to answer. A tracker that has been silent for too long is followed no more.
+    pub(super) fn report(&mut self, params: &Params) -> impl Iterator<Item = (BrokerId, Answer)> + '_ {
+        if self.own > 0 {
+            self.unanswered += 1;
+            self.silent = self.silent.saturating_add(1);
+        }
+        if self.unanswered > params.patience {
+            self.unanswered = 1;
+            self.leader = (self.leader + 1) % self.trackers.len().max(1);
+        }
+        self.reported = self.own();
+        let leader = self.leader;
+        let answer = move |place| if place == leader { Answer::Wanted } else { Answer::Needless };
+        self.trackers.iter().enumerate().map(move |(place, &tracker)| (tracker, answer(place)))
+    }
+
+    /// A tracker answers. What it says replaces what was said before.
+    pub(super) fn on_scale(&mut self, from: BrokerId, (share, sum, own): (u64, u64, u64)) {
+        if self.trackers.get(self.leader) == Some(&from) {
+            self.unanswered = 0;
+        }
+        self.silent = 0;
+        self.scale = Some(Scale { share, others: sum.saturating_sub(own) });
+    }
+
+    /// The weight of a tunnel with this reference weight, in bit/s: lambda W'. `None`: what it would like is nothing, so it keeps what it
+    /// had. What the tracker said counts while reports go without an answer for as long as it takes to find another one; a host that comes back has not
+    /// asked, and begins with what it knew.
+    pub(super) fn weight(&self, reference: u64, params: &Params) -> Option<u64> {
+        if reference == 0 {
+            return None;
+        }
+        let rounds = params.patience.saturating_mul(1 + self.trackers.len() as u32);
+        let (share, others) = match self.scale {
+            Some(scale) if self.silent <= rounds => (scale.share, scale.others),
+            _ => (self.unscaled(), 0),
+        };
+        Some(scaled(share, reference, self.own.saturating_add(others.into())))
+    }
+
+    /// What a tunnel begins with that has not said yet what it would like: it does so with its first packet.
+    pub(super) fn first_weight(&self) -> u64 {
+        self.unscaled()
+    }
+
+    /// What a host takes for its part of the share as long as it knows nothing of others: an equal one. More would be too much where all begin together.
+    fn unscaled(&self) -> u64 {
+        self.scale.map_or(self.share, |scale| scale.share) / self.hosts
+    }
+}
+
+/// `share reference / sum`; never more than the share, also where the sum does not have the reference yet.
+fn scaled(share: u64, reference: u64, sum: u128) -> u64 {
+    let part = u128::from(share) * u128::from(reference) / sum.max(reference.into()).max(1);
+    u64::try_from(part).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

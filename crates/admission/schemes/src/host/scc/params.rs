@@ -1,0 +1,138 @@
+//! What can be set of SCC. The text gives few of its values: what is "ours" is a choice, with its reason in
+//! docs/scc.md, where its sensitivity is measured as well.
+
+use wayleave_scheme_api::{Kind, params, words};
+use wayleave_units::{Bytes, Rate, Time};
+
+/// How the rate of a tunnel follows marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Law {
+    /// Growth by a part of the weight, reduction by a part of the rate: rates are shared by weights.
+    Weighted,
+    /// Equations 1 and 2: both by factors of the weight.
+    AsPrinted,
+}
+
+words! {
+    Law {
+        Weighted = "weighted", "Grows by a part of the weight, falls by a part of the rate: rates are shared by weights";
+        AsPrinted = "as-printed", "Grows and falls by factors of the weight (equations 1 and 2), which never shares by weights";
+    }
+}
+
+/// Who chooses whose packet leaves a tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduling {
+    /// The tunnel.
+    Tunnel,
+    /// The transports, which hear marks of the tunnel's queue; packets leave in order.
+    Transports,
+}
+
+words! {
+    Scheduling {
+        Tunnel = "tunnel", "The tunnel, by Algorithms 1 to 3";
+        Transports = "transports", "Packets leave in order; transports hear the marks of the tunnel's queue";
+    }
+}
+
+/// What a flow counts for whose deadline has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Late {
+    /// As a flow without a deadline: it hardly has weight, and leaves after all others.
+    Last,
+    /// As if it had one slot left.
+    Urgent,
+}
+
+words! {
+    Late {
+        Last = "last", "As if it had no deadline: its packets leave after all others";
+        Urgent = "urgent", "It counts as if one slot were left";
+    }
+}
+
+/// Whose packets leave a deadline-sensitive tunnel with what is left over when all got what their deadlines need, or as
+/// many as possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spare {
+    /// Of the session that needs the least rate.
+    Cheapest,
+    /// Of the session whose deadline is next.
+    EarliestDeadline,
+}
+
+words! {
+    Spare {
+        Cheapest = "cheapest", "The flow that needs the least rate comes first, as in Algorithm 1";
+        EarliestDeadline = "earliest-deadline", "The flow whose deadline is next comes first";
+    }
+}
+
+params! {
+    /// What is said of SCC.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Params {
+        /// Between two feedbacks of a tunnel: a round trip is enough, as DCTCP has it.
+        pub period: Time = Time::from_micros(300), "period", Kind::TIME, "ours: the round trip of II-B";
+        /// How rates follow marks.
+        pub law: Law = Law::Weighted, "law", Kind::Word(Law::WORDS), "ours; III-B is as-printed";
+        /// Of its weight, by how much a tunnel grows in a period without marks, in steps of 0.01.
+        pub step_percent: u8 = 1, "step", Kind::Hundredths { least: 1, most: 100 }, "ours";
+        /// Of its rate, by how much it falls in a fully marked one, in steps of 0.01.
+        pub cut_percent: u8 = 4, "cut", Kind::Hundredths { least: 1, most: 50 }, "ours";
+        /// Of what it is above its weight, up to twice it, by how much it falls beside that, in steps of 0.01.
+        pub brake_percent: u8 = 10, "brake", Kind::Hundredths { least: 0, most: 50 }, "ours";
+        /// How many steps a tunnel grows by at most in a period, after many in which nothing was marked; 1: always by one.
+        pub most_steps: u32 = 16, "mostSteps", Kind::Count { least: 1, most: 1_000 }, "ours";
+        /// For so many periods beyond a round trip a tunnel's rate may be in flight; more where packets wait for what goes before them.
+        pub rounds: u32 = 1, "rounds", Kind::Count { least: 1, most: 1_000 }, "ours";
+        /// Which part of its rate a tunnel forgoes while all its packets are marked, in steps of 0.01.
+        pub relief_percent: u8 = 25, "relief", Kind::Hundredths { least: 0, most: 90 }, "ours";
+        /// By 2 to the minus this the average of marks follows a period's share.
+        pub smoothing: u32 = 4, "smoothing", Kind::Count { least: 0, most: 10 }, "DCTCP (SIGCOMM 2010): g = 1/16";
+        /// Of the limiter of a tunnel.
+        pub burst: Bytes = Bytes::new(15_380), "burst", Kind::BYTES, "ours: an initial window of ten packets (IV-C)";
+        /// No tunnel has less.
+        pub floor: Rate = Rate::from_bits_per_second(500_000), "floor", Kind::Rate { least: Rate::from_bits_per_second(1_000) }, "ours";
+        /// After so many periods without feedback of what it sent, a tunnel halves its rate.
+        pub silence: u32 = 10, "silence", Kind::Count { least: 2, most: 1_000_000 }, "ours";
+        /// Between two reports of reference weights to the tracker.
+        pub report: Time = Time::from_millis(1), "report", Kind::TIME, "IV-A: about a decision slot";
+        /// At how many source hosts of a division there is a tracker; the first that answers counts.
+        pub trackers: u32 = 2, "trackers", Kind::Count { least: 1, most: 16 }, "ours";
+        /// After so many reports without an answer a tracker counts as lost, and what it said as stale.
+        pub patience: u32 = 5, "patience", Kind::Count { least: 2, most: 1_000_000 }, "ours";
+        /// The share of all traffic of no service.
+        pub best_effort: Rate = Rate::from_mbit(10), "bestEffort", Kind::RATE, "ours";
+        /// Marks begin at so many packets, where the scenario says nothing else of its switches.
+        pub mark_packets: u32 = 20, "markPackets", Kind::Count { least: 1, most: 1_000_000 }, "II-B";
+        /// Who chooses whose packet leaves a tunnel.
+        pub scheduling: Scheduling = Scheduling::Tunnel, "scheduling", Kind::Word(Scheduling::WORDS), "VI-A";
+        /// Between two computations of a tunnel's reference weight.
+        pub slot: Time = Time::from_millis(1), "slot", Kind::TIME, "IV-A: about a millisecond";
+        /// The queue of a tunnel above which transports hear marks.
+        pub tunnel_mark_packets: u32 = 20, "tunnelMarkPackets", Kind::Count { least: 1, most: 1_000_000 }, "ours: as at switches (II-B)";
+        /// The most packets of a tunnel, for transports that rely on drops.
+        pub tunnel_packets: u32 = 100, "tunnelPackets", Kind::Count { least: 1, most: 1_000_000 }, "III-C";
+        /// What a flow counts for whose deadline has passed.
+        pub late: Late = Late::Last, "late", Kind::Word(Late::WORDS), "ours";
+        /// Who gets what deadlines leave over.
+        pub spare: Spare = Spare::Cheapest, "spare", Kind::Word(Spare::WORDS), "ours: the order of Algorithm 1";
+        /// The queue that a latency-sensitive flow should have in its tunnel (Q*), in full packets.
+        pub target_packets: u32 = 2, "targetPackets", Kind::Count { least: 1, most: 1_000_000 }, "ours: a message of II-B has two";
+        /// From which part of it on a latency-sensitive flow asks for a rate (epsilon), in steps of 0.01.
+        pub epsilon_percent: u8 = 100, "epsilon", Kind::Hundredths { least: 1, most: 100 }, "ours: a queue at its target asks for nothing";
+        /// In which a latency-sensitive flow should be able to send ten packets.
+        pub round_trip: Time = Time::from_micros(300), "roundTrip", Kind::TIME, "II-B";
+    }
+}
+
+impl Params {
+    /// For objectives in a class of their own, where others go first and come and go within milliseconds: what nobody wants is only lent, so steps do not
+    /// grow for it, and packets wait while bursts pass, so windows are larger (decision 090).
+    #[must_use]
+    pub fn below_classes(period: Time) -> Self {
+        Self { period, most_steps: 1, rounds: 4, ..Self::default() }
+    }
+}

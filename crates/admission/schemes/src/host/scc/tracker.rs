@@ -1,0 +1,217 @@
+//! The division tracker (III-B, equations 3 and 4): adds up what the tunnels of a division would like, and says what part of it there is.
+//!
+//! There is one at every host, and a division has those of its first source hosts ([`seats`]). Hosts report to all of them and
+//! follow the first that answers, so the second knows as much as the first when that is lost, and two that are followed at the
+//! same time say the same. A tracker that has just started does not know whom it has not heard: it says nothing until every host
+//! has had time to report. What a host reports replaces what it reported before; who is silent for as long is forgotten. Who was told
+//! less than half of a sum is told again at once: where many begin together, the first would have several times their part until their next report.
+
+use std::collections::BTreeMap;
+
+use wayleave_contracts::Policy;
+use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, ClassId, Member};
+use wayleave_topology::NodeId;
+use wayleave_units::Time;
+
+use super::message::{Answer, Message};
+use super::params::Params;
+use crate::brokers::{BrokerCodec, BrokerError, BrokerNetwork, BrokerSeats, BrokerSetup, NoMessage, SchemeBroker};
+use crate::services::Services;
+use crate::usage::{Limited, UsageReport};
+
+/// The trackers of a division, the first to follow first: those at the first of its hosts.
+pub(super) fn seats(all: BrokerSeats<'_>, endpoints: &[NodeId], params: &Params) -> Vec<BrokerId> {
+    let is_source = |host: NodeId| endpoints.is_empty() || endpoints.contains(&host);
+    let numbers = (all.first.0..).zip(all.seats).filter(|(_, seat)| seat.at.host().is_some_and(is_source));
+    numbers.map(|(number, _)| BrokerId(number)).take(params.trackers as usize).collect()
+}
+
+/// The share of every division, W_d in bit/s; best effort is one too.
+pub(super) fn shares(policy: Option<&Policy>, services: &Services, params: &Params) -> BTreeMap<ClassId, u64> {
+    let named = policy
+        .into_iter()
+        .flat_map(Policy::services)
+        .filter_map(|service| Some((services.class(&service.name)?, service.division?.share.bits_per_second())));
+    std::iter::once((Services::OTHER, params.best_effort.bits_per_second())).chain(named).collect()
+}
+
+/// What a host has reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Reported {
+    sum: u64,
+    at: Time,
+    /// The sum of all that it was told last; nothing if it follows another tracker.
+    told: Option<u128>,
+}
+
+/// One division, as its tracker knows it.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    hosts: BTreeMap<NodeId, Reported>,
+    /// Of all reports.
+    sum: u128,
+}
+
+impl Known {
+    fn report(&mut self, host: NodeId, reported: Reported) {
+        let before = self.hosts.insert(host, reported).map_or(0, |before| before.sum);
+        self.sum = self.sum - u128::from(before) + u128::from(reported.sum);
+    }
+
+    /// A host is told the sum.
+    fn answered(&mut self, host: NodeId) {
+        if let Some(reported) = self.hosts.get_mut(&host) {
+            reported.told = Some(self.sum);
+        }
+    }
+
+    /// Those that were told less than half of the sum, which they are told now, with what they reported.
+    fn tell_again(&mut self) -> impl Iterator<Item = (NodeId, u64)> + '_ {
+        let sum = self.sum;
+        self.hosts.iter_mut().filter_map(move |(&host, reported)| {
+            let told = reported.told.as_mut().filter(|told| sum > told.saturating_mul(2))?;
+            *told = sum;
+            (reported.sum > 0).then_some((host, reported.sum))
+        })
+    }
+
+    /// Who has been silent since then is forgotten.
+    fn forget(&mut self, since: Time) {
+        let Self { hosts, sum } = self;
+        hosts.retain(|_, reported| {
+            let is_heard = reported.at >= since;
+            if !is_heard {
+                *sum -= u128::from(reported.sum);
+            }
+            is_heard
+        });
+    }
+}
+
+/// The tracker at one host.
+#[derive(Clone, Debug)]
+pub struct Tracker {
+    params: Params,
+    shares: BTreeMap<ClassId, u64>,
+    divisions: BTreeMap<ClassId, Known>,
+    started: Time,
+    swept: Time,
+}
+
+impl Tracker {
+    /// That of a seat; it has heard nobody.
+    pub(super) fn new(setup: &BrokerSetup<'_>, params: &Params) -> Self {
+        let shares = shares(setup.around.policies.machine, setup.around.services, params);
+        Self { params: params.clone(), shares, divisions: BTreeMap::new(), started: Time::ZERO, swept: Time::ZERO }
+    }
+
+    /// For how long a host may be silent: the time in which everybody has reported.
+    fn patience(&self) -> Time {
+        Time::from_nanos(self.params.report.as_nanos().saturating_mul(self.params.patience.into()))
+    }
+
+    /// Everybody who has been silent for long is forgotten, now and then.
+    fn sweep(&mut self, now: Time) {
+        let patience = self.patience();
+        if now.saturating_sub(self.swept) >= self.params.report {
+            self.swept = now;
+            let since = now.saturating_sub(patience);
+            self.divisions.values_mut().for_each(|known| known.forget(since));
+        }
+    }
+
+    /// A host reports. It is told the sum if it wants to know, and so are those that know less than half of it.
+    fn on_report(
+        &mut self,
+        now: Time,
+        host: NodeId,
+        (division, own): (ClassId, u64),
+        answer: Answer,
+        tell: &mut impl FnMut(NodeId, Message),
+    ) {
+        let Some(&share) = self.shares.get(&division) else { return };
+        self.sweep(now);
+        let knows = now.saturating_sub(self.started) >= self.patience();
+        let known = self.divisions.entry(division).or_default();
+        known.report(host, Reported { sum: own, at: now, told: None });
+        let sum = u64::try_from(known.sum).unwrap_or(u64::MAX);
+        let scale = |own| Message::Scale { division, share, sum, own };
+        if knows {
+            if answer == Answer::Wanted {
+                known.answered(host);
+                tell(host, scale(own));
+            }
+            known.tell_again().for_each(|(host, own)| tell(host, scale(own)));
+        }
+    }
+}
+
+impl Broker for Tracker {
+    type Message = Message;
+    type Timer = core::convert::Infallible;
+
+    fn on(
+        &mut self,
+        now: Time,
+        input: BrokerInput<Message, Self::Timer>,
+        act: &mut dyn FnMut(BrokerAction<Message, Self::Timer>),
+    ) {
+        match input {
+            BrokerInput::Started => (self.started, self.swept) = (now, now),
+            BrokerInput::Message { from: Member::Host(host), message: Message::Report { division, sum, answer } } => {
+                self.on_report(now, host, (division, sum), answer, &mut |host, message| {
+                    act(BrokerAction::Send { to: Member::Host(host), message });
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+impl SchemeBroker for Tracker {
+    fn set_policies(&mut self, around: &BrokerNetwork<'_>) -> Result<(), BrokerError> {
+        self.shares = shares(around.policies.machine, around.services, &self.params);
+        Ok(())
+    }
+
+    /// The hosts that have reported, of any division.
+    fn members(&self, now: Time) -> Vec<NodeId> {
+        let since = now.saturating_sub(self.patience());
+        let reports = self.divisions.values().flat_map(|known| &known.hosts);
+        let mut hosts: Vec<NodeId> =
+            reports.filter(|(_, reported)| reported.at >= since).map(|(&host, _)| host).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts
+    }
+}
+
+/// Nothing of it leaves the simulator yet.
+impl BrokerCodec for Tracker {
+    fn encode(_: &Message) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn decode(_: &[u8]) -> Result<Message, NoMessage> {
+        Err(NoMessage("trackers of scc have no program of their own".to_owned()))
+    }
+
+    fn length(_: &[u8]) -> Result<Option<usize>, NoMessage> {
+        Err(NoMessage("trackers of scc have no program of their own".to_owned()))
+    }
+
+    fn sender(_: &Message) -> Option<NodeId> {
+        None
+    }
+
+    fn from_report(_: UsageReport) -> Option<Message> {
+        None
+    }
+
+    fn limits(_: &Message) -> Option<Vec<Limited>> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! Algorithm 1: a session asks for what it needs to be complete at its deadline.
+
+use wayleave_scheme_api::LocalFlow;
+use wayleave_units::Time;
+
+use super::session::{self, Session, Sessions};
+use super::turns::Claim;
+use crate::host::scc::{Late, Params, Spare};
+
+/// How a session stands to its deadline, with the time that counts for it (delta).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Urgency {
+    /// It can be in time.
+    Until(Time),
+    /// It has no deadline, or has missed it, or cannot keep it any more.
+    Whenever,
+}
+
+/// At a host with this line, in bit/s.
+fn urgency(session: &Session, now: Time, line: u64, params: &Params) -> Urgency {
+    let left = session.deadline().map(|at| at.saturating_sub(now));
+    match left.map(|left| (left, left.max(params.slot))) {
+        Some((left, counted)) if left > Time::ZERO && session::rate(session.left(), counted) <= line => {
+            Urgency::Until(counted)
+        }
+        Some(_) if params.late == Late::Urgent => Urgency::Until(params.slot),
+        _ => Urgency::Whenever,
+    }
+}
+
+/// x*: M over delta, in bit/s. Who cannot be late asks for a packet in each slot, however long it is: more would be at the cost of those who can.
+fn wanted(session: &Session, now: Time, line: u64, params: &Params) -> u64 {
+    match urgency(session, now, line, params) {
+        Urgency::Until(left) => session::rate(session.left_or_packet(), left),
+        Urgency::Whenever => session::rate(session.packet(), params.slot),
+    }
+}
+
+/// W', the sum of all x*.
+pub(super) fn weight(sessions: &Sessions, now: Time, line: u64, params: &Params) -> u64 {
+    let all = sessions.iter_active().map(|(_, session)| wanted(session, now, line, params));
+    all.fold(0, u64::saturating_add)
+}
+
+/// What a session asks of a slot: the cheapest stand first.
+pub(super) fn claim(session: &Session, now: Time, line: u64, params: &Params) -> Claim {
+    let rate = wanted(session, now, line, params);
+    match urgency(session, now, line, params) {
+        Urgency::Until(_) => {
+            let order = match params.spare {
+                Spare::Cheapest => rate,
+                Spare::EarliestDeadline => session.deadline().map_or(u64::MAX, Time::as_nanos),
+            };
+            Claim { rate, rank: Some(rate), spare: (0, order) }
+        }
+        Urgency::Whenever => Claim { rate, rank: None, spare: (1, session.left()) },
+    }
+}
+
+/// What all sessions ask of a slot.
+pub(super) fn claims(sessions: &Sessions, now: Time, line: u64, params: &Params) -> Vec<(LocalFlow, Claim)> {
+    sessions.iter_active().map(|(flow, session)| (flow, claim(session, now, line, params))).collect()
+}

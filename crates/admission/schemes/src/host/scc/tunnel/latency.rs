@@ -1,0 +1,53 @@
+//! Algorithm 3: a session asks for what takes its queue down to the target within a slot.
+
+use wayleave_scheme_api::LocalFlow;
+
+use super::session::{self, Session, Sessions};
+use super::turns::Claim;
+use crate::host::scc::Params;
+
+/// Packets of each flow in a round trip (IV-C: the initial window of existing transports).
+const WINDOW: u64 = 10;
+
+/// epsilon Q*, in bytes.
+fn floor(session: &Session, params: &Params) -> u64 {
+    target(session, params).saturating_mul(u64::from(params.epsilon_percent)) / 100
+}
+
+/// Q*, in bytes.
+fn target(session: &Session, params: &Params) -> u64 {
+    u64::from(params.target_packets).saturating_mul(session.packet())
+}
+
+/// x*, in bit/s.
+fn wanted(session: &Session, params: &Params) -> u64 {
+    let excess = session.queue().bytes.get().saturating_sub(floor(session, params));
+    session::rate(excess, params.slot)
+}
+
+/// W': the sum of all x*, and at least ten packets of each flow in a round trip.
+pub(super) fn weight(sessions: &Sessions, params: &Params) -> u64 {
+    let (mut queues, mut least) = (0_u64, 0_u64);
+    for (_, session) in sessions.iter_active() {
+        queues = queues.saturating_add(wanted(session, params));
+        least = least.saturating_add(session::rate(WINDOW * session.packet(), params.round_trip));
+    }
+    queues.max(least)
+}
+
+/// What all sessions ask of a slot: the largest V = Q + Q* - 2 epsilon Q* stands first.
+pub(super) fn claims(sessions: &Sessions, params: &Params) -> Vec<(LocalFlow, Claim)> {
+    let claim = |session: &Session| {
+        let rate = wanted(session, params);
+        // Q* - 2 epsilon Q* is the same for all sessions whose packets are as large; V is never below -Q*.
+        let queue = session.queue().bytes.get();
+        let value = queue + 2 * target(session, params) - 2 * floor(session, params);
+        Claim { rate, rank: (rate > 0).then_some(u64::MAX - value), spare: (0, 0) }
+    };
+    sessions.iter_active().map(|(flow, session)| (flow, claim(session))).collect()
+}
+
+/// Of a session that comes within a slot: it shares what is left over.
+pub(super) fn late_claim() -> Claim {
+    Claim::default()
+}

@@ -1,0 +1,232 @@
+//! Private congestion control of SCC (III-C and IV): what a tunnel wants of its division's weight, whose packet leaves
+//! it, and what its transports hear.
+//!
+//! A *session* is a flow. What is left of it (M) is what has yet to leave the tunnel, in wire bytes: what its transport
+//! still holds, and what waits here. What is on its way needs no bandwidth any more, and what was lost counts again when it
+//! comes again. A session with nothing left counts nowhere.
+//!
+//! # Units
+//! W' of deadline and latency divisions is a rate in bit/s, since Algorithms 1 and 3 compare it with what was given; W' of
+//! completion divisions counts parts of 2^-50 per byte. W_t comes in kbit/s. All of it is whole numbers.
+//!
+//! # Readings of the text
+//! | text | here |
+//! |---|---|
+//! | which sessions are satisfied first when more is wanted than given | the cheapest (Algorithm 1, line 9), those with the largest V (Algorithm 3): the longest queues |
+//! | if less is wanted, each sends at x* | the same rule: then the first N are all. A session's part of a slot is x* times the slot; packets beyond wait for what is left over |
+//! | what is left over, and who is not satisfied | nothing is kept back, as tunnels are work conserving (III-B). Deadlines: `spare`, the cheapest first or the earliest deadline; latency: in order of arrival; completion: no parts, only shortest first |
+//! | a session that comes within a slot | it gets its part of the rest of the slot, if it still fits (deadlines) |
+//! | a deadline that has passed, or that is nearer than a slot | `late`; no deadline is nearer than a slot, as nothing is decided for less |
+//! | a deadline that needs more than the host's line | it cannot be kept any more, and counts as passed: by W' it would weigh most of all |
+//! | how long the queue of latency-sensitive flows may become before transports hear marks ("PCC maintains small queues in the tunnel") | Q*, which is their target |
+//! | a flow without a deadline, beside flows with one | a packet in each slot, as of one whose deadline has passed; it is served after all that can be in time, shortest first |
+//! | 1/M where M goes to 0 | M counts as what the host's line carries in a slot at least: weights are made for a slot, in which such a flow could be complete |
+//! | a size that nobody knows | what was sent so far stands for what is left: for sizes with heavy tails the rest to be expected grows like that; so the order is that of least attained service |
+//! | N_f, the latency-sensitive flows of a tunnel | those with something left |
+//! | marks by "queue length and properties of flows" | the queue is the tunnel's; where the tunnel schedules it is the flow's own, since a flow that is served first would otherwise shrink its window for packets behind it. The same holds for drops |
+//! | tau, the decision slot | `slot` |
+
+mod completion;
+mod deadline;
+mod latency;
+mod session;
+mod turns;
+
+#[cfg(test)]
+mod tests;
+
+use wayleave_scheme_api::{
+    CongestionSignal, Entry, FlowStart, LocalFlow, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn,
+};
+use wayleave_units::{Rate, Time};
+
+use super::{Objective, Params, Scheduling};
+use session::{Session, Sessions};
+use turns::Turns;
+
+/// W_t is said in kbit/s.
+const WEIGHT_UNIT: u64 = 1_000;
+
+/// The tunnel of a division between two hosts.
+///
+/// ```
+/// use wayleave_scheme_api::{CongestionSignal, FlowStart, LocalFlow, Tunnel, TunnelPacket};
+/// use wayleave_schemes::host::scc::{Objective, Params, PrivateControl};
+/// use wayleave_units::{Rate, Time};
+///
+/// let mut tunnel = PrivateControl::new(Some(Objective::Deadline), Rate::from_mbit(300), Rate::from_gbit(1), &Params::default());
+/// let start = FlowStart {
+///     segment: 1_460,
+///     initial_window: 14_600,
+///     max_window: 1_460_000,
+///     size: Some(1_460),
+///     deadline: Some(Time::from_millis(10)),
+///     weight: 1,
+/// };
+/// let (now, flow) = (Time::ZERO, LocalFlow(0));
+/// tunnel.on_open(now, flow, &start, CongestionSignal::Marks);
+/// let packet = TunnelPacket { flow, bytes: 1_538, payload: 1_460, remaining: Some(1_460), unsent: Some(0) };
+/// tunnel.on_queued(now, packet);
+/// // 1538 bytes in 10 ms.
+/// assert_eq!(tunnel.on_slot(now).unwrap().weight, 1_230_400);
+/// ```
+#[derive(Debug)]
+pub struct PrivateControl {
+    objective: Option<Objective>,
+    params: Params,
+    /// W_d.
+    share: Rate,
+    /// The rate of the host's line, in bit/s.
+    line: u64,
+    /// W_t in bit/s, once it was said.
+    weight: Option<u64>,
+    sessions: Sessions,
+    turns: Turns,
+    /// When the next slot begins.
+    slot_ends: Time,
+}
+
+impl PrivateControl {
+    /// Of a division with this weight W_d, at a host with this line. Without an objective its packets leave in order, and all of its tunnels that have
+    /// something to send weigh the same.
+    pub fn new(objective: Option<Objective>, share: Rate, line: Rate, params: &Params) -> Self {
+        Self {
+            objective,
+            params: params.clone(),
+            share,
+            line: line.bits_per_second(),
+            weight: None,
+            sessions: Sessions::new(line.bits_per_second(), params.slot),
+            turns: Turns::default(),
+            slot_ends: Time::ZERO,
+        }
+    }
+
+    /// Whether packets leave by Algorithms 1 to 3, and not in order.
+    fn schedules(&self) -> bool {
+        self.objective.is_some() && self.params.scheduling == Scheduling::Tunnel
+    }
+
+    /// BW_res in bit/s: W_t; before it was said for the first time, as if the tunnel were the division's only one.
+    fn given(&self) -> u64 {
+        self.weight.unwrap_or(self.share.bits_per_second())
+    }
+
+    /// The queue that a flow's transport hears of.
+    fn private_queue(&self, flow: LocalFlow, queue: TunnelQueue) -> TunnelQueue {
+        match self.sessions.get(flow) {
+            Some(session) if self.schedules() => session.queue(),
+            _ => queue,
+        }
+    }
+
+    /// Something of a session has changed.
+    fn refresh(&mut self, flow: LocalFlow) {
+        let schedules = self.schedules();
+        let Some(left) = self.sessions.refresh(flow) else { return };
+        if schedules && self.objective == Some(Objective::Completion) {
+            self.turns.reorder(flow, completion::order(left));
+        }
+    }
+
+    /// W', and what every session may have of a slot that begins now.
+    fn decide(&mut self, now: Time) -> u64 {
+        let (schedules, given, slot) = (self.schedules(), self.given(), self.params.slot);
+        match self.objective {
+            None => 1,
+            Some(Objective::Completion) => self.sessions.inverses(),
+            Some(Objective::Deadline) => {
+                if schedules {
+                    self.turns.begin_slot(deadline::claims(&self.sessions, now, self.line, &self.params), given, slot);
+                }
+                deadline::weight(&self.sessions, now, self.line, &self.params)
+            }
+            Some(Objective::Latency) => {
+                if schedules {
+                    self.turns.begin_slot(latency::claims(&self.sessions, &self.params), given, slot);
+                }
+                latency::weight(&self.sessions, &self.params)
+            }
+        }
+    }
+}
+
+impl Tunnel for PrivateControl {
+    fn on_open(&mut self, now: Time, flow: LocalFlow, start: &FlowStart, signal: CongestionSignal) {
+        self.sessions.open(flow, Session::new(now, start, signal));
+        self.refresh(flow);
+    }
+
+    fn on_close(&mut self, _now: Time, flow: LocalFlow) {
+        self.sessions.close(flow);
+        self.turns.leave(flow);
+    }
+
+    fn on_arrival(&mut self, _now: Time, packet: TunnelPacket, queue: TunnelQueue) -> Entry {
+        let hears_losses =
+            self.sessions.get(packet.flow).is_some_and(|session| session.signal() == CongestionSignal::Losses);
+        let is_full = self.private_queue(packet.flow, queue).packets >= self.params.tunnel_packets;
+        if hears_losses && is_full { Entry::Dropped } else { Entry::Queued }
+    }
+
+    fn on_queued(&mut self, now: Time, packet: TunnelPacket) {
+        let flow = packet.flow;
+        self.sessions.queued(&packet);
+        self.refresh(flow);
+        if !self.schedules() || self.turns.knows(flow) {
+            self.turns.queued(flow);
+            return;
+        }
+        let Some(session) = self.sessions.get(flow) else { return };
+        let claim = match self.objective {
+            Some(Objective::Deadline) => deadline::claim(session, now, self.line, &self.params),
+            Some(Objective::Completion) => completion::claim(session),
+            Some(Objective::Latency) | None => latency::late_claim(),
+        };
+        let rest = self.slot_ends.saturating_sub(now);
+        self.turns.join(flow, claim, self.given(), rest);
+        self.turns.queued(flow);
+    }
+
+    fn next(&mut self, _now: Time) -> Turn {
+        if !self.schedules() {
+            return Turn::InOrder;
+        }
+        let spare = match self.objective {
+            Some(Objective::Latency) => None,
+            _ => self.turns.first_of_spare(),
+        };
+        self.turns.first_granted().or(spare).map_or(Turn::InOrder, Turn::Of)
+    }
+
+    fn on_departure(&mut self, _now: Time, packet: TunnelPacket) {
+        self.sessions.departed(&packet);
+        let has_more = self.sessions.get(packet.flow).is_some_and(|session| session.queue().packets > 0);
+        self.turns.departed(packet.flow, packet.bytes, has_more);
+        self.refresh(packet.flow);
+    }
+
+    fn on_ack(&mut self, _now: Time, flow: LocalFlow, ack: TunnelAck, queue: TunnelQueue) -> u64 {
+        let hears_marks = self.sessions.get(flow).is_some_and(|session| session.signal() == CongestionSignal::Marks);
+        let threshold = match self.objective {
+            Some(Objective::Latency) => self.params.target_packets,
+            _ => self.params.tunnel_mark_packets,
+        };
+        let is_long = self.private_queue(flow, queue).packets > threshold;
+        if hears_marks && is_long { ack.newly } else { 0 }
+    }
+
+    fn on_slot(&mut self, now: Time) -> Option<Slot> {
+        if self.sessions.active() == 0 {
+            return Some(Slot { weight: 0, next: None });
+        }
+        let next = now + self.params.slot;
+        self.slot_ends = next;
+        // Whoever has something to send is not without weight.
+        Some(Slot { weight: self.decide(now).max(1), next: Some(next) })
+    }
+
+    fn on_weight(&mut self, _now: Time, weight: u32) {
+        self.weight = Some(u64::from(weight) * WEIGHT_UNIT);
+    }
+}

@@ -1,0 +1,443 @@
+//! Underlay congestion control (III-B): one host's tunnels, as senders and as receivers.
+
+use std::collections::BTreeMap;
+
+use wayleave_scheme_api::{
+    Arrivals, BrokerId, Bucket, ClassId, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin, Outgoing,
+    PairSpec, PathIndex, Peer, Weighted,
+};
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::FRAME;
+use super::control::{Control, Period, Terms, Use, own_period};
+use super::division::Division;
+use super::message::Message;
+use super::params::{Law, Params};
+
+/// SetWeight has 32 bits: kbit/s go up to 4.29 Tbit/s.
+const KILO: u64 = 1_000;
+
+/// An idle tunnel that comes back does not give way for so many periods, in which those do that took its share.
+const GRACE: u32 = 10;
+
+/// After so many periods without a packet a tunnel was idle: much longer than the grace, or going idle for a moment would pay.
+const IDLE: u32 = 100;
+
+/// After so many periods without a packet nothing is in flight any more, whatever feedback has not told of.
+const LANDED: u32 = 10;
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// The receiver of a pair tells its sender what arrived; the second number tells one pair of a number from the next.
+    Feedback(Incoming, u32),
+    /// The host reports to the trackers.
+    Report,
+}
+
+/// A tunnel at its sender.
+#[derive(Clone, Debug)]
+struct Sending {
+    class: ClassId,
+    control: Control,
+    /// W', of its division's unit.
+    reference: u64,
+    /// W in bit/s.
+    weight: u64,
+    /// As its limiter is set.
+    rate: u64,
+    in_flight: InFlight,
+    /// What it could have sent and has not, in bits.
+    spare: u64,
+    /// When that was computed.
+    counted_at: Time,
+    /// When something was last sent.
+    sent_at: Time,
+    usage: Use,
+    /// When the first packet left since the last feedback.
+    unheard_since: Option<Time>,
+    /// When the last feedback came, or it opened.
+    heard_at: Time,
+}
+
+/// What a tunnel has in flight: its rate for a round trip and a period (or two round trips) at most, so that a rate which is too much fills a queue no further than that
+/// (decision 090). The window itself is the stack's; here is counted whether the tunnel is at it, by what feedback tells of.
+#[derive(Clone, Copy, Debug)]
+struct InFlight {
+    /// How many paths there are, and a round trip without queues.
+    paths: u32,
+    round_trip: Time,
+    window: u64,
+    /// Sent, and not heard of.
+    bytes: u64,
+}
+
+/// A tunnel at its receiver.
+#[derive(Clone, Copy, Debug)]
+struct Receiving {
+    /// Tells this pair from one that had the number before.
+    epoch: u32,
+    bytes: u64,
+    marked: u64,
+    lost: u64,
+    clock: Clock,
+}
+
+/// A periodic timer that rests while there is nothing to tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    Stopped,
+    Running,
+}
+
+/// What a host knows of its place.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// The rate of its line.
+    pub(super) line: Rate,
+    /// Its divisions, best effort among them.
+    pub(super) divisions: BTreeMap<ClassId, Division>,
+    /// When it reports first, so that hosts do not march in step.
+    pub(super) phase: Time,
+}
+
+/// An action of this host.
+pub(super) type Action<'a> = HostAction<'a, Message, Timer>;
+
+/// The underlay of one host.
+#[derive(Clone, Debug)]
+pub struct Scc {
+    params: Params,
+    line: u64,
+    phase: Time,
+    divisions: BTreeMap<ClassId, Division>,
+    sending: Vec<Option<Sending>>,
+    receiving: Vec<Option<Receiving>>,
+    epochs: u32,
+    /// When something was last marked or lost of what arrives here.
+    disturbed_at: Time,
+    reports: Clock,
+}
+
+impl Scc {
+    /// A host without tunnels.
+    pub(super) fn new(place: Place, params: Params) -> Self {
+        Self {
+            params,
+            line: place.line.bits_per_second().max(1),
+            phase: place.phase,
+            divisions: place.divisions,
+            sending: Vec::new(),
+            receiving: Vec::new(),
+            epochs: 0,
+            disturbed_at: Time::ZERO,
+            reports: Clock::Stopped,
+        }
+    }
+
+    /// The rate and the weight of a tunnel, if there is one.
+    pub fn tunnel(&self, pair: Outgoing) -> Option<(Rate, Rate)> {
+        let sending = self.sending.get(pair.index())?.as_ref()?;
+        Some((Rate::from_bits_per_second(sending.rate), Rate::from_bits_per_second(sending.weight)))
+    }
+
+    fn open(&mut self, now: Time, pair: Outgoing, spec: &PairSpec, act: &mut impl FnMut(Action<'_>)) {
+        self.close(pair);
+        let class = spec.class;
+        let weight = self.divisions.get(&class).map_or(0, Division::first_weight);
+        let sending = Sending {
+            class,
+            control: Control::new(own_period(self.params.period, weight)),
+            reference: 0,
+            weight,
+            rate: 0,
+            in_flight: InFlight { paths: spec.paths, round_trip: spec.round_trip, window: u64::MAX, bytes: 0 },
+            spare: 0,
+            counted_at: now,
+            sent_at: now,
+            usage: Use::Full,
+            unheard_since: None,
+            heard_at: now,
+        };
+        place(&mut self.sending, pair.index(), sending);
+        self.tell_weight(pair, act);
+        self.set_rate(now, pair, act);
+    }
+
+    fn close(&mut self, pair: Outgoing) {
+        if let Some(sending) = self.sending.get_mut(pair.index()).and_then(Option::take)
+            && let Some(division) = self.divisions.get_mut(&sending.class)
+        {
+            division.change(sending.reference, 0);
+        }
+    }
+
+    /// A tunnel would like this weight.
+    fn refer(&mut self, now: Time, pair: Outgoing, reference: u64, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        let Some(division) = self.divisions.get_mut(&sending.class) else { return };
+        let is_first = division.own() == 0;
+        division.change(sending.reference, reference);
+        sending.reference = reference;
+        self.weigh(now, pair, act);
+        if is_first && reference > 0 {
+            let class = self.sending[pair.index()].as_ref().map(|sending| sending.class);
+            class.into_iter().for_each(|class| self.report(class, act));
+        }
+        if self.reports == Clock::Stopped && reference > 0 {
+            self.reports = Clock::Running;
+            act(HostAction::Arm { at: now + self.phase, timer: Timer::Report });
+        }
+    }
+
+    /// A tunnel gets the weight that follows from what is known (equation 4).
+    fn weigh(&mut self, now: Time, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        let Some(division) = self.divisions.get(&sending.class) else { return };
+        let Some(weight) = division.weight(sending.reference, &self.params) else { return };
+        if std::mem::replace(&mut sending.weight, weight) != weight {
+            self.tell_weight(pair, act);
+            self.set_rate(now, pair, act);
+        }
+    }
+
+    fn tell_weight(&self, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(sending)) = self.sending.get(pair.index()) else { return };
+        let weight = u32::try_from(sending.weight / KILO).unwrap_or(u32::MAX).max(1);
+        act(HostAction::SetWeight { of: Weighted::Pair(pair), weight });
+    }
+
+    /// Sets the limiter of a tunnel, if its rate is another than before.
+    fn set_rate(&mut self, now: Time, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        let rate = sending.control.rate(sending.terms(self.line, &self.params), &self.params);
+        if sending.rate != rate {
+            sending.settle(now, self.params.period);
+            sending.rate = rate;
+            if self.params.law == Law::Weighted {
+                let window = sending.in_flight.set_window(rate, &self.params);
+                for path in (0..sending.in_flight.paths).map(PathIndex) {
+                    act(HostAction::SetWindow { pair, path, window: Some(window) });
+                }
+            }
+            let rate = Rate::from_bits_per_second(rate);
+            let bucket = Some(Bucket { rate, burst: self.params.burst, excess: Excess::Waits });
+            act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket });
+        }
+    }
+
+    fn on_sent(&mut self, now: Time, pair: Outgoing, bytes: Bytes, act: &mut impl FnMut(Action<'_>)) {
+        let period = self.params.period;
+        let periods = |count: u32| Time::from_nanos(period.as_nanos().saturating_mul(count.into()));
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        if sending.settle(now, period) == Use::Partial && now.saturating_sub(sending.sent_at) > periods(IDLE) {
+            sending.control.wake(GRACE);
+        }
+        sending.spare = sending.spare.saturating_sub(bytes.get().saturating_mul(8));
+        if now.saturating_sub(sending.sent_at) > periods(LANDED) {
+            sending.in_flight.bytes = 0;
+        }
+        sending.in_flight.bytes = sending.in_flight.bytes.saturating_add(bytes.get());
+        sending.sent_at = now;
+        let since = *sending.unheard_since.get_or_insert(now);
+        if now.saturating_sub(since) > periods(self.params.silence) {
+            sending.unheard_since = Some(now);
+            sending.control.give_up_half(sending.terms(self.line, &self.params));
+            self.set_rate(now, pair, act);
+        }
+    }
+
+    /// The other end of a tunnel says what arrived.
+    fn on_feedback(
+        &mut self,
+        now: Time,
+        pair: Outgoing,
+        (arrived, clear): ((u64, u64, u64), Time),
+        act: &mut impl FnMut(Action<'_>),
+    ) {
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        let span = sending.in_flight.span(self.params.period);
+        let Some(period) = Period::of(arrived, clear.as_nanos() / span.as_nanos().max(1)) else { return };
+        let terms = sending.terms(self.line, &self.params);
+        sending.unheard_since = None;
+        let elapsed = now.saturating_sub(std::mem::replace(&mut sending.heard_at, now));
+        sending.in_flight.hear(period.bytes());
+        let usage = match std::mem::replace(&mut sending.usage, Use::Full) {
+            // What its window holds back it would have sent.
+            Use::Partial if !sending.in_flight.is_full() => Use::Partial,
+            _ => Use::Full,
+        };
+        sending.control.on_period(period, elapsed, usage, terms, &self.params);
+        self.set_rate(now, pair, act);
+    }
+
+    fn on_received(&mut self, now: Time, pair: Incoming, arrivals: Arrivals, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { return };
+        receiving.bytes = receiving.bytes.saturating_add(arrivals.bytes.get());
+        receiving.marked = receiving.marked.saturating_add(arrivals.marked.get());
+        receiving.lost = receiving.lost.saturating_add(arrivals.lost.get());
+        if arrivals.marked.get() > 0 || arrivals.lost.get() > 0 {
+            self.disturbed_at = now;
+        }
+        if receiving.clock == Clock::Stopped {
+            receiving.clock = Clock::Running;
+            let timer = Timer::Feedback(pair, receiving.epoch);
+            act(HostAction::Arm { at: now + self.params.period, timer });
+        }
+    }
+
+    fn feed_back(&mut self, now: Time, pair: Incoming, epoch: u32, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { return };
+        if receiving.epoch != epoch {
+            return;
+        }
+        let Receiving { bytes, marked, lost, .. } = *receiving;
+        if bytes == 0 {
+            receiving.clock = Clock::Stopped;
+            return;
+        }
+        (receiving.bytes, receiving.marked, receiving.lost) = (0, 0, 0);
+        let clear = now.saturating_sub(self.disturbed_at);
+        act(HostAction::Send { to: Peer::Sender(pair), message: Message::Feedback { bytes, marked, lost, clear } });
+        act(HostAction::Arm { at: now + self.params.period, timer: Timer::Feedback(pair, epoch) });
+    }
+
+    /// Tells the trackers of a division what its tunnels here would like.
+    fn report(&mut self, class: ClassId, act: &mut impl FnMut(Action<'_>)) {
+        let Some(division) = self.divisions.get_mut(&class) else { return };
+        let sum = division.own();
+        for (tracker, answer) in division.report(&self.params) {
+            let message = Message::Report { division: class, sum, answer };
+            act(HostAction::Send { to: Peer::Broker(tracker), message });
+        }
+    }
+
+    fn report_all(&mut self, now: Time, act: &mut impl FnMut(Action<'_>)) {
+        let due: Vec<ClassId> =
+            self.divisions.iter().filter(|(_, division)| division.has_report()).map(|(&class, _)| class).collect();
+        if due.is_empty() {
+            self.reports = Clock::Stopped;
+            return;
+        }
+        due.into_iter().for_each(|class| self.report(class, act));
+        act(HostAction::Arm { at: now + self.params.report, timer: Timer::Report });
+    }
+
+    /// A tracker says the scale of a division: its tunnels here have other weights.
+    fn on_scale(
+        &mut self,
+        now: Time,
+        (from, class): (BrokerId, ClassId),
+        said: (u64, u64, u64),
+        act: &mut impl FnMut(Action<'_>),
+    ) {
+        let Some(division) = self.divisions.get_mut(&class) else { return };
+        division.on_scale(from, said);
+        for index in 0..self.sending.len() {
+            if self.sending[index].as_ref().is_some_and(|sending| sending.class == class) {
+                self.weigh(now, Outgoing(index as u32), act);
+            }
+        }
+    }
+}
+
+impl Sending {
+    fn terms(&self, line: u64, params: &Params) -> Terms {
+        Terms { weight: self.weight, floor: params.floor.bits_per_second(), line }
+    }
+
+    /// Counts what it could have sent since it was last counted. A tunnel that leaves more than two periods and two frames unused does not
+    /// fill its rate.
+    fn settle(&mut self, now: Time, period: Time) -> Use {
+        let bits = |time: Time| {
+            let bits = u128::from(self.rate) * u128::from(time.as_nanos()) / 1_000_000_000;
+            u64::try_from(bits).unwrap_or(u64::MAX)
+        };
+        let most = bits(period).saturating_mul(2).saturating_add(2 * 8 * FRAME);
+        let could = self.spare.saturating_add(bits(now.saturating_sub(self.counted_at)));
+        (self.spare, self.counted_at) = (could.min(most), now);
+        if could < most {
+            return Use::Full;
+        }
+        self.usage = Use::Partial;
+        Use::Partial
+    }
+}
+
+impl InFlight {
+    /// A period, or a round trip if that is longer: sooner nothing shows what became of a rate.
+    fn span(&self, period: Time) -> Time {
+        period.max(self.round_trip)
+    }
+
+    /// The window at a rate. On each of several paths it may be all of it: what follows one another takes the same one for many packets.
+    fn set_window(&mut self, rate: u64, params: &Params) -> Bytes {
+        let time = u128::from(self.round_trip.as_nanos())
+            + u128::from(params.rounds) * u128::from(self.span(params.period).as_nanos());
+        let window = u128::from(rate) * time / 8_000_000_000;
+        self.window = u64::try_from(window).unwrap_or(u64::MAX).max(FRAME);
+        Bytes::new(self.window)
+    }
+
+    /// So much of it arrived, or was lost. What nobody told of is no more than the window.
+    fn hear(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_sub(bytes).min(self.window);
+    }
+
+    /// Whether the next packets may have to wait for the window.
+    fn is_full(&self) -> bool {
+        self.bytes.saturating_add(2 * FRAME) > self.window
+    }
+}
+
+/// Room for an index.
+fn place<T>(pairs: &mut Vec<Option<T>>, index: usize, pair: T) {
+    if pairs.len() <= index {
+        pairs.resize_with(index + 1, || None);
+    }
+    pairs[index] = Some(pair);
+}
+
+impl Host for Scc {
+    type Message = Message;
+    type Timer = Timer;
+
+    fn on(&mut self, now: Time, input: HostInput<'_, Message, Timer>, act: &mut impl FnMut(Action<'_>)) {
+        match input {
+            HostInput::Sent { pair, bytes, .. } => self.on_sent(now, pair, bytes, act),
+            HostInput::Received { pair, arrivals } => self.on_received(now, pair, arrivals, act),
+            HostInput::Message {
+                from: Origin::Receiver(pair),
+                message: Message::Feedback { bytes, marked, lost, clear },
+            } => {
+                self.on_feedback(now, pair, ((bytes, marked, lost), clear), act);
+            }
+            HostInput::Message {
+                from: Origin::Broker(from),
+                message: Message::Scale { division, share, sum, own },
+            } => {
+                self.on_scale(now, (from, division), (share, sum, own), act);
+            }
+            HostInput::Timer(Timer::Feedback(pair, epoch)) => self.feed_back(now, pair, epoch, act),
+            HostInput::Timer(Timer::Report) => self.report_all(now, act),
+            HostInput::ReferenceWeight { pair, weight } => self.refer(now, pair, weight, act),
+            HostInput::Opened { pair, spec } => self.open(now, pair, &spec, act),
+            HostInput::Closed { pair } => self.close(pair),
+            HostInput::IncomingOpened { pair, .. } => {
+                self.epochs = self.epochs.wrapping_add(1);
+                let epoch = self.epochs;
+                let receiving = Receiving { epoch, bytes: 0, marked: 0, lost: 0, clock: Clock::Stopped };
+                place(&mut self.receiving, pair.index(), receiving);
+            }
+            HostInput::IncomingClosed { pair } => {
+                if let Some(receiving) = self.receiving.get_mut(pair.index()) {
+                    *receiving = None;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

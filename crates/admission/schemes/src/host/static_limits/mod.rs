@@ -1,0 +1,119 @@
+//! Fixed limits: a token bucket for each class that has a maximum, and one for each pair, which never change.
+//!
+//! V. Jeyakumar et al., "Flexible Network Bandwidth and Latency Provisioning in the Datacenter" (Parley, 2014): section
+//! 6.3 names fixed caps as what is left to EyeQ where the core is congested ("would have to cap each of the ten
+//! instances"), and section 4 limits 100 senders this way for Fig. 9. The baseline that is not work-conserving: what one
+//! class does not use, no other gets.
+//!
+//! | text | here |
+//! |---|---|
+//! | 6.3: a cap for each instance | the class's `max`, as a root limiter |
+//! | 4, Fig. 9: "rate limited to 1/100th of the desired load" | `pair`, the same for every pair |
+//! | 4, Fig. 9: "a maximum burst size of 64kB" | `burst` |
+//!
+//! Deviations: none; there is nothing to deviate from. Minima and weights are ignored, as are maxima of what is received: no
+//! receiver tells a sender anything.
+
+mod params;
+#[cfg(test)]
+mod tests;
+
+use std::convert::Infallible;
+
+use wayleave_scheme_api::{Bucket, Described, Descriptor, Excess, Host, HostAction, HostInput, Limiter, Parameters, Role};
+use wayleave_units::{Rate, Time};
+
+pub use params::Params;
+
+use crate::brokers::NoBroker;
+use crate::edges::{HostScheme, HostSetup, NoHost};
+
+/// What fixed limits says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "static-limits",
+    title: "fixed limits",
+    roles: &[Role::Host],
+    summary: "Limits that never change: the maxima of services for what they send, and one for every pair",
+    citation: "V. Jeyakumar and others, \"Flexible Network Bandwidth and Latency Provisioning in the Datacenter\" (Parley, 2014), sections 4 and 6.3",
+    guarantee: "nobody sends more than its maximum; what one service does not use, no other gets",
+    parameters: Params::LIST,
+};
+
+impl Described for StaticLimits {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Params;
+}
+
+impl HostScheme for StaticLimits {
+    type Broker = NoBroker<Infallible>;
+    type Tunnel = wayleave_scheme_api::Absent;
+
+    fn build(_: &mut HostSetup<'_>, params: &Params) -> Result<Self, NoHost> {
+        Ok(Self::new(*params))
+    }
+
+    fn not_carried_out(_: &Params) -> &'static [&'static str] {
+        &["transmit.min", "transmit.weight", "receive.min", "receive.max", "receive.weight"]
+    }
+
+    fn wire_bytes(never: &Infallible) -> usize {
+        match *never {}
+    }
+}
+
+/// One machine.
+///
+/// ```
+/// use wayleave_scheme_api::{ClassId, Host, HostAction, HostInput, Share};
+/// use wayleave_schemes::host::static_limits::{Params, StaticLimits};
+/// use wayleave_units::{Rate, Time};
+///
+/// let mut host = StaticLimits::new(Params::default());
+/// let transmit = Share { max: Some(Rate::from_gbit(3)), ..Share::BEST_EFFORT };
+/// let mut limits = Vec::new();
+/// host.on(Time::ZERO, HostInput::ClassSet { class: ClassId(0), transmit, receive: transmit }, &mut |action| {
+///     if let HostAction::SetBucket { bucket: Some(bucket), .. } = action {
+///         limits.push(bucket.rate);
+///     }
+/// });
+/// assert_eq!(limits, [Rate::from_gbit(3)]);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct StaticLimits {
+    params: Params,
+}
+
+impl StaticLimits {
+    /// A machine with these limits for each pair.
+    pub fn new(params: Params) -> Self {
+        Self { params }
+    }
+
+    fn bucket(&self, rate: Rate) -> Bucket {
+        Bucket { rate, burst: self.params.burst, excess: Excess::Waits }
+    }
+}
+
+impl Host for StaticLimits {
+    type Message = Infallible;
+    type Timer = Infallible;
+
+    fn on(
+        &mut self,
+        _: Time,
+        input: HostInput<'_, Infallible, Infallible>,
+        act: &mut impl FnMut(HostAction<'_, Infallible, Infallible>),
+    ) {
+        match input {
+            HostInput::ClassSet { class, transmit, .. } => {
+                let bucket = transmit.max.map(|max| self.bucket(max));
+                act(HostAction::SetBucket { limiter: Limiter::Class(class), bucket });
+            }
+            HostInput::Opened { pair, .. } if self.params.pair.is_some() => {
+                let bucket = self.params.pair.map(|rate| self.bucket(rate));
+                act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket });
+            }
+            _ => {}
+        }
+    }
+}

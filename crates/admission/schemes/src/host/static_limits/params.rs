@@ -1,0 +1,16 @@
+//! What can be set.
+
+use wayleave_scheme_api::{Kind, params};
+use wayleave_units::{Bytes, Rate};
+
+params! {
+    /// The limits that no policy names.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Params {
+        /// Of every pair of hosts and services.
+        pub pair: Option<Rate> = None, "pair", Kind::RATE, "Parley, section 4: where senders are limited one by one",
+            { default: "none" };
+        /// Of every bucket.
+        pub burst: Bytes = Bytes::new(64_000), "burst", Kind::BYTES, "Parley, section 4, the experiment of Fig. 9";
+    }
+}

@@ -1,0 +1,589 @@
+//! One pair at its sender: which paths it uses, what it may have in flight there, and its probes.
+
+mod limiter;
+
+use wayleave_scheme_api::{
+    HopWindow, HostAction, IntHop, Outgoing, PairSpec, PathIndex, PathUse, Probe, ProbeAnswer, ProbeKind, ProbeOutcome,
+};
+use wayleave_topology::LinkId;
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::admission::{Admission, Terms, Usage, capacity};
+use super::hose::Hose;
+use super::maxima::Allowance;
+use super::path::PathState;
+use super::registration::Changes;
+use super::search::{Candidate, Search, Why, round_trips, sample, tokens_of};
+use super::settings::{Settings, Surplus};
+use super::{Action, Timer};
+use crate::random::SplitMix;
+
+/// In how many parts the time is observed for which another path has to be better.
+const LOOKS: u64 = 8;
+
+/// What a pair needs of its host when something happens.
+pub(super) struct Around<'a> {
+    pub(super) now: Time,
+    pub(super) pair: Outgoing,
+    pub(super) settings: &'a Settings,
+    pub(super) random: &'a mut SplitMix,
+    /// The host moves no pair before.
+    pub(super) frozen_until: &'a mut Time,
+    /// Memory of a probe.
+    pub(super) said: &'a mut Vec<HopWindow>,
+}
+
+/// One pair.
+#[derive(Clone, Debug)]
+pub(super) struct Sending {
+    pub(super) spec: PairSpec,
+    /// Whether it has something to send.
+    wants: bool,
+    ended_at: Time,
+    is_idle_armed: bool,
+    /// What it is given of its hose, and what its receiver admits; in bit/s.
+    given: u64,
+    admitted: Option<u64>,
+    /// The terms of its hose.
+    hose: Hose,
+    /// Its part of the receiver's maximum, and the level up to which the sender's is divided, in bit/s.
+    allowance: Allowance,
+    level: Option<u64>,
+    /// What its limiter lets through, if it has one.
+    limit: Option<Rate>,
+    paths: Vec<PathState>,
+    in_use: Vec<PathIndex>,
+    /// Those that a pair without data has stopped using: its host leaves them when it takes another, so that there is always one.
+    rested: Vec<PathIndex>,
+    search: Option<Search>,
+    serial: u32,
+    changes: Changes,
+}
+
+impl Sending {
+    pub(super) fn new(spec: PairSpec) -> Self {
+        Self {
+            spec,
+            wants: false,
+            ended_at: Time::ZERO,
+            is_idle_armed: false,
+            given: 0,
+            admitted: None,
+            hose: Hose::UNKNOWN,
+            allowance: Allowance::default(),
+            level: None,
+            limit: None,
+            paths: Vec::new(),
+            in_use: Vec::new(),
+            rested: Vec::new(),
+            search: None,
+            serial: 0,
+            changes: Changes::default(),
+        }
+    }
+
+    /// Whether it takes part in its hose.
+    pub(super) fn is_active(&self) -> bool {
+        self.wants || !self.in_use.is_empty()
+    }
+
+    /// What its receiver admits, in bit/s.
+    pub(super) fn admitted(&self) -> Option<u64> {
+        self.admitted
+    }
+
+    /// What it sends of what it may, in bit/s, if that is less than it may.
+    pub(super) fn sends_less(&self) -> Option<u64> {
+        let rests = |path: &PathIndex| {
+            self.paths.get(path.index()).and_then(|path| path.admission.as_ref()).is_some_and(Admission::rests)
+        };
+        let is_less = !self.in_use.is_empty() && self.in_use.iter().all(rests);
+        is_less.then(|| self.in_use.iter().map(|path| self.sends(*path)).sum())
+    }
+
+    fn sends(&self, path: PathIndex) -> u64 {
+        let admission = self.paths.get(path.index()).and_then(|path| path.admission.as_ref());
+        admission.map_or(0, Admission::sends)
+    }
+
+    /// It is one of this hose.
+    pub(super) fn belongs_to(&mut self, hose: Hose) {
+        self.hose = hose;
+    }
+
+    /// What it may have of its hose, in bit/s.
+    fn part(&self) -> u64 {
+        self.given.min(self.admitted.unwrap_or(u64::MAX))
+    }
+
+    fn candidate(&self, settings: &Settings) -> Probe {
+        let tokens = tokens_of(self.part(), settings.unit);
+        Probe { request: self.allowance.request(), ..Probe::new(self.spec.key, ProbeKind::Candidate, tokens) }
+    }
+
+    /// Its part of the hose; paths in use share it (F, Algorithm 2).
+    pub(super) fn give(&mut self, given: u64) {
+        self.given = given;
+        let given = self.part();
+        let rest = |path: &PathIndex| {
+            let admission = self.paths.get(path.index())?.admission.as_ref()?;
+            admission.rests().then(|| admission.sends())
+        };
+        let sends: Vec<Option<u64>> = self.in_use.iter().map(rest).collect();
+        for (path, part) in self.in_use.iter().zip(super::tokens::spread(given, &sends)) {
+            if let Some(path) = self.paths.get_mut(path.index()) {
+                path.part = part;
+            }
+        }
+    }
+
+    fn terms(&self, path: PathIndex, settings: &Settings) -> Terms {
+        let part = self.paths.get(path.index()).map_or(0, |path| path.part);
+        self.terms_of(part, settings)
+    }
+
+    fn terms_of(&self, part: u64, settings: &Settings) -> Terms {
+        let tokens = tokens_of(part, settings.unit);
+        let weight = match settings.surplus {
+            Surplus::Minima => tokens,
+            Surplus::Weights => self.hose.weight(part),
+        };
+        Terms {
+            tokens,
+            weight,
+            round_trip: self.spec.round_trip,
+            most: self.limit_rate().into_iter().chain(self.level).min(),
+        }
+    }
+
+    fn path(&mut self, path: PathIndex) -> &mut PathState {
+        if self.paths.len() <= path.index() {
+            self.paths.resize_with(path.index() + 1, PathState::default);
+        }
+        &mut self.paths[path.index()]
+    }
+
+    fn timeout(&self, around: &Around<'_>) -> Time {
+        around.now + round_trips(self.spec.round_trip, around.settings.timeout)
+    }
+
+    /// Nothing may be sent yet.
+    pub(super) fn open(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        for path in (0..self.spec.paths).map(PathIndex) {
+            act(HostAction::SetWindow { pair: around.pair, path, window: Some(Bytes::ZERO) });
+        }
+        self.begins(around, act);
+    }
+
+    /// It is going to have something to send, and takes part in its hose.
+    pub(super) fn wakes(&mut self) {
+        self.wants = true;
+    }
+
+    /// It has something to send.
+    pub(super) fn begins(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        if self.in_use.is_empty() && self.search.is_none() {
+            self.join(around, act);
+        } else if self.limit_rate() == Some(0) {
+            self.ask(around, act);
+        }
+    }
+
+    /// It has nothing more to send.
+    pub(super) fn ends(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        (self.wants, self.ended_at) = (false, around.now);
+        if !std::mem::replace(&mut self.is_idle_armed, true) {
+            let at = around.now + round_trips(self.spec.round_trip, around.settings.idle);
+            act(HostAction::Arm { at, timer: Timer::Idle { pair: around.pair, key: self.spec.key } });
+        }
+    }
+
+    /// It may have been idle for long enough.
+    pub(super) fn idle(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        self.is_idle_armed = false;
+        if self.wants {
+            return;
+        }
+        let at = self.ended_at + round_trips(self.spec.round_trip, around.settings.idle);
+        if at > around.now {
+            self.is_idle_armed = true;
+            act(HostAction::Arm { at, timer: Timer::Idle { pair: around.pair, key: self.spec.key } });
+            return;
+        }
+        self.search = None;
+        self.allowance.release();
+        self.limit(around.pair, act);
+        for path in std::mem::take(&mut self.in_use) {
+            self.rested.push(path);
+            self.stop(path, around, act);
+        }
+    }
+
+    /// Candidates are other ones than before: what was known of them means nothing.
+    pub(super) fn replaced(&mut self, paths: u32, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        self.spec.paths = paths;
+        for path in &mut self.paths {
+            let mut registration = std::mem::take(&mut path.registration);
+            registration.forget();
+            *path = PathState { registration, is_compared: path.is_compared, ..PathState::default() };
+        }
+        self.in_use.clear();
+        self.rested.clear();
+        self.search = None;
+        if self.wants {
+            self.open(around, act);
+        }
+    }
+
+    fn join(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        if self.spec.paths == 1 && !around.settings.asks {
+            self.take(&[PathIndex(0)], around.now, around, act);
+        } else {
+            self.look(Why::Join, around, act);
+        }
+    }
+
+    /// Candidates are probed, all at the same time.
+    fn look(&mut self, why: Why, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        let waiting = sample(self.spec.paths, around.settings.candidates, &self.in_use, around.random);
+        self.serial += 1;
+        let (pair, serial) = (around.pair, self.serial);
+        let probe = self.candidate(around.settings);
+        for &path in &waiting {
+            act(HostAction::SendProbe { pair, path, probe, windows: &[HopWindow::default()] });
+        }
+        self.search = Some(Search { why, serial, waiting, found: Vec::new() });
+        let timer = Timer::Search { pair, key: self.spec.key, serial };
+        act(HostAction::Arm { at: self.timeout(around), timer });
+    }
+
+    /// A probe is back.
+    pub(super) fn returned(
+        &mut self,
+        (path, probe, outcome): (PathIndex, &Probe, ProbeOutcome),
+        hops: &[IntHop],
+        around: &mut Around<'_>,
+        act: &mut dyn FnMut(Action<'_>),
+    ) {
+        let answer = match outcome {
+            ProbeOutcome::Answered(answer) => Some(answer),
+            ProbeOutcome::Failed => None,
+        };
+        if let Some(ProbeAnswer { tokens, grant }) = answer
+            && probe.kind != ProbeKind::Finish
+        {
+            let unit = around.settings.unit.bits_per_second();
+            self.admitted = tokens.map(|tokens| tokens.saturating_mul(unit));
+            self.granted(grant, around, act);
+        }
+        match (probe.kind, answer) {
+            (ProbeKind::Candidate, _) => self.looked(path, answer.map(|_| hops), around, act),
+            (_, Some(_)) => self.answered(path, probe, hops, around, act),
+            // The path is dead, and the switch before the failure says so.
+            (ProbeKind::Active, None) if self.in_use.contains(&path) && self.search.is_none() => {
+                self.look(Why::Lost(path), around, act);
+            }
+            _ => {}
+        }
+    }
+
+    fn looked(
+        &mut self,
+        path: PathIndex,
+        hops: Option<&[IntHop]>,
+        around: &mut Around<'_>,
+        act: &mut dyn FnMut(Action<'_>),
+    ) {
+        let terms = self.terms_of(self.part(), around.settings);
+        let used = self.in_use.iter().filter_map(|path| self.paths.get(path.index()));
+        let counted: Vec<LinkId> = used.flat_map(|path| &path.links).copied().collect();
+        let counted = Some(counted).filter(|_| !self.in_use.is_empty());
+        let Some(search) = &mut self.search else { return };
+        let Some(at) = search.waiting.iter().position(|&other| other == path) else { return };
+        search.waiting.swap_remove(at);
+        if let Some(hops) = hops {
+            search.found.push(Candidate::of(path, hops, terms, counted.as_deref(), around.settings));
+        }
+        // The path that may be dead has until the end of the search to answer.
+        if search.waiting.is_empty() && !matches!(search.why, Why::Lost(_)) {
+            self.settle(around, act);
+        }
+    }
+
+    /// A search has lasted long enough.
+    pub(super) fn searched(&mut self, serial: u32, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        if self.search.as_ref().is_some_and(|search| search.serial == serial) {
+            self.settle(around, act);
+        }
+    }
+
+    fn settle(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        let Some(mut search) = self.search.take() else { return };
+        match search.why {
+            Why::Join => {
+                if !self.wants {
+                    return;
+                }
+                let mut chosen = Vec::new();
+                while chosen.len() < around.settings.paths.max(1) as usize
+                    && let Some(path) = search.choose(around.random)
+                {
+                    search.found.retain(|candidate| candidate.path != path);
+                    chosen.push(path);
+                }
+                self.take(&chosen, around.now, around, act);
+                if self.in_use.is_empty() {
+                    self.look(Why::Join, around, act);
+                }
+            }
+            why => {
+                if let Some(path) = self.better(&search, around)
+                    && let Some(old) = why.path()
+                {
+                    self.migrate(old, path, around, act);
+                }
+            }
+        }
+    }
+
+    /// Where a pair that has a path goes, if it does.
+    fn better(&mut self, search: &Search, around: &mut Around<'_>) -> Option<PathIndex> {
+        let (now, settings) = (around.now, around.settings);
+        let old = search.why.path().filter(|old| self.in_use.contains(old))?;
+        let chosen = search.choose(around.random);
+        let terms = self.terms(old, settings);
+        let state = self.path(old);
+        match search.why {
+            Why::Lost(_) => chosen.filter(|_| state.registration.is_changing()),
+            Why::Violated(_) => {
+                // Where nothing is better the pair looks again after the same time.
+                state.violated_since = state.violated_since.map(|_| now);
+                let freeze = 1 + around.random.below(settings.freeze);
+                *around.frozen_until = now + round_trips(terms.round_trip, freeze);
+                chosen
+            }
+            _ => {
+                let rate =
+                    |path: PathIndex| search.found.iter().find(|found| found.path == path).map(|found| found.rate);
+                let has = state.admission.as_ref().map_or(0, |admission| admission.rate(terms));
+                if chosen.and_then(rate).is_none_or(|rate| rate <= has) {
+                    state.worse_since = None;
+                    return None;
+                }
+                let since = *state.worse_since.get_or_insert(now);
+                chosen.filter(|_| now.saturating_sub(since) >= settings.better_for && now >= *around.frozen_until)
+            }
+        }
+    }
+
+    /// Paths are used from now on, beside others if there are any: all share the pair's tokens before the first is told of its part.
+    fn take(&mut self, chosen: &[PathIndex], from: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        for &path in chosen {
+            self.in_use.push(path);
+            self.path(path);
+        }
+        self.give(self.given);
+        chosen.iter().for_each(|&path| self.begin_on(path, from, around, act));
+    }
+
+    fn begin_on(&mut self, path: PathIndex, from: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        let pair = around.pair;
+        let terms = self.terms(path, around.settings);
+        let admission = Admission::join(terms, around.settings);
+        act(HostAction::UsePath { pair, path, purpose: PathUse::Share, from });
+        for rested in self.rested.drain(..).filter(|&rested| rested != path) {
+            act(HostAction::LeavePath { pair, path: rested });
+        }
+        act(HostAction::SetWindow { pair, path, window: Some(admission.window()) });
+        let state = self.path(path);
+        state.admission = Some(admission);
+        (state.unprobed, state.unanswered, state.answered_at) = (0, 0, around.now);
+        (state.violated_since, state.worse_since) = (None, None);
+        self.reconcile(path, around, act);
+        self.compare_later(path, around, act);
+    }
+
+    fn compare_later(&mut self, path: PathIndex, around: &Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        if self.spec.paths > 1 && !std::mem::replace(&mut self.path(path).is_compared, true) {
+            let at = around.now + Time::from_nanos((around.settings.better_for.as_nanos() / LOOKS).max(1));
+            act(HostAction::Arm { at, timer: Timer::Better { pair: around.pair, key: self.spec.key, path } });
+        }
+    }
+
+    /// A path is not used any more, and its ports are told.
+    fn stop(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        let admission = self.path(path).admission.take();
+        if admission.is_some_and(|admission| admission.floor() > 0) {
+            act(HostAction::SetFloor { pair: around.pair, path, rate: Rate::ZERO });
+        }
+        act(HostAction::SetWindow { pair: around.pair, path, window: Some(Bytes::ZERO) });
+        self.reconcile(path, around, act);
+    }
+
+    /// 3.5: to another path.
+    fn migrate(&mut self, old: PathIndex, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        self.in_use.retain(|&other| other != old);
+        let wait = if around.settings.in_order { self.spec.round_trip } else { Time::ZERO };
+        self.take(&[path], around.now + wait, around, act);
+        act(HostAction::LeavePath { pair: around.pair, path: old });
+        self.stop(old, around, act);
+        let freeze = 1 + around.random.below(around.settings.freeze);
+        *around.frozen_until = around.now + round_trips(self.spec.round_trip, freeze);
+    }
+
+    /// Ports learn what has changed, if nothing is under way: one change at a time.
+    fn reconcile(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        let Terms { tokens, weight, .. } = self.terms(path, around.settings);
+        let now = around.now;
+        let (settings, round_trip) = (around.settings, self.spec.round_trip);
+        let every = settings.probe_every.get();
+        self.path(path);
+        let Self { paths, changes, .. } = self;
+        let state = &mut paths[path.index()];
+        if state.registration.is_changing() {
+            return;
+        }
+        let is_counted = state.registration.is_counted();
+        match &state.admission {
+            Some(admission) if !is_counted || state.unprobed >= every => {
+                state.unprobed = 0;
+                let windows = admission.counted(round_trip, settings);
+                state.registration.begin(now, changes, (ProbeKind::Active, tokens, weight), windows);
+            }
+            None if is_counted => state.registration.begin(now, changes, (ProbeKind::Finish, 0, 0), Vec::new()),
+            _ => return,
+        }
+        self.send(path, around, act);
+    }
+
+    /// The change that is under way, for the first time or again.
+    fn send(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        let (pair, key, at) = (around.pair, self.spec.key, self.timeout(around));
+        let request = self.allowance.request();
+        if let Some(probe) = self.path(path).registration.probe(key, around.said) {
+            let probe = Probe { request, ..probe };
+            act(HostAction::SendProbe { pair, path, probe, windows: around.said });
+            act(HostAction::Arm { at, timer: Timer::Lost { pair, key, path, change: probe.change } });
+        }
+    }
+
+    /// Bytes left for the network.
+    pub(super) fn sent(
+        &mut self,
+        path: PathIndex,
+        bytes: u64,
+        around: &mut Around<'_>,
+        act: &mut dyn FnMut(Action<'_>),
+    ) {
+        let every = around.settings.probe_every.get();
+        let state = self.path(path);
+        state.unprobed += bytes;
+        state.unanswered += bytes;
+        if state.unprobed >= every {
+            self.reconcile(path, around, act);
+        }
+    }
+
+    /// A probe of a path that is, or was, in use is answered.
+    fn answered(
+        &mut self,
+        path: PathIndex,
+        probe: &Probe,
+        hops: &[IntHop],
+        around: &mut Around<'_>,
+        act: &mut dyn FnMut(Action<'_>),
+    ) {
+        let (now, settings) = (around.now, around.settings);
+        if !self.path(path).registration.answered(now, probe, hops) {
+            return;
+        }
+        if matches!(self.search, Some(Search { why: Why::Lost(lost), .. }) if lost == path) {
+            self.search = None;
+        }
+        let terms = self.terms(path, settings);
+        let state = self.path(path);
+        if probe.kind == ProbeKind::Active
+            && let Some(admission) = &mut state.admission
+        {
+            let usage =
+                Usage { bytes: std::mem::take(&mut state.unanswered), elapsed: now.saturating_sub(state.answered_at) };
+            state.answered_at = now;
+            state.links.clear();
+            state.links.extend(hops.iter().filter_map(|hop| hop.link));
+            let floor = admission.floor();
+            admission.answered(hops, usage, terms, settings);
+            let window = Some(admission.window());
+            act(HostAction::SetWindow { pair: around.pair, path, window });
+            if floor != admission.floor() {
+                let rate = Rate::from_bits_per_second(admission.floor());
+                act(HostAction::SetFloor { pair: around.pair, path, rate });
+            }
+            let unit = u128::from(settings.unit.bits_per_second());
+            let is_over =
+                |hop: &IntHop| u128::from(hop.tokens) * unit > u128::from(capacity(hop, settings.target_percent));
+            if hops.iter().any(is_over) {
+                let since = *state.violated_since.get_or_insert(now);
+                let long = round_trips(terms.round_trip, settings.violations);
+                let may = now >= *around.frozen_until && self.search.is_none() && self.spec.paths > 1;
+                if may && now.saturating_sub(since) >= long {
+                    self.look(Why::Violated(path), around, act);
+                }
+            } else {
+                state.violated_since = None;
+            }
+        }
+        self.reconcile(path, around, act);
+    }
+
+    /// A probe may be lost.
+    pub(super) fn lost(
+        &mut self,
+        path: PathIndex,
+        change: u16,
+        around: &mut Around<'_>,
+        act: &mut dyn FnMut(Action<'_>),
+    ) {
+        let now = around.now;
+        let Some((kind, begun, tries)) = self.path(path).registration.overdue(change) else { return };
+        if now.saturating_sub(begun) >= around.settings.give_up() {
+            self.path(path).registration.forget();
+            if kind == ProbeKind::Active {
+                self.reconcile(path, around, act);
+            }
+            return;
+        }
+        self.send(path, around, act);
+        // Noticed after the first one; left if the next one stays away as well.
+        let is_used = kind == ProbeKind::Active && self.in_use.contains(&path);
+        if is_used
+            && tries == 1
+            && self.spec.paths > 1
+            && self.search.as_ref().is_none_or(|search| search.why != Why::Join)
+        {
+            self.look(Why::Lost(path), around, act);
+        }
+    }
+
+    /// Whether there is more on another path is looked at from time to time.
+    pub(super) fn compare(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        self.path(path).is_compared = false;
+        if !self.in_use.contains(&path) {
+            return;
+        }
+        if self.search.is_none() && self.spec.paths > 1 {
+            self.look(Why::Better(path), around, act);
+        }
+        self.compare_later(path, around, act);
+    }
+
+    /// Ports forget who says nothing for too long.
+    pub(super) fn keep_alive(&mut self, every: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        for path in self.in_use.clone() {
+            let state = self.path(path);
+            if around.now.saturating_sub(state.registration.answered_at()) >= every {
+                state.unprobed = state.unprobed.max(around.settings.probe_every.get());
+                self.reconcile(path, around, act);
+            }
+        }
+    }
+}

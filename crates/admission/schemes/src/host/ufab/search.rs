@@ -1,0 +1,229 @@
+//! Which path a pair takes (3.5): candidates are probed at the same time, and those that can serve its guarantee qualify.
+
+use wayleave_scheme_api::{IntHop, PathIndex};
+use wayleave_topology::LinkId;
+use wayleave_units::{Rate, Time};
+
+use super::admission::{Terms, capacity, target};
+use super::settings::Settings;
+use crate::random::SplitMix;
+
+/// Why paths are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// The pair has none: it takes the best there is.
+    Join,
+    /// This one does not answer: any other is better.
+    Lost(PathIndex),
+    /// This one cannot serve the guarantee: only one that can is better.
+    Violated(PathIndex),
+    /// There may be more on another than on this one.
+    Better(PathIndex),
+}
+
+impl Why {
+    /// The path that would be left.
+    pub(super) fn path(self) -> Option<PathIndex> {
+        match self {
+            Self::Join => None,
+            Self::Lost(path) | Self::Violated(path) | Self::Better(path) => Some(path),
+        }
+    }
+}
+
+/// What is known of a path that may be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub(super) path: PathIndex,
+    /// The least of C - (Phi + phi) B_u over its links, in bit/s: it qualifies if that is not negative.
+    pub(super) headroom: i128,
+    /// The least of equation 2 over its links.
+    pub(super) rate: u64,
+}
+
+impl Candidate {
+    /// What the ports say to a pair that they do not count yet, but those of these links, which its paths have in common with this one. Where hops do not say
+    /// which link they are, that is the last one of whoever has a path: it is the receiver's.
+    pub(super) fn of(
+        path: PathIndex,
+        hops: &[IntHop],
+        terms: Terms,
+        counted: Option<&[LinkId]>,
+        settings: &Settings,
+    ) -> Self {
+        let unit = i128::from(settings.unit.bits_per_second());
+        let last = hops.len().saturating_sub(1);
+        let is_counted = |at: usize, hop: &IntHop| match (counted, hop.link) {
+            (None, _) => false,
+            (Some(counted), Some(link)) => counted.contains(&link),
+            (Some(_), None) => at == last,
+        };
+        let after = |at: usize, hop: &IntHop| hop.tokens + if is_counted(at, hop) { 0 } else { terms.tokens };
+        let links = || hops.iter().enumerate();
+        let headroom = links()
+            .map(|(at, hop)| i128::from(capacity(hop, settings.target_percent)) - i128::from(after(at, hop)) * unit)
+            .min();
+        let rate = links().map(|(at, hop)| rate(hop, after(at, hop), terms, settings)).min();
+        Self { path, headroom: headroom.unwrap_or(0), rate: rate.unwrap_or(0) }
+    }
+
+    pub(super) fn qualifies(&self) -> bool {
+        self.headroom >= 0
+    }
+}
+
+/// Equation 2, with W/T for the sum of the rates; at least equation 1. Of what there is now: which paths qualify is another question. By tokens, also where
+/// weights share what is above them: it compares paths.
+fn rate(hop: &IntHop, tokens: u64, terms: Terms, settings: &Settings) -> u64 {
+    let capacity = target(hop, settings.target_percent);
+    let over = settings.summed_over(terms.round_trip).as_nanos().max(1);
+    let rates = u128::from(hop.windows.get()) * 8_000_000_000 / u128::from(over);
+    let used = u128::from(hop.tx.bits_per_second().max(1));
+    let all = (rates * u128::from(capacity) / used).max(u128::from(capacity));
+    let part = all * u128::from(terms.tokens) / u128::from(tokens.max(1));
+    u64::try_from(part).unwrap_or(u64::MAX).min(capacity)
+}
+
+/// Paths that are being looked at.
+#[derive(Clone, Debug)]
+pub(super) struct Search {
+    pub(super) why: Why,
+    /// Tells this search from others of the pair.
+    pub(super) serial: u32,
+    pub(super) waiting: Vec<PathIndex>,
+    pub(super) found: Vec<Candidate>,
+}
+
+impl Search {
+    /// The path to take, if there is a good one: of those that qualify one at random, the more headroom the more likely ("randomly with a preference
+    /// to the path with minimum bandwidth subscription", 3.5); otherwise, where any path is better than none, the one with the most.
+    pub(super) fn choose(&self, random: &mut SplitMix) -> Option<PathIndex> {
+        let good = || self.found.iter().filter(|candidate| candidate.qualifies());
+        let most = || self.found.iter().max_by_key(|candidate| candidate.headroom).map(|candidate| candidate.path);
+        match self.why {
+            Why::Better(_) => good().max_by_key(|candidate| candidate.rate).map(|candidate| candidate.path),
+            Why::Violated(_) => draw(good(), random),
+            Why::Join | Why::Lost(_) => draw(good(), random).or_else(most),
+        }
+    }
+}
+
+fn draw<'a>(good: impl Iterator<Item = &'a Candidate> + Clone, random: &mut SplitMix) -> Option<PathIndex> {
+    // Bit/s above zero, so that a full path that qualifies can be drawn as well.
+    let weight = |candidate: &Candidate| candidate.headroom.max(0) as f64 + 1.0;
+    let mut left = random.unit() * good.clone().map(weight).sum::<f64>();
+    let mut last = None;
+    for candidate in good {
+        last = Some(candidate.path);
+        left -= weight(candidate);
+        if left < 0.0 {
+            break;
+        }
+    }
+    last
+}
+
+/// So many different paths of a pair, drawn at random, without one.
+pub(super) fn sample(paths: u32, most: u32, without: &[PathIndex], random: &mut SplitMix) -> Vec<PathIndex> {
+    let mut all: Vec<PathIndex> = (0..paths).map(PathIndex).filter(|path| !without.contains(path)).collect();
+    let count = all.len().min(most as usize);
+    for at in 0..count {
+        let other = at + random.below((all.len() - at) as u32) as usize;
+        all.swap(at, other);
+    }
+    all.truncate(count);
+    all
+}
+
+/// The time of so many base round trips.
+pub(super) fn round_trips(of: Time, count: u32) -> Time {
+    Time::from_nanos(of.as_nanos().saturating_mul(u64::from(count)))
+}
+
+/// How many tokens a rate is, as far as a probe can say it (16 bits; G).
+pub(super) fn tokens_of(rate: u64, unit: Rate) -> u64 {
+    // Half a token more or less is rounded; who has no guarantee has one token, or it would never send.
+    let unit = unit.bits_per_second().max(1);
+    (rate.saturating_add(unit / 2) / unit).clamp(1, u64::from(u16::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wayleave_units::Bytes;
+
+    const TERMS: Terms = Terms { tokens: 1_000, weight: 1_000, round_trip: Time::from_micros(24), most: None };
+
+    /// Of a path whose links count so much, and have these numbers if they say so.
+    fn candidate(tokens: &[u64], links: Option<&[u32]>, counted: Option<&[LinkId]>) -> Candidate {
+        let hop = |(at, &tokens): (usize, &u64)| {
+            let link = links.map(|links| LinkId(links[at]));
+            IntHop { link, rate: Rate::from_gbit(10), tokens, ..IntHop::default() }
+        };
+        let hops: Vec<IntHop> = tokens.iter().enumerate().map(hop).collect();
+        Candidate::of(PathIndex(0), &hops, TERMS, counted, &Settings::default())
+    }
+
+    /// 3.5: C of 9.5 Gbit/s carries 8,500 tokens and 1,000 more, and not one beyond.
+    #[test]
+    fn a_path_qualifies_if_every_link_keeps_all_guarantees() {
+        assert_eq!(candidate(&[0, 8_500, 10], None, None).headroom, 0);
+        assert!(candidate(&[0, 8_500, 10], None, None).qualifies() && !candidate(&[8_501, 0], None, None).qualifies());
+        assert!(candidate(&[0, 9_500], None, Some(&[])).qualifies(), "the last link counts the pair already");
+    }
+
+    /// A pair that leaves a full link in the middle of its path is counted at the first and the last already: they have room for it, as they have now.
+    #[test]
+    fn links_that_a_path_has_in_common_with_the_one_that_is_left_do_not_count_a_pair_twice() {
+        let links = Some(&[1, 7, 3][..]);
+        let counted = [1, 2, 3].map(LinkId);
+        assert!(candidate(&[9_500, 8_500, 9_500], links, Some(&counted)).qualifies());
+        assert!(!candidate(&[9_500, 8_501, 9_500], links, Some(&counted)).qualifies(), "the one that is new must fit");
+        assert!(!candidate(&[9_501, 0, 0], links, Some(&counted)).qualifies(), "too much is there without it");
+        assert!(!candidate(&[9_500, 8_500, 9_500], links, None).qualifies(), "who has no path is counted nowhere");
+    }
+
+    #[test]
+    fn only_paths_that_qualify_are_drawn_and_those_with_more_headroom_more_often() {
+        let found = [(0, 3_000_000), (1, 1_000_000), (2, -1)];
+        let found = found.map(|(path, headroom)| Candidate { path: PathIndex(path), headroom, rate: 0 }).to_vec();
+        let search = |why, found| Search { why, serial: 0, waiting: Vec::new(), found };
+        let mut random = SplitMix::new(1);
+        let mut counts = [0; 3];
+        for _ in 0..10_000 {
+            let drawn = search(Why::Join, found.clone()).choose(&mut random).unwrap();
+            counts[drawn.index()] += 1;
+        }
+        assert!((7_300..7_700).contains(&counts[0]) && counts[2] == 0, "{counts:?}");
+        let bad = vec![found[2]];
+        let mut choose = |why| search(why, bad.clone()).choose(&mut random);
+        assert_eq!(choose(Why::Violated(PathIndex(0))), None, "it would only violate others");
+        assert_eq!(choose(Why::Lost(PathIndex(0))), Some(PathIndex(2)), "anything is better than a dead path");
+    }
+
+    #[test]
+    fn the_best_of_several_is_the_one_with_the_largest_rate() {
+        let idle = IntHop {
+            rate: Rate::from_gbit(10),
+            windows: Bytes::new(3_000),
+            tx: Rate::from_gbit(1),
+            tokens: 500,
+            ..IntHop::default()
+        };
+        // Equation 2: 1000/1500 x 1 Gbit/s x 9.5/1; equation 1 gives the same.
+        assert_eq!(Candidate::of(PathIndex(0), &[idle], TERMS, None, &Settings::default()).rate, 6_333_333_333);
+    }
+
+    #[test]
+    fn samples_have_no_path_twice_and_not_the_one_that_is_left() {
+        let mut random = SplitMix::new(9);
+        for _ in 0..100 {
+            let mut drawn = sample(8, 4, &[PathIndex(3)], &mut random);
+            assert!(drawn.len() == 4 && !drawn.contains(&PathIndex(3)));
+            drawn.sort_unstable();
+            drawn.dedup();
+            assert_eq!(drawn.len(), 4);
+        }
+        assert_eq!(sample(1, 4, &[PathIndex(0)], &mut random), []);
+    }
+}

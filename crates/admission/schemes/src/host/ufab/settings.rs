@@ -1,0 +1,233 @@
+//! What can be set of the edge.
+
+use wayleave_scheme_api::{Kind, params, words};
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::switch::ufab_core::Registers;
+
+/// By how much a pair's window grows in a round trip while it ramps up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// By what its guarantee carries in a base round trip.
+    Guaranteed,
+    /// By its part of the bandwidth-delay product.
+    AsPrinted,
+}
+
+words! {
+    Step {
+        Guaranteed = "guaranteed", "Of its guarantee: together never more than the line in a round trip";
+        AsPrinted = "as-printed", "Of its part of the line (3.4, Scenario-1), which is all of it for the first of many";
+    }
+}
+
+/// By how much a pair's window rises with an answer on a link that serves other classes as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rise {
+    /// By what its guarantee carries in a base round trip.
+    Guaranteed,
+    /// By its part of what was admitted.
+    Share,
+    /// As far as equation 3 says.
+    Free,
+}
+
+words! {
+    Rise {
+        Guaranteed = "guaranteed", "By what its guarantee carries in a base round trip at most";
+        Share = "share", "By its part of the capacity that was admitted at most";
+        Free = "free", "As far as equation 3 says: after a burst of a class above that is too far";
+    }
+}
+
+/// What a pair may send when its window is full, on a path with links that serve other classes as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Floor {
+    /// Its minimum.
+    Minimum,
+    /// Nothing.
+    Nothing,
+}
+
+words! {
+    Floor {
+        Minimum = "minimum", "Its minimum: a window waits for answers while a class above sends, and what was promised cannot wait";
+        Nothing = "nothing", "Nothing: a pair loses the time in which classes above send";
+    }
+}
+
+/// By what is shared what is left above all minima.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surplus {
+    /// By minima.
+    Minima,
+    /// By the weights of services.
+    Weights,
+}
+
+words! {
+    Surplus {
+        Minima = "minima", "By minima (3.3): weights of services mean nothing";
+        Weights = "weights", "By the weights of services, above their minima";
+    }
+}
+
+/// By what the classes of a host share its interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turns {
+    /// Their minima.
+    Minimum,
+    /// One of eight weights, each twice the one below.
+    AsPrinted,
+}
+
+words! {
+    Turns {
+        Minimum = "minimum", "By their minima, to 1 kbit/s";
+        AsPrinted = "as-printed", "By the weights of eight queues (4.1), each twice the one below: minima up to 2.4 Gbit/s got a third on a full interface of 6 Gbit/s";
+    }
+}
+
+/// Which queue equation 3 sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// What two answers in a row have in common, beyond what the headroom drains in a round trip.
+    Standing,
+    /// That of this answer.
+    AsPrinted,
+}
+
+words! {
+    Queue {
+        Standing = "standing", "The lesser of two answers in a row, beyond what the headroom of the line drains in a base round trip";
+        AsPrinted = "as-printed", "As the probe finds it (3.4, equation 3)";
+    }
+}
+
+/// What links add up of windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sum {
+    /// What they carry in the same time.
+    Rates,
+    /// Their bytes.
+    AsPrinted,
+}
+
+words! {
+    Sum {
+        Rates = "rates", "What windows carry in 100 us, so that rates are shared by tokens whatever their round trips";
+        AsPrinted = "as-printed", "Their bytes (3.4, equation 3), so that a pair with twice the round trip gets half of the rate";
+    }
+}
+
+/// What a pair gets that wants less than its part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unused {
+    /// Its part all the same.
+    Kept,
+    /// What it sends.
+    AsPrinted,
+}
+
+words! {
+    Unused {
+        Kept = "kept", "Its part all the same, so that it can grow at once (E, text and comment of line 7)";
+        AsPrinted = "as-printed", "What it sends (E, Algorithm 1, line 7 without its comment)";
+    }
+}
+
+params! {
+    /// What is said of uFAB.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Settings {
+        /// B_u: the bandwidth of one token.
+        pub unit: Rate = Rate::from_mbit(1), "unit", Kind::RATE, "ours: 16 bits of tokens are 65 Gbit/s (G)";
+        /// eta: how much of a line is shared out, in steps of 0.01.
+        pub target_percent: u8 = 95, "target", Kind::Hundredths { least: 1, most: 100 }, "3.3, footnote 5";
+        /// L_w: a probe for so many bytes.
+        pub probe_every: Bytes = Bytes::new(4_000), "probeEvery", Kind::BYTES, "5.4";
+        /// Between two assignments of tokens to pairs.
+        pub token_period: Time = Time::from_micros(32), "tokenPeriod", Kind::TIME, "5.1";
+        /// How many paths a pair uses at once.
+        pub paths: u32 = 1, "paths", Kind::Count { least: 1, most: 256 }, "6; F: several";
+        /// Whether receivers count pairs that look at paths, and a pair with one path looks at it before it begins; without, hosts that turn to one receiver together begin with all of their hoses.
+        pub asks: bool = false, "asks", Kind::Flag, "ours; 3.4: it begins at once";
+        /// How many paths of a pair are looked at.
+        pub candidates: u32 = 4, "candidates", Kind::Count { least: 1, most: 256 }, "ours; 3.5: a few";
+        /// N: after a move its host moves no pair for 1 to N round trips, drawn at random.
+        pub freeze: u32 = 10, "freeze", Kind::Count { least: 1, most: 1_000_000 }, "5.6";
+        /// For so many round trips a path must miss the guarantee before the pair leaves it.
+        pub violations: u32 = 5, "violations", Kind::Count { least: 1, most: 1_000_000 }, "3.5";
+        /// For so long another path must be better before the pair moves there.
+        pub better_for: Time = Time::from_millis(30_000), "betterFor", Kind::TIME, "3.5";
+        /// After so many base round trips a probe is lost.
+        pub timeout: u32 = 8, "timeout", Kind::Count { least: 1, most: 1_000_000 }, "4.1";
+        /// After so many base round trips without data a pair takes no part.
+        pub idle: u32 = 16, "idle", Kind::Count { least: 1, most: 1_000_000 }, "ours; 3.6: idle for a while";
+        /// Whether a pair that moves sends nothing for a round trip, so that nothing is reordered.
+        pub in_order: bool = false, "inOrder", Kind::Flag, "3.5";
+        /// Whether windows ramp up in two stages, which bounds latency; without it this is uFAB'.
+        pub latency_bound: bool = true, "latencyBound", Kind::Flag, "3.4; uFAB' in 5.2";
+        /// By how much windows grow in the first stage.
+        pub step: Step = Step::Guaranteed, "step", Kind::Word(Step::WORDS), "ours; 3.4 is as-printed";
+        /// By how much windows rise with an answer on links that serve other classes as well.
+        pub rise: Rise = Rise::Share, "rise", Kind::Word(Rise::WORDS), "ours";
+        /// What pairs may send when their windows are full, on paths with links that serve other classes as well.
+        pub floor: Floor = Floor::Minimum, "floor", Kind::Word(Floor::WORDS), "ours";
+        /// By what is shared what is left above all minima.
+        pub surplus: Surplus = Surplus::Minima, "surplus", Kind::Word(Surplus::WORDS), "3.3: by minima";
+        /// By what the classes of a host share its interface.
+        pub turns: Turns = Turns::Minimum, "turns", Kind::Word(Turns::WORDS), "ours; 4.1 is as-printed";
+        /// Which queue equation 3 sees.
+        pub queue: Queue = Queue::Standing, "queue", Kind::Word(Queue::WORDS), "ours; 3.4 is as-printed";
+        /// What links add up of the windows of pairs.
+        pub sum: Sum = Sum::Rates, "sum", Kind::Word(Sum::WORDS), "ours; 3.4 is as-printed";
+        /// What a pair gets that wants less than its part.
+        pub unused: Unused = Unused::Kept, "unused", Kind::Word(Unused::WORDS), "E: the text; line 7 is as-printed";
+        /// How the sums of tokens and windows are kept at switches.
+        pub registers: Registers = Registers::Changes, "registers", Kind::Word(Registers::WORDS), "ours; 3.6 is as-printed";
+        /// Of the Bloom filters at switches.
+        pub filter: Bytes = Bytes::new(20_480), "filter", Kind::Bytes { least: Bytes::new(16), most: Bytes::new(1 << 24) }, "4.2";
+        /// How long switches remember a change at least; four fifths of it a pair repeats one.
+        pub remember: Time = Time::from_millis(5), "remember", Kind::TIME, "ours: 20,000 probes of a link of 100 Gbit/s, one for 4 kB, take 6.6 ms";
+        /// After so long without a probe switches do not count a pair any more.
+        pub clean: Time = Time::from_millis(10_000), "clean", Kind::TIME, "4.2";
+        /// In which switches measure rates, at least.
+        pub interval: Time = Time::from_micros(24), "interval", Kind::TIME, "ours: a base round trip of the testbed (5.1)";
+    }
+}
+
+/// The time for which links add up what windows carry, where they add up rates. It is a unit: any other gives the same.
+const UNIT: Time = Time::from_micros(100);
+
+impl Settings {
+    /// Where links serve other classes as well, and minima are promised to hoses that may all turn to one host.
+    pub fn beside_other_classes() -> Self {
+        Self { asks: true, ..Self::default() }
+    }
+
+    /// The time to which windows of a base round trip are scaled when links add them up.
+    pub(super) fn summed_over(&self, round_trip: Time) -> Time {
+        match self.sum {
+            Sum::Rates => UNIT,
+            Sum::AsPrinted => round_trip,
+        }
+    }
+
+    /// A change that was not answered for so long is given up: before switches forget that it may have been there, or they would count it
+    /// twice. What is left is for the last probe to arrive.
+    pub(super) fn give_up(&self) -> Time {
+        Time::from_nanos(self.remember.as_nanos() / 5 * 4)
+    }
+
+    /// What the switches are told.
+    pub(super) fn core(&self) -> crate::switch::ufab_core::Params {
+        crate::switch::ufab_core::Params {
+            registers: self.registers,
+            filter: self.filter,
+            remember: self.remember,
+            clean: self.clean,
+            interval: self.interval,
+        }
+    }
+}

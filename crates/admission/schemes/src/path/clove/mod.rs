@@ -1,0 +1,306 @@
+//! Clove: flowlets take the path that switches say, or that marks suggest.
+//!
+//! N. Katta et al., "Clove: Congestion-Aware Load Balancing at the Virtual Edge", CoNEXT 2017. The paper is not among the
+//! sources: this follows its abstract, what uFAB (SIGCOMM 2022, 2.2 and 5.1) says of it, a public implementation for ns-3
+//! ("ns-3" below), and what it is known to define.
+//!
+//! A sender spreads what it sends to a destination over a few paths. Packets of a flow that follow each other closely stay on
+//! one path; after a gap a flow may take another one. Which one, there are two forms: by utilisation (Clove-INT), the path whose
+//! busiest link is used least, as switches write it into packets; or by marks (Clove-ECN), drawn by weights, of which a path
+//! loses a part when its packets were marked.
+//!
+//! | what | here |
+//! |---|---|
+//! | flowlets: the same path until a gap | `choose_for` |
+//! | by utilisation: the least of the paths' largest link utilisations | `path::Known`, `State::least_used` |
+//! | by marks: a mark takes a third of a path's weight, at most once in 40 us, and gives it to the others | `State::on_mark` |
+//! | paths are discovered; a few of them are used | `State::reset` |
+//!
+//! Deviations, and what the texts leave open:
+//! - What is known of paths belongs to a pair (a service at a sender and one at a receiver) where hosts share, and otherwise to
+//!   a flow; Clove keeps it for a destination host.
+//! - Utilisation is what a queue has sent between two records of a path that are at least [`Params::interval`] apart, over what
+//!   its link could: ports keep no average of it. Records come with acknowledgements, and with probes along each path once in
+//!   [`Params::probe`], since what nobody sends on says nothing; Clove's own probes find paths, and are rarer. A pair alone has
+//!   probes.
+//! - What was heard of a path longer than [`Params::age`] ago counts as nothing, so that a path is tried again, as CONGA (SIGCOMM
+//!   2014, 3.3) does it. So does what was never heard. Of equal paths a flow keeps its own, and otherwise draws.
+//! - So a path that fails without a word looks unused. Paths that are known to have failed are none.
+//! - Its k paths are spread over the driver's list, so that on Clos networks they share few links (`number`). Clove looks at the
+//!   switches on the way.
+//! - The part of the weight that a mark takes goes to all other paths in equal parts; ns-3 can leave out those that were marked
+//!   lately, and has mistakes there.
+//! - Acknowledgements bring marks back, packet by packet, in place of a field of the other direction's packets.
+
+mod path;
+
+use wayleave_scheme_api::{
+    Departure, Described, Descriptor, IntHop, Kind, LocalFlow, Parameters, Path, PathProbe, PathReport, Role, params,
+    words,
+};
+use wayleave_units::Time;
+
+use crate::random::{SplitMix, mix};
+use crate::transports::PathScheme;
+use path::Known;
+
+/// What Clove says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "clove",
+    title: "Clove",
+    roles: &[Role::Path],
+    summary: "Flowlets on the path whose busiest link is used least, or by weights that marks move",
+    citation: "N. Katta and others, \"Clove: Congestion-Aware Load Balancing at the Virtual Edge\", CoNEXT 2017, from its abstract, uFAB (SIGCOMM 2022), 2.2, and an implementation for ns-3",
+    guarantee: "packets arrive in order if the gap is longer than the difference of the paths' delays",
+    parameters: Params::LIST,
+};
+
+/// By what a flowlet chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The path whose busiest link is used least.
+    Utilisation,
+    /// A path drawn by weights, which marks move.
+    Marks,
+}
+
+words! {
+    Choice {
+        Utilisation = "utilisation", "The path whose busiest link is used least, as switches write it into packets";
+        Marks = "marks", "A path drawn by weights, of which marks take a part";
+    }
+}
+
+params! {
+    /// Clove's parameters.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Params {
+        /// A packet after a gap this long may take another path.
+        pub gap: Time = Time::from_micros(200), "gap", Kind::TIME, "uFAB, 2.2: 200us as Clove recommends, and 36us";
+        /// By what a flowlet chooses its path.
+        pub by: Choice = Choice::Utilisation, "by", Kind::Word(Choice::WORDS), "uFAB, 2.2: by utilisation";
+        /// How many paths are used at most.
+        pub paths: u32 = 4, "paths", Kind::Count { least: 1, most: 64 }, "Clove, from memory";
+        /// The part of its weight that a marked path keeps.
+        pub keep: u8 = 67, "keep", Kind::Hundredths { least: 1, most: 99 }, "the implementation for ns-3";
+        /// A path loses weight at most once in this time.
+        pub pause: Time = Time::from_micros(40), "pause", Kind::Time { least: Time::ZERO, most: Time::MAX },
+            "the implementation for ns-3";
+        /// The shortest time in which utilisation is measured.
+        pub interval: Time = Time::from_micros(100), "interval", Kind::TIME, "ours: about four round trips of uFAB's testbed";
+        /// Between two probes along a path; none if zero.
+        pub probe: Time = Time::from_millis(1), "probe", Kind::Time { least: Time::ZERO, most: Time::MAX }, "ours";
+        /// What was heard of a path this long ago counts as nothing.
+        pub age: Time = Time::from_millis(10), "age", Kind::TIME, "CONGA, SIGCOMM 2014, 3.3, from memory";
+    }
+}
+
+/// Chooses the paths of a pair's flows, or of one flow.
+///
+/// ```
+/// use wayleave_scheme_api::{Departure, Path};
+/// use wayleave_schemes::path::clove::{Clove, Params};
+/// use wayleave_units::Time;
+///
+/// let mut clove = Clove::new(&Params::default(), 1);
+/// let departure = Departure { bytes: 1460, paths: 4 };
+/// let chosen = clove.choose(Time::ZERO, departure);
+/// assert_eq!(clove.choose(Time::from_micros(199), departure), chosen);
+/// ```
+// In a box, because what chooses a flow's paths lies in the hottest table of the simulator.
+#[derive(Clone, Debug)]
+pub struct Clove(Box<State>);
+
+#[derive(Clone, Debug)]
+struct State {
+    params: Params,
+    random: SplitMix,
+    /// How many paths there are in the driver's list; 0: that is not known.
+    listed: u32,
+    /// Those that are used.
+    paths: Vec<Known>,
+    /// By number of a flow.
+    flowlets: Vec<Flowlet>,
+    /// Which of the used paths is probed next.
+    probed: usize,
+}
+
+/// The latest flowlet of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flowlet {
+    last: Time,
+    /// Which of the used paths; `None` before the first packet, and after the paths have changed.
+    path: Option<usize>,
+}
+
+impl Clove {
+    /// Nothing is known of any path; pairs and flows should not share a seed.
+    pub fn new(params: &Params, seed: u64) -> Self {
+        let random = SplitMix::new(mix(seed));
+        let state = State { params: *params, random, listed: 0, paths: Vec::new(), flowlets: Vec::new(), probed: 0 };
+        Self(Box::new(state))
+    }
+}
+
+/// The path of a place, of as many parts of the driver's list as there are places, each with so many paths. The list counts
+/// like a number whose digits are the choices on the way. Parts differ in the first ones; so that they also differ in the last
+/// one, the place within a part moves on with each 1 of the part's number: of 2 x 2 x 2 choices, 000, 011, 101 and 110, or
+/// their opposites, which share no link between switches.
+fn number(place: u32, each: u32, first: u32) -> u32 {
+    place * each + (first + place.count_ones()) % each.max(1)
+}
+
+impl State {
+    /// There are so many paths, of which some are used from now on.
+    fn reset(&mut self, listed: u32) {
+        self.listed = listed;
+        let used = listed.min(self.params.paths).max(1);
+        let each = listed / used;
+        let first = self.random.below(each);
+        self.paths = (0..used).map(|place| Known::new(number(place, each, first))).collect();
+        self.flowlets.iter_mut().for_each(|flowlet| flowlet.path = None);
+        self.probed = 0;
+    }
+
+    fn note_paths(&mut self, listed: u32) {
+        if listed != self.listed {
+            self.reset(listed);
+        }
+    }
+
+    /// The place of a path of the driver's list among those that are used.
+    fn place(&self, number: u32) -> Option<usize> {
+        self.paths.iter().position(|path| path.number == number)
+    }
+
+    /// The path of a packet of a flow.
+    fn choose(&mut self, now: Time, flow: usize) -> u32 {
+        if self.flowlets.len() <= flow {
+            self.flowlets.resize(flow + 1, Flowlet::default());
+        }
+        let Flowlet { last, path } = self.flowlets[flow];
+        let place = match path {
+            Some(place) if now.saturating_sub(last) < self.params.gap => place,
+            path => match self.params.by {
+                Choice::Utilisation => self.least_used(now, path),
+                Choice::Marks => self.draw(),
+            },
+        };
+        self.flowlets[flow] = Flowlet { last: now, path: Some(place) };
+        self.paths.get(place).map_or(0, |path| path.number)
+    }
+
+    /// The path that is used least; of equal ones that of before, or one of them at random.
+    fn least_used(&mut self, now: Time, before: Option<usize>) -> usize {
+        let used: Vec<f64> = self.paths.iter().map(|path| path.utilisation(now, self.params.age)).collect();
+        let least = used.iter().copied().fold(f64::INFINITY, f64::min);
+        let is_least = |place: usize| used.get(place).is_some_and(|&used| used <= least);
+        if let Some(place) = before.filter(|&place| is_least(place)) {
+            return place;
+        }
+        let equal: Vec<usize> = (0..used.len()).filter(|&place| is_least(place)).collect();
+        equal.get(self.random.below(equal.len() as u32) as usize).copied().unwrap_or(0)
+    }
+
+    /// A path drawn by weights.
+    fn draw(&mut self) -> usize {
+        let all: f64 = self.paths.iter().map(|path| path.weight).sum();
+        let mut left = self.random.unit() * all;
+        let found = self.paths.iter().position(|path| {
+            left -= path.weight;
+            left < 0.0
+        });
+        found.unwrap_or(self.paths.len().saturating_sub(1))
+    }
+
+    /// Packets of a path were marked.
+    fn on_mark(&mut self, now: Time, place: usize) {
+        let others = self.paths.len().saturating_sub(1);
+        let pause = self.params.pause;
+        let Some(path) = self.paths.get_mut(place) else { return };
+        if others == 0 || path.reduced_at.is_some_and(|at| now.saturating_sub(at) < pause) {
+            return;
+        }
+        path.reduced_at = Some(now);
+        let kept = path.weight * f64::from(self.params.keep) / 100.0;
+        let each = (path.weight - kept) / others as f64;
+        for (at, path) in self.paths.iter_mut().enumerate() {
+            path.weight = if at == place { kept } else { path.weight + each };
+        }
+    }
+}
+
+impl Described for Clove {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Params;
+}
+
+impl PathScheme for Clove {
+    const KNOWS_A_PAIR: bool = true;
+
+    fn begin(params: &Params, seed: u64) -> Self {
+        Self::new(params, seed)
+    }
+
+    fn reads_telemetry(params: &Params) -> bool {
+        params.by == Choice::Utilisation
+    }
+
+    fn reads_marks(params: &Params) -> bool {
+        params.by == Choice::Marks
+    }
+}
+
+impl Path for Clove {
+    #[inline]
+    fn choose(&mut self, now: Time, departure: Departure) -> u32 {
+        self.choose_for(now, LocalFlow(0), departure)
+    }
+
+    #[inline]
+    fn choose_for(&mut self, now: Time, flow: LocalFlow, departure: Departure) -> u32 {
+        self.0.note_paths(departure.paths);
+        self.0.choose(now, flow.index())
+    }
+
+    fn on_report(&mut self, now: Time, report: PathReport) {
+        let state = &mut *self.0;
+        if report.marked > 0
+            && state.params.by == Choice::Marks
+            && let Some(place) = state.place(report.path)
+        {
+            state.on_mark(now, place);
+        }
+    }
+
+    fn on_telemetry(&mut self, now: Time, path: u32, hops: &[IntHop]) {
+        let state = &mut *self.0;
+        if let Some(place) = state.place(path) {
+            let Params { interval, age, .. } = state.params;
+            state.paths[place].hear(now, hops, interval, age);
+        }
+    }
+
+    fn probe(&mut self, _now: Time, paths: u32) -> Option<PathProbe> {
+        let state = &mut *self.0;
+        if state.params.probe == Time::ZERO || state.params.by != Choice::Utilisation {
+            return None;
+        }
+        state.note_paths(paths);
+        state.probed = (state.probed + 1) % state.paths.len().max(1);
+        let path = state.paths.get(state.probed)?.number;
+        // One after the other, so that each has its turn once in that time.
+        let next = Time::from_nanos((state.params.probe.as_nanos() / state.paths.len() as u64).max(1));
+        Some(PathProbe { path, next })
+    }
+
+    fn on_paths_changed(&mut self, _now: Time) {
+        self.0.listed = 0;
+        // What is still under way on the paths of before is of none.
+        self.0.paths.clear();
+        self.0.flowlets.iter_mut().for_each(|flowlet| flowlet.path = None);
+    }
+}
+
+#[cfg(test)]
+mod tests;

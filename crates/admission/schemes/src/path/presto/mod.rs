@@ -1,0 +1,189 @@
+//! Presto: flowcells of 64 kB over all paths in turn, and order restored at the receiver.
+//!
+//! K. He, E. Rozner, K. Agarwal, W. Felter, J. Carter, A. Akella, "Presto: Edge-based Load Balancing for Fast Datacenter
+//! Networks", SIGCOMM 2015.
+//!
+//! The sender cuts a flow into flowcells and gives each to the next path. Packets of one flowcell cannot overtake each
+//! other, so a hole within a flowcell is a loss, and the receiver passes up at once what comes behind it: the transport
+//! has to know. A hole between two flowcells is probably order that was lost between two paths: what comes behind is
+//! held until the hole closes, or for twice as long as such holes have usually lasted.
+//!
+//! | text | here |
+//! |---|---|
+//! | 3.1, Algorithm 1: flowcells, paths in turn | [`Flowcells`] |
+//! | 3.1: 64 kB, the largest segment that a host hands to its network card | [`FLOWCELL`] |
+//! | 3.2, Algorithm 2: what is passed up, what is held | [`Reorder`] |
+//! | 3.2: a time-out of alpha times the average duration of holes; 1 / beta of it after a merged packet | [`Params`] |
+//!
+//! Paths and flowcells: the paper names a path by a shadow MAC address, and a flowcell by a number beside it. Here the
+//! driver carries both: [`Flowcells::cell`] goes with every packet, and is all that the receiver needs besides the
+//! sequence number.
+//!
+//! Deviations, and what the text leaves open:
+//! - Packets are passed up one by one when they are due. The paper merges them in the kernel's GRO and looks at
+//!   them each time that an interrupt's batch is through.
+//! - The receiver's next expected byte never steps back, and what comes late, from an older flowcell, moves it forward
+//!   as well (Algorithm 2 leaves it there).
+//! - A time-out is that of the first segment held. Whatever is passed up because of it leaves in order.
+//! - How fast the average forgets, and what it is before the first hole, is not in the text: see [`Params`].
+//! - The first path of a flow is drawn by a hash of its identity, so that flows that begin together do not march in
+//!   step; the next ones are taken in turn, as in the paper.
+//! - With `silence`, paths that do not answer are left out (`silence`); the paper's controller tells hosts of failures.
+//! - When paths change, a flowcell ends: its other packets could not be on the same path.
+
+mod reorder;
+mod silence;
+
+use wayleave_scheme_api::{Departure, Described, Descriptor, Kind, Parameters, Path, PathReport, Role, params};
+use wayleave_units::{Bytes, Time};
+
+pub use reorder::{Params, Reorder};
+use silence::Listening;
+
+use crate::path::ecmp::PerFlow;
+use crate::transports::PathScheme;
+
+/// Payload of a flowcell, in bytes (section 3.1: 64 kB, the maximum of TCP segmentation offload).
+pub const FLOWCELL: Bytes = Bytes::new(65_536);
+
+/// What Presto says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "flowcell",
+    title: "Presto",
+    roles: &[Role::Path],
+    summary: "Flowcells of a fixed size over all paths in turn, and order restored at the receiver",
+    citation: "K. He, E. Rozner, K. Agarwal, W. Felter, J. Carter, A. Akella, \"Presto: Edge-based Load Balancing for Fast Datacenter Networks\", SIGCOMM 2015",
+    guarantee: "an even load on equal paths to within a flowcell; transports see the order in which packets were sent, but for losses",
+    parameters: Spreading::LIST,
+};
+
+params! {
+    /// What a flowcell is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Spreading {
+        /// Bytes of payload on one path.
+        pub size: Bytes = FLOWCELL, "size", Kind::BYTES, "section 3.1", {
+            example: "64KiB", noun: "flowcells need a size",
+        };
+        /// A path along which something was sent is left out while nothing was acknowledged for so long; never if absent.
+        pub silence: Option<Time> = None, "silence", Kind::TIME, "not in the paper, where a controller tells hosts of failures (3.3)";
+    }
+}
+
+/// Cuts one flow into flowcells, and gives them to paths in turn.
+///
+/// ```
+/// use wayleave_scheme_api::{Departure, Path};
+/// use wayleave_schemes::path::presto::{FLOWCELL, Flowcells};
+/// use wayleave_schemes::transports::PathScheme;
+/// use wayleave_units::Time;
+///
+/// let mut flowcells = Flowcells::new(FLOWCELL, 42);
+/// let departure = Departure { bytes: 1460, paths: 4 };
+/// let paths: Vec<u32> = (0..45).map(|_| flowcells.choose(Time::ZERO, departure)).collect();
+/// // 44 packets of 1,460 B are 64,240 B; one more would be too much.
+/// assert_eq!(paths[43], paths[0]);
+/// assert_eq!(paths[44], (paths[0] + 1) % 4);
+/// assert_eq!(flowcells.cell(), 1);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flowcells {
+    size: u64,
+    /// In this flowcell.
+    filled: u64,
+    cell: u32,
+    first: PerFlow,
+    /// `None` before the first packet, and after the paths have changed.
+    path: Option<u32>,
+    /// Which paths answer, if that matters.
+    listening: Option<Box<Listening>>,
+}
+
+impl Flowcells {
+    /// Flowcells of this payload, for a flow of this identity (whatever tells flows apart, with a seed). A packet that
+    /// is larger than a flowcell is one of its own.
+    pub fn new(size: Bytes, identity: u64) -> Self {
+        Self { size: size.get(), filled: 0, cell: 0, first: PerFlow::new(identity), path: None, listening: None }
+    }
+
+    /// The path itself, or the next one that answers.
+    fn answering(&mut self, now: Time, path: u32, paths: u32) -> u32 {
+        self.listening.as_mut().map_or(path, |listening| listening.next(now, path, paths))
+    }
+
+    fn begin(&mut self, path: u32, bytes: u64) -> u32 {
+        self.cell = self.cell.wrapping_add(1);
+        self.filled = bytes;
+        *self.path.insert(path)
+    }
+}
+
+impl Described for Flowcells {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Spreading;
+}
+
+impl PathScheme for Flowcells {
+    const HAS_CELLS: bool = true;
+
+    #[inline]
+    fn cell(&self) -> u32 {
+        self.cell
+    }
+
+    fn begin(params: &Spreading, seed: u64) -> Self {
+        let listening = params.silence.map(|silence| Box::new(Listening::new(silence)));
+        Self { listening, ..Self::new(params.size, seed) }
+    }
+}
+
+impl Path for Flowcells {
+    #[inline]
+    fn hears_reports(&self) -> bool {
+        self.listening.is_some()
+    }
+
+    fn on_report(&mut self, _now: Time, report: PathReport) {
+        if let Some(listening) = &mut self.listening {
+            listening.heard(report.path);
+        }
+    }
+
+    #[inline]
+    fn choose(&mut self, now: Time, departure: Departure) -> u32 {
+        let bytes = u64::from(departure.bytes);
+        match self.path {
+            Some(path) if path < departure.paths && self.filled + bytes <= self.size => {
+                self.filled += bytes;
+                if let Some(listening) = &mut self.listening {
+                    listening.sent(now, path);
+                }
+                path
+            }
+            Some(path) => {
+                let next = self.answering(now, (path + 1) % departure.paths.max(1), departure.paths);
+                self.begin(next, bytes)
+            }
+            None => {
+                // The first flowcell is 0, whose packets need no predecessor.
+                self.filled += bytes;
+                let first = self.first.path(departure.paths);
+                let first = self.answering(now, first, departure.paths);
+                *self.path.insert(first)
+            }
+        }
+    }
+
+    fn on_paths_changed(&mut self, _now: Time) {
+        if let Some(listening) = &mut self.listening {
+            listening.forget();
+        }
+        if self.path.take().is_some() {
+            self.cell = self.cell.wrapping_add(1);
+            self.filled = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

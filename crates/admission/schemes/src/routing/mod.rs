@@ -1,0 +1,113 @@
+//! Searches over the queue-level topology (Chameleon, section 3.3), shared by the rooms.
+//!
+//! Access to a queue depends on the delay so far (the burst grows by `rate x budget` at each hop) and, with input
+//! shaping, on the link that the flow comes from; so labels belong to (node, incoming link), that is, to a directed
+//! link. With delay as the only metric one label a link is enough: a flow that arrives earlier arrives with a smaller
+//! burst and is let in wherever a later one would be. With another cost, labels are pairs (cost, delay) under dominance.
+//!
+//! - [`Graph`]: what is static: budgets, constants, lower bounds of the delay from every node to a destination;
+//! - [`LeastDelay`]: goal-directed search by delay, the hot path;
+//! - [`LeastCost`]: label-setting search by (cost, delay);
+//! - [`Quiet`]: the cheapest queues along the least used of the short ways;
+//! - [`larac`]: Lagrange relaxation over least-cost searches (Jüttner et al., INFOCOM 2001).
+
+mod buckets;
+mod closed;
+mod dead_end;
+mod graph;
+pub mod larac;
+mod last_links;
+mod least_cost;
+mod least_delay;
+mod quiet;
+mod residual_bounds;
+mod shortest;
+mod ways;
+
+pub use graph::{Graph, Towards};
+pub use least_cost::{Denied, Detours, Labels, LeastCost, Priced, Rules, Weigh};
+pub use least_delay::LeastDelay;
+pub use quiet::{Quiet, Quietest};
+
+use std::sync::Arc;
+
+use wayleave_contracts::Demand;
+use wayleave_ledger::{Input, Ledger};
+use wayleave_scheme_api::Request;
+use wayleave_topology::{Hop, LinkId, NodeId, Route};
+use wayleave_units::{Amount, Bytes, Rate, Time};
+
+/// What a search looks for.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// The sending host.
+    pub from: NodeId,
+    /// The receiving host.
+    pub to: NodeId,
+    /// Wire rate.
+    pub rate: Rate,
+    /// Wire burst at the source.
+    pub burst: Amount,
+    /// The latest that a packet may arrive.
+    pub deadline: Time,
+    /// The largest frame, if known.
+    pub max_frame: Option<Bytes>,
+    /// Per link, whether it is taken out of the network for this search; `None` if no link is.
+    pub closed: Option<Arc<[bool]>>,
+}
+
+impl Query {
+    /// The query of a request.
+    pub fn of(request: &Request) -> Self {
+        Self {
+            from: request.from,
+            to: request.to,
+            rate: request.rate,
+            burst: request.burst.into(),
+            deadline: request.deadline,
+            max_frame: request.max_frame,
+            closed: None,
+        }
+    }
+
+    /// The query of a flow that is admitted already.
+    pub fn of_flow(graph: &Graph, demand: &Demand, route: &Route, deadline: Time) -> Option<Self> {
+        let (from, to) = graph.ends(route)?;
+        let Demand { rate, burst, max_frame } = *demand;
+        Some(Self { from, to, rate, burst: burst.into(), deadline, max_frame, closed: None })
+    }
+
+    /// Its burst once it has waited in queues: it grows with the budgets.
+    pub(crate) fn burst_after(&self, waited: Time) -> Amount {
+        self.burst + self.rate * waited
+    }
+
+    /// Whether the ledger lets the flow into a queue, having waited `waited` in the queues before.
+    fn fits(&self, ledger: &Ledger, link: LinkId, queue: u8, input: Input, waited: Time) -> bool {
+        ledger.fits(link, queue, input, self.rate, self.burst_after(waited))
+    }
+
+    /// Whether the ledger could let the flow in from anywhere.
+    fn might_fit(&self, ledger: &Ledger, link: LinkId, queue: u8, waited: Time) -> bool {
+        ledger.might_fit(link, queue, self.rate, self.burst_after(waited))
+    }
+
+    /// Whether the link is there for the flow, and carries its frames.
+    pub(crate) fn carries(&self, ledger: &Ledger, link: LinkId) -> bool {
+        self.max_frame.is_none_or(|frame| frame <= ledger.largest_frame(link))
+            && self.closed.as_ref().is_none_or(|closed| !closed[link.index()])
+    }
+}
+
+/// A route with its end-to-end bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The hops.
+    pub route: Route,
+    /// The sum of budgets and constants.
+    pub delay: Time,
+}
+
+fn hop(link: LinkId, queue: u8) -> Hop {
+    Hop { link, queue }
+}

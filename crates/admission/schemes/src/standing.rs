@@ -1,0 +1,164 @@
+//! What stands admitted, as those who drive a scheme ask for it: who holds what, and what adds up to a bound.
+//!
+//! Schemes that reserve queues keep a ledger ([`Placement`]), and much can be asked of that: curves, paths, what would
+//! break where. QJump and Loko have none. What every scheme can answer is this trait.
+
+use wayleave_contracts::Demand;
+use wayleave_scheme_api::{Admission, Refusal, Request, Value};
+use wayleave_topology::{FlowId, Hop, LinkId, NodeId, Route};
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::explanation::Section;
+use crate::placement::Placement;
+
+/// An admitted flow: what it holds, and what it was promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held<'a> {
+    /// Where it goes.
+    pub route: &'a Route,
+    /// What its shaper lets through.
+    pub demand: Demand,
+    /// What was asked for.
+    pub deadline: Time,
+    /// What was promised, from the moment at which a burst is handed to the shaper.
+    pub bound: Time,
+    /// The part of it from the shaper's release on: the same, unless the shaper itself may keep a burst waiting.
+    pub released: Time,
+}
+
+/// One part of a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// The constant part of what a packet waits in a node.
+    Processing(NodeId, Time),
+    /// The budget of a queue.
+    Queue(Hop, Time),
+    /// Of a link.
+    Propagation(LinkId, Time),
+    /// What only this scheme adds up, by its name in reports.
+    Own(&'static str, Time),
+    /// The same, of a node.
+    OwnOfNode(&'static str, NodeId, Time),
+    /// The same, of a link.
+    OwnOfLink(&'static str, LinkId, Time),
+}
+
+impl Term {
+    /// How much it adds to the bound.
+    pub const fn time(&self) -> Time {
+        match *self {
+            Self::Processing(_, time)
+            | Self::Queue(_, time)
+            | Self::Propagation(_, time)
+            | Self::Own(_, time)
+            | Self::OwnOfNode(_, _, time)
+            | Self::OwnOfLink(_, _, time) => time,
+        }
+    }
+}
+
+/// A switch whose ports share one service, as a scheme takes it to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedService {
+    /// The switch.
+    pub switch: NodeId,
+    /// How fast packets are served.
+    pub rate: Rate,
+    /// What every packet waits in addition.
+    pub latency: Time,
+    /// What is held before service.
+    pub buffer: Bytes,
+}
+
+/// What every admission scheme can say about what it has admitted.
+pub trait Standing: Admission {
+    /// The ledger of queues with its searches, for schemes that have one.
+    fn queues(&self) -> Option<&Placement>;
+
+    /// The same, for questions that use the searches' memory.
+    fn queues_mut(&mut self) -> Option<&mut Placement>;
+
+    /// An admitted flow.
+    fn held(&self, flow: FlowId) -> Option<Held<'_>>;
+
+    /// All admitted flows, by their indices.
+    fn flows(&self) -> Vec<FlowId>;
+
+    /// What adds up to the bound of an admitted flow, in the order of its way; nothing if there is no such flow.
+    fn terms(&self, flow: FlowId) -> Vec<Term>;
+
+    /// A term in words; `None` for terms that other schemes have as well.
+    fn term_words(&self, _term: Term) -> Option<String> {
+        None
+    }
+
+    /// What an admitted flow has taken, beside its bound.
+    fn explain_admitted(&self, _request: &Request, _flow: FlowId) -> Vec<Section> {
+        Vec::new()
+    }
+
+    /// What there is to say of a refusal, beside its reason.
+    fn explain_refused(&self, _refusal: &Refusal) -> Vec<Section> {
+        Vec::new()
+    }
+
+    /// For schemes without queues: what there was to give away, and what is left of it, under a name for reports.
+    fn given_away(&self) -> Option<(&'static str, Value)> {
+        None
+    }
+
+    /// The switches that its promises take for one shared service each; all others have queues.
+    fn shared_services(&self) -> Vec<SharedService> {
+        Vec::new()
+    }
+
+    /// Why a controller cannot decide by it, as it is set up; `None` if it can.
+    fn unfit_for_a_controller(&self) -> Option<String> {
+        None
+    }
+
+    /// The flows of the contract that a flow belongs to, one for each of its routes; nothing if there is no such flow.
+    fn routes_of(&self, flow: FlowId) -> Vec<FlowId> {
+        match self.queues() {
+            Some(placement) => placement.routes_of(flow),
+            // Only schemes with a ledger place disjoint routes.
+            None => self.held(flow).map(|_| flow).into_iter().collect(),
+        }
+    }
+
+    /// What was promised to the contract that a flow belongs to: the bound of its longest route.
+    fn promised(&self, flow: FlowId) -> Option<Time> {
+        self.routes_of(flow).into_iter().filter_map(|flow| Some(self.held(flow)?.bound)).max()
+    }
+}
+
+/// For schemes whose promises are those of their ledger.
+macro_rules! stands_on_its_placement {
+    ($scheme:ty $(, $more:item)?) => {
+        impl $crate::standing::Standing for $scheme {
+            fn queues(&self) -> Option<&$crate::placement::Placement> {
+                Some(self.placement())
+            }
+
+            fn queues_mut(&mut self) -> Option<&mut $crate::placement::Placement> {
+                Some(self.placement_mut())
+            }
+
+            fn held(&self, flow: wayleave_topology::FlowId) -> Option<$crate::standing::Held<'_>> {
+                self.placement().held(flow)
+            }
+
+            fn flows(&self) -> Vec<wayleave_topology::FlowId> {
+                self.placement().ledger().flows().map(|(flow, _)| flow).collect()
+            }
+
+            fn terms(&self, flow: wayleave_topology::FlowId) -> Vec<$crate::standing::Term> {
+                self.placement().held(flow).map_or_else(Vec::new, |held| self.placement().terms(held.route))
+            }
+
+            $($more)?
+        }
+    };
+}
+
+pub(crate) use stands_on_its_placement;

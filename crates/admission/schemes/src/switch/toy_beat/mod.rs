@@ -1,0 +1,58 @@
+//! A toy: every so many packets one is marked, whatever the queue holds. It shows that what ports do beside queueing is a
+//! folder and one line as well.
+
+use wayleave_scheme_api::{Described, Descriptor, Kind, Mark, Parameters, QueueState, Role, Switch, params};
+use wayleave_units::{Rate, Time};
+
+use crate::switches::SwitchScheme;
+
+/// What the toy says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "toy-beat",
+    title: "toy beat",
+    roles: &[Role::Switch],
+    summary: "A mark for every so many packets",
+    citation: "none: a toy",
+    guarantee: "nothing",
+    parameters: Params::LIST,
+};
+
+params! {
+    /// The toy's parameters.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Params {
+        /// Packets for each mark.
+        pub packets: u32 = 10, "packets", Kind::Count { least: 1, most: 1000 }, "ours";
+        /// Packets without a mark before the first one.
+        pub spared: u32 = 0, "spared", Kind::COUNT, "ours";
+    }
+}
+
+/// The toy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToyBeat {
+    packets: u32,
+    left: u32,
+}
+
+impl Described for ToyBeat {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Params;
+}
+
+impl SwitchScheme for ToyBeat {
+    fn begin(params: &Params, _: Rate, _: u64) -> Self {
+        Self { packets: params.packets, left: params.spared.saturating_add(params.packets) }
+    }
+}
+
+impl Switch for ToyBeat {
+    fn on_arrival(&mut self, _: Time, _: QueueState, _: u32) -> Mark {
+        self.left = self.left.saturating_sub(1);
+        if self.left > 0 {
+            return Mark::No;
+        }
+        self.left = self.packets;
+        Mark::Congestion
+    }
+}

@@ -1,0 +1,189 @@
+//! What ports do beside queueing, for every scheme: calls are static, and the states of queues stand side by side without
+//! boxes. The enums are written from `list.rs`, and so is that of what a scenario says: a scheme with its parameters.
+//!
+//! A scheme that is not in this repository is the variant `Custom`: a trait object, whose calls are dynamic.
+
+use std::fmt;
+use std::sync::Arc;
+
+use wayleave_scheme_api::{
+    Described, Descriptor, Given, IntHop, Mark, Parameter, Parameters, ProbeAt, QueueState, Switch, Value,
+};
+use wayleave_units::{Bytes, Rate, Time};
+
+/// A marking scheme of the list.
+pub trait SwitchScheme: Described + Switch + Sized {
+    /// Whether it writes into records of telemetry, so that its port has to make them.
+    const WRITES_TELEMETRY: bool = false;
+    /// Whether it marks packets; a port whose scheme does not need not ask it about each of them.
+    const MARKS: bool = true;
+
+    /// For a queue of a port that sends at this rate; queues should not share a seed.
+    fn begin(params: &Self::Params, rate: Rate, seed: u64) -> Self;
+
+    /// For schemes that do nothing but mark what finds more than this: plain ports do it themselves.
+    fn threshold(_params: &Self::Params) -> Option<Bytes> {
+        None
+    }
+
+    /// Why parameters do not fit together, each of which is in range.
+    fn conflict(_params: &Self::Params) -> Option<String> {
+        None
+    }
+}
+
+/// A marking scheme that is not in this repository.
+pub trait CustomSwitches: fmt::Debug + Send + Sync {
+    /// What it says of itself.
+    fn descriptor(&self) -> &'static Descriptor;
+
+    /// For a queue of a port that sends at this rate.
+    fn begin(&self, rate: Rate, seed: u64) -> Box<dyn Switch + Send>;
+}
+
+shared!(SharedSwitches, CustomSwitches, "Somebody else's marking scheme, which all queues share.");
+
+/// Writes [`Ecn`] and [`AnySwitch`], and how each call reaches the scheme that is meant.
+macro_rules! switches {
+    (
+        admission { $($admission:tt)* }
+        transport { $($transport:tt)* }
+        path { $($path:tt)* }
+        host { $($host:tt)* }
+        switch { $($(#[$meta:meta])* $module:ident::$scheme:ident,)+ }
+    ) => {
+        choice! {
+            /// When a queue marks packets of transports that understand it, as a scenario says it.
+            Ecn, SharedSwitches, SWITCHES;
+            $($(#[$meta])* switch::$module::$scheme,)+
+        }
+
+        impl Ecn {
+            /// For a queue of a port that sends at this rate; queues should not share a seed.
+            pub fn switch(&self, rate: Rate, seed: u64) -> AnySwitch {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => {
+                        AnySwitch::$scheme(<crate::switch::$module::$scheme as SwitchScheme>::begin(params, rate, seed))
+                    })+
+                    Self::Custom(custom) => AnySwitch::custom(custom.0.begin(rate, seed)),
+                }
+            }
+
+            /// The size above which it marks, if it does nothing else.
+            pub fn threshold_only(&self) -> Option<Bytes> {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => {
+                        <crate::switch::$module::$scheme as SwitchScheme>::threshold(params)
+                    })+
+                    Self::Custom(_) => None,
+                }
+            }
+
+            /// Whether it marks packets at all.
+            pub fn marks(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$scheme(_) => <crate::switch::$module::$scheme as SwitchScheme>::MARKS,)+
+                    Self::Custom(_) => true,
+                }
+            }
+
+            /// Why its parameters do not fit together, each of which is in range.
+            pub fn conflict(&self) -> Option<String> {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => {
+                        <crate::switch::$module::$scheme as SwitchScheme>::conflict(params)
+                    })+
+                    Self::Custom(_) => None,
+                }
+            }
+        }
+
+        /// What one queue of a port does beside queueing, whichever scheme it follows.
+        #[derive(Debug)]
+        pub enum AnySwitch {
+            /// Nothing: no packet is marked, and records of telemetry stay as the port writes them.
+            None,
+            $(
+                #[doc = concat!("See [`crate::switch::", stringify!($module), "`].")]
+                $(#[$meta])*
+                $scheme(crate::switch::$module::$scheme),
+            )+
+            /// A scheme from outside of this crate: a virtual call for each packet.
+            Custom(CustomSwitch),
+        }
+
+        $(
+            $(#[$meta])*
+            impl From<crate::switch::$module::$scheme> for AnySwitch {
+                fn from(switch: crate::switch::$module::$scheme) -> Self {
+                    Self::$scheme(switch)
+                }
+            }
+        )+
+
+        impl AnySwitch {
+            /// Whether it has to see records of telemetry that nobody asked the port for.
+            pub fn writes_telemetry(&self) -> bool {
+                match self {
+                    Self::None => false,
+                    $($(#[$meta])* Self::$scheme(_) => <crate::switch::$module::$scheme as SwitchScheme>::WRITES_TELEMETRY,)+
+                    Self::Custom(_) => true,
+                }
+            }
+        }
+
+        impl Switch for AnySwitch {
+            #[inline]
+            fn on_arrival(&mut self, now: Time, queue: QueueState, bytes: u32) -> Mark {
+                match self {
+                    Self::None => Mark::No,
+                    $($(#[$meta])* Self::$scheme(switch) => switch.on_arrival(now, queue, bytes),)+
+                    Self::Custom(switch) => switch.0.on_arrival(now, queue, bytes),
+                }
+            }
+
+            fn on_telemetry(&mut self, now: Time, probe: Option<&ProbeAt>, hop: &mut IntHop) {
+                match self {
+                    Self::None => {}
+                    $($(#[$meta])* Self::$scheme(switch) => switch.on_telemetry(now, probe, hop),)+
+                    Self::Custom(switch) => switch.0.on_telemetry(now, probe, hop),
+                }
+            }
+        }
+    };
+}
+
+each_scheme!(switches);
+
+/// A switch role that this crate does not know.
+pub struct CustomSwitch(pub Box<dyn Switch + Send>);
+
+impl fmt::Debug for CustomSwitch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CustomSwitch")
+    }
+}
+
+impl AnySwitch {
+    /// A scheme from outside.
+    pub fn custom(switch: Box<dyn Switch + Send>) -> Self {
+        Self::Custom(CustomSwitch(switch))
+    }
+
+    /// Whether it has to see packets whose transports understand no marks. Marking schemes need not; what a scheme from outside needs is not
+    /// known.
+    pub fn sees_everything(&self) -> bool {
+        matches!(self, Self::Custom(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_of_a_queue_is_about_a_cache_line() {
+        // It lies in one of the simulator's hottest tables.
+        assert!(size_of::<AnySwitch>() <= 72, "{}", size_of::<AnySwitch>());
+    }
+}

@@ -1,0 +1,201 @@
+//! When a flow may start: not before everything is gone that may still be on its way where it goes.
+//!
+//! A flow that leaves a route has packets there for as long as the bound of the route says, and the ledger counts the route as free
+//! from the decision on. So a decision has an order: the terms that are given up for others are left first, then every moved
+//! flow takes its new route and leaves its old one, in the order of the moves, and then the flow itself starts. The rule:
+//!
+//! > A flow starts on its routes when every route that was left earlier, in this decision or before, and that shares a link with them,
+//! > is empty.
+//!
+//! Why that suffices, also where one flow moves into what another has just left: docs/admission.md, section 9. [`LeftRoutes`] is
+//! the rule. The controller applies it to senders, whose confirmations say when they have left ([`LeftRoutes::on`]), and asks the ledger whether
+//! what it would wait for fits beside everything else. A plan applies it to senders that act at once ([`Timeline`]).
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
+
+use wayleave_scheme_api::{Decision, Handover};
+use wayleave_topology::{LinkId, Route};
+use wayleave_units::Time;
+
+/// Routes that senders have left, or are about to leave, by the links on which packets may still be. A key stands for one departure.
+#[derive(Clone, Debug)]
+pub struct LeftRoutes<K> {
+    by_link: HashMap<LinkId, BTreeSet<K>>,
+}
+
+impl<K> Default for LeftRoutes<K> {
+    fn default() -> Self {
+        Self { by_link: HashMap::new() }
+    }
+}
+
+impl<K: Ord + Copy + Hash> LeftRoutes<K> {
+    /// Packets may be on these links.
+    pub fn insert(&mut self, key: K, links: impl IntoIterator<Item = LinkId>) {
+        for link in links {
+            self.by_link.entry(link).or_default().insert(key);
+        }
+    }
+
+    /// These links are empty.
+    pub fn remove(&mut self, key: K, links: impl IntoIterator<Item = LinkId>) {
+        for link in links {
+            if let Some(keys) = self.by_link.get_mut(&link) {
+                keys.remove(&key);
+                if keys.is_empty() {
+                    self.by_link.remove(&link);
+                }
+            }
+        }
+    }
+
+    /// All that a flow which starts on these links has to wait for.
+    pub fn on<'a>(&self, links: impl IntoIterator<Item = &'a LinkId>) -> BTreeSet<K> {
+        links.into_iter().filter_map(|link| self.by_link.get(link)).flatten().copied().collect()
+    }
+
+    /// The last of them.
+    pub fn last_on(&self, links: impl IntoIterator<Item = LinkId>) -> Option<K> {
+        links.into_iter().filter_map(|link| self.by_link.get(&link)?.last().copied()).max()
+    }
+}
+
+/// When what a decision starts may start, counted from the decision.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Starts {
+    /// For each move of the decision, when the flow takes its new route and leaves its old one.
+    pub moves: Vec<Time>,
+    /// The flow of the decision, with all its copies.
+    pub flow: Time,
+}
+
+/// The rule for senders that act as soon as they may.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    /// By the time at which they are empty.
+    left: LeftRoutes<Time>,
+    /// The same of shares that got other terms. Only shares wait for them: latency queues have strict priority.
+    left_by_shares: LeftRoutes<Time>,
+}
+
+impl Timeline {
+    /// When what a decision starts may start, if it is made `now`; decisions have to come in their order. `given_up` are the routes of the
+    /// terms that it replaces, with their bounds, and `bound` is that of the old route of a move.
+    pub fn decide(
+        &mut self,
+        now: Time,
+        decision: &Decision,
+        given_up: &[(Route, Time)],
+        bound: impl Fn(&Route) -> Time,
+    ) -> Starts {
+        if decision.handover == Handover::Instead {
+            self.give_up(given_up, now);
+        }
+        let mut moves = Vec::with_capacity(decision.moved.len());
+        for one in &decision.moved {
+            let start = self.start(now, &one.to);
+            self.leave(&one.from, start + bound(&one.from));
+            moves.push(start - now);
+        }
+        let routes = std::iter::once(&decision.route).chain(decision.copies.iter().map(|copy| &copy.route));
+        let start = routes.map(|route| self.start(now, route)).max().unwrap_or(now);
+        if decision.handover == Handover::Beside {
+            self.give_up(given_up, start);
+        }
+        Starts { moves, flow: start - now }
+    }
+
+    /// Returns the earliest start of a share on these links, counted from the decision: all that left them earlier is gone then.
+    pub fn start_share(&self, now: Time, links: &[LinkId]) -> Time {
+        let last = |left: &LeftRoutes<Time>| left.last_on(links.iter().copied());
+        last(&self.left).max(last(&self.left_by_shares)).map_or(Time::ZERO, |empty| empty.saturating_sub(now))
+    }
+
+    /// A share leaves these links, and its packets are gone at this time.
+    pub fn leave_share(&mut self, links: &[LinkId], empty: Time) {
+        self.left_by_shares.insert(empty, links.iter().copied());
+    }
+
+    fn start(&self, now: Time, route: &Route) -> Time {
+        self.left.last_on(links(route)).map_or(now, |empty| empty.max(now))
+    }
+
+    fn leave(&mut self, route: &Route, empty: Time) {
+        self.left.insert(empty, links(route));
+    }
+
+    fn give_up(&mut self, routes: &[(Route, Time)], at: Time) {
+        for (route, bound) in routes {
+            self.leave(route, at + *bound);
+        }
+    }
+}
+
+fn links(route: &Route) -> impl Iterator<Item = LinkId> {
+    route.hops.iter().map(|hop| hop.link)
+}
+
+#[cfg(test)]
+mod tests {
+    use wayleave_scheme_api::Move;
+    use wayleave_topology::{FlowId, Hop};
+
+    use super::*;
+
+    fn route(links: &[u32]) -> Route {
+        Route { hops: links.iter().map(|&link| Hop { link: LinkId(link), queue: 0 }).collect() }
+    }
+
+    fn decision(moved: Vec<Move>, links: &[u32], handover: Handover) -> Decision {
+        let bound = Time::from_micros(1);
+        Decision { flow: FlowId(9), route: route(links), copies: Vec::new(), bound, moved, handover }
+    }
+
+    fn a_move(flow: u32, from: &[u32], to: &[u32]) -> Move {
+        Move { flow: FlowId(flow), from: route(from), to: route(to), placed: 0 }
+    }
+
+    /// A link takes a microsecond.
+    fn bound(route: &Route) -> Time {
+        Time::from_micros(route.hops.len() as u64)
+    }
+
+    fn micros(times: &Starts) -> (Vec<u64>, u64) {
+        (times.moves.iter().map(|time| time.as_nanos() / 1000).collect(), times.flow.as_nanos() / 1000)
+    }
+
+    #[test]
+    fn a_flow_that_takes_what_another_has_left_waits_for_the_others_last_packet() {
+        let mut timeline = Timeline::default();
+        // The second move goes where the first came from, and the flow where the second came from.
+        let moved = vec![a_move(1, &[1, 2, 3], &[4]), a_move(2, &[5, 6], &[2, 7])];
+        let starts = timeline.decide(Time::ZERO, &decision(moved, &[6], Handover::New), &[], bound);
+        assert_eq!(micros(&starts), (vec![0, 3], 5));
+    }
+
+    #[test]
+    fn nobody_waits_for_routes_that_share_no_link_or_are_empty() {
+        let mut timeline = Timeline::default();
+        let moved = vec![a_move(1, &[1, 2], &[3])];
+        let starts = timeline.decide(Time::ZERO, &decision(moved, &[4], Handover::New), &[], bound);
+        assert_eq!(micros(&starts), (vec![0], 0));
+        let starts = timeline.decide(Time::from_micros(1), &decision(Vec::new(), &[2], Handover::New), &[], bound);
+        assert_eq!(micros(&starts), (vec![], 1));
+        let starts = timeline.decide(Time::from_micros(2), &decision(Vec::new(), &[2], Handover::New), &[], bound);
+        assert_eq!(micros(&starts), (vec![], 0));
+    }
+
+    #[test]
+    fn terms_that_are_replaced_are_left_before_the_new_ones_start_or_when_they_do() {
+        let old = [(route(&[1, 2]), Time::from_micros(2))];
+        let new = |handover| decision(Vec::new(), &[2, 3], handover);
+        let mut timeline = Timeline::default();
+        assert_eq!(micros(&timeline.decide(Time::ZERO, &new(Handover::Instead), &old, bound)), (vec![], 2));
+        let mut timeline = Timeline::default();
+        assert_eq!(micros(&timeline.decide(Time::ZERO, &new(Handover::Beside), &old, bound)), (vec![], 0));
+        // Others wait for them all the same.
+        let next = decision(Vec::new(), &[1], Handover::New);
+        assert_eq!(micros(&timeline.decide(Time::ZERO, &next, &[], bound)), (vec![], 2));
+    }
+}

@@ -1,0 +1,213 @@
+//! D2TCP: DCTCP that backs off less the closer a deadline is.
+//!
+//! B. Vamanan, J. Hasan, T. N. Vijaykumar, "Deadline-Aware Datacenter TCP (D2TCP)", SIGCOMM 2012. The paper is not among the
+//! sources: the formulas are those of three public implementations, for ns-3 (FujiZ, "ns-3" below), for ns-2 (PIAS) and for Linux
+//! (ycaoae), which agree on them.
+//!
+//! Everything is DCTCP's ([`crate::transport::dctcp`]) but what marks take: half of `p = alpha^d` of the window in place of half of alpha.
+//! `d` says how urgent a flow is: how long it would still take (`Tc`) over how long it still has (`D`), so a flow that is going
+//! to be late backs off less, and one with time to spare backs off more. `d` is between 1/2 and 2.
+//!
+//! | text | here |
+//! |---|---|
+//! | `Tc = RTT B / (3/4 W)`: B bytes left, at the average window of a saw tooth of DCTCP | `urgency` |
+//! | `d = Tc / D`, at least 0.5 and at most 2 | `urgency`, `LEAST`, `MOST` |
+//! | `p = alpha^d`, `W = W (1 - p / 2)` | `crate::power`, [`Dctcp::follow`](crate::transport::dctcp) |
+//! | growth, losses, alpha: DCTCP's | [`Dctcp`] |
+//!
+//! What the texts leave open, and deviations:
+//! - Without a deadline, or without a known size, d is 1: a flow does what DCTCP does, bit for bit.
+//! - A deadline that has passed is a parameter (`missed`), since implementations differ: a flow goes on as one without a deadline
+//!   (Linux; the default), backs off most (d = 0.5, so that others may be in time), or least (d = 2, what the formula tends to as
+//!   D falls to 0; ns-3 in one version). ns-2 and ns-3 also stop such flows; here they go on, since their data is still wanted.
+//! - `p` comes from a table, as in Linux; it is within six parts of a million of `alpha^d`, and the same on every machine.
+//! - RTT is the smoothed round trip with weights of 1/8 (RFC 6298, 2.3), of every sample. B is what is not acknowledged in
+//!   order, with what is in flight.
+//! - A deadline counts from when the flow hears of its route, which is when it begins.
+
+use wayleave_scheme_api::{
+    Ack, Described, Descriptor, Flow, FlowStart, Kind, Loss, Parameters, Role, RouteFacts, params, words,
+};
+use wayleave_units::Time;
+
+use crate::transport::dctcp::Dctcp;
+use crate::power::{EXPONENT_SHIFT, ONCE, power};
+use crate::transports::Transport;
+
+/// No flow is less urgent, in parts of [`ONCE`].
+pub(crate) const LEAST: u32 = ONCE / 2;
+
+/// No flow is more urgent.
+pub(crate) const MOST: u32 = 2 * ONCE;
+
+/// What D2TCP says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "d2tcp",
+    title: "D2TCP",
+    roles: &[Role::Transport],
+    summary: "DCTCP that backs off less the closer a flow's deadline is",
+    citation: "B. Vamanan, J. Hasan, T. N. Vijaykumar, \"Deadline-Aware Datacenter TCP (D2TCP)\", SIGCOMM 2012, from three public implementations",
+    guarantee: "nothing to a flow; at one port more to flows that would otherwise be late than to those with time to spare",
+    parameters: Params::LIST,
+};
+
+/// How urgent a flow is whose deadline has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missed {
+    /// As one without a deadline.
+    Usual,
+    /// As the one with the most time.
+    Least,
+    /// As the one with the least time.
+    Most,
+}
+
+words! {
+    Missed {
+        Usual = "usual", "It goes on as DCTCP";
+        Least = "least", "It backs off most, so that others may be in time";
+        Most = "most", "It backs off least, as just before";
+    }
+}
+
+params! {
+    /// D2TCP's parameters.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Params {
+        /// How urgent a flow is whose deadline has passed.
+        pub missed: Missed = Missed::Usual, "missed", Kind::Word(Missed::WORDS),
+            "the implementation for Linux; ns-2 least, ns-3 least or most";
+    }
+}
+
+/// Congestion control of one flow by D2TCP.
+///
+/// ```
+/// use wayleave_scheme_api::{Ack, Flow, FlowStart, Limit, Phase, RouteFacts};
+/// use wayleave_schemes::transport::d2tcp::{D2tcp, Params};
+/// use wayleave_units::{Rate, Time};
+///
+/// let start = FlowStart {
+///     segment: 1000, initial_window: 10_000, max_window: 1_000_000, size: Some(90_000),
+///     deadline: Some(Time::from_millis(1)), weight: 1,
+/// };
+/// let mut flow = D2tcp::new(&start, &Params::default());
+/// let route = RouteFacts { hops: 2, round_trip: Time::from_micros(300), slowest: Rate::from_gbit(1) };
+/// flow.on_route(Time::ZERO, route);
+/// let marked = Ack {
+///     newly: 1000, marked: 1000, acknowledged: 1000, sent: 10_000, in_flight: 9000, remaining: Some(89_000),
+///     round_trip: Some(Time::from_micros(300)), host_delay: None, limit: Limit::Window, phase: Phase::Open, telemetry: &[],
+/// };
+/// // Alpha begins at 1, and so is every power of it.
+/// flow.on_ack(Time::from_micros(300), &marked);
+/// assert_eq!(flow.window(), 5000);
+/// ```
+// In a box, because the states of flows lie side by side and this one is more than a cache line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct D2tcp(Box<State>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct State {
+    dctcp: Dctcp,
+    deadline: Deadline,
+    /// SRTT; zero before the first sample.
+    smoothed: Time,
+    missed: Missed,
+}
+
+/// When a flow has to be complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deadline {
+    None,
+    /// So long after it begins.
+    After(Time),
+    At(Time),
+}
+
+impl D2tcp {
+    /// A flow that begins as DCTCP's does.
+    pub fn new(start: &FlowStart, params: &Params) -> Self {
+        let deadline = start.deadline.map_or(Deadline::None, Deadline::After);
+        Self(Box::new(State { dctcp: Dctcp::new(start), deadline, smoothed: Time::ZERO, missed: params.missed }))
+    }
+}
+
+impl State {
+    fn begin(&mut self, now: Time) {
+        if let Deadline::After(left) = self.deadline {
+            self.deadline = Deadline::At(now.checked_add(left).unwrap_or(Time::MAX));
+        }
+    }
+
+    fn sample(&mut self, round_trip: Time) {
+        self.smoothed = match self.smoothed {
+            Time::ZERO => round_trip,
+            smoothed => {
+                Time::from_nanos((smoothed.as_nanos().saturating_mul(7).saturating_add(round_trip.as_nanos())) / 8)
+            }
+        };
+    }
+}
+
+/// d, in parts of [`ONCE`]: how urgent a flow is that has so many bytes and so much time left, with a window of so many bytes.
+fn urgency(round_trip: Time, remaining: u64, left: Time, window: u64) -> u32 {
+    let takes = u128::from(round_trip.as_nanos()) * u128::from(remaining) * 4;
+    let has = u128::from(left.as_nanos()) * u128::from(window) * 3;
+    let ratio = takes.saturating_mul(1 << EXPONENT_SHIFT).checked_div(has).unwrap_or(u128::MAX);
+    u32::try_from(ratio).unwrap_or(MOST).clamp(LEAST, MOST)
+}
+
+impl Described for D2tcp {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Params;
+}
+
+impl Transport for D2tcp {
+    const HEARS_MARKS: bool = true;
+
+    fn begin(start: &FlowStart, params: &Params) -> Self {
+        Self::new(start, params)
+    }
+}
+
+impl Flow for D2tcp {
+    fn on_route(&mut self, now: Time, _route: RouteFacts) {
+        self.0.begin(now);
+    }
+
+    fn hears_routes(&self) -> bool {
+        matches!(self.0.deadline, Deadline::After(_))
+    }
+
+    fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
+        let State { deadline, missed, .. } = *self.0;
+        if let Some(round_trip) = ack.round_trip {
+            self.0.sample(round_trip);
+        }
+        let round_trip = self.0.smoothed;
+        let penalty = |alpha, window| match (deadline, ack.remaining) {
+            (Deadline::At(at), Some(_)) if at <= now => match missed {
+                Missed::Usual => alpha,
+                Missed::Least => power(alpha, LEAST),
+                Missed::Most => power(alpha, MOST),
+            },
+            (Deadline::At(at), Some(remaining)) => {
+                power(alpha, urgency(round_trip, remaining, at.saturating_sub(now), window))
+            }
+            _ => alpha,
+        };
+        self.0.dctcp.follow(ack, penalty, ONCE);
+    }
+
+    fn on_loss(&mut self, now: Time, loss: Loss) {
+        self.0.dctcp.on_loss(now, loss);
+    }
+
+    #[inline]
+    fn window(&self) -> u64 {
+        self.0.dctcp.window()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! A window that never changes: no congestion control at all.
+//!
+//! Not from a publication. It shows what a network does to a known load, and is the least that a transport can be.
+
+use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Kind, Loss, Parameters, Role, params};
+use wayleave_units::Time;
+
+use crate::transports::{Congestion, Transport};
+
+/// What the fixed window says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "fixed",
+    title: "fixed window",
+    roles: &[Role::Transport],
+    summary: "A window that never changes",
+    citation: "none: the absence of congestion control",
+    guarantee: "nothing",
+    parameters: Params::LIST,
+};
+
+params! {
+    /// The fixed window's parameter.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Params {
+        /// Full packets.
+        pub window: u32 = 1, "window", Kind::Count { least: 1, most: u32::MAX as u64 }, "none: it has to be given", {
+            example: "10", missing: "a fixed window needs its length in packets", noun: "a fixed window",
+        };
+    }
+}
+
+/// A window in bytes that never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fixed(
+    /// The window.
+    pub u64,
+);
+
+impl Described for Fixed {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Params;
+}
+
+impl Transport for Fixed {
+    const NEEDS_NO_SIGNAL: bool = true;
+
+    fn begin(start: &FlowStart, params: &Params) -> Self {
+        Self(u64::from(params.window) * u64::from(start.segment))
+    }
+}
+
+impl Flow for Fixed {
+    #[inline]
+    fn hears_routes(&self) -> bool {
+        false
+    }
+
+    fn on_ack(&mut self, _: Time, _: &Ack<'_>) {}
+
+    fn on_loss(&mut self, _: Time, _: Loss) {}
+
+    #[inline]
+    fn window(&self) -> u64 {
+        self.0
+    }
+}
+
+impl Congestion {
+    /// A window of so many full packets that never changes.
+    pub const fn fixed_window(window: u32) -> Self {
+        Self::Fixed(Params { window })
+    }
+}

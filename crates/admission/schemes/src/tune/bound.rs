@@ -1,0 +1,82 @@
+//! What no method can beat: cuts of the network that the rates of requests overflow.
+//!
+//! Whatever crosses a set of links needs its rate there. The links of a host, and those between an edge switch with its
+//! hosts and the rest of the network, are cuts that every method has to respect, with any routes, queues and budgets;
+//! delays and bursts only take more away. So the first request with which the rates asked overflow a cut is refused at
+//! the latest. (In a fat tree no other cut binds sooner: above the edges there is as much rate as below.)
+
+use wayleave_scheme_api::Request;
+use wayleave_topology::{Network, NodeId, NodeKind};
+
+/// A set of nodes: bit/s into it and out of it, that there are and that are asked for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cut {
+    capacity: [u128; 2],
+    asked: [u128; 2],
+}
+
+const INTO: usize = 0;
+const OUT: usize = 1;
+
+/// The cuts around every host, and around every switch with the hosts that hang on nothing else.
+#[derive(Clone, Debug)]
+pub struct Cuts {
+    /// Per node, itself alone.
+    alone: Vec<Cut>,
+    /// Per node, its switch with all hosts there; meaningless for nodes that are on no such side.
+    groups: Vec<Cut>,
+    /// Per node, the node of its group.
+    group_of: Vec<NodeId>,
+}
+
+impl Cuts {
+    /// Of a network.
+    pub fn new(network: &Network) -> Self {
+        let home = |(id, node): (NodeId, &wayleave_topology::Node)| match (node.kind, network.links_to_switches(id)) {
+            (NodeKind::Host, [first, others @ ..]) => {
+                let switch = network.link(*first).to;
+                let is_only = others.iter().all(|&other| network.link(other).to == switch);
+                if is_only { switch } else { id }
+            }
+            _ => id,
+        };
+        let group_of: Vec<NodeId> = network.nodes().map(home).collect();
+        let mut cuts = Self {
+            alone: vec![Cut::default(); group_of.len()],
+            groups: vec![Cut::default(); group_of.len()],
+            group_of,
+        };
+        for (_, link) in network.links() {
+            let rate = u128::from(link.rate.bits_per_second());
+            cuts.cross(link.from, link.to, |cut, way| cut.capacity[way] += rate);
+        }
+        cuts
+    }
+
+    /// Visits the cuts that lie between two nodes, each with the way through it.
+    fn cross(&mut self, from: NodeId, to: NodeId, mut visit: impl FnMut(&mut Cut, usize)) {
+        visit(&mut self.alone[from.index()], OUT);
+        visit(&mut self.alone[to.index()], INTO);
+        let (a, b) = (self.group_of[from.index()], self.group_of[to.index()]);
+        if a != b {
+            visit(&mut self.groups[a.index()], OUT);
+            visit(&mut self.groups[b.index()], INTO);
+        }
+    }
+
+    /// The most requests, in order, that the rates of links could let in before one has to be refused; `None` if all.
+    pub fn until_refusal(mut self, requests: impl Iterator<Item = Request>) -> Option<usize> {
+        for (number, request) in requests.enumerate() {
+            let rate = u128::from(request.rate.bits_per_second());
+            let mut is_over = false;
+            self.cross(request.from, request.to, |cut, way| {
+                cut.asked[way] += rate;
+                is_over |= cut.asked[way] > cut.capacity[way];
+            });
+            if is_over {
+                return Some(number);
+            }
+        }
+        None
+    }
+}

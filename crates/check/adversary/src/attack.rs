@@ -1,0 +1,300 @@
+//! An attack: who sends when, as a text of one line that replays it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use wayleave_topology::{Element, LinkId, NodeId};
+
+/// Traffic within the contracts: a pattern, the seed of its random numbers, and what a search has changed.
+///
+/// ```
+/// use wayleave_adversary::Attack;
+/// let attack: Attack = "chasing:12/small,7,@1+1200,9-400".parse()?;
+/// assert_eq!(attack.victim(), Some(12));
+/// assert_eq!(attack.to_string(), "chasing:12/small,7,@1+1200,9-400");
+/// assert!("chasing,7".parse::<Attack>().is_err());
+/// # Ok::<(), wayleave_adversary::AttackError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attack {
+    /// Who sends when.
+    pub timing: Timing,
+    /// In which frames.
+    pub frames: Frames,
+    /// Whether traffic without a contract is there, where there can be any.
+    pub company: Company,
+    /// How much of the jitter of nodes packets take.
+    pub held_up: HeldUp,
+    /// What fails meanwhile, and stays so.
+    pub cuts: Vec<Cut>,
+    /// Of random phases, and of the simulator.
+    pub seed: u64,
+    /// What is moved from where the pattern puts it.
+    pub shifts: Vec<Shift>,
+}
+
+/// When bursts begin. Promises are numbered from 0, in the order of the claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// All bursts at once.
+    Together,
+    /// Each at random.
+    Random,
+    /// Each at random, and again whenever its bucket is full.
+    Repeated,
+    /// Only contracts that share a link with the victim: at every queue of its route, the bursts that join it there
+    /// arrive when its last packet would if nothing delayed it.
+    Colliding {
+        /// Whose packets are to be delayed.
+        victim: usize,
+    },
+    /// The same, but when its last packet arrives after having been delayed at the queues before.
+    Chasing {
+        /// Whose packets are to be delayed.
+        victim: usize,
+    },
+    /// The same; and those that join it are held up on the link before by bursts of others, so that what they have
+    /// earned meanwhile comes in one go: their bursts have grown.
+    Squeezing {
+        /// Whose packets are to be delayed.
+        victim: usize,
+    },
+}
+
+/// How large frames are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frames {
+    /// As large as the contract sends them.
+    Largest,
+    /// As small as Ethernet allows.
+    Smallest,
+}
+
+/// What else is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// What the claim's background is.
+    Background,
+    /// Nothing.
+    Quiet,
+}
+
+/// How much of the jitter of nodes packets take; whether they may pass one another is the claim's matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeldUp {
+    /// All of it, every packet.
+    Alike,
+    /// Each a time of its own, at random.
+    Drawn,
+    /// The victim's packets all of it, and the others so that they come just before them. Without a victim, at random.
+    Late,
+}
+
+/// A cable or a switch that fails while flows run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// What.
+    pub element: Element,
+    /// When, in ns; in attacks on one promise its burst begins at 0.
+    pub at_ns: i64,
+}
+
+/// Something that begins earlier or later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shift {
+    /// What.
+    pub who: Who,
+    /// By how many ns; negative is earlier.
+    pub by_ns: i64,
+}
+
+/// What begins earlier or later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// All that join the victim at this hop of its route, from 0.
+    JoiningAt(usize),
+    /// One promise, by its number.
+    Promise(usize),
+}
+
+/// The text is no attack.
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
+#[error("\"{}\" is no attack: PATTERN,SEED[,SHIFTS] is expected, such as together,1 or chasing:12/small,7,@1+1200,9-400", .text)]
+pub struct AttackError {
+    text: String,
+}
+
+impl Attack {
+    /// A pattern of largest frames, with background.
+    pub const fn new(timing: Timing, seed: u64) -> Self {
+        Self {
+            timing,
+            frames: Frames::Largest,
+            company: Company::Background,
+            held_up: HeldUp::Alike,
+            cuts: Vec::new(),
+            seed,
+            shifts: Vec::new(),
+        }
+    }
+
+    /// The promise whose packets are to be delayed, if it is one.
+    pub const fn victim(&self) -> Option<usize> {
+        match self.timing {
+            Timing::Colliding { victim } | Timing::Chasing { victim } | Timing::Squeezing { victim } => Some(victim),
+            Timing::Together | Timing::Random | Timing::Repeated => None,
+        }
+    }
+
+    /// By how many ns something is moved.
+    pub(crate) fn shift(&self, who: Who) -> i64 {
+        self.shifts.iter().filter(|shift| shift.who == who).map(|shift| shift.by_ns).sum()
+    }
+
+    /// Moves something by so many ns more.
+    pub(crate) fn moved(&self, who: Who, by_ns: i64) -> Self {
+        let mut moved = self.clone();
+        match moved.shifts.iter_mut().find(|shift| shift.who == who) {
+            Some(shift) => shift.by_ns += by_ns,
+            None => moved.shifts.push(Shift { who, by_ns }),
+        }
+        moved.shifts.retain(|shift| shift.by_ns != 0);
+        moved
+    }
+}
+
+impl fmt::Display for Attack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.timing {
+            Timing::Together => f.write_str("together")?,
+            Timing::Random => f.write_str("random")?,
+            Timing::Repeated => f.write_str("repeated")?,
+            Timing::Colliding { victim } => write!(f, "colliding:{victim}")?,
+            Timing::Chasing { victim } => write!(f, "chasing:{victim}")?,
+            Timing::Squeezing { victim } => write!(f, "squeezing:{victim}")?,
+        }
+        if self.frames == Frames::Smallest {
+            f.write_str("/small")?;
+        }
+        if self.company == Company::Quiet {
+            f.write_str("/quiet")?;
+        }
+        match self.held_up {
+            HeldUp::Alike => {}
+            HeldUp::Drawn => f.write_str("/drawn")?,
+            HeldUp::Late => f.write_str("/late")?,
+        }
+        for Cut { element, at_ns } in &self.cuts {
+            match element {
+                Element::Cable(link) => write!(f, "/cut:l{}@{at_ns}", link.0)?,
+                Element::Switch(node) => write!(f, "/cut:s{}@{at_ns}", node.0)?,
+            }
+        }
+        write!(f, ",{}", self.seed)?;
+        for Shift { who, by_ns } in &self.shifts {
+            f.write_str(",")?;
+            match who {
+                Who::JoiningAt(hop) => write!(f, "@{hop}{by_ns:+}")?,
+                Who::Promise(number) => write!(f, "{number}{by_ns:+}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Attack {
+    type Err = AttackError;
+
+    fn from_str(text: &str) -> Result<Self, AttackError> {
+        parse(text).ok_or_else(|| AttackError { text: text.to_owned() })
+    }
+}
+
+fn parse(text: &str) -> Option<Attack> {
+    let mut parts = text.splitn(3, ',');
+    let (pattern, seed) = (parts.next()?, parts.next()?.parse().ok()?);
+    let mut words = pattern.split('/');
+    let timing = match words.next()?.split_once(':') {
+        None => match pattern.split('/').next()? {
+            "together" => Timing::Together,
+            "random" => Timing::Random,
+            "repeated" => Timing::Repeated,
+            _ => return None,
+        },
+        Some(("colliding", victim)) => Timing::Colliding { victim: victim.parse().ok()? },
+        Some(("chasing", victim)) => Timing::Chasing { victim: victim.parse().ok()? },
+        Some(("squeezing", victim)) => Timing::Squeezing { victim: victim.parse().ok()? },
+        Some(_) => return None,
+    };
+    let mut attack = Attack::new(timing, seed);
+    for word in words {
+        match word {
+            "small" => attack.frames = Frames::Smallest,
+            "quiet" => attack.company = Company::Quiet,
+            "drawn" => attack.held_up = HeldUp::Drawn,
+            "late" => attack.held_up = HeldUp::Late,
+            other => attack.cuts.push(cut(other.strip_prefix("cut:")?)?),
+        }
+    }
+    let shifts = parts.next().map_or(Some(Vec::new()), |list| list.split(',').map(shift).collect())?;
+    Some(Attack { shifts, ..attack })
+}
+
+/// `l12@3400` or `s5@3400`: the link, with the other direction of its cable, or the switch, and when.
+fn cut(text: &str) -> Option<Cut> {
+    let (what, at) = text.split_once('@')?;
+    let element = match what.split_at_checked(1)? {
+        ("l", number) => Element::Cable(LinkId(number.parse().ok()?)),
+        ("s", number) => Element::Switch(NodeId(number.parse().ok()?)),
+        _ => return None,
+    };
+    Some(Cut { element, at_ns: at.parse().ok()? })
+}
+
+fn shift(text: &str) -> Option<Shift> {
+    let (is_hop, rest) = text.strip_prefix('@').map_or((false, text), |rest| (true, rest));
+    let sign = rest.find(['+', '-'])?;
+    let number = rest[..sign].parse().ok()?;
+    let who = if is_hop { Who::JoiningAt(number) } else { Who::Promise(number) };
+    Some(Shift { who, by_ns: rest[sign..].parse().ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_is_read_back() {
+        for text in [
+            "together,1",
+            "random/small/quiet,18446744073709551615",
+            "repeated/quiet/drawn,0",
+            "squeezing:5/small/late,1",
+            "colliding:0,3,@0-9223372036854775807",
+            "squeezing:5,1",
+            "chasing:12/small,7,@1+1200,9-400",
+            "chasing:3/cut:l12@-3400/cut:s5@0,1",
+        ] {
+            assert_eq!(text.parse::<Attack>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_attack_is_refused() {
+        for text in [
+            "",
+            "together",
+            "together,",
+            "chasing,1",
+            "together:1,1",
+            "random/loud,1",
+            "together,1,5",
+            "together,1,@+5",
+            "together/cut:12@5,1",
+            "together/cut:l12,1",
+            "together/cut:x12@5,1",
+        ] {
+            assert!(text.parse::<Attack>().is_err(), "{text}");
+        }
+    }
+}

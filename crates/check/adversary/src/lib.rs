@@ -1,0 +1,119 @@
+//! Every promise under the worst traffic that the contracts allow, packet by packet.
+//!
+//! The admission control proves that its promises hold. This crate believes none of it, and depends on neither the
+//! calculus nor the ledger nor any scheme. It checks in two steps:
+//!
+//! 1. [`derive()`] takes what is said (a [`Statement`]), derives from network, contracts and routes what they are worth on the
+//!    wire, every queue's delay and backlog and every bound, by the method of `wayleave-recheck`, and lists every
+//!    [`Discrepancy`] between the two. Moves are followed one by one, with the packets that were still on routes that were left.
+//! 2. [`verify()`] takes the promises that follow (a [`Claim`]), lets the simulator run them under attack after attack, on all
+//!    processors, and returns a [`Verification`] with the longest delay that was seen of each promise, and with every promise that
+//!    did not hold. A scheme that says nothing of queues (QJump, Loko) has a claim only.
+//!
+//! An [`Attack`] is traffic within the contracts: every contract sends its whole burst at once and then at its rate,
+//! and traffic without a contract fills the queues below. What varies is when bursts begin ([`Timing`]), how large
+//! frames are, and whether there is other traffic. The delay of a queue is largest for the packet that comes when all
+//! bursts have just come (the last knee of the arrival curve; `docs/admission.md`, section 5), so aimed attacks let the
+//! bursts of all that meet a victim arrive at each queue together with its last packet. A search climbs from there.
+//!
+//! What a run shows is a lower bound of the true worst case. That nothing worse was found proves nothing; one packet
+//! that is late disproves the bound, and its attack replays it bit for bit.
+//!
+//! | | |
+//! |---|---|
+//! | `statement.rs`, `reservations.rs` | what is said; who stands where, step by step |
+//! | `derive.rs`, `transit.rs`, `discrepancy.rs` | what follows; moves under way; what is not as it was said |
+//! | `exact.rs` | figures that follow exactly from decisions: starts, holds, times and queues of minima |
+//! | `claim.rs`, `fault.rs` | what packets are to show; faults on purpose |
+//! | `attack.rs`, `schedule.rs` | who sends when, and its text |
+//! | `cuts.rs` | what fails meanwhile |
+//! | `fill.rs` | traffic without a contract |
+//! | `stage.rs`, `narrow.rs`, `run.rs` | from an attack to a scenario to what was seen |
+//! | `verify.rs`, `effort.rs` | which attacks are made |
+//! | `meanwhile.rs` | shares after every event of a history |
+//! | `classes.rs` | promises of classes below: minima, what is in flight, shares |
+//! | `links.rs`, `matching.rs` | the worst demands of minima on single links |
+//! | `terms.rs` | maxima and weights of bandwidth contracts |
+//! | `report.rs` | what was seen |
+//!
+//! ```
+//! use std::sync::Arc;
+//! use wayleave_topology::builders::{Cabling, build};
+//! use wayleave_topology::{Hop, Route};
+//! use wayleave_units::{Bytes, Rate, Time};
+//! use wayleave_adversary::{Background, Claim, Effort, Order, Promise, verify};
+//!
+//! let network = Arc::new(build::star(3, Cabling::default())?);
+//! let link = |name| network.find_link(name).ok_or("no such link");
+//! let mut promise = Promise {
+//!     name: "ptp".into(),
+//!     route: Route { hops: vec![Hop { link: link("h1->s1")?, queue: 0 }, Hop { link: link("s1->h3")?, queue: 0 }] },
+//!     rate: Rate::from_mbit(1),
+//!     burst: Bytes::new(3000),
+//!     frame: Bytes::new(1500),
+//!     bound: Time::from_micros(100),
+//!     today: None,
+//! };
+//! let claim = |promise: &Promise| Claim {
+//!     network: network.clone(),
+//!     background: Background::Saturating { largest: vec![Bytes::new(1562); 6] },
+//!     promises: vec![promise.clone()],
+//!     protected: Vec::new(),
+//!     order: Order::Free,
+//!     services: Vec::new(),
+//! };
+//! assert!(verify(&claim(&promise), &Effort::QUICK, None, |_, _| true)?.is_sound());
+//! // Two frames in a row take 24 us on the first link alone.
+//! promise.bound = Time::from_micros(30);
+//! assert!(!verify(&claim(&promise), &Effort::QUICK, None, |_, _| true)?.is_sound());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod attack;
+mod claim;
+mod classes;
+mod cuts;
+mod derive;
+mod discrepancy;
+mod effort;
+mod exact;
+mod fault;
+mod fill;
+mod links;
+mod matching;
+mod meanwhile;
+mod narrow;
+mod report;
+mod reservations;
+mod run;
+mod schedule;
+mod stage;
+mod statement;
+mod tenants;
+mod terms;
+mod transit;
+mod verify;
+
+pub use attack::{Attack, AttackError, Company, Cut, Frames, HeldUp, Shift, Timing, Who};
+pub use claim::{Background, Claim, ClaimError, Duplication, Promise, Protected};
+pub use classes::{
+    ClassAttack, ClassBreach, ClassClaim, ClassFault, ClassReport, InFlightPromise, MinimumPromise, SharePromise,
+    WeightPromise, verify_classes,
+};
+pub use derive::{Derivation, Reserved, check_history, derive, derive_watched, reserved_in_the_end};
+pub use discrepancy::Discrepancy;
+pub use effort::Effort;
+pub use exact::check_moments;
+pub use fault::{Fault, Layer, NotBroken};
+pub use links::{LinkClaim, Pattern};
+pub use report::{Breach, Finding, ProtectedFinding, Verification, Violation};
+pub use reservations::HistoryError;
+pub use statement::{
+    Accounting, Admitted, Bucket, Counting, Figures, Happening, Kind, Lines, LowestQueue, MinimaTerms, Part, Patience,
+    Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms,
+};
+pub use tenants::{LinkReport, TenantsClaim, TenantsReport, TestedMinimum, verify_tenants};
+pub use terms::{MaximumPromise, Meeting, PartPromise, Way};
+pub use verify::{replay, verify};
+
+pub use wayleave_scenarios::Order;

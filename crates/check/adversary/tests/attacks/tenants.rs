@@ -1,0 +1,215 @@
+//! Tenants with contracts of every kind: what is promised to them holds, and faults on purpose are each seen.
+
+use std::sync::Arc;
+
+use wayleave_adversary::{ClassAttack, ClassBreach, ClassFault, ClassReport, TenantsClaim, verify_tenants};
+use wayleave_contracts::{
+    Accounting, BandwidthContract, BestEffortContract, Between, Contract, Excess, LatencyContract, Objective,
+    ObjectiveContract,
+};
+use wayleave_scenarios::{Ends, FabricSettings, Schedule, Tenants, TenantsError};
+use wayleave_topology::builders::{Cabling, build};
+use wayleave_topology::{Classes, Network, NodeId, PortSpec};
+use wayleave_units::{Bytes, Rate, Time};
+
+fn star(hosts: u64) -> Arc<Network> {
+    let cabling = Cabling {
+        rate: Rate::from_gbit(10),
+        propagation: Time::from_micros(4),
+        switch_port: PortSpec::uniform(8, Bytes::new(500_000)),
+        host_port: PortSpec::uniform(1, Bytes::new(500_000)),
+        ..Cabling::default()
+    };
+    Arc::new(build::star(hosts, cabling).unwrap().with_classes(Classes::default()).unwrap())
+}
+
+fn latency(number: usize, from: NodeId, to: NodeId) -> Contract {
+    Contract::Latency(LatencyContract {
+        name: format!("l{number}"),
+        tenant: None,
+        from,
+        to,
+        rate: Rate::from_gbit(1),
+        burst: Bytes::new(24_250),
+        deadline: Time::from_millis(3),
+        accounting: Accounting::Wire,
+        max_frame: Some(Bytes::new(1_500)),
+        route: None,
+        protection: 1,
+        excess: Excess::Wait,
+    })
+}
+
+fn minimum(name: &str, between: Between, mbit: u64) -> Contract {
+    let (name, tenant, min) = (name.to_owned(), None, Rate::from_mbit(mbit));
+    Contract::Bandwidth(BandwidthContract { name, tenant, between, min, max: None, weight: None, within: None })
+}
+
+/// Pairs with minima.
+const PAIRS: usize = 6;
+
+/// Everybody sends to the last host: four latency contracts with 4 Gbit/s, pairs with all the minima that fit below them, two objectives, best effort.
+fn contracts(hosts: &[NodeId]) -> Vec<Contract> {
+    let to = *hosts.last().unwrap();
+    let mut all: Vec<Contract> = (0..4).map(|number| latency(number, hosts[number], to)).collect();
+    all.extend((0..PAIRS).map(|pair| minimum(&format!("g{pair}"), Between::Pair(hosts[4 + pair], to), 508)));
+    for (name, mbit) in [("search", 600), ("index", 300)] {
+        let (members, min) = (vec![hosts[4 + PAIRS], to], Rate::from_mbit(mbit));
+        let (objective, deadline) = (Objective::Completion, None);
+        let objective = ObjectiveContract { name: name.to_owned(), tenant: None, objective, deadline, members, min };
+        all.push(Contract::Objective(objective));
+    }
+    let bulk = BestEffortContract { name: "bulk".to_owned(), tenant: None, members: vec![hosts[5 + PAIRS], to] };
+    all.push(Contract::BestEffort(bulk));
+    all
+}
+
+fn tenants() -> Tenants {
+    let network = star(PAIRS as u64 + 7);
+    let hosts: Vec<NodeId> = network.hosts().collect();
+    let (tenants, refused) = Tenants::admit(&network, &contracts(&hosts), &FabricSettings::default()).unwrap();
+    assert_eq!(refused, Vec::<String>::new());
+    tenants
+}
+
+fn attacks(shifted: u64) -> Vec<ClassAttack> {
+    let shift = |seed| ClassAttack::Shifted { seed, most: Time::from_millis(1) };
+    [ClassAttack::AsSaid].into_iter().chain((1..=shifted).map(shift)).collect()
+}
+
+#[test]
+fn what_is_promised_to_four_kinds_of_tenants_holds() {
+    let tenants = tenants();
+    let mut claim = TenantsClaim::of(&tenants, Time::from_millis(8)).unwrap();
+    claim.watch_windows();
+    assert_eq!((claim.whole.minima.len(), claim.whole.weights.len()), (PAIRS, 4));
+    let report = verify_tenants(&claim, &attacks(2), 1).unwrap();
+    assert!(report.is_sound(), "{report:#?}");
+    let windows = report.windows.unwrap();
+    assert_eq!((report.whole.runs, windows.runs), (3, 12));
+    assert!(report.whole.largest_lag > 100 && windows.largest_in_flight > 400, "bounds that say something");
+}
+
+#[test]
+fn each_fault_is_seen() {
+    let claim = TenantsClaim::of(&tenants(), Time::from_millis(8)).unwrap();
+    let of_terms = [ClassFault::MaxIgnored, ClassFault::WeightIgnored];
+    for fault in ClassFault::ALL.into_iter().filter(|fault| !of_terms.contains(fault)) {
+        let mut broken = claim.clone();
+        assert!(broken.break_by(fault), "{}", fault.name());
+        let report = verify_tenants(&broken, &attacks(2), 1).unwrap();
+        assert!(!report.is_sound(), "{}: {report:#?}", fault.name());
+        let in_windows = |(_, breach): &(ClassAttack, ClassBreach)| matches!(breach, ClassBreach::InFlight { .. });
+        if fault == ClassFault::StepsUnlimited {
+            let windows = report.windows.unwrap();
+            assert!(windows.breaches.iter().any(in_windows), "{windows:#?}");
+        }
+    }
+}
+
+#[test]
+fn who_does_not_fit_is_named_and_a_network_needs_classes() {
+    let network = star(4);
+    let hosts: Vec<NodeId> = network.hosts().collect();
+    let all = [
+        minimum("small", Between::Pair(hosts[0], hosts[1]), 100),
+        minimum("large", Between::Pair(hosts[2], hosts[1]), 9_000),
+    ];
+    let (tenants, refused) = Tenants::admit(&network, &all, &FabricSettings::default()).unwrap();
+    assert_eq!((refused, tenants.sharing().len()), (vec!["large".to_owned()], 1));
+    let plain = Arc::new(build::star(4, Cabling::default()).unwrap());
+    assert!(matches!(Tenants::admit(&plain, &all, &FabricSettings::default()), Err(TenantsError::NoClasses)));
+}
+
+/// Four contracts that meet at the last host: equal minima with weights of 1 and 3, one with a maximum, and one whose weight follows from its minimum.
+fn with_weights() -> Tenants {
+    let network = star(6);
+    let hosts: Vec<NodeId> = network.hosts().collect();
+    let to = hosts[5];
+    let of = |name: &str, between, mbit, max: Option<u64>, weight| {
+        let Contract::Bandwidth(contract) = minimum(name, between, mbit) else { unreachable!() };
+        let (max, weight) = (max.map(Rate::from_mbit), std::num::NonZeroU32::new(weight));
+        Contract::Bandwidth(BandwidthContract { max, weight, ..contract })
+    };
+    let all = [
+        of("light", Between::Pair(hosts[0], to), 500, None, 500),
+        of("heavy", Between::Hose(vec![hosts[1], hosts[4], to]), 500, None, 1_500),
+        of("capped", Between::Hose(vec![hosts[2], hosts[3], to]), 500, Some(1_000), 2_000),
+        of("plain", Between::Pair(hosts[3], to), 250, None, 0),
+    ];
+    let (tenants, refused) = Tenants::admit(&network, &all, &FabricSettings::default()).unwrap();
+    assert_eq!(refused, Vec::<String>::new());
+    tenants
+}
+
+/// Catches: maxima that nobody keeps, weights that nobody follows, and checks that would not see it.
+#[test]
+fn maxima_are_kept_and_what_is_left_is_shared_by_weights() {
+    let claim = TenantsClaim::of(&with_weights(), Time::from_millis(8)).unwrap();
+    let meeting = claim.meeting.as_ref().unwrap();
+    assert_eq!((claim.whole.maxima.len(), meeting.meeting.as_ref().unwrap().parts.len()), (3, 4));
+    let report = verify_tenants(&claim, &attacks(1), 1).unwrap();
+    assert!(report.is_sound(), "{report:#?}");
+    let met = report.meeting.unwrap();
+    assert!(met.largest_of_maximum > Some(900), "a maximum that binds: {met:#?}");
+    let broken = |fault: ClassFault| {
+        let mut broken = claim.clone();
+        assert!(broken.break_by(fault), "{}", fault.name());
+        verify_tenants(&broken, &attacks(0), 1).unwrap().meeting.unwrap().breaches
+    };
+    let breaches = broken(ClassFault::MaxIgnored);
+    assert!(breaches.iter().any(|(_, breach)| matches!(breach, ClassBreach::Maximum { .. })), "{breaches:#?}");
+    let breaches = broken(ClassFault::WeightIgnored);
+    assert!(breaches.iter().any(|(_, breach)| matches!(breach, ClassBreach::Part { .. })), "{breaches:#?}");
+}
+
+/// Who has no maximum, and weights as large as minima, loses nothing by what is ignored.
+#[test]
+fn faults_of_terms_change_nothing_where_there_are_none() {
+    let claim = TenantsClaim::of(&tenants(), Time::from_millis(8)).unwrap();
+    for fault in [ClassFault::MaxIgnored, ClassFault::WeightIgnored] {
+        assert!(!claim.clone().break_by(fault), "{}", fault.name());
+    }
+}
+
+/// Catches: a receiver's maximum whose division is too slow for its minimum. All members of a hose send to the same one, and stop and go on at times of their own, 50 us to
+/// 2 ms apart. Where the minimum is the maximum, what a change costs cannot be made up for, and lags add up: only the maximum is checked.
+#[test]
+fn minima_are_kept_within_maxima_while_senders_come_and_go() {
+    let network = star(8);
+    let hosts: Vec<NodeId> = network.hosts().collect();
+    for (min, max) in [(3_000, None), (500, None), (500, Some(2_000)), (500, Some(1_000)), (500, Some(500))] {
+        let Contract::Bandwidth(contract) = minimum("hose", Between::Hose(hosts.clone()), min) else { unreachable!() };
+        let contract = Contract::Bandwidth(BandwidthContract { max: max.map(Rate::from_mbit), ..contract });
+        let (tenants, refused) = Tenants::admit(&network, &[contract], &FabricSettings::default()).unwrap();
+        assert_eq!(refused, Vec::<String>::new());
+        for seed in 1..=4 {
+            let mut claim = TenantsClaim::of(&tenants, Time::from_millis(16)).unwrap();
+            let mut state = seed;
+            let mut time = |least: u64| {
+                state = (state * 48_271 + 11) % 2_147_483_647;
+                Time::from_micros(least + state % [150, 2_000][(state / 7 % 2) as usize])
+            };
+            let to = hosts[7];
+            let all = &mut claim.whole.scenario.traffic;
+            let mut usual = all.swap_remove(0);
+            all.clear();
+            for &from in &hosts[..7] {
+                usual.name = format!("from {}", from.0);
+                usual.ends = Ends::Pairs(vec![(from.into(), to.into())]);
+                usual.active = Some(Schedule::periodic(time(0), time(50), time(50)));
+                all.push(usual.clone());
+            }
+            claim.whole.minima.retain(|promise| promise.host == to);
+            // The condition of the time (`Certainty::of_time`), which does not always hold here: of 12 seeds with 3 Gbit/s one has 1,084 per mille of the bound in flight.
+            claim.whole.in_flight.clear();
+            if max == Some(500) {
+                claim.whole.minima.clear();
+            }
+            let report = verify_tenants(&claim, &attacks(1), 1).unwrap();
+            let ClassReport { largest_lag, largest_of_maximum, .. } = report.whole;
+            println!("{min}, {max:?}, seed {seed}: lag {largest_lag} per mille, maximum {largest_of_maximum:?}");
+            assert!(report.is_sound(), "{min}, {max:?}, seed {seed}: {report:#?}");
+        }
+    }
+}

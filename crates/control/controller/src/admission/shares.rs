@@ -1,0 +1,88 @@
+//! What contracts of other kinds than latency hold: a share of the classes below, beside what they had or instead of it.
+//!
+//! What shares hold is a sum over the shares that are there, so taking a decision back restores every bit, in whatever order.
+
+use wayleave_contracts::Contract;
+use wayleave_ledger::Share;
+use wayleave_scheme_api::{Refusal, ShareDecision};
+use wayleave_schemes::share_request;
+use wayleave_topology::ShareId;
+use wayleave_units::Time;
+
+use super::Admission;
+use crate::event::EventKind;
+use crate::journal::Dirty;
+
+impl Admission {
+    /// Asks the scheme for a share; best effort needs none.
+    pub(super) fn admit_share(&mut self, contract: &Contract) -> Result<Option<ShareDecision>, Refusal> {
+        let request = share_request(contract);
+        request.map(|request| self.enforcement.book_mut().admit_share(&request)).transpose()
+    }
+
+    /// The share that a contract holds.
+    pub(super) fn share_of(&self, serial: u64) -> Option<ShareId> {
+        self.enforcement.contracts().get(serial)?.share()
+    }
+
+    /// A contract gives up what it holds.
+    pub(super) fn take_share(&mut self, serial: u64) -> Option<Share> {
+        let share = self.enforcement.contracts_mut().share_mut(serial)?.share.take()?;
+        self.enforcement.book_mut().release_share(share)
+    }
+
+    /// It holds that again.
+    pub(super) fn return_share(&mut self, serial: Option<u64>, share: Option<Share>) {
+        let (Some(serial), Some(share)) = (serial, share) else { return };
+        let share = self.enforcement.book_mut().put_share_back(share, serial);
+        if let Some(state) = self.enforcement.contracts_mut().share_mut(serial) {
+            state.share = share;
+        }
+    }
+
+    /// A contract has got a share, or nothing for best effort.
+    pub(super) fn settle_share(&mut self, serial: u64, decision: Option<ShareDecision>) {
+        let share = decision.as_ref().map(|one| one.share);
+        let waits_for = share.map(|share| self.enforcement.share_must_wait_for(share)).unwrap_or_default();
+        if let Some(share) = share {
+            self.enforcement.book_mut().own_share(share, serial);
+        }
+        if let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) {
+            grant.trouble = None;
+            if let Some(state) = grant.share_state_mut() {
+                state.share = share;
+                state.certainty = decision.as_ref().map(|one| one.certainty);
+                state.within = decision.and_then(|one| one.within);
+            }
+        }
+        self.enforcement.renew_rule(serial);
+        self.enforcement.wait_for(serial, waits_for);
+        self.enforcement.refresh_trouble(serial);
+        self.enforcement.touch(serial);
+        self.enforcement.announce(serial);
+        self.enforcement.wait_for_hosts(serial);
+        self.follow_certainty();
+    }
+
+    /// Ends a contract: what it had is free once its last packets have left.
+    pub(super) fn end_share(&mut self, serial: u64) {
+        if let Some(share) = self.enforcement.contracts_mut().share_mut(serial).and_then(|state| state.share.take()) {
+            self.enforcement.leave_share(share);
+        }
+        let Some(id) = self.enforcement.contracts().get(serial).map(|grant| grant.id.clone()) else { return };
+        self.enforcement.remove(serial);
+        let journal = self.enforcement.journal_mut();
+        let revision = journal.next_revision_of(&id.tenant);
+        journal.mark(Dirty::Contract(serial));
+        journal.contract_event(EventKind::Released, &id, revision, String::new());
+        journal.contract_event(EventKind::Gone, &id, revision, String::new());
+        self.follow_certainty();
+    }
+
+    /// Frees the shares of ended contracts that were held until this time, by the steady clock.
+    pub(crate) fn free_left_shares(&mut self, now: Time) {
+        if self.enforcement.book_mut().free_left_shares(now) {
+            self.follow_certainty();
+        }
+    }
+}

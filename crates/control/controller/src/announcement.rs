@@ -1,0 +1,78 @@
+//! What watchers are told of the state of a contract, of whatever kind.
+
+use wayleave_protocol::contract::State;
+use wayleave_scheme_api::Certainty;
+use wayleave_units::WallTime;
+
+use crate::event::EventKind;
+use crate::grant::{Grant, KindState, ShareState, Trouble, Violation};
+use crate::journal::{Dirty, Journal};
+
+impl Journal {
+    /// A contract is in another state: its record is to be written, and watchers are told.
+    pub(crate) fn announce(&mut self, grant: &mut Grant, state: State) {
+        let revision = self.next_revision_of(&grant.id.tenant);
+        (grant.state, grant.revision) = (state, revision);
+        self.mark(Dirty::Contract(grant.serial));
+        self.contract_event(kind(state), &grant.id, revision, detail(grant));
+    }
+}
+
+const fn kind(state: State) -> EventKind {
+    match state {
+        State::Pending => EventKind::Pending,
+        State::Admitted => EventKind::Admitted,
+        State::Enforced => EventKind::Enforced,
+        State::Degraded => EventKind::Degraded,
+        State::Violated => EventKind::Violated,
+        State::Released => EventKind::Released,
+    }
+}
+
+/// Cause of the state of a contract, or its promise.
+fn detail(grant: &Grant) -> String {
+    match grant.state {
+        State::Pending => pending(grant.waits_for(), grant.order.starts),
+        State::Admitted | State::Enforced => match &grant.held {
+            KindState::Latency(latency) => format!("bound {}", latency.bound),
+            KindState::Share(share) => promised(share),
+        },
+        State::Degraded => grant.trouble.as_ref().map(trouble).unwrap_or_default(),
+        State::Violated => grant.violation().map(violation).unwrap_or_default(),
+        State::Released => String::new(),
+    }
+}
+
+/// How much is known of what a contract is promised.
+fn promised(share: &ShareState) -> String {
+    let word = Certainty::OF_TIMES.name();
+    let within = share.within.map(|within| format!(", there within {within} ({word})")).unwrap_or_default();
+    match share.certainty {
+        Some(certainty) => format!("{}{within}", certainty.name()),
+        None => "nothing is promised".to_owned(),
+    }
+}
+
+fn pending(waits_for: usize, starts: Option<WallTime>) -> String {
+    match waits_for {
+        0 => starts.map_or_else(String::new, |starts| format!("starts at {starts}")),
+        1 => "a route that was left has to be empty first".to_owned(),
+        many => format!("{many} routes that were left have to be empty first"),
+    }
+}
+
+fn trouble(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::Failed { element, why, .. } => format!("{element} is down: {why}"),
+        Trouble::Unfit { why } => format!("it was decided again at the start, and found no place: {why}"),
+        Trouble::Unconfirmed => "a host that has to carry it has not confirmed it in time".to_owned(),
+        Trouble::Silent { .. } => {
+            "the agent of a host that has to carry it has not been heard of for too long".to_owned()
+        }
+        Trouble::NotCarriedOut { why, .. } => format!("an agent cannot carry it out: {why}"),
+    }
+}
+
+fn violation(violation: Violation) -> String {
+    format!("{} packets came too late, the latest after {}", violation.packets, violation.worst)
+}

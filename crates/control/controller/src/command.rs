@@ -1,0 +1,404 @@
+//! What a controller is asked to do, and what it answers at once.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use wayleave_contracts::{NameError, Order, Policy, PolicyShort, Quota};
+use wayleave_packet_format::Mac;
+use wayleave_protocol::agent::{ContractProblem, Measured};
+pub use wayleave_protocol::decision::Outcome;
+use wayleave_protocol::{DEFAULT_TENANT, Id};
+use wayleave_units::WallTime;
+
+/// What is asked. The driver checks who may ask it; the command says which tenant an object belongs to.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Creates a tenant, or gives it another quota.
+    PutTenant {
+        /// Its name.
+        name: String,
+        /// What it may have at most.
+        quota: Quota,
+        /// Under which condition.
+        check: Check,
+    },
+    /// Ends a tenant that has nothing left.
+    DeleteTenant {
+        /// Its name.
+        name: String,
+        /// Under which condition.
+        check: Check,
+    },
+    /// Lets the holder of a secret act.
+    PutToken {
+        /// What the token is called; never the secret.
+        id: String,
+        /// SHA-256 of the secret, or of what stands for the name of a certificate, in hexadecimal digits.
+        hash: String,
+        /// As whom.
+        role: Principal,
+        /// What it is for.
+        label: String,
+        /// When it is good no longer.
+        expires: Option<WallTime>,
+        /// The name of the certificate that acts as it in place of a secret; no other token may have it.
+        certificate: Option<String>,
+    },
+    /// Lets it act no longer.
+    DeleteToken {
+        /// What the token is called.
+        id: String,
+    },
+    /// Keeps a policy of services, or another one in its place.
+    PutPolicy {
+        /// What it says, with its name.
+        policy: Box<Policy>,
+        /// Under which condition.
+        check: Check,
+    },
+    /// Keeps a policy no longer.
+    DeletePolicy {
+        /// Its name.
+        name: String,
+        /// Under which condition.
+        check: Check,
+    },
+    /// Creates a VM, or finds it where it is.
+    PutVm {
+        /// Which.
+        id: Id,
+        /// Where it should be.
+        wish: VmWish,
+        /// The address of its interface; what it has, or what follows from its name, if not given.
+        mac: Option<Mac>,
+        /// Under which condition.
+        check: Check,
+    },
+    /// Ends a VM that no contract needs.
+    DeleteVm {
+        /// Which.
+        id: Id,
+        /// Under which condition.
+        check: Check,
+    },
+    /// Creates contracts, or gives them other terms.
+    Apply {
+        /// Each with its condition, in order.
+        orders: Vec<(Order, Check)>,
+        /// All or none, or each for itself.
+        mode: Mode,
+        /// Whether it is only tried.
+        effect: Effect,
+    },
+    /// Ends contracts. Ending one that is not there does nothing.
+    Delete {
+        /// Each with its condition.
+        ids: Vec<(Id, Check)>,
+    },
+    /// Ends the hold of a contract that was deleted, although its sender has not confirmed that it stopped. Only a person can
+    /// know that it has.
+    Forget {
+        /// Which.
+        id: Id,
+    },
+    /// A link or a node is down, or up again.
+    SetElement {
+        /// Which.
+        element: ElementName,
+        /// Why it is down; `None` if it is up.
+        down: Option<String>,
+    },
+    /// The agent of a node begins a session, and says what is installed.
+    Begin {
+        /// The host or switch.
+        node: String,
+        /// The last session of the node that its agent knows of; 0 if it knows of none. If another has begun since, what is said
+        /// here may be outdated, and nothing begins.
+        after: u64,
+        /// Serial and version of every rule.
+        installed: Vec<(u64, u64)>,
+    },
+    /// The agent of a node has carried out operations.
+    Confirm {
+        /// The host or switch.
+        node: String,
+        /// Of its session.
+        epoch: u64,
+        /// Serial and version; for the set-up of a switch, serial 0.
+        done: Vec<(u64, u64)>,
+    },
+    /// What the agent of a host has measured.
+    Measure {
+        /// The host.
+        node: String,
+        /// Of its session.
+        epoch: u64,
+        /// Of each contract that arrives there.
+        measured: Vec<Measured>,
+    },
+    /// The agent of a node says that it is there. Once it has, it is expected to say so again and again.
+    Hear {
+        /// The host or switch.
+        node: String,
+        /// Of its session.
+        epoch: u64,
+        /// What somebody had changed there, and is again as it was installed.
+        repairs: Vec<String>,
+    },
+    /// The agent of a host says which contracts it carries out.
+    ReportRules {
+        /// The host.
+        node: String,
+        /// Of its session.
+        epoch: u64,
+        /// Serial and version of every rule of a contract of another kind than latency that is in force; `None` if the agent does not say so.
+        in_force: Option<Vec<(u64, u64)>>,
+        /// Contracts that it cannot carry out now; `None` if the agent does not say so.
+        problems: Option<Vec<ContractProblem>>,
+    },
+    /// Everything was removed from a node (`wayleave agent down`), and nobody speaks for it until it begins another session.
+    Leave {
+        /// The host or switch.
+        node: String,
+        /// Of its session.
+        epoch: u64,
+    },
+    /// The agent of a node says which of its links have no carrier.
+    See {
+        /// The host or switch.
+        node: String,
+        /// Of its session.
+        epoch: u64,
+        /// All of its links that have no carrier, in whichever direction.
+        without_carrier: Vec<String>,
+    },
+}
+
+/// Under which condition something is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Check {
+    /// Under any.
+    #[default]
+    None,
+    /// If it is not there yet (`If-None-Match: *`).
+    Absent,
+    /// If it is there (`If-Match: *`).
+    Present,
+    /// If nothing has changed it since (`If-Match`).
+    Revision(u64),
+}
+
+/// What becomes of a list of which one item is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The others are done.
+    #[default]
+    Each,
+    /// None is.
+    AllOrNothing,
+}
+
+/// Whether a decision takes effect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effect {
+    /// It does.
+    #[default]
+    Commit,
+    /// It is taken back: only the answer was wanted.
+    DryRun,
+}
+
+/// A principal: operator, tenant, agent or reader, as which the holder of a token acts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "role")]
+pub enum Principal {
+    /// Everything.
+    Operator,
+    /// Everything of one tenant, and nothing of others.
+    Tenant {
+        /// Which.
+        tenant: String,
+    },
+    /// The node that it runs on: its operations, confirmations and reports.
+    Agent {
+        /// The host or switch.
+        node: String,
+    },
+    /// Reads; everything, or what is of one tenant.
+    Reader {
+        /// Which.
+        tenant: Option<String>,
+    },
+}
+
+/// Where a VM should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VmWish {
+    /// There.
+    On(String),
+    /// On any host; the number chooses.
+    Random(u64),
+    /// Where most rate is left.
+    Fit,
+}
+
+/// Something that can be down.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ElementName {
+    /// Both directions of a cable, by the name of either.
+    Link(String),
+    /// A host or a switch, with all its links.
+    Node(String),
+}
+
+impl fmt::Display for ElementName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Link(name) => write!(f, "link {name}"),
+            Self::Node(name) => write!(f, "node {name}"),
+        }
+    }
+}
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// It, with the revision of the object that it left.
+    Done {
+        /// What became of the object.
+        outcome: Outcome,
+        /// Its revision.
+        revision: u64,
+    },
+    /// Each of a list, in its order.
+    Each(Vec<ItemResult>),
+    /// A session has begun.
+    Begun {
+        /// Its number: only its own confirmations count from now on.
+        epoch: u64,
+    },
+    /// What an element's state has changed.
+    Changed {
+        /// Contracts that go another way now.
+        rerouted: Vec<Id>,
+        /// Contracts that are kept no longer.
+        degraded: Vec<Id>,
+        /// Contracts that are kept again.
+        restored: Vec<Id>,
+    },
+}
+
+/// Result for one contract of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemResult {
+    /// Which.
+    pub id: Id,
+    /// Outcome, or the reason why it was not done; never `Ok(Outcome::Refused)`.
+    pub result: Result<Outcome, Fault>,
+    /// The decision that was made for it, if one was.
+    pub decision: Option<u64>,
+}
+
+/// A VM that cannot move: contracts would have to move with it that have no place there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmovable {
+    /// The VM.
+    pub vm: Id,
+    /// The host on which it was to be.
+    pub host: String,
+    /// Contracts that were refused there, with the reason.
+    pub refused: Vec<(Id, String)>,
+    /// Contracts that would have moved with it.
+    pub others: Vec<Id>,
+}
+
+/// Why something was not done. Nothing is half done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// There is no such thing.
+    NotFound {
+        /// `tenant`, `vm`, `host`, ...
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// It has another revision than was asked for.
+    Precondition {
+        /// The revision; `None` if it is not there.
+        revision: Option<u64>,
+    },
+    /// A field does not make sense.
+    Invalid {
+        /// The field.
+        field: &'static str,
+        /// What is wrong, and what is expected.
+        message: String,
+    },
+    /// Something else still needs it.
+    InUse {
+        /// What is to be ended.
+        what: String,
+        /// By what.
+        by: String,
+    },
+    /// A VM stays where it is.
+    CannotMove(Box<Unmovable>),
+    /// Something else has it already.
+    Taken {
+        /// What is to be given.
+        what: String,
+        /// Whose it is.
+        of: String,
+        /// The field that asks for it.
+        field: &'static str,
+    },
+    /// It is not the tenant's to use.
+    Forbidden {
+        /// What.
+        message: String,
+    },
+    /// A contract was refused; the decision says why.
+    Refused {
+        /// Whose contract.
+        tenant: String,
+        /// [`Controller::decision`](crate::Controller::decision) of that tenant.
+        decision: u64,
+        /// The stable code.
+        reason: &'static str,
+    },
+    /// A policy was refused.
+    PolicyRefused(Box<PolicyShort>),
+    /// Minima of policies cannot be held: there are no classes of queues, or the scheme is one for latency contracts alone.
+    NoClasses,
+    /// Another of a list that is done as a whole was refused.
+    WithOthers,
+    /// An agent speaks for a session that is over.
+    StaleEpoch {
+        /// The session that counts; `None` if none does.
+        current: Option<u64>,
+    },
+}
+
+impl Fault {
+    pub(crate) fn wrong_name(field: &'static str, error: &NameError) -> Self {
+        Self::Invalid { field, message: error.to_string() }
+    }
+}
+
+impl Check {
+    /// Whether an object of this revision, or none, may be changed.
+    pub(crate) fn hold(self, revision: Option<u64>) -> Result<(), Fault> {
+        let holds = match self {
+            Self::None => true,
+            Self::Absent => revision.is_none(),
+            Self::Present => revision.is_some(),
+            Self::Revision(asked) => revision == Some(asked),
+        };
+        if holds { Ok(()) } else { Err(Fault::Precondition { revision }) }
+    }
+}
+
+/// The name of the contract that an order asks for.
+pub(crate) fn id_of(order: &Order) -> Id {
+    Id::new(order.tenant().unwrap_or(DEFAULT_TENANT), order.name())
+}

@@ -1,0 +1,418 @@
+//! The controller: how commands reach what they are about, and what can be asked.
+//!
+//! | owner | what it has |
+//! |---|---|
+//! | [`Controller`] | VMs, tokens, what is down, answers that may be asked for again |
+//! | `Admission` | tenants and what they use, decisions |
+//! | `Enforcement` | the scheme with its reservations, contracts, pending releases, sessions of nodes, timers |
+//! | `Journal` | what has changed since the last output, and the numbers that never go back |
+
+mod apply;
+mod changed;
+pub(crate) mod copy;
+mod delete;
+mod elements;
+pub(crate) mod follow;
+mod load;
+mod records;
+mod vms;
+mod what_if;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use wayleave_ledger::{Ledger, Model, Share};
+use wayleave_protocol::agent::Operation;
+use wayleave_protocol::{DEFAULT_TENANT, Id};
+use wayleave_scheme_api::ShareDecision;
+use wayleave_schemes::registry::Scheme;
+use wayleave_topology::{FlowId, Network, NodeId, Route, ShareId};
+use wayleave_units::{Time, WallTime};
+
+use crate::admission::Admission;
+use crate::answers::{Answers, AnswersFull, NewAnswer, Remembered};
+use crate::clock::{Now, Uptime};
+use crate::command::{Check, Command, ElementName, Fault, Outcome, Principal, Reply};
+use crate::contracts::Contracts;
+use crate::decision::DecisionRecord;
+use crate::elements::Elements;
+use crate::enforcement::Enforcement;
+use crate::grant::Grant;
+use crate::journal::Journal;
+use crate::macs::VmSecret;
+use crate::nodes::NodeState;
+use crate::output::{Kind, Output};
+use crate::policies::PolicyState;
+use crate::tenants::TenantState;
+use crate::timers::Due;
+use crate::tokens::{Token, Tokens};
+use crate::vms::{VmState, Vms};
+
+/// The controller; [`Controller::load`] makes one.
+pub struct Controller {
+    network: Arc<Network>,
+    tokens: Tokens,
+    vms: Vms,
+    elements: Elements,
+    answers: Answers,
+    admission: Admission,
+    /// Contracts, by serial number, whose records are of formats before 5, until they are written again.
+    old_records: BTreeMap<u64, Kind>,
+}
+
+impl Controller {
+    /// Does what is asked, or says why not and changes nothing.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn handle(&mut self, now: Now, command: Command) -> Result<Reply, Fault> {
+        self.tick(now);
+        self.carry_out(command)
+    }
+
+    fn carry_out(&mut self, command: Command) -> Result<Reply, Fault> {
+        match command {
+            Command::PutTenant { name, quota, check } => {
+                let (tenants, journal) = self.admission.tenants_mut();
+                tenants.put(journal, name, quota, check)
+            }
+            Command::DeleteTenant { name, check } => self.delete_tenant(&name, check),
+            Command::PutToken { id, hash, role, label, expires, certificate } => {
+                self.put_token(Token { id, hash, role, label, expires, certificate, is_revoked: false, revision: 0 })
+            }
+            Command::DeleteToken { id } => {
+                let journal = self.admission.enforcement_mut().journal_mut();
+                Ok(self.tokens.delete(journal, &id))
+            }
+            Command::PutPolicy { policy, check } => self.admission.put_policy(*policy, check),
+            Command::DeletePolicy { name, check } => self.admission.delete_policy(&name, check),
+            Command::PutVm { id, wish, mac, check } => self.put_vm(id, &wish, mac, check),
+            Command::DeleteVm { id, check } => self.delete_vm(&id, check),
+            Command::Apply { orders, mode, effect } => Ok(Reply::Each(self.apply(orders, mode, effect))),
+            Command::Delete { ids } => Ok(Reply::Each(self.delete(ids))),
+            Command::Forget { id } => self.forget(&id),
+            Command::SetElement { element, down } => self.set_element(element, down),
+            Command::Begin { node, after, installed } => self.enforcement_mut().begin(&node, after, &installed),
+            Command::Confirm { node, epoch, done } => self.enforcement_mut().confirm(&node, epoch, &done),
+            Command::Measure { node, epoch, measured } => self.enforcement_mut().measure(&node, epoch, &measured),
+            Command::Leave { node, epoch } => self.enforcement_mut().take_leave(&node, epoch),
+            Command::Hear { node, epoch, repairs } => self.enforcement_mut().hear(&node, epoch, &repairs),
+            Command::ReportRules { node, epoch, in_force, problems } => {
+                self.enforcement_mut().report_rules(&node, epoch, in_force, problems)
+            }
+            Command::See { node, epoch, without_carrier } => self.see(&node, epoch, without_carrier),
+        }
+    }
+
+    /// Does what is due by now.
+    pub fn tick(&mut self, now: Now) {
+        self.journal_mut().set_now(now);
+        while let Some(due) = self.enforcement_mut().pop_due() {
+            match due {
+                Due::Empty(release) => self.enforcement_mut().emptied(release),
+                Due::Confirmed(serial, version) => self.enforcement_mut().overdue(serial, version),
+                Due::Retry => self.admission.retry(),
+                Due::Healed(serial) => self.enforcement_mut().healed(serial),
+                Due::ShareEmpty => self.admission.free_left_shares(now.steady),
+                Due::Heard(node) => self.enforcement_mut().not_heard(node),
+                Due::Reported(node, epoch) => self.enforcement_mut().not_reported(node, epoch),
+            }
+        }
+        while let Some(serial) = self.enforcement_mut().pop_start_or_end() {
+            self.admission.start_or_end(serial);
+        }
+    }
+
+    /// When [`Controller::tick`] has something to do, by each of the clocks.
+    pub fn due(&self) -> (Option<Time>, Option<WallTime>) {
+        self.enforcement().next_due()
+    }
+
+    /// The machine of this controller, which was just loaded, is up for so long: a restart is no jump of the clock.
+    pub fn set_uptime(&mut self, now: Now, uptime: Uptime) {
+        self.journal_mut().set_uptime(now, uptime);
+    }
+
+    /// Returns `true` if addresses of new VMs depend on a secret, so that nobody can compute them from names.
+    pub fn has_vm_secret(&self) -> bool {
+        self.journal().counters().vm_secret.is_some()
+    }
+
+    /// Keeps random bytes as the secret for addresses of VMs, unless there is one. VMs keep the addresses that they have.
+    pub fn set_vm_secret(&mut self, random: [u8; 16]) {
+        self.journal_mut().set_vm_secret(VmSecret::new(random));
+    }
+
+    /// It ends soon: the next start is to know how late it was.
+    pub fn keep_time(&mut self, now: Now) {
+        self.journal_mut().set_now(now);
+        self.journal_mut().keep_time();
+    }
+
+    /// By how much the clock is ahead of the calendar that contracts start and end by, while it is doubted.
+    pub fn clock_ahead(&self) -> Option<Time> {
+        self.journal().calendar().ahead()
+    }
+
+    /// What is to be put on disk and told since the last time.
+    pub fn take_output(&mut self) -> Output {
+        let dirty = self.journal_mut().take_dirty();
+        let changes = dirty.iter().flat_map(|dirty| self.changes(dirty)).collect();
+        Output { changes, events: self.journal_mut().take_events() }
+    }
+
+    fn enforcement(&self) -> &Enforcement {
+        self.admission.enforcement()
+    }
+
+    fn enforcement_mut(&mut self) -> &mut Enforcement {
+        self.admission.enforcement_mut()
+    }
+
+    fn contracts(&self) -> &Contracts {
+        self.enforcement().contracts()
+    }
+
+    fn journal(&self) -> &Journal {
+        self.enforcement().journal()
+    }
+
+    fn journal_mut(&mut self) -> &mut Journal {
+        self.enforcement_mut().journal_mut()
+    }
+
+    fn delete_tenant(&mut self, name: &str, check: Check) -> Result<Reply, Fault> {
+        let known = self.admission.tenants().get(name);
+        check.hold(known.map(|tenant| tenant.revision))?;
+        if known.is_none() {
+            return Ok(Reply::Done { outcome: Outcome::Absent, revision: self.journal().revision() });
+        }
+        if name == DEFAULT_TENANT {
+            return Err(Fault::Forbidden { message: format!("tenant {DEFAULT_TENANT} is always there") });
+        }
+        let in_use = |by: String| Err(Fault::InUse { what: format!("tenant {name}"), by });
+        if let Some(id) = self.contracts().iter().map(|grant| &grant.id).find(|id| id.tenant == name) {
+            return in_use(format!("contract {id}"));
+        }
+        if let Some((id, _)) = self.vms.iter().find(|(id, _)| id.tenant == name) {
+            return in_use(format!("VM {id}"));
+        }
+        let (tenants, journal) = self.admission.tenants_mut();
+        self.tokens.delete_of_tenant(journal, name);
+        Ok(tenants.remove(journal, name))
+    }
+
+    fn put_token(&mut self, token: Token) -> Result<Reply, Fault> {
+        match &token.role {
+            Principal::Tenant { tenant } | Principal::Reader { tenant: Some(tenant) } => drop(self.tenant(tenant)?),
+            Principal::Agent { node } => drop(self.node(node)?),
+            Principal::Operator | Principal::Reader { tenant: None } => {}
+        }
+        let journal = self.admission.enforcement_mut().journal_mut();
+        self.tokens.put(journal, token)
+    }
+
+    /// Remembers an answer; called before [`Controller::take_output`] gives away what it answers.
+    pub fn remember(&mut self, now: WallTime, key: &str, answer: NewAnswer<'_>) {
+        let journal = self.admission.enforcement_mut().journal_mut();
+        self.answers.remember(journal, now, key, answer);
+    }
+
+    /// Whether an answer can be remembered for an account whose answers may take so many bytes; asked before anything is done.
+    ///
+    /// # Errors
+    /// How much they take already, and when the oldest is forgotten.
+    pub fn check_answers(&mut self, now: WallTime, account: &str, most: u64) -> Result<(), AnswersFull> {
+        let journal = self.admission.enforcement_mut().journal_mut();
+        self.answers.check(journal, now, account, most)
+    }
+
+    /// What the answers that are remembered take, in bytes.
+    pub fn answer_bytes(&self) -> u64 {
+        self.answers.bytes()
+    }
+
+    /// The answer that was given to a key.
+    pub fn recall(&self, key: &str) -> Option<&Remembered> {
+        self.answers.get(key)
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Arc<Network> {
+        &self.network
+    }
+
+    /// How bytes and delays are counted.
+    pub fn model(&self) -> &Model {
+        self.admission.model()
+    }
+
+    /// What is reserved.
+    pub fn ledger(&self) -> &Ledger {
+        self.enforcement().ledger()
+    }
+
+    /// The scheme that decides.
+    pub fn scheme(&self) -> &Scheme {
+        self.enforcement().book().scheme()
+    }
+
+    /// The same, for questions that use its memory and leave everything as it is (`refine::nearest`, `survey::paths`).
+    pub fn scheme_for_questions(&mut self) -> &mut Scheme {
+        self.enforcement_mut().book_mut().scheme_mut()
+    }
+
+    /// How often a controller was loaded from these records.
+    pub fn generation(&self) -> u64 {
+        self.journal().counters().generation
+    }
+
+    /// The number of the last event.
+    pub fn last_event(&self) -> u64 {
+        self.journal().counters().event
+    }
+
+    /// The revision of the last change.
+    pub fn revision(&self) -> u64 {
+        self.journal().revision()
+    }
+
+    /// The contract of this name; the last that had it, while its reservation is held.
+    pub fn grant(&self, id: &Id) -> Option<&Grant> {
+        self.contracts().named(id)
+    }
+
+    /// The contract of this serial number, to be kept as it is now.
+    pub fn grant_of(&self, serial: u64) -> Option<&Arc<Grant>> {
+        self.contracts().get_shared(serial)
+    }
+
+    /// All contracts, by name; those that are being released, while no other contract has the name.
+    pub fn grants(&self) -> impl Iterator<Item = &Grant> {
+        self.contracts().iter_named()
+    }
+
+    /// Shares of contracts that have ended, with the times by the steady clock until which they are held.
+    pub fn left_shares(&self) -> impl Iterator<Item = (ShareId, Time)> + '_ {
+        self.enforcement().book().left_shares()
+    }
+
+    /// The contract that a share belongs to.
+    pub fn owner_of_share(&self, share: ShareId) -> Option<&Grant> {
+        self.contracts().get(self.enforcement().book().owner_of_share(share))
+    }
+
+    /// What a contract holds of the classes below the latency queues; `None` for best effort, and if it has no place now.
+    pub fn share_of(&self, grant: &Grant) -> Option<&Share> {
+        self.ledger().share(grant.share()?)
+    }
+
+    /// Whether hosts have agents that are told what to do.
+    pub fn has_agents(&self) -> bool {
+        self.enforcement().confirms()
+    }
+
+    /// What such a contract is promised, as a decision that is made now; `None` for best effort, and if it has no place now.
+    pub fn promise_of(&self, grant: &Grant) -> Option<ShareDecision> {
+        let route = |share: &Share| if let Share::Pair { route, .. } = share { Some(route.clone()) } else { None };
+        let (share, certainty) = grant.share().zip(grant.certainty())?;
+        let route = self.share_of(grant).and_then(route);
+        Some(ShareDecision { share, route, certainty, within: grant.within() })
+    }
+
+    /// The contract that has a name now, of whatever kind: its serial number and its revision.
+    pub fn standing(&self, id: &Id) -> Option<(u64, u64)> {
+        self.admission.standing(id)
+    }
+
+    /// The routes that a contract has reserved, each with its flow; the longest first.
+    pub fn routes(&self, grant: &Grant) -> Vec<(FlowId, Route)> {
+        self.enforcement().routes(grant)
+    }
+
+    /// The contract that a flow belongs to.
+    pub fn owner(&self, flow: FlowId) -> Option<&Grant> {
+        self.contracts().get(self.enforcement().book().owner(flow))
+    }
+
+    /// What a node has still to do, in the order of versions.
+    pub fn outbox(&self, name: &str) -> Vec<Operation> {
+        self.enforcement().outbox(name)
+    }
+
+    /// A decision of a tenant, if it is remembered.
+    pub fn decision(&self, tenant: &str, number: u64) -> Option<&DecisionRecord> {
+        self.admission.decisions().find(tenant, number)
+    }
+
+    /// The decisions that are remembered, the latest last.
+    pub fn decisions(&self) -> impl DoubleEndedIterator<Item = &DecisionRecord> {
+        self.admission.decisions().iter()
+    }
+
+    /// What is down, and why.
+    pub fn down(&self) -> impl Iterator<Item = (&ElementName, &str)> {
+        self.elements.iter().map(|(element, down)| (element, down.why()))
+    }
+
+    /// The node of this name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn node(&self, name: &str) -> Result<NodeId, Fault> {
+        self.network.find_node(name).ok_or_else(|| Fault::NotFound { what: "node", name: name.to_owned() })
+    }
+
+    /// What is known of the agent of a node.
+    pub fn node_state(&self, node: NodeId) -> Option<&NodeState> {
+        self.enforcement().nodes().get(node)
+    }
+
+    /// All tenants, by name.
+    pub fn tenants(&self) -> impl Iterator<Item = (&str, &TenantState)> {
+        self.admission.tenants().iter()
+    }
+
+    /// A tenant.
+    ///
+    /// # Errors
+    /// If there is none of this name.
+    pub fn tenant(&self, name: &str) -> Result<&TenantState, Fault> {
+        self.admission.tenants().find(name)
+    }
+
+    /// All policies of services, by name.
+    pub fn policies(&self) -> impl Iterator<Item = (&str, &PolicyState)> {
+        self.admission.policies().iter()
+    }
+
+    /// A policy.
+    pub fn policy(&self, name: &str) -> Option<&PolicyState> {
+        self.admission.policies().get(name)
+    }
+
+    /// The policies for which shares are held, in words: `policy racks, policy web`.
+    pub fn policies_by_share(&self) -> BTreeMap<ShareId, String> {
+        self.admission.policies().by_share(&self.network)
+    }
+
+    /// All tokens, by what they are called.
+    pub fn tokens(&self) -> impl Iterator<Item = &Token> {
+        self.tokens.iter()
+    }
+
+    /// Whether an operator's token with this SHA-256 was deleted.
+    pub fn is_revoked(&self, hash: &str) -> bool {
+        self.tokens.is_revoked(hash)
+    }
+
+    /// All VMs, by their names.
+    pub fn vms(&self) -> impl Iterator<Item = (&Id, &VmState)> {
+        self.vms.iter()
+    }
+
+    /// A VM.
+    pub fn vm(&self, id: &Id) -> Option<&VmState> {
+        self.vms.get(id)
+    }
+}

@@ -1,0 +1,386 @@
+//! An admitted contract, until its last packet has left.
+//!
+//! A latency contract has routes, and a sender that confirms its rule. A contract of another kind has a share of classes below the latency
+//! queues, or nothing if it is best effort; the agents of all its members confirm its rule. Its share is free after its end as soon as its last
+//! packets have left, counted from the end on and not from the time at which agents have heard of it. A controller that is started again
+//! meanwhile frees it at once.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use wayleave_contracts::{Contract, LatencyContract, Order};
+use wayleave_scheme_api::Certainty;
+use wayleave_topology::{FlowId, NodeId, ShareId};
+use wayleave_units::{Time, WallTime};
+
+use wayleave_protocol::Id;
+use wayleave_protocol::contract::State;
+
+/// An admitted contract.
+#[derive(Clone, Debug)]
+pub struct Grant {
+    /// Which; shared with whatever finds contracts by name.
+    pub id: Arc<Id>,
+    /// Its number, which no other contract ever has.
+    pub serial: u64,
+    /// What was asked.
+    pub order: Order,
+    /// Its revision: that of its terms and its state.
+    pub revision: u64,
+    /// When it was first admitted.
+    pub created: WallTime,
+    /// The decision that admitted it as it is.
+    pub decision: u64,
+    /// The state that was last announced.
+    pub state: State,
+    /// Why it is degraded, if it is.
+    pub trouble: Option<Trouble>,
+    /// The pending releases that have to be complete before it is promised anything.
+    pub(crate) waits_for: Vec<u64>,
+    /// It was deleted.
+    pub(crate) is_ended: bool,
+    pub(crate) held: KindState,
+}
+
+/// State that is particular to a kind of contract.
+#[derive(Clone, Debug)]
+pub(crate) enum KindState {
+    Latency(LatencyState),
+    Share(ShareState),
+}
+
+/// State of a latency contract.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LatencyState {
+    /// No packet takes longer.
+    pub(crate) bound: Time,
+    /// The packets that came too late, if some did.
+    pub(crate) violation: Option<Violation>,
+    /// What it has reserved; nothing if it is degraded and its reservation was given to others, or if it is released.
+    pub(crate) flow: Option<FlowId>,
+    /// Of its disjoint routes, those that something that is down cuts.
+    pub(crate) cut_routes: usize,
+    pub(crate) sender: Sender,
+}
+
+/// State of a contract of another kind.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ShareState {
+    /// Certainty of its promise; `None` for best effort, and while it has no place.
+    pub(crate) certainty: Option<Certainty>,
+    /// Its minimum is there so soon after there is something to send, if that was asked for.
+    pub(crate) within: Option<Time>,
+    /// Its reservation; nothing for best effort, and if it is degraded and its place was given to others.
+    pub(crate) share: Option<ShareId>,
+    /// Version of the rule that agents are told.
+    pub(crate) version: u64,
+    /// Member hosts that have not confirmed that version.
+    pub(crate) unconfirmed: BTreeSet<NodeId>,
+}
+
+/// Why a contract is not kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// What failed is on all its routes, and there is no other.
+    Failed {
+        /// What failed.
+        element: String,
+        /// Whether its reservation is kept, so that it comes back for certain once that is repaired.
+        keeps_place: bool,
+        /// Why no other route was found.
+        why: String,
+    },
+    /// It was decided again at the start, by the rules of this version and on the network as it is now, and found no place.
+    Unfit {
+        /// Reason of the refusal when it was decided again.
+        why: String,
+    },
+    /// Some host that has to carry it has not confirmed it in time.
+    Unconfirmed,
+    /// Agents of hosts that have to carry it have not been heard of for too long: what they confirmed may not be in force any more.
+    Silent {
+        /// The hosts; none if the record of an earlier version did not name them.
+        hosts: Vec<NodeId>,
+    },
+    /// An agent says that it cannot carry it out.
+    NotCarriedOut {
+        /// Its host.
+        host: NodeId,
+        /// The reason.
+        why: String,
+    },
+}
+
+impl Trouble {
+    /// A stable code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Failed { .. } => "FAILURE",
+            Self::Unfit { .. } => "UNFIT",
+            Self::Unconfirmed => "UNCONFIRMED",
+            Self::Silent { .. } => "SILENT",
+            Self::NotCarriedOut { .. } => "NOT_CARRIED_OUT",
+        }
+    }
+}
+
+/// Packets that came too late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// When that was last reported.
+    pub at: WallTime,
+    /// How many, since the contract is there.
+    pub packets: u64,
+    /// The longest delay.
+    pub worst: Time,
+}
+
+/// What the sender of a contract is to do, and what it is known to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sender {
+    /// The last version that was given out.
+    pub(crate) version: u64,
+    /// The version to stop at, before anything else is sent.
+    pub(crate) stop: Option<u64>,
+    /// The version to run.
+    pub(crate) run: Option<u64>,
+    /// The first version that runs on the reservation which the contract has now.
+    pub(crate) since: u64,
+    /// What it was told last; it may have done that, or not.
+    pub(crate) told: Option<Told>,
+    /// What it has confirmed last.
+    pub(crate) confirmed: Option<Told>,
+    /// Since when a confirmation is waited for.
+    pub(crate) asked: Option<Time>,
+}
+
+/// What a sender was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) version: u64,
+    pub(crate) runs: bool,
+}
+
+impl Sender {
+    pub(crate) fn next_version(&mut self) -> u64 {
+        self.version += 1;
+        self.version
+    }
+
+    /// Whether packets may be sent on the reservation which the contract has now.
+    pub(crate) fn may_run(&self) -> bool {
+        self.run.is_some() && self.told.is_some_and(|told| told.runs && told.version >= self.since)
+    }
+
+    /// Whether it has still to confirm something.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.told.is_some() && self.told != self.confirmed
+    }
+}
+
+impl Grant {
+    /// A contract that is not announced yet and holds nothing.
+    pub(crate) fn new(id: Id, serial: u64, order: Order, created: WallTime) -> Self {
+        let held = match order.as_latency() {
+            Some(_) => KindState::Latency(LatencyState::default()),
+            None => KindState::Share(ShareState::default()),
+        };
+        Self {
+            id: Arc::new(id),
+            serial,
+            order,
+            revision: 0,
+            created,
+            decision: 0,
+            state: State::Released,
+            trouble: None,
+            waits_for: Vec::new(),
+            is_ended: false,
+            held,
+        }
+    }
+
+    /// The terms of a latency contract.
+    pub fn terms(&self) -> Option<&LatencyContract> {
+        self.order.as_latency()
+    }
+
+    pub(crate) fn latency(&self) -> Option<&LatencyState> {
+        match &self.held {
+            KindState::Latency(latency) => Some(latency),
+            KindState::Share(_) => None,
+        }
+    }
+
+    pub(crate) fn latency_mut(&mut self) -> Option<&mut LatencyState> {
+        match &mut self.held {
+            KindState::Latency(latency) => Some(latency),
+            KindState::Share(_) => None,
+        }
+    }
+
+    pub(crate) fn share_state(&self) -> Option<&ShareState> {
+        match &self.held {
+            KindState::Share(share) => Some(share),
+            KindState::Latency(_) => None,
+        }
+    }
+
+    pub(crate) fn share_state_mut(&mut self) -> Option<&mut ShareState> {
+        match &mut self.held {
+            KindState::Share(share) => Some(share),
+            KindState::Latency(_) => None,
+        }
+    }
+
+    /// The host that sends what a latency contract is about.
+    pub fn sender(&self) -> Option<NodeId> {
+        self.terms().map(|terms| terms.from)
+    }
+
+    /// Bound of the delay of every packet of a latency contract.
+    pub fn bound(&self) -> Option<Time> {
+        self.latency().map(|latency| latency.bound)
+    }
+
+    /// Number of the disjoint routes of a protected contract that something that is down cuts.
+    pub fn cut_routes(&self) -> usize {
+        self.latency().map_or(0, |latency| latency.cut_routes)
+    }
+
+    /// Packets of a latency contract that came too late, if some did.
+    pub fn violation(&self) -> Option<Violation> {
+        self.latency()?.violation
+    }
+
+    /// Certainty of the promise of a contract of another kind; `None` for best effort, and while it has no place.
+    pub fn certainty(&self) -> Option<Certainty> {
+        self.share_state()?.certainty
+    }
+
+    /// Returns `true` if its promise was seen in measurements, and is no guarantee.
+    pub fn is_measured(&self) -> bool {
+        self.certainty() == Some(Certainty::Measured)
+    }
+
+    /// Time in which a minimum is there after there is something to send, if that was asked for.
+    pub fn within(&self) -> Option<Time> {
+        self.share_state()?.within
+    }
+
+    /// Share that a contract of another kind than latency has reserved.
+    pub fn share(&self) -> Option<ShareId> {
+        self.share_state()?.share
+    }
+
+    /// Reservation of a latency contract.
+    pub(crate) fn flow(&self) -> Option<FlowId> {
+        self.latency()?.flow
+    }
+
+    /// Rules of the sender of a latency contract.
+    pub(crate) fn told_sender(&self) -> Option<&Sender> {
+        self.latency().map(|latency| &latency.sender)
+    }
+
+    /// Hosts whose agents have to carry it: the sender of a latency contract, all members of another.
+    pub(crate) fn hosts_to_confirm(&self) -> BTreeSet<NodeId> {
+        match &self.order.contract {
+            Contract::Latency(latency) => BTreeSet::from([latency.from]),
+            other => other.hosts().into_iter().collect(),
+        }
+    }
+
+    /// Returns `true` if the agent of this host has to carry it.
+    pub(crate) fn is_confirmed_by(&self, host: NodeId) -> bool {
+        match &self.order.contract {
+            Contract::Latency(latency) => latency.from == host,
+            other => other.hosts().contains(&host),
+        }
+    }
+
+    /// Returns `true` if agents are told of a contract of another kind than latency: it has its place and its time has come.
+    pub fn is_told_to_hosts(&self) -> bool {
+        let is_there = !self.is_ended && !self.is_failed() && self.waits_for.is_empty();
+        is_there && self.share_state().is_some() && self.state != State::Pending
+    }
+
+    /// Hosts that have not confirmed the rule of a contract of another kind than latency.
+    pub fn unconfirmed(&self) -> impl Iterator<Item = NodeId> {
+        self.share_state().into_iter().flat_map(|state| state.unconfirmed.iter().copied())
+    }
+
+    /// Version of the rule that agents are told of a contract of another kind than latency.
+    pub fn rule_version(&self) -> u64 {
+        self.share_state().map_or(0, |state| state.version)
+    }
+
+    /// The version of the rule that is to be kept, and the one that all hosts that have to carry it have confirmed.
+    pub fn versions(&self) -> (Option<u64>, Option<u64>) {
+        if let Some(state) = self.share_state() {
+            let version = Some(state.version).filter(|&version| version > 0);
+            return (version, version.filter(|_| state.unconfirmed.is_empty()));
+        }
+        let Some(sender) = self.told_sender() else { return (None, None) };
+        (sender.run, sender.confirmed.filter(|told| told.runs).map(|told| told.version))
+    }
+
+    /// Number of routes that others have left and that have to be empty before it is promised anything.
+    pub fn waits_for(&self) -> usize {
+        self.waits_for.len()
+    }
+
+    /// Returns `true` if its tenant has given its route.
+    pub(crate) fn has_given_route(&self) -> bool {
+        self.terms().is_some_and(|terms| terms.route.is_some())
+    }
+
+    /// Whether its reservation is never moved to admit others: its route was given, or it is not in force.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.has_given_route() || self.is_failed()
+    }
+
+    /// Whether something that failed keeps it from sending.
+    pub(crate) fn is_failed(&self) -> bool {
+        matches!(self.trouble, Some(Trouble::Failed { .. } | Trouble::Unfit { .. }))
+    }
+
+    /// Whether it was deleted.
+    pub fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+
+    /// Its state at this time of the calendar, where a contract that all its hosts have confirmed is in the state `kept`.
+    pub(crate) fn state_now(&self, kept: State, wall: WallTime) -> State {
+        if self.is_ended {
+            return State::Released;
+        }
+        if self.trouble.is_some() {
+            return State::Degraded;
+        }
+        let latency = match &self.held {
+            KindState::Latency(latency) => latency,
+            KindState::Share(share) => {
+                let is_to_come = self.order.starts.is_some_and(|starts| starts > wall);
+                let is_confirmed = share.version > 0 && share.unconfirmed.is_empty();
+                return match () {
+                    () if is_to_come || !self.waits_for.is_empty() => State::Pending,
+                    () if is_confirmed => kept,
+                    () => State::Admitted,
+                };
+            }
+        };
+        if latency.violation.is_some() {
+            return State::Violated;
+        }
+        let Sender { told, confirmed, run, .. } = &latency.sender;
+        match (told, confirmed) {
+            (Some(told), _) if told.runs && Some(told.version) == *run && Some(told) != confirmed.as_ref() => {
+                State::Admitted
+            }
+            // Also by the rule before the one that is to come: until then it keeps its promise on the old route.
+            (Some(told), Some(confirmed)) if told == confirmed && told.runs => kept,
+            _ => State::Pending,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The records of a controller that has admitted contracts as somebody else has decided them: read, they make one that goes on from there.
+//!
+//! Reading them derives every promise again, so nothing that is said here is believed (`Controller::load`).
+
+use std::collections::BTreeSet;
+
+use wayleave_contracts::Order;
+use wayleave_ledger::{Reservation, Share};
+use wayleave_protocol::{DEFAULT_TENANT, Id};
+use wayleave_scheme_api::Certainty;
+use wayleave_topology::Network;
+use wayleave_units::{Time, WallTime};
+
+use crate::book::Reserved;
+use crate::contract_record::{ContractRecord, Held};
+use crate::grant::{Grant, KindState, LatencyState, Sender, ShareState, Told};
+use crate::journal::Counters;
+use crate::output::{Change, Kind};
+use crate::record::{TenantRecord, key, put};
+
+/// An admitted contract with its reservation.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// Order, with its tenant.
+    pub order: Order,
+    /// Reservation.
+    pub holds: Holds,
+}
+
+/// Reservation of an admitted contract, by its kind.
+#[derive(Clone, Debug)]
+pub enum Holds {
+    /// Routes of a latency contract.
+    Routes {
+        /// What is reserved for it, one for each route, the longest first.
+        reservations: Vec<Reservation>,
+        /// What was promised.
+        bound: Time,
+    },
+    /// A share of a contract of another kind.
+    Share {
+        /// The share; nothing for best effort.
+        share: Option<Share>,
+        /// How much is known of what was promised.
+        certainty: Option<Certainty>,
+        /// Its minimum is there so soon, if that was asked for.
+        within: Option<Time>,
+    },
+}
+
+/// The records of these contracts, admitted in this order, whose senders do what they were told. Their tenants are there, without
+/// quotas.
+pub fn records(network: &Network, now: WallTime, placed: impl IntoIterator<Item = Placed>) -> Vec<Change> {
+    let (mut changes, mut tenants, mut serial) = (Vec::new(), BTreeSet::new(), 0);
+    for Placed { order, holds } in placed {
+        serial += 1;
+        let tenant = order.tenant().unwrap_or(DEFAULT_TENANT).to_owned();
+        let mut grant = Grant::new(Id::new(tenant.as_str(), order.name()), serial, order, now);
+        (grant.revision, grant.decision) = (serial, serial);
+        let held = hold(&mut grant, holds, now);
+        changes.push(put(Kind::Contract, key(serial), Some(&ContractRecord::of(network, &grant, &held))));
+        tenants.insert(tenant);
+    }
+    changes.extend(tenants.into_iter().map(|name| put(Kind::Tenant, name, Some(&TenantRecord::default()))));
+    let counters = Counters { serial, revision: serial, decision: serial, ..Counters::default() };
+    changes.push(put(Kind::Controller, "counters".to_owned(), Some(&counters)));
+    changes
+}
+
+fn hold(grant: &mut Grant, holds: Holds, now: WallTime) -> Held {
+    match holds {
+        Holds::Routes { reservations, bound } => {
+            let (is_pinned, deadline) =
+                (grant.is_pinned(), grant.terms().map(|terms| terms.deadline).unwrap_or_default());
+            let is_to_come = grant.order.starts.is_some_and(|starts| starts > now);
+            let told = (!is_to_come).then_some(Told { version: 1, runs: true });
+            let sender = Sender { version: 1, run: Some(1), since: 1, told, confirmed: told, ..Sender::default() };
+            grant.held = KindState::Latency(LatencyState { bound, sender, ..LatencyState::default() });
+            Held::Routes(Some(Reserved { reservations, deadline, is_pinned }))
+        }
+        Holds::Share { share, certainty, within } => {
+            grant.held = KindState::Share(ShareState { certainty, within, ..ShareState::default() });
+            Held::Share(share)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What-if queries with parsed orders and ids, and their outcomes.
+
+use wayleave_contracts::Order;
+use wayleave_protocol::Id;
+use wayleave_scheme_api::Certainty;
+use wayleave_topology::NodeId;
+
+use crate::command::{ElementName, Fault};
+
+/// Steps of a what-if query, taken in this order.
+#[derive(Clone, Debug, Default)]
+pub struct WhatIf {
+    /// What fails.
+    pub fail: Vec<ElementName>,
+    /// What is up again.
+    pub restore: Vec<ElementName>,
+    /// Which contracts end.
+    pub delete: Vec<Id>,
+    /// Which contracts are created, or get other terms.
+    pub apply: Vec<Order>,
+    /// From which hosts all VMs go elsewhere, by fit, with their contracts.
+    pub drain: Vec<String>,
+}
+
+/// Effect that the steps of a [`WhatIf`] would have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WhatIfOutcome {
+    /// Contracts that would go another way.
+    pub rerouted: Vec<Id>,
+    /// Contracts that would be kept no longer.
+    pub degraded: Vec<Id>,
+    /// Contracts that would be kept again.
+    pub restored: Vec<Id>,
+    /// Contracts that would be admitted: new ones, and those with other terms.
+    pub admitted: Vec<Id>,
+    /// Contracts that would be refused.
+    pub refused: Vec<(Id, Fault)>,
+    /// Contracts that would be ended.
+    pub deleted: Vec<Id>,
+    /// Contracts whose promise would be known with another certainty: before and after.
+    pub certainty: Vec<(Id, Certainty, Certainty)>,
+    /// VMs that would be elsewhere: from where, and to where if any host is left.
+    pub placed: Vec<(Id, NodeId, Option<NodeId>)>,
+}

@@ -1,0 +1,248 @@
+//! States of contracts of every kind by what the agents of their hosts report.
+
+use std::collections::BTreeMap;
+
+use wayleave_controller::{Check, Command, Controller, EventKind, Reply, State, Trouble};
+use wayleave_protocol::agent::ContractProblem;
+use wayleave_schemes::admission::fabric::Paths;
+use wayleave_units::{Time, WallTime};
+
+use super::kinds::{best_effort, fail, hose, id, objective, pair, setup, standing, start};
+use super::smoke::{apply, at, installs, order, reload};
+
+const HOSTS: [&str; 3] = ["h1", "h5", "h9"];
+/// Of other kinds than latency.
+const SHARES: [&str; 4] = ["pair", "hose", "objective", "rest"];
+
+/// Agents of three hosts.
+#[derive(Default)]
+struct Agents {
+    epochs: BTreeMap<&'static str, u64>,
+}
+
+impl Agents {
+    /// All begin a session with these rules installed.
+    fn begin(&mut self, controller: &mut Controller, ms: u64) {
+        for host in HOSTS {
+            let after = self.epochs.get(host).copied().unwrap_or(0);
+            let begin = Command::Begin { node: host.to_owned(), after, installed: Vec::new() };
+            let Ok(Reply::Begun { epoch }) = controller.handle(at(ms), begin) else { panic!("a session begins") };
+            self.epochs.insert(host, epoch);
+            let done = installs(&controller.outbox(host));
+            let confirm = Command::Confirm { node: host.to_owned(), epoch, done };
+            controller.handle(at(ms), confirm).unwrap();
+        }
+    }
+
+    fn hear(&self, controller: &mut Controller, ms: u64, host: &str) {
+        let (node, epoch) = (host.to_owned(), self.epochs[host]);
+        controller.handle(at(ms), Command::Hear { node, epoch, repairs: Vec::new() }).unwrap();
+    }
+
+    fn report(&self, controller: &mut Controller, ms: u64, host: &str, problems: &[(&str, &str)]) {
+        let versions = rules(controller);
+        let is_problem = |name: &str| problems.iter().any(|(other, _)| *other == name);
+        let in_force = versions.iter().filter(|(name, _)| !is_problem(name)).map(|(_, &rule)| rule).collect();
+        let problem =
+            |&(name, why): &(&str, &str)| ContractProblem { serial: serial(controller, name), why: why.to_owned() };
+        let problems = problems.iter().map(problem).collect();
+        let (node, epoch) = (host.to_owned(), self.epochs[host]);
+        let report = Command::ReportRules { node, epoch, in_force: Some(in_force), problems: Some(problems) };
+        controller.handle(at(ms), report).unwrap();
+    }
+
+    fn report_all(&self, controller: &mut Controller, ms: u64) {
+        HOSTS.iter().for_each(|host| self.report(controller, ms, host, &[]));
+    }
+}
+
+fn serial(controller: &Controller, name: &str) -> u64 {
+    standing(controller, name).serial
+}
+
+/// Serial and version of the rules that hosts are told.
+fn rules(controller: &Controller) -> BTreeMap<String, (u64, u64)> {
+    let told = controller.grants().filter(|grant| grant.is_told_to_hosts());
+    told.map(|grant| (grant.id.name.clone(), (grant.serial, grant.rule_version()))).collect()
+}
+
+/// One contract of every kind.
+fn all_kinds() -> Controller {
+    let setup = setup(Paths::All);
+    let mut controller = start(&setup);
+    let network = &setup.network;
+    apply(&mut controller, at(1), order(network, "delay", "h1", "h9"));
+    for one in [
+        pair(network, "pair", ["h1", "h9"], 100),
+        hose(network, "hose", &HOSTS, 100),
+        objective(network, "objective", &HOSTS, 50),
+        best_effort(network, "rest", &HOSTS),
+    ] {
+        assert!(apply(&mut controller, at(1), one).result.is_ok());
+    }
+    controller
+}
+
+fn states(controller: &Controller) -> Vec<State> {
+    SHARES.iter().map(|name| standing(controller, name).state).collect()
+}
+
+fn code(controller: &Controller, name: &str) -> Option<&'static str> {
+    standing(controller, name).trouble.as_ref().map(Trouble::code)
+}
+
+#[test]
+fn every_kind_is_enforced_once_all_its_hosts_have_confirmed() {
+    let mut controller = all_kinds();
+    let mut agents = Agents::default();
+    assert_eq!(states(&controller), [State::Admitted; 4]);
+    agents.begin(&mut controller, 2);
+    assert_eq!(standing(&controller, "delay").state, State::Enforced);
+    assert_eq!(states(&controller), [State::Admitted; 4], "beginning a session confirms no share");
+    agents.report(&mut controller, 3, "h1", &[]);
+    agents.report(&mut controller, 3, "h9", &[]);
+    let expected = [State::Enforced, State::Admitted, State::Admitted, State::Admitted];
+    assert_eq!(states(&controller), expected, "h5 is in all but the pair");
+    assert_eq!(standing(&controller, "hose").versions(), (Some(1), None));
+    agents.report(&mut controller, 4, "h5", &[]);
+    assert_eq!(states(&controller), [State::Enforced; 4]);
+    assert_eq!(standing(&controller, "hose").versions(), (Some(1), Some(1)));
+
+    // Other terms have to be confirmed again, by all.
+    let network = controller.network().clone();
+    assert!(apply(&mut controller, at(5), hose(&network, "hose", &HOSTS, 200)).result.is_ok());
+    assert_eq!(standing(&controller, "hose").state, State::Admitted);
+    let outdated = (serial(&controller, "hose"), 1);
+    let (node, epoch) = ("h1".to_owned(), agents.epochs["h1"]);
+    let report = Command::ReportRules { node, epoch, in_force: Some(vec![outdated]), problems: Some(Vec::new()) };
+    controller.handle(at(6), report).unwrap();
+    assert_eq!(standing(&controller, "hose").unconfirmed().count(), 3, "h1 still has the old version");
+    agents.report_all(&mut controller, 7);
+    assert_eq!(states(&controller), [State::Enforced; 4]);
+}
+
+#[test]
+fn agents_that_confirm_nothing_degrade_every_kind() {
+    let mut controller = all_kinds();
+    let mut agents = Agents::default();
+    agents.begin(&mut controller, 2);
+    controller.tick(at(10_000));
+    assert_eq!(states(&controller), [State::Admitted; 4]);
+    controller.tick(at(10_001));
+    assert_eq!(states(&controller), [State::Degraded; 4]);
+    assert_eq!(code(&controller, "hose"), Some("UNCONFIRMED"));
+    agents.report_all(&mut controller, 10_002);
+    assert_eq!(states(&controller), [State::Enforced; 4]);
+}
+
+#[test]
+fn a_silent_agent_degrades_every_kind_of_which_its_host_is_a_member() {
+    let mut controller = all_kinds();
+    let mut agents = Agents::default();
+    agents.begin(&mut controller, 2);
+    agents.report_all(&mut controller, 3);
+    for second in 1..=10 {
+        for host in HOSTS.iter().filter(|&&host| second < 4 || host != "h5") {
+            agents.hear(&mut controller, 1_000 * second, host);
+        }
+        controller.tick(at(1_000 * second));
+    }
+    let expected = [State::Enforced, State::Degraded, State::Degraded, State::Degraded];
+    assert_eq!(states(&controller), expected);
+    let h5 = controller.network().find_node("h5").unwrap();
+    assert_eq!(standing(&controller, "rest").trouble, Some(Trouble::Silent { hosts: vec![h5] }));
+    // A restart of the controller knows it still.
+    let setup = setup(Paths::All);
+    assert_eq!(states(&reload(&controller, &setup)), expected);
+    agents.hear(&mut controller, 11_000, "h5");
+    assert_eq!(states(&controller), [State::Enforced; 4]);
+}
+
+#[test]
+fn what_an_agent_cannot_carry_out_is_degraded_with_its_reason() {
+    let mut controller = all_kinds();
+    let mut agents = Agents::default();
+    agents.begin(&mut controller, 2);
+    agents.report_all(&mut controller, 3);
+    let why = "the interface of h1 is not there";
+    agents.report(&mut controller, 4, "h1", &[("delay", why), ("hose", why)]);
+    let h1 = controller.network().find_node("h1").unwrap();
+    let expected = Some(Trouble::NotCarriedOut { host: h1, why: why.to_owned() });
+    for name in ["delay", "hose"] {
+        let grant = standing(&controller, name);
+        assert_eq!((grant.state, &grant.trouble), (State::Degraded, &expected), "{name}");
+    }
+    assert_eq!(standing(&controller, "pair").state, State::Enforced);
+    // The record has it, and the first report of a session after a restart takes it back.
+    let mut controller = reload(&controller, &setup(Paths::All));
+    assert_eq!(standing(&controller, "delay").trouble, expected);
+    agents.begin(&mut controller, 5);
+    agents.report_all(&mut controller, 6);
+    assert_eq!(standing(&controller, "delay").state, State::Enforced);
+    assert_eq!(states(&controller), [State::Enforced; 4]);
+}
+
+#[test]
+fn a_session_without_a_report_confirms_nothing_for_long() {
+    let mut controller = all_kinds();
+    let mut agents = Agents::default();
+    agents.begin(&mut controller, 2);
+    agents.report_all(&mut controller, 3);
+    // Agents of an earlier version begin sessions and never report rules.
+    let mut controller = reload(&controller, &setup(Paths::All));
+    assert_eq!(states(&controller), [State::Enforced; 4], "confirmed before the restart");
+    agents.begin(&mut controller, 100);
+    // An agent that was just started has not been told the contracts, and says only that nothing is wrong.
+    let (node, epoch) = ("h1".to_owned(), agents.epochs["h1"]);
+    let report = Command::ReportRules { node, epoch, in_force: None, problems: Some(Vec::new()) };
+    controller.handle(at(101), report).unwrap();
+    for second in 1..=10 {
+        HOSTS.iter().for_each(|host| agents.hear(&mut controller, 1_000 * second, host));
+        controller.tick(at(1_000 * second));
+    }
+    assert_eq!(states(&controller), [State::Enforced; 4]);
+    controller.tick(at(10_100));
+    assert_eq!(states(&controller), [State::Degraded; 4]);
+}
+
+#[test]
+fn a_share_that_was_cut_off_is_confirmed_anew_when_it_comes_back() {
+    let mut controller = all_kinds();
+    let mut agents = Agents::default();
+    agents.begin(&mut controller, 2);
+    agents.report_all(&mut controller, 3);
+    let network = controller.network().clone();
+    let uplink = network.links_from(network.find_node("h5").unwrap())[0];
+    let switch = network.node(network.link(uplink).to).name.clone();
+    fail(&mut controller, &switch, true);
+    assert_eq!(code(&controller, "hose"), Some("FAILURE"), "h5 is cut off");
+    assert!(!rules(&controller).contains_key("hose"), "its hosts are not told of it");
+    fail(&mut controller, &switch, false);
+    assert_eq!((standing(&controller, "hose").state, code(&controller, "hose")), (State::Admitted, None));
+    agents.report_all(&mut controller, 4);
+    assert_eq!(states(&controller), [State::Enforced; 4]);
+}
+
+#[test]
+fn a_share_that_is_to_start_is_told_to_hosts_then() {
+    let setup = setup(Paths::All);
+    let mut controller = start(&setup);
+    let starts = WallTime::from_nanos(at(5_000).wall.as_nanos());
+    let mut later = hose(&setup.network, "hose", &HOSTS, 100);
+    later.starts = Some(starts);
+    apply(&mut controller, at(1), later);
+    let mut agents = Agents::default();
+    agents.begin(&mut controller, 2);
+    agents.report_all(&mut controller, 3);
+    assert_eq!((standing(&controller, "hose").state, rules(&controller).len()), (State::Pending, 0));
+    controller.take_output();
+    controller.tick(at(5_000));
+    assert_eq!((standing(&controller, "hose").state, rules(&controller).len()), (State::Admitted, 1));
+    agents.report_all(&mut controller, 5_001);
+    assert_eq!(standing(&controller, "hose").state, State::Enforced);
+    let events = controller.take_output().events.into_iter().filter(|event| event.object == "default:hose");
+    let kinds: Vec<EventKind> = events.map(|event| event.kind).collect();
+    assert_eq!(kinds, [EventKind::Admitted, EventKind::Enforced]);
+    controller.handle(at(5_002), Command::Delete { ids: vec![(id("hose"), Check::None)] }).unwrap();
+    assert!(controller.grant(&id("hose")).is_none() && controller.due().0 > Some(Time::ZERO));
+}

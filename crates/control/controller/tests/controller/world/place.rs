@@ -1,0 +1,145 @@
+//! Where a history takes place: a small network, a scheme, and how bad everything is.
+
+use std::sync::Arc;
+
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+use wayleave_agent::machine::Pace;
+use wayleave_controller::{EnforcedBy, Setup, Timing, Unfit};
+use wayleave_ledger::Model;
+use wayleave_schemes::admission::chameleon::{Chameleon, Params, Rerouting};
+use wayleave_schemes::admission::fabric::{Fabric, Paths, Settings};
+use wayleave_schemes::registry::Scheme;
+use wayleave_topology::Classes;
+use wayleave_topology::builders::{Cabling, FatTree, LeafSpine, build};
+use wayleave_units::Time;
+
+/// Jumps of the calendar up to this are believed at once; orders last a few times as long.
+pub(crate) const JUMP: Time = Time::from_millis(100);
+/// How long others are doubted.
+pub(crate) const DOUBT: Time = Time::from_millis(500);
+
+/// Choices that a seed replays.
+pub(crate) struct Dice(ChaCha8Rng);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(ChaCha8Rng::seed_from_u64(seed))
+    }
+
+    /// Both ends included.
+    pub(crate) fn between(&mut self, least: u64, most: u64) -> u64 {
+        self.0.random_range(least..=most)
+    }
+
+    pub(crate) fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        from[self.0.random_range(0..from.len())].clone()
+    }
+
+    /// True so many times in a hundred.
+    pub(crate) fn percent(&mut self, times: u64) -> bool {
+        self.between(1, 100) <= times
+    }
+
+    /// Of any order of magnitude between the two.
+    pub(crate) fn time(&mut self, least_us: u64, most_us: u64) -> Time {
+        let least = least_us.max(1).ilog2();
+        let most = (2u64 << self.between(u64::from(least), u64::from(most_us.ilog2()))).min(most_us);
+        Time::from_nanos(self.between(least_us * 1000, most.max(least_us) * 1000))
+    }
+}
+
+/// How bad things are.
+pub(crate) struct Weather {
+    /// Messages of a hundred that are lost.
+    pub(crate) drops: u64,
+    /// Messages of a hundred that come twice.
+    pub(crate) doubles: u64,
+    /// The slowest message, us.
+    pub(crate) slowest_us: u64,
+    /// Commits of a hundred at which the controller ends.
+    pub(crate) crashes: u64,
+    /// The shortest time between two failures, us; none at all if 0.
+    pub(crate) failures_us: u64,
+    /// Whether operators declare hosts down that are not.
+    pub(crate) operators_err: bool,
+    /// Whether the calendar jumps.
+    pub(crate) calendar_jumps: bool,
+    /// How often agents ask: often, since histories are short.
+    pub(crate) pace: Pace,
+    /// Whether many small contracts meet at one host: those in a hurry need the fast queues there, and others have to move.
+    pub(crate) is_crowd: bool,
+    /// How many things clients do.
+    pub(crate) wishes: u64,
+}
+
+impl Weather {
+    pub(crate) fn of(dice: &mut Dice) -> Self {
+        Self {
+            drops: dice.pick(&[0, 0, 2, 10, 20]),
+            doubles: dice.pick(&[0, 2, 10, 30]),
+            slowest_us: dice.pick(&[100, 500, 5_000, 50_000]),
+            crashes: dice.pick(&[0, 1, 3, 10]),
+            failures_us: dice.pick(&[0, 0, 100_000, 30_000, 5_000]),
+            operators_err: dice.percent(8),
+            calendar_jumps: dice.percent(30),
+            pace: Pace {
+                poll_every: Time::from_millis(dice.pick(&[4, 10])),
+                retry_first: Time::from_millis(dice.pick(&[1, 5])),
+                retry_most: Time::from_millis(60),
+            },
+            is_crowd: dice.percent(60),
+            wishes: dice.between(15, 40),
+        }
+    }
+}
+
+pub(crate) fn setup(dice: &mut Dice) -> Setup {
+    let cabling = Cabling::default;
+    let leaf_spine = |leaves, spines, hosts_per_leaf| LeafSpine {
+        leaves,
+        spines,
+        hosts_per_leaf,
+        parallel: 1,
+        uplink_rate: None,
+        cabling: cabling(),
+    };
+    let network = match dice.between(1, 100) {
+        1..=35 => build::star(4, cabling()),
+        36..=80 => build::leaf_spine(&leaf_spine(2, 2, 2)),
+        81..=97 => build::leaf_spine(&leaf_spine(3, 2, 2)),
+        _ => build::fat_tree(&FatTree::default()),
+    };
+    let network = network.unwrap();
+    let rerouting =
+        dice.pick(&[None, Some(Rerouting::default()), Some(Rerouting::default()), Some(Rerouting::with_tightening())]);
+    let params = if dice.percent(60) { Params::published() } else { Params::default() };
+    let params = Params { rerouting, ..params };
+    let has_classes = dice.percent(50);
+    let network = if has_classes { network.with_classes(Classes::default()).unwrap() } else { network };
+    let network = Arc::new(network);
+    let settings = Settings { paths: dice.pick(&[Paths::One, Paths::All]), ..Settings::default() };
+    let of = network.clone();
+    let make = move || -> Scheme {
+        if has_classes {
+            Fabric::new(of.clone(), Model::default(), params.clone(), &settings).unwrap().into()
+        } else {
+            Chameleon::new(of.clone(), Model::default(), params.clone()).unwrap().into()
+        }
+    };
+    Setup {
+        network,
+        model: Model::default(),
+        scheme: Arc::new(make),
+        enforced_by: dice.pick(&[EnforcedBy::Hosts, EnforcedBy::Hosts, EnforcedBy::HostsAndSwitches]),
+        timing: Timing {
+            confirm_within: Time::from_millis(150),
+            retry_every: Time::from_millis(200),
+            heal_after: Time::from_millis(300),
+            silent_after: Time::from_millis(400),
+            clock_jump: JUMP,
+            clock_doubt: DOUBT,
+        },
+        unfit: Unfit::Refuse,
+    }
+}

@@ -1,0 +1,268 @@
+//! Why a contract is kept, or was refused, as `wayleave explain` says it: as JSON, or as text where that is asked for.
+
+use std::collections::BTreeMap;
+
+use http::HeaderMap;
+use http::header::ACCEPT;
+use wayleave_contracts::Contract;
+use wayleave_controller::{Controller, Decided, DecisionRecord, Grant, Id, Principal};
+use wayleave_explain::table::Layout;
+use wayleave_explain::{
+    Context, DecidedShare, Explained, ExplainedShare, ExplanationShape, Names, NearestShare, SharedExplanation,
+    assumption, look_around, sentences, write_share,
+};
+use wayleave_protocol::problem::Code;
+use wayleave_scheme_api::Refusal;
+use wayleave_topology::{FlowId, ShareId};
+
+use crate::access::{sees, tenant_of};
+use crate::answer::{Answer, Outcome, problem};
+use crate::render;
+
+/// How it is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Json,
+    /// For people, in lines of the usual width.
+    Text,
+}
+
+impl Form {
+    /// What a request asks for (`Accept`): text only if it is named.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let accepts = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        let is_text = accepts.flat_map(|value| value.split(',')).any(|media| media.trim().starts_with("text/plain"));
+        if is_text { Self::Text } else { Self::Json }
+    }
+
+    fn answer(self, context: &Context<'_>, explained: &Explained<'_>) -> Outcome {
+        match self {
+            Self::Json => Ok(Answer::explained(&ExplanationShape::of(context, explained))),
+            Self::Text => {
+                let mut text = Vec::new();
+                let written = wayleave_explain::text::write(&mut text, context, explained, Layout::default());
+                written.map_err(|error| problem(Code::Internal, error.to_string()))?;
+                Ok(Answer::of(200, TEXT, text))
+            }
+        }
+    }
+
+    fn share(self, context: &Context<'_>, explained: &ExplainedShare<'_>) -> Outcome {
+        match self {
+            Self::Json => Ok(Answer::explained(&SharedExplanation::of(context, explained))),
+            Self::Text => {
+                let mut text = Vec::new();
+                let written = write_share(&mut text, context, explained, Layout::default());
+                written.map_err(|error| problem(Code::Internal, error.to_string()))?;
+                Ok(Answer::of(200, TEXT, text))
+            }
+        }
+    }
+}
+
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// Whose flows are, as far as somebody may know.
+struct Owners<'a> {
+    controller: &'a Controller,
+    role: &'a Principal,
+    /// By the shares that are held for them, in words.
+    policies: BTreeMap<ShareId, String>,
+}
+
+impl<'a> Owners<'a> {
+    fn new(controller: &'a Controller, role: &'a Principal) -> Self {
+        // Policies are operators' business.
+        let is_told = matches!(role, Principal::Operator | Principal::Reader { tenant: None });
+        let policies = if is_told { controller.policies_by_share() } else { BTreeMap::new() };
+        Self { controller, role, policies }
+    }
+}
+
+impl Names for Owners<'_> {
+    fn name_of(&self, flow: FlowId) -> &str {
+        match self.controller.owner(flow) {
+            Some(grant) if sees(self.role, &grant.id) => &grant.id.name,
+            Some(_) => "another tenant's contract",
+            None => "",
+        }
+    }
+
+    fn name_of_share(&self, share: ShareId) -> &str {
+        match self.controller.owner_of_share(share) {
+            Some(grant) if sees(self.role, &grant.id) => &grant.id.name,
+            Some(_) => "another tenant's contract",
+            None if self.controller.left_shares().any(|(left, _)| left == share) => "a contract that has ended",
+            None => self.policies.get(&share).map_or("policies of services", String::as_str),
+        }
+    }
+}
+
+/// A contract as its tenant may know it: its own bound and routes. The terms of the proof would show what others have reserved.
+fn own_contract(controller: &Controller, grant: &Grant, form: Form) -> Outcome {
+    let mut shown = render::of(controller, grant);
+    shown.status.serial = 0;
+    let (Some(bound), Some(terms)) = (grant.bound(), grant.terms()) else {
+        return Err(problem(Code::Internal, "no such contract"));
+    };
+    let deadline = terms.deadline;
+    let message = format!(
+        "every queue on its way has a delay budget that is kept whatever else is admitted; with propagation and processing they add up to \
+         {bound}, within the deadline {deadline}"
+    );
+    if form == Form::Json {
+        return Ok(Answer::explained(&serde_json::json!({ "contract": shown, "message": message })));
+    }
+    let mut text =
+        format!("contract {}: {}\n\nWhy\n  {}\n", grant.id, grant.state.name(), sentences::sentence(&message));
+    for route in &shown.status.routes {
+        let hops: Vec<String> = route.hops.iter().map(|hop| format!("{} (queue {})", hop.link, hop.queue)).collect();
+        text += &format!("\nRoute\n  {}\n", hops.join("\n  "));
+    }
+    Ok(Answer::of(200, TEXT, text))
+}
+
+/// A refusal as its tenant may know it: why in general. The largest request that would fit is the capacity less what others have.
+fn own_refusal(controller: &Controller, record: &DecisionRecord, role: &Principal, form: Form) -> Outcome {
+    let shown = render::decision(controller.network(), record, role);
+    if form == Form::Json {
+        return Ok(Answer::explained(&serde_json::json!({ "decision": shown })));
+    }
+    let (reason, message) = (shown.reason.unwrap_or_default(), shown.message.unwrap_or_default());
+    let text = format!("contract {}: refused ({reason})\n\nWhy\n  {message}\n", record.id);
+    Ok(Answer::of(200, TEXT, text))
+}
+
+/// Of a contract that is there, by what is admitted now.
+pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Principal, form: Form) -> Outcome {
+    let Some(contract) = grant.terms() else { return share(controller, grant, role, form) };
+    let has_place = !controller.routes(grant).is_empty();
+    if has_place && tenant_of(role).is_some() {
+        return own_contract(controller, grant, form);
+    }
+    let owners = Owners::new(controller, role);
+    let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
+    let context = Context { network, model, scheme, names: &owners };
+    let routes = controller.routes(grant);
+    let standing = routes.first().and_then(|&(flow, _)| context.standing(flow));
+    let Some(decision) = standing else {
+        let detail =
+            format!("contract {} has no place now, so there is nothing to prove; its status says why", grant.id);
+        return Err(problem(Code::Conflict, detail));
+    };
+    let request = wayleave_schemes::request(contract, model);
+    let explained =
+        Explained { contract, request: &request, decision: &Ok(decision), starts: None, before: None, refused: None };
+    form.answer(&context, &explained)
+}
+
+/// A contract of another kind than latency that is there, by what is admitted now.
+fn share(controller: &Controller, grant: &Grant, role: &Principal, form: Form) -> Outcome {
+    let contract = &grant.order.contract;
+    let share = controller.share_of(grant);
+    let decision = controller.promise_of(grant);
+    if decision.is_none() && !matches!(contract, Contract::BestEffort(_)) {
+        let detail =
+            format!("contract {} has no place now, so there is nothing to prove; its status says why", grant.id);
+        return Err(problem(Code::Conflict, detail));
+    }
+    let decision = &Ok(decision);
+    let decided = DecidedShare { contract, decision, start: None, event: None };
+    if tenant_of(role).is_some() {
+        return own_share(controller, grant, &decided, form);
+    }
+    let owners = Owners::new(controller, role);
+    let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
+    let context = Context { network, model, scheme, names: &owners };
+    form.share(&context, &ExplainedShare { decided, share, nearest: None })
+}
+
+/// The same as its tenant may know it: what it is promised, under which assumption, and nothing of links.
+fn own_share(controller: &Controller, grant: &Grant, decided: &DecidedShare<'_>, form: Form) -> Outcome {
+    let message = sentences::sentence(&decided.sentence(controller.network()));
+    let assumption = assumption(decided.contract, grant.certainty());
+    if form == Form::Json {
+        let mut shown = render::of(controller, grant);
+        shown.status.serial = 0;
+        let explained = serde_json::json!({ "contract": shown, "message": message, "assumption": assumption });
+        return Ok(Answer::explained(&explained));
+    }
+    let mut text = format!("contract {}: {}\n\nWhy\n  {message}\n", grant.id, grant.state.name());
+    if let Some(assumption) = assumption {
+        text += &format!("\nAssumption\n  {}\n", sentences::sentence(assumption));
+    }
+    Ok(Answer::of(200, TEXT, text))
+}
+
+/// A refusal of another kind than latency.
+fn refused_share(
+    controller: &Controller,
+    record: &DecisionRecord,
+    refusal: &Refusal,
+    role: &Principal,
+    form: Form,
+) -> Outcome {
+    if tenant_of(role).is_some() {
+        return own_refusal(controller, record, role, form);
+    }
+    let contract = &record.order.contract;
+    let nearest = NearestShare::of(controller.scheme(), contract, refusal);
+    let owners = Owners::new(controller, role);
+    let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
+    let context = Context { network, model, scheme, names: &owners };
+    let decision = &Err(refusal.clone());
+    let decided = DecidedShare { contract, decision, start: None, event: None };
+    form.share(&context, &ExplainedShare { decided, share: None, nearest: Some(nearest) })
+}
+
+/// Of a decision, by what is admitted now; an admitted contract is explained as it stands.
+pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, role: &Principal, form: Form) -> Outcome {
+    let refusal = match &record.decided {
+        Decided::Admitted(_) => return admitted(controller, record, role, form),
+        Decided::Quota(short) if form == Form::Text => {
+            let text = format!("contract {}: refused (QUOTA)\n\nWhy\n  {}\n", record.id, render::quota_short(short));
+            return Ok(Answer::of(200, TEXT, text));
+        }
+        Decided::Quota(short) => {
+            let shown = render::decision(controller.network(), record, role);
+            return Ok(Answer::explained(
+                &serde_json::json!({ "decision": shown, "message": render::quota_short(short) }),
+            ));
+        }
+        Decided::Refused(refusal) => refusal,
+    };
+    let Contract::Latency(contract) = &record.order.contract else {
+        return refused_share(controller, record, refusal, role, form);
+    };
+    if tenant_of(role).is_some() {
+        return own_refusal(controller, record, role, form);
+    }
+    let model = *controller.model();
+    let request = wayleave_schemes::request(contract, &model);
+    let refused = look_around(controller.scheme_for_questions(), &model, contract, &request, refusal);
+    let owners = Owners::new(controller, role);
+    let (network, scheme) = (&**controller.network(), controller.scheme());
+    let context = Context { network, model: &model, scheme, names: &owners };
+    let (decision, refused) = (&Err(refusal.clone()), Some(&refused));
+    let explained = Explained { contract, request: &request, decision, starts: None, before: None, refused };
+    form.answer(&context, &explained)
+}
+
+fn admitted(controller: &Controller, record: &DecisionRecord, role: &Principal, form: Form) -> Outcome {
+    standing(controller, &record.id, record.number, role, form).unwrap_or_else(|| {
+        let detail = format!("contract {} is not there any more as it was decided then", record.id);
+        Err(problem(Code::Conflict, detail))
+    })
+}
+
+/// Of a contract that is still there as this decision has left it.
+pub(crate) fn standing(
+    controller: &Controller,
+    id: &Id,
+    decision: u64,
+    role: &Principal,
+    form: Form,
+) -> Option<Outcome> {
+    let grant = controller.grant(id).filter(|grant| grant.decision == decision)?;
+    Some(contract(controller, grant, role, form))
+}

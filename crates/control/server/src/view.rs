@@ -1,0 +1,482 @@
+//! What is on disk, ready to be read: readers never wait for the engine, and never see what is not on disk.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Instant;
+
+use tokio::sync::{Notify, watch};
+use wayleave_controller::{ElementName, Id, NodeState, Principal, State};
+use wayleave_packet_format::Mac;
+use wayleave_protocol::agent::ShareRule;
+use wayleave_protocol::contract::Kind;
+use wayleave_topology::{LinkId, NodeId};
+use wayleave_units::WallTime;
+
+use crate::links::LinkFigures;
+use crate::log::{Entry, Log, Topic};
+use crate::object::{ContractObject, Object};
+use crate::past::Since;
+
+/// A VM as it is answered.
+#[derive(Clone, Debug)]
+pub(crate) struct VmObject {
+    pub(crate) object: Object,
+    pub(crate) host: NodeId,
+    pub(crate) mac: Mac,
+}
+
+/// A client that may ask.
+#[derive(Debug)]
+pub(crate) struct Holder {
+    pub(crate) id: String,
+    /// SHA-256 of the secret.
+    pub(crate) hash: [u8; 32],
+    pub(crate) role: Principal,
+    /// When it is good no longer.
+    pub(crate) expires: Option<WallTime>,
+    /// Reason for which nobody can act as it.
+    pub(crate) warning: Option<String>,
+    pub(crate) bucket: Mutex<Bucket>,
+}
+
+impl Holder {
+    /// A client that has no token and needs none.
+    pub(crate) fn insider(role: Principal) -> Self {
+        let bucket = Mutex::new(Bucket { level: 0.0, at: None });
+        Self { id: "insider".to_owned(), hash: [0; 32], role, expires: None, warning: None, bucket }
+    }
+
+    /// Whether it has no token: no hash is like this.
+    pub(crate) fn is_insider(&self) -> bool {
+        self.hash == [0; 32]
+    }
+}
+
+/// The requests that a holder has left.
+#[derive(Debug)]
+pub(crate) struct Bucket {
+    pub(crate) level: f64,
+    pub(crate) at: Option<Instant>,
+}
+
+/// How many contracts a tenant has in each state.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) states: [u64; State::ALL.len()],
+    pub(crate) kinds: [u64; Kind::ALL.len()],
+    pub(crate) configured: u64,
+    pub(crate) effective: u64,
+    pub(crate) late: u64,
+    /// Protected contracts of which some disjoint routes are cut.
+    pub(crate) unprotected: u64,
+}
+
+impl Counts {
+    fn count(&mut self, contract: &ContractObject, by: impl Fn(u64) -> u64) {
+        let at = State::ALL.iter().position(|state| *state == contract.state()).unwrap_or(0);
+        self.states[at] = by(self.states[at]);
+        let at = Kind::ALL.iter().position(|kind| *kind == contract.kind()).unwrap_or(0);
+        self.kinds[at] = by(self.kinds[at]);
+        for (count, counts) in [
+            (&mut self.configured, contract.is_configured()),
+            (&mut self.effective, contract.is_effective()),
+            (&mut self.late, contract.is_late()),
+            (&mut self.unprotected, contract.grant().cut_routes() > 0),
+        ] {
+            if counts {
+                *count = by(*count);
+            }
+        }
+    }
+
+    /// By the name of the state.
+    pub(crate) fn by_state(&self) -> BTreeMap<String, u64> {
+        State::ALL.iter().zip(self.states).map(|(state, count)| (state.name().to_owned(), count)).collect()
+    }
+
+    /// By the name of what they promise.
+    pub(crate) fn by_kind(&self) -> BTreeMap<String, u64> {
+        Kind::ALL.iter().zip(self.kinds).map(|(kind, count)| (kind.name().to_owned(), count)).collect()
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.kinds.iter_mut().zip(other.kinds).for_each(|(one, other)| *one += other);
+        self.states.iter_mut().zip(other.states).for_each(|(one, other)| *one += other);
+        self.configured += other.configured;
+        self.effective += other.effective;
+        self.late += other.late;
+        self.unprotected += other.unprotected;
+    }
+}
+
+/// Whether the engine can do anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// It reads the ledger.
+    Starting,
+    /// It can.
+    Ready,
+    /// Another one writes, at this address if there is one; what it has written can be read.
+    Following(Option<String>),
+    /// Nobody can say who writes, and why that is so; what was written before can be read.
+    Apart(String),
+    /// It decides with something else than the others of its cluster, and may not judge what they write: what differs, and what to do.
+    Barred(String),
+    /// It cannot write, and says why; it tries again.
+    Broken(String),
+    /// It ends.
+    Ending,
+}
+
+/// Everything that can be read.
+pub(crate) struct Tables {
+    pub(crate) health: Health,
+    /// What the agents of hosts are told of contracts of other kinds than latency, by host and by number.
+    pub(crate) shares_on: HashMap<String, BTreeMap<u64, Arc<ShareRule>>>,
+    /// By tenant and name in one text ([`key`]), which is found with fewer looks at memory than two.
+    contracts: BTreeMap<Box<str>, Arc<ContractObject>>,
+    pub(crate) vms: BTreeMap<Id, VmObject>,
+    pub(crate) vms_on: HashMap<NodeId, BTreeSet<Id>>,
+    pub(crate) tenants: BTreeMap<String, Object>,
+    pub(crate) policies: BTreeMap<String, Object>,
+    pub(crate) tokens: BTreeMap<String, (Object, Arc<Holder>)>,
+    pub(crate) holders: HashMap<[u8; 32], Arc<Holder>>,
+    pub(crate) nodes: BTreeMap<NodeId, NodeState>,
+    pub(crate) down: BTreeMap<ElementName, String>,
+    /// By number of the link; none until the engine has computed them.
+    links: Vec<Option<LinkFigures>>,
+    pub(crate) counts: BTreeMap<String, Counts>,
+    pub(crate) events: Log,
+    pub(crate) decisions: Log,
+    pub(crate) audit: Log,
+    pub(crate) undo: Log,
+    /// Undo records are kept from here on.
+    pub(crate) undo_since: Since,
+    /// How many records are on disk, without histories, tokens and answers.
+    pub(crate) records: u64,
+    pub(crate) sequence: u64,
+    pub(crate) revision: u64,
+    pub(crate) generation: u64,
+    /// How often something changed that agents have to know: where VMs are, and what is down.
+    pub(crate) around: u64,
+}
+
+/// A change of what can be read.
+pub(crate) enum Edit {
+    Contract(Arc<Id>, Option<Arc<ContractObject>>),
+    Vm(Id, Option<VmObject>),
+    Tenant(String, Option<Object>),
+    Policy(String, Option<Object>),
+    Token(String, Option<(Object, Arc<Holder>)>),
+    Node(NodeId, NodeState),
+    Down(BTreeMap<ElementName, String>),
+    /// How many records are on disk.
+    Records(u64),
+    Link(LinkId, LinkFigures),
+    Entry(Topic, Arc<Entry>),
+    /// An entry is kept no longer, by its number among all.
+    Forget(Topic, u64),
+    /// Numbers of events, entries of the audit and undo records of a tenant.
+    Counted(String, [u64; 3]),
+    /// Undo records are kept from here on.
+    UndoSince(Since),
+    /// Events up to this number are not kept.
+    Lost(u64),
+    /// Its agent may have something to do.
+    Wake(NodeId),
+}
+
+/// What can be read, and notifiers for changes of it.
+pub(crate) struct View {
+    tables: RwLock<Tables>,
+    /// The number of the last event.
+    pub(crate) told: watch::Sender<u64>,
+    agents: Mutex<HashMap<NodeId, Arc<Notify>>>,
+}
+
+impl Tables {
+    fn empty() -> Self {
+        Self {
+            health: Health::Starting,
+            contracts: BTreeMap::new(),
+            shares_on: HashMap::new(),
+            vms: BTreeMap::new(),
+            vms_on: HashMap::new(),
+            tenants: BTreeMap::new(),
+            policies: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            holders: HashMap::new(),
+            nodes: BTreeMap::new(),
+            down: BTreeMap::new(),
+            links: Vec::new(),
+            counts: BTreeMap::new(),
+            events: Log::default(),
+            decisions: Log::default(),
+            audit: Log::default(),
+            undo: Log::default(),
+            undo_since: Since::default(),
+            records: 0,
+            sequence: 0,
+            revision: 0,
+            generation: 0,
+            around: 0,
+        }
+    }
+
+    /// Returns the figures of a link; `None` while they are unknown.
+    pub(crate) fn figures(&self, link: LinkId) -> Option<&LinkFigures> {
+        self.links.get(link.index())?.as_ref()
+    }
+
+    /// The counts of a tenant, or of all together.
+    pub(crate) fn counts_of(&self, only: Option<&str>) -> Counts {
+        let mut counts = Counts::default();
+        let is_shown = |tenant: &str| only.is_none_or(|only| only == tenant);
+        self.counts.iter().filter(|(tenant, _)| is_shown(tenant)).for_each(|(_, count)| counts.add(count));
+        counts
+    }
+
+    /// The contracts of a tenant, or all, from behind this one on.
+    pub(crate) fn contracts_of<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        after: Option<&Id>,
+    ) -> impl Iterator<Item = (&'a Id, &'a Arc<ContractObject>)> {
+        // Zero stands before every sign of a name, so the order is that of names.
+        let first = tenant.map_or_else(String::new, |tenant| format!("{tenant}\0"));
+        let start = match after.map(key).filter(|after| *after >= first) {
+            Some(after) => Bound::Excluded(after),
+            None => Bound::Included(first),
+        };
+        let items = self.contracts.range::<str, _>((start.as_ref().map(String::as_str), Bound::Unbounded));
+        let items = items.map(|(_, contract)| (&**contract.id(), contract));
+        items.take_while(move |(id, _)| tenant.is_none_or(|tenant| id.tenant == tenant))
+    }
+
+    /// The contract with this number.
+    pub(crate) fn contract_with(&self, serial: u64) -> Option<&Arc<ContractObject>> {
+        self.contracts.values().find(|contract| contract.grant().serial == serial)
+    }
+
+    /// The contract of this name.
+    pub(crate) fn contract(&self, id: &Id) -> Option<&Arc<ContractObject>> {
+        self.contracts.get(&*key(id))
+    }
+
+    /// The VMs of a tenant, or all, from behind this one on.
+    pub(crate) fn vms_of<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        after: Option<&Id>,
+    ) -> impl Iterator<Item = (&'a Id, &'a VmObject)> {
+        range(&self.vms, tenant, after)
+    }
+
+    fn put_contract(&mut self, id: Arc<Id>, contract: Option<Arc<ContractObject>>) {
+        let counts = self.counts.entry(id.tenant.clone()).or_default();
+        if let Some(contract) = &contract {
+            counts.count(contract, |count| count + 1);
+        }
+        let rule = contract.as_ref().and_then(|contract| contract.rule().cloned());
+        let old = match contract {
+            Some(contract) => self.contracts.insert(key(&id).into(), contract),
+            None => self.contracts.remove(&*key(&id)),
+        };
+        if let Some(old) = &old {
+            counts.count(old, |count| count.saturating_sub(1));
+        }
+        self.put_rule(old.and_then(|old| old.rule().cloned()), rule);
+    }
+
+    /// What the members of a contract are told, in place of what they were told before.
+    fn put_rule(&mut self, before: Option<Arc<ShareRule>>, now: Option<Arc<ShareRule>>) {
+        if let Some(rule) = before {
+            for member in &rule.members {
+                if let Some(on) = self.shares_on.get_mut(&member.host) {
+                    on.remove(&rule.serial);
+                }
+            }
+        }
+        if let Some(rule) = now {
+            for member in &rule.members {
+                self.shares_on.entry(member.host.clone()).or_default().insert(rule.serial, rule.clone());
+            }
+        }
+    }
+
+    fn put_vm(&mut self, id: Id, vm: Option<VmObject>) {
+        let host = vm.as_ref().map(|vm| vm.host);
+        let old = match vm {
+            Some(vm) => self.vms.insert(id.clone(), vm),
+            None => self.vms.remove(&id),
+        };
+        if let Some(on) = old.and_then(|old| self.vms_on.get_mut(&old.host)) {
+            on.remove(&id);
+        }
+        if let Some(host) = host {
+            self.vms_on.entry(host).or_default().insert(id);
+        }
+    }
+
+    fn put_token(&mut self, id: String, token: Option<(Object, Arc<Holder>)>) {
+        if let Some((_, old)) = self.tokens.remove(&id) {
+            self.holders.remove(&old.hash);
+        }
+        if let Some((object, holder)) = token {
+            self.holders.insert(holder.hash, holder.clone());
+            self.tokens.insert(id, (object, holder));
+        }
+    }
+
+    fn log(&mut self, topic: Topic) -> &mut Log {
+        match topic {
+            Topic::Events => &mut self.events,
+            Topic::Decisions => &mut self.decisions,
+            Topic::Audit => &mut self.audit,
+            Topic::Undo => &mut self.undo,
+        }
+    }
+
+    fn put(&mut self, edit: Edit) {
+        if matches!(edit, Edit::Vm(..) | Edit::Down(_)) {
+            self.around += 1;
+        }
+        match edit {
+            Edit::Contract(id, contract) => self.put_contract(id, contract),
+            Edit::Vm(id, vm) => self.put_vm(id, vm),
+            Edit::Tenant(name, Some(tenant)) => drop(self.tenants.insert(name, tenant)),
+            Edit::Tenant(name, None) => {
+                self.tenants.remove(&name);
+                self.counts.remove(&name);
+            }
+            Edit::Policy(name, Some(policy)) => drop(self.policies.insert(name, policy)),
+            Edit::Policy(name, None) => drop(self.policies.remove(&name)),
+            Edit::Token(id, token) => self.put_token(id, token),
+            Edit::Node(node, state) => drop(self.nodes.insert(node, state)),
+            Edit::Down(down) => self.down = down,
+            Edit::Records(count) => self.records = count,
+            Edit::Link(link, figures) => {
+                let at = link.0 as usize;
+                if self.links.len() <= at {
+                    self.links.resize(at + 1, None);
+                }
+                self.links[at] = Some(figures);
+            }
+            Edit::Entry(topic, entry) => self.log(topic).put(entry),
+            Edit::Forget(topic, number) => self.log(topic).forget(number),
+            Edit::Counted(tenant, [events, audit, undo]) => {
+                self.events.count(&tenant, events);
+                self.audit.count(&tenant, audit);
+                self.undo.count(&tenant, undo);
+            }
+            Edit::UndoSince(since) => self.undo_since = since,
+            Edit::Lost(number) => self.events.lose(number),
+            Edit::Wake(_) => {}
+        }
+    }
+}
+
+/// Where a contract stands among all.
+fn key(id: &Id) -> String {
+    [&*id.tenant, &*id.name].join("\0")
+}
+
+fn range<'a, T>(
+    table: &'a BTreeMap<Id, T>,
+    tenant: Option<&'a str>,
+    after: Option<&Id>,
+) -> impl Iterator<Item = (&'a Id, &'a T)> {
+    let first = tenant.map(|tenant| Id::new(tenant, ""));
+    let start = match (first, after.cloned()) {
+        (Some(first), Some(after)) => Bound::Excluded(first.max(after)),
+        (None, Some(after)) => Bound::Excluded(after),
+        (Some(first), None) => Bound::Included(first),
+        (None, None) => Bound::Unbounded,
+    };
+    table.range((start, Bound::Unbounded)).take_while(move |(id, _)| tenant.is_none_or(|tenant| id.tenant == tenant))
+}
+
+impl View {
+    pub(crate) fn new() -> Self {
+        let (told, _) = watch::channel(0);
+        Self { tables: RwLock::new(Tables::empty()), told, agents: Mutex::new(HashMap::new()) }
+    }
+
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Tables> {
+        self.tables.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Tables> {
+        self.tables.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set_health(&self, health: Health) {
+        self.write().health = health;
+        self.told.send_modify(|_| {});
+    }
+
+    /// Makes these changes visible at once.
+    pub(crate) fn publish(&self, edits: Vec<Edit>, sequence: u64, revision: u64) {
+        let mut woken = Vec::new();
+        let mut last = None;
+        let mut tables = self.write();
+        for edit in edits {
+            match &edit {
+                Edit::Wake(node) => woken.push(*node),
+                Edit::Entry(Topic::Events, event) => last = Some(event.number),
+                _ => {}
+            }
+            tables.put(edit);
+        }
+        (tables.sequence, tables.revision) = (sequence, revision);
+        drop(tables);
+        if let Some(last) = last {
+            self.told.send_replace(last);
+        }
+        self.wake(&woken);
+    }
+
+    /// Makes these changes visible, which say nothing of a later commit.
+    pub(crate) fn edit(&self, edits: Vec<Edit>) {
+        let (sequence, revision) = {
+            let tables = self.read();
+            (tables.sequence, tables.revision)
+        };
+        self.publish(edits, sequence, revision);
+    }
+
+    /// Makes changes of another controller visible at once.
+    pub(crate) fn follow(&self, edits: Vec<Edit>, (sequence, revision, generation): (u64, u64, u64), health: Health) {
+        self.publish(edits, sequence, revision);
+        let mut tables = self.write();
+        (tables.generation, tables.health) = (generation, health);
+    }
+
+    /// Replaces everything: the controller was loaded. Watchers that knew an earlier event go on if they missed none.
+    pub(crate) fn replace(&self, edits: Vec<Edit>, (sequence, revision, generation): (u64, u64, u64), health: Health) {
+        let mut tables = Tables { sequence, revision, generation, health, ..Tables::empty() };
+        edits.into_iter().for_each(|edit| tables.put(edit));
+        let last = tables.events.newest(None);
+        *self.write() = tables;
+        self.told.send_replace(last);
+        let all: Vec<NodeId> = self.agents().keys().copied().collect();
+        self.wake(&all);
+    }
+
+    fn agents(&self) -> std::sync::MutexGuard<'_, HashMap<NodeId, Arc<Notify>>> {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake(&self, nodes: &[NodeId]) {
+        if !nodes.is_empty() {
+            let agents = self.agents();
+            nodes.iter().filter_map(|node| agents.get(node)).for_each(|agent| agent.notify_waiters());
+        }
+    }
+
+    /// What tells the agent of a node that it may have something to do.
+    pub(crate) fn notifier(&self, node: NodeId) -> Arc<Notify> {
+        self.agents().entry(node).or_default().clone()
+    }
+}

@@ -1,0 +1,326 @@
+//! What one tenant can learn of another.
+
+use std::io::BufReader;
+
+use serde_json::{Value, json};
+use wayleave_server::Limits;
+
+use super::{tenant, world};
+use crate::common::{Client, World, contract, read_head};
+use crate::events::until;
+
+/// Everything that a tenant can read, under the address at which it is.
+fn everything(client: &Client) -> Vec<(String, String)> {
+    let document: Value = client.get("/openapi.json").is(200).json();
+    let paths = document["paths"].as_object().unwrap().iter().filter(|(_, verbs)| verbs.get("get").is_some());
+    let mut paths: Vec<String> = paths.map(|(path, _)| path.clone()).filter(|path| !path.contains("{node}")).collect();
+    let places = [
+        ("{contract}", "mine"),
+        ("{vm}", "a"),
+        ("{tenant}", "acme"),
+        ("{host}", "h1"),
+        ("{decision}", "none"),
+        ("{event}", "1"),
+    ];
+    for (place, value) in places {
+        paths.iter_mut().for_each(|path| *path = path.replace(place, value));
+    }
+    // In which stretch of time something has happened is a matter of time.
+    paths.iter_mut().filter(|path| *path == "/v1/timeline").for_each(|path| path.push_str("?buckets=1"));
+    paths.sort();
+    let as_text = ["accept", "text/plain"];
+    let answers = paths.into_iter().flat_map(|path| {
+        [&[][..], &[(as_text[0], as_text[1])]].map(|headers| {
+            let answer = client.send("GET", &path, headers, b"");
+            let tag = answer.header("etag").unwrap_or_default().to_owned();
+            (
+                format!("{path} {headers:?}"),
+                format!("{} {tag} {}", answer.status, without_refusals(&path, &answer.body)),
+            )
+        })
+    });
+    answers.collect()
+}
+
+/// The audit without refusals, which are written within a second, at a time of which nobody knows what happens before it; so numbers are
+/// left out as well. Other bodies as they are.
+fn without_refusals(path: &str, body: &[u8]) -> String {
+    match serde_json::from_slice::<Value>(body) {
+        Ok(mut list) if path == "/v1/audit" && list["items"].is_array() => {
+            let items = list["items"].as_array_mut().unwrap();
+            items.retain(|item| item["status"].as_u64().is_none_or(|status| status < 400));
+            items.iter_mut().filter(|item| item["status"].is_u64()).for_each(|item| item["number"] = Value::Null);
+            list.to_string()
+        }
+        _ => String::from_utf8_lossy(body).into_owned(),
+    }
+}
+
+/// A tenant with contracts that were admitted and refused.
+fn acme(world: &World) -> Client {
+    let acme = tenant(world, "acme", json!({}));
+    acme.put("/v1/contracts/mine", &contract("a", "b", "10Mbit")).is(201);
+    acme.put("/v1/contracts/no", &contract("a", "b", "2Gbit")).is_problem(409, "RATE");
+    acme
+}
+
+#[test]
+fn what_others_do_changes_nothing_that_a_tenant_can_read() {
+    let world = world(Limits::default());
+    let other = tenant(&world, "other", json!({}));
+    let acme = acme(&world);
+    let before = everything(&acme);
+    assert!(before.len() > 40 && before.iter().filter(|(_, text)| text.starts_with("200")).count() > 20, "{before:?}");
+    // The same hosts, and so the same links.
+    for number in 0..15 {
+        other.put(&format!("/v1/contracts/c{number}"), &contract("a", "b", "10Mbit")).is(201);
+        other.put(&format!("/v1/vms/vm{number}"), &json!({})).is(201);
+    }
+    other.put("/v1/contracts/no", &contract("a", "b", "2Gbit")).is_problem(409, "RATE");
+    other.delete("/v1/contracts/c7").is(204);
+    other.delete("/v1/vms/vm7").is(204);
+    for ((path, before), (_, after)) in before.into_iter().zip(everything(&acme)) {
+        assert_eq!(before, after, "{path}");
+    }
+}
+
+/// An answer without what is its own each time: its number and its time.
+fn settled(mut answer: Value) -> Value {
+    fn walk(value: &mut Value) {
+        match value {
+            Value::Object(map) => {
+                map.retain(|key, _| !matches!(key.as_str(), "decision" | "number" | "at"));
+                map.values_mut().for_each(walk);
+            }
+            Value::Array(list) => list.iter_mut().for_each(walk),
+            _ => {}
+        }
+    }
+    if let Some(detail) = answer["detail"].as_str() {
+        answer["detail"] = json!(detail.chars().filter(|sign| !sign.is_ascii_digit()).collect::<String>());
+    }
+    walk(&mut answer);
+    answer
+}
+
+#[test]
+fn a_refusal_says_nothing_of_the_load_of_links() {
+    let world = world(Limits::default());
+    let other = tenant(&world, "other", json!({}));
+    let acme = acme(&world);
+    let list = json!({ "apiVersion": "wayleave/v1", "kind": "Contracts", "spec": { "contracts": [
+        { "name": "listed", "from": "a", "to": "b", "rate": "2Gbit", "burst": "3000B", "deadline": "5ms" }
+    ] } });
+    let ask = || {
+        let refused = acme.put("/v1/contracts/no", &contract("a", "b", "2Gbit")).is_problem(409, "RATE");
+        let dry =
+            acme.send("PUT", "/v1/contracts/no?dryRun=true", &[], contract("a", "b", "2Gbit").to_string().as_bytes());
+        let listed = acme.post("/v1/apply", &list).is(200).json();
+        let shown = acme.get(&format!("/v1/decisions/{}", refused["decision"])).is(200).json();
+        [refused, dry.is_problem(409, "RATE"), listed, shown].map(settled)
+    };
+    let before = ask();
+    for number in 0..15 {
+        other.put(&format!("/v1/contracts/c{number}"), &contract("a", "b", "7Mbit")).is(201);
+    }
+    assert_eq!(before, ask());
+    // Why, as JSON and as text, without what would fit, and no name of a link or of the other tenant.
+    let decision = &acme.put("/v1/contracts/no", &contract("a", "b", "2Gbit")).json()["decision"];
+    for path in [format!("/v1/decisions/{decision}/explanation"), "/v1/contracts/mine/explanation".to_owned()] {
+        for headers in [&[][..], &[("accept", "text/plain")]] {
+            let answer = acme.send("GET", &path, headers, b"").is(200);
+            let text = String::from_utf8(answer.body).unwrap();
+            for word in ["other:", "another tenant", "backlog", "queues\":", "delayNs", "7Mbit"] {
+                assert!(!text.contains(word), "{word} in {path} {headers:?}:\n{text}");
+            }
+        }
+    }
+    let shown = acme.get(&format!("/v1/decisions/{decision}/explanation")).is(200).json();
+    assert!(shown.get("nearest").is_none() && shown["decision"]["message"].is_string(), "{shown}");
+    // The operator is told everything.
+    let operator = world.client.get(&format!("/v1/decisions/acme:{decision}/explanation")).is(200).json();
+    assert!(operator["queues"].as_array().is_some_and(|queues| !queues.is_empty()), "{operator}");
+}
+
+#[test]
+fn an_address_that_is_taken_names_nobody_and_keeps_nobody_out() {
+    let world = world(Limits::default());
+    let victim = tenant(&world, "victim", json!({}));
+    let squatter = tenant(&world, "squatter", json!({}));
+    // An address of a VM that was there may be known.
+    let mac = victim.put("/v1/vms/web", &json!({})).is(201).json()["mac"].clone();
+    let taken = squatter.put("/v1/vms/x", &json!({ "mac": mac })).is_problem(409, "CONFLICT");
+    assert!(!taken.to_string().contains("victim"), "{taken}");
+    victim.delete("/v1/vms/web").is(204);
+    squatter.put("/v1/vms/x", &json!({ "mac": mac })).is(201);
+    let again = victim.put("/v1/vms/web", &json!({})).is(201).json();
+    assert_ne!(again["mac"], mac);
+}
+
+#[test]
+fn an_address_computed_from_a_name_does_not_tell_whether_that_vm_is_there() {
+    let world = world(Limits::default());
+    let victim = tenant(&world, "victim", json!({}));
+    let squatter = tenant(&world, "squatter", json!({}));
+    let mac = victim.put("/v1/vms/web", &json!({})).is(201).json()["mac"].clone();
+    for (own, name) in [("x", "victim:web"), ("y", "victim:nobody"), ("z", "victim:web#1")] {
+        let computed = wayleave_packet_format::mac_of(name).to_string();
+        assert_ne!(mac, json!(computed));
+        squatter.put(&format!("/v1/vms/{own}"), &json!({ "mac": computed })).is(201);
+    }
+    // Another ledger has another secret.
+    let other = super::world(Limits::default());
+    let elsewhere = tenant(&other, "victim", json!({})).put("/v1/vms/web", &json!({})).is(201).json()["mac"].clone();
+    assert_ne!(elsewhere, mac);
+}
+
+/// Everything that a tenant is told while it does these things: answers to changes with their headers, then everything that it can read.
+/// What is different each time is left out: times, names of requests and of tokens. Its VMs are at one switch: where there are several routes, which one
+/// a contract gets follows from what others have, and is shown to its tenant.
+fn story(world: &World, meanwhile: &mut dyn FnMut()) -> Vec<String> {
+    let acme = tenant(world, "acme", json!({ "contracts": 3 }));
+    let reader = world.client.token(json!({ "role": "reader", "tenant": "acme" }));
+    let mut stream = BufReader::new(acme.begin("GET", "/v1/events", &[("accept", "text/event-stream")], b""));
+    assert_eq!(read_head(&mut stream).0, 200);
+    let (mut told, mut step) = (Vec::new(), 0);
+    let mut change = |method: &str, path: &str, body: Value| {
+        meanwhile();
+        step += 1;
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let answer = acme.send(method, path, &[("idempotency-key", &format!("step-{step}"))], body.as_bytes());
+        let headers =
+            answer.headers.iter().filter(|(name, _)| !matches!(&**name, "x-request-id" | "date" | "content-length"));
+        let headers: Vec<_> = headers.collect();
+        told.push(format!("{method} {path}: {} {headers:?} {}", answer.status, String::from_utf8_lossy(&answer.body)));
+    };
+    change("PUT", "/v1/vms/c", json!({ "placement": { "host": "h2" } }));
+    change("PUT", "/v1/contracts/one", contract("a", "c", "10Mbit"));
+    change("PUT", "/v1/contracts/two", contract("a", "c", "10Mbit"));
+    change("PUT", "/v1/contracts/no", contract("a", "c", "2Gbit"));
+    change("PUT", "/v1/contracts/two", contract("a", "c", "20Mbit"));
+    change("DELETE", "/v1/contracts/one", Value::Null);
+    // When its last packets have left is a matter of time alone.
+    let is_gone = || String::from_utf8_lossy(&acme.get("/v1/events?limit=1000").body).contains("\"gone\"");
+    assert!((0..1_000_000).any(|_| is_gone()), "it is held for ever");
+    change("PUT", "/v1/contracts/three", contract("c", "a", "1Mbit"));
+    change("DELETE", "/v1/vms/b", Value::Null);
+    meanwhile();
+    told.extend(probes(&acme).into_iter().chain(probes(&reader)));
+    // All that the stream has told, but for the comments by which it shows now and then that it is there, and the lengths of its pieces: how many
+    // digits a time has is chance.
+    let is_told = |line: &String| ["id:", "event:", "data:"].iter().any(|key| line.starts_with(key));
+    let heard = until(&mut stream, "deleted").into_iter().filter(is_told);
+    told.push(format!("heard: {}", heard.collect::<Vec<_>>().join("\n")));
+    for (client, name) in [(&acme, "tenant"), (&reader, "reader")] {
+        told.extend(everything(client).into_iter().map(|(path, text)| format!("{name}, {path}: {text}")));
+    }
+    told.extend([1, 2, 3, 4, 5].map(|number| {
+        let answer = acme.get(&format!("/v1/decisions/{number}"));
+        format!("decision {number}: {}", String::from_utf8_lossy(&answer.body))
+    }));
+    told.iter().map(|text| timeless(text)).collect()
+}
+
+/// What a tenant is answered that looks for what others have, by the names that the other tenant of these tests gives, and that tries what changes
+/// nothing.
+fn probes(client: &Client) -> Vec<String> {
+    let order = || contract("a", "c", "1Mbit");
+    let foreign = json!({ "apiVersion": "wayleave/v1", "kind": "Contracts", "spec": { "contracts": [
+        { "name": "c0-1", "tenant": "other", "from": "a", "to": "b", "rate": "1Mbit", "burst": "3000B", "deadline": "5ms" },
+        { "name": "near", "tenant": "other", "from": "v0-9", "to": "b", "rate": "1Mbit", "burst": "3000B", "deadline": "5ms" }
+    ] } });
+    let mut asked: Vec<(&str, String, Value)> = Vec::new();
+    for name in ["other:c0-1", "other:no", "c0-1"] {
+        for rest in ["", "/explanation", "/traffic"] {
+            asked.push(("GET", format!("/v1/contracts/{name}{rest}"), Value::Null));
+        }
+    }
+    for link in ["h1-%3Epod1-edge1", "pod1-edge1-%3Eh2", "h9-%3Epod3-edge1", "none"] {
+        asked.push(("GET", format!("/v1/contracts?link={link}"), Value::Null));
+    }
+    for path in ["/v1/contracts?text=other", "/v1/contracts?kind=bandwidth", "/v1/health?after=ok.0.other:c0-1"] {
+        asked.push(("GET", path.to_owned(), Value::Null));
+    }
+    for path in [
+        "/v1/topology/summary",
+        "/v1/agents",
+        "/v1/links/h1-%3Epod1-edge1/curves",
+        "/v1/timeline/9",
+        "/v1/timeline?buckets=1",
+    ] {
+        asked.push(("GET", path.to_owned(), Value::Null));
+    }
+    for what in ["contracts", "vms", "decisions", "events", "audit"] {
+        asked.push(("GET", format!("/v1/{what}?after=other:c0-1"), Value::Null));
+        asked.push(("GET", format!("/v1/{what}?tenant=other"), Value::Null));
+    }
+    for path in
+        ["/v1/tenants/other", "/v1/vms/other:v0-1", "/v1/decisions/other:1", "/v1/decisions/other:1/explanation"]
+    {
+        asked.push(("GET", path.to_owned(), Value::Null));
+    }
+    for path in ["/v1/audit?object=other:c0-1", "/v1/links", "/v1/queues", "/v1/nodes/h1", "/v1/topology", "/metrics"] {
+        asked.push(("GET", path.to_owned(), Value::Null));
+    }
+    asked.push(("PUT", "/v1/contracts/other:c0-1".to_owned(), order()));
+    asked.push(("PUT", "/v1/contracts/other:new".to_owned(), order()));
+    asked.push(("DELETE", "/v1/contracts/other:c0-1".to_owned(), Value::Null));
+    asked.push(("DELETE", "/v1/vms/other:v0-1".to_owned(), Value::Null));
+    asked.push(("PUT", "/v1/vms/other:v0-1".to_owned(), json!({})));
+    asked.push(("PUT", "/v1/tenants/other".to_owned(), json!({})));
+    asked.push(("POST", "/v1/apply".to_owned(), foreign));
+    asked.push(("POST", "/v1/what-if".to_owned(), json!({ "delete": ["other:c0-1"] })));
+    asked.push(("POST", "/v1/tokens".to_owned(), json!({ "role": "tenant", "tenant": "other" })));
+    for path in ["/v1/contracts/tried?dryRun=true", "/v1/contracts/two?dryRun=true"] {
+        asked.push(("PUT", path.to_owned(), order()));
+    }
+    asked.push(("DELETE", "/v1/contracts/two?dryRun=true".to_owned(), Value::Null));
+    asked.push(("PUT", "/v1/vms/tried?dryRun=true".to_owned(), json!({ "placement": { "host": "h2" } })));
+    asked.push(("DELETE", "/v1/vms/c?dryRun=true".to_owned(), Value::Null));
+    let answers = asked.into_iter().map(|(method, path, body)| {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let answer = client.send(method, &path, &[], body.as_bytes());
+        format!("{method} {path}: {} {}", answer.status, without_refusals("/v1/audit", &answer.body))
+    });
+    answers.collect()
+}
+
+/// Without times (RFC 3339), names of tokens (`t-` and 12 hexadecimal digits) and of requests (16 of them), and addresses of VMs, which are others in each
+/// ledger.
+fn timeless(text: &str) -> String {
+    let is_sign = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | ':' | '.' | '_');
+    let words = text.split_inclusive(|sign| !is_sign(sign)).map(|word| {
+        let bare = word.trim_end_matches(|sign| !is_sign(sign));
+        let is_time = bare.len() >= 20 && bare.ends_with('Z') && bare.contains('T');
+        let is_hex = |text: &str, length| text.len() == length && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_name = is_hex(bare, 16) || bare.strip_prefix("t-").is_some_and(|rest| is_hex(rest, 12));
+        let is_mac = bare.len() == 17 && bare.split(':').filter(|part| is_hex(part, 2)).count() == 6;
+        if is_time || is_name || is_mac { word.replace(bare, "*") } else { word.to_owned() }
+    });
+    words.collect()
+}
+
+#[test]
+fn numbers_count_what_a_tenant_does_itself_and_nothing_of_others() {
+    let (alone, busy) = (world(Limits::default()), world(Limits::default()));
+    let expected = story(&alone, &mut || {});
+    let mut other = None;
+    let mut turn = 0;
+    // The tenant is there before the other begins: where its numbers begin tells what was before, once.
+    let told = story(&busy, &mut || {
+        let other = other.get_or_insert_with(|| tenant(&busy, "other", json!({})));
+        for number in 0..5 {
+            let name = format!("/v1/contracts/c{turn}-{number}");
+            other.put(&name, &contract("a", "b", "1Mbit")).is(201);
+            other.put(&format!("/v1/vms/v{turn}-{number}"), &json!({})).is(201);
+            other.put("/v1/contracts/no", &contract("a", "b", "2Gbit")).is_problem(409, "RATE");
+            other.delete(&name).is(204);
+        }
+        turn += 1;
+    });
+    assert!(expected.len() > 150, "{}", expected.len());
+    assert_eq!(expected.len(), told.len());
+    for (expected, told) in expected.iter().zip(&told) {
+        assert_eq!(expected, told);
+    }
+}

@@ -1,0 +1,58 @@
+//! Contracts: what a tenant asks of the network.
+//!
+//! A [`Contract`] is of one of four kinds:
+//!
+//! | kind | what it promises |
+//! |---|---|
+//! | [`LatencyContract`] | a deadline that every packet of a token bucket between two hosts meets |
+//! | [`BandwidthContract`] | a minimum rate between two hosts, or for each member of a hose |
+//! | [`ObjectiveContract`] | a weight on every link for flows with the same objective |
+//! | [`BestEffortContract`] | nothing: traffic with a name |
+//!
+//! It knows nothing of what is admitted already: [`Contract::validate`] refuses only what no network of this shape could mean (a rate of
+//! zero, a burst below one frame, a route that does not join its ends). An [`Order`] is a contract as a controller gets it: with ends that
+//! may be VMs, a priority, times and a [`Match`].
+//!
+//! Rates and bursts count wire bytes, exactly as the shaper charges them, unless the contract says [`Accounting::Frame`];
+//! [`LatencyContract::demand`] turns either into what has to be reserved.
+//!
+//! A [`Policy`] is a bandwidth contract of services: a tree of them with minima, maxima and weights at machines, racks or the fabric.
+
+mod bandwidth;
+mod carried;
+mod contract;
+mod demand;
+mod error;
+mod event;
+mod labels;
+mod latency;
+mod mac;
+mod matching;
+mod mix;
+mod names;
+mod objective;
+mod order;
+mod policy;
+mod tenant;
+
+pub use bandwidth::{BandwidthContract, Between};
+pub use carried::{DataPlane, NotCarriedOut, sentences};
+pub use contract::{Contract, ContractKind};
+pub use demand::WireOverhead;
+pub use error::ContractError;
+pub use event::{Action, Event};
+pub use labels::{LabelError, Labels, MAX_LABELS, Selector, check_labels};
+pub use latency::{Accounting, Excess, LatencyContract, MAX_DEADLINE, MAX_PROTECTION};
+pub use mac::{MacError, vm_mac};
+pub use matching::{Match, MatchError, Protocol, UnknownProtocol};
+pub use mix::{Category, Mix};
+pub use names::{MAX_NAME, MAX_TENANT, NameError, Named};
+pub use objective::{BestEffortContract, ObjectiveContract};
+pub use order::{Order, OrderError, Priority, check_times};
+pub use policy::{
+    Bandwidth, Change, ContentionPoint, Direction, Division, LinkMinima, LinkNeed, Objective, Overcommitted, Packet,
+    PerDirection, PointLeaf, PointTree, Policy, PolicyError, PolicyFault, PolicyLevel, PolicyNeed, PolicyShort,
+    Service, guarantee_between,
+};
+pub use tenant::{Quota, Tenant, Vm, VmPlacement};
+pub use wayleave_packet_format::{Demand, LONGEST_WAIT, Waiting, wire_bytes};

@@ -1,0 +1,395 @@
+//! Sentences: why a request was refused, and what can be said against it whatever else is admitted.
+
+use wayleave_contracts::{Contract, LatencyContract};
+use wayleave_scheme_api::{Binding, Refusal};
+use wayleave_schemes::registry;
+use wayleave_topology::{Element, LinkId, Network, NodeId, Route, ShortBuffer};
+
+use wayleave_units::Rate;
+
+use crate::human::Human;
+
+/// A buffer that may be too small for minima, in one clause.
+pub fn short_buffer(network: &Network, short: &ShortBuffer) -> String {
+    let (link, ShortBuffer { buffer, needed, .. }) = (&network.link(short.link).name, short);
+    format!("{link} has a buffer of {buffer} for minima, and up to {needed} may wait there")
+}
+
+/// A route as one reads it: `h1 -[0]- s1 -[2]- h2`, with the queue of each link in brackets.
+pub fn route(network: &Network, route: &Route) -> String {
+    let Some(first) = route.hops.first() else { return String::new() };
+    let mut text = network.node(network.link(first.link).from).name.clone();
+    for hop in &route.hops {
+        let link = network.link(hop.link);
+        text += &format!(" -[{}]- {}", hop.queue, network.node(link.to).name);
+        // Parallel links differ only by their number.
+        if let Some((_, number)) = link.name.split_once('#') {
+            text += &format!("#{number}");
+        }
+    }
+    text
+}
+
+/// `queue 2 of s1->h2`.
+pub fn queue(network: &Network, link: LinkId, queue: u8) -> String {
+    format!("queue {queue} of {}", network.link(link).name)
+}
+
+/// Why a request was refused, in one clause.
+pub fn refusal(network: &Network, contract: &LatencyContract, refusal: &Refusal) -> String {
+    let (from, to) = (name(network, contract.from), name(network, contract.to));
+    match refusal {
+        Refusal::Disconnected => {
+            format!("no sequence of links with queues for contracts leads from {from} to {to}")
+        }
+        Refusal::TooManySwitches { limit } => {
+            format!(
+                "no path in time was found from {from} to {to} with {limit} switches or fewer, as many as a packet has tags (--tags)"
+            )
+        }
+        Refusal::FrameTooLarge { frame } => {
+            let path =
+                if contract.route.is_some() { "a link of the pinned route does not carry" } else { "no path carries" };
+            format!("{path} the contract's largest frame, {frame} on the wire")
+        }
+        Refusal::Deadline { fastest, deadline } if fastest > deadline => {
+            let fastest = fastest.up();
+            format!(
+                "the deadline {deadline} can never be met: even in an empty network {from} -> {to} takes {fastest} \
+                 (the smallest budgets, propagation and processing of its fastest route)"
+            )
+        }
+        Refusal::Deadline { deadline, .. } => {
+            format!("no route that a packet has tags for meets the deadline {deadline}")
+        }
+        Refusal::NoSuchQueue { link, queue, queues } => no_such_queue(network, *link, *queue, *queues),
+        Refusal::Blocked { route, binding, .. } => blocked(network, route, binding),
+        Refusal::TooSlow { bound, deadline, .. } => {
+            let which = if contract.route.is_some() { "the pinned route" } else { "the fastest route with room" };
+            format!("{which} takes {}, longer than the deadline {deadline}", bound.up())
+        }
+        Refusal::TooFewDisjoint { asked, most, cut } => {
+            let there_are = if *most == 1 { "is only 1".to_owned() } else { format!("are only {most}") };
+            let passes = if cut.len() == 1 { "passes" } else { "passes one of" };
+            let cut = elements(network, cut);
+            format!(
+                "{asked} disjoint routes are asked for from {from} to {to}, and there {there_are}: every route {passes} {cut}"
+            )
+        }
+        Refusal::Copy { copy, of, refusal } => {
+            let placed = match copy - 1 {
+                0 => format!("the first of {of} disjoint routes has no room"),
+                1 => format!("of {of} disjoint routes one has room, and beside it the next has none"),
+                some => format!("of {of} disjoint routes {some} have room, and beside them the next has none"),
+            };
+            format!("{placed}: {}", copy_refusal(network, contract, refusal))
+        }
+        Refusal::NoProtection { scheme } => {
+            let others = registry::admission_schemes(|entry| entry.places_disjoint_routes);
+            format!("{scheme} does not place disjoint routes: leave out protection, or take --scheme {others}")
+        }
+        Refusal::Stated { text, .. } => text.clone(),
+        // Schemes explain refusals that only they have.
+        own => class_refusal(network, own),
+    }
+}
+
+/// Reason of a refusal in one clause, for a contract of any kind.
+pub fn refusal_of(network: &Network, contract: &Contract, refused: &Refusal) -> String {
+    match contract {
+        Contract::Latency(latency) => refusal(network, latency, refused),
+        _ => class_refusal(network, refused),
+    }
+}
+
+/// The same without anything that others have reserved: no link, no load, no bound of a queue.
+pub fn refusal_of_to_tenant(network: &Network, contract: &Contract, refused: &Refusal) -> String {
+    match contract {
+        Contract::Latency(latency) => refusal_to_tenant(network, latency, refused),
+        _ => class_refusal_to_tenant(network, refused),
+    }
+}
+
+/// Reason for which a contract of another kind than latency was refused, in one clause.
+pub fn class_refusal(network: &Network, refusal: &Refusal) -> String {
+    let link_name = |link| network.link(link).name.as_str();
+    match refusal {
+        Refusal::OnlyLatency => {
+            let fabric = wayleave_schemes::admission::fabric::DESCRIPTOR.name;
+            debug_assert!(registry::admission(fabric).is_some());
+            format!(
+                "this scheme admits latency contracts only: take --scheme {fabric}, as commands do by themselves for a topology with `classes` (`classes: {{}}` for the usual ones)"
+            )
+        }
+        Refusal::NoClasses => {
+            "the queues of this network are not divided among classes: its topology needs `classes`".to_owned()
+        }
+        Refusal::Disconnected => "no path joins two of the hosts".to_owned(),
+        Refusal::LinkDown { link } => format!("{} is down, and what is promised counts on it", link_name(*link)),
+        Refusal::ClassRate { class, link, asked, left, fits } => {
+            let fits = match *fits {
+                Rate::ZERO => "none would fit".to_owned(),
+                fits => format!("{fits} would fit"),
+            };
+            format!(
+                "the {} class has {left} left on {}, and {asked} would be needed there; as minimum {fits}",
+                class.name(),
+                link_name(*link)
+            )
+        }
+        Refusal::ClassDelay { link, bound, budget } => format!(
+            "packets of the guaranteed class could wait {bound} on {}, longer than the {budget} with which times are promised there",
+            link_name(*link)
+        ),
+        Refusal::SlowMinimum { bound, within } => {
+            format!("the minimum could be there within {bound}, and not within {within}")
+        }
+        other => registry::refusal_words(network, other).unwrap_or_else(|| other.reason().code().to_owned()),
+    }
+}
+
+/// Reason of such a refusal in one clause that does not tell what others have reserved.
+pub fn class_refusal_to_tenant(network: &Network, refusal: &Refusal) -> String {
+    match refusal {
+        // What would fit is what others have left.
+        Refusal::ClassRate { .. } => "the network cannot promise so much between these hosts now".to_owned(),
+        Refusal::ClassDelay { .. } => "the network cannot promise any time between these hosts now".to_owned(),
+        Refusal::LinkDown { .. } => "something that it needs is down, and there is no other way".to_owned(),
+        other => class_refusal(network, other),
+    }
+}
+
+/// The same for somebody who may know nothing of what others have reserved: no link, no load, no bound of a queue.
+pub fn refusal_to_tenant(network: &Network, contract: &LatencyContract, refused: &Refusal) -> String {
+    match refused {
+        // These follow from the network and from what was asked, whoever else is there.
+        Refusal::Disconnected
+        | Refusal::TooManySwitches { .. }
+        | Refusal::FrameTooLarge { .. }
+        | Refusal::NoProtection { .. }
+        | Refusal::Deadline { .. } => refusal(network, contract, refused),
+        _ => {
+            let (from, to) = (name(network, contract.from), name(network, contract.to));
+            let routes = if contract.route.is_some() { "the pinned route has" } else { "no route has" };
+            let routes = if contract.protection > 1 { "not enough disjoint routes have" } else { routes };
+            let what = match refused.reason() {
+                wayleave_scheme_api::Reason::Rate => "rate",
+                wayleave_scheme_api::Reason::Latency => "time",
+                wayleave_scheme_api::Reason::Buffer => "buffer",
+                _ => "room",
+            };
+            format!("{routes} enough {what} left from {from} to {to} beside what is promised already")
+        }
+    }
+}
+
+/// What blocks one of several disjoint routes.
+fn copy_refusal(network: &Network, contract: &LatencyContract, refused: &Refusal) -> String {
+    match refused {
+        Refusal::Deadline { fastest, deadline } => {
+            format!("even its fastest queues take {}, longer than the deadline {deadline}", fastest.up())
+        }
+        Refusal::TooManySwitches { limit } => {
+            format!("it has more than {limit} switches, as many as a packet has tags (--tags)")
+        }
+        Refusal::TooSlow { bound, deadline, .. } => {
+            format!("its fastest queues with room take {}, longer than the deadline {deadline}", bound.up())
+        }
+        other => refusal(network, contract, other),
+    }
+}
+
+/// `leaf1->spine1 and spine2`.
+pub fn elements(network: &Network, elements: &[Element]) -> String {
+    let names: Vec<&str> = elements.iter().map(|&element| network.element_name(element)).collect();
+    match names.as_slice() {
+        [] => "nothing".to_owned(),
+        [only] => (*only).to_owned(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// What a contract with these routes survives: `survives any single failure between s1 and s4`, and what it does not.
+pub fn survived(network: &Network, contract: &LatencyContract, routes: &[Route]) -> String {
+    let shared = wayleave_schemes::protection::shared(network, routes);
+    let failures = match routes.len() {
+        0..=2 => "any single failure of a link or switch".to_owned(),
+        many => format!("any {} failures of links and switches at once", many - 1),
+    };
+    let switch = |element: &Element| match element {
+        Element::Switch(node) => Some(*node),
+        Element::Cable(_) => None,
+    };
+    let at = |end, beside: Option<NodeId>| name(network, beside.unwrap_or(end)).to_owned();
+    let is_at = |element: &&Element, host| match element {
+        Element::Switch(node) => touches(network, host, *node),
+        Element::Cable(_) => false,
+    };
+    let first = shared.iter().find(|element| is_at(element, contract.from)).and_then(switch);
+    let last = shared.iter().rfind(|element| is_at(element, contract.to)).and_then(switch);
+    let (from, to) = (at(contract.from, first), at(contract.to, last));
+    let mut text = format!("survives {failures} between {from} and {to}");
+    let not = |element: &Element| {
+        let name = network.element_name(*element).to_owned();
+        let Element::Cable(link) = *element else { return name };
+        let host = [contract.from, contract.to].into_iter().find(|&host| {
+            let link = network.link(link);
+            link.from == host || link.to == host
+        });
+        host.map_or(name.clone(), |host| format!("{name} ({} has one link)", self::name(network, host)))
+    };
+    if let Some((first, others)) = shared.split_first() {
+        text += &format!("; not of {}", not(first));
+        others.iter().for_each(|other| text += &format!(", nor of {}", not(other)));
+    }
+    text
+}
+
+/// Whether a link joins a host and a switch.
+fn touches(network: &Network, host: NodeId, switch: NodeId) -> bool {
+    network.links_from(host).iter().any(|&link| network.link(link).to == switch)
+        || network.links_into(host).iter().any(|&link| network.link(link).from == switch)
+}
+
+fn no_such_queue(network: &Network, link: LinkId, queue: u8, queues: u8) -> String {
+    let name = &network.link(link).name;
+    match queues {
+        0 => format!("contracts may use no queue of {name}, and the pinned route names queue {queue}"),
+        1 => format!("contracts may use only queue 0 of {name}, and the pinned route names queue {queue}"),
+        _ => {
+            format!("contracts may use queues 0 to {} of {name}, and the pinned route names queue {queue}", queues - 1)
+        }
+    }
+}
+
+/// Which promise would break at a queue, by how much.
+pub fn blocked(network: &Network, route: &Route, binding: &Binding) -> String {
+    let what = promise(network, binding);
+    let entered = entered(route, binding);
+    // A link that is down is so for every queue.
+    if entered == binding.queue() || matches!(binding, Binding::Down { .. }) {
+        return what;
+    }
+    format!("{what}, if the flow entered queue {entered} above it")
+}
+
+/// The queue that a flow enters at the link where a promise would break: that queue's promise, or one below it.
+pub fn entered(route: &Route, binding: &Binding) -> u8 {
+    route.hops.iter().find(|hop| hop.link == binding.link()).map_or(binding.queue(), |hop| hop.queue)
+}
+
+/// The broken promise alone.
+pub fn promise(network: &Network, binding: &Binding) -> String {
+    match binding {
+        Binding::Down { link, .. } => format!("link {} is down", network.link(*link).name),
+        _ => format!("{} {}", queue(network, binding.link(), binding.queue()), shortfall(binding)),
+    }
+}
+
+/// What a queue lacks: `could delay packets by 132us, longer than its budget of 100us`.
+pub fn shortfall(binding: &Binding) -> String {
+    match binding {
+        Binding::Down { .. } => "is down".to_owned(),
+        Binding::Rate { asked, left, .. } => format!("has {} left, and {} would be needed", left.down(), asked.up()),
+        Binding::Delay { bound, budget, .. } if bound > budget => {
+            format!("could delay packets by {}, longer than its budget of {budget}", bound.up())
+        }
+        Binding::Delay { budget, .. } => {
+            format!("could delay packets by its whole budget of {budget}, and has to stay below it")
+        }
+        Binding::Buffer { backlog, buffer, .. } if backlog > buffer => {
+            format!("could have to hold {}, more than its buffer of {buffer}", backlog.up())
+        }
+        Binding::Buffer { buffer, .. } => {
+            format!("could have to hold its whole buffer of {buffer}, and has to stay below it")
+        }
+    }
+}
+
+/// What can be said against a refused contract whatever else is admitted: the field that it is about, and the sentence.
+pub fn finding(network: &Network, contract: &LatencyContract, refused: &Refusal) -> Option<(&'static str, String)> {
+    let field = match refused {
+        Refusal::Disconnected | Refusal::TooManySwitches { .. } => "to",
+        Refusal::FrameTooLarge { .. } | Refusal::PacketTooLarge { .. } => "maxFrame",
+        Refusal::Deadline { .. } | Refusal::Rounds { .. } => "deadline",
+        Refusal::RateCap { .. } => "rate",
+        Refusal::NoSuchQueue { .. } => "route",
+        Refusal::TooFewDisjoint { .. } | Refusal::NoProtection { .. } => "protection",
+        Refusal::Copy { refusal, .. } => match **refusal {
+            Refusal::Deadline { .. } => "deadline",
+            Refusal::TooManySwitches { .. } => "protection",
+            _ => return None,
+        },
+        // A pinned route takes as long as it takes.
+        Refusal::TooSlow { .. } if contract.route.is_some() => "deadline",
+        Refusal::Stated { field: Some(field), .. } => field,
+        Refusal::Blocked { .. }
+        | Refusal::TooSlow { .. }
+        | Refusal::Stated { .. }
+        | Refusal::Shares { .. }
+        | Refusal::ShortRound { .. }
+        | Refusal::Allocation { .. }
+        | Refusal::OnlyLatency
+        | Refusal::NoClasses
+        | Refusal::LinkDown { .. }
+        | Refusal::ClassRate { .. }
+        | Refusal::ClassDelay { .. }
+        | Refusal::SlowMinimum { .. } => return None,
+    };
+    Some((field, refusal(network, contract, refused)))
+}
+
+/// A sentence with its capital letter and its full stop. A name at its beginning (`h3->leaf1`) stays as it is written.
+///
+/// ```
+/// use wayleave_explain::sentences::sentence;
+/// assert_eq!(sentence("link h3->s1 is down"), "Link h3->s1 is down.");
+/// assert_eq!(sentence("h3->s1 is down"), "h3->s1 is down.");
+/// ```
+pub fn sentence(clause: &str) -> String {
+    let first_word = clause.split_whitespace().next().unwrap_or_default();
+    let is_inner = |char: char| char.is_alphabetic() || "'-,:;".contains(char);
+    if first_word.contains("->") || !first_word.chars().all(is_inner) {
+        return format!("{clause}.");
+    }
+    let mut letters = clause.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).chain(['.']).collect()
+}
+
+/// The known name that was probably meant.
+pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let accepted = 1 + word.chars().count() / 4;
+    let distance = |name: &'a str| (strsim::osa_distance(&word.to_lowercase(), &name.to_lowercase()), name);
+    let near = known.filter(|name| name.len().abs_diff(word.len()) <= accepted).map(distance);
+    near.min_by_key(|&(distance, _)| distance).filter(|&(distance, _)| distance <= accepted).map(|(_, name)| name)
+}
+
+/// A contract's name, with the number of its route if it is a further one.
+pub fn route_name(contract: &str, route: usize) -> String {
+    if route == 0 { contract.to_owned() } else { format!("{contract}, route {}", route + 1) }
+}
+
+/// A node's name.
+pub fn name(network: &Network, node: NodeId) -> &str {
+    &network.node(node).name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_a_letter_or_two_away_or_none() {
+        let known = || ["ptp-1", "hadoop-a-12", "scada-3"].into_iter();
+        assert_eq!(nearest("pttp-1", known()), Some("ptp-1"));
+        assert_eq!(nearest("Hadoop-a-21", known()), Some("hadoop-a-12"));
+        assert_eq!(nearest("backup", known()), None);
+    }
+
+    #[test]
+    fn a_sentence_begins_with_a_capital_and_ends() {
+        assert_eq!(sentence("no path"), "No path.");
+        assert_eq!(sentence(""), ".");
+    }
+}

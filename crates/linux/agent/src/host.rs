@@ -1,0 +1,519 @@
+//! What a host does: rules, interfaces that come and go, best effort, and what arrived.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::machine::{Driver, NotDone};
+use wayleave_broker::process::{LimitsLine, ReportLine};
+use wayleave_dataplane::clock::Clock;
+use wayleave_dataplane::host::{HostPath, HostRule};
+use wayleave_packet_format::Mac;
+use wayleave_protocol::agent::Measured;
+use wayleave_protocol::agent::{ContractProblem, Rule, Samples, Shares, Traffic};
+use wayleave_protocol::check::Probes;
+use wayleave_topology::{LinkId, NodeId};
+use wayleave_units::Time;
+
+use crate::best_effort::Routes;
+use crate::endpoints::{Attachment, Declared};
+use crate::environment::{Environment, Location, OWN};
+use crate::memo::Memo;
+use crate::node::Node;
+use crate::places::{Place, places};
+use crate::plane::Plane;
+use crate::probe::Template;
+use crate::resolve::{Here, best_effort, check, match_of, receiver, resolve};
+use crate::samples;
+use crate::shares::host::{HostShares, Scope, by_contract};
+use crate::shares::peers::Exchange;
+use crate::shares::rules::contract_of;
+use crate::shares::said::Said;
+use crate::strangers::Strangers;
+
+/// The driver of a host.
+#[derive(Debug)]
+pub struct HostDriver<P> {
+    plane: P,
+    host: NodeId,
+    environment: Arc<Environment>,
+    memo: Memo,
+    /// Interfaces by the names of links, as configured.
+    links: BTreeMap<LinkId, String>,
+    declared: Declared,
+    here: Here,
+    /// Addresses of the endpoints that the plane has.
+    bound: BTreeMap<u32, Mac>,
+    rules: BTreeMap<u64, Installed>,
+    ways: BTreeMap<Mac, Vec<HostPath>>,
+    strangers: Strangers,
+    /// Whether `ways` has to be computed again.
+    is_moved: bool,
+    /// Contracts of other kinds than latency.
+    shares: HostShares,
+    told: BTreeMap<u64, (u64, u64)>,
+    /// How often it was told which packets were noted.
+    tellings: u64,
+    /// What is wrong now, so that it is logged once.
+    troubles: BTreeSet<String>,
+    /// Contracts that cannot be carried out, with the reason.
+    problems: BTreeMap<u64, String>,
+}
+
+/// A rule that is installed.
+#[derive(Debug)]
+struct Installed {
+    version: u64,
+    rule: Rule,
+    /// As it was installed; `None` if that was an agent before this one.
+    resolved: Option<HostRule>,
+}
+
+impl<P: Plane> HostDriver<P> {
+    /// Over a plane, which may have rules already. Rules whose text is not remembered are removed: the controller tells them again.
+    ///
+    /// # Errors
+    /// If what is installed cannot be found out.
+    pub fn open(
+        mut plane: P,
+        host: NodeId,
+        environment: Arc<Environment>,
+        memo: Memo,
+        links: BTreeMap<LinkId, String>,
+        declared: Declared,
+    ) -> Result<Self, String> {
+        let remembered = memo.read().map_err(|error| format!("the rules of before cannot be read: {error}"))?;
+        let mut rules = BTreeMap::new();
+        let installed = plane.installed()?;
+        let shares = HostShares::new(host, installed.iter().map(|&(rule, _)| rule));
+        for (serial, version) in installed.into_iter().filter(|&(rule, _)| contract_of(rule).is_none()) {
+            let rule = remembered.get(&(serial, version));
+            match rule.filter(|rule| check(rule, environment.network()).is_ok()) {
+                Some(rule) => {
+                    rules.insert(serial, Installed { version, rule: rule.clone(), resolved: None });
+                }
+                None => {
+                    tracing::warn!(
+                        serial,
+                        version,
+                        "nothing is known of a rule that is installed: it is removed, and asked for"
+                    );
+                    plane.remove(serial)?;
+                }
+            }
+        }
+        let bound = plane.endpoints()?.into_iter().collect();
+        let told = plane.measured()?.into_iter().map(|one| (one.serial, (one.packets, one.late))).collect();
+        let (here, ways, troubles, problems) = (Here::default(), BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        let strangers = Strangers::before(plane.strangers()?);
+        let mut driver = Self {
+            plane,
+            host,
+            environment,
+            memo,
+            links,
+            declared,
+            here,
+            bound,
+            rules,
+            ways,
+            strangers,
+            is_moved: true,
+            shares,
+            told,
+            tellings: 0,
+            troubles,
+            problems,
+        };
+        Node::refresh(&mut driver);
+        Ok(driver)
+    }
+
+    /// By this agents tell one another what contracts send.
+    #[must_use]
+    pub fn telling_by(mut self, exchange: Arc<Exchange>) -> Self {
+        self.shares.set_exchange(exchange);
+        self
+    }
+
+    /// The data plane.
+    pub fn plane(&self) -> &P {
+        &self.plane
+    }
+
+    /// The same, to be changed from outside.
+    pub fn plane_mut(&mut self) -> &mut P {
+        &mut self.plane
+    }
+
+    /// The driver is gone; what is installed stays.
+    pub fn into_plane(self) -> P {
+        self.plane
+    }
+
+    /// A trouble of something that is tried again and again: it is logged when it begins.
+    fn note(&mut self, now: &mut BTreeSet<String>, what: &str, result: Result<(), String>) -> bool {
+        let Err(why) = result else { return true };
+        let text = format!("{what}: {why}");
+        if !self.troubles.contains(&text) {
+            tracing::warn!("{text}; tried again");
+        }
+        now.insert(text);
+        false
+    }
+
+    /// Interfaces of links that leave the host.
+    fn refresh_uplinks(&mut self, troubles: &mut BTreeSet<String>) {
+        for (link, interface) in self.links.clone() {
+            let (index, before) = (self.plane.index(&interface), self.here.uplinks.get(&link).copied());
+            if index == before {
+                continue;
+            }
+            self.is_moved = true;
+            self.here.uplinks.remove(&link);
+            let name = self.environment.network().link(link).name.clone();
+            let Some(index) = index else {
+                tracing::warn!(link = name, interface, "the interface is not there: what goes by it waits");
+                continue;
+            };
+            let added = self.plane.add_uplink(link, &interface, index);
+            if self.note(troubles, &format!("{interface}, for link {name}"), added) {
+                self.here.uplinks.insert(link, index);
+            }
+        }
+    }
+
+    /// Interfaces of VMs and of the host itself.
+    fn refresh_endpoints(&mut self, troubles: &mut BTreeSet<String>) {
+        let mut wanted: BTreeMap<String, (Attachment, u32, Mac)> = BTreeMap::new();
+        for (name, attached) in self.declared.all() {
+            let location = self.environment.location(&name).filter(|location| location.host == self.host);
+            if let (Some(location), Some(index)) = (location, self.plane.index(&attached.interface)) {
+                wanted.insert(name, (attached, index, location.mac));
+            }
+        }
+        let keep: BTreeMap<u32, Mac> = wanted.values().map(|(_, index, mac)| (*index, *mac)).collect();
+        let gone: Vec<u32> =
+            self.bound.iter().filter(|(index, mac)| keep.get(index) != Some(mac)).map(|(&index, _)| index).collect();
+        for index in gone {
+            let removed = self.plane.remove_endpoint(index);
+            if self.note(troubles, &format!("interface {index}, which is no endpoint any more"), removed) {
+                tracing::info!(index, "an endpoint is gone");
+                self.bound.remove(&index);
+            }
+        }
+        self.here.endpoints.retain(|name, index| wanted.get(name).is_some_and(|(_, wanted, _)| wanted == index));
+        for (name, (attached, index, mac)) in wanted {
+            let interface = &attached.interface;
+            if self.here.endpoints.get(&name) == Some(&index) && self.bound.contains_key(&index) {
+                continue;
+            }
+            let added = self.plane.add_endpoint(&attached, index, mac);
+            if self.note(troubles, &format!("{interface}, for {name}"), added) {
+                tracing::info!(endpoint = name, interface, %mac, "an endpoint is there");
+                self.bound.insert(index, mac);
+                self.is_moved = true;
+                self.here.endpoints.insert(name, index);
+            }
+        }
+    }
+
+    /// Rules whose senders or receivers are others now.
+    fn refresh_rules(&mut self, troubles: &mut BTreeSet<String>) {
+        let serials: Vec<u64> = self.rules.keys().copied().collect();
+        for serial in serials {
+            let Some(installed) = self.rules.get(&serial) else { continue };
+            // An endpoint that is not there sends nothing; the rule is kept until the endpoint is back.
+            let resolved = match resolve(&installed.rule, &self.environment, self.host, &self.here) {
+                Ok(resolved) => resolved,
+                Err(why) => {
+                    self.problems.insert(serial, why.why().to_owned());
+                    continue;
+                }
+            };
+            if installed.resolved.as_ref() == Some(&resolved) {
+                self.problems.remove(&serial);
+                continue;
+            }
+            let (version, id) = (installed.version, installed.rule.id.clone());
+            let done = self.plane.install(serial, version, &resolved);
+            match &done {
+                Ok(()) => self.problems.remove(&serial),
+                Err(why) => self.problems.insert(serial, why.clone()),
+            };
+            if self.note(troubles, &format!("contract {id}"), done)
+                && let Some(installed) = self.rules.get_mut(&serial)
+            {
+                installed.resolved = Some(resolved);
+            }
+        }
+    }
+
+    fn refresh_best_effort(&mut self, troubles: &mut BTreeSet<String>) {
+        let ways = self.best_effort();
+        let mut is_done = true;
+        let gone: Vec<Mac> = self.ways.keys().filter(|mac| !ways.contains_key(mac)).copied().collect();
+        for mac in gone {
+            let removed = self.plane.set_best_effort(mac, &[]);
+            is_done &= self.note(troubles, &format!("routes to {mac}"), removed);
+            self.ways.remove(&mac);
+        }
+        for (mac, paths) in ways {
+            if self.ways.get(&mac) == Some(&paths) {
+                continue;
+            }
+            let set = self.plane.set_best_effort(mac, &paths);
+            if self.note(troubles, &format!("routes to {mac}"), set) {
+                self.ways.insert(mac, paths);
+            } else {
+                is_done = false;
+            }
+        }
+        for (index, members) in self.groups() {
+            let set = self.plane.set_group(index, &members);
+            is_done &= self.note(troubles, &format!("who is asked by interface {index}"), set);
+        }
+        self.is_moved = !is_done;
+    }
+
+    /// Who gets a copy of what an endpoint asks all, by interface: the VMs of its tenant, and hosts' own interfaces; and everybody, if it is a
+    /// host's own. Those on this host first, then those with fewest tags.
+    fn groups(&self) -> BTreeMap<u32, Vec<Mac>> {
+        let all: Vec<(&str, Location)> = self.environment.locations().collect();
+        let depth = |location: &Location| match self.ways.get(&location.mac).and_then(|ways| ways.first()) {
+            _ if location.host == self.host => 0,
+            Some(way) => 1 + way.tags.len(),
+            None => usize::MAX,
+        };
+        let group = |(name, &index): (&String, &u32)| {
+            let is_asked = |other: &str| {
+                let [tenant, others] = [name.as_str(), other].map(|id| id.split_once(':').map(|(tenant, _)| tenant));
+                other != name && (tenant == others || [tenant, others].contains(&Some(OWN)))
+            };
+            let asked = all.iter().filter(|(other, location)| is_asked(other) && depth(location) < usize::MAX);
+            let mut asked: Vec<Location> = asked.map(|(_, location)| *location).collect();
+            asked.sort_by_key(|location| (depth(location), location.mac));
+            (index, asked.into_iter().map(|location| location.mac).collect())
+        };
+        self.here.endpoints.iter().map(group).collect()
+    }
+
+    /// Where packets go that no contract covers, by address.
+    fn best_effort(&self) -> BTreeMap<Mac, Vec<HostPath>> {
+        let (network, environment) = (self.environment.network(), &*self.environment);
+        let routes = Routes::from(environment, self.host);
+        let mut by_host: BTreeMap<NodeId, Vec<HostPath>> = BTreeMap::new();
+        let mut ways = BTreeMap::new();
+        for (_, location) in environment.locations().filter(|(_, location)| location.host != self.host) {
+            let to = by_host.entry(location.host).or_insert_with(|| {
+                let routes = routes.to(location.host);
+                routes.iter().filter_map(|links| best_effort(network, links, &self.here)).collect()
+            });
+            if !to.is_empty() {
+                ways.insert(location.mac, to.clone());
+            }
+        }
+        ways
+    }
+}
+
+impl<P: Plane> Node for HostDriver<P> {
+    fn refresh(&mut self) {
+        let mut troubles = BTreeSet::new();
+        self.refresh_uplinks(&mut troubles);
+        self.refresh_endpoints(&mut troubles);
+        self.refresh_rules(&mut troubles);
+        if self.is_moved {
+            self.refresh_best_effort(&mut troubles);
+        }
+        self.troubles = troubles;
+        let scope = Scope { environment: &self.environment, here: &self.here };
+        self.shares.refresh(&mut self.plane, scope);
+    }
+
+    fn repair(&mut self) -> Vec<String> {
+        let repairs = match self.plane.repair() {
+            Ok(repairs) => repairs,
+            Err(why) => {
+                let mut troubles = std::mem::take(&mut self.troubles);
+                self.note(&mut troubles, "looking for what was changed", Err(why));
+                self.troubles = troubles;
+                return Vec::new();
+            }
+        };
+        for (serial, rule) in &mut self.rules {
+            if repairs.lost.as_ref().is_none_or(|lost| lost.contains(serial)) {
+                rule.resolved = None;
+            }
+        }
+        self.shares.lost(repairs.lost.as_deref());
+        if repairs.lost.as_ref().is_none_or(|lost| !lost.is_empty()) {
+            self.refresh();
+        }
+        repairs.done
+    }
+
+    fn set_environment(&mut self, environment: Arc<Environment>) {
+        self.environment = environment;
+        self.is_moved = true;
+        let scope = Scope { environment: &self.environment, here: &self.here };
+        self.shares.environment_changed(&mut self.plane, scope);
+        self.refresh();
+    }
+
+    fn moved(&mut self, now: Time) -> Option<ReportLine> {
+        self.shares.moved(now, self.environment.network())
+    }
+
+    fn limit(&mut self, now: Time, limits: LimitsLine) {
+        self.shares.limit(now, limits);
+    }
+
+    fn set_shares(&mut self, now: Time, shares: Shares) {
+        let scope = Scope { environment: &self.environment, here: &self.here };
+        self.shares.set(now, shares, &mut self.plane, scope);
+    }
+
+    fn rules_in_force(&self) -> Option<Vec<(u64, u64)>> {
+        self.shares.in_force()
+    }
+
+    fn contract_problems(&self) -> Option<Vec<ContractProblem>> {
+        let mut problems = self.problems.clone();
+        problems.extend(self.shares.problems());
+        Some(problems.into_iter().map(|(serial, why)| ContractProblem { serial, why }).collect())
+    }
+
+    fn hears_at(&self) -> Option<String> {
+        self.shares.hears_at()
+    }
+
+    fn hear(&mut self, now: Time, from: NodeId, said: &Said) {
+        self.shares.hear(now, from, said, &mut self.plane);
+    }
+
+    fn divide(&mut self, now: Time) -> bool {
+        self.shares.divide(now, &mut self.plane);
+        !self.shares.is_idle()
+    }
+
+    fn places(&mut self) -> BTreeMap<u32, Place> {
+        let index = |interface: &str| self.plane.index(interface);
+        places(self.environment.network(), self.host, &self.links, &self.declared.all(), index)
+    }
+
+    fn outlet(&mut self, mark: [u8; 8], probes: &Probes) -> Result<(String, Template), String> {
+        let mac = |name: &String| {
+            let location = self.environment.location(name);
+            location.map(|at| at.mac).ok_or_else(|| format!("{name} is not known on this host yet"))
+        };
+        let macs = [mac(&probes.from)?, mac(&probes.to)?];
+        let attached =
+            self.declared.all().remove(&probes.from).filter(|_| self.here.endpoints.contains_key(&probes.from));
+        let attached = attached.ok_or_else(|| {
+            format!("{} has no interface on this host: `wayleave agent endpoint add` says which it is", probes.from)
+        })?;
+        let matching = match_of(probes.matching.as_ref())?;
+        Ok((attached.interface, Template { mark, macs, vlan: attached.vlan, matching }))
+    }
+
+    fn troubles(&mut self, now: Time) -> Vec<String> {
+        let names: BTreeMap<u32, String> =
+            self.here.endpoints.iter().map(|(name, &index)| (index, name.clone())).collect();
+        let seen = self.plane.strangers().unwrap_or_default();
+        let mut all: Vec<String> = self.troubles.iter().cloned().collect();
+        all.extend(self.shares.troubles());
+        all.extend(self.plane.troubles());
+        all.extend(self.strangers.sentences(now, &seen, &names, &self.bound));
+        all
+    }
+
+    fn traffic(&mut self) -> Option<Vec<Traffic>> {
+        self.plane.traffic().ok().map(by_contract)
+    }
+
+    fn packets(&mut self) -> Option<BTreeMap<String, u64>> {
+        self.plane.packets().ok()
+    }
+
+    fn samples(&mut self) -> Option<Samples> {
+        let noted = self.plane.samples().ok().flatten()?;
+        let clock = Clock::now().ok()?;
+        let number = self.tellings;
+        self.tellings += 1;
+        let (rules, environment) = (&self.rules, &self.environment);
+        let receiver = |serial: u64| receiver(&rules.get(&serial)?.rule, environment.network());
+        Some(samples::told(number, noted, &clock, receiver))
+    }
+
+    fn reports(&mut self) -> Vec<Measured> {
+        let Ok(mut all) = self.plane.measured() else { return Vec::new() };
+        // Only latency contracts have a bound.
+        all.retain(|one| contract_of(one.serial).is_none());
+        let mut reports = Vec::new();
+        for one in &all {
+            let before = self.told.get(&one.serial).copied().unwrap_or_default();
+            // Counters that are smaller than before were reset.
+            let (packets, late) = if one.packets < before.0 { (0, 0) } else { before };
+            if one.packets > packets {
+                reports.push(Measured {
+                    serial: one.serial,
+                    packets: one.packets - packets,
+                    late: one.late.saturating_sub(late),
+                    worst_ns: one.worst.as_nanos(),
+                });
+            }
+        }
+        self.told = all.into_iter().map(|one| (one.serial, (one.packets, one.late))).collect();
+        reports
+    }
+}
+
+impl<P: Plane> Driver for HostDriver<P> {
+    fn installed(&mut self, _now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
+        let mut installed = self.plane.installed().map_err(NotDone::Later)?;
+        installed.retain(|&(rule, _)| contract_of(rule).is_none());
+        // What somebody else has removed is not there, whatever is remembered.
+        self.rules.retain(|serial, rule| installed.contains(&(*serial, rule.version)));
+        Ok(installed)
+    }
+
+    fn install(&mut self, _now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+        let done = self.put_in_force(serial, version, rule);
+        match &done {
+            Ok(()) => self.problems.remove(&serial),
+            Err(why) => self.problems.insert(serial, why.why().to_owned()),
+        };
+        done
+    }
+
+    fn remove(&mut self, _now: Time, serial: u64, version: u64) -> Result<(), NotDone> {
+        self.plane.remove(serial).map_err(NotDone::Later)?;
+        self.rules.remove(&serial);
+        self.problems.remove(&serial);
+        self.told.remove(&serial);
+        let _ = self.memo.forget(serial, None);
+        tracing::info!(serial, version, "removed");
+        Ok(())
+    }
+
+    fn set_up(&mut self, _now: Time, _version: u64) -> Result<(), NotDone> {
+        Err(NotDone::Never("this node is a host".to_owned()))
+    }
+}
+
+impl<P: Plane> HostDriver<P> {
+    /// Installs a rule that is checked and resolved first.
+    fn put_in_force(&mut self, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+        check(rule, self.environment.network())
+            .inspect_err(|error| tracing::warn!(serial, version, "a rule cannot be read: {error}"))?;
+        let resolved = resolve(rule, &self.environment, self.host, &self.here)?;
+        let remember = |error: std::io::Error| NotDone::Later(format!("a rule cannot be remembered: {error}"));
+        self.memo.write(serial, version, rule).map_err(remember)?;
+        self.plane.install(serial, version, &resolved).map_err(NotDone::Later)?;
+        self.rules.insert(serial, Installed { version, rule: rule.clone(), resolved: Some(resolved) });
+        // An old file that stays does no harm: nothing of its version is installed.
+        let _ = self.memo.forget(serial, Some(version));
+        tracing::info!(contract = %rule.id, serial, version, "installed");
+        Ok(())
+    }
+}

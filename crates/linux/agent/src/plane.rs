@@ -1,0 +1,136 @@
+//! What a host driver needs of a data plane. The Linux one is behind it, and fakes of tests.
+
+use std::collections::BTreeMap;
+
+use wayleave_dataplane::host::{HostPath, HostRule, Measured, Sample, Stranger};
+use wayleave_packet_format::Mac;
+use wayleave_protocol::agent::Traffic;
+use wayleave_topology::LinkId;
+
+use crate::endpoints::Attachment;
+
+/// What was repaired of a data plane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repairs {
+    /// What was wrong, one sentence each.
+    pub done: Vec<String>,
+    /// Contracts whose rules have to be installed again; `None`: all.
+    pub lost: Option<Vec<u64>>,
+}
+
+/// Packets that were noted since the last time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Noted {
+    /// In order.
+    pub samples: Vec<Sample>,
+    /// They were chosen by so many bits of their numbers.
+    pub level: u32,
+    /// Some that were chosen may be missing.
+    pub is_incomplete: bool,
+    /// So many a second are told of at most.
+    pub most: u32,
+}
+
+/// The data plane of a host. Everything that is done twice is the same as done once; what failed may be done again.
+pub trait Plane {
+    /// The index of an interface, if it is there.
+    fn index(&mut self, interface: &str) -> Option<u32>;
+
+    /// From now on packets may leave by this interface, in the queues of the link's port, and those that come by it are handed on.
+    ///
+    /// # Errors
+    /// Why not.
+    fn add_uplink(&mut self, link: LinkId, interface: &str, index: u32) -> Result<(), String>;
+
+    /// Interfaces and addresses of all endpoints that it has.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn endpoints(&mut self) -> Result<Vec<(u32, Mac)>, String>;
+
+    /// From now on what this interface sends is checked, shaped and tagged, and what is for its address is handed to it. `attached` says which
+    /// interface, and which tag the frames have there.
+    ///
+    /// # Errors
+    /// Why not.
+    fn add_endpoint(&mut self, attached: &Attachment, index: u32, mac: Mac) -> Result<(), String>;
+
+    /// From now on these get a copy of what the endpoint with this interface asks all: those on this host first, then those with fewest tags.
+    ///
+    /// # Errors
+    /// Why not.
+    fn set_group(&mut self, index: u32, members: &[Mac]) -> Result<(), String>;
+
+    /// Packets of endpoints that are not as they should be, since the plane was made.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn strangers(&mut self) -> Result<Vec<Stranger>, String>;
+
+    /// The interface is no endpoint any more; it may be gone.
+    ///
+    /// # Errors
+    /// Why not.
+    fn remove_endpoint(&mut self, index: u32) -> Result<(), String>;
+
+    /// Serial and version of every rule.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn installed(&mut self) -> Result<Vec<(u64, u64)>, String>;
+
+    /// Installs a rule in place of another of the contract, between one packet and the next; the bucket keeps its level.
+    ///
+    /// # Errors
+    /// Why not; what was there is still there.
+    fn install(&mut self, serial: u64, version: u64, rule: &HostRule) -> Result<(), String>;
+
+    /// Nothing is sent of the contract any more.
+    ///
+    /// # Errors
+    /// Why it may still be sent.
+    fn remove(&mut self, serial: u64) -> Result<(), String>;
+
+    /// Where packets to this address go that no contract covers; nowhere without a way.
+    ///
+    /// # Errors
+    /// Why not.
+    fn set_best_effort(&mut self, mac: Mac, ways: &[HostPath]) -> Result<(), String>;
+
+    /// Compares what enforces with what was installed, and makes it so again.
+    ///
+    /// # Errors
+    /// Why that is not known, or not possible.
+    fn repair(&mut self) -> Result<Repairs, String>;
+
+    /// What is wrong now and not for the agent to mend, one sentence each.
+    fn troubles(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What was counted of every contract that is sent here.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn traffic(&mut self) -> Result<Vec<Traffic>, String>;
+
+    /// What was counted of all packets, by what became of them.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn packets(&mut self) -> Result<BTreeMap<String, u64>, String>;
+
+    /// Packets that were sent or have arrived and were noted for it, since the last time; `None` if none ever are.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn samples(&mut self) -> Result<Option<Noted>, String> {
+        Ok(None)
+    }
+
+    /// Delays of what arrived here, since the plane was made.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn measured(&mut self) -> Result<Vec<Measured>, String>;
+}

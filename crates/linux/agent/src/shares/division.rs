@@ -1,0 +1,532 @@
+//! The division of a host's links among contracts, as a pure state machine: counters and messages go in, rates and messages come out.
+//!
+//! V. Jeyakumar et al., NSDI 2013 (EyeQ), as Parley (2014), 3.2.1, describes its machine shaper: [`wayleave_schemes::host::eyeq`] divides, here and in
+//! the simulator. Deviations that a host without EyeQ's kernel module needs:
+//! - *Senders say what they sent*, by the counters of their buckets, where EyeQ's receivers count what arrives. When packets arrive
+//!   their tags are gone, and nothing tells a packet of a hose from one of a latency contract between the same endpoints.
+//! - *A pair that its receiver has not answered yet has its sure part only*: the minimum divided by all pairs of the member. EyeQ lets a new pair send
+//!   as fast as it can. Sure parts of all pairs together are no more than what was admitted, so nobody takes what others were promised where
+//!   agents do not hear one another; a member that sends to all others has its minimum then, one that sends to a few has their parts of it.
+//! - *A rack broker limits tenants* ([`Division::allow`]), and EyeQ's classes are contracts: a tenant's limit is divided among its contracts here by what
+//!   they move, and is never less than their minima together, whatever the broker says. Where a contract begins that was idle, it has its minimum
+//!   at once, so the tenant may have that much more for one interval.
+//! - *A root limiter is divided among the pairs of its class*, by what they send, where EyeQ has one bucket above theirs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
+
+use wayleave_contracts::Direction;
+use wayleave_scheme_api::{
+    Arrivals, Bucket, ClassId, Demand, Host, HostAction, HostInput, Incoming, Limiter, Origin, Outgoing, PairSpec,
+    PathIndex, Peer, Share,
+};
+use wayleave_schemes::host::eyeq::{Eyeq, Feedback, Line, MeterParams, Params, Timer};
+use wayleave_sharing::{Shares, Terms as Entitled, Tree};
+use wayleave_topology::NodeId;
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::INTERVAL;
+use super::said::Said;
+
+/// Intervals after which a class that sends nothing shares no more, and half of what a class wants above its use is forgotten: as many as in EyeQ's
+/// defaults (10 ms and 1 ms of 200 us).
+const IDLE: u64 = 50;
+const DECAY: u64 = 5;
+/// Intervals after which who is not heard of is not there: 5 s, as Parley's brokers wait for one another (Table 1).
+const SILENT: u64 = 50;
+/// The control loop takes two intervals from a sender's counter to its bucket, and not one: half of EyeQ's alpha keeps it from swinging.
+const ALPHA_PERCENT: u8 = 25;
+/// A sender that is told less than this needs seconds for a packet.
+const FLOOR: Rate = Rate::from_bits_per_second(64_000);
+/// What a bucket holds: what its rate gives in this time, within these bounds (Parley, 4: 64 kB).
+const BURST: Time = Time::from_millis(10);
+const LEAST_BURST: Bytes = Bytes::new(6_400);
+const MOST_BURST: Bytes = Bytes::new(64_000);
+
+/// A contract as its member on this host takes part in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// The contract.
+    pub serial: u64,
+    /// Whose it is.
+    pub tenant: String,
+    /// Of what its member here sends.
+    pub transmit: Share,
+    /// Of what its member here receives.
+    pub receive: Share,
+    /// The rate that one of its pairs has for sure; `None`: as much as there is, since no other class suffers from it.
+    pub sure: Option<Rate>,
+    /// The hosts to which it sends from here.
+    pub to: BTreeSet<NodeId>,
+    /// The hosts from which it receives here.
+    pub from: BTreeSet<NodeId>,
+}
+
+/// A pair that leaves here or arrives here: contract and other host.
+pub type PairKey = (u64, NodeId);
+
+/// What the contracts of a tenant may send and receive together at a host; `None` is no limit.
+pub type Allowed = [Option<Rate>; 2];
+
+/// What the contracts of a tenant have sent to another host and received from it, in bytes since the division began.
+pub type Moved = BTreeMap<(String, NodeId), [u64; 2]>;
+
+/// What was counted of a pair that leaves here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Bytes on the wire since any time.
+    pub bytes: u64,
+    /// Whether packets wait, or were dropped because too many did, since the last time.
+    pub is_held: bool,
+}
+
+/// The division of one host.
+#[derive(Debug)]
+pub struct Division {
+    eyeq: Eyeq,
+    line: Line,
+    terms: BTreeMap<u64, Terms>,
+    classes: BTreeMap<u64, ClassId>,
+    roots: BTreeMap<ClassId, Rate>,
+    sending: BTreeMap<PairKey, Sending>,
+    receiving: BTreeMap<PairKey, Receiving>,
+    /// By the numbers of pairs.
+    outgoing: BTreeMap<Outgoing, PairKey>,
+    incoming: BTreeMap<Incoming, PairKey>,
+    timers: BTreeSet<(Time, u64)>,
+    armed: BTreeMap<u64, Timer>,
+    next_timer: u64,
+    /// What is to be told, by host.
+    outbox: BTreeMap<NodeId, Said>,
+    /// When counters were read last.
+    counted: Option<Time>,
+    /// When a host was heard last.
+    heard: BTreeMap<NodeId, Time>,
+    /// By tenant.
+    allowed: BTreeMap<String, Allowed>,
+    moved: Moved,
+}
+
+/// A pair that leaves here.
+#[derive(Clone, Copy, Debug)]
+struct Sending {
+    number: Outgoing,
+    bytes: u64,
+    is_held: bool,
+    /// Bit/s in the last interval.
+    used: u64,
+    /// What its receiver allows.
+    limit: Option<Rate>,
+    /// Its receiver has answered since it began to send.
+    is_answered: bool,
+    /// When it sent something last.
+    active: Time,
+}
+
+/// A pair that arrives here.
+#[derive(Clone, Copy, Debug)]
+struct Receiving {
+    number: Incoming,
+    bytes: Option<u64>,
+    /// What has arrived since counters were read last.
+    fresh: u64,
+}
+
+impl Division {
+    /// Of a host without contracts.
+    ///
+    /// # Errors
+    /// If the scheme cannot divide such a line.
+    pub fn new(line: Line) -> Result<Self, String> {
+        let params = Params {
+            meter: MeterParams { alpha_percent: ALPHA_PERCENT, floor: FLOOR, ..MeterParams::default() },
+            interval: INTERVAL,
+            // Messages say all of an interval at once, so each may be answered.
+            sample: Bytes::new(1),
+            silence: every(SILENT),
+            idle: every(IDLE),
+            decay: every(DECAY),
+            ..Params::default()
+        };
+        Ok(Self {
+            eyeq: Eyeq::new(line, params).map_err(|error| error.to_string())?,
+            line,
+            terms: BTreeMap::new(),
+            classes: BTreeMap::new(),
+            roots: BTreeMap::new(),
+            sending: BTreeMap::new(),
+            receiving: BTreeMap::new(),
+            outgoing: BTreeMap::new(),
+            incoming: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            armed: BTreeMap::new(),
+            next_timer: 0,
+            outbox: BTreeMap::new(),
+            counted: None,
+            heard: BTreeMap::new(),
+            allowed: BTreeMap::new(),
+            moved: Moved::new(),
+        })
+    }
+
+    /// From now on these contracts share this line, and no others. What is known of those that stay is kept.
+    pub fn set(&mut self, now: Time, line: Line, all: Vec<Terms>) {
+        if line != self.line {
+            self.line = line;
+            self.eyeq.set_line(line);
+        }
+        let wanted: BTreeMap<u64, Terms> = all.into_iter().map(|terms| (terms.serial, terms)).collect();
+        let gone: Vec<u64> = self.terms.keys().filter(|serial| !wanted.contains_key(serial)).copied().collect();
+        for serial in gone {
+            self.terms.remove(&serial);
+            self.close_pairs(now, serial, &BTreeSet::new(), &BTreeSet::new());
+            if let Some(class) = self.classes.remove(&serial) {
+                self.roots.remove(&class);
+                self.tell(now, HostInput::ClassGone { class });
+            }
+        }
+        for (serial, terms) in wanted {
+            if self.terms.get(&serial) == Some(&terms) {
+                continue;
+            }
+            let taken: BTreeSet<ClassId> = self.classes.values().copied().collect();
+            let class =
+                *self.classes.entry(serial).or_insert_with(|| ClassId(free(|number| taken.contains(&ClassId(number)))));
+            self.tell(now, HostInput::ClassSet { class, transmit: terms.transmit, receive: terms.receive });
+            self.close_pairs(now, serial, &terms.to, &terms.from);
+            self.open_pairs(now, class, &terms);
+            self.terms.insert(serial, terms);
+        }
+    }
+
+    fn close_pairs(&mut self, now: Time, serial: u64, to: &BTreeSet<NodeId>, from: &BTreeSet<NodeId>) {
+        let gone = |keys: Vec<PairKey>, stay: &BTreeSet<NodeId>| -> Vec<PairKey> {
+            keys.into_iter().filter(|(of, host)| *of == serial && !stay.contains(host)).collect()
+        };
+        for key in gone(self.sending.keys().copied().collect(), to) {
+            if let Some(sending) = self.sending.remove(&key) {
+                self.outgoing.remove(&sending.number);
+                self.tell(now, HostInput::Closed { pair: sending.number });
+            }
+        }
+        for key in gone(self.receiving.keys().copied().collect(), from) {
+            if let Some(receiving) = self.receiving.remove(&key) {
+                self.incoming.remove(&receiving.number);
+                self.tell(now, HostInput::IncomingClosed { pair: receiving.number });
+            }
+        }
+    }
+
+    fn open_pairs(&mut self, now: Time, class: ClassId, terms: &Terms) {
+        let spec = |peer: NodeId| PairSpec { class, peer_class: class, peer, key: 0, paths: 1, round_trip: INTERVAL };
+        for &host in &terms.to {
+            let key = (terms.serial, host);
+            if self.sending.contains_key(&key) {
+                continue;
+            }
+            let number = Outgoing(free(|number| self.outgoing.contains_key(&Outgoing(number))));
+            let sending = Sending {
+                number,
+                bytes: 0,
+                is_held: false,
+                used: 0,
+                limit: None,
+                is_answered: false,
+                active: Time::ZERO,
+            };
+            self.sending.insert(key, sending);
+            self.outgoing.insert(number, key);
+            self.tell(now, HostInput::Opened { pair: number, spec: spec(host) });
+            self.tell(now, HostInput::Demand { pair: number, demand: Demand::Ends });
+        }
+        for &host in &terms.from {
+            let key = (terms.serial, host);
+            if self.receiving.contains_key(&key) {
+                continue;
+            }
+            let number = Incoming(free(|number| self.incoming.contains_key(&Incoming(number))));
+            self.receiving.insert(key, Receiving { number, bytes: None, fresh: 0 });
+            self.incoming.insert(number, key);
+            self.tell(now, HostInput::IncomingOpened { pair: number, spec: spec(host) });
+        }
+    }
+
+    /// An interval is over: what was counted of each pair that leaves here.
+    pub fn count(&mut self, now: Time, counted: &BTreeMap<PairKey, Counted>) {
+        let elapsed = now.saturating_sub(self.counted.unwrap_or(Time::ZERO)).max(Time::from_nanos(1));
+        self.counted = Some(now);
+        let keys: Vec<PairKey> = self.sending.keys().copied().collect();
+        for key in keys {
+            let (Some(found), Some(sending)) = (counted.get(&key), self.sending.get_mut(&key)) else { continue };
+            // Counters that are smaller than before were reset.
+            let bytes = if found.bytes < sending.bytes { found.bytes } else { found.bytes - sending.bytes };
+            let (number, began) = (sending.number, !sending.is_held && found.is_held);
+            let ended = sending.is_held && !found.is_held;
+            let used = u128::from(bytes) * 8_000_000_000 / u128::from(elapsed.as_nanos());
+            sending.used = u64::try_from(used).unwrap_or(u64::MAX);
+            (sending.bytes, sending.is_held) = (found.bytes, found.is_held);
+            if let Some(terms) = self.terms.get(&key.0).filter(|_| bytes > 0) {
+                self.moved.entry((terms.tenant.clone(), key.1)).or_default()[0] += bytes;
+            }
+            let is_active = bytes > 0 || found.is_held;
+            if is_active {
+                sending.active = now;
+            } else if now.saturating_sub(sending.active) >= every(SILENT) {
+                sending.is_answered = false;
+            }
+            if is_active {
+                self.outbox.entry(key.1).or_default().sent.push((key.0, found.bytes));
+            }
+            if began || ended {
+                let demand = if began { Demand::Begins } else { Demand::Ends };
+                self.tell(now, HostInput::Demand { pair: number, demand });
+            }
+            if bytes > 0 {
+                let bytes = Bytes::new(bytes);
+                self.tell(now, HostInput::Sent { pair: number, path: PathIndex(0), bytes });
+            }
+        }
+        self.keep_limits(now, elapsed);
+    }
+
+    /// From now on tenants may send and receive so much here, as a rack broker says; who is not named is not limited.
+    pub fn allow(&mut self, allowed: BTreeMap<String, Allowed>) {
+        self.allowed = allowed;
+    }
+
+    /// The tenants of contracts here.
+    pub fn tenants(&self) -> impl Iterator<Item = &str> {
+        self.terms.values().map(|terms| terms.tenant.as_str())
+    }
+
+    /// What tenants have sent and received, by the other host.
+    pub fn moved(&self) -> &Moved {
+        &self.moved
+    }
+
+    /// What tenants may is divided among their contracts, by what these moved in the last interval.
+    fn keep_limits(&mut self, now: Time, elapsed: Time) {
+        let mut wants: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
+        for ((serial, _), pair) in &self.sending {
+            let want = if pair.is_held { self.line.transmit.bits_per_second() } else { pair.used.saturating_mul(2) };
+            let sum = &mut wants.entry(*serial).or_default()[0];
+            *sum = sum.saturating_add(want);
+        }
+        for ((serial, _), pair) in &mut self.receiving {
+            let fresh = u128::from(std::mem::take(&mut pair.fresh)) * 16_000_000_000 / u128::from(elapsed.as_nanos());
+            let sum = &mut wants.entry(*serial).or_default()[1];
+            *sum = sum.saturating_add(u64::try_from(fresh).unwrap_or(u64::MAX));
+        }
+        let mut tenants: BTreeMap<&str, Vec<&Terms>> = BTreeMap::new();
+        for terms in self.terms.values() {
+            tenants.entry(&terms.tenant).or_default().push(terms);
+        }
+        let mut limits: Vec<(u64, Direction, Option<Rate>)> = Vec::new();
+        for (tenant, contracts) in tenants {
+            let allowed = self.allowed.get(tenant).copied().unwrap_or_default();
+            for (side, direction) in Direction::ALL.into_iter().enumerate() {
+                let own: Vec<(Share, u64)> = contracts
+                    .iter()
+                    .map(|terms| {
+                        let share = if side == 0 { terms.transmit } else { terms.receive };
+                        (share, wants.get(&terms.serial).map_or(0, |wants| wants[side]))
+                    })
+                    .collect();
+                let parts = allowed[side].map(|limit| parts(limit, &own));
+                limits.extend(
+                    contracts
+                        .iter()
+                        .enumerate()
+                        .map(|(place, terms)| (terms.serial, direction, parts.as_ref().map(|parts| parts[place]))),
+                );
+            }
+        }
+        for (serial, direction, limit) in limits {
+            let Some(&class) = self.classes.get(&serial) else { continue };
+            let mut deeds = Vec::new();
+            self.eyeq.set_capacity(class, direction, limit, &mut |action| deeds.extend(Deed::of(action)));
+            deeds.into_iter().for_each(|deed| self.carry_out(deed));
+        }
+        self.fire(now);
+    }
+
+    /// The agent of another host has said something.
+    pub fn hear(&mut self, now: Time, from: NodeId, said: &Said) {
+        self.heard.insert(from, now);
+        for &(serial, bytes) in &said.sent {
+            let Some(receiving) = self.receiving.get_mut(&(serial, from)) else { continue };
+            // The first time nobody knows since when it counts.
+            let new = receiving.bytes.map_or(0, |before| if bytes < before { bytes } else { bytes - before });
+            receiving.bytes = Some(bytes);
+            receiving.fresh += new;
+            if let Some(terms) = self.terms.get(&serial).filter(|_| new > 0) {
+                self.moved.entry((terms.tenant.clone(), from)).or_default()[1] += new;
+            }
+            let (pair, arrivals) = (receiving.number, Arrivals { bytes: Bytes::new(new), ..Arrivals::default() });
+            // Who hears nothing new is answered all the same.
+            self.outbox.entry(from).or_default();
+            if new > 0 {
+                self.tell(now, HostInput::Received { pair, arrivals });
+            }
+        }
+        for &(serial, rate) in &said.rates {
+            let Some(sending) = self.sending.get_mut(&(serial, from)) else { continue };
+            sending.is_answered = true;
+            let (pair, rate) = (sending.number, Rate::from_bits_per_second(rate).min(Rate::MAX));
+            let from = Origin::Receiver(pair);
+            self.tell(now, HostInput::Message { from, message: Feedback { rate } });
+        }
+    }
+
+    /// What there is to tell, by host.
+    pub fn take_messages(&mut self) -> BTreeMap<NodeId, Said> {
+        std::mem::take(&mut self.outbox)
+    }
+
+    /// What each pair that leaves here may send now.
+    pub fn buckets(&self, now: Time) -> BTreeMap<PairKey, Bucket> {
+        let mut buckets = BTreeMap::new();
+        for (&serial, terms) in &self.terms {
+            let pairs: Vec<(NodeId, &Sending)> =
+                terms.to.iter().filter_map(|&host| Some((host, self.sending.get(&(serial, host))?))).collect();
+            let root = self.classes.get(&serial).and_then(|class| self.roots.get(class)).copied();
+            let most = root.unwrap_or(Rate::MAX).min(terms.transmit.max.unwrap_or(Rate::MAX)).min(self.line.transmit);
+            let limits: Vec<u64> = pairs.iter().map(|&(host, pair)| self.limit(now, terms, host, pair)).collect();
+            let level = level(most.bits_per_second(), pairs.iter().map(|(_, pair)| pair).zip(&limits));
+            for ((host, _), limit) in pairs.into_iter().zip(limits) {
+                let rate = Rate::from_bits_per_second(limit.min(level).max(FLOOR.bits_per_second()));
+                buckets.insert((serial, host), bucket(rate.min(Rate::MAX)));
+            }
+        }
+        buckets
+    }
+
+    /// What the receiver of a pair allows, or what the pair has for sure.
+    fn limit(&self, now: Time, terms: &Terms, host: NodeId, pair: &Sending) -> u64 {
+        let is_heard = self.heard.get(&host).is_some_and(|&at| now.saturating_sub(at) < every(SILENT));
+        let limit = if is_heard && pair.is_answered { pair.limit } else { terms.sure };
+        limit.unwrap_or(self.line.transmit).bits_per_second()
+    }
+
+    /// Fires timers; those that are due within half an interval, too, since they are looked at once in an interval.
+    fn fire(&mut self, now: Time) {
+        let due = now + Time::from_nanos(INTERVAL.as_nanos() / 2);
+        while let Some(&(at, number)) = self.timers.first().filter(|(at, _)| *at <= due) {
+            self.timers.remove(&(at, number));
+            if let Some(timer) = self.armed.remove(&number) {
+                // Not before its time, as the shaper sees it: it would arm it again.
+                self.tell(now.max(at), HostInput::Timer(timer));
+            }
+        }
+    }
+
+    /// Something happens to the shaper; what it wants done is done.
+    fn tell(&mut self, now: Time, input: HostInput<'_, Feedback, Timer>) {
+        let mut deeds = Vec::new();
+        self.eyeq.on(now, input, &mut |action| deeds.extend(Deed::of(action)));
+        deeds.into_iter().for_each(|deed| self.carry_out(deed));
+    }
+
+    fn carry_out(&mut self, deed: Deed) {
+        match deed {
+            Deed::Limit(Limiter::Pair(pair), limit) => {
+                let key = self.outgoing.get(&pair);
+                if let Some(sending) = key.and_then(|key| self.sending.get_mut(key)) {
+                    sending.limit = limit;
+                }
+            }
+            Deed::Limit(Limiter::Class(class), Some(limit)) => drop(self.roots.insert(class, limit)),
+            Deed::Limit(Limiter::Class(class), None) => drop(self.roots.remove(&class)),
+            Deed::Allow(pair, rate) => {
+                if let Some(&(serial, host)) = self.incoming.get(&pair) {
+                    let rates = &mut self.outbox.entry(host).or_default().rates;
+                    rates.retain(|&(of, _)| of != serial);
+                    rates.push((serial, rate.bits_per_second()));
+                }
+            }
+            Deed::Arm(at, timer) => {
+                self.next_timer += 1;
+                self.timers.insert((at, self.next_timer));
+                self.armed.insert(self.next_timer, timer);
+            }
+        }
+    }
+}
+
+/// What the shaper wants done.
+enum Deed {
+    Limit(Limiter, Option<Rate>),
+    Allow(Incoming, Rate),
+    Arm(Time, Timer),
+}
+
+impl Deed {
+    fn of(action: HostAction<'_, Feedback, Timer>) -> Option<Self> {
+        match action {
+            HostAction::SetBucket { limiter, bucket } => Some(Self::Limit(limiter, bucket.map(|one| one.rate))),
+            HostAction::Send { to: Peer::Sender(pair), message } => Some(Self::Allow(pair, message.rate)),
+            HostAction::Arm { at, timer } => Some(Self::Arm(at, timer)),
+            // Windows, paths and probes are of other schemes.
+            _ => None,
+        }
+    }
+}
+
+/// A limit on contracts together, divided among them by their terms and wants; what is left is for whoever wants more next. None has less than its minimum.
+fn parts(limit: Rate, contracts: &[(Share, u64)]) -> Vec<Rate> {
+    let minima = contracts.iter().map(|(share, _)| share.min.bits_per_second()).fold(0, u64::saturating_add);
+    let limit = limit.bits_per_second().max(minima).min(Rate::MAX.bits_per_second());
+    let all = vec![Rate::from_bits_per_second(limit); contracts.len()];
+    let Ok(mut tree) = Tree::new(Entitled::default()) else { return all };
+    let root = Tree::ROOT;
+    let mut demands = vec![Rate::ZERO];
+    let mut leaves = Vec::new();
+    for (share, want) in contracts {
+        let weight = NonZeroU32::new(share.weight).unwrap_or(NonZeroU32::MIN);
+        let max = share.max.map(|max| max.max(share.min));
+        let Ok(leaf) = tree.add(root, Entitled { min: share.min, max, weight }) else { return all };
+        demands.push(Rate::from_bits_per_second(*want).min(Rate::MAX));
+        leaves.push(leaf);
+    }
+    let mut shares = Shares::default();
+    shares.compute(&tree, Rate::from_bits_per_second(limit), &demands);
+    let given: Vec<u64> = leaves.iter().map(|&leaf| shares.share(leaf).bits_per_second()).collect();
+    let spare = limit.saturating_sub(given.iter().sum()) / given.len().max(1) as u64;
+    // Who begins has its minimum at once; the others hear of it one interval later.
+    let part = |(rate, (share, _)): (u64, &(Share, u64))| Rate::from_bits_per_second(rate + spare).max(share.min);
+    given.into_iter().zip(contracts).map(part).collect()
+}
+
+/// The lowest number that nothing has: the shaper keeps lists by them.
+fn free(is_taken: impl Fn(u32) -> bool) -> u32 {
+    (0..u32::MAX).find(|&number| !is_taken(number)).unwrap_or(u32::MAX)
+}
+
+fn every(intervals: u64) -> Time {
+    Time::from_nanos(INTERVAL.as_nanos() * intervals)
+}
+
+fn bucket(rate: Rate) -> Bucket {
+    let bytes = u128::from(rate.bits_per_second()) * u128::from(BURST.as_nanos()) / 8_000_000_000;
+    let bytes = Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX));
+    Bucket { rate, burst: bytes.clamp(LEAST_BURST, MOST_BURST), excess: wayleave_scheme_api::Excess::Waits }
+}
+
+/// The rate that every pair of a class may have at most, so that what they want together is the limit of the class: who is held back
+/// wants what its receiver allows, others twice what they send.
+fn level<'a>(limit: u64, pairs: impl Iterator<Item = (&'a &'a Sending, &'a u64)>) -> u64 {
+    let want = |(pair, allowed): (&&Sending, &u64)| {
+        if pair.is_held { *allowed } else { pair.used.saturating_mul(2).min(*allowed) }
+    };
+    let mut wants: Vec<u64> = pairs.map(want).filter(|&want| want > 0).collect();
+    wants.sort_unstable();
+    let (mut left, mut others) = (limit, wants.len() as u64);
+    for want in wants {
+        if want > left / others {
+            return left / others;
+        }
+        left -= want;
+        others -= 1;
+    }
+    limit
+}

@@ -1,0 +1,299 @@
+//! Agents of other hosts: where they are, and who may be believed.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use wayleave_broker::process::{Key, Seal};
+use wayleave_scheme_api::BrokerId;
+use wayleave_topology::NodeId;
+use wayleave_units::WallTime;
+
+use super::said::Said;
+
+/// The largest datagram that is read: more than one of [`Said`] with its seal.
+const LARGEST: usize = 4_096;
+
+/// What agents have said and was not read yet, at most.
+const MOST_UNREAD: usize = 1_024;
+
+/// Through this agents tell one another: the socket, as soon as there is one, and who may be believed. A node has one as long as its agent runs, so what was heard once is
+/// never heeded again, also if the network is another one meanwhile.
+#[derive(Debug, Default)]
+pub struct Exchange {
+    socket: OnceLock<UdpSocket>,
+    known: RwLock<Known>,
+}
+
+/// Where the others are, and with what they sign.
+#[derive(Debug, Default)]
+struct Known {
+    seal: Option<(NodeId, String, Seal)>,
+    addresses: BTreeMap<NodeId, SocketAddr>,
+}
+
+impl Exchange {
+    /// Who has said what; `None` if it is not from an agent of this network, not for this one, or not newer than what the same one has said before.
+    pub fn open(&self, datagram: &[u8]) -> Option<(NodeId, Said)> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let (_, _, seal) = known.seal.as_ref()?;
+        let (from, message) = seal.open(today(), datagram).ok()?;
+        Some((NodeId(from.0), Said::read(message)?))
+    }
+
+    /// From now on this is the socket.
+    pub fn set_socket(&self, socket: UdpSocket) {
+        // One is opened in the life of an agent.
+        let _ = self.socket.set(socket);
+    }
+}
+
+/// A socket for what agents tell one another: at this address, or at any free port of the address by which this machine reaches the controller.
+///
+/// # Errors
+/// If there is no such address, or it is taken.
+pub fn open(listen: Option<SocketAddr>, controller: &str) -> io::Result<UdpSocket> {
+    UdpSocket::bind(listen.map_or_else(|| towards(controller), Ok)?)
+}
+
+/// The address by which this machine reaches a URL, with no port yet.
+fn towards(url: &str) -> io::Result<SocketAddr> {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+    let authority = rest.split('/').next().unwrap_or_default();
+    let port = if scheme == "https" { 443 } else { 80 };
+    let mut all =
+        authority.to_socket_addrs().or_else(|_| (authority.trim_matches(['[', ']']), port).to_socket_addrs())?;
+    let to =
+        all.next().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("{authority} has no address")))?;
+    let any =
+        if to.is_ipv4() { IpAddr::V4(Ipv4Addr::UNSPECIFIED) } else { IpAddr::V6(std::net::Ipv6Addr::UNSPECIFIED) };
+    // Nothing is sent by that.
+    let socket = UdpSocket::bind((any, 0))?;
+    socket.connect(to)?;
+    Ok(SocketAddr::new(socket.local_addr()?.ip(), 0))
+}
+
+/// Something that was not read yet counts as long as this is there.
+#[derive(Debug)]
+pub struct Unread(Arc<AtomicUsize>);
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Hands on what other agents say, until nobody wants it any more. Whoever has not the key costs this thread a look at each of his datagrams, and takes no place of others
+/// in front of who reads.
+pub fn listen(socket: &UdpSocket, exchange: &Exchange, mut hand_on: impl FnMut(NodeId, Said, Unread) -> bool) {
+    let (mut bytes, count) = ([0; LARGEST], Arc::<AtomicUsize>::default());
+    loop {
+        // That nobody listens where something was sent is told here, too, and is no trouble of this socket.
+        let Ok((length, _)) = socket.recv_from(&mut bytes) else { continue };
+        let Some((from, said)) = exchange.open(&bytes[..length]) else { continue };
+        let before = count.fetch_add(1, Ordering::Relaxed);
+        let unread = Unread(count.clone());
+        if before < MOST_UNREAD && !hand_on(from, said, unread) {
+            return;
+        }
+    }
+}
+
+/// The agents of other hosts.
+#[derive(Debug)]
+pub struct Peers {
+    own: NodeId,
+    exchange: Arc<Exchange>,
+}
+
+impl Peers {
+    /// Of the agent of this host, which knows nobody yet.
+    pub fn new(own: NodeId) -> Self {
+        Self { own, exchange: Arc::default() }
+    }
+
+    /// By this they are told.
+    pub fn set_exchange(&mut self, exchange: Arc<Exchange>) {
+        self.exchange = exchange;
+    }
+
+    /// Where they tell this one.
+    pub fn hears_at(&self) -> Option<SocketAddr> {
+        self.exchange.socket.get()?.local_addr().ok()
+    }
+
+    /// Where they are now, and with what they sign.
+    pub fn set(&mut self, addresses: BTreeMap<NodeId, SocketAddr>, secret: &str) {
+        let mut known = self.exchange.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.addresses = addresses;
+        if known.seal.as_ref().is_none_or(|(own, before, _)| (*own, before.as_str()) != (self.own, secret)) {
+            let seal = Key::new(secret).map(|key| Seal::new(key, BrokerId(self.own.0)));
+            known.seal = seal.map(|seal| (self.own, secret.to_owned(), seal));
+        }
+    }
+
+    /// Tells the agent of a host something. That it does not arrive is found out by the silence.
+    pub fn tell(&self, to: NodeId, said: &Said) {
+        let known = self.exchange.known.read().unwrap_or_else(PoisonError::into_inner);
+        let (Some(socket), Some((.., seal)), Some(address)) =
+            (self.exchange.socket.get(), &known.seal, known.addresses.get(&to))
+        else {
+            return;
+        };
+        for datagram in said.datagrams() {
+            // What is not sent is like what is lost on the way.
+            let _ = socket.send_to(&seal.seal(today(), BrokerId(to.0), &datagram), address);
+        }
+    }
+}
+
+fn today() -> WallTime {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    WallTime::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests assert by panicking")]
+
+    use super::*;
+    use std::sync::mpsc::{Receiver, channel};
+    use std::time::Duration;
+
+    const SECRET: &str = "0123456789abcdef0123456789abcdef";
+    const OTHER: &str = "fedcba9876543210fedcba9876543210";
+
+    /// The agent of a host, at a socket of its own.
+    fn agent(own: u32) -> (Peers, UdpSocket) {
+        let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+        let peers = Peers::new(NodeId(own));
+        peers.exchange.set_socket(socket.try_clone().unwrap());
+        (peers, socket)
+    }
+
+    fn said(rate: u64) -> Said {
+        Said { sent: vec![(7, 1_500)], rates: vec![(7, rate)] }
+    }
+
+    /// What an agent would send to another one.
+    fn sealed(from: u32, to: u32, secret: &str, rate: u64) -> Vec<u8> {
+        let seal = Seal::new(Key::new(secret).unwrap(), BrokerId(from));
+        seal.seal(today(), BrokerId(to), &said(rate).datagrams().remove(0))
+    }
+
+    fn knows(peers: &mut Peers, secret: &str) {
+        peers.set(BTreeMap::new(), secret);
+    }
+
+    #[test]
+    fn nothing_is_heeded_that_is_forged_replayed_reordered_for_others_or_of_another_controller() {
+        let (mut peers, _) = agent(1);
+        let open = |peers: &Peers, datagram: &[u8]| peers.exchange.open(datagram).map(|(from, said)| (from.0, said));
+        let (first, second) = (sealed(2, 1, SECRET, 10), sealed(2, 1, SECRET, 20));
+        assert_eq!(open(&peers, &first), None, "nobody is known before the controller has said who is there");
+        knows(&mut peers, SECRET);
+        for (what, datagram) in [
+            ("with another secret", sealed(2, 1, OTHER, 10)),
+            ("for another host", sealed(2, 3, SECRET, 10)),
+            ("without a seal", said(10).datagrams().remove(0)),
+            ("sealed, and nothing that agents say", {
+                Seal::new(Key::new(SECRET).unwrap(), BrokerId(4)).seal(today(), BrokerId(1), b"rates")
+            }),
+            ("empty", Vec::new()),
+        ] {
+            assert_eq!(open(&peers, &datagram), None, "{what}");
+        }
+        for length in 0..second.len() {
+            assert_eq!(open(&peers, &second[..length]), None, "{length} B of it");
+        }
+        assert_eq!(open(&peers, &second), Some((2, said(20))));
+        assert_eq!(open(&peers, &second), None, "replayed");
+        assert_eq!(open(&peers, &first), None, "what was said before comes after what was said later");
+        // The numbers of one sender say nothing about those of another.
+        assert_eq!(open(&peers, &sealed(3, 1, SECRET, 5)), Some((3, said(5))));
+
+        // A driver that begins again on the same exchange has not forgotten what was heard.
+        let mut again = Peers::new(NodeId(1));
+        again.set_exchange(peers.exchange.clone());
+        knows(&mut again, SECRET);
+        assert_eq!(open(&again, &second), None, "replayed to the next driver");
+        // Another controller, another secret: what was signed with the old one is over.
+        let old = sealed(2, 1, SECRET, 30);
+        knows(&mut again, OTHER);
+        assert_eq!(open(&again, &old), None, "of an old epoch");
+        assert_eq!(open(&again, &sealed(2, 1, OTHER, 40)), Some((2, said(40))));
+    }
+
+    fn listening(peers: &Peers, socket: UdpSocket) -> Receiver<(NodeId, Said, Unread)> {
+        let (told, heard) = channel();
+        let exchange = peers.exchange.clone();
+        std::thread::spawn(move || {
+            listen(&socket, &exchange, |from, said, unread| told.send((from, said, unread)).is_ok())
+        });
+        heard
+    }
+
+    #[test]
+    fn a_flood_of_who_has_no_key_leaves_others_their_place() {
+        let (mut peers, socket) = agent(1);
+        knows(&mut peers, SECRET);
+        let to = socket.local_addr().unwrap();
+        let heard = listening(&peers, socket);
+        let (flooder, other) = (UdpSocket::bind(("127.0.0.1", 0)).unwrap(), UdpSocket::bind(("127.0.0.1", 0)).unwrap());
+        let forged = sealed(2, 1, OTHER, 1);
+        let seal = Seal::new(Key::new(SECRET).unwrap(), BrokerId(2));
+        for round in 0..50 {
+            // More than may be unread together, and nobody reads meanwhile: what is forged does not count.
+            for _ in 0..=MOST_UNREAD / 20 {
+                flooder.send_to(&forged, to).unwrap();
+            }
+            // What the kernel has no room for is said again, as agents do.
+            let is_heard = (0..20).any(|_| {
+                let datagram = seal.seal(today(), BrokerId(1), &said(round).datagrams().remove(0));
+                other.send_to(&datagram, to).unwrap();
+                let heard = heard.recv_timeout(Duration::from_secs(1));
+                heard.is_ok_and(|(from, told, _unread)| from == NodeId(2) && told == said(round))
+            });
+            assert!(is_heard, "nothing is heard any more in round {round}");
+        }
+    }
+
+    #[test]
+    fn who_has_the_key_and_is_not_read_takes_so_much_memory_and_no_more() {
+        let (mut peers, socket) = agent(1);
+        knows(&mut peers, SECRET);
+        let to = socket.local_addr().unwrap();
+        let heard = listening(&peers, socket);
+        let (other, seal) =
+            (UdpSocket::bind(("127.0.0.1", 0)).unwrap(), Seal::new(Key::new(SECRET).unwrap(), BrokerId(2)));
+        let send = |rate: u64| {
+            other.send_to(&seal.seal(today(), BrokerId(1), &said(rate).datagrams().remove(0)), to).unwrap();
+        };
+        let first = loop {
+            send(1);
+            if let Ok(first) = heard.recv_timeout(Duration::from_secs(1)) {
+                break first;
+            }
+        };
+        for _ in 0..3 * MOST_UNREAD {
+            send(2);
+        }
+        // The listening thread has come to the end of them when it has thrown one away.
+        let mut unread = vec![first];
+        while let Ok(more) = heard.recv_timeout(Duration::from_millis(500)) {
+            unread.push(more);
+        }
+        assert!(unread.len() <= MOST_UNREAD, "{} at once", unread.len());
+        drop(unread);
+        let again = loop {
+            send(3);
+            if let Ok((_, told, _)) = heard.recv_timeout(Duration::from_secs(1)) {
+                break told;
+            }
+        };
+        assert_eq!(again, said(3));
+    }
+}

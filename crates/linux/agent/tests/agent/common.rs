@@ -1,0 +1,191 @@
+//! A data plane that only takes notes, and a small network.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use wayleave_agent::endpoints::{Attachment, Declared};
+use wayleave_agent::environment::Environment;
+use wayleave_agent::host::HostDriver;
+use wayleave_agent::memo::Memo;
+use wayleave_agent::plane::{Plane, Repairs};
+use wayleave_dataplane::host::{HostPath, HostRule, Measured, Stranger};
+use wayleave_packet_format::Mac;
+use wayleave_protocol::agent::{Neighbour, Neighbours, Traffic};
+use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, NodeKind, PortSpec};
+use wayleave_units::{Bytes, Rate, Time};
+
+/// What a fake plane has; it outlives the agent, as a kernel does.
+#[derive(Debug, Default)]
+pub(crate) struct Kernel {
+    pub(crate) interfaces: BTreeMap<String, u32>,
+    pub(crate) uplinks: BTreeMap<u32, LinkId>,
+    pub(crate) endpoints: BTreeMap<u32, Mac>,
+    pub(crate) rules: BTreeMap<u64, (u64, HostRule)>,
+    pub(crate) ways: BTreeMap<Mac, Vec<HostPath>>,
+    pub(crate) groups: BTreeMap<u32, Vec<Mac>>,
+    pub(crate) strangers: Vec<Stranger>,
+    pub(crate) measured: Vec<Measured>,
+    pub(crate) fails: BTreeSet<&'static str>,
+    pub(crate) installs: usize,
+}
+
+/// A fake plane.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fake(pub(crate) Arc<Mutex<Kernel>>);
+
+impl Fake {
+    pub(crate) fn with(interfaces: &[(&str, u32)]) -> Self {
+        let interfaces = interfaces.iter().map(|(name, index)| ((*name).to_owned(), *index)).collect();
+        Self(Arc::new(Mutex::new(Kernel { interfaces, ..Kernel::default() })))
+    }
+
+    pub(crate) fn kernel(&self) -> std::sync::MutexGuard<'_, Kernel> {
+        self.0.lock().unwrap()
+    }
+
+    fn act(&self, what: &'static str) -> Result<std::sync::MutexGuard<'_, Kernel>, String> {
+        let mut kernel = self.kernel();
+        if kernel.fails.remove(what) { Err(format!("{what}: the kernel refuses")) } else { Ok(kernel) }
+    }
+}
+
+impl Plane for Fake {
+    fn index(&mut self, interface: &str) -> Option<u32> {
+        self.kernel().interfaces.get(interface).copied()
+    }
+
+    fn add_uplink(&mut self, link: LinkId, _interface: &str, index: u32) -> Result<(), String> {
+        self.act("uplink")?.uplinks.insert(index, link);
+        Ok(())
+    }
+
+    fn endpoints(&mut self) -> Result<Vec<(u32, Mac)>, String> {
+        Ok(self.kernel().endpoints.clone().into_iter().collect())
+    }
+
+    fn add_endpoint(&mut self, _attached: &Attachment, index: u32, mac: Mac) -> Result<(), String> {
+        self.act("endpoint")?.endpoints.insert(index, mac);
+        Ok(())
+    }
+
+    fn set_group(&mut self, index: u32, members: &[Mac]) -> Result<(), String> {
+        self.act("group")?.groups.insert(index, members.to_vec());
+        Ok(())
+    }
+
+    fn strangers(&mut self) -> Result<Vec<Stranger>, String> {
+        Ok(self.kernel().strangers.clone())
+    }
+
+    fn remove_endpoint(&mut self, index: u32) -> Result<(), String> {
+        self.kernel().endpoints.remove(&index);
+        Ok(())
+    }
+
+    fn installed(&mut self) -> Result<Vec<(u64, u64)>, String> {
+        Ok(self.kernel().rules.iter().map(|(&serial, (version, _))| (serial, *version)).collect())
+    }
+
+    fn install(&mut self, serial: u64, version: u64, rule: &HostRule) -> Result<(), String> {
+        let mut kernel = self.act("install")?;
+        kernel.installs += 1;
+        kernel.rules.insert(serial, (version, rule.clone()));
+        Ok(())
+    }
+
+    fn remove(&mut self, serial: u64) -> Result<(), String> {
+        self.act("remove")?.rules.remove(&serial);
+        Ok(())
+    }
+
+    fn set_best_effort(&mut self, mac: Mac, paths: &[HostPath]) -> Result<(), String> {
+        let mut kernel = self.act("best effort")?;
+        if paths.is_empty() {
+            kernel.ways.remove(&mac)
+        } else {
+            kernel.ways.insert(mac, paths.to_vec())
+        };
+        Ok(())
+    }
+
+    fn repair(&mut self) -> Result<Repairs, String> {
+        Ok(Repairs { done: Vec::new(), lost: Some(Vec::new()) })
+    }
+
+    fn traffic(&mut self) -> Result<Vec<Traffic>, String> {
+        Ok(Vec::new())
+    }
+
+    fn packets(&mut self) -> Result<BTreeMap<String, u64>, String> {
+        Ok(BTreeMap::new())
+    }
+
+    fn measured(&mut self) -> Result<Vec<Measured>, String> {
+        Ok(self.kernel().measured.clone())
+    }
+}
+
+/// Two hosts that three switches join; links 0 to 2 leave h1.
+pub(crate) fn network() -> Arc<Network> {
+    let mut builder = NetworkBuilder::default();
+    let [h1, h2] = ["h1", "h2"].map(|name| builder.add_node(name, NodeKind::Host).unwrap());
+    let [s1, s2, s3] = ["s1", "s2", "s3"].map(|name| builder.add_node(name, NodeKind::Switch).unwrap());
+    for (from, to) in [(h1, s1), (h1, s2), (h1, s3), (s1, h2), (s2, h2), (s3, h2), (s1, s2)] {
+        let port = PortSpec::uniform(2, Bytes::new(97_000));
+        let (rate, mtu) = (Rate::from_mbit(100), Bytes::new(1500));
+        builder.add_link(LinkSpec { from, to, rate, propagation: Time::ZERO, mtu, port }).unwrap();
+    }
+    Arc::new(builder.build())
+}
+
+/// VMs of tenants on hosts.
+pub(crate) fn told(vms: &[(&str, &str, &str)]) -> Neighbours {
+    let neighbour = |(id, host, mac): &(&str, &str, &str)| Neighbour {
+        id: (*id).to_owned(),
+        host: (*host).to_owned(),
+        mac: (*mac).to_owned(),
+    };
+    Neighbours { vms: vms.iter().map(neighbour).collect(), ..Neighbours::default() }
+}
+
+/// Somewhere on disk, for one test; it goes with the value.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("agent-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The interfaces of h1's links, by link.
+pub(crate) fn links(network: &Network) -> BTreeMap<LinkId, String> {
+    let h1 = network.find_node("h1").unwrap();
+    network.links_from(h1).iter().map(|&link| (link, format!("up{}", link.0))).collect()
+}
+
+/// The driver of h1 over a plane; `endpoints` are interfaces by name.
+pub(crate) fn driver(
+    fake: &Fake,
+    folder: &Folder,
+    environment: Arc<Environment>,
+    endpoints: &[(&str, &str)],
+) -> HostDriver<Fake> {
+    let (network, host) = (environment.shared_network(), environment.network().find_node("h1").unwrap());
+    let fixed = endpoints.iter();
+    let fixed = fixed.map(|(name, interface)| ((*name).to_owned(), Attachment::untagged(*interface))).collect();
+    let declared = Declared::new(fixed, folder.0.join("endpoints"));
+    let memo = Memo::open(&folder.0.join("rules")).unwrap();
+    HostDriver::open(fake.clone(), host, environment, memo, links(&network), declared).unwrap()
+}

@@ -1,0 +1,250 @@
+//! Divisions of several hosts in virtual time: what pairs send is what their buckets let through, and what agents tell one another arrives.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wayleave_agent::shares::INTERVAL;
+use wayleave_agent::shares::division::{Counted, Division, PairKey, Terms};
+use wayleave_agent::shares::said::Said;
+use wayleave_scheme_api::Share;
+use wayleave_schemes::host::eyeq::Line;
+use wayleave_topology::NodeId;
+use wayleave_units::{Rate, Time};
+
+const LINE: Rate = Rate::from_mbit(10);
+const ROUNDS: usize = 100;
+
+/// Hosts and what their pairs have sent. Every pair sends as much as it may.
+struct World {
+    now: Time,
+    rounds: u64,
+    hosts: BTreeMap<NodeId, Division>,
+    sent: BTreeMap<(NodeId, PairKey), u64>,
+    /// Pairs that have nothing to send.
+    quiet: BTreeSet<(NodeId, PairKey)>,
+    /// Whether what agents say arrives.
+    are_heard: bool,
+}
+
+impl World {
+    fn new(hosts: u32) -> Self {
+        let hosts = (0..hosts).map(|host| (NodeId(host), Division::new(Line::both(LINE)).unwrap())).collect();
+        Self { now: Time::ZERO, rounds: 0, hosts, sent: BTreeMap::new(), quiet: BTreeSet::new(), are_heard: true }
+    }
+
+    /// One interval, and what arrived at each host of each contract meanwhile, in bit/s.
+    fn round(&mut self) -> BTreeMap<PairKey, u64> {
+        let mut arrived: BTreeMap<PairKey, u64> = BTreeMap::new();
+        // Nobody wakes up on time.
+        self.rounds += 1;
+        let elapsed = Time::from_nanos(INTERVAL.as_nanos() + 3_000_000 * (self.rounds % 5));
+        self.now += elapsed;
+        let mut messages: Vec<(NodeId, NodeId, Said)> = Vec::new();
+        for (&host, division) in &mut self.hosts {
+            let mut counted = BTreeMap::new();
+            for (key, bucket) in division.buckets(self.now) {
+                let sends = !self.quiet.contains(&(host, key));
+                let rate = if sends { bucket.rate.bits_per_second() } else { 0 };
+                let total = self.sent.entry((host, key)).or_default();
+                *total += rate / 8 * elapsed.as_nanos() / 1_000_000_000;
+                *arrived.entry((key.0, key.1)).or_default() += rate;
+                counted.insert(key, Counted { bytes: *total, is_held: sends });
+            }
+            division.count(self.now, &counted);
+            messages.extend(division.take_messages().into_iter().map(|(to, said)| (host, to, said)));
+        }
+        while let Some((from, to, said)) = messages.pop().filter(|_| self.are_heard) {
+            let Some(division) = self.hosts.get_mut(&to) else { continue };
+            division.hear(self.now, from, &said);
+            messages.extend(division.take_messages().into_iter().map(|(next, said)| (to, next, said)));
+        }
+        arrived
+    }
+
+    /// The mean of the last quarter of some rounds.
+    fn run(&mut self) -> BTreeMap<PairKey, u64> {
+        let mut sums: BTreeMap<PairKey, u64> = BTreeMap::new();
+        for round in 0..ROUNDS {
+            for (key, rate) in self.round() {
+                if round >= ROUNDS * 3 / 4 {
+                    *sums.entry(key).or_default() += rate / (ROUNDS as u64 / 4);
+                }
+            }
+        }
+        sums
+    }
+}
+
+/// A hose among hosts, as its member on one of them takes part in it.
+fn hose(serial: u64, members: &[u32], at: u32, share: Share) -> Terms {
+    let others: BTreeSet<NodeId> = members.iter().filter(|&&one| one != at).map(|&one| NodeId(one)).collect();
+    let sure = Rate::from_bits_per_second(share.min.bits_per_second() / others.len() as u64);
+    Terms {
+        serial,
+        tenant: format!("tenant{serial}"),
+        transmit: share,
+        receive: share,
+        sure: Some(sure),
+        to: others.clone(),
+        from: others,
+    }
+}
+
+fn share(min: u64, max: Option<u64>, weight: u32) -> Share {
+    Share { min: Rate::from_mbit(min), max: max.map(Rate::from_mbit), weight }
+}
+
+/// All hosts but the last send to the last, of both contracts.
+fn all_to_one(world: &mut World, members: &[u32], contracts: &[(u64, Share)]) {
+    let last = NodeId(*members.last().unwrap());
+    for &host in members {
+        let terms = contracts.iter().map(|&(serial, share)| hose(serial, members, host, share)).collect();
+        world.hosts.get_mut(&NodeId(host)).unwrap().set(Time::ZERO, Line::both(LINE), terms);
+        for &(serial, _) in contracts {
+            let others = members.iter().filter(|&&one| one != host && (host == last.0 || NodeId(one) != last));
+            world.quiet.extend(others.map(|&one| (NodeId(host), (serial, NodeId(one)))));
+        }
+    }
+}
+
+#[test]
+fn who_falls_silent_is_forgotten_without_an_end_of_timers() {
+    let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
+    all_to_one(&mut world, &members, &[(1, share(5, None, 1))]);
+    world.run();
+    world.quiet.extend((0..3).map(|from| (NodeId(from), (1, NodeId(3)))));
+    // Limiters that hear nothing are lifted by a timer, which fires when the interval is over and not at its own time.
+    world.run();
+    world.quiet.retain(|(host, _)| host.0 == 3);
+    let first = world.round();
+    assert!(first[&(1, NodeId(3))] <= 5_000_000, "who begins again has what is sure: {first:?}");
+}
+
+fn near(seen: u64, mbit: f64, percent: f64) -> bool {
+    (seen as f64 / 1e6 - mbit).abs() <= mbit * percent / 100.0
+}
+
+#[test]
+fn two_tenants_share_the_line_of_a_receiver_by_minima_and_weights() {
+    let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
+    all_to_one(&mut world, &members, &[(1, share(5, None, 1)), (2, share(2, None, 3))]);
+    let arrived = world.run();
+    let [first, second] = [1, 2].map(|serial| arrived[&(serial, NodeId(3))]);
+    // The meters share out nine tenths: of the 2 Mbit/s above both minima the first has a quarter.
+    assert!(near(first, 5.5, 3.0) && near(second, 3.5, 3.0), "{first} and {second} bit/s");
+}
+
+#[test]
+fn who_sends_alone_has_what_nobody_else_wants_up_to_its_maximum() {
+    let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
+    all_to_one(&mut world, &members, &[(1, share(5, None, 1)), (2, share(2, Some(3), 3))]);
+    let of = |world: &World, serial| -> Vec<_> {
+        world
+            .sent
+            .keys()
+            .filter(|(_, key)| key.0 == serial)
+            .copied()
+            .chain((0..3).map(|from| (NodeId(from), (serial, NodeId(3)))))
+            .collect()
+    };
+    let first = of(&world, 1);
+    world.quiet.extend(first.iter().copied());
+    let arrived = world.run();
+    assert!(near(arrived[&(2, NodeId(3))], 3.0, 5.0), "{arrived:?}");
+    world.quiet.retain(|pair| !first.contains(pair));
+    let second = of(&world, 2);
+    world.quiet.extend(second);
+    let arrived = world.run();
+    assert!(near(arrived[&(1, NodeId(3))], 9.0, 5.0), "{arrived:?}");
+}
+
+#[test]
+fn agents_that_do_not_hear_one_another_let_pairs_have_what_is_sure_and_no_more() {
+    let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
+    all_to_one(&mut world, &members, &[(1, share(6, None, 1)), (2, share(3, None, 3))]);
+    world.are_heard = false;
+    let arrived = world.run();
+    let [first, second] = [1, 2].map(|serial| arrived[&(serial, NodeId(3))]);
+    // Three pairs, of three that a member has.
+    assert!(near(first, 6.0, 0.1) && near(second, 3.0, 0.1), "{first} and {second} bit/s");
+    world.are_heard = true;
+    world.run();
+    world.are_heard = false;
+    let arrived = world.run();
+    assert!(near(arrived[&(1, NodeId(3))], 6.0, 0.1), "after 5 s of silence again: {arrived:?}");
+}
+
+#[test]
+fn what_a_host_sends_of_a_contract_is_divided_among_its_pairs() {
+    let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
+    for &host in &members {
+        let terms = vec![hose(1, &members, host, share(2, Some(4), 1))];
+        world.hosts.get_mut(&NodeId(host)).unwrap().set(Time::ZERO, Line::both(LINE), terms);
+        if host > 0 {
+            world.quiet.extend(members.iter().map(|&to| (NodeId(host), (1, NodeId(to)))));
+        }
+    }
+    world.quiet.insert((NodeId(0), (1, NodeId(3))));
+    let arrived = world.run();
+    let [one, two] = [1, 2].map(|to| arrived[&(1, NodeId(to))]);
+    assert!(near(one, 2.0, 5.0) && near(two, 2.0, 5.0), "{one} and {two} bit/s of a maximum of 4");
+}
+
+#[test]
+fn a_contract_that_ends_leaves_nothing_and_one_that_stays_keeps_its_rates() {
+    let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
+    let (first, second) = ((1, share(5, None, 1)), (2, share(2, None, 3)));
+    all_to_one(&mut world, &members, &[first, second]);
+    world.run();
+    for &host in &members {
+        let terms = vec![hose(1, &members, host, first.1)];
+        world.hosts.get_mut(&NodeId(host)).unwrap().set(world.now, Line::both(LINE), terms);
+    }
+    let buckets = world.hosts[&NodeId(0)].buckets(world.now);
+    assert!(buckets.keys().all(|(serial, _)| *serial == 1), "{buckets:?}");
+    assert!(near(buckets[&(1, NodeId(3))].rate.bits_per_second(), 5.5 / 3.0, 5.0), "{buckets:?}");
+    assert!(near(world.run()[&(1, NodeId(3))], 9.0, 5.0));
+}
+
+#[test]
+fn a_rack_broker_limits_the_contracts_of_a_tenant_together_and_takes_no_minimum() {
+    let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
+    let contracts = [(1, share(1, None, 1)), (2, share(1, None, 3)), (3, share(2, None, 1))];
+    all_to_one(&mut world, &members, &contracts);
+    for &host in &members {
+        let tenant = |serial: u64| if serial == 3 { "web" } else { "acme" }.to_owned();
+        let terms = contracts.iter();
+        let terms =
+            terms.map(|&(serial, share)| Terms { tenant: tenant(serial), ..hose(serial, &members, host, share) });
+        world.hosts.get_mut(&NodeId(host)).unwrap().set(Time::ZERO, Line::both(LINE), terms.collect());
+    }
+    let allow = |world: &mut World, host: u32, limit: [Option<u64>; 2]| {
+        let limit = limit.map(|mbit| mbit.map(Rate::from_mbit));
+        world.hosts.get_mut(&NodeId(host)).unwrap().allow([("acme".to_owned(), limit)].into());
+    };
+    let of = |arrived: &BTreeMap<PairKey, u64>| [1, 2, 3].map(|serial| arrived[&(serial, NodeId(3))]);
+    let are_near = |seen: [u64; 3], mbit: [f64; 3]| seen.iter().zip(mbit).all(|(&seen, mbit)| near(seen, mbit, 6.0));
+
+    // Of the 2 Mbit/s above both minima the first has a quarter; the other tenant has the rest of nine tenths.
+    allow(&mut world, 3, [None, Some(4)]);
+    let seen = of(&world.run());
+    assert!(are_near(seen, [1.5, 2.5, 5.0]), "{seen:?}");
+    // What one does not want the other has.
+    let first: Vec<_> = (0..3).map(|from| (NodeId(from), (1, NodeId(3)))).collect();
+    world.quiet.extend(first.iter().copied());
+    let seen = of(&world.run());
+    assert!(are_near([4_000_000, seen[1], seen[2]], [4.0, 4.0, 5.0]), "{seen:?}");
+    world.quiet.retain(|pair| !first.contains(pair));
+    // Less than what was promised cannot be said.
+    allow(&mut world, 3, [None, Some(0)]);
+    let seen = of(&world.run());
+    assert!(are_near(seen, [1.0, 1.0, 7.0]), "{seen:?}");
+    // What all of a tenant's contracts send from one host.
+    allow(&mut world, 3, [None, None]);
+    world.quiet.extend((1..3).flat_map(|from| [1, 2, 3].map(|serial| (NodeId(from), (serial, NodeId(3))))));
+    allow(&mut world, 0, [Some(3), None]);
+    let seen = of(&world.run());
+    assert!(near(seen[0] + seen[1], 3.0, 6.0) && seen[0] >= 1_000_000 && seen[1] > seen[0], "{seen:?}");
+    let moved = world.hosts[&NodeId(3)].moved()[&("acme".to_owned(), NodeId(0))];
+    let sent = world.hosts[&NodeId(0)].moved()[&("acme".to_owned(), NodeId(3))];
+    assert!(moved[0] == 0 && moved[1] > 0 && sent[0] >= moved[1] && sent[1] == 0, "{moved:?} of {sent:?}");
+}

@@ -1,0 +1,331 @@
+//! The driver of a host over a plane that takes notes: what it resolves, what it waits for, what it remembers.
+
+use std::sync::Arc;
+
+use crate::common::{Fake, Folder, driver, network, told};
+use wayleave_agent::Node;
+use wayleave_agent::environment::Environment;
+use wayleave_agent::host::HostDriver;
+use wayleave_agent::machine::suite::{Observe, check_host, link};
+use wayleave_agent::machine::{Driver, NotDone};
+use wayleave_contracts::{Match, Protocol};
+use wayleave_dataplane::host::Measured;
+use wayleave_packet_format::{Mac, Tag, mac_of};
+use wayleave_protocol::Id;
+use wayleave_protocol::agent::{Neighbours, Rule};
+use wayleave_protocol::contract::Hop;
+use wayleave_topology::LinkId;
+use wayleave_units::Time;
+
+const NOW: Time = Time::ZERO;
+const WEB: &str = "02:00:00:00:00:01";
+const DB: &str = "02:00:00:00:00:02";
+
+fn environment() -> Arc<Environment> {
+    Arc::new(Environment::of(network(), &told(&[("acme:web", "h1", WEB), ("acme:db", "h2", DB)])))
+}
+
+fn up() -> Fake {
+    let names: Vec<String> = (0..8).map(|link| format!("up{link}")).collect();
+    let mut interfaces: Vec<(&str, u32)> = names.iter().zip(10..).map(|(name, index)| (name.as_str(), index)).collect();
+    interfaces.push(("tap0", 30));
+    interfaces.push(("veth0", 31));
+    Fake::with(&interfaces)
+}
+
+/// From one to the other over h1->s1, s1->s2, s2->h2.
+fn rule(tenant: &str, from: &str, to: &str) -> Rule {
+    let hops = [("h1->s1", 0), ("s1->s2", 1), ("s2->h2", 0)];
+    let matching = Match { protocol: Some(Protocol::UDP), ..Match::default() };
+    Rule {
+        id: Id::new(tenant, "c").to_string(),
+        from: from.to_owned(),
+        to: to.to_owned(),
+        matching: Some(matching.into()),
+        rate_bps: 1_000_000,
+        burst_bytes: 3000,
+        max_frame_bytes: None,
+        routes: vec![hops.map(|(link, queue)| Hop { link: link.to_owned(), queue }).to_vec()],
+        bound_ns: 5_000_000,
+    }
+}
+
+#[test]
+fn names_become_interfaces_addresses_and_tags() {
+    let (fake, folder) = (up(), Folder::new());
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    host.install(NOW, 7, 2, &rule("acme", "web", "db")).unwrap();
+    let kernel = fake.kernel();
+    let (version, installed) = &kernel.rules[&7];
+    assert_eq!((*version, installed.senders.len(), installed.paths.len()), (2, 1, 1));
+    assert_eq!((installed.senders[0].ifindex, installed.senders[0].selector.protocol), (30, Some(17)));
+    assert_eq!(installed.senders[0].selector.destination, Some(DB.parse().unwrap()));
+    let path = &installed.paths[0];
+    // s1 has the links to h2 and to s2, in this order; s2 that to h2.
+    let tags = [Tag::new(1, 1).unwrap(), Tag::new(0, 0).unwrap()];
+    assert_eq!((path.uplink, path.queue, path.tags.as_slice()), (10, 0, tags.as_slice()));
+    assert_eq!(kernel.endpoints, [(30, WEB.parse().unwrap())].into());
+}
+
+#[test]
+fn a_host_stands_for_the_vms_of_the_tenant_and_for_itself() {
+    let vms = [("acme:web", "h1", WEB), ("acme:db", "h2", DB), ("other:x", "h2", "02:00:00:00:00:03")];
+    let environment = Arc::new(Environment::of(network(), &told(&vms)));
+    let (fake, folder) = (up(), Folder::new());
+    let mut host = driver(&fake, &folder, environment, &[("acme:web", "tap0"), ("host:h1", "veth0")]);
+    host.install(NOW, 1, 1, &rule("acme", "h1", "h2")).unwrap();
+    let senders = fake.kernel().rules[&1].1.senders.clone();
+    let mut pairs: Vec<(u32, Mac)> =
+        senders.iter().map(|one| (one.ifindex, one.selector.destination.unwrap())).collect();
+    pairs.sort();
+    let (db, own) = (DB.parse().unwrap(), mac_of("host:h2"));
+    let mut expected = vec![(30, db), (30, own), (31, db), (31, own)];
+    expected.sort();
+    assert_eq!(pairs, expected);
+}
+
+#[test]
+fn who_is_not_there_is_waited_for_and_found() {
+    let (fake, folder) = (up(), Folder::new());
+    fake.kernel().interfaces.remove("tap0");
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    for (from, to, missing) in [("web", "db", "the interface of web"), ("nobody", "db", "nobody"), ("db", "web", "db")]
+    {
+        match host.install(NOW, 1, 1, &rule("acme", from, to)) {
+            Err(NotDone::Later(why)) => assert!(why.contains(missing), "{why}"),
+            other => panic!("{from} to {to}: {other:?}"),
+        }
+    }
+    assert_eq!(host.installed(NOW).unwrap(), []);
+    fake.kernel().interfaces.insert("tap0".to_owned(), 44);
+    host.refresh();
+    host.install(NOW, 1, 1, &rule("acme", "web", "db")).unwrap();
+    assert_eq!(fake.kernel().rules[&1].1.senders[0].ifindex, 44);
+}
+
+#[test]
+fn an_interface_that_comes_back_has_its_rules_again() {
+    let (fake, folder) = (up(), Folder::new());
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    host.install(NOW, 1, 3, &rule("acme", "web", "db")).unwrap();
+    fake.kernel().interfaces.remove("tap0");
+    host.refresh();
+    assert!(fake.kernel().endpoints.is_empty());
+    // The rule stays: nothing is sent, and the bucket keeps its level.
+    assert_eq!(host.installed(NOW).unwrap(), [(1, 3)]);
+    // The next agent does not know the rule from the controller, and still puts it on the new interface.
+    drop(host);
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    fake.kernel().interfaces.insert("tap0".to_owned(), 55);
+    host.refresh();
+    assert_eq!(fake.kernel().rules[&1].1.senders[0].ifindex, 55);
+    assert_eq!(host.installed(NOW).unwrap(), [(1, 3)]);
+    assert_eq!(fake.kernel().endpoints, [(55, WEB.parse().unwrap())].into());
+}
+
+#[test]
+fn an_uplink_that_comes_back_with_another_index_is_used_again() {
+    let (fake, folder) = (up(), Folder::new());
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    host.install(NOW, 1, 1, &rule("acme", "web", "db")).unwrap();
+    fake.kernel().interfaces.remove("up0");
+    host.refresh();
+    assert!(matches!(host.install(NOW, 2, 1, &rule("acme", "web", "db")), Err(NotDone::Later(_))));
+    fake.kernel().interfaces.insert("up0".to_owned(), 77);
+    host.refresh();
+    assert_eq!(fake.kernel().uplinks[&77], LinkId(0));
+    assert_eq!(fake.kernel().rules[&1].1.paths[0].uplink, 77);
+}
+
+#[test]
+fn a_restart_changes_nothing_and_installs_nothing_twice_afterwards() {
+    let (fake, folder) = (up(), Folder::new());
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    host.install(NOW, 1, 4, &rule("acme", "web", "db")).unwrap();
+    let before = fake.kernel().rules.clone();
+    drop(host);
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    assert_eq!(host.installed(NOW).unwrap(), [(1, 4)]);
+    assert_eq!(fake.kernel().rules, before);
+    let installs = fake.kernel().installs;
+    for _ in 0..3 {
+        host.refresh();
+    }
+    assert_eq!(fake.kernel().installs, installs);
+}
+
+#[test]
+fn a_rule_that_nobody_remembers_is_removed_and_asked_for() {
+    let (fake, folder) = (up(), Folder::new());
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    host.install(NOW, 1, 4, &rule("acme", "web", "db")).unwrap();
+    drop(host);
+    std::fs::remove_dir_all(folder.0.join("rules")).unwrap();
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    assert_eq!(host.installed(NOW).unwrap(), []);
+    assert!(fake.kernel().rules.is_empty());
+}
+
+#[test]
+fn best_effort_goes_where_vms_are_and_round_what_is_down() {
+    let (fake, folder) = (up(), Folder::new());
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    let db: Mac = DB.parse().unwrap();
+    // Over each switch, in the host's own class below its two queues.
+    let ways = fake.kernel().ways[&db].clone();
+    assert_eq!((ways.len(), ways[0].queue, ways[0].tags.len(), ways[0].tags[0].queue()), (3, 2, 1, 1));
+    assert!(!fake.kernel().ways.contains_key(&WEB.parse().unwrap()));
+    let down_links = ["h1->s2", "h1->s3", "s1->h2"].map(str::to_owned).to_vec();
+    let told = Neighbours { down_links, ..told(&[("acme:web", "h1", WEB), ("acme:db", "h2", DB)]) };
+    host.set_environment(Arc::new(Environment::of(network(), &told)));
+    let ways = fake.kernel().ways[&db].clone();
+    assert_eq!((ways.len(), ways[0].uplink, ways[0].tags.len()), (1, 10, 2));
+    let told = Neighbours { down_nodes: vec!["h2".to_owned()], ..told };
+    host.set_environment(Arc::new(Environment::of(network(), &told)));
+    assert!(fake.kernel().ways.is_empty());
+}
+
+#[test]
+fn a_vm_that_moves_is_followed() {
+    let (fake, folder) = (up(), Folder::new());
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    host.install(NOW, 1, 1, &rule("acme", "web", "db")).unwrap();
+    let moved = told(&[("acme:web", "h1", WEB), ("acme:db", "h2", "02:00:00:00:00:09")]);
+    host.set_environment(Arc::new(Environment::of(network(), &moved)));
+    let now: Mac = "02:00:00:00:00:09".parse().unwrap();
+    assert_eq!(fake.kernel().rules[&1].1.senders[0].selector.destination, Some(now));
+    assert!(fake.kernel().ways.contains_key(&now) && !fake.kernel().ways.contains_key(&DB.parse().unwrap()));
+    let gone = told(&[("acme:web", "h2", WEB), ("acme:db", "h2", DB)]);
+    host.set_environment(Arc::new(Environment::of(network(), &gone)));
+    assert!(fake.kernel().endpoints.is_empty(), "a VM of another host has no interface here");
+}
+
+#[test]
+fn delays_are_reported_once() {
+    let (fake, folder) = (up(), Folder::new());
+    let one = |packets, late| Measured { serial: 5, packets, late, worst: Time::from_micros(900) };
+    fake.kernel().measured = vec![one(10, 1)];
+    let mut host = driver(&fake, &folder, environment(), &[]);
+    assert_eq!(host.reports(), [], "what an agent before this one has reported");
+    fake.kernel().measured = vec![one(12, 3)];
+    let reports = host.reports();
+    assert_eq!((reports.len(), reports[0].packets, reports[0].late, reports[0].worst_ns), (1, 2, 2, 900_000));
+    assert_eq!(host.reports(), []);
+    fake.kernel().measured = vec![one(4, 4)];
+    assert_eq!(host.reports()[0].late, 4, "counts that have begun again");
+}
+
+/// A host of the suite: its rules go from h1 to h2 over direct links.
+struct Suite {
+    fake: Fake,
+    folder: Folder,
+    host: HostDriver<Fake>,
+}
+
+impl Suite {
+    fn open(fake: Fake, folder: Folder) -> Self {
+        let environment = Arc::new(Environment::new(network()));
+        let host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
+        Self { fake, folder, host }
+    }
+}
+
+impl Driver for Suite {
+    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
+        self.host.installed(now)
+    }
+
+    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+        self.host.install(now, serial, version, rule)
+    }
+
+    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), NotDone> {
+        self.host.remove(now, serial, version)
+    }
+
+    fn set_up(&mut self, now: Time, version: u64) -> Result<(), NotDone> {
+        self.host.set_up(now, version)
+    }
+}
+
+impl Observe for Suite {
+    fn in_force(&mut self, serial: u64) -> Option<Vec<Vec<Hop>>> {
+        let kernel = self.fake.kernel();
+        let (_, rule) = kernel.rules.get(&serial)?;
+        let route = |path: &wayleave_dataplane::host::HostPath| {
+            vec![Hop { link: link(kernel.uplinks[&path.uplink].0), queue: path.queue }]
+        };
+        Some(rule.paths.iter().map(route).collect())
+    }
+
+    fn restart(self) -> Self {
+        let Self { fake, folder, host } = self;
+        drop(host);
+        Self::open(fake, folder)
+    }
+
+    fn reboot(self) -> Self {
+        // What the agent remembers is on a disk of memory: it is gone, too.
+        drop(self);
+        Self::open(up(), Folder::new())
+    }
+
+    fn fail_next(&mut self) -> bool {
+        self.fake.kernel().fails.insert("install");
+        true
+    }
+}
+
+#[test]
+fn the_host_passes_the_suite_of_drivers() {
+    assert_eq!(check_host(|| Suite::open(up(), Folder::new())), []);
+}
+
+/// Whom the endpoints with these interfaces ask, by the last byte of their addresses.
+#[test]
+fn tenants_ask_their_own_and_hosts_and_hosts_ask_everybody() {
+    let (fake, folder) = (Fake::with(&[("tap0", 7), ("own", 8), ("up0", 20)]), Folder::new());
+    let vm = |id, host, last| (id, host, last);
+    let told = told(&[
+        vm("acme:web", "h1", "02:00:00:00:00:01"),
+        vm("acme:db", "h1", "02:00:00:00:00:02"),
+        vm("acme:far", "h2", "02:00:00:00:00:03"),
+        vm("other:x", "h2", "02:00:00:00:00:04"),
+    ]);
+    let environment = Arc::new(Environment::of(network(), &told));
+    let _driver = driver(&fake, &folder, environment.clone(), &[("acme:web", "tap0"), ("host:h1", "own")]);
+    let mac = |name: &str| environment.location(name).unwrap().mac;
+    let asked = |index: u32| -> Vec<wayleave_packet_format::Mac> { fake.kernel().groups[&index].clone() };
+    let sorted = |names: &[&str]| {
+        let mut macs: Vec<_> = names.iter().map(|name| mac(name)).collect();
+        macs.sort();
+        macs
+    };
+    let parts = |mut all: Vec<wayleave_packet_format::Mac>, here: usize| {
+        let mut far = all.split_off(here);
+        far.sort();
+        all.sort();
+        [all, far]
+    };
+    assert_eq!(parts(asked(7), 2), [sorted(&["acme:db", "host:h1"]), sorted(&["acme:far", "host:h2"])]);
+    assert_eq!(parts(asked(8), 2), [sorted(&["acme:web", "acme:db"]), sorted(&["acme:far", "other:x", "host:h2"])]);
+}
+
+#[test]
+fn what_is_wrong_on_a_node_is_told_with_who_sends_from_another_address() {
+    use wayleave_dataplane::host::{Strange, Stranger};
+    let (fake, folder) = (Fake::with(&[("tap0", 7), ("up0", 20)]), Folder::new());
+    let environment = Arc::new(Environment::of(network(), &told(&[("acme:web", "h1", "02:00:00:00:00:01")])));
+    let mut driver = driver(&fake, &folder, environment, &[("acme:web", "tap0")]);
+    assert_eq!(driver.troubles(Time::from_millis(1_000)), [""; 0]);
+    let (mac, source) = (wayleave_packet_format::Mac::new([2, 0, 0, 0, 0, 9]), None);
+    fake.kernel().strangers = vec![Stranger { ifindex: 7, why: Strange::Address, mac, source, packets: 4 }];
+    let expected = "acme:web sends from 02:00:00:00:00:09, and its own is 02:00:00:00:00:01: dropped (4 packets)";
+    assert_eq!(driver.troubles(Time::from_millis(2_000)), [expected]);
+    // What cannot be done is told, too.
+    fake.kernel().interfaces.insert("up1".to_owned(), 21);
+    fake.kernel().fails.insert("uplink");
+    driver.refresh();
+    let troubles = driver.troubles(Time::from_millis(100_000));
+    assert!(troubles.len() == 1 && troubles[0].contains("up1, for link h1->s2"), "{troubles:?}");
+}

@@ -1,0 +1,580 @@
+//! The drivers over the kernel, in a place apart: the suite of drivers, and what outlives an agent.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU16;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::common::{Folder, links, network};
+use wayleave_agent::Node;
+use wayleave_agent::endpoints::{Attachment, Declared};
+use wayleave_agent::environment::Environment;
+use wayleave_agent::host::HostDriver;
+use wayleave_agent::linux::{LinuxHost, index};
+use wayleave_agent::machine::suite::{Observe, check_host, check_switch, link};
+use wayleave_agent::machine::{Driver, NotDone};
+use wayleave_agent::memo::Memo;
+use wayleave_agent::switch::Switch;
+use wayleave_contracts::{Match, Protocol};
+use wayleave_dataplane::apart::Apart;
+use wayleave_dataplane::host::{Host, HostProgram, Settings, Unmatched};
+use wayleave_dataplane::net::Namespace;
+use wayleave_dataplane::switch::LinuxSwitch;
+use wayleave_dataplane::test_run::{Input, Output, REDIRECTED, run};
+use wayleave_packet_format::mac_of;
+use wayleave_protocol::agent::Rule;
+use wayleave_protocol::contract::Hop;
+use wayleave_topology::LinkId;
+use wayleave_units::Time;
+
+const NOW: Time = Time::ZERO;
+/// The host's own endpoint, and its uplinks.
+const ENDPOINT: u32 = 101;
+const UPLINK: u32 = 111;
+
+/// This thread in a place apart, with the interfaces of h1; `None`, and a line that says so, where that is not allowed.
+fn apart(name: &str) -> Option<Apart> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bpf-agent-{}-{name}", std::process::id()));
+    let apart = match Apart::enter(&folder) {
+        Ok(apart) => apart,
+        Err(error) => {
+            wayleave_repo_checks::left_out("root", format_args!("it needs root, network namespaces and eBPF. {error}"));
+            return None;
+        }
+    };
+    apart.veth("own", ENDPOINT).unwrap();
+    for at in 0..3 {
+        apart.veth(&format!("up{at}"), UPLINK + 2 * at).unwrap();
+    }
+    Some(apart)
+}
+
+/// The rules of the suite are for the same packets; here each contract has a port of its own, so that packets can tell them apart.
+fn of_port(serial: u64, rule: &Rule) -> Rule {
+    let port = NonZeroU16::new(5000 + serial as u16);
+    let matching = Match { protocol: Some(Protocol::UDP), destination_port: port, ..Match::default() };
+    Rule { matching: Some(matching.into()), ..rule.clone() }
+}
+
+/// h1 on this kernel, its clock stopped at a time.
+struct Kernel {
+    pins: PathBuf,
+    folder: Folder,
+    now: Time,
+    host: Option<HostDriver<LinuxHost>>,
+}
+
+impl Kernel {
+    fn open(pins: PathBuf, folder: Folder, now: Time) -> Self {
+        let environment = Arc::new(Environment::new(network()));
+        let settings = Settings { unmatched: Unmatched::Dropped, now: Some(now), contracts: 64, ..Settings::default() };
+        let host = Host::open(&pins, &settings).unwrap();
+        let node = environment.network().find_node("h1").unwrap();
+        let plane = LinuxHost::new(host, environment.shared_network(), node, folder.0.join("uplinks"));
+        let memo = Memo::open(&folder.0.join("rules")).unwrap();
+        let fixed = BTreeMap::from([("host:h1".to_owned(), Attachment::untagged("own"))]);
+        let declared = Declared::new(fixed, folder.0.join("endpoints"));
+        let links = links(environment.network());
+        let host = HostDriver::open(plane, node, environment, memo, links, declared).unwrap();
+        Self { pins, folder, now, host: Some(host) }
+    }
+
+    fn host(&mut self) -> &mut HostDriver<LinuxHost> {
+        self.host.as_mut().unwrap()
+    }
+
+    /// The agent is killed, and another one started at a time.
+    fn restarted(mut self, now: Time) -> Self {
+        drop(self.host.take());
+        Self::open(self.pins, self.folder, now)
+    }
+
+    /// What becomes of a packet of h1 to h2 that is for a contract.
+    fn send(&mut self, serial: u64, bytes: usize, ifindex: u32) -> Output {
+        let mut frame = [mac_of("host:h2").bytes(), mac_of("host:h1").bytes()].concat();
+        frame.extend([8, 0, 0x45, 0]);
+        frame.extend((bytes as u16 - 14).to_be_bytes());
+        frame.extend([0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0x10, 0]);
+        frame.extend((5000 + serial as u16).to_be_bytes());
+        frame.extend((bytes as u16 - 34).to_be_bytes());
+        frame.resize(bytes, 0);
+        let program = self.host().plane().host().program(HostProgram::Endpoint).unwrap();
+        run(&program, Input { ifindex, frame: &frame, gso_size: 0 }, 1).unwrap()
+    }
+}
+
+impl Driver for Kernel {
+    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
+        self.host().installed(now)
+    }
+
+    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+        self.host().install(now, serial, version, &of_port(serial, rule))
+    }
+
+    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), NotDone> {
+        self.host().remove(now, serial, version)
+    }
+
+    fn set_up(&mut self, now: Time, version: u64) -> Result<(), NotDone> {
+        self.host().set_up(now, version)
+    }
+}
+
+impl Observe for Kernel {
+    fn in_force(&mut self, serial: u64) -> Option<Vec<Vec<Hop>>> {
+        let sent = self.send(serial, 60, ENDPOINT);
+        (sent.verdict == REDIRECTED)
+            .then(|| vec![vec![Hop { link: link((sent.out - UPLINK) / 2), queue: (sent.priority & 0xFFFF) as u8 - 1 }]])
+    }
+
+    fn restart(self) -> Self {
+        let now = self.now;
+        self.restarted(now)
+    }
+
+    fn reboot(mut self) -> Self {
+        self.host.take().unwrap().into_plane().into_host().tear_down().unwrap();
+        Self::open(self.pins, Folder::new(), self.now)
+    }
+}
+
+#[test]
+fn the_host_passes_the_suite_of_drivers() {
+    let Some(apart) = apart("suite") else { return };
+    let mut number = 0;
+    let broken = check_host(|| {
+        number += 1;
+        Kernel::open(apart.pins().join(format!("h{number}")), Folder::new(), Time::from_nanos(1))
+    });
+    assert_eq!(broken, []);
+}
+
+#[test]
+fn a_bucket_is_filled_again_neither_by_another_agent_nor_by_another_rule_nor_by_another_interface() {
+    let Some(apart) = apart("bucket") else { return };
+    let start = Time::from_millis(1);
+    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), start);
+    let rule = wayleave_agent::machine::suite::rule(1);
+    node.install(NOW, 1, 1, &rule).unwrap();
+    // 1000 B of burst, at 1 Mbit/s: one frame of 600 B passes, the second does not, and 100 us later (12 B) it does not either.
+    assert_eq!(node.send(1, 600, ENDPOINT).verdict, REDIRECTED);
+    assert_ne!(node.send(1, 600, ENDPOINT).verdict, REDIRECTED);
+    let mut node = node.restarted(start + Time::from_micros(100));
+    assert_eq!(node.installed(NOW).unwrap(), [(1, 1)]);
+    assert_ne!(node.send(1, 600, ENDPOINT).verdict, REDIRECTED, "another agent");
+    node.install(NOW, 1, 2, &wayleave_agent::machine::suite::rule(2)).unwrap();
+    assert_ne!(node.send(1, 600, ENDPOINT).verdict, REDIRECTED, "another rule");
+    apart.ip(&["link", "del", "own"]).unwrap();
+    node.host().refresh();
+    assert_eq!(node.installed(NOW).unwrap(), [(1, 2)], "a rule outlives its interface");
+    apart.veth("own", ENDPOINT + 50).unwrap();
+    node.host().refresh();
+    assert_ne!(node.send(1, 600, ENDPOINT + 50).verdict, REDIRECTED, "another interface");
+    // What it was charged is due: 624 B of 1000 B, and 248 B of them are needed.
+    let mut node = node.restarted(start + Time::from_millis(3));
+    let sent = node.send(1, 600, ENDPOINT + 50);
+    assert_eq!(
+        (sent.verdict, sent.out),
+        (REDIRECTED, UPLINK + 4),
+        "the rule is on the new interface, and leaves by link 2"
+    );
+}
+
+fn tool(name: &str, arguments: &str) {
+    let output = std::process::Command::new(name).args(arguments.split(' ')).output().unwrap();
+    assert!(output.status.success(), "{name} {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn what_somebody_changes_on_a_host_is_repaired_and_told() {
+    let Some(apart) = apart("repair") else { return };
+    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
+    node.host().plane_mut().host_mut().hold(Time::from_millis(100)).unwrap();
+    node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
+    assert_eq!(node.host().repair(), Vec::<String>::new(), "nothing was changed");
+    let pinned = node.host().plane().host().pinned(HostProgram::Uplink);
+    let before = format!(
+        "filter add dev own ingress pref 1 handle 2 protocol all bpf direct-action object-pinned {}",
+        pinned.display()
+    );
+    for (tool_name, arguments, told) in [
+        ("tc", "filter del dev own ingress", "the program of own was gone"),
+        ("tc", "qdisc del dev own clsact", "the program of own was gone"),
+        ("tc", "qdisc del dev up0 clsact", "the program of up0 was gone"),
+        ("tc", "qdisc del dev up1 root", "the queues of up1 were others"),
+        (
+            "tc",
+            "qdisc change dev up1 root handle 1: tbf rate 1gbit burst 10000 limit 1000000",
+            "the queues of up1 were others",
+        ),
+        ("ip", "link set dev up2 mtu 1280", "the MTU of up2 was 1280 B"),
+        ("tc", "qdisc del dev wl-shape root", "the queues of wl-shape or wl-split were others"),
+        ("tc", "qdisc del dev wl-hold clsact", "the program of wl-hold was gone"),
+        ("tc", "class change dev up1 parent 2: classid 2:2 htb rate 1mbit", "the queues of up1 were others"),
+        (
+            "tc",
+            "class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb prio 7",
+            "the queues of up1 were others",
+        ),
+        (
+            "tc",
+            "class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 9000 prio 0",
+            "the queues of up1 were others",
+        ),
+        ("tc", "qdisc change dev up1 parent 2:1 handle 11: bfifo limit 3000", "the queues of up1 were others"),
+        ("tc", "qdisc replace dev up1 parent 2:1 handle 21: pfifo limit 97000", "the queues of up1 were others"),
+        (
+            "tc",
+            "qdisc change dev up1 root handle 1: tbf rate 100mbit burst 100000 limit 10000000 mpu 84 overhead 28",
+            "the queues of up1 were others",
+        ),
+        ("ip", "link set dev up1 mtu 9000", "the MTU of up1 was 9000 B"),
+        ("ethtool", "-K up1 gro on", "up1 merged packets"),
+        ("tc", "class change dev wl-shape parent 1: classid 1:1 htb rate 1gbit", "the classes of 1 rules were others"),
+        ("tc", "class del dev wl-shape classid 1:8001", "the classes of 1 rules were others"),
+        (
+            "tc",
+            "qdisc add dev wl-shape parent 1:4001 handle 5: pfifo limit 2",
+            "the queues of wl-shape or wl-split were others",
+        ),
+        (
+            "tc",
+            "qdisc replace dev wl-split root tbf rate 1mbit burst 2000 limit 5000",
+            "the queues of wl-shape or wl-split were others",
+        ),
+        ("ip", "link set dev wl-shape txqueuelen 10", "the queues of wl-shape or wl-split were others"),
+        ("ip", "link set dev wl-shape down", "wl-shape was down, or its MTU was another"),
+        ("ip", "link set dev wl-split mtu 1500", "wl-split was down, or its MTU was another"),
+        (
+            "tc",
+            "filter add dev up1 parent 2: protocol all u32 match u32 0 0 flowid 2:2",
+            "filters of somebody else chose the queues of up1",
+        ),
+        (
+            "tc",
+            "filter add dev wl-shape parent 1: protocol all u32 match u32 0 0 flowid 1:ffff",
+            "filters of somebody else chose the queues of wl-shape",
+        ),
+        ("tc", &before, "a program of somebody else stood before that of own"),
+        ("ip", "link del wl-hold", "wl-shape, wl-split or wl-hold was gone"),
+    ] {
+        tool(tool_name, arguments);
+        assert_eq!(node.host().repair(), [told], "{tool_name} {arguments}");
+        assert_eq!(node.host().repair(), Vec::<String>::new(), "it is repaired: {tool_name} {arguments}");
+    }
+    // The rule is again where packets wait: its class is there, and the contract sends.
+    let classes = std::process::Command::new("tc").args(["class", "show", "dev", "wl-shape"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&classes.stdout).contains("class htb 1:1 "), "{classes:?}");
+    assert!(node.in_force(1).is_some());
+}
+
+#[test]
+fn who_else_sees_packets_is_told_and_left() {
+    let Some(apart) = apart("beside") else { return };
+    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
+    node.host().repair();
+    assert_eq!(node.host().troubles(NOW), Vec::<String>::new());
+    let mut program = node.host().plane().host().program(HostProgram::Uplink).unwrap();
+    program.attach("up2", aya::programs::TcAttachType::Ingress).unwrap();
+    tool("tc", "filter add dev up1 egress pref 3 protocol all u32 match u32 0 0 classid 1:1");
+    assert_eq!(node.host().repair(), Vec::<String>::new(), "it is somebody's own");
+    let told = node.host().troubles(NOW);
+    assert!(
+        told.len() == 2 && told[0].contains("at the egress of up1") && told[1].contains("ingress of up2 by TCX"),
+        "{told:?}"
+    );
+    drop(program);
+    tool("tc", "filter del dev up1 egress pref 3");
+    node.host().repair();
+    assert_eq!(node.host().troubles(NOW), Vec::<String>::new());
+}
+
+/// Changes the maps of a program as somebody else would: by their pins.
+mod by_hand {
+    use std::path::Path;
+
+    use aya::Pod;
+    use aya::maps::{Array, HashMap, Map, MapData};
+
+    pub(super) fn hash<K: Pod, V: Pod>(pins: &Path, name: &str) -> HashMap<MapData, K, V> {
+        HashMap::try_from(Map::HashMap(MapData::from_pin(pins.join(name)).unwrap())).unwrap()
+    }
+
+    /// Changes a byte of the first entry.
+    pub(super) fn change<K: Pod, const N: usize>(pins: &Path, name: &str, at: usize) {
+        let mut map = hash::<K, [u8; N]>(pins, name);
+        let (key, mut value) = map.iter().next().unwrap().unwrap();
+        value[at] ^= 1;
+        map.insert(key, value, 0).unwrap();
+    }
+
+    pub(super) fn remove<K: Pod, const N: usize>(pins: &Path, name: &str) {
+        let mut map = hash::<K, [u8; N]>(pins, name);
+        let key = map.keys().next().unwrap().unwrap();
+        map.remove(&key).unwrap();
+    }
+
+    pub(super) fn change_array<const N: usize>(pins: &Path, name: &str, at: usize) {
+        let mut map = Array::<_, [u8; N]>::try_from(Map::Array(MapData::from_pin(pins.join(name)).unwrap())).unwrap();
+        let mut value = map.get(&0, 0).unwrap();
+        value[at] ^= 1;
+        map.set(0, value, 0).unwrap();
+    }
+}
+
+#[test]
+fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
+    let Some(apart) = apart("maps") else { return };
+    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
+    node.host().plane_mut().host_mut().hold(Time::from_millis(100)).unwrap();
+    node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
+    assert_eq!(node.host().repair(), Vec::<String>::new(), "nothing was changed");
+    let pins = &node.pins.join(wayleave_dataplane::programs::version());
+    let changes: [(&str, &dyn Fn(), &str); 12] = [
+        ("the rate of a rule", &|| by_hand::change_array::<240>(pins, "rules", 25), "1 rules were others"),
+        ("the bound of a rule", &|| by_hand::change_array::<240>(pins, "rules", 49), "1 rules were others"),
+        (
+            "a class",
+            &|| by_hand::change::<[u8; 24], 64>(pins, "classes", 8),
+            "1 entries of the map classes were others",
+        ),
+        ("no class", &|| by_hand::remove::<[u8; 24], 64>(pins, "classes"), "1 entries of the map classes were others"),
+        (
+            "an address",
+            &|| by_hand::change::<u32, 44>(pins, "endpoints", 5),
+            "1 entries of the map endpoints were others",
+        ),
+        (
+            "no endpoint",
+            &|| by_hand::remove::<u32, 44>(pins, "endpoints"),
+            "1 entries of the map endpoints were others",
+        ),
+        ("an interface", &|| by_hand::change::<[u8; 8], 8>(pins, "local", 0), "1 entries of the map local were others"),
+        (
+            "a way",
+            &|| by_hand::change::<[u8; 8], 164>(pins, "best_effort", 4),
+            "1 entries of the map best_effort were others",
+        ),
+        (
+            "no way",
+            &|| by_hand::remove::<[u8; 8], 164>(pins, "best_effort"),
+            "1 entries of the map best_effort were others",
+        ),
+        ("a group", &|| by_hand::change::<u32, 528>(pins, "groups", 16), "1 entries of the map groups were others"),
+        ("a setting", &|| by_hand::change_array::<40>(pins, "settings", 20), "the settings were others"),
+        (
+            "an endpoint that is none",
+            &|| by_hand::hash::<[u8; 8], [u8; 8]>(pins, "local").insert([2; 8], [0_u8; 8], 0).unwrap(),
+            "1 entries of the map local were others",
+        ),
+    ];
+    for (what, change, told) in changes {
+        change();
+        assert_eq!(node.host().repair(), [told], "{what}");
+        assert_eq!(node.host().repair(), Vec::<String>::new(), "it is repaired: {what}");
+    }
+    assert!(node.in_force(1).is_some());
+}
+
+#[test]
+fn pins_that_somebody_removes_are_made_again_and_still_have_one_owner() {
+    let Some(apart) = apart("pins") else { return };
+    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
+    node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
+    std::fs::remove_dir_all(&node.pins).unwrap();
+    let repaired = node.host().repair();
+    assert!(matches!(repaired.as_slice(), [one] if one.ends_with(" pins were gone")), "{repaired:?}");
+    assert_eq!(node.host().repair(), Vec::<String>::new());
+    let refused = Host::open(&node.pins, &Settings::default()).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("another process"), "{refused}");
+    // The next agent finds what is in force.
+    let mut node = node.restarted(Time::from_nanos(2));
+    assert_eq!(node.installed(NOW).unwrap(), [(1, 1)]);
+    assert!(node.in_force(1).is_some());
+}
+
+#[test]
+fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
+    let Some(apart) = apart("mend") else { return };
+    let mut node = Box1::open(apart.pins().join("s1"), Folder::new());
+    assert_eq!(node.switch.repair(), Vec::<String>::new(), "nothing is set up yet");
+    node.set_up(NOW, 1).unwrap();
+    assert_eq!(node.switch.repair(), Vec::<String>::new());
+    tool("tc", "qdisc del dev up0 clsact");
+    tool("tc", "qdisc del dev up1 root");
+    assert_eq!(node.switch.repair(), ["the program of up0 was gone", "the queues of up1 were others"]);
+    assert_eq!(node.switch.repair(), Vec::<String>::new());
+    let pins = node.pins.join(wayleave_dataplane::programs::version());
+    // From now on it notes packets.
+    assert_eq!(node.switch.samples(), None);
+    let changes: [(&str, &dyn Fn(), &str); 10] = [
+        (
+            "what it notes",
+            &|| by_hand::change_array::<16>(&pins, "watch", 0),
+            "how packets are chosen that are followed was another",
+        ),
+        (
+            "a filter",
+            &|| tool("tc", "filter add dev up1 parent 2: protocol all u32 match u32 0 0 flowid 2:1"),
+            "filters of somebody else chose the queues of up1",
+        ),
+        ("an MTU", &|| tool("ip", "link set dev up0 mtu 1400"), "the MTU of up0 was 1400 B"),
+        ("merging", &|| tool("ethtool", "-K up1 gro on"), "up1 merged packets"),
+        (
+            "a weight",
+            &|| {
+                tool(
+                    "tc",
+                    "class change dev up1 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 9000 prio 0",
+                )
+            },
+            "the queues of up1 were others",
+        ),
+        (
+            "a priority",
+            &|| {
+                tool(
+                    "tc",
+                    "class change dev up0 parent 2: classid 2:1 htb rate 100gbit burst 100mb cburst 100mb quantum 1600 prio 3",
+                )
+            },
+            "the queues of up0 were others",
+        ),
+        ("a default", &|| tool("tc", "qdisc del dev up0 parent 2:1"), "the queues of up0 were others"),
+        ("a line", &|| by_hand::change::<[u8; 8], 8>(&pins, "tags", 0), "1 lines of the table were gone"),
+        ("no line", &|| by_hand::remove::<[u8; 8], 8>(&pins, "tags"), "1 lines of the table were gone"),
+        (
+            "a foreign line",
+            &|| {
+                let mut key = [0_u8; 8];
+                key[..4].copy_from_slice(&UPLINK.to_ne_bytes());
+                key[4..6].copy_from_slice(&4000_u16.to_ne_bytes());
+                by_hand::hash::<[u8; 8], [u8; 8]>(&pins, "tags").insert(key, [0_u8; 8], 0).unwrap();
+            },
+            "1 lines of the table were of somebody else",
+        ),
+    ];
+    for (what, change, told) in changes {
+        change();
+        assert_eq!(node.switch.repair(), [told], "{what}");
+        assert_eq!(node.switch.repair(), Vec::<String>::new(), "it is repaired: {what}");
+    }
+    std::fs::remove_dir_all(&pins).unwrap();
+    let repaired = node.switch.repair();
+    assert!(matches!(repaired.as_slice(), [one] if one.ends_with(" pins were gone")), "{repaired:?}");
+    // Also by an agent that was started since.
+    let mut node = node.restart();
+    tool("tc", "qdisc del dev up0 root");
+    assert_eq!(node.switch.repair(), ["the queues of up0 were others"]);
+}
+
+#[test]
+fn packets_of_contracts_are_told_with_the_host_that_they_go_to() {
+    let Some(apart) = apart("samples") else { return };
+    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(9));
+    let rule = wayleave_agent::machine::suite::rule(1);
+    node.install(NOW, 1, 1, &rule).unwrap();
+    assert_eq!(node.host().samples(), None, "packets are noted from now on");
+    assert!(node.in_force(1).is_some());
+    let told = node.host().samples().unwrap();
+    assert_eq!((told.number, told.level, told.is_incomplete, told.arrived.len()), (0, 0, false, 0));
+    let [sent] = told.sent.as_slice() else { panic!("{told:?}") };
+    let network = network();
+    let last = network.find_link(&rule.routes[0].last().unwrap().link).unwrap();
+    assert_eq!(sent.to, network.node(network.link(last).to).name);
+    assert_eq!((sent.serial, sent.bound_ns, sent.via.len()), (1, rule.bound_ns, rule.routes[0].len() - 1));
+    assert_eq!((sent.packets.len(), sent.packets[0].1), (1, 9));
+    assert_eq!(node.host().samples().unwrap().number, 1);
+}
+
+#[test]
+fn nobody_opens_what_another_agent_has() {
+    let Some(apart) = apart("second") else { return };
+    let node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
+    let refused = Host::open(&node.pins, &Settings::default()).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("another process"), "{refused}");
+}
+
+/// s1 on this kernel.
+struct Box1 {
+    pins: PathBuf,
+    folder: Folder,
+    switch: Switch<LinuxSwitch>,
+}
+
+impl Box1 {
+    fn open(pins: PathBuf, folder: Folder) -> Self {
+        let environment = Environment::new(network());
+        let driver = LinuxSwitch::open(Namespace::here(), &pins).unwrap();
+        // Of the links that leave s1, and of the one that enters it.
+        let interfaces =
+            [(3, "up0"), (6, "up1"), (0, "up2")].map(|(link, name)| (LinkId(link), name.to_owned())).into();
+        let node = environment.network().find_node("s1").unwrap();
+        let file = folder.0.join("switch");
+        let switch = Switch::open(driver, &environment, node, interfaces, Box::new(index), file);
+        Self { pins, folder, switch }
+    }
+}
+
+impl Driver for Box1 {
+    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
+        self.switch.installed(now)
+    }
+
+    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+        self.switch.install(now, serial, version, rule)
+    }
+
+    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), NotDone> {
+        self.switch.remove(now, serial, version)
+    }
+
+    fn set_up(&mut self, now: Time, version: u64) -> Result<(), NotDone> {
+        self.switch.set_up(now, version)
+    }
+}
+
+impl Observe for Box1 {
+    fn in_force(&mut self, _serial: u64) -> Option<Vec<Vec<Hop>>> {
+        None
+    }
+
+    fn restart(self) -> Self {
+        Self::open(self.pins, self.folder)
+    }
+
+    fn reboot(self) -> Self {
+        std::fs::remove_dir_all(&self.pins).unwrap();
+        Self::open(self.pins, Folder::new())
+    }
+
+    fn set_ups(&self) -> Option<usize> {
+        Some(self.switch.set_ups())
+    }
+}
+
+#[test]
+fn the_switch_passes_the_suite_of_drivers() {
+    let Some(apart) = apart("switch") else { return };
+    let mut number = 0;
+    let broken = check_switch(|| {
+        number += 1;
+        Box1::open(apart.pins().join(format!("s{number}")), Folder::new())
+    });
+    assert_eq!(broken, []);
+}
+
+#[test]
+fn a_switch_waits_for_its_interfaces() {
+    let Some(apart) = apart("ports") else { return };
+    apart.ip(&["link", "del", "up1"]).unwrap();
+    let mut node = Box1::open(apart.pins().join("s1"), Folder::new());
+    match node.set_up(NOW, 1) {
+        Err(NotDone::Later(why)) => assert!(why.contains("up1"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    apart.veth("up1", UPLINK + 2).unwrap();
+    node.set_up(NOW, 1).unwrap();
+    assert_eq!(node.installed(NOW).unwrap(), [(0, 1)]);
+}

@@ -1,0 +1,195 @@
+//! Contracts of other kinds than latency at the driver of a host, over a plane that takes notes.
+
+use std::sync::Arc;
+
+use crate::common::{Fake, Folder, driver};
+use wayleave_agent::Node;
+use wayleave_agent::environment::Environment;
+use wayleave_agent::machine::Driver;
+use wayleave_agent::shares::rules::{contract_of, rule_number};
+use wayleave_broker::process::{LimitsLine, ServiceLimit};
+use wayleave_packet_format::Tag;
+use wayleave_protocol::agent::{Member, Rule, ShareRule, Shares};
+use wayleave_protocol::contract::{Hop, Kind};
+use wayleave_topology::builders::{Cabling, build};
+use wayleave_topology::{Classes, Network};
+use wayleave_units::Time;
+
+const NOW: Time = Time::ZERO;
+
+/// Three hosts at a switch, with queues for every class: five in strict priority, then guaranteed, objective and best effort.
+fn network() -> Arc<Network> {
+    let star = build::star(3, Cabling::default()).unwrap();
+    Arc::new(star.with_classes(Classes::default()).unwrap())
+}
+
+fn up() -> Fake {
+    Fake::with(&[("up0", 10), ("up1", 11), ("up2", 12), ("up3", 13), ("up4", 14), ("up5", 15), ("veth0", 31)])
+}
+
+fn hose(serial: u64, kind: Kind, hosts: &[&str]) -> ShareRule {
+    let member = |host: &&str| Member { name: (*host).to_owned(), host: (*host).to_owned() };
+    ShareRule {
+        serial,
+        version: 1,
+        id: format!("default:c{serial}"),
+        kind,
+        members: hosts.iter().map(member).collect(),
+        min_bps: 4_000_000,
+        max_bps: None,
+        weight: 1,
+        route: None,
+    }
+}
+
+fn shares(contracts: Vec<ShareRule>) -> Shares {
+    Shares {
+        contracts,
+        transmit_bps: 10_000_000,
+        receive_bps: 10_000_000,
+        secret: "0123456789abcdef0123456789abcdef".to_owned(),
+        ..Shares::default()
+    }
+}
+
+#[test]
+fn each_pair_of_a_contract_has_a_rule_in_the_queues_of_its_class() {
+    let (fake, folder) = (up(), Folder::new());
+    let environment = Arc::new(Environment::new(network()));
+    let mut host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
+    let pair = ShareRule {
+        route: Some(vec![Hop { link: "h1->s1".to_owned(), queue: 0 }, Hop { link: "s1->h3".to_owned(), queue: 5 }]),
+        ..hose(9, Kind::Bandwidth, &["h1", "h3"])
+    };
+    let back = ShareRule { route: pair.route.clone(), ..hose(10, Kind::Bandwidth, &["h3", "h1"]) };
+    let all = vec![
+        hose(7, Kind::Bandwidth, &["h1", "h2", "h3"]),
+        hose(8, Kind::Objective, &["h2", "h1"]),
+        pair,
+        back,
+        hose(11, Kind::BestEffort, &["h1", "h2"]),
+    ];
+    host.set_shares(NOW, shares(all));
+    let kernel = fake.kernel();
+    let rules: Vec<u64> = kernel.rules.keys().copied().collect();
+    // Of the pair from h3 to h1 nothing begins here, and best effort needs no rules.
+    let wanted = [(7, 1), (7, 2), (8, 0), (9, 1)].map(|(contract, member)| rule_number(contract, member).unwrap());
+    assert_eq!(rules, wanted);
+    let own = u8::try_from(network().queues(network().find_link("h1->s1").unwrap()).len()).unwrap();
+    for (number, class, port) in [(wanted[0], 0, 1), (wanted[1], 0, 2), (wanted[2], 1, 1), (wanted[3], 0, 2)] {
+        let path = &kernel.rules[&number].1.paths[0];
+        assert_eq!((path.queue, path.tags.as_slice()), (own + class, [Tag::new(port, 5 + class).unwrap()].as_slice()));
+    }
+    // Nobody has answered yet: two pairs of the hose have half of the minimum each, and one pair all of it.
+    let rate = |number: u64| kernel.rules[&number].1.demand.rate.bits_per_second();
+    assert_eq!(wanted.map(rate), [2_000_000, 2_000_000, 4_000_000, 4_000_000]);
+    drop(kernel);
+    // The controller is told that all are in force: the pair that only arrives here, and best effort, too.
+    assert_eq!(host.rules_in_force(), Some(vec![(7, 1), (8, 1), (9, 1), (10, 1), (11, 1)]));
+    assert_eq!(host.contract_problems(), Some(Vec::new()));
+}
+
+#[test]
+fn contracts_of_an_endpoint_without_interface_are_not_in_force_and_say_why() {
+    let (fake, folder) = (up(), Folder::new());
+    let environment = Arc::new(Environment::new(network()));
+    let mut host = driver(&fake, &folder, environment, &[]);
+    assert_eq!(host.rules_in_force(), None, "the controller has named no contracts yet");
+    let back = ShareRule {
+        route: Some(vec![Hop { link: "h3->s1".to_owned(), queue: 0 }, Hop { link: "s1->h1".to_owned(), queue: 5 }]),
+        ..hose(10, Kind::Bandwidth, &["h3", "h1"])
+    };
+    host.set_shares(NOW, shares(vec![hose(7, Kind::Bandwidth, &["h1", "h2", "h3"]), back]));
+    assert_eq!(host.rules_in_force(), Some(vec![(10, 1)]), "of the pair nothing is sent from here");
+    let problems = host.contract_problems().unwrap();
+    let [problem] = &problems[..] else { panic!("{problems:?}") };
+    assert_eq!((problem.serial, problem.why.as_str()), (7, "the interface of h1 is not there"));
+}
+
+#[test]
+fn rules_of_pairs_are_no_contracts_for_the_controller_and_outlive_the_agent() {
+    let (fake, folder) = (up(), Folder::new());
+    let environment = Arc::new(Environment::new(network()));
+    let mut host = driver(&fake, &folder, environment.clone(), &[("host:h1", "veth0")]);
+    host.set_shares(
+        NOW,
+        shares(vec![hose(7, Kind::Bandwidth, &["h1", "h2"]), hose(8, Kind::Bandwidth, &["h1", "h3"])]),
+    );
+    let latency = Rule {
+        id: "default:ptp".to_owned(),
+        from: "h1".to_owned(),
+        to: "h2".to_owned(),
+        matching: None,
+        rate_bps: 1_000_000,
+        burst_bytes: 3_000,
+        max_frame_bytes: None,
+        routes: vec![vec![Hop { link: "h1->s1".to_owned(), queue: 0 }, Hop { link: "s1->h2".to_owned(), queue: 1 }]],
+        bound_ns: 1_000_000,
+    };
+    host.install(NOW, 3, 1, &latency).unwrap();
+    assert_eq!(host.installed(NOW).unwrap(), [(3, 1)]);
+    // A latency contract between the same ends comes first: its number is lower.
+    assert!(fake.kernel().rules.keys().all(|&rule| rule == 3 || rule > 3 && contract_of(rule).is_some()));
+
+    // Another agent leaves them in force until it is told which contracts there are.
+    let mut host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
+    assert_eq!(host.installed(NOW).unwrap(), [(3, 1)]);
+    assert_eq!(fake.kernel().rules.len(), 3);
+    host.set_shares(NOW, shares(vec![hose(8, Kind::Bandwidth, &["h1", "h3"])]));
+    let rules: Vec<Option<u64>> = fake.kernel().rules.keys().map(|&rule| contract_of(rule)).collect();
+    assert_eq!(rules, [None, Some(8)]);
+    assert!(host.divide(NOW));
+    host.set_shares(NOW, shares(Vec::new()));
+    assert_eq!(fake.kernel().rules.keys().copied().collect::<Vec<_>>(), [3]);
+    assert!(!host.divide(NOW), "there is nothing to divide any more");
+}
+
+#[test]
+fn a_rule_that_the_kernel_refuses_is_told_and_tried_again() {
+    let (fake, folder) = (up(), Folder::new());
+    let environment = Arc::new(Environment::new(network()));
+    let mut host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
+    fake.kernel().fails.insert("install");
+    host.set_shares(NOW, shares(vec![hose(7, Kind::Bandwidth, &["h1", "h2"])]));
+    let told = host.troubles(NOW);
+    assert!(told.len() == 1 && told[0].contains("contract default:c7: install: the kernel refuses"), "{told:?}");
+    host.refresh();
+    assert_eq!(host.troubles(NOW), Vec::<String>::new());
+    assert_eq!(fake.kernel().rules.len(), 1);
+    let installs = fake.kernel().installs;
+    host.refresh();
+    assert_eq!(fake.kernel().installs, installs, "nothing has changed");
+}
+
+#[test]
+fn a_rack_broker_limits_a_tenant_until_it_falls_silent() {
+    let (fake, folder) = (up(), Folder::new());
+    let environment = Arc::new(Environment::new(network()));
+    let mut host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
+    assert!(host.moved(NOW).is_none(), "nothing is divided yet");
+    let contract =
+        ShareRule { id: "acme:db".to_owned(), max_bps: Some(9_000_000), ..hose(7, Kind::Objective, &["h1", "h2"]) };
+    host.set_shares(NOW, shares(vec![contract]));
+    let line = host.moved(NOW).unwrap();
+    assert_eq!(line.services.keys().collect::<Vec<_>>(), ["acme"]);
+    let number = rule_number(7, 1).unwrap();
+    let rate = || fake.kernel().rules[&number].1.demand.rate.bits_per_second();
+    let before = rate();
+    let says = |limit: u64| LimitsLine {
+        limits: [(
+            "acme".to_owned(),
+            ServiceLimit { transmit_bits_per_second: Some(limit), ..ServiceLimit::default() },
+        )]
+        .into(),
+        ..LimitsLine::default()
+    };
+    // Below what nobody has answered for yet; a minimum is never taken.
+    host.limit(NOW, says(1));
+    for round in 1..=10 {
+        host.divide(Time::from_millis(round * 100));
+    }
+    assert_eq!((before, rate()), (4_000_000, 4_000_000));
+    assert_eq!(host.moved(NOW).unwrap().limits.unwrap(), says(1).limits);
+    host.divide(Time::from_millis(5_001));
+    assert_eq!(host.moved(NOW).unwrap().limits.unwrap(), Default::default(), "after 5 s nothing is limited");
+}

@@ -1,0 +1,212 @@
+//! The broker of the fabric as a process: brokers of machines connect to it over TCP.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
+use wayleave_schemes::brokers::Ignored;
+use wayleave_schemes::edges::{AnyBroker, AnyBrokerTimer, AnyMessage};
+use wayleave_topology::NodeId;
+
+use super::seal::{Key, Seal};
+use super::stream::{Messages, ReadError};
+use super::timers::Timers;
+use super::{
+    Clock, Stop, TURN, Thrown, begin, first_serial, is_worth_a_line, no_address, today, warn_without_key, wrong,
+};
+use crate::Setup;
+
+/// At once. Section 5.3 of Parley speaks of 10000 racks, each with a leader that keeps its connection.
+const CONNECTIONS: usize = 16_384;
+
+/// How long the thread that waits for connections sleeps: a timer may ring so much late.
+const NAP: Duration = Duration::from_millis(20);
+
+/// Who a fabric broker is.
+pub struct FabricOptions {
+    /// What all brokers agree on.
+    pub setup: Arc<Setup>,
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// With which messages are sealed; without one they are not.
+    pub key: Option<Key>,
+}
+
+struct Shared {
+    setup: Arc<Setup>,
+    seal: Option<Seal>,
+    broker: Mutex<Working>,
+    clock: Clock,
+    stop: Stop,
+    thrown: AtomicU64,
+    connections: AtomicUsize,
+    /// Over which connection each broker spoke last.
+    speakers: Mutex<HashMap<BrokerId, Connection>>,
+}
+
+/// Whoever writes to it writes a whole message.
+type Connection = Arc<Mutex<TcpStream>>;
+
+struct Working {
+    broker: AnyBroker,
+    timers: Timers,
+}
+
+/// Runs a fabric broker until it is told to stop. `ready` is told the address that it listens at.
+///
+/// # Errors
+/// If it cannot listen, or the scheme has no broker for the fabric or cannot construct it.
+pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(SocketAddr)) -> io::Result<Thrown> {
+    let setup = Arc::clone(&options.setup);
+    let mut changes = setup.changes(today());
+    let number = setup.fabric_broker().ok_or_else(|| wrong("the policies need no broker of the fabric".to_owned()))?;
+    let broker = setup.broker(number, setup.epoch, first_serial(), Some(today())).map_err(io::Error::other)?;
+    warn_without_key(options.listen, options.key.as_ref());
+    let listener = TcpListener::bind(options.listen).map_err(|error| no_address(options.listen, &error))?;
+    listener.set_nonblocking(true)?;
+    let shared = Arc::new(Shared {
+        broker: Mutex::new(Working { broker, timers: Timers::default() }),
+        clock: Clock::begin(),
+        stop: stop.clone(),
+        thrown: AtomicU64::new(0),
+        connections: AtomicUsize::new(0),
+        seal: options.key.clone().map(|key| Seal::new(key, number)),
+        speakers: Mutex::default(),
+        setup,
+    });
+    ready(listener.local_addr()?);
+    let seat = shared.setup.seats().seats[number.index()];
+    begin(&shared.setup, seat).into_iter().for_each(|input| shared.tell(input));
+    let mut members: Vec<NodeId> = Vec::new();
+    while !stop.is_stopped() {
+        match listener.accept() {
+            Ok((stream, from)) => accept(&shared, stream, from),
+            Err(_) => std::thread::sleep(lock(&shared.broker).timers.wait(shared.clock.now(), NAP)),
+        }
+        shared.ring();
+        members = shared.tell_changes(members);
+        let past = shared.setup.changes(today());
+        if std::mem::replace(&mut changes, past) != past
+            && let Err(error) = lock(&shared.broker).broker.set_policies(&shared.setup.around(Some(today())))
+        {
+            tracing::error!("the terms that begin now cannot be kept, so the old ones stay: {error}");
+        }
+    }
+    let ignored = lock(&shared.broker).broker.ignored();
+    let Ignored { epoch, serial, stranger } = ignored;
+    tracing::info!(epoch, serial, stranger, "messages that were not heeded");
+    Ok(Thrown { messages: shared.thrown.load(Ordering::Relaxed), lines: 0 })
+}
+
+/// What is locked cannot be left in an intermediate state: a broker gets whole messages.
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Something happens at the broker; what follows is done before this returns.
+    fn tell(&self, input: BrokerInput<AnyMessage, AnyBrokerTimer>) {
+        let mut said = Vec::new();
+        {
+            let Working { broker, timers } = &mut *lock(&self.broker);
+            broker.on(self.clock.now(), input, &mut |action| match action {
+                BrokerAction::Send { to, message } => said.push((to, message)),
+                BrokerAction::Arm { at, timer } => timers.arm(at, timer),
+            });
+        }
+        for (to, message) in said {
+            // It is at no machine, so it has nothing to say to one.
+            let Member::Broker(to) = to else { continue };
+            let connection = lock(&self.speakers).get(&to).cloned();
+            if let Some((connection, bytes)) = connection.zip(message.encode()) {
+                let mut stream = lock(&connection);
+                // One after another, as they are numbered.
+                let bytes = self.seal.as_ref().map(|seal| seal.seal(today(), to, &bytes)).unwrap_or(bytes);
+                if stream.write_all(&bytes).and_then(|()| stream.flush()).is_err() {
+                    // Half of a message may be under way, so nothing can follow it. Whoever reads here hears of the end.
+                    stream.shutdown(Shutdown::Both).ok();
+                }
+            }
+        }
+    }
+
+    fn ring(&self) {
+        let now = self.clock.now();
+        loop {
+            let Some(timer) = lock(&self.broker).timers.ring(now) else { return };
+            self.tell(BrokerInput::Timer(timer));
+        }
+    }
+
+    /// Says who has come and gone.
+    fn tell_changes(&self, before: Vec<NodeId>) -> Vec<NodeId> {
+        let name = |member: NodeId| self.setup.network().node(member).name.clone();
+        let after = lock(&self.broker).broker.members(self.clock.now());
+        for &member in after.iter().filter(|member| !before.contains(member)) {
+            tracing::info!(member = name(member), "a member of the fabric is heard");
+        }
+        for &member in before.iter().filter(|member| !after.contains(member)) {
+            tracing::warn!(member = name(member), "a member of the fabric is not heard any more");
+        }
+        after
+    }
+}
+
+fn accept(shared: &Arc<Shared>, stream: TcpStream, from: SocketAddr) {
+    if shared.connections.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
+        shared.connections.fetch_sub(1, Ordering::Relaxed);
+        tracing::warn!(%from, "too many connections: this one is closed");
+        return;
+    }
+    let shared = Arc::clone(shared);
+    // It ends when its connection does, or within a turn of the broker.
+    std::thread::spawn(move || {
+        if let Err(error) = serve(&shared, stream)
+            && is_worth_a_line(&shared.thrown)
+        {
+            tracing::warn!(%from, "a connection is closed: {error}");
+        }
+        shared.connections.fetch_sub(1, Ordering::Relaxed);
+    });
+}
+
+fn serve(shared: &Shared, stream: TcpStream) -> Result<(), String> {
+    let message = |error: io::Error| error.to_string();
+    stream.set_nonblocking(false).map_err(message)?;
+    stream.set_nodelay(true).map_err(message)?;
+    stream.set_read_timeout(Some(TURN)).map_err(message)?;
+    stream.set_write_timeout(Some(Duration::from_secs(5))).map_err(message)?;
+    let connection: Connection = Arc::new(Mutex::new(stream.try_clone().map_err(message)?));
+    let served = listen(shared, stream, &connection);
+    lock(&shared.speakers).retain(|_, known| !Arc::ptr_eq(known, &connection));
+    served
+}
+
+/// Hears what comes over a connection, until it ends.
+fn listen(shared: &Shared, stream: TcpStream, connection: &Connection) -> Result<(), String> {
+    // A connection without a message for this long is closed.
+    let patience = Duration::from_nanos(shared.setup.times().connection.as_nanos());
+    let mut messages = Messages::new(stream, shared.setup.scheme(), shared.seal.as_ref(), &shared.stop);
+    loop {
+        let (sealer, message) = match messages.next(Some(Instant::now() + patience)) {
+            Ok(message) => message,
+            Err(ReadError::Closed | ReadError::Stopped | ReadError::Late) => return Ok(()),
+            Err(ReadError::Wrong(error)) => return Err(error),
+        };
+        let named = message.sender().and_then(|machine| shared.setup.broker_of(machine));
+        let Some(from) = named.filter(|&from| sealer.is_none_or(|sealer| sealer == from)) else {
+            if is_worth_a_line(&shared.thrown) {
+                tracing::warn!(
+                    "a message is thrown away: it comes from no machine of the network, or from another one than it says"
+                );
+            }
+            continue;
+        };
+        lock(&shared.speakers).insert(from, Arc::clone(connection));
+        shared.tell(BrokerInput::Message { from: Member::Broker(from), message });
+    }
+}

@@ -1,0 +1,123 @@
+//! Brokers as processes: one thread owns the state machine, and others wait for sockets, lines and the controller.
+//!
+//! Brokers of machines write datagrams (UDP) to one another, one message each. With the fabric broker they speak over TCP, where each
+//! message is as long as its first bytes say. With a key, every message is sealed. What comes from outside and means nothing is counted and never ends a broker.
+
+mod agent;
+mod fabric;
+mod lines;
+mod link;
+mod rack;
+mod seal;
+mod stream;
+mod timers;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use wayleave_contracts::Direction;
+use wayleave_scheme_api::{BrokerInput, Leadership};
+use wayleave_schemes::brokers::BrokerSeat;
+use wayleave_schemes::edges::{AnyBrokerTimer, AnyMessage};
+use wayleave_units::{Time, WallTime};
+
+use crate::Setup;
+
+pub use agent::{Agent, Tenants};
+pub use fabric::{FabricOptions, run_fabric};
+pub use lines::{LimitsLine, LineError, ReportLine, ServiceCounters, ServiceLimit};
+pub use rack::{Peer, RackOptions, Uplinks, run_rack};
+pub use seal::{Key, Seal, SealError};
+
+/// How long a thread may wait before it looks whether it has to end.
+const TURN: Duration = Duration::from_millis(100);
+
+/// Ends a broker: every thread looks at it.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// The broker ends within a moment.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What came from outside and was thrown away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Thrown {
+    /// Messages that could not be read, or whose sender is unknown.
+    pub messages: u64,
+    /// Lines that say nothing.
+    pub lines: u64,
+}
+
+/// Who listens where others may send, without a key, should know it.
+fn warn_without_key(listen: SocketAddr, key: Option<&Key>) {
+    if key.is_none() && !listen.ip().is_loopback() {
+        tracing::warn!(
+            "messages are not authenticated: whoever can send from the address of a broker can speak for it (--key)"
+        );
+    }
+}
+
+/// A clock that begins when the broker does.
+#[derive(Clone, Copy, Debug)]
+struct Clock(Instant);
+
+impl Clock {
+    fn begin() -> Self {
+        Self(Instant::now())
+    }
+
+    fn now(self) -> Time {
+        Time::from_nanos(u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+/// Where a broker that begins now numbers its messages from: above those of the one before, unless the calendar was set back.
+fn first_serial() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // Enough for a million messages in each millisecond; 44 bits of milliseconds are 550 years.
+    u64::try_from(since.as_millis()).map_or(0, |millis| millis << 20)
+}
+
+/// What a broker hears first: that it begins, whether it leads, and what the links that it divides carry.
+fn begin(setup: &Setup, seat: BrokerSeat) -> Vec<BrokerInput<AnyMessage, AnyBrokerTimer>> {
+    let mut inputs = vec![BrokerInput::Started];
+    if seat.leadership == Leadership::Leader {
+        inputs.push(BrokerInput::Elected(seat.leadership));
+    }
+    if let Some(point) = seat.point {
+        let [transmit, receive] = Direction::ALL.map(|direction| point.capacity(setup.network(), direction));
+        inputs.push(BrokerInput::Capacity { transmit, receive });
+    }
+    inputs
+}
+
+fn wrong(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, what)
+}
+
+/// The error of an address at which the broker cannot listen.
+fn no_address(address: SocketAddr, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot listen at {address}: {error}"))
+}
+
+/// The calendar.
+fn today() -> WallTime {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    WallTime::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Of something that may come often: the first time, and every thousandth.
+fn is_worth_a_line(count: &AtomicU64) -> bool {
+    count.fetch_add(1, Ordering::Relaxed).is_multiple_of(1000)
+}

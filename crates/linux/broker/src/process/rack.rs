@@ -1,0 +1,383 @@
+//! The broker of a machine as a process.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, Write};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::time::{Duration, Instant};
+
+use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
+use wayleave_schemes::brokers::Ignored;
+use wayleave_schemes::edges::{AnyBroker, AnyBrokerTimer, AnyMessage};
+use wayleave_schemes::usage::{Limited, UsageReport};
+use wayleave_topology::NodeId;
+use wayleave_units::Rate;
+
+use super::agent::Tenants;
+use super::lines::{LimitsLine, LineError, ReportLine};
+use super::seal::{Key, Seal};
+use super::timers::Timers;
+use super::{Clock, Stop, TURN, Thrown, begin, first_serial, link, no_address, today, warn_without_key, wrong};
+use crate::Setup;
+
+/// The broker of another machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// The machine.
+    pub machine: NodeId,
+    /// Where its broker listens.
+    pub address: SocketAddr,
+}
+
+/// Asks what the uplinks of a rack can carry: transmit, receive.
+pub type Uplinks = Box<dyn FnMut() -> Result<[Rate; 2], String> + Send>;
+
+/// Who a rack broker is.
+pub struct RackOptions {
+    /// What all brokers agree on.
+    pub setup: Arc<Setup>,
+    /// Its machine.
+    pub machine: NodeId,
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// The other brokers of the rack.
+    pub peers: Vec<Peer>,
+    /// The fabric broker.
+    pub fabric: Option<SocketAddr>,
+    /// With which messages are sealed; without one they are not.
+    pub key: Option<Key>,
+    /// Who knows what the uplinks can carry, and how often to ask. Without it the network file says.
+    pub uplinks: Option<(Uplinks, Duration)>,
+    /// If the lines are of an agent: they name tenants, and these are their services.
+    pub tenants: Option<Tenants>,
+}
+
+/// What the thread of the broker hears.
+enum Event {
+    Datagram(Vec<u8>, SocketAddr),
+    Line(String),
+    /// The data plane has gone.
+    NoMoreLines,
+    FromFabric(AnyMessage),
+    Uplinks([Rate; 2]),
+}
+
+/// Runs a rack broker until it is told to stop or `lines` end. `ready` is told the address that it listens at.
+///
+/// # Errors
+/// If it cannot listen or write, or if the scheme has no broker for the machine or divides something else at a peer.
+pub fn run_rack(
+    options: RackOptions,
+    stop: &Stop,
+    lines: impl BufRead + Send + 'static,
+    out: impl Write,
+    ready: impl FnOnce(SocketAddr),
+) -> io::Result<Thrown> {
+    let (events, heard) = channel();
+    warn_without_key(options.listen, options.key.as_ref());
+    let socket = UdpSocket::bind(options.listen).map_err(|error| no_address(options.listen, &error))?;
+    socket.set_read_timeout(Some(TURN))?;
+    let mut rack = Rack::new(&options, socket.try_clone()?, out)?;
+    if let Some(address) = options.fabric {
+        let (say, said) = sync_channel(16);
+        rack.fabric = Some(say);
+        let (setup, events, stop) = (Arc::clone(&options.setup), events.clone(), stop.clone());
+        let seal = rack.seal.clone();
+        let hear = move |message| events.send(Event::FromFabric(message)).is_ok();
+        std::thread::spawn(move || link::speak(&setup, seal.as_ref(), address, &said, hear, &stop));
+    }
+    if let Some((uplinks, every)) = options.uplinks {
+        let (events, stop) = (events.clone(), stop.clone());
+        std::thread::spawn(move || ask_uplinks(uplinks, every, &events, &stop));
+    }
+    ready(socket.local_addr()?);
+    let (datagrams, ended) = (events.clone(), stop.clone());
+    let listener = std::thread::spawn(move || listen(&socket, &datagrams, &ended));
+    // It blocks on a line that may never come, so it is not joined.
+    std::thread::spawn(move || read_lines(lines, &events));
+    let done = rack.run(&heard, stop);
+    stop.stop();
+    listener.join().ok();
+    let Ignored { epoch, serial, stranger } = rack.broker.ignored();
+    tracing::info!(epoch, serial, stranger, "messages that were not heeded");
+    done.map(|()| rack.thrown)
+}
+
+struct Rack<W> {
+    setup: Arc<Setup>,
+    number: BrokerId,
+    machine: NodeId,
+    broker: AnyBroker,
+    timers: Timers,
+    clock: Clock,
+    tenants: Option<Tenants>,
+    socket: UdpSocket,
+    seal: Option<Arc<Seal>>,
+    /// Where the brokers of other machines listen.
+    addresses: HashMap<BrokerId, SocketAddr>,
+    /// To the thread that speaks with the fabric broker.
+    fabric: Option<SyncSender<Vec<u8>>>,
+    out: W,
+    thrown: Thrown,
+    alive: Vec<NodeId>,
+    /// How many of the policies' scheduled changes are in force.
+    changes: usize,
+}
+
+impl<W: Write> Rack<W> {
+    fn new(options: &RackOptions, socket: UdpSocket, out: W) -> io::Result<Self> {
+        let setup = Arc::clone(&options.setup);
+        let machine = options.machine;
+        let name = |node: NodeId| setup.network().node(node).name.clone();
+        let no_broker =
+            |node: NodeId| wrong(format!("{} has no broker of scheme {}", name(node), setup.scheme().name()));
+        let number = setup.broker_of(machine).ok_or_else(|| no_broker(machine))?;
+        let broker = setup.broker(number, setup.epoch, first_serial(), Some(today()));
+        let broker = broker.map_err(|error| wrong(error.to_string()))?;
+        let addresses = addresses(&setup, number, &options.peers)?;
+        let clock = Clock::begin();
+        let (thrown, alive, timers) = (Thrown::default(), Vec::new(), Timers::default());
+        let changes = setup.changes(today());
+        let seal = options.key.clone().map(|key| Arc::new(Seal::new(key, number)));
+        Ok(Self {
+            changes,
+            seal,
+            number,
+            machine,
+            broker,
+            timers,
+            clock,
+            tenants: options.tenants.clone(),
+            socket,
+            addresses,
+            fabric: None,
+            out,
+            thrown,
+            alive,
+            setup,
+        })
+    }
+
+    fn run(&mut self, heard: &Receiver<Event>, stop: &Stop) -> io::Result<()> {
+        let seat = self.setup.seats().seats[self.number.index()];
+        for input in begin(&self.setup, seat) {
+            self.tell(input)?;
+        }
+        while !stop.is_stopped() {
+            match heard.recv_timeout(self.timers.wait(self.clock.now(), TURN)) {
+                Ok(Event::NoMoreLines) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Ok(event) => self.hear(event)?,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = self.clock.now();
+            while let Some(timer) = self.timers.ring(now) {
+                self.tell(BrokerInput::Timer(timer))?;
+            }
+            self.tell_changes();
+            self.follow_schedule();
+        }
+        Ok(())
+    }
+
+    /// Terms that begin at some time of the calendar.
+    fn follow_schedule(&mut self) {
+        let changes = self.setup.changes(today());
+        if std::mem::replace(&mut self.changes, changes) != changes
+            && let Err(error) = self.broker.set_policies(&self.setup.around(Some(today())))
+        {
+            tracing::error!("the terms that begin now cannot be kept, so the old ones stay: {error}");
+        }
+    }
+
+    fn hear(&mut self, event: Event) -> io::Result<()> {
+        let input = match event {
+            Event::Datagram(bytes, from) => match self.datagram(&bytes, from.ip()) {
+                Ok((from, message)) => BrokerInput::Message { from: Member::Broker(from), message },
+                Err(error) => {
+                    self.thrown.messages += 1;
+                    if self.thrown.messages % 1000 == 1 {
+                        tracing::warn!(%from, thrown = self.thrown.messages, "a datagram is thrown away: {error}");
+                    }
+                    return Ok(());
+                }
+            },
+            Event::Line(line) if line.trim().is_empty() => return Ok(()),
+            Event::Line(line) => match self.read(&line) {
+                Ok(report) => {
+                    let Some(message) = self.setup.scheme().from_report(report) else { return Ok(()) };
+                    BrokerInput::Message { from: Member::Host(self.machine), message }
+                }
+                Err(error) => {
+                    self.thrown.lines += 1;
+                    tracing::warn!("a line is thrown away: {error}");
+                    return Ok(());
+                }
+            },
+            Event::FromFabric(message) => {
+                let Some(fabric) = self.setup.fabric_broker() else { return Ok(()) };
+                BrokerInput::Message { from: Member::Broker(fabric), message }
+            }
+            Event::Uplinks([transmit, receive]) => BrokerInput::Capacity { transmit, receive },
+            Event::NoMoreLines => return Ok(()),
+        };
+        self.tell(input)
+    }
+
+    fn read(&self, line: &str) -> Result<UsageReport, LineError> {
+        let line = ReportLine::parse(line)?;
+        let line = self.tenants.as_ref().map(|tenants| tenants.report(&line)).unwrap_or(line);
+        line.read(self.setup.services(), self.clock.now())
+    }
+
+    fn datagram(&self, bytes: &[u8], from: IpAddr) -> Result<(BrokerId, AnyMessage), String> {
+        if !self.addresses.values().any(|address| address.ip() == from) {
+            return Err("it comes from the address of no peer".to_owned());
+        }
+        let opened = self.seal.as_ref().map(|seal| seal.open(today(), bytes)).transpose();
+        let (sealer, bytes) =
+            opened.map_err(|error| error.to_string())?.map_or((None, bytes), |(from, bytes)| (Some(from), bytes));
+        let message = self.setup.scheme().decode(bytes).map_err(|error| error.to_string())?;
+        let sender = message.sender().and_then(|machine| self.setup.broker_of(machine));
+        let sender = sender.ok_or_else(|| "it comes from no machine of the network".to_owned())?;
+        if sealer.is_some_and(|sealer| sealer != sender) {
+            return Err("another broker has sealed it than the one that it names".to_owned());
+        }
+        Ok((sender, message))
+    }
+
+    fn tell(&mut self, input: BrokerInput<AnyMessage, AnyBrokerTimer>) -> io::Result<()> {
+        let mut said = Vec::new();
+        let Self { broker, timers, clock, .. } = self;
+        broker.on(clock.now(), input, &mut |action| match action {
+            BrokerAction::Send { to, message } => said.push((to, message)),
+            BrokerAction::Arm { at, timer } => timers.arm(at, timer),
+        });
+        said.into_iter().try_for_each(|(to, message)| self.carry(to, &message))
+    }
+
+    fn carry(&mut self, to: Member, message: &AnyMessage) -> io::Result<()> {
+        match to {
+            Member::Host(host) => match message.limits().filter(|_| host == self.machine) {
+                Some(limits) => self.answer(&limits),
+                None => Ok(()),
+            },
+            Member::Broker(to) => {
+                let Some(bytes) = message.encode() else { return Ok(()) };
+                let bytes = self.seal.as_ref().map(|seal| seal.seal(today(), to, &bytes)).unwrap_or(bytes);
+                if let Some(address) = self.addresses.get(&to) {
+                    // A datagram may be lost; so may this one.
+                    self.socket.send_to(&bytes, address).ok();
+                } else if Some(to) == self.setup.fabric_broker() {
+                    self.say_to_fabric(bytes);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn answer(&mut self, limits: &[Limited]) -> io::Result<()> {
+        let now = self.clock.now();
+        let leader = self.broker.leader(now).map(|leader| self.setup.network().node(leader).name.clone());
+        let line = LimitsLine::of(limits, self.setup.services(), self.broker.members(now).len(), leader);
+        let line = match &self.tenants {
+            Some(tenants) => tenants.limits(line),
+            None => line,
+        };
+        let text = serde_json::to_string(&line).map_err(io::Error::other)?;
+        writeln!(self.out, "{text}")?;
+        self.out.flush()
+    }
+
+    fn say_to_fabric(&mut self, bytes: Vec<u8>) {
+        if let Some(Err(TrySendError::Full(_))) = self.fabric.as_ref().map(|fabric| fabric.try_send(bytes)) {
+            tracing::warn!("the fabric broker does not answer: a question is left out");
+        }
+    }
+
+    /// Says which machines have come and gone.
+    fn tell_changes(&mut self) {
+        let after = self.broker.members(self.clock.now());
+        let name = |node: NodeId| self.setup.network().node(node).name.clone();
+        for &machine in after.iter().filter(|machine| !self.alive.contains(machine)) {
+            tracing::info!(machine = name(machine), "a machine is heard");
+        }
+        for &machine in self.alive.iter().filter(|machine| !after.contains(machine)) {
+            tracing::warn!(machine = name(machine), "a machine is not heard any more");
+        }
+        self.alive = after;
+    }
+}
+
+/// Where the brokers listen that divide the same as this one.
+fn addresses(setup: &Setup, number: BrokerId, peers: &[Peer]) -> io::Result<HashMap<BrokerId, SocketAddr>> {
+    let name = |node: NodeId| &setup.network().node(node).name;
+    let seats = setup.seats().seats;
+    let point = seats[number.index()].point;
+    let mut addresses = HashMap::new();
+    for peer in peers {
+        let Some(at) = setup.broker_of(peer.machine).filter(|at| seats[at.index()].point == point) else {
+            let (other, own) = (name(peer.machine), seats[number.index()].at.host().map_or("", |host| name(host)));
+            return Err(wrong(format!("{other} is not in the rack of {own}, or has no broker: it is no peer")));
+        };
+        addresses.insert(at, peer.address);
+    }
+    for (place, seat) in seats.iter().enumerate() {
+        let (at, machine) = (BrokerId(place as u32), seat.at.host().filter(|&host| seat.is_of(host)));
+        if let Some(machine) = machine.filter(|_| seat.point == point && at != number && !addresses.contains_key(&at)) {
+            tracing::warn!(machine = name(machine), "no address is given for it: it counts as silent");
+        }
+    }
+    Ok(addresses)
+}
+
+fn listen(socket: &UdpSocket, events: &Sender<Event>, stop: &Stop) {
+    let mut bytes = vec![0; 65_536];
+    while !stop.is_stopped() {
+        // A time-out; or a port that is closed somewhere, which a later datagram may find open.
+        let Ok((length, from)) = socket.recv_from(&mut bytes) else { continue };
+        if events.send(Event::Datagram(bytes[..length].to_vec(), from)).is_err() {
+            return;
+        }
+    }
+}
+
+fn read_lines(lines: impl BufRead, events: &Sender<Event>) {
+    for line in lines.lines() {
+        let Ok(line) = line else { break };
+        if events.send(Event::Line(line)).is_err() {
+            return;
+        }
+    }
+    events.send(Event::NoMoreLines).ok();
+}
+
+fn ask_uplinks(mut uplinks: Uplinks, every: Duration, events: &Sender<Event>, stop: &Stop) {
+    let mut before = None;
+    let mut is_told = false;
+    while !stop.is_stopped() {
+        match uplinks() {
+            Ok(capacity) => {
+                is_told = false;
+                if before.replace(capacity) != Some(capacity) {
+                    let [transmit, receive] = capacity;
+                    tracing::info!(%transmit, %receive, "the uplinks can carry so much");
+                    if events.send(Event::Uplinks(capacity)).is_err() {
+                        return;
+                    }
+                }
+            }
+            Err(error) if !is_told => {
+                is_told = true;
+                tracing::warn!(
+                    "the controller does not say what the uplinks can carry, so what was known stays: {error}"
+                );
+            }
+            Err(_) => {}
+        }
+        let next = Instant::now() + every;
+        while Instant::now() < next && !stop.is_stopped() {
+            std::thread::sleep(TURN.min(every));
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Messages over a stream: each as long as its first bytes say, by the codec of the scheme.
+
+use std::io::{ErrorKind, Read};
+use std::time::Instant;
+
+use wayleave_scheme_api::BrokerId;
+use wayleave_schemes::edges::{AnyMessage, EdgeScheme};
+
+use super::seal::{HEAD, Seal, TAG};
+use super::{Stop, today};
+
+/// Why there is no message.
+#[derive(Debug)]
+pub(super) enum ReadError {
+    /// The other end has closed.
+    Closed,
+    /// The broker ends.
+    Stopped,
+    /// Nothing whole came until the time.
+    Late,
+    /// What came is no message: the stream cannot be read any further.
+    Wrong(String),
+}
+
+/// Reads messages from a stream that gives up waiting now and then, so that this can see whether it has to end.
+pub(super) struct Messages<'a, R> {
+    stream: R,
+    scheme: &'a EdgeScheme,
+    seal: Option<&'a Seal>,
+    stop: &'a Stop,
+    /// What came and was no whole message yet.
+    bytes: Vec<u8>,
+}
+
+impl<'a, R: Read> Messages<'a, R> {
+    pub(super) fn new(stream: R, scheme: &'a EdgeScheme, seal: Option<&'a Seal>, stop: &'a Stop) -> Self {
+        Self { stream, scheme, seal, stop, bytes: Vec::new() }
+    }
+
+    /// How long the message is that begins what came, with its seal; `None` if that is not known yet.
+    fn length(&self) -> Result<Option<usize>, ReadError> {
+        let (head, tag) = if self.seal.is_some() { (HEAD, TAG) } else { (0, 0) };
+        let Some(inside) = self.bytes.get(head..) else { return Ok(None) };
+        // A scheme refuses lengths that none of its messages has, so memory is bounded.
+        let length = self.scheme.length(inside).map_err(|error| ReadError::Wrong(error.to_string()))?;
+        Ok(length.map(|length| head + length + tag))
+    }
+
+    /// What a whole message says, and who has sealed it.
+    fn open(&self, bytes: &[u8]) -> Result<(Option<BrokerId>, AnyMessage), ReadError> {
+        let wrong = |error: &dyn std::fmt::Display| ReadError::Wrong(error.to_string());
+        let opened = self.seal.map(|seal| seal.open(today(), bytes)).transpose().map_err(|error| wrong(&error))?;
+        let (sealer, message) = opened.map_or((None, bytes), |(from, message)| (Some(from), message));
+        let message = self.scheme.decode(message).map_err(|error| wrong(&error))?;
+        Ok((sealer, message))
+    }
+
+    /// The next message, with who has sealed it, if it comes until then; whenever it comes, if no time is given.
+    pub(super) fn next(&mut self, until: Option<Instant>) -> Result<(Option<BrokerId>, AnyMessage), ReadError> {
+        let mut chunk = [0; 4_096];
+        loop {
+            if let Some(length) = self.length()?.filter(|&length| length <= self.bytes.len()) {
+                let rest = self.bytes.split_off(length);
+                let message = std::mem::replace(&mut self.bytes, rest);
+                return self.open(&message);
+            }
+            if self.stop.is_stopped() {
+                return Err(ReadError::Stopped);
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Err(ReadError::Late);
+            }
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return Err(ReadError::Closed),
+                Ok(read) => self.bytes.extend_from_slice(&chunk[..read]),
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {
+                }
+                Err(error) => return Err(ReadError::Wrong(error.to_string())),
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The brokers of a world: which of them live, and the timers that they armed.
+
+use wayleave_scheme_api::BrokerId;
+use wayleave_schemes::edges::{AnyBroker, AnyBrokerTimer};
+
+/// All brokers, by number.
+pub(super) struct Brokers {
+    seats: Vec<Seat>,
+    /// Armed, by place; places of those that rang are used again.
+    timers: Vec<Option<Timer>>,
+}
+
+struct Seat {
+    /// The machine that it is the broker of.
+    machine: Option<usize>,
+    living: Option<(u64, AnyBroker)>,
+}
+
+/// A timer, with the life of the broker that armed it.
+struct Timer {
+    broker: BrokerId,
+    life: u64,
+    timer: AnyBrokerTimer,
+}
+
+impl Brokers {
+    /// Of seats, each with the machine that it is the broker of; nobody lives yet.
+    pub(super) fn new(machines: impl Iterator<Item = Option<usize>>) -> Self {
+        let seats = machines.map(|machine| Seat { machine, living: None }).collect();
+        Self { seats, timers: Vec::new() }
+    }
+
+    /// The machine of a broker.
+    pub(super) fn machine(&self, broker: BrokerId) -> Option<usize> {
+        self.seats.get(broker.index()).and_then(|seat| seat.machine)
+    }
+
+    /// Brokers that are at no machine.
+    pub(super) fn apart(&self) -> Vec<BrokerId> {
+        let apart = self.seats.iter().enumerate().filter(|(_, seat)| seat.machine.is_none());
+        apart.map(|(number, _)| BrokerId(number as u32)).collect()
+    }
+
+    pub(super) fn get(&self, broker: BrokerId) -> Option<&AnyBroker> {
+        self.seats.get(broker.index())?.living.as_ref().map(|(_, broker)| broker)
+    }
+
+    pub(super) fn get_mut(&mut self, broker: BrokerId) -> Option<&mut AnyBroker> {
+        self.seats.get_mut(broker.index())?.living.as_mut().map(|(_, broker)| broker)
+    }
+
+    /// A broker begins, in place of the one that was there, or ends.
+    pub(super) fn set(&mut self, broker: BrokerId, living: Option<(u64, AnyBroker)>) {
+        if let Some(seat) = self.seats.get_mut(broker.index()) {
+            seat.living = living;
+        }
+    }
+
+    /// A broker arms a timer; its place.
+    pub(super) fn arm(&mut self, broker: BrokerId, timer: AnyBrokerTimer) -> Option<usize> {
+        let (life, _) = self.seats.get(broker.index())?.living.as_ref()?;
+        let armed = Some(Timer { broker, life: *life, timer });
+        let place = self.timers.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.timers.push(None);
+            self.timers.len() - 1
+        });
+        self.timers[place] = armed;
+        Some(place)
+    }
+
+    /// A timer rings, and gives up its place. Nobody hears it if the broker that armed it does not live any more.
+    pub(super) fn ring(&mut self, place: usize) -> Option<(BrokerId, AnyBrokerTimer)> {
+        let Timer { broker, life, timer } = self.timers.get_mut(place)?.take()?;
+        let living = self.seats.get(broker.index())?.living.as_ref();
+        living.is_some_and(|&(now, _)| now == life).then_some((broker, timer))
+    }
+}

@@ -1,0 +1,620 @@
+/* A host: what its endpoints send is classified, charged, tagged and sent (`endpoint`, at the ingress of the host's end of each
+ * endpoint's interface); what waited for its tokens goes on (`held`); what the network brings is delivered (`uplink`, at the ingress of each uplink).
+ *
+ * Chameleon (CoNEXT 2020), sections 4.2.2 and 4.2.3. docs/dataplane.md says what is charged, dropped and counted. The Rust models
+ * are in crates/core/packet-format and crates/admission/schemes/src/duplicates; crates/linux/dataplane/tests/ holds both against each other. */
+#include "maps.h"
+#include "parse.h"
+
+MAP(settings, BPF_MAP_TYPE_ARRAY, 1, 0, u32, struct settings);
+MAP(counters, BPF_MAP_TYPE_PERCPU_ARRAY, 1, 0, u32, struct counts);
+MAP(endpoints, BPF_MAP_TYPE_HASH, 1024, BPF_F_NO_PREALLOC, u32, struct endpoint);
+MAP(local, BPF_MAP_TYPE_HASH, 1024, BPF_F_NO_PREALLOC, struct mac, struct target);
+MAP(groups, BPF_MAP_TYPE_HASH, 1024, BPF_F_NO_PREALLOC, u32, struct group);
+MAP(strangers, BPF_MAP_TYPE_LRU_HASH, 1024, 0, struct stranger, u64);
+MAP(classes, BPF_MAP_TYPE_HASH, 65536, BPF_F_NO_PREALLOC, struct class, struct contracts);
+MAP(classes6, BPF_MAP_TYPE_HASH, 65536, BPF_F_NO_PREALLOC, struct class6, struct contracts);
+MAP(rules, BPF_MAP_TYPE_ARRAY, 4096, 0, u32, struct rule);
+MAP(buckets, BPF_MAP_TYPE_ARRAY, 4096, 0, u32, struct bucket);
+MAP(best_effort, BPF_MAP_TYPE_HASH, 65536, BPF_F_NO_PREALLOC, struct mac, struct routes);
+MAP(numbers, BPF_MAP_TYPE_HASH, 65536, BPF_F_NO_PREALLOC, struct pair, u32);
+MAP(filters, BPF_MAP_TYPE_HASH, 65536, BPF_F_NO_PREALLOC, struct pair, struct filter);
+MAP(blank, BPF_MAP_TYPE_ARRAY, 1, 0, u32, struct blank);
+MAP(measured, BPF_MAP_TYPE_HASH, 65536, BPF_F_NO_PREALLOC, u64, struct measured);
+
+/* Agents of one kernel may share it: then one notes what another one receives. */
+struct {
+	UINT(type, BPF_MAP_TYPE_LRU_HASH);
+	UINT(max_entries, 16384);
+	UINT(pinning, PIN_BY_NAME);
+	TYPE(key, u64);
+	TYPE(value, struct sent);
+} sent SEC(".maps");
+
+#define FIXED 24 /* preamble, delimiter, frame check sequence and gap (IEEE 802.3) */
+/* The handle of the discipline with three classes for each contract, and the leaves of a contract by the bits of their numbers: packets
+ * that left their class too early, and after them all others. crates/linux/dataplane/src/host/hold.rs */
+#define WAITING 1
+#define EARLY 0x8000
+#define QUEUE 0x4000
+#define SLOTS 0x3fff
+#define LEAST 60 /* the shortest frame, without its check sequence: shorter ones are padded */
+
+INLINE void count(enum reason reason)
+{
+	u32 zero = 0;
+	struct counts *counts = map_lookup(&counters, &zero);
+
+	if (counts)
+		counts->of[reason]++;
+}
+
+INLINE int drop(enum reason reason)
+{
+	count(reason);
+	return ACT_SHOT;
+}
+
+INLINE u64 time_of(const struct settings *settings)
+{
+	return UNLIKELY(settings->now) ? settings->now : clock_ns();
+}
+
+INLINE int send(struct __sk_buff *skb, const struct settings *settings, u32 ifindex)
+{
+	if (UNLIKELY(settings->now))
+		skb->mark = ifindex;
+	return redirect(ifindex, 0);
+}
+
+/* Delivers to an endpoint of this host, with the tag that its frames have on its interface. */
+INLINE int hand_over(struct __sk_buff *skb, const struct settings *settings, const struct target *to, enum reason reason)
+{
+	u32 ifindex = to->ifindex;
+
+	skb->priority = 0;
+	if (UNLIKELY(to->vlan) && vlan_push(skb, BE16(TYPE_TAG), to->vlan))
+		return drop(FAILED);
+	count(reason);
+	return send(skb, settings, ifindex);
+}
+
+#include "carry.h"
+#include "delay.h"
+#include "filter.h"
+
+/* What is done with a packet, as its rule said at one moment. */
+struct order {
+	u32 n_routes;
+	u32 holder;
+	u64 serial;
+	u64 bound_ns;
+	struct route routes[MAX_ROUTES];
+};
+
+#include "follow.h"
+
+enum answer { SEND, NO_RULE, TOO_LARGE, TOO_MUCH, NO_ROOM, WAIT };
+
+/* What a frame takes on the wire. */
+INLINE u64 wire_bytes(const struct rule *rule, u32 length)
+{
+	u64 bytes = length + rule->overhead;
+
+	return (bytes < LEAST ? LEAST : bytes) + FIXED;
+}
+
+/* What the bucket holds now. Below fill_ns the product is less than a burst, which is less than 2^63. */
+INLINE u64 refill(const struct rule *rule, struct bucket *bucket, u64 now)
+{
+	u64 tokens = bucket->tokens, elapsed;
+
+	if (now > bucket->last) {
+		elapsed = now - bucket->last;
+		tokens = elapsed >= rule->fill_ns ? rule->burst : tokens + elapsed * rule->rate;
+		bucket->last = now;
+	}
+	return tokens > rule->burst ? rule->burst : tokens;
+}
+
+/* Returns 1 if what waits was lost: whoever empties the place where packets wait does not tell. */
+INLINE int is_lost(const struct rule *rule, const struct bucket *bucket, u64 now)
+{
+	return now > bucket->moved && now - bucket->moved > rule->stale_ns;
+}
+
+INLINE void take_order(const struct rule *rule, struct order *order)
+{
+	order->n_routes = rule->n_routes;
+	order->serial = rule->serial;
+	order->bound_ns = rule->bound_ns;
+	order->routes[0] = rule->routes[0];
+	if (rule->n_routes > 1) {
+		order->routes[1] = rule->routes[1];
+		order->routes[2] = rule->routes[2];
+		order->routes[3] = rule->routes[3];
+	}
+}
+
+/* Charges a packet to a rule, and notes where it goes; all of it under the lock, so that the rule is one rule. A packet for which there
+ * are too few tokens, or that would overtake one that waits, has to wait itself, if there is a place for that. */
+INLINE enum answer charge(u32 slot, u64 serial, u32 length, u64 now, struct order *order)
+{
+	struct rule *rule = map_lookup(&rules, &slot);
+	struct bucket *bucket = map_lookup(&buckets, &slot);
+	enum answer answer = NO_RULE;
+	u64 tokens, cost, bytes;
+
+	if (!rule || !bucket)
+		return NO_RULE;
+	lock(&rule->lock);
+	if (UNLIKELY(rule->serial != serial))
+		goto out;
+	bytes = wire_bytes(rule, length);
+	if (UNLIKELY(bytes > rule->max_frame)) {
+		bucket->oversized++;
+		answer = TOO_LARGE;
+		goto out;
+	}
+	tokens = refill(rule, bucket, now);
+	bucket->tokens = tokens;
+	cost = bytes * 8 * 1000000000ull;
+	if (UNLIKELY(bucket->waiting && is_lost(rule, bucket, now))) {
+		bucket->waiting = 0;
+		bucket->waiting_bytes = 0;
+		bucket->first_early = bucket->next_early;
+	}
+	if (cost <= tokens && !bucket->waiting) {
+		bucket->tokens = tokens - cost;
+		bucket->packets++;
+		bucket->bytes += bytes;
+		take_order(rule, order);
+		answer = SEND;
+		goto out;
+	}
+	if (!rule->holder) {
+		bucket->shaped++;
+		answer = TOO_MUCH;
+		goto out;
+	}
+	if (bucket->waiting_bytes + bytes > rule->limit) {
+		bucket->shaped++;
+		answer = NO_ROOM;
+		goto out;
+	}
+	if (!bucket->waiting)
+		bucket->moved = now;
+	bucket->waiting++;
+	bucket->waiting_bytes += bytes;
+	order->holder = rule->holder;
+	answer = WAIT;
+out:
+	unlock(&rule->lock);
+	return answer;
+}
+
+/* Returns 1 if no packet waits that came before this one. */
+INLINE int is_next(const struct __sk_buff *skb, const struct bucket *bucket)
+{
+	return bucket->first_early == bucket->next_early ||
+	       ((skb->priority & EARLY) && skb->tc_index == bucket->first_early);
+}
+
+/* Charges a packet that has waited. The bucket has the last word: a packet that was let go too early waits again, before those that came
+ * after it, and gets its number among those that were sent back. */
+CHECKED_ONCE int settle(struct __sk_buff *skb, u32 slot, u64 now, struct order *order)
+{
+	u32 waited_us = (u32)(now / 1000) - skb->mark;
+	struct rule *rule = map_lookup(&rules, &slot);
+	struct bucket *bucket = map_lookup(&buckets, &slot);
+	enum answer answer = NO_RULE;
+	u64 tokens, cost, bytes;
+	u32 at = 0;
+
+	if (!rule || !bucket || !order)
+		return NO_RULE;
+	for (u32 longest = SHORTEST_WAIT_US; at < WAITS - 1 && waited_us > longest; at++)
+		longest *= 2;
+	lock(&rule->lock);
+	if (UNLIKELY(!rule->serial))
+		goto out;
+	bytes = wire_bytes(rule, skb->len);
+	tokens = refill(rule, bucket, now);
+	cost = bytes * 8 * 1000000000ull;
+	if (UNLIKELY(is_lost(rule, bucket, now)))
+		bucket->first_early = bucket->next_early;
+	if (!is_next(skb, bucket) || (cost > tokens && cost <= rule->burst)) {
+		if (!(skb->priority & EARLY) || bucket->first_early == bucket->next_early)
+			skb->tc_index = bucket->next_early++;
+		bucket->tokens = tokens;
+		order->holder = rule->holder;
+		answer = WAIT;
+		goto out;
+	}
+	bucket->first_early += bucket->first_early != bucket->next_early;
+	bucket->waiting -= bucket->waiting > 0;
+	bucket->waiting_bytes -= bytes < bucket->waiting_bytes && bucket->waiting ? bytes : bucket->waiting_bytes;
+	bucket->moved = now;
+	bucket->tokens = tokens;
+	/* A change has made the packet larger than the rule allows. */
+	if (UNLIKELY(cost > tokens || bytes > rule->max_frame)) {
+		bucket->oversized++;
+		answer = TOO_LARGE;
+		goto out;
+	}
+	bucket->tokens = tokens - cost;
+	bucket->packets++;
+	bucket->bytes += bytes;
+	bucket->delayed++;
+	bucket->waited_us += waited_us;
+	bucket->waits[at]++;
+	take_order(rule, order);
+	answer = SEND;
+out:
+	unlock(&rule->lock);
+	return answer;
+}
+
+/* The contract of a packet: of those with the most fields the lowest serial. */
+CHECKED_ONCE int classify(const struct endpoint *endpoint, const struct packet *packet, struct contract *found)
+{
+	u32 fields = 0;
+
+	if (!endpoint || !packet || !found)
+		return 0;
+	found->serial = 0;
+	for (u32 i = 0; i < MAX_MASKS; i++) {
+		struct contracts *contracts;
+		u8 mask;
+
+		if (i >= endpoint->n_masks)
+			break;
+		if (found->serial && endpoint->fields[i] < fields)
+			break;
+		mask = endpoint->masks[i];
+		if ((mask & MASK_IP) && !packet->is_ip)
+			continue;
+		if ((mask & MASK_PORTS) && !packet->has_ports)
+			continue;
+		if (UNLIKELY(packet->is_ip == 6 && (mask & MASK_ADDRESSES))) {
+			struct class6 key;
+
+			masked6(&key, packet, mask);
+			contracts = map_lookup(&classes6, &key);
+		} else {
+			struct class key;
+
+			masked(&key, packet, mask);
+			contracts = map_lookup(&classes, &key);
+		}
+		if (!contracts)
+			continue;
+		if (!found->serial || contracts->of[0].serial < found->serial) {
+			*found = contracts->of[0];
+			fields = endpoint->fields[i];
+		}
+	}
+	return found->serial != 0;
+}
+
+/* Puts a stack of tags into the frame, of which `present` bytes are there already, and says how many are there then; below 0 if there is
+ * no room. `last` is the innermost tag, in the order of the wire, or 0. */
+CHECKED_ONCE int push(struct __sk_buff *skb, const struct route *route, const struct pair *macs, u32 last, u32 present)
+{
+	u32 n_tags, stack;
+	u8 *data, *end;
+
+	if (!route || !macs)
+		return -1;
+	n_tags = route->n_tags;
+	if (n_tags > MAX_TAGS)
+		return -1;
+	stack = 4 * (n_tags + !!last);
+	if (stack < present)
+		return -1;
+	if (stack > present && grow_head(skb, stack - present, 0))
+		return -1;
+	data = (u8 *)(long)skb->data;
+	end = (u8 *)(long)skb->data_end;
+	if (data + 14 > end)
+		return -1;
+	COPY(data, macs->destination, 6);
+	COPY(data + 6, macs->source, 6);
+	data += 12;
+	for (u32 i = 0; i < MAX_TAGS; i++) {
+		if (i >= n_tags)
+			break;
+		if (data + 4 > end)
+			return -1;
+		*(u32 *)data = BE16(TYPE_TAG) | (u32)route->tags[i] << 16;
+		data += 4;
+	}
+	if (last) {
+		if (data + 4 > end)
+			return -1;
+		*(u32 *)data = last;
+	}
+	return stack;
+}
+
+/* The next number of a pair's packets. */
+INLINE u16 next_number(const struct pair *pair)
+{
+	u32 *number = map_lookup(&numbers, pair), first = 0;
+
+	if (!number) {
+		map_update(&numbers, pair, &first, BPF_NOEXIST);
+		number = map_lookup(&numbers, pair);
+		if (!number)
+			return 0;
+	}
+	return (u16)__sync_fetch_and_add(number, 1);
+}
+
+INLINE int carry_out(struct __sk_buff *skb, const struct settings *settings, const struct order *order,
+		     const struct pair *macs)
+{
+	u32 n_routes = order->n_routes, last = 0;
+	int present = 0;
+
+	if (n_routes > 1)
+		last = BE16(TYPE_SEQUENCE) | (u32)BE16(next_number(macs)) << 16;
+	for (u32 i = 0; i < MAX_ROUTES; i++) {
+		const struct route *route = &order->routes[i];
+
+		if (i >= n_routes)
+			break;
+		present = push(skb, route, macs, last, present);
+		if (present < 0)
+			break;
+		skb->priority = route->priority;
+		if (i + 1 == n_routes) {
+			count(GUARANTEED);
+			return send(skb, settings, route->uplink);
+		}
+		clone_redirect(skb, route->uplink, 0);
+	}
+	return drop(FAILED);
+}
+
+INLINE int deliver_locally(struct __sk_buff *skb, const struct settings *settings, const u8 *destination)
+{
+	struct mac mac = {};
+	struct target *to;
+
+	COPY(mac.of, destination, 6);
+	to = map_lookup(&local, &mac);
+	return to ? hand_over(skb, settings, to, LOCAL) : drop(NO_ROUTE);
+}
+
+/* Without a contract: the lowest class of every link, or nothing. */
+CHECKED_ONCE int without_contract(struct __sk_buff *skb, const struct settings *settings, const struct packet *packet,
+				  const struct pair *macs)
+{
+	struct mac mac = {};
+	struct routes *routes;
+	struct target *to;
+	struct route route;
+	u32 at;
+
+	if (!settings || !packet || !macs)
+		return drop(FAILED);
+	if (settings->unmatched)
+		return drop(UNMATCHED);
+	COPY(mac.of, macs->destination, 6);
+	to = map_lookup(&local, &mac);
+	if (to)
+		return hand_over(skb, settings, to, LOCAL);
+	routes = map_lookup(&best_effort, &mac);
+	if (!routes || !routes->n)
+		return drop(NO_ROUTE);
+	at = routes->n == 1 ? 0 : flow_hash(packet) % routes->n;
+	if (at >= MAX_ROUTES)
+		return drop(FAILED);
+	route = routes->of[at];
+	if (skb->len > route.largest)
+		return drop(OVERSIZED);
+	if (push(skb, &route, macs, 0, 0) < 0)
+		return drop(FAILED);
+	skb->priority = route.priority;
+	count(BEST_EFFORT);
+	return send(skb, settings, route.uplink);
+}
+
+/* A packet with an order goes where that says. `now`: when it was let go, from which its delay counts. */
+INLINE int follow(struct __sk_buff *skb, const struct settings *settings, const struct order *order,
+		  const struct pair *macs, u64 now)
+{
+	if (settings->measure)
+		note_sent(skb, now, order->serial, order->bound_ns);
+	if (settings->sample && order->n_routes)
+		sample_sent(skb, settings, order, now);
+	if (!order->n_routes)
+		return deliver_locally(skb, settings, macs->destination);
+	return carry_out(skb, settings, order, macs);
+}
+
+/* To where packets wait for their tokens: classes of a queueing discipline for each contract. The mark says since when. */
+INLINE int wait(struct __sk_buff *skb, const struct settings *settings, u32 holder, u32 slot, u64 now)
+{
+	skb->priority = WAITING << 16 | QUEUE | (slot + 1);
+	skb->mark = (u32)(now / 1000);
+	count(DELAYED);
+	return UNLIKELY(settings->now) ? send(skb, settings, holder) : redirect(holder, 0);
+}
+
+/* `is_cut`: it was part of a super-frame, whose tag is gone already. */
+INLINE int from_endpoint(struct __sk_buff *skb, u32 ifindex, int is_cut)
+{
+	u32 zero = 0, length;
+	struct settings *settings_ = map_lookup(&settings, &zero);
+	struct endpoint *endpoint = map_lookup(&endpoints, &ifindex);
+	struct contract contract = {};
+	struct packet packet;
+	struct order order;
+	struct pair macs;
+	u64 now;
+
+	if (!settings_ || !endpoint)
+		return drop(NO_ENDPOINT);
+	if (UNLIKELY(endpoint->vlan) && !is_cut && !take_tag(skb, endpoint->vlan))
+		return drop(FORGED);
+	length = skb->len;
+	if (UNLIKELY(skb->gso_size)) {
+		if (!settings_->splitter)
+			return drop(OVERSIZED);
+		/* Its frames come back at the lower interface, with the mark. */
+		skb->priority = 0;
+		skb->mark = ifindex;
+		count(SPLIT);
+		return redirect(settings_->splitter, 0);
+	}
+	switch (parse(skb, &packet, &macs)) {
+	case PARSED:
+		break;
+	case TAGGED_FRAME:
+		return drop(FORGED);
+	default:
+		return drop(MALFORMED);
+	}
+	packet.ifindex = ifindex;
+	if (!same_mac(macs.source, endpoint->mac)) {
+		note_stranger(&packet, &macs, WRONG_MAC);
+		return drop(SPOOFED);
+	}
+	if (macs.destination[0] & 1)
+		return carry(skb, settings_, &packet, &macs);
+	if (!endpoint->n_masks || !classify(endpoint, &packet, &contract)) {
+		if (UNLIKELY(endpoint->names_source && packet.is_ip))
+			note_stranger(&packet, &macs, UNNAMED_SOURCE);
+		return without_contract(skb, settings_, &packet, &macs);
+	}
+	now = time_of(settings_);
+	/* Kernels before 6.3 want to see that a function is given no memory that was never written. */
+	ZERO(order.routes + 1, sizeof(order.routes) - sizeof(order.routes[0]));
+	switch (charge(contract.slot, contract.serial, length, now, &order)) {
+	case SEND:
+		return follow(skb, settings_, &order, &macs, now);
+	case WAIT:
+		return wait(skb, settings_, order.holder, contract.slot, now);
+	case TOO_LARGE:
+		return drop(OVERSIZED);
+	case TOO_MUCH:
+		return drop(SHAPED);
+	case NO_ROOM:
+		return drop(QUEUE_FULL);
+	default:
+		return without_contract(skb, settings_, &packet, &macs);
+	}
+}
+
+/* Below the interfaces where packets wait, and where super-frames are cut. */
+INLINE int from_holder(struct __sk_buff *skb)
+{
+	u32 zero = 0, slot = (skb->priority & SLOTS) - 1;
+	struct settings *settings_ = map_lookup(&settings, &zero);
+	struct order order;
+	struct pair macs;
+	u8 head[12];
+	u64 now;
+
+	if (skb->priority >> 16 != WAITING)
+		return from_endpoint(skb, skb->mark, 1);
+	if (!settings_ || load_bytes(skb, 0, head, 12))
+		return drop(MALFORMED);
+	COPY(macs.destination, head, 6);
+	COPY(macs.source, head + 6, 6);
+	now = time_of(settings_);
+	ZERO(&order, sizeof(order));
+	switch (settle(skb, slot, now, &order)) {
+	case SEND:
+		skb->mark = 0;
+		skb->tc_index = 0;
+		return follow(skb, settings_, &order, &macs, now);
+	case WAIT:
+		skb->priority = WAITING << 16 | EARLY | (slot + 1);
+		return order.holder ? redirect(order.holder, 0) : drop(SHAPED);
+	case TOO_LARGE:
+		return drop(OVERSIZED);
+	default:
+		return drop(WITHDRAWN);
+	}
+}
+
+INLINE int from_network(struct __sk_buff *skb)
+{
+	u32 zero = 0, inline_tag = 0;
+	struct settings *settings_ = map_lookup(&settings, &zero);
+	struct target *to;
+	struct mac mac = {};
+	struct pair macs;
+	u16 type, number = 0;
+	int is_numbered = 0;
+	u8 head[18];
+
+	if (!settings_ || load_bytes(skb, 0, head, 14))
+		return drop(MALFORMED);
+	COPY(macs.destination, head, 6);
+	COPY(macs.source, head + 6, 6);
+	COPY(&type, head + 12, 2);
+	if (skb->vlan_present) {
+		if (skb->vlan_proto != BE16(TYPE_SEQUENCE) || is_tag(type))
+			return drop(TAGGED);
+		number = skb->vlan_tci;
+		is_numbered = 1;
+	} else if (type == BE16(TYPE_SEQUENCE)) {
+		if (load_bytes(skb, 0, head, 18))
+			return drop(MALFORMED);
+		COPY(&number, head + 14, 2);
+		COPY(&type, head + 16, 2);
+		if (is_tag(type))
+			return drop(TAGGED);
+		number = BE16(number);
+		is_numbered = 1;
+		inline_tag = 4;
+	} else if (is_tag(type)) {
+		return drop(TAGGED);
+	}
+	COPY(mac.of, macs.destination, 6);
+	to = map_lookup(&local, &mac);
+	if (!to) {
+		/* The host's own stack; a tag is nothing that it knows. */
+		if (is_numbered)
+			return drop(TAGGED);
+		count(TO_HOST);
+		return ACT_OK;
+	}
+	if (is_numbered) {
+		if (!accept(&macs, number, settings_))
+			return drop(DUPLICATE);
+	}
+	if (settings_->measure)
+		note_arrival(skb, inline_tag, time_of(settings_));
+	if (settings_->sample)
+		sample_arrival(skb, settings_, inline_tag);
+	if (is_numbered && vlan_pop(skb))
+		return drop(FAILED);
+	return hand_over(skb, settings_, to, DELIVERED);
+}
+
+#ifndef MEASURED
+SEC("classifier")
+int endpoint(struct __sk_buff *skb)
+{
+	return from_endpoint(skb, skb->ifindex, 0);
+}
+
+SEC("classifier")
+int held(struct __sk_buff *skb)
+{
+	return from_holder(skb);
+}
+
+SEC("classifier")
+int uplink(struct __sk_buff *skb)
+{
+	return from_network(skb);
+}
+#endif
+
+char _license[] SEC("license") = "Apache-2.0";

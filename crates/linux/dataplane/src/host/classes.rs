@@ -1,0 +1,119 @@
+//! Which packets belong to which contract, in the maps: classes by tuple space, and for each endpoint the masks in use.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use wayleave_packet_format::Mac;
+
+use super::Host;
+use crate::error::Error;
+use crate::layout::{self, Class, MOST_MASKS, MOST_SAME};
+
+impl Host {
+    /// The classes of a contract.
+    pub(super) fn classes_of(&self, serial: u64) -> Vec<Class> {
+        let is_its = |contracts: &[(u64, u32)]| contracts.iter().any(|&(other, _)| other == serial);
+        self.known.iter().filter(|(_, contracts)| is_its(contracts)).map(|(class, _)| *class).collect()
+    }
+
+    /// Whether there is room for these classes of a contract.
+    pub(super) fn check_classes(&self, serial: u64, classes: &[Class]) -> Result<(), Error> {
+        for class in classes {
+            let others =
+                self.known.get(class).map_or(0, |all| all.iter().filter(|&&(other, _)| other != serial).count());
+            if others >= MOST_SAME {
+                return Err(Error::Refused(format!(
+                    "{others} contracts are for exactly the same packets already; only the oldest one is ever used"
+                )));
+            }
+            let ifindex = class.ifindex();
+            let mut masks: BTreeSet<u8> = self.masks(ifindex).into_iter().collect();
+            masks.extend(classes.iter().filter(|class| class.ifindex() == ifindex).map(Class::mask));
+            if masks.len() > MOST_MASKS {
+                return Err(Error::Refused(format!(
+                    "contracts of one endpoint can ask for {MOST_MASKS} different sets of fields, and these are {}: give \
+                     all matches the same fields",
+                    masks.len()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn add_classes(&mut self, serial: u64, slot: u32, classes: &[Class]) -> Result<(), Error> {
+        for class in classes {
+            let mut contracts = self.known.get(class).cloned().unwrap_or_default();
+            contracts.retain(|&(other, _)| other != serial);
+            contracts.push((serial, slot));
+            self.write_class(*class, contracts)?;
+        }
+        self.write_masks(classes)
+    }
+
+    pub(super) fn remove_classes(&mut self, serial: u64, classes: &[Class]) -> Result<(), Error> {
+        for class in classes {
+            let mut contracts = self.known.get(class).cloned().unwrap_or_default();
+            contracts.retain(|&(other, _)| other != serial);
+            self.write_class(*class, contracts)?;
+        }
+        self.write_masks(classes)
+    }
+
+    fn write_class(&mut self, class: Class, mut contracts: Vec<(u64, u32)>) -> Result<(), Error> {
+        let failed = |error| Error::failed("writing a class", error);
+        contracts.sort_unstable();
+        if contracts.is_empty() {
+            self.is_stale = true;
+            let removed = match &class {
+                Class::Short(key) => self.classes.remove(key),
+                Class::Long(key) => self.classes6.remove(key),
+            };
+            removed.map_err(failed)?;
+            self.known.remove(&class);
+        } else {
+            self.settle()?;
+            // What replaces an entry frees it.
+            self.is_stale = self.known.contains_key(&class);
+            let value = layout::contracts(&contracts);
+            let written = match &class {
+                Class::Short(key) => self.classes.insert(*key, value),
+                Class::Long(key) => self.classes6.insert(*key, value),
+            };
+            written.map_err(failed)?;
+            self.known.insert(class, contracts);
+        }
+        Ok(())
+    }
+
+    /// Masks in use at an endpoint, those with most fields first.
+    fn masks(&self, ifindex: u32) -> Vec<u8> {
+        let classes = self.known.keys().filter(|class| class.ifindex() == ifindex);
+        let masks: BTreeSet<(Reverse<u32>, u8)> =
+            classes.map(Class::mask).map(|mask| (Reverse(mask.count_ones()), mask)).collect();
+        masks.into_iter().map(|(_, mask)| mask).collect()
+    }
+
+    /// Tells the endpoints of these classes which masks are in use.
+    fn write_masks(&mut self, classes: &[Class]) -> Result<(), Error> {
+        let endpoints: BTreeSet<u32> = classes.iter().map(Class::ifindex).collect();
+        for ifindex in endpoints {
+            if let Some((mac, vlan)) = self.endpoint_at(ifindex) {
+                self.write_endpoint(ifindex, mac, vlan)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes an endpoint with the masks in use at it, if that is not what is there.
+    pub(super) fn write_endpoint(&mut self, ifindex: u32, mac: Mac, vlan: u16) -> Result<(), Error> {
+        let failed = |error| Error::failed("writing an endpoint", error);
+        let after = layout::endpoint(mac, vlan, &self.masks(ifindex));
+        let before = self.endpoints.get(&ifindex).copied();
+        if before == Some(after) {
+            return Ok(());
+        }
+        self.settle()?;
+        self.is_stale = before.is_some();
+        self.endpoints.insert(ifindex, after).map_err(failed)
+    }
+}

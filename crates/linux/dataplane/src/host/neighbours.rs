@@ -1,0 +1,91 @@
+//! Who is asked when an endpoint asks all (ARP, DHCP, neighbours and routers of IPv6), and whose packets are not as they were declared.
+
+use std::net::IpAddr;
+
+use wayleave_packet_format::Mac;
+
+use super::Host;
+use crate::error::Error;
+use crate::layout::{self, MOST_MEMBERS};
+
+/// Why packets of an endpoint are not what they should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strange {
+    /// Dropped: another Ethernet address than the endpoint's.
+    Address,
+    /// Without a contract: the contracts of the endpoint say which source addresses their packets have, and this is none of those.
+    Source,
+}
+
+/// Packets of an endpoint that are not what they should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stranger {
+    /// The endpoint's interface.
+    pub ifindex: u32,
+    /// Why.
+    pub why: Strange,
+    /// The Ethernet address that they were sent with.
+    pub mac: Mac,
+    /// Their source address, if they are IP packets.
+    pub source: Option<IpAddr>,
+    /// How many.
+    pub packets: u64,
+}
+
+impl Host {
+    /// From now on these get a copy of what this endpoint asks all. In the order of the list: those on this host first, then those with fewest
+    /// tags on their routes; beyond [`Host::MOST_MEMBERS`] nobody is asked.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn set_group(&mut self, ifindex: u32, members: &[Mac]) -> Result<(), Error> {
+        let failed = |error| Error::failed("writing who is asked", error);
+        let after = layout::group(members);
+        let before = self.groups.get(&ifindex);
+        if before.is_some_and(|before| layout::members_of(before) == layout::members_of(&after)) {
+            return Ok(());
+        }
+        let is_there = before.is_some();
+        self.settle()?;
+        // What replaces an entry frees it.
+        self.is_stale = is_there;
+        self.groups.insert(ifindex, after).map_err(failed)
+    }
+
+    /// How many can be asked.
+    pub const MOST_MEMBERS: usize = MOST_MEMBERS;
+
+    /// Nobody is asked any more.
+    pub(super) fn remove_group(&mut self, ifindex: u32) -> Result<(), Error> {
+        self.is_stale = true;
+        self.groups.remove(&ifindex).map_err(|error| Error::failed("removing who is asked", error))
+    }
+
+    /// Packets that are not what they should be, since the pins were made; of very many kinds only the latest.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn strangers(&self) -> Result<Vec<Stranger>, Error> {
+        let failed = |error| Error::failed("reading whose packets are strange", error);
+        let entries = self.strangers.iter().map(|entry| entry.map_err(failed));
+        let mut strangers = entries.filter_map(|entry| entry.map(|(key, packets)| stranger(&key, packets)).transpose());
+        let mut all = strangers.by_ref().collect::<Result<Vec<_>, _>>()?;
+        all.sort_unstable();
+        Ok(all)
+    }
+}
+
+fn stranger(key: &[u8; layout::STRANGER], packets: u64) -> Option<Stranger> {
+    let (ifindex, mac) = (layout::u32_at(key, 0), Mac::new(std::array::from_fn(|byte| key[4 + byte])));
+    let why = match key[10] {
+        1 => Strange::Address,
+        2 => Strange::Source,
+        _ => return None,
+    };
+    let source = match key[11] {
+        4 => Some(IpAddr::from(<[u8; 4]>::try_from(&key[24..28]).ok()?)),
+        6 => Some(IpAddr::from(<[u8; 16]>::try_from(&key[12..28]).ok()?)),
+        _ => None,
+    };
+    Some(Stranger { ifindex, why, mac, source, packets })
+}

@@ -1,0 +1,199 @@
+//! Whether what leaves a bridge comes by the queues of its ports: measured, because datapaths differ. One that sends by its own driver (DPDK) never meets
+//! the queues of Linux.
+//!
+//! A port is made for it, with two queues and a slow rate, and taken away again. Twenty long packets of the low queue are sent and one of the high queue behind them: if order is
+//! kept, that one is among the first to arrive.
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use wayleave_openflow::Client;
+use wayleave_packet_format::{TAG_TYPE, Tag};
+use wayleave_units::{Bytes, Rate};
+
+use super::bridge::{Disorder, LOW, OvsBridge, OvsError};
+use super::linux::LinuxSwitch;
+use super::{PortPlan, SwitchDriver, SwitchPlan};
+use crate::net::{Batch, Capture, Namespace, NetError, PortQdisc, VLAN_ROOM, disable_ipv6, output};
+
+/// Both ends of the pair. One that a killed program has left gives way.
+const NEAR: &str = "wl-order";
+const FAR: &str = "wl-order-end";
+/// At this rate a long packet takes 5.7 ms: long beside what a bridge needs to forward all of them.
+const RATE: Rate = Rate::from_mbit(2);
+/// Bytes of a packet behind its Ethernet header.
+const LENGTH: usize = 1_400;
+/// The highest place of the packet of the high queue. Two are on their way when it comes; where nothing is ordered it is the last of 21.
+const HIGHEST: usize = LOW / 2;
+/// A processor that stalls may make the bridge late, but not always.
+const ATTEMPTS: usize = 3;
+/// The rate needs 120 ms for all of them.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How long `ovs-vsctl` waits for Open vSwitch, in seconds.
+const TIMEOUT: &str = "--timeout=5";
+/// `EtherType` for experiments (IEEE 802, local experimental 1).
+const EXPERIMENT: u16 = 0x88B5;
+
+/// Fails unless a bridge sends by the queues of its ports, in the order of their priority.
+pub(super) fn check(
+    bridge: &OvsBridge,
+    namespace: &Namespace,
+    pins: &Path,
+    client: &mut Client<UnixStream>,
+) -> Result<(), OvsError> {
+    let mut seen = Ok(());
+    for _ in 0..ATTEMPTS {
+        seen = judge(&once(bridge, namespace, pins, client)?);
+        if seen.is_ok() {
+            break;
+        }
+    }
+    seen.map_err(|why| OvsError::Disorder { bridge: bridge.name.clone(), why })
+}
+
+/// What the queues of the packets say that arrived, in order: 0 is the high one.
+fn judge(queues: &[u8]) -> Result<(), Disorder> {
+    match queues.iter().position(|&queue| queue == 0) {
+        Some(at) if queues.len() == LOW + 1 && at < HIGHEST => Ok(()),
+        Some(at) if queues.len() == LOW + 1 => Err(Disorder::Late { place: at + 1 }),
+        _ => Err(Disorder::Lost { arrived: queues.len() }),
+    }
+}
+
+/// Sends the packets once, and says from which queues they arrived.
+fn once(
+    bridge: &OvsBridge,
+    namespace: &Namespace,
+    pins: &Path,
+    client: &mut Client<UnixStream>,
+) -> Result<Vec<u8>, OvsError> {
+    let _port = Port::make(bridge, namespace)?;
+    let (near, far) = (index(namespace, NEAR)?, index(namespace, FAR)?);
+    let egress = PortQdisc {
+        rate: RATE,
+        queues: vec![Bytes::new(97_000); 2],
+        weights: Vec::new(),
+        overhead: 0,
+        mtu: Bytes::new(LENGTH as u64),
+    };
+    let port = PortPlan {
+        link: None,
+        interface: NEAR.to_owned(),
+        ifindex: near,
+        egress: Some(egress),
+        mtu: Bytes::new(LENGTH as u64),
+    };
+    let mut ports = LinuxSwitch::of_ports(namespace.clone(), pins)?;
+    ports.configure(&SwitchPlan { name: bridge.name.clone(), ports: vec![port] })?;
+    let seen = send(bridge, namespace, client, far);
+    ports.forget(near)?;
+    seen
+}
+
+fn send(
+    bridge: &OvsBridge,
+    namespace: &Namespace,
+    client: &mut Client<UnixStream>,
+    far: u32,
+) -> Result<Vec<u8>, OvsError> {
+    let failed = |error| bridge.failed(error);
+    let numbers = client.ports().map_err(failed)?;
+    let number = numbers.iter().find(|port| port.name == NEAR).map(|port| port.number);
+    let not_a_port = || OvsError::NotAPort { bridge: bridge.name.clone(), interface: NEAR.to_owned() };
+    let number = number.ok_or_else(not_a_port)?;
+    let mut capture = Capture::open(namespace)?;
+    let queues = std::iter::repeat_n(1, LOW).chain([0]);
+    client.put(number, queues.filter_map(frame)).map_err(failed)?;
+    let (start, mut seen) = (Instant::now(), Vec::new());
+    while seen.len() <= LOW && start.elapsed() < PATIENCE {
+        let captured = capture.next(PATIENCE.saturating_sub(start.elapsed()).max(Duration::from_millis(1)));
+        let captured = captured.map_err(|error| NetError::io("frames cannot be captured", error))?;
+        let Some(captured) = captured.filter(|one| one.ifindex == far && !one.is_outgoing) else { continue };
+        if captured.frame.get(12..14) == Some(&EXPERIMENT.to_be_bytes()) {
+            seen.extend(captured.frame.get(14));
+        }
+    }
+    Ok(seen)
+}
+
+/// A packet for a queue of the only port, which it carries behind its header, too.
+fn frame(queue: u8) -> Option<Vec<u8>> {
+    let tag = Tag::new(0, queue).ok()?;
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
+    for part in [TAG_TYPE, tag.tci(), EXPERIMENT] {
+        frame.extend(part.to_be_bytes());
+    }
+    frame.push(queue);
+    frame.resize(18 + LENGTH, 0);
+    Some(frame)
+}
+
+fn index(namespace: &Namespace, interface: &str) -> Result<u32, NetError> {
+    let index = namespace.run(|| nix::net::if_::if_nametoindex(interface))?;
+    index.map_err(|error| NetError::io(format!("interface {interface} is not there"), io::Error::from(error)))
+}
+
+/// A port of a bridge that leads to nobody. It goes with the value.
+struct Port<'a> {
+    bridge: &'a OvsBridge,
+    namespace: &'a Namespace,
+}
+
+impl<'a> Port<'a> {
+    fn make(bridge: &'a OvsBridge, namespace: &'a Namespace) -> Result<Self, NetError> {
+        let port = Self { bridge, namespace };
+        port.remove()?;
+        let mtu = LENGTH as u32 + VLAN_ROOM;
+        let mut ip = Batch::ip();
+        ip.line(format_args!("link add {NEAR} mtu {mtu} arp off type veth peer name {FAR} mtu {mtu} arp off"));
+        ip.run(namespace)?;
+        for end in [NEAR, FAR] {
+            disable_ipv6(namespace, end)?;
+        }
+        namespace.set_up([FAR, NEAR])?;
+        port.tell(&["add-port", &bridge.name, NEAR])?;
+        Ok(port)
+    }
+
+    fn tell(&self, what: &[&str]) -> Result<(), NetError> {
+        let database = self.bridge.database();
+        let arguments = [&[database.as_str(), TIMEOUT], what].concat();
+        output(self.namespace, "ovs-vsctl", &arguments).map(drop)
+    }
+
+    fn remove(&self) -> Result<(), NetError> {
+        self.tell(&["--if-exists", "del-port", &self.bridge.name, NEAR])?;
+        if index(self.namespace, NEAR).is_ok() {
+            Batch::ip().extend([format!("link del dev {NEAR}")]).run(self.namespace)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Port<'_> {
+    fn drop(&mut self) {
+        // What stays is taken away by the next one.
+        let _ = self.remove();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_high_packet_that_comes_as_it_was_sent_is_no_order() {
+        let with = |place: usize| {
+            let mut all = vec![1; LOW];
+            all.insert(place - 1, 0);
+            all
+        };
+        assert_eq!((judge(&with(3)), judge(&with(10))), (Ok(()), Ok(())));
+        assert_eq!(judge(&with(LOW + 1)), Err(Disorder::Late { place: LOW + 1 }));
+        assert_eq!(judge(&with(11)), Err(Disorder::Late { place: 11 }));
+        assert_eq!(judge(&with(1)[..LOW]), Err(Disorder::Lost { arrived: LOW }));
+        assert_eq!(judge(&[]), Err(Disorder::Lost { arrived: 0 }));
+    }
+}

@@ -1,0 +1,141 @@
+//! The registers of uFAB-C (SIGCOMM 2022, sections 3.6 and 4.2) in an eBPF program: what a queue of a port knows of the pairs that are active on
+//! it. `schemes::ufab_core` is the model; a test holds both against each other, probe by probe.
+//!
+//! This is the arithmetic of a port. What a probe says comes as the bytes of [`Said`] behind an Ethernet header and is answered behind them; the
+//! format of probes on the wire (`wayleave_packet_format::probe`) is not read here yet, and no agent attaches it.
+
+use std::path::Path;
+
+use aya::maps::{Array, Map, MapData};
+use aya::programs::SchedClassifier;
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::error::Error;
+use crate::programs::{Pins, UFAB};
+use crate::test_run::{Input, TO_STACK, run};
+
+/// Bytes of `struct said` and of `struct told` in bpf/ufab.c.
+const SAID: usize = 64;
+const TOLD: usize = 32;
+const HEADER: usize = 14;
+/// The loopback: frames are only given to the program.
+const LOOPBACK: u32 = 1;
+/// `NONE` of bpf/ufab.c.
+const NONE: u8 = 2;
+
+/// How long what is remembered, as in the parameters of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegisterSettings {
+    /// How long the filter remembers a change at least.
+    pub remember: Time,
+    /// After so long without a probe a pair is not counted any more.
+    pub clean: Time,
+    /// In which the rate of a queue is measured, at least.
+    pub interval: Time,
+}
+
+/// What a probe is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeFor {
+    /// It only asks.
+    Candidate,
+    /// Its pair is active.
+    Active,
+    /// Its pair ends.
+    Finish,
+}
+
+/// What a probe says to a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The queue, below 64.
+    pub queue: u32,
+    /// The pair.
+    pub pair: u64,
+    /// What it is for.
+    pub kind: ProbeFor,
+    /// Tokens of the pair, and its window.
+    pub wanted: (u64, Bytes),
+    /// What the queue counts of it, as far as its sender knows.
+    pub counted: (u64, Bytes),
+    /// The period in which it does; `None`: it counts nothing.
+    pub period: Option<bool>,
+    /// The number of the change.
+    pub change: u16,
+    /// Whether it may have been here before.
+    pub is_repeated: bool,
+    /// Bytes that the queue has sent.
+    pub sent: u64,
+}
+
+/// What the queue answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Phi.
+    pub tokens: u64,
+    /// W.
+    pub windows: Bytes,
+    /// tx.
+    pub rate: Rate,
+    /// The period in which the pair is counted.
+    pub period: bool,
+}
+
+/// The program and its registers.
+pub struct Registers {
+    program: SchedClassifier,
+    settings: Array<MapData, [u8; 32]>,
+    set: RegisterSettings,
+}
+
+impl Registers {
+    /// Loads the program, with registers that count nothing, into a folder of a bpf file system; or finds it there.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn open(folder: &Path, set: RegisterSettings) -> Result<Self, Error> {
+        let pins = Pins::open(folder, UFAB, |_| ())?;
+        let settings = Array::try_from(Map::Array(pins.map("ufab_settings")?));
+        let settings = settings.map_err(|error| Error::failed("opening the settings of the registers", error))?;
+        Ok(Self { program: pins.program("ufab")?, settings, set })
+    }
+
+    /// Gives a probe to the program, at a time after 0.
+    ///
+    /// # Errors
+    /// If the kernel does not run it, or there is no such queue.
+    pub fn probe(&mut self, now: Time, said: &Said) -> Result<Told, Error> {
+        let RegisterSettings { remember, clean, interval } = self.set;
+        let times = [now, remember, clean, interval].map(|time| time.as_nanos().to_ne_bytes());
+        let mut value = [0; 32];
+        value.iter_mut().zip(times.iter().flatten()).for_each(|(to, from)| *to = *from);
+        self.settings
+            .set(0, value, 0)
+            .map_err(|error| Error::failed("writing the settings of the registers", error))?;
+        let mut frame = vec![0; HEADER];
+        frame.extend(said.bytes());
+        frame.resize(HEADER + SAID + TOLD, 0);
+        let out = run(&self.program, Input { ifindex: LOOPBACK, frame: &frame, gso_size: 0 }, 1)?;
+        if out.verdict != TO_STACK {
+            return Err(Error::Refused(format!("queue {} has no registers", said.queue)));
+        }
+        let number = |at: usize| out.frame.get(HEADER + SAID + 8 * at..HEADER + SAID + 8 * (at + 1));
+        let number = |at: usize| number(at).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_ne_bytes);
+        let rate = Rate::from_bits_per_second(number(2));
+        Ok(Told { tokens: number(0), windows: Bytes::new(number(1)), rate, period: number(3) != 0 })
+    }
+}
+
+impl Said {
+    /// `struct said` of bpf/ufab.c.
+    fn bytes(&self) -> Vec<u8> {
+        let Self { queue, pair, kind, wanted, counted, period, change, is_repeated, sent } = *self;
+        let numbers = [pair, wanted.0, counted.0, wanted.1.get(), counted.1.get(), sent];
+        let mut bytes: Vec<u8> = numbers.into_iter().flat_map(u64::to_ne_bytes).collect();
+        bytes.extend(queue.to_ne_bytes());
+        bytes.extend(change.to_ne_bytes());
+        bytes.extend([kind as u8, u8::from(is_repeated), period.map_or(NONE, u8::from)]);
+        bytes.resize(SAID, 0);
+        bytes
+    }
+}

@@ -1,0 +1,167 @@
+//! The endpoint's program on a real interface: what `BPF_PROG_TEST_RUN` cannot show. Every copy of a packet on its own route, and IP packets that
+//! are shorter than their first header.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::Command;
+
+use crate::model::Model;
+use crate::world::{World, mac, udp};
+use nix::ifaddrs::getifaddrs;
+use nix::sys::socket::sockopt::ReceiveTimeout;
+use nix::sys::socket::{
+    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, recv, sendto, setsockopt, socket,
+};
+use nix::sys::time::TimeVal;
+use wayleave_dataplane::host::{Host, HostPath, HostProgram, HostRule, Reason, Sender, Settings};
+use wayleave_dataplane::net::{Attached, Batch, Namespace, PortQdisc};
+use wayleave_packet_format::{Demand, Selector, Tag};
+use wayleave_units::{Bytes, Rate, Time};
+
+const ENDPOINT: u32 = 1201;
+const UPLINKS: [u32; 2] = [1211, 1221];
+
+/// A host with its program attached, a socket that sends as the tenant does, and one that sees everything on all interfaces.
+struct Stand {
+    host: Host,
+    sends: OwnedFd,
+    /// Another one: the kernel does not show a socket what it has sent itself.
+    sees: OwnedFd,
+    tenant: LinkAddr,
+}
+
+impl Stand {
+    fn new(world: &World) -> Self {
+        world.veth("tap", ENDPOINT);
+        world.veth("one", UPLINKS[0]);
+        world.veth("two", UPLINKS[1]);
+        let now = Some(Time::from_nanos(1));
+        let mut host = Host::open(&world.pins, &Settings { now, ..Settings::default() }).unwrap();
+        host.add_endpoint(ENDPOINT, mac(1)).unwrap();
+        let pinned = host.pinned(HostProgram::Endpoint);
+        for arguments in ["qdisc add dev tap clsact", "filter add dev tap ingress bpf da object-pinned"] {
+            let mut tc = Command::new("tc");
+            tc.args(arguments.split(' '));
+            if arguments.starts_with("filter") {
+                tc.arg(&pinned);
+            }
+            assert!(tc.status().unwrap().success(), "tc {arguments}");
+        }
+        let open =
+            || socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::EthAll).unwrap();
+        let (sends, sees) = (open(), open());
+        setsockopt(&sees, ReceiveTimeout, &TimeVal::new(5, 0)).unwrap();
+        let tenant = getifaddrs().unwrap().find(|interface| interface.interface_name == "tapp");
+        let tenant = *tenant.unwrap().address.unwrap().as_link_addr().unwrap();
+        Self { host, sends, sees, tenant }
+    }
+
+    fn send(&self, frame: &[u8]) {
+        assert_eq!(sendto(self.sends.as_raw_fd(), frame, &self.tenant, MsgFlags::empty()), Ok(frame.len()));
+    }
+
+    /// The next frame that leaves an uplink, with all its tags.
+    fn leaves(&self) -> Vec<u8> {
+        loop {
+            let mut frame = vec![0; 2048];
+            let length = recv(self.sees.as_raw_fd(), &mut frame, MsgFlags::empty()).expect("a frame within 5 s");
+            frame.truncate(length);
+            // On its way out a frame has its tags still in it; where it comes in, the kernel has taken the first one.
+            if frame[12..14] == [0x81, 0] && frame[14..16] == FIRST.to_be_bytes() {
+                return frame;
+            }
+        }
+    }
+}
+
+/// The outermost tag of every route here: port 5, queue 2.
+const FIRST: u16 = 5 << 13 | 6;
+
+#[test]
+fn every_copy_takes_its_own_route_and_all_have_one_number() {
+    let Some(world) = World::new() else { return };
+    let (mut stand, mut model) = (Stand::new(&world), Model::new());
+    model.endpoints.insert(ENDPOINT, mac(1));
+    let path = |uplink, depth| {
+        let below = (0..depth).map(|port| Tag::new(port, 3).unwrap());
+        HostPath {
+            uplink,
+            queue: 2,
+            tags: [Tag::from_tci(FIRST).unwrap()].into_iter().chain(below).collect(),
+            mtu: Bytes::new(1500),
+        }
+    };
+    let rule = HostRule {
+        senders: vec![Sender { ifindex: ENDPOINT, selector: Selector::default() }],
+        demand: Demand { rate: Rate::from_gbit(1), burst: Bytes::new(100_000), max_frame: None },
+        paths: vec![path(UPLINKS[0], 4), path(UPLINKS[1], 1), path(UPLINKS[0], 4), path(UPLINKS[1], 2)],
+        bound: Time::from_millis(10),
+    };
+    stand.host.install(5, 1, &rule).unwrap();
+    model.install(5, 1, &rule);
+    for length in [60, 100, 1000, 1514] {
+        let frame = udp(1, 2, (7, 9), length);
+        let expected = model.sent(Time::from_nanos(1), ENDPOINT, &frame, 0);
+        stand.send(&frame);
+        let mut copies = expected.copies;
+        copies.push(expected.leaves.unwrap().0);
+        assert_eq!(copies.len(), 4);
+        for copy in copies {
+            assert_eq!(stand.leaves(), copy);
+        }
+    }
+    assert_eq!(stand.host.counters().unwrap().contracts, model.contracts());
+}
+
+#[test]
+fn ip_packets_without_a_whole_header_are_malformed() {
+    let Some(world) = World::new() else { return };
+    let stand = Stand::new(&world);
+    let [v4, mut v6] = [udp(1, 2, (7, 9), 60), udp(1, 2, (7, 9), 60)];
+    v6[12..15].copy_from_slice(&[0x86, 0xDD, 0x60]);
+    let mut sent = 0;
+    for (frame, shortest) in [(v4, 34), (v6, 54)] {
+        for length in 14..shortest {
+            stand.send(&frame[..length]);
+            sent += 1;
+        }
+    }
+    // A last one that is seen to be dropped behind all others.
+    let mut last = udp(1, 2, (7, 9), 60);
+    last[0] |= 1;
+    stand.send(&last);
+    let counted = |reason| stand.host.counters().unwrap().of(reason);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while counted(Reason::Multicast) == 0 && std::time::Instant::now() < deadline {
+        std::thread::yield_now();
+    }
+    assert_eq!((counted(Reason::Multicast), counted(Reason::Malformed)), (1, sent));
+}
+
+#[test]
+fn a_port_has_the_queues_that_it_was_given_whatever_they_are() {
+    let Some(world) = World::new() else { return };
+    world.veth("own", 200);
+    let queues = |rate: u64, buffers: &[u64], weights: &[u16], is_tagged| PortQdisc {
+        rate: Rate::from_bits_per_second(rate),
+        queues: buffers.iter().copied().map(Bytes::new).collect(),
+        weights: weights.to_vec(),
+        overhead: PortQdisc::overhead(is_tagged),
+        mtu: Bytes::new(1_500),
+    };
+    let all = [
+        queues(64_000, &[1_500], &[], true),
+        queues(1_000_000, &[97_000; 8], &[], false),
+        queues(12_345_678, &[9_000, 97_000], &[], true),
+        queues(10_000_000, &[97_000; 5], &[6, 3, 1], false),
+        queues(1_000_000_000, &[97_000; 3], &[40], true),
+        queues(10_000_000_000, &[64_000_000, 5_000_000_000], &[], true),
+        queues(100_000_000_000, &[97_000; 4], &[1, 1], true),
+    ];
+    for given in &all {
+        Batch::tc().extend(given.rebuild("own").unwrap()).run(&Namespace::here()).unwrap();
+        let there = Attached::of(&Namespace::here(), &[], &[]).unwrap();
+        for other in &all {
+            assert_eq!(there.has_queues("own", other), given == other, "{other:?} where {given:?} are");
+        }
+    }
+}

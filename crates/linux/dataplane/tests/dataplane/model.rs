@@ -1,0 +1,209 @@
+//! What a host's programs should do, by the models of crate wire and of `schemes::duplicates`.
+
+use std::collections::BTreeMap;
+
+use wayleave_dataplane::class::priority;
+use wayleave_dataplane::host::{Contract, HostPath, HostRule, Reason, Unmatched};
+use wayleave_dataplane::test_run::{DROPPED, REDIRECTED, TO_STACK};
+use wayleave_packet_format::{
+    Classifier, Mac, NotParsed, Packet, SEQUENCE_TYPE, Stack, TokenBucket, is_tag_type, wire_bytes,
+};
+use wayleave_schemes::duplicates::{Filter, Verdict};
+use wayleave_units::{Bytes, Time};
+
+/// A host that is only a model.
+pub(crate) struct Model {
+    pub(crate) endpoints: BTreeMap<u32, Mac>,
+    pub(crate) rules: BTreeMap<u64, Rule>,
+    pub(crate) best_effort: BTreeMap<Mac, Vec<HostPath>>,
+    pub(crate) unmatched: Unmatched,
+    pub(crate) counts: BTreeMap<Reason, u64>,
+    pub(crate) window: u16,
+    pub(crate) reset: Time,
+    numbers: BTreeMap<(Mac, Mac), u16>,
+    filters: BTreeMap<(Mac, Mac), Filter>,
+}
+
+pub(crate) struct Rule {
+    pub(crate) version: u64,
+    rule: HostRule,
+    bucket: TokenBucket,
+    counted: Contract,
+}
+
+/// What becomes of a packet: the verdict, and if it leaves, the frame, the interface and the class of the last copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Expected {
+    pub(crate) verdict: u32,
+    pub(crate) leaves: Option<(Vec<u8>, u32, u32)>,
+    /// Copies that left before.
+    pub(crate) copies: Vec<Vec<u8>>,
+}
+
+const DROP: Expected = Expected { verdict: DROPPED, leaves: None, copies: Vec::new() };
+
+impl Model {
+    pub(crate) fn new() -> Self {
+        Self {
+            endpoints: BTreeMap::new(),
+            rules: BTreeMap::new(),
+            best_effort: BTreeMap::new(),
+            unmatched: Unmatched::BestEffort,
+            counts: Reason::ALL.map(|reason| (reason, 0)).into(),
+            window: 1 << 15,
+            reset: Time::from_millis(1000),
+            numbers: BTreeMap::new(),
+            filters: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn install(&mut self, serial: u64, version: u64, rule: &HostRule) {
+        let bucket = match self.rules.remove(&serial) {
+            Some(Rule { mut bucket, counted, .. }) => {
+                bucket.change(rule.demand.rate, rule.demand.burst).unwrap();
+                (bucket, counted)
+            }
+            None => (TokenBucket::full(rule.demand.rate, rule.demand.burst, Time::ZERO).unwrap(), Contract::default()),
+        };
+        let (bucket, counted) = bucket;
+        self.rules.insert(serial, Rule { version, rule: rule.clone(), bucket, counted });
+    }
+
+    /// Counters of the contracts, tokens among them. A bucket that has become smaller shows that with its next packet.
+    pub(crate) fn contracts(&self) -> BTreeMap<u64, Contract> {
+        let counted = |rule: &Rule| Contract { tokens: rule.bucket.tokens(), ..rule.counted };
+        self.rules.iter().map(|(&serial, rule)| (serial, counted(rule))).collect()
+    }
+
+    fn count(&mut self, reason: Reason) {
+        *self.counts.entry(reason).or_default() += 1;
+    }
+
+    fn drop(&mut self, reason: Reason) -> Expected {
+        self.count(reason);
+        DROP
+    }
+
+    fn leave(&mut self, reason: Reason, frame: Vec<u8>, out: u32, priority: u32) -> Expected {
+        self.count(reason);
+        Expected { verdict: REDIRECTED, leaves: Some((frame, out, priority)), copies: Vec::new() }
+    }
+
+    fn local(&self, mac: Mac) -> Option<u32> {
+        self.endpoints.iter().find(|&(_, &other)| other == mac).map(|(&ifindex, _)| ifindex)
+    }
+
+    /// An endpoint sends a frame.
+    pub(crate) fn sent(&mut self, now: Time, ifindex: u32, frame: &[u8], gso_size: u32) -> Expected {
+        let Some(&mac) = self.endpoints.get(&ifindex) else { return self.drop(Reason::NoEndpoint) };
+        // Here is nothing that cuts super-frames.
+        if gso_size > 0 {
+            return self.drop(Reason::Oversized);
+        }
+        let packet = match Packet::parse(frame) {
+            Ok(packet) => packet,
+            Err(NotParsed::Tagged) => return self.drop(Reason::Forged),
+            Err(NotParsed::Malformed) => return self.drop(Reason::Malformed),
+        };
+        if packet.source != mac {
+            return self.drop(Reason::Spoofed);
+        }
+        if packet.destination.is_multicast() {
+            return self.drop(Reason::Multicast);
+        }
+        let mut classifier = Classifier::default();
+        for (&serial, rule) in &self.rules {
+            let its = rule.rule.senders.iter().filter(|sender| sender.ifindex == ifindex);
+            its.for_each(|sender| classifier.add(serial, sender.selector));
+        }
+        match classifier.classify(&packet) {
+            Some(serial) => self.guaranteed(now, serial, frame, &packet),
+            None => self.without_contract(frame, &packet),
+        }
+    }
+
+    fn guaranteed(&mut self, now: Time, serial: u64, frame: &[u8], packet: &Packet) -> Expected {
+        let rule = self.rules.get_mut(&serial).unwrap();
+        let mut paths = rule.rule.paths.clone();
+        paths.sort_by_key(|path| path.tags.len());
+        let depth = paths.last().map_or(0, |path| path.tags.len()) + usize::from(paths.len() > 1);
+        let bytes = wire_bytes(frame.len(), depth);
+        if bytes > rule.rule.max_frame() {
+            rule.counted.oversized += 1;
+            return self.drop(Reason::Oversized);
+        }
+        if !rule.bucket.take(now, bytes) {
+            rule.counted.shaped += 1;
+            return self.drop(Reason::Shaped);
+        }
+        rule.counted.packets += 1;
+        rule.counted.bytes = Bytes::new(rule.counted.bytes.get() + bytes.get());
+        let Some(last) = paths.last().cloned() else {
+            return match self.local(packet.destination) {
+                Some(out) => self.leave(Reason::Local, frame.to_vec(), out, 0),
+                None => self.drop(Reason::NoRoute),
+            };
+        };
+        let number = (paths.len() > 1).then(|| {
+            let next = self.numbers.entry((packet.source, packet.destination)).or_default();
+            let number = *next;
+            *next = next.wrapping_add(1);
+            number
+        });
+        let mut pushed = paths.iter().map(|path| Stack { tags: path.tags.clone(), number }.push(frame));
+        let frame = pushed.next_back().unwrap();
+        let copies = pushed.collect();
+        Expected { copies, ..self.leave(Reason::Guaranteed, frame, last.uplink, priority(last.queue)) }
+    }
+
+    fn without_contract(&mut self, frame: &[u8], packet: &Packet) -> Expected {
+        if self.unmatched == Unmatched::Dropped {
+            return self.drop(Reason::Unmatched);
+        }
+        if let Some(out) = self.local(packet.destination) {
+            return self.leave(Reason::Local, frame.to_vec(), out, 0);
+        }
+        let mut paths = self.best_effort.get(&packet.destination).cloned().unwrap_or_default();
+        if paths.is_empty() {
+            return self.drop(Reason::NoRoute);
+        }
+        paths.sort_by_key(|path| path.tags.len());
+        let path = paths[packet.flow_hash() as usize % paths.len()].clone();
+        if frame.len() as u64 > path.mtu.get() + 14 {
+            return self.drop(Reason::Oversized);
+        }
+        let frame = Stack { tags: path.tags.clone(), number: None }.push(frame);
+        self.leave(Reason::BestEffort, frame, path.uplink, priority(path.queue))
+    }
+
+    /// The network delivers a frame.
+    pub(crate) fn delivered(&mut self, now: Time, frame: &[u8]) -> Expected {
+        let type_at = |at: usize| frame.get(at..at + 2).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
+        let mac = |at: usize| Mac::new(std::array::from_fn(|byte| frame[at + byte]));
+        let (destination, source) = (mac(0), mac(6));
+        let mut number = None;
+        if type_at(12) == Some(SEQUENCE_TYPE) {
+            let (Some(value), Some(below)) = (type_at(14), type_at(16)) else { return self.drop(Reason::Malformed) };
+            if is_tag_type(below) {
+                return self.drop(Reason::Tagged);
+            }
+            number = Some(value);
+        } else if type_at(12).is_some_and(is_tag_type) {
+            return self.drop(Reason::Tagged);
+        }
+        let Some(out) = self.local(destination) else {
+            if number.is_some() {
+                return self.drop(Reason::Tagged);
+            }
+            self.count(Reason::ToHost);
+            return Expected { verdict: TO_STACK, ..DROP };
+        };
+        let Some(number) = number else { return self.leave(Reason::Delivered, frame.to_vec(), out, 0) };
+        let (window, reset) = (self.window, self.reset);
+        let filter = self.filters.entry((source, destination)).or_insert_with(|| Filter::new(window, reset));
+        if filter.on_packet(now, number) == Verdict::Discard {
+            return self.drop(Reason::Duplicate);
+        }
+        self.leave(Reason::Delivered, [&frame[..12], &frame[16..]].concat(), out, 0)
+    }
+}

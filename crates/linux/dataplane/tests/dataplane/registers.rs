@@ -1,0 +1,113 @@
+//! The registers of uFAB-C in eBPF against the model that simulations and tests of the scheme use, probe by probe.
+
+use std::collections::BTreeMap;
+
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+use wayleave_dataplane::switch::{ProbeFor, RegisterSettings, Registers, Said};
+use wayleave_scheme_api::{HopWindow, IntHop, Probe, ProbeAt, ProbeKind, Switch};
+use wayleave_schemes::switch::ufab_core::{Params, UfabCore};
+use wayleave_units::{Bytes, Time};
+
+use crate::world::World;
+
+/// Probes; fewer queues and pairs than in a network, so that they meet.
+const PROBES: usize = 20_000;
+const QUEUES: u32 = 3;
+const PAIRS: u64 = 40;
+
+/// What a sender knows of a pair at a queue.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    counted: (u64, u64),
+    period: Option<bool>,
+    change: u16,
+}
+
+#[test]
+fn the_registers_in_the_kernel_are_those_of_the_model() {
+    let Some(world) = World::new() else { return };
+    // Short, so that filters turn and periods end many times.
+    let (remember, clean) = (Time::from_micros(900), Time::from_micros(7_000));
+    let params = Params { remember, clean, ..Params::default() };
+    let set = RegisterSettings { remember, clean, interval: params.interval };
+    let mut kernel = Registers::open(&world.pins.join("ufab"), set).unwrap();
+    let mut models: Vec<UfabCore> = (0..QUEUES).map(|_| UfabCore::new(params)).collect();
+    let mut known: BTreeMap<(u32, u64), Known> = BTreeMap::new();
+    let mut random = ChaCha8Rng::seed_from_u64(19);
+    let (mut now, mut sent) = (1, [0_u64; QUEUES as usize]);
+    let (mut turns, mut repeats, mut seen_twice) = (0, 0, 0);
+    for at in 0..PROBES {
+        now += 10_u64.pow(random.random_range(0..6)) * random.random_range(0..8);
+        // Now and then nobody says anything for periods.
+        now += if random.random_range(0..500) == 0 { random.random_range(0..30_000_000) } else { 0 };
+        let queue = random.random_range(0..QUEUES);
+        sent[queue as usize] += 1 << random.random_range(0..31);
+        let pair = random.random_range(0..PAIRS);
+        let knows = known.entry((queue, pair)).or_default();
+        let kind = [ProbeFor::Candidate, ProbeFor::Active, ProbeFor::Active, ProbeFor::Active, ProbeFor::Finish]
+            [random.random_range(0..5)];
+        let is_repeated = random.random_range(0..4) == 0;
+        knows.change = if is_repeated { knows.change } else { knows.change.wrapping_add(1) };
+        let wanted = (random.random_range(0..1 << 16), random.random_range(0..1 << 24));
+        let said = Said {
+            queue,
+            pair,
+            kind,
+            wanted: (wanted.0, Bytes::new(wanted.1)),
+            counted: (knows.counted.0, Bytes::new(knows.counted.1)),
+            period: knows.period,
+            change: knows.change,
+            is_repeated,
+            sent: sent[queue as usize],
+        };
+        let time = Time::from_nanos(now);
+        let told = kernel.probe(time, &said).unwrap();
+
+        let probe = Probe {
+            counted: knows.counted.0,
+            change: knows.change,
+            is_repeated,
+            ..Probe::new(pair, kind_of(kind), wanted.0)
+        };
+        let said =
+            HopWindow { window: Bytes::new(wanted.1), counted: Bytes::new(knows.counted.1), period: knows.period };
+        let mut hop = IntHop { sent: Bytes::new(sent[queue as usize]), ..IntHop::default() };
+        models[queue as usize].on_telemetry(time, Some(&ProbeAt { probe, said }), &mut hop);
+        assert_eq!(
+            (told.tokens, told.windows, told.rate, told.period),
+            (hop.tokens, hop.windows, hop.tx, hop.period),
+            "probe {at} of seed 19, at {now}: {said:?} {probe:?}"
+        );
+        turns += usize::from(knows.period.is_some_and(|period| period != told.period));
+        repeats += usize::from(is_repeated);
+        seen_twice += usize::from(is_repeated && kind == ProbeFor::Active);
+        // Most answers come back.
+        if kind != ProbeFor::Candidate && random.random_range(0..5) > 0 {
+            let is_active = kind == ProbeFor::Active;
+            knows.counted = if is_active { wanted } else { (0, 0) };
+            knows.period = is_active.then_some(told.period);
+        }
+    }
+    assert!(turns > 100 && repeats > 1_000 && seen_twice > 100, "{turns} {repeats} {seen_twice}");
+    let nowhere = Said {
+        queue: 64,
+        pair: 1,
+        kind: ProbeFor::Active,
+        wanted: (0, Bytes::ZERO),
+        counted: (0, Bytes::ZERO),
+        period: None,
+        change: 1,
+        is_repeated: false,
+        sent: 0,
+    };
+    assert!(kernel.probe(Time::from_nanos(now), &nowhere).is_err());
+}
+
+const fn kind_of(kind: ProbeFor) -> ProbeKind {
+    match kind {
+        ProbeFor::Candidate => ProbeKind::Candidate,
+        ProbeFor::Active => ProbeKind::Active,
+        ProbeFor::Finish => ProbeKind::Finish,
+    }
+}

@@ -1,0 +1,105 @@
+//! A run without a controller: somebody has decided which contracts are admitted, on which routes, and hosts keep to it until the next run.
+
+use std::collections::BTreeMap;
+
+use wayleave_contracts::{ContractKind, Demand};
+use wayleave_dataplane::host::{HostRule, Sender};
+use wayleave_packet_format::{Mac, Selector};
+use wayleave_topology::Route;
+use wayleave_units::Time;
+
+use super::flows::Promised;
+use super::operator::{Operator, Shown};
+use crate::error::LabError;
+use crate::hosts::{Hosts, host_path};
+use crate::up::Lab;
+
+/// `IPPROTO_UDP`
+const UDP: u8 = 17;
+
+/// A contract that was admitted.
+#[derive(Clone, Debug)]
+pub struct PlannedContract<'a> {
+    /// Whose packets.
+    pub promised: &'a Promised,
+    /// What its host lets pass, in wire bytes.
+    pub demand: Demand,
+    /// The way of every packet.
+    pub route: &'a Route,
+    /// No packet takes longer.
+    pub bound: Time,
+}
+
+/// Contracts that were decided beforehand. Nobody moves them, and nobody looks whether links are up.
+pub struct Planned {
+    hosts: Hosts,
+    contracts: Vec<Shown>,
+}
+
+impl Planned {
+    /// Tells the hosts of a lab that has no controller.
+    ///
+    /// # Errors
+    /// If the lab has a controller, an endpoint is not there, or the kernel refuses.
+    pub fn begin(lab: &Lab, contracts: &[PlannedContract<'_>]) -> Result<Self, LabError> {
+        if lab.server().is_some() {
+            let why = "this lab has a controller, which decides: `lab up --no-controller` makes one without";
+            return Err(LabError::Controller(why.to_owned()));
+        }
+        let mut hosts = Hosts::start(lab)?;
+        let mut shown = Vec::new();
+        for (serial, contract) in (1..).zip(contracts) {
+            let PlannedContract { promised, demand, route, bound } = contract;
+            let refused = |why: &str| LabError::Controller(format!("contract {} {why}", promised.id));
+            let [from, to] = [&promised.from, &promised.to].map(|id| lab.plan().endpoint(id));
+            let (Some(from), Some(to)) = (from, to) else {
+                return Err(refused("is between endpoints that the lab does not have"));
+            };
+            let path = host_path(lab, &route.hops).ok_or_else(|| refused("has a route that tags cannot name"))?;
+            let selector = Selector {
+                destination: Some(Mac::new(to.mac)),
+                protocol: Some(UDP),
+                destination_port: Some(promised.port),
+                source_port: promised.source_port,
+                ..Selector::default()
+            };
+            let senders = vec![Sender { ifindex: from.outside.ifindex, selector }];
+            let rule = HostRule { senders, demand: *demand, paths: vec![path], bound: *bound };
+            hosts.install(from.host, serial, &rule)?;
+            let name = |link| lab.network().link(link).name.clone();
+            shown.push(Shown {
+                id: promised.id.clone(),
+                serial,
+                kind: ContractKind::Latency,
+                state: "enforced".to_owned(),
+                reason: None,
+                bound: *bound,
+                routes: vec![route.hops.iter().map(|hop| (name(hop.link), hop.queue)).collect()],
+            });
+        }
+        Ok(Self { hosts, contracts: shown })
+    }
+}
+
+impl Operator for Planned {
+    fn contracts(&mut self) -> Result<Vec<Shown>, String> {
+        Ok(self.contracts.clone())
+    }
+
+    fn end(&mut self, _: &str) -> Result<(), String> {
+        // Every run begins without the contracts of the one before.
+        Ok(())
+    }
+
+    fn pin(&mut self, _: &str, _: Option<&[(String, u8)]>) -> Result<(), String> {
+        Err("without a controller nobody moves contracts".to_owned())
+    }
+
+    fn is_down(&mut self, _: &str) -> Result<bool, String> {
+        Err("without a controller nobody looks whether links are up".to_owned())
+    }
+
+    fn shaped(&mut self) -> Result<BTreeMap<u64, u64>, String> {
+        self.hosts.shaped().map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,234 @@
+//! The three applications on the networks of section VI: leaves and spines, everybody to everybody.
+
+use std::sync::Arc;
+
+use wayleave_scenarios::{Arrivals, Buffering, Deadline, Ends, FlowSizes, Reliable, Routing, Traffic, Workload};
+use wayleave_schemes::path::presto;
+use wayleave_topology::builders::{Cabling, LeafSpine, build};
+use wayleave_topology::{Network, NodeId, NodeKind, PortSpec};
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::readings::Metrics;
+use super::systems::{System, Tenant};
+use super::testbed::{SWITCH_BUFFER, propagation, scenario, simulate};
+use super::workloads::{Application, wire, wire_mean};
+use crate::data::Figure;
+use crate::run::{Failed, Run};
+
+/// "the average bandwidth requirement of each class is 300 Mbps" (VI), of every host.
+const DEMAND: Rate = Rate::from_mbit(300);
+
+/// "load is calculated based on network core load" (VI-D): 300 Mbit/s of 1 Gbit/s are 30 % of an uplink of 10 Gbit/s, which 30 hosts share.
+const CORE_DEMAND: Rate = Rate::from_mbit(100);
+
+/// "deadlines are exponentially distributed using guidelines from [20]" (VI), which has no numbers in this text: the middle one of the means
+/// 20, 30 and 40 ms that D3 and D2TCP have, and no less than 3 ms, as there.
+const DEADLINES: Deadline = Deadline::Exponential { mean: Time::from_millis(30), min: Time::from_millis(3) };
+
+/// What flows are as long as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sizes {
+    DataMining,
+    WebSearch,
+    MapReduce,
+}
+
+impl Sizes {
+    pub(super) const ALL: [Self; 3] = [Self::DataMining, Self::WebSearch, Self::MapReduce];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::DataMining => "data-mining",
+            Self::WebSearch => "web-search",
+            Self::MapReduce => "mapreduce",
+        }
+    }
+
+    /// Deadlines in per cent that a flow misses that has a link of 1 Gbit/s to itself.
+    pub(super) fn hopeless(self) -> f64 {
+        let Deadline::Exponential { mean, min } = DEADLINES else { return f64::NAN };
+        let missed = |time: f64| match time {
+            time if time <= min.as_nanos() as f64 => 0.0,
+            time => 1.0 - (-time / mean.as_nanos() as f64).exp(),
+        };
+        100.0 * self.mean_alone(missed)
+    }
+
+    /// Mean completion time in ms of flows that have a link of 1 Gbit/s to themselves.
+    pub(super) fn alone_ms(self) -> f64 {
+        self.mean_alone(|nanoseconds| nanoseconds / 1e6)
+    }
+
+    /// The mean of what follows from the time in ns that a flow alone takes at 1 Gbit/s, without its round trip.
+    fn mean_alone(self, of: impl Fn(f64) -> f64) -> f64 {
+        const STEPS: u32 = 10_000;
+        let Some(sizes) = FlowSizes::published(self.name()) else { return f64::NAN };
+        let time = |step: u32| wire(sizes.quantile((f64::from(step) + 0.5) / f64::from(STEPS))) as f64 * 8.0;
+        (0..STEPS).map(|step| of(time(step))).sum::<f64>() / f64::from(STEPS)
+    }
+
+    /// How long a full run takes: 100 s where the mean flow has 7.47 MB, as a host begins five of them a second.
+    fn duration(self, run: &Run) -> Time {
+        let full = if self == Self::DataMining { 100_000 } else { 5_000 };
+        Time::from_millis(run.choose(full, 1_000))
+    }
+}
+
+/// Which network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Leaves and two spines; 90 % of the links of hosts.
+    Clos,
+    /// Twice as many leaves and spines.
+    LargerClos,
+    /// Racks of 30 hosts with one uplink, 3:1; all traffic leaves its rack, and takes 90 % of its uplink.
+    Oversubscribed,
+}
+
+impl Place {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Clos => "leaves and spines",
+            Self::LargerClos => "twice as many",
+            Self::Oversubscribed => "3:1",
+        }
+    }
+
+    /// What each application sends from each host, on the wire.
+    const fn demand(self) -> Rate {
+        match self {
+            Self::Clos | Self::LargerClos => DEMAND,
+            Self::Oversubscribed => CORE_DEMAND,
+        }
+    }
+}
+
+/// Who sends what, under which system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Case {
+    pub(super) place: Place,
+    pub(super) system: System,
+    pub(super) sizes: Sizes,
+    pub(super) applications: Vec<Application>,
+}
+
+/// "edge links is 1 Gbps and core links is 10 Gbps", "250 KB buffering and maximum end-to-end RTT of 300 usec". The size is not given.
+fn network(place: Place, run: &Run) -> Result<Network, Failed> {
+    let (edge, core) = (Rate::from_gbit(1), Rate::from_gbit(10));
+    let cabling = Cabling {
+        rate: edge,
+        propagation: propagation(&[edge, core, core, edge]),
+        // A queue for each application, where there are queues.
+        switch_port: PortSpec::uniform(3, SWITCH_BUFFER),
+        host_port: PortSpec::uniform(3, SWITCH_BUFFER),
+        ..Cabling::default()
+    };
+    let (leaves, hosts_per_leaf, spines) = match place {
+        Place::Clos => run.choose((4, 16, 2), (2, 4, 2)),
+        Place::LargerClos => run.choose((8, 16, 4), (4, 4, 4)),
+        // As few as make 90 % of an uplink.
+        Place::Oversubscribed => run.choose((4, 30, 1), (2, 30, 1)),
+    };
+    build::leaf_spine(&LeafSpine { leaves, spines, hosts_per_leaf, parallel: 1, uplink_rate: Some(core), cabling })
+        .map_err(Failed::broken)
+}
+
+/// All hosts, with their racks.
+fn hosts(network: &Network) -> Vec<(NodeId, NodeId)> {
+    let nodes = network.nodes().filter(|(_, node)| node.kind == NodeKind::Host);
+    nodes.filter_map(|(host, _)| Some((host, network.link(*network.links_from(host).first()?).to))).collect()
+}
+
+/// Who sends to whom.
+fn ends(place: Place, hosts: &[(NodeId, NodeId)]) -> Ends<NodeId> {
+    let all = || hosts.iter().map(|&(host, _)| host).collect();
+    match place {
+        Place::Clos | Place::LargerClos => Ends::Random(all(), all()),
+        Place::Oversubscribed => {
+            let to_others = |&(from, rack): &(NodeId, NodeId)| {
+                hosts.iter().filter(move |&&(_, other)| other != rack).map(move |&(to, _)| (from, to))
+            };
+            Ends::Pairs(hosts.iter().flat_map(to_others).collect())
+        }
+    }
+}
+
+/// Runs every case with every seed. Figures that share cases share what was kept of them.
+pub(super) fn gather(run: &Run, cases: &[Case], seeds: &[u64]) -> Result<Vec<Vec<Metrics>>, Failed> {
+    let runs = format!("SCC, {:?}, {:?}", run.effort, Sizes::ALL.map(|sizes| sizes.duration(run)));
+    run.gather(&runs, (cases, seeds), |case, seed| {
+        one(case, &Arc::new(network(case.place, run)?), case.sizes.duration(run), seed)
+    })
+}
+
+fn one(case: &Case, network: &Arc<Network>, duration: Time, seed: u64) -> Result<Metrics, Failed> {
+    let hosts = hosts(network);
+    let demand = case.place.demand().bits_per_second();
+    let sizes =
+        FlowSizes::published(case.sizes.name()).ok_or_else(|| Failed::Broken("no such flow sizes".to_owned()))?;
+    let per_second = hosts.len() as f64 * demand as f64 / 8.0 / wire_mean(&sizes);
+    let mut run = scenario("coexistence", network, duration);
+    run.switches.buffering = Buffering::EachQueue(SWITCH_BUFFER);
+    run.routing = Routing::Flowcells(presto::Spreading { size: Bytes::new(64 * 1_024), silence: None });
+    let share = Rate::from_bits_per_second(demand * hosts.len() as u64);
+    let mut tenants = Vec::new();
+    for &application in &case.applications {
+        let deadline = (application == Application::Deadline).then_some(DEADLINES);
+        let flows = Reliable { deadline, ..Reliable::new(Arrivals::PerSecond(per_second), Some(sizes.clone())) };
+        run.traffic.push(Traffic::new(application.name(), ends(case.place, &hosts), Workload::Flows(flows)));
+        tenants.push(Tenant { name: application.name(), application, share });
+    }
+    case.system.carry(&mut run, &tenants)?;
+    simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
+}
+
+/// What every figure of these networks was measured with.
+pub(super) fn settings(figure: Figure, run: &Run, place: Place) -> Figure {
+    let mut network = run.choose("4 leaves of 16 hosts, 2 spines", "2 leaves of 4 hosts, 2 spines").to_owned();
+    network.push_str(match place {
+        Place::Clos => "",
+        Place::LargerClos => "; again with twice as many leaves and spines",
+        Place::Oversubscribed => {
+            run.choose("; 4 racks of 30 hosts with one uplink", "; 2 racks of 30 hosts with one uplink")
+        }
+    });
+    let times = Sizes::ALL.map(|sizes| format!("{} for {}", sizes.duration(run), sizes.name())).join(", ");
+    figure
+        .with("network", format!("{network}, 1 Gbit/s to hosts, 10 Gbit/s beyond; base round trip 300 us"))
+        .with("ports", "marks above 20 packets, 250 kB of buffer")
+        .with("applications", "300 Mbit/s of each from every host on the wire, to random hosts, Poisson; 100 Mbit/s and to other racks where there is one uplink")
+        .with("deadlines", "exponential, 30 ms in the mean, at least 3 ms")
+        .with("routing", "Presto's flowcells of 64 kB, with and without SCC")
+        .with("divisions", "equal shares, as much as the application sends")
+        .with("time", format!("{times}, of which the first tenth does not count"))
+}
+
+/// What readers of these figures have to know.
+pub(super) fn notes() -> Vec<String> {
+    vec![
+        "The text gives neither the size of the network nor the deadlines' mean: 4 leaves of 16 hosts with 2 spines, and 30 ms, were chosen. \"MapReduce\" is a study of jobs (Chen and others, \
+         2011), and how they become flows is not said; here it is Facebook's Hadoop traffic (Roy and others, 2015). Of the data-mining sizes 60 % are below 3 kB here, where the text says \
+         80 % below 2 kB."
+            .to_owned(),
+        "A reduction \"up to\" some number holds if it is between half of it and twice it.".to_owned(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Effort;
+
+    /// Catches: applications that send nothing, or whose metrics are not found.
+    #[test]
+    fn every_application_has_its_metric() {
+        for place in [Place::Clos, Place::LargerClos, Place::Oversubscribed] {
+            let network = Arc::new(network(place, &Run::new(Effort::Quick)).unwrap());
+            let applications = Application::ALL.to_vec();
+            let case = Case { place, system: System::Direct, sizes: Sizes::WebSearch, applications };
+            let metrics = one(&case, &network, Time::from_millis(200), 1).unwrap();
+            assert!(metrics.completion > 0.0 && metrics.missed >= 0.0, "{metrics:?}");
+            assert!(metrics.round_trip[0] > 300.0, "{metrics:?}");
+        }
+    }
+}

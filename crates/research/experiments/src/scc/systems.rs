@@ -1,0 +1,152 @@
+//! The systems that the text compares, and one scenario under each of them.
+
+use std::num::NonZeroU16;
+
+use wayleave_contracts::{Division, Match, Objective, Policy, PolicyLevel, Protocol, Service};
+use wayleave_scenarios::{Congestion, Discipline, EdgeScheme, Routing, Scenario, Sharing, Transport, Workload};
+use wayleave_schemes::host::scc;
+use wayleave_schemes::transport::pfabric;
+use wayleave_units::Rate;
+
+use super::workloads::Application;
+use crate::run::Failed;
+
+/// What keeps objectives apart, if anything does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum System {
+    /// Nothing: each application has the transport of its objective, and they meet in the queues ("direct coexistence").
+    Direct,
+    /// SCC over the same transports.
+    Scc,
+    /// SCC without in-tunnel scheduling: transports hear the marks of tunnels.
+    SccTransports,
+    /// SCC over DCTCP for all of them.
+    SccOverDctcp,
+    /// Direct coexistence, with LS in a queue of switches that goes first.
+    DirectFirst,
+    /// SCC, with LS in a queue of switches that goes first.
+    SccFirst,
+    /// Direct coexistence, with a queue for each application at every port and equal weights (deficit round robin): what a fair share alone does.
+    Weighted,
+    /// pFabric, whose first class is that of deadlines.
+    Pfabric,
+}
+
+impl System {
+    /// In legends and statements.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Scc => "SCC",
+            Self::SccTransports => "SCC without in-tunnel scheduling",
+            Self::SccOverDctcp => "SCC over DCTCP",
+            Self::DirectFirst => "direct, LS in a higher queue",
+            Self::SccFirst => "SCC, LS in a higher queue",
+            Self::Weighted => "weighted queues",
+            Self::Pfabric => "pFabric",
+        }
+    }
+
+    /// How many queues ports need.
+    pub(super) const fn queues(self) -> usize {
+        match self {
+            Self::Weighted => Application::ALL.len(),
+            _ => 2,
+        }
+    }
+
+    /// How the flows of an application are carried.
+    fn congestion(self, application: Application) -> Congestion {
+        match (self, application) {
+            (Self::Pfabric, Application::Deadline) => Congestion::pfabric(),
+            (Self::Pfabric, _) => Congestion::Pfabric(pfabric::Params { class: 1, ..pfabric::Params::default() }),
+            (Self::SccOverDctcp, _) | (_, Application::Latency) => Congestion::dctcp(),
+            (_, Application::Deadline) => Congestion::d2tcp(),
+            (_, Application::Completion) => Congestion::l2dct(),
+        }
+    }
+
+    /// Puts a scenario under it: the traffic of each of these divisions has the division's name.
+    pub(super) fn carry(self, run: &mut Scenario, divisions: &[Tenant]) -> Result<(), Failed> {
+        for traffic in &mut run.traffic {
+            // Long flows of a division are a traffic of their own.
+            let name = traffic.name.split(' ').next().unwrap_or_default();
+            let division = divisions.iter().find(|division| division.name == name);
+            let (Some(division), Workload::Flows(flows)) = (division, &mut traffic.workload) else { continue };
+            let congestion = self.congestion(division.application);
+            flows.transport = Some(Transport { congestion, ..Transport::default() });
+            if !matches!(self, Self::Direct | Self::DirectFirst | Self::Weighted | Self::Pfabric) {
+                traffic.service = Some(division.name.to_owned());
+            }
+            if self == Self::Weighted {
+                traffic.queue = Some(division.application.place());
+            }
+            if matches!(self, Self::DirectFirst | Self::SccFirst) {
+                traffic.queue = Some(u8::from(division.application != Application::Latency));
+            }
+        }
+        if matches!(self, Self::DirectFirst | Self::SccFirst) {
+            run.switches.discipline = Discipline::StrictPriority;
+        }
+        let scheduling = match self {
+            Self::Direct | Self::DirectFirst => return Ok(()),
+            Self::Weighted => {
+                let discipline = Discipline::DeficitRoundRobin { weights: vec![1; Application::ALL.len()] };
+                (run.switches.discipline, run.hosts.discipline) = (discipline.clone(), discipline);
+                return Ok(());
+            }
+            Self::Pfabric => {
+                run.switches.discipline = Discipline::SmallestRemainingFirst;
+                run.hosts.discipline = Discipline::SmallestRemainingFirst;
+                run.routing = Routing::spraying();
+                return Ok(());
+            }
+            Self::SccTransports => scc::Scheduling::Transports,
+            Self::Scc | Self::SccFirst | Self::SccOverDctcp => scc::Scheduling::Tunnel,
+        };
+        let params = scc::Params { scheduling, ..scc::Params::default() };
+        run.sharing = Some(Sharing::new(EdgeScheme::Scc(params), policy(run, divisions)?));
+        Ok(())
+    }
+}
+
+/// A tenant's flows of one objective: a division.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tenant {
+    /// Also of its traffic.
+    pub(super) name: &'static str,
+    pub(super) application: Application,
+    /// Under SCC.
+    pub(super) share: Rate,
+}
+
+/// What an application sends from each host at a single bottleneck.
+pub(super) const SHARE: Rate = Rate::from_mbit(300);
+
+/// One tenant for each application, with this share each, for all of its hosts together.
+pub(super) fn equal_tenants(applications: &[Application], share: Rate) -> Vec<Tenant> {
+    applications.iter().map(|&application| Tenant { name: application.name(), application, share }).collect()
+}
+
+/// What hosts are told of the divisions.
+fn policy(run: &Scenario, divisions: &[Tenant]) -> Result<Policy, Failed> {
+    let service = |(port, tenant): (u16, &Tenant)| {
+        let objective = match tenant.application {
+            Application::Latency => Objective::Latency,
+            Application::Deadline => Objective::Deadline,
+            Application::Completion => Objective::Completion,
+        };
+        let filter =
+            Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() };
+        Service {
+            name: tenant.name.to_owned(),
+            filter: Some(filter),
+            division: Some(Division { share: tenant.share, objective: Some(objective) }),
+            ..Service::default()
+        }
+    };
+    let services = (1..).zip(divisions).map(service).collect();
+    Policy::new(&run.network, "divisions", PolicyLevel::Machine, Vec::new(), None, services).map_err(|errors| {
+        Failed::Broken(errors.iter().map(|error| error.fault.to_string()).collect::<Vec<_>>().join("; "))
+    })
+}

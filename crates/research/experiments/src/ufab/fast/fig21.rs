@@ -1,0 +1,200 @@
+//! Fig. 21: how tokens of a tenant are divided among its pairs (appendix E), as probes and their answers say it.
+
+use std::collections::BTreeMap;
+
+use wayleave_scenarios::{Offer, Scenario, Workload};
+use wayleave_schemes::host::ufab::{Settings, Unused};
+use wayleave_topology::builders::{Cabling, build};
+use wayleave_topology::{NodeId, PortSpec};
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::watched::{What, watch};
+use super::{Contender, LINE};
+use crate::catalogue::{Entry, UFAB};
+use crate::data::{Figure, Table};
+use crate::run::{Failed, Run};
+use crate::statement::Statement;
+use crate::ufab::testbed::{Tenant, endless, policy};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "ufab-fig21",
+    runs: "tokens",
+    paper: &UFAB,
+    place: "Fig. 21",
+    title: "The example of tokens: who gets how many",
+    full_seconds: 2,
+    quick_seconds: 2,
+    measure,
+};
+
+/// phi of the tenant in the example: a number of tokens that three and two divide.
+const PHI: u64 = 6_000;
+/// epsilon of Fig. 21b, as tokens: what a1 wants to send to a4.
+const EPSILON: u64 = 600;
+
+/// What was said last, in tokens.
+#[derive(Clone, Debug, Default)]
+struct Said {
+    /// Of a1 to a4, a5 and a6, and of a2 to a6.
+    asked: Vec<u64>,
+    /// What a6 answered a2.
+    admitted: u64,
+}
+
+/// Fig. 21a, and 21b with the printed line 7 and as the text has it.
+#[derive(Clone, Debug, Default)]
+struct Data {
+    enough: Said,
+    little: Said,
+    kept: Said,
+}
+
+fn measure(run: &Run) -> Result<Figure, Failed> {
+    let data = Data {
+        enough: example(None, Unused::Kept)?,
+        little: example(Some(EPSILON), Unused::AsPrinted)?,
+        kept: example(Some(EPSILON), Unused::Kept)?,
+    };
+    let seeds = run.seeds(1, 1);
+    let figure = Figure { statements: statements(&data), tables: vec![table(&data)], seeds, ..Figure::default() };
+    let notes = vec![
+        "Probes say whole tokens, and what a pair sends is measured with headers and probes: a token or two are rounding. a6 hears of a2 with every 4 kB, so what it admits is that of \
+         the last probe."
+            .to_owned(),
+    ];
+    Ok(Figure { notes, ..figure }
+        .with("network", "one switch, 100 Gbit/s")
+        .with("tokens", format!("{PHI} a host, of 2 Mbit/s each; epsilon is {EPSILON}")))
+}
+
+/// Six hosts of one tenant; a1 sends to a4, a5 and a6, and a2 to a6.
+fn example(epsilon: Option<u64>, unused: Unused) -> Result<Said, Failed> {
+    let cabling = Cabling {
+        rate: LINE,
+        propagation: Time::from_micros(1),
+        switch_port: PortSpec::uniform(1, Bytes::new(5_400_000)),
+        ..Cabling::default()
+    };
+    let network = std::sync::Arc::new(build::star(6, cabling).map_err(Failed::broken)?);
+    let hosts: Vec<NodeId> = network.hosts().collect();
+    let min = Rate::from_mbit(2 * PHI);
+    let tenant = Tenant { name: "a".to_owned(), min, hosts: hosts.clone() };
+    let mut scenario = Scenario::new("tokens", network.clone(), Time::from_millis(3));
+    Contender::Ufab.share(&mut scenario, policy(&network, &[tenant])?);
+    if let Some(sharing) = &mut scenario.sharing {
+        sharing.scheme = wayleave_scenarios::EdgeScheme::Ufab(Settings { unused, ..super::fast() });
+    }
+    let pairs = [(0, 3), (0, 4), (0, 5), (1, 5)];
+    scenario.traffic = pairs.iter().map(|&(from, to)| endless("a", hosts[from], hosts[to], Time::ZERO)).collect();
+    for (at, traffic) in scenario.traffic.iter_mut().enumerate() {
+        traffic.name = format!("pair {at}");
+    }
+    if let (Some(epsilon), Workload::Flows(flows)) = (epsilon, &mut scenario.traffic[0].workload) {
+        // Of each frame of 1,538 B 1,460 are payload.
+        flows.offer = Some(Offer::Rate(Rate::from_mbit(2 * epsilon * 1_460 / 1_538)));
+    }
+    let (_, notes) = watch(&scenario, 1)?;
+    let (mut asked, mut admitted) = (BTreeMap::new(), BTreeMap::new());
+    for note in notes {
+        match note.what {
+            What::Says { pair, tokens } => drop(asked.insert(pair, tokens)),
+            What::Hears { pair, admitted: Some(tokens) } => drop(admitted.insert(pair, tokens)),
+            What::Hears { .. } | What::Takes => {}
+        }
+    }
+    let last = asked.keys().next_back().and_then(|pair| admitted.get(pair));
+    Ok(Said { admitted: last.copied().unwrap_or_default(), asked: asked.into_values().collect() })
+}
+
+/// Whether all of some tokens are these, but for what the last digit of a rate is.
+fn are(tokens: &[u64], expected: &[f64]) -> bool {
+    // 1 % of the tokens: rates are measured between probes.
+    tokens.len() == expected.len()
+        && tokens.iter().zip(expected).all(|(&tokens, expected)| (tokens as f64 - expected).abs() <= PHI as f64 * 0.01)
+}
+
+fn statements(data: &Data) -> Vec<Statement> {
+    let (phi, epsilon) = (PHI as f64, EPSILON as f64);
+    let of_a1 = |said: &Said| said.asked.iter().copied().take(3).collect::<Vec<_>>();
+    let shown = |said: &Said| format!("{:?} of {PHI}, a6 admits {}", of_a1(said), said.admitted);
+    vec![
+        Statement::claim(
+            "E, Fig. 21a",
+            "a1 divides its tokens equally: phi/3 each",
+            are(&of_a1(&data.enough), &[phi / 3.0; 3]),
+            shown(&data.enough),
+        ),
+        Statement::claim(
+            "E, Fig. 21a",
+            "a6 admits phi/3 of a1, and 2/3 phi of a2",
+            are(&[data.enough.admitted], &[phi * 2.0 / 3.0]),
+            shown(&data.enough),
+        ),
+        Statement::claim(
+            "E, Fig. 21b",
+            "where a1 wants to send epsilon to a4, a5 and a6 get (phi - epsilon)/2 each",
+            are(&of_a1(&data.little), &[epsilon, (phi - epsilon) / 2.0, (phi - epsilon) / 2.0]),
+            shown(&data.little),
+        )
+        .remark("With the printed line 7 of Algorithm 1."),
+        Statement::claim(
+            "E, Fig. 21b",
+            "a2 to a6 then adapts to (phi + epsilon)/2",
+            are(&[data.little.admitted], &[(phi + epsilon) / 2.0]),
+            shown(&data.little),
+        ),
+        Statement::claim(
+            "E",
+            "a pair of insufficient demand is given its fair share all the same, and the others what it leaves",
+            are(&of_a1(&data.kept), &[phi / 3.0, (phi - epsilon) / 2.0, (phi - epsilon) / 2.0]),
+            shown(&data.kept),
+        )
+        .remark("The comment of line 7 and the text, which is the default here."),
+    ]
+}
+
+fn table(data: &Data) -> Table {
+    let row = |name: &str, said: &Said| {
+        let cells = said.asked.iter().copied().chain([said.admitted]).map(|tokens| tokens.to_string());
+        std::iter::once(name.to_owned()).chain(cells).collect()
+    };
+    Table {
+        name: "tokens".to_owned(),
+        title: "Tokens that probes say, and what a6 admits of a2".to_owned(),
+        columns: ["case", "a1 to a4", "a1 to a5", "a1 to a6", "a2 to a6", "a6 admits of a2"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: vec![
+            row("21a", &data.enough),
+            row("21b, line 7 as printed", &data.little),
+            row("21b, as the text has it", &data.kept),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::assert_each_can_change;
+
+    #[test]
+    fn every_verdict_can_change() {
+        let said = |asked: [u64; 4], admitted| Said { asked: asked.to_vec(), admitted };
+        let data = Data {
+            enough: said([2_000, 2_000, 2_000, 6_000], 4_000),
+            little: said([600, 2_700, 2_700, 6_000], 3_300),
+            kept: said([2_000, 2_700, 2_700, 6_000], 3_300),
+        };
+        assert_each_can_change(
+            &data,
+            statements,
+            &[
+                ("unequal thirds", &|data: &mut Data| data.enough.asked[1] = 1_800),
+                ("a6 admits more", &|data: &mut Data| data.enough.admitted = 6_000),
+                ("nothing is left over", &|data: &mut Data| data.little.asked[2] = 2_000),
+                ("a2 gets too little", &|data: &mut Data| data.little.admitted = 3_000),
+                ("a4 loses its share", &|data: &mut Data| data.kept.asked[0] = 600),
+            ],
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! The systems that the text compares, and one scenario under each of them.
+
+use wayleave_contracts::Policy;
+use wayleave_scenarios::{
+    Congestion, Ecn, EdgeScheme, ElasticSwitch, PacketKind, Routing, Scenario, Sharing, Traffic, Transport, Workload,
+};
+use wayleave_schemes::host::picnic;
+use wayleave_schemes::host::ufab;
+use wayleave_schemes::path::clove;
+use wayleave_units::{Bytes, Rate, Time};
+
+/// What keeps the minima of tenants. The first of each kind has the parameters that serve it best (docs/sharing.md says which were tried);
+/// the others are experiments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum System {
+    /// uFAB.
+    Ufab,
+    /// uFAB whose pairs look at all their paths before they take one, where the text has "a few" (3.5).
+    AllPaths,
+    /// uFAB whose pairs keep their paths, and their part of the hose, for 24 ms without data, where the text has "a while" (3.6).
+    Patient,
+    /// uFAB whose pairs keep them for two round trips.
+    Hasty,
+    /// uFAB whose windows ramp up as printed, by parts of the line (3.4).
+    Printed,
+    /// uFAB without the bound of latency (5.2).
+    Unbounded,
+    /// PicNIC'+WCC+Clove.
+    Pwc,
+    /// The same with the flowlet gap that Clove recommends (2.2).
+    PwcRecommended,
+    /// The same with a flowlet gap of two frames' time, which windows leave.
+    PwcTight,
+    /// The same with CUBIC in place of Swift.
+    PwcCubic,
+    /// ElasticSwitch+Clove, over DCTCP.
+    Elastic,
+    /// The same over CUBIC, which hears no marks.
+    ElasticCubic,
+}
+
+impl System {
+    /// Those that most figures compare.
+    pub(super) const COMPARED: [Self; 4] = [Self::Ufab, Self::Unbounded, Self::Pwc, Self::Elastic];
+
+    /// In legends and statements.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Ufab => "uFAB",
+            Self::AllPaths => "uFAB, all paths looked at",
+            Self::Patient => "uFAB, idle for 24 ms",
+            Self::Hasty => "uFAB, idle for 48 us",
+            Self::Printed => "uFAB, ramp as printed",
+            Self::Unbounded => "uFAB'",
+            Self::Pwc => "PicNIC'+WCC+Clove",
+            Self::PwcRecommended => "PicNIC'+WCC+Clove, gap 200 us",
+            Self::PwcTight => "PicNIC'+WCC+Clove, gap 2.5 us",
+            Self::PwcCubic => "PicNIC'+CUBIC+Clove",
+            Self::Elastic => "ElasticSwitch+Clove",
+            Self::ElasticCubic => "ElasticSwitch+Clove, CUBIC",
+        }
+    }
+
+    /// In file names.
+    pub(super) const fn slug(self) -> &'static str {
+        match self {
+            Self::Ufab => "ufab",
+            Self::AllPaths => "ufab-all-paths",
+            Self::Patient => "ufab-patient",
+            Self::Hasty => "ufab-hasty",
+            Self::Printed => "ufab-printed",
+            Self::Unbounded => "ufab-unbounded",
+            Self::Pwc => "pwc",
+            Self::PwcRecommended => "pwc-200us",
+            Self::PwcTight => "pwc-tight",
+            Self::PwcCubic => "pwc-cubic",
+            Self::Elastic => "es",
+            Self::ElasticCubic => "es-cubic",
+        }
+    }
+
+    /// Where paths are chosen by Clove, a packet of each pair every 8 ms opens it before its flows begin, so that they know the paths: Clove's text keeps what
+    /// it knows for each destination host, here it belongs to a pair (docs/sharing.md). Without, tenants draw their first path at random.
+    pub(super) fn open_pairs(self, run: &mut Scenario) {
+        if !matches!(run.routing, Routing::Clove(_)) {
+            return;
+        }
+        let kind = PacketKind::ConstantRate { rate: Rate::from_bits_per_second(100_000) };
+        let opens = |traffic: &Traffic| {
+            let packets = Workload::Packets { kind, frame: Bytes::new(100) };
+            let name = format!("opens {}", traffic.name);
+            Traffic { service: traffic.service.clone(), ..Traffic::new(&name, traffic.ends.clone(), packets) }
+        };
+        let opening: Vec<Traffic> = run.traffic.iter().map(opens).collect();
+        run.traffic.extend(opening);
+    }
+
+    /// Lets the tenants of a scenario share by it: hosts, switches, paths and transport.
+    pub(super) fn share(self, run: &mut Scenario, tenants: Policy) {
+        let usual = ufab::Settings::default;
+        match self {
+            Self::Ufab => share_by_ufab(run, usual(), tenants),
+            Self::AllPaths => share_by_ufab(run, ufab::Settings { candidates: 256, ..usual() }, tenants),
+            Self::Patient => share_by_ufab(run, ufab::Settings { idle: 1_000, ..usual() }, tenants),
+            Self::Hasty => share_by_ufab(run, ufab::Settings { idle: 2, ..usual() }, tenants),
+            Self::Printed => share_by_ufab(run, ufab::Settings { step: ufab::Step::AsPrinted, ..usual() }, tenants),
+            Self::Unbounded => share_by_ufab(run, ufab::Settings { latency_bound: false, ..usual() }, tenants),
+            Self::Pwc => share_by_picnic(run, (Congestion::swift(), SHORT_GAP), tenants),
+            Self::PwcRecommended => {
+                share_by_picnic(run, (Congestion::swift(), clove::Params::default().gap), tenants);
+            }
+            Self::PwcTight => share_by_picnic(run, (Congestion::swift(), TIGHT_GAP), tenants),
+            Self::PwcCubic => share_by_picnic(run, (Congestion::cubic(), SHORT_GAP), tenants),
+            Self::Elastic => {
+                run.switches.ecn = Ecn::above(MARKS).into();
+                share_by_elasticswitch(run, Congestion::dctcp(), tenants);
+            }
+            Self::ElasticCubic => share_by_elasticswitch(run, Congestion::cubic(), tenants),
+        }
+    }
+}
+
+/// 1.5 base round trips (2.2).
+const SHORT_GAP: Time = Time::from_micros(36);
+
+/// Two full frames at 10 Gbit/s.
+const TIGHT_GAP: Time = Time::from_nanos(2_461);
+
+/// Where switches mark for ElasticSwitch and DCTCP.
+const MARKS: Bytes = Bytes::new(80_000);
+
+fn share_by_ufab(run: &mut Scenario, settings: ufab::Settings, tenants: Policy) {
+    run.transport = windows();
+    run.sharing = Some(Sharing::new(EdgeScheme::Ufab(settings), tenants));
+}
+
+fn share_by_picnic(run: &mut Scenario, (congestion, gap): (Congestion, Time), tenants: Policy) {
+    run.transport = Transport { congestion, ..Transport::default() };
+    run.routing = Routing::Clove(clove::Params { gap, ..clove::Params::default() });
+    run.sharing = Some(Sharing::new(EdgeScheme::Picnic(picnic::Settings::default()), tenants));
+}
+
+fn share_by_elasticswitch(run: &mut Scenario, congestion: Congestion, tenants: Policy) {
+    run.transport = Transport { congestion, ..Transport::default() };
+    run.routing = Routing::Clove(clove::Params { gap: SHORT_GAP, ..clove::Params::default() });
+    // Its paper's 15 ms are slow here.
+    let settings =
+        ElasticSwitch { period: Time::from_micros(500), hold: Time::from_millis(2), ..ElasticSwitch::default() };
+    run.sharing = Some(Sharing::new(EdgeScheme::ElasticSwitch(settings), tenants));
+}
+
+/// uFAB's windows are the only ones: its edge is the transport's congestion control (4.1).
+fn windows() -> Transport {
+    const PACKETS: u32 = 10_000;
+    Transport {
+        congestion: Congestion::fixed_window(PACKETS),
+        initial_window: PACKETS,
+        max_window: PACKETS,
+        ..Transport::default()
+    }
+}

@@ -1,0 +1,75 @@
+//! The same sharing with something changed: for questions of what would be, and for faults on purpose.
+
+use wayleave_contracts::{Bandwidth, Policy};
+use wayleave_scheme_api::{Given, Value};
+use wayleave_topology::Network;
+use wayleave_units::Rate;
+
+use crate::Sharing;
+use crate::sharing::EdgeScheme;
+
+impl Sharing {
+    /// All minima of machines become so many per cent of what they are. Whether there are any, and the policy is one that can be.
+    pub fn scale_minima(&mut self, network: &Network, percent: u64) -> bool {
+        self.change_terms(network, |terms| {
+            let Some(min) = &mut terms.min else { return false };
+            let scaled = u128::from(min.bits_per_second()) * u128::from(percent) / 100;
+            *min = Rate::from_bits_per_second(u64::try_from(scaled).unwrap_or(u64::MAX));
+            terms.max = terms.max.map(|max| max.max(*min));
+            true
+        })
+    }
+
+    /// Machines have no maxima any more. Whether there were any.
+    pub fn lift_maxima(&mut self, network: &Network) -> bool {
+        self.change_terms(network, |terms| terms.max.take().is_some())
+    }
+
+    /// The terms of all services at machines become others. Whether any did, and the policy is one that can be.
+    fn change_terms(&mut self, network: &Network, change: impl Fn(&mut Bandwidth) -> bool) -> bool {
+        let mut services = self.machine.services().to_vec();
+        let terms =
+            services.iter_mut().flat_map(|service| [&mut service.bandwidth.transmit, &mut service.bandwidth.receive]);
+        let is_any = terms.fold(false, |is_any, terms| change(terms) | is_any);
+        let (name, level) = (self.machine.name().to_owned(), self.machine.level());
+        let changed = Policy::new(network, &name, level, Vec::new(), self.machine.peak(), services);
+        is_any && changed.map(|changed| self.machine = changed).is_ok()
+    }
+
+    /// A parameter of one of the schemes becomes another of its words. Whether that changes anything.
+    pub fn set_word(&mut self, scheme: &str, key: &str, word: &'static str) -> bool {
+        let schemes = std::iter::once(&mut self.scheme).chain(self.also.iter_mut().map(|also| &mut also.scheme));
+        schemes.filter(|found| found.name() == scheme).fold(false, |is_any, found| set_word(found, key, word) | is_any)
+    }
+}
+
+fn set_word(scheme: &mut EdgeScheme, key: &str, word: &'static str) -> bool {
+    let settings = scheme.settings();
+    let given: Given = settings
+        .into_iter()
+        .enumerate()
+        .filter(|(_, (_, value))| *value != Value::Absent)
+        .map(|(at, (parameter, value))| (at, if parameter.key == key { Value::Word(word) } else { value }))
+        .collect();
+    let Some(other) = EdgeScheme::of(scheme.name(), &given).filter(|other| other != scheme) else { return false };
+    *scheme = other;
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_a_scheme_is_another_one() {
+        let mut scheme = EdgeScheme::of("ufab", &Vec::new()).unwrap();
+        let usual = scheme.clone();
+        assert!(set_word(&mut scheme, "rise", "free"));
+        assert!(!set_word(&mut scheme, "rise", "free"), "it is that already");
+        assert!(!set_word(&mut scheme, "rise", "no such word"));
+        let word = |scheme: &EdgeScheme| scheme.settings().into_iter().find(|(parameter, _)| parameter.key == "rise");
+        assert_eq!(word(&scheme).unwrap().1, Value::Word("free"));
+        assert!(set_word(&mut scheme, "rise", "share"));
+        assert_eq!(scheme, usual, "nothing else has changed");
+    }
+}

@@ -1,0 +1,268 @@
+//! All edges of a network, and what a run begins with.
+
+use std::collections::{HashMap, VecDeque};
+
+use rand::rngs::ChaCha8Rng;
+use wayleave_contracts::Direction;
+use wayleave_scenarios::{Routing, Scenario, Sharing};
+use wayleave_scheme_api::{ClassId, Host, HostInput, Outgoing, Share};
+use wayleave_schemes::brokers::BrokerNetwork;
+use wayleave_schemes::custom::{AnyPairPath, AnyTunnel};
+use wayleave_schemes::duplicates::Filter;
+use wayleave_schemes::edges::{AnyEdge, AnyMessage, AnyTimer};
+use wayleave_schemes::host::eyeq::Line;
+use wayleave_schemes::services::Services;
+use wayleave_stack::HostStack;
+use wayleave_topology::NodeId;
+use wayleave_units::{Rate, Time};
+
+use super::account::Account;
+use super::action::Action;
+use super::message::Messages;
+use super::pair::{Pair, PairKey, SourcePair};
+use super::promises::Promises;
+use super::roles::{self, Scheme};
+use super::seats::Brokers;
+use super::slot::{EdgeId, NO_EDGE, NO_PAIR, PairSlot};
+use super::wakes::{Timers, Wake, Wakes};
+use crate::clock::{self, Instant};
+use crate::custom::Custom;
+use crate::fabric::{Fabric, Step};
+use crate::flows::FlowSlot;
+use crate::packet::PacketId;
+use crate::random;
+
+/// The stack of a host: flows by their places, packets with their first step.
+pub(crate) type Stack = HostStack<FlowSlot, (PacketId, Step), AnyTunnel, AnyPairPath>;
+
+/// The purpose of the edges' random numbers; those of traffic are below.
+const EDGES: u64 = 1 << 40;
+
+/// All edges of a network.
+#[derive(Debug)]
+pub(crate) struct Edges {
+    pub(super) hosts: Vec<Edge>,
+    /// The node of each of them.
+    pub(super) nodes: Vec<NodeId>,
+    /// Per node.
+    pub(super) of_node: Vec<EdgeId>,
+    /// The classes by number; the first one is best effort.
+    pub(super) services: Services,
+    pub(super) classes: u32,
+    /// Per class, the number of its scheme.
+    pub(super) scheme_of: Vec<u8>,
+    pub(super) schemes: Vec<Scheme>,
+    /// Per edge and class: whether the class is at the host.
+    pub(super) is_here: Vec<bool>,
+    pub(super) pairs: Vec<Pair>,
+    pub(super) vacant: Vec<PairSlot>,
+    pub(super) known: HashMap<PairKey, PairSlot>,
+    /// How many pairs were opened.
+    pub(super) opened: u64,
+    /// By the statistics of a packet source.
+    pub(super) sources: Vec<Option<SourcePair>>,
+    /// What machines and brokers want done, in order.
+    pub(super) actions: VecDeque<Action>,
+    pub(super) wakes: Wakes,
+    pub(super) timers: Timers<(u8, AnyTimer)>,
+    pub(super) messages: Messages,
+    /// What removes duplicates of sources whose packets are copied, by their statistics.
+    pub(super) filters: HashMap<u32, Filter>,
+    pub(super) brokers: Brokers,
+    /// Per link, what the scheme with brokers has of it: the first one.
+    pub(super) left: Vec<Rate>,
+    pub(super) account: Account,
+    /// What is measured of promises, if a scenario asks for it.
+    pub(super) promises: Option<Box<Promises>>,
+    pub(super) sharing: Box<Sharing>,
+    /// How packets are spread over paths, and the seed of what spreads those of a pair.
+    pub(super) routing: (Routing, u64),
+    /// Of every port, for messages.
+    pub(super) queue: u8,
+    /// For faults of messages, and for when machines report first.
+    pub(super) rng: ChaCha8Rng,
+}
+
+/// One host's edge.
+#[derive(Debug)]
+pub(super) struct Edge {
+    pub(super) node: NodeId,
+    pub(super) line: Line,
+    /// One for each scheme.
+    pub(super) roles: Vec<AnyEdge>,
+    pub(super) stack: Stack,
+    /// By [`wayleave_scheme_api::Outgoing`].
+    pub(super) outgoing: Vec<PairSlot>,
+    pub(super) free_outgoing: Vec<u32>,
+    /// By [`wayleave_scheme_api::Incoming`].
+    pub(super) incoming: Vec<PairSlot>,
+    pub(super) free_incoming: Vec<u32>,
+}
+
+impl Edges {
+    /// The edges of a scenario whose hosts share. Their process is the first one, so its number follows those of the fabric.
+    pub(crate) fn new(scenario: &Scenario, seed: u64, custom: &Custom<'_>, fabric: &Fabric) -> Option<Self> {
+        let sharing = scenario.sharing.as_ref()?;
+        // A scenario that was validated has not too many.
+        let services = Services::new(roles::policies(sharing)).ok()?;
+        let classes = services.len() as u32;
+        let network = &scenario.network;
+        let mut rng = random::generator(seed, EDGES);
+        let nodes: Vec<NodeId> = network.hosts().filter(|&node| fabric.can_send_and_receive(node)).collect();
+        let is_here = |class: ClassId, node| services.name(class).is_none_or(|name| sharing.is_at(name, node));
+        // Where there are brokers they count every machine of a rack.
+        let has_edge = |node: &NodeId| {
+            sharing.has_brokers() || services.classes().any(|class| class != Services::OTHER && is_here(class, *node))
+        };
+        let nodes: Vec<NodeId> = nodes.into_iter().filter(has_edge).collect();
+        let scheme_of = |class| services.name(class).map_or(0, |name| sharing.scheme_of(name)) as u8;
+        let scheme_of: Vec<u8> = services.classes().map(scheme_of).collect();
+        let schemes: Vec<Scheme> = sharing.schemes().map(|kind| Scheme::new(kind, custom)).collect();
+        let policies = roles::policies(sharing);
+        let brokers = Brokers::new(
+            &schemes,
+            &BrokerNetwork { network, policies, services: &services, hosts: &nodes, today: None },
+        );
+        let mut left: Vec<Vec<Rate>> = (0..schemes.len()).map(|number| scenario.left_for(number)).collect();
+        let mut of_node = vec![NO_EDGE; network.nodes().len()];
+        let mut hosts = Vec::new();
+        let mut here = Vec::new();
+        for &node in &nodes {
+            of_node[node.index()] = hosts.len() as EdgeId;
+            let role = |(number, scheme)| {
+                roles::edge(scenario, sharing, &services, (scheme, brokers.of(number), &left[number]), node, &mut rng)
+            };
+            hosts.push(Edge {
+                node,
+                line: roles::line(scenario, sharing, &[], node),
+                roles: schemes.iter().enumerate().map(role).collect(),
+                stack: Stack::new(classes as usize),
+                outgoing: Vec::new(),
+                free_outgoing: Vec::new(),
+                incoming: Vec::new(),
+                free_incoming: Vec::new(),
+            });
+            here.extend(services.classes().map(|class| is_here(class, node)));
+        }
+        let switch_of = |node: NodeId| network.links_to_switches(node).first().map(|&up| network.link(up).to);
+        Some(Self {
+            account: Account::new(scenario, &services, &nodes, switch_of),
+            promises: Promises::of(scenario, fabric.links(), &services, &nodes),
+            brokers,
+            left: left.swap_remove(0),
+            nodes,
+            hosts,
+            of_node,
+            services,
+            classes,
+            scheme_of,
+            schemes,
+            is_here: here,
+            pairs: Vec::new(),
+            vacant: Vec::new(),
+            known: HashMap::new(),
+            opened: 0,
+            sources: Vec::new(),
+            actions: VecDeque::new(),
+            wakes: Wakes::new(fabric.actors()),
+            timers: Timers::default(),
+            messages: Messages::default(),
+            filters: HashMap::new(),
+            sharing: Box::new(sharing.clone()),
+            routing: (scenario.routing.clone(), seed),
+            queue: sharing.queue.unwrap_or_else(|| scenario.lowest_queue()),
+            rng,
+        })
+    }
+
+    /// The class of a service by its name; best effort if there is none.
+    pub(crate) fn class_of(&self, service: &str) -> u32 {
+        self.services.class(service).unwrap_or(Services::OTHER).0
+    }
+
+    /// The machines begin to work, and hear of their classes; so do the brokers.
+    pub(crate) fn start(&mut self, fabric: &mut Fabric) {
+        for edge in 0..self.hosts.len() as EdgeId {
+            for scheme in 0..self.schemes.len() {
+                self.tell(edge, scheme as u8, HostInput::Started, 0);
+            }
+            self.tell_terms(edge, 0);
+        }
+        self.start_brokers(fabric);
+        let events: Vec<Time> = self.sharing.events.iter().map(|event| event.at).collect();
+        for (event, at) in events.into_iter().enumerate() {
+            self.wakes.arm(clock::from_time(at), Wake::Event(event as u32), fabric, 0);
+        }
+    }
+
+    /// A machine hears the terms of the classes that are there.
+    pub(super) fn tell_terms(&mut self, edge: EdgeId, now: Instant) {
+        let policy = &self.sharing.machine;
+        let [transmit, receive] = Direction::ALL.map(|direction| policy.terms(direction, None));
+        let share = |place: Option<usize>, terms: &[wayleave_sharing::Terms]| {
+            place.map_or(Share::BEST_EFFORT, |place| {
+                let terms = terms[place];
+                Share { min: terms.min, max: terms.max, weight: terms.weight.get() }
+            })
+        };
+        let of = |class: ClassId| {
+            let named = |name: &str| policy.services().iter().position(|service| service.name == name);
+            let place = self.services.name(class).and_then(named);
+            HostInput::ClassSet { class, transmit: share(place, &transmit), receive: share(place, &receive) }
+        };
+        let here = self.services.classes().filter(|class| self.is_here[(edge * self.classes + class.0) as usize]);
+        let inputs: Vec<_> = here.map(|class| (self.scheme_of[class.index()], of(class))).collect();
+        for (scheme, input) in inputs {
+            self.tell(edge, scheme, input, now);
+        }
+    }
+
+    /// Something happens at a machine; what it wants done is done behind what was wanted before.
+    pub(super) fn tell(&mut self, edge: EdgeId, scheme: u8, input: HostInput<'_, AnyMessage, AnyTimer>, now: Instant) {
+        let Self { hosts, actions, .. } = self;
+        hosts[edge as usize].roles[usize::from(scheme)].on(time(now), input, &mut |action| {
+            actions.push_back(Action::Edge(edge, scheme, action.into()));
+        });
+    }
+
+    /// Whether machines and brokers want something done.
+    #[inline]
+    pub(crate) fn has_actions(&self) -> bool {
+        !self.actions.is_empty()
+    }
+
+    /// What is to be done next.
+    pub(crate) fn next_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// The machine of a scheme at a host.
+    pub(super) fn role(&mut self, edge: EdgeId, scheme: u8) -> &mut AnyEdge {
+        &mut self.hosts[edge as usize].roles[usize::from(scheme)]
+    }
+
+    /// The place of a pair that leaves a host; [`NO_PAIR`] if it is being forgotten.
+    pub(super) fn outgoing(&self, edge: EdgeId, pair: Outgoing) -> PairSlot {
+        self.hosts[edge as usize].outgoing.get(pair.index()).copied().unwrap_or(NO_PAIR)
+    }
+
+    /// The event of the edges has come. Whether something is due; then [`Edges::due`] has it, and [`Edges::end_wakes`] goes on.
+    pub(crate) fn begin_wakes(&mut self, now: Instant) -> bool {
+        self.wakes.begin(now)
+    }
+
+    /// What is due next, and since when.
+    pub(crate) fn due(&mut self, now: Instant) -> Option<(Instant, Wake)> {
+        self.wakes.due(now)
+    }
+
+    /// All that is due was dealt with.
+    pub(crate) fn end_wakes(&mut self, fabric: &mut Fabric, now: Instant) {
+        self.wakes.end(fabric, now);
+    }
+}
+
+/// As schemes count time.
+pub(super) fn time(now: Instant) -> Time {
+    clock::to_time(now)
+}

@@ -1,0 +1,382 @@
+//! Flows and packets pass the stack of their host, or wait there until it lets them go.
+
+use wayleave_scheme_api::{Entry, LocalFlow, PathIndex, TunnelPacket};
+use wayleave_stack::{ClassStep, Step as StackStep, Verdict, Waiting};
+
+use super::Engine;
+use crate::clock::Instant;
+use crate::edge::{EdgeId, NO_PAIR, PairSlot, Rest, Sending, Waits};
+use crate::fabric::Step;
+use crate::flows::{FlowSlot, FlowState};
+use crate::packet::{FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
+use crate::recorder;
+use crate::trace::Event;
+
+/// What a pair did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Advance {
+    /// A packet left.
+    Sent,
+    /// A limiter dropped one.
+    Dropped,
+    /// It waits, or there is nothing.
+    Rests,
+}
+
+impl Engine {
+    /// Whether a flow that can send may send its next segment. If not, it stands in line until it may.
+    pub(super) fn admit(&mut self, flow: FlowSlot, now: Instant) -> bool {
+        let (slot, granted) = (self.flows[flow].pair, self.flows[flow].granted);
+        if slot == NO_PAIR || granted > 0 {
+            return true;
+        }
+        loop {
+            let Some(edges) = &mut self.edges else { return true };
+            let bytes = self.flows[flow].next_bytes();
+            let sending = Sending::new(&mut self.flows, &self.fabric, now);
+            match edges.admit(slot, Waiting::Flow(flow), bytes, sending) {
+                None => return true,
+                Some(Verdict::Go(path)) => {
+                    self.flows[flow].grant(bytes, path);
+                    return true;
+                }
+                Some(Verdict::Drop) => {
+                    self.drop_segment(flow, now);
+                    if !self.flows[flow].can_send(&self.fabric, now) {
+                        return false;
+                    }
+                }
+                Some(Verdict::Wait) => {
+                    self.flows[flow].state = FlowState::Held;
+                    self.wait(slot, Waiting::Flow(flow), now);
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// A flow that was granted a segment cannot send it any more.
+    #[cold]
+    pub(super) fn give_back(&mut self, flow: FlowSlot, now: Instant) {
+        let Some(edges) = &mut self.edges else { return };
+        if let Some(pair) = edges.give_back(&mut self.flows[flow]) {
+            self.run_pair(pair, now);
+        }
+    }
+
+    /// A source's packet leaves, or waits, or is dropped because too many wait. `stat`: of its source.
+    pub(super) fn gate_packet(&mut self, stat: u32, first: Step, id: PacketId, now: Instant) {
+        let slot = self.source_pair(stat, now);
+        let Some(edges) = self.edges.as_mut().filter(|_| slot != NO_PAIR) else {
+            self.put_out(first, id, now);
+            return;
+        };
+        let packet = self.fabric.packet_mut(id);
+        packet.flags = packet.flags.with(Flags::ECN_CAPABLE);
+        let bytes = packet.size;
+        if edges.has_tunnel(slot) {
+            self.packet_to_tunnel(slot, stat, first, id, now);
+            return;
+        }
+        let what = Waiting::Packet((id, first), bytes);
+        match edges.admit(slot, what, bytes, Sending::new(&mut self.flows, &self.fabric, now)) {
+            None => {}
+            Some(Verdict::Go(path)) => self.let_packet_go(slot, (id, first), bytes, path, now),
+            Some(Verdict::Wait) if edges.has_place(slot, bytes) => {
+                self.wait(slot, what, now);
+                if let Some(edges) = &mut self.edges {
+                    edges.note_demand(slot, now);
+                }
+            }
+            Some(Verdict::Drop | Verdict::Wait) => self.limited(slot, first, id, now),
+        }
+    }
+
+    /// A packet is dropped at its own host: too many wait, or a limiter drops.
+    fn limited(&mut self, slot: PairSlot, first: Step, id: PacketId, now: Instant) {
+        if let Some(edges) = &mut self.edges {
+            edges.limited(slot);
+        }
+        self.fabric.note(recorder::FULL, (first.link(), first.queue()), id, now);
+        self.discard(id);
+    }
+
+    /// A limiter drops a segment of a flow.
+    fn drop_segment(&mut self, flow: FlowSlot, now: Instant) {
+        let (slot, first) = (self.flows[flow].pair, self.flows[flow].forth.first);
+        if let Some(id) = self.flows.segment(flow, &mut self.fabric, &mut self.tally, now) {
+            self.limited(slot, first, id, now);
+        }
+    }
+
+    /// A packet comes to the interface of its host.
+    fn put_out(&mut self, first: Step, id: PacketId, now: Instant) {
+        self.fabric.note(Event::Sent, (first.link(), first.queue()), id, now);
+        if self.enter_interface(first, id, now) {
+            return;
+        }
+        let packet = self.fabric.packet(id);
+        let slot = self.edges.as_ref().map_or(NO_PAIR, |edges| edges.pair_of_packet(packet, &self.flows));
+        match slot {
+            NO_PAIR => self.discard(id),
+            slot => self.limited(slot, first, id, now),
+        }
+    }
+
+    /// Something stands in line.
+    fn wait(&mut self, slot: PairSlot, what: Waits, now: Instant) {
+        if self.edges.as_mut().is_some_and(|edges| edges.wait(slot, what)) {
+            self.run_pair(slot, now);
+        }
+    }
+
+    /// A pair that stands nowhere lets go what may leave, and stands where the rest has to wait.
+    pub(super) fn run_pair(&mut self, slot: PairSlot, now: Instant) {
+        loop {
+            if self.stands_at_interface(slot, now) || self.advance(slot, now) == Advance::Rests {
+                return;
+            }
+        }
+    }
+
+    /// A pair that stands nowhere does one step. What became of it.
+    fn advance(&mut self, slot: PairSlot, now: Instant) -> Advance {
+        let step =
+            self.edges.as_mut().and_then(|edges| edges.advance(slot, Sending::new(&mut self.flows, &self.fabric, now)));
+        let Some(step) = step else { return Advance::Rests };
+        self.after_stack(slot, now);
+        let rest = match step {
+            StackStep::Go(what, bytes, path) => {
+                self.let_go(slot, what, bytes, path, now);
+                return Advance::Sent;
+            }
+            StackStep::Drop(what, _) => {
+                self.drop_waiting(slot, what, now);
+                return Advance::Dropped;
+            }
+            StackStep::PairWaits(at) => Rest::Pair(slot, Some(at)),
+            StackStep::ClassWaits(class, at) => Rest::ClassOf(slot, class, at),
+            StackStep::Rests => Rest::Pair(slot, None),
+        };
+        self.rest(rest, now);
+        Advance::Rests
+    }
+
+    /// A pair whose tunnel could send stands in line at the interface of its host if others send there: what waits stays in the
+    /// tunnel, which says whose packet is next, and does not pile up in the port. Whether it does.
+    fn stands_at_interface(&mut self, slot: PairSlot, now: Instant) -> bool {
+        let Some(edges) = &mut self.edges else { return false };
+        let next = edges.next_of_tunnel(slot, &Sending::new(&mut self.flows, &self.fabric, now));
+        let Some((first, bytes, weight)) = next else { return false };
+        let number = self.interfaces.of(first.link());
+        if !self.interfaces.is_interface(number) || self.interfaces.has_turn(number, &self.fabric, now) {
+            return false;
+        }
+        edges.stand_at_interface(slot);
+        let class = edges.class_of_pair(slot);
+        self.interfaces.push_tunnel(number, first.queue().into(), (slot, bytes), class, weight);
+        self.interfaces.schedule_turn(number, &mut self.fabric, now);
+        true
+    }
+
+    /// It is a pair's turn at the interface: one packet of its tunnel goes, and it stands in line again if there are more. Whether one went.
+    pub(super) fn take_turn(&mut self, slot: PairSlot, now: Instant) -> bool {
+        if !self.edges.as_mut().is_some_and(|edges| edges.take_turn(slot)) {
+            return false;
+        }
+        let advance = self.advance(slot, now);
+        if advance != Advance::Rests {
+            self.run_pair(slot, now);
+        }
+        advance == Advance::Sent
+    }
+
+    /// A pair or a class waits for a time or for an event.
+    fn rest(&mut self, rest: Rest, now: Instant) {
+        if let Some(edges) = &mut self.edges {
+            edges.rest(rest, &mut self.fabric, now);
+        }
+    }
+
+    /// Flows that the stack has sent away, and those of which a tunnel takes another packet.
+    fn after_stack(&mut self, slot: PairSlot, now: Instant) {
+        while let Some((gone, offers)) = self.edges.as_mut().and_then(|edges| edges.take_gone(slot)) {
+            // A flow whose application was switched off while it stood in line wanted to send until now.
+            if let Some(edges) = self.edges.as_mut().filter(|_| !gone.is_empty()) {
+                edges.note_demand(slot, now);
+            }
+            for flow in gone.into_iter().chain(offers) {
+                self.flows[flow].state = FlowState::Waiting;
+                // Over, or waiting for acknowledgements.
+                self.pump(flow, now);
+            }
+        }
+    }
+
+    /// The first of a pair's line, whose tokens were taken, goes.
+    fn let_go(&mut self, slot: PairSlot, what: Waits, bytes: u32, path: Option<PathIndex>, now: Instant) {
+        match what {
+            Waiting::Flow(flow) => {
+                let state = &mut self.flows[flow];
+                state.grant(bytes, path);
+                state.state = FlowState::Waiting;
+                self.pump(flow, now);
+            }
+            Waiting::Packet(packet, _) => self.let_packet_go(slot, packet, bytes, path, now),
+        }
+    }
+
+    /// A packet for which there are tokens leaves its host.
+    fn let_packet_go(
+        &mut self,
+        slot: PairSlot,
+        (id, mut first): (PacketId, Step),
+        bytes: u32,
+        path: Option<PathIndex>,
+        now: Instant,
+    ) {
+        let Some(edges) = &mut self.edges else { return };
+        if let Some(path) = path {
+            first = edges.take_path(slot, id, path, &self.flows, &mut self.fabric).unwrap_or(first);
+        }
+        let taken = self.fabric.packet(id).path;
+        if let Some(sent) = edges.left(slot, bytes, bytes, taken, now) {
+            edges.note_flight(slot, taken, sent, &self.fabric);
+            self.fabric.carry_sent(id, sent);
+        }
+        edges.note_demand(slot, now);
+        let had_turn = edges.has_tunnel(slot);
+        self.copy_packet(slot, first, id, now);
+        if had_turn {
+            self.fabric.note(Event::Sent, (first.link(), first.queue()), id, now);
+            self.send_in_turn(first, id, now);
+        } else {
+            self.put_out(first, id, now);
+        }
+    }
+
+    /// Copies of a packet that leaves go over the further paths of its pair, if its scheme wants them.
+    #[cold]
+    pub(super) fn copy_packet(&mut self, slot: PairSlot, first: Step, id: PacketId, now: Instant) {
+        let taken = self.fabric.packet(id).path;
+        let Some(edges) = &mut self.edges else { return };
+        for path in edges.further_paths(slot, taken, now) {
+            let packet = self.fabric.packet_mut(id);
+            packet.flags = packet.flags.with(Flags::COPIED);
+            let mut copy = *packet;
+            // Telemetry, and what a window counts, belong to the first.
+            copy.extra.set_telemetry(0);
+            if copy.kind == Kind::Data {
+                self.flows[copy.flow].on_the_way += 1;
+            }
+            let copy = self.fabric.insert(copy);
+            let edges = self.edges.as_ref();
+            let own = edges.and_then(|edges| edges.take_path(slot, copy, path, &self.flows, &mut self.fabric));
+            self.enter(own.unwrap_or(first), copy, now);
+        }
+    }
+
+    fn drop_waiting(&mut self, slot: PairSlot, what: Waits, now: Instant) {
+        match what {
+            Waiting::Flow(flow) => {
+                self.flows[flow].state = FlowState::Waiting;
+                self.drop_segment(flow, now);
+                self.pump(flow, now);
+            }
+            Waiting::Packet((id, first), _) => {
+                self.limited(slot, first, id, now);
+                if let Some(edges) = &mut self.edges {
+                    edges.note_demand(slot, now);
+                }
+            }
+        }
+    }
+
+    /// The pairs of a class that wait for its tokens go in turn, one segment or packet each.
+    pub(super) fn run_class(&mut self, edge: EdgeId, class: u32, now: Instant) {
+        loop {
+            let Some(edges) = &mut self.edges else { return };
+            let step = edges.serve(edge, class, Sending::new(&mut self.flows, &self.fabric, now));
+            let Some((step, slot)) = step else { return };
+            self.after_stack(slot, now);
+            match step {
+                ClassStep::Go(_, what, bytes, path) => self.let_go(slot, what, bytes, path, now),
+                ClassStep::Drop(_, what, _) => self.drop_waiting(slot, what, now),
+                ClassStep::PairWaits(_, at) => {
+                    self.rest(Rest::Pair(slot, Some(at)), now);
+                    continue;
+                }
+                ClassStep::Waits(at) => return self.rest(Rest::Class(edge, class, at), now),
+                ClassStep::Rests => return,
+            }
+            let Some(edges) = &mut self.edges else { return };
+            let at = edges.queue_up(slot, Sending::new(&mut self.flows, &self.fabric, now));
+            let Some(at) = at else { return };
+            self.after_stack(slot, now);
+            self.rest(Rest::Pair(slot, at), now);
+        }
+    }
+
+    /// A flow sends what its window and its tunnel let it.
+    pub(super) fn fill_tunnel(&mut self, flow: FlowSlot, now: Instant) {
+        let slot = self.flows[flow].pair;
+        while self.flows[flow].can_send(&self.fabric, now) {
+            let state = &self.flows[flow];
+            let packet = TunnelPacket {
+                flow: LocalFlow(state.local),
+                bytes: state.next_bytes(),
+                payload: state.next_bytes() - (HEADERS + FRAMING),
+                remaining: state.sender.segments().map(|_| state.sender.remaining()),
+                unsent: state.sender.unsent_payload(),
+            };
+            let forth = state.forth;
+            let entry = self.edges.as_mut().and_then(|edges| edges.ask_tunnel(slot, flow, packet, now));
+            let Some(entry) = entry else { return };
+            if entry == Entry::HeldBack {
+                self.flows[flow].state = FlowState::Held;
+                break;
+            }
+            let Some(id) = self.flows.segment(flow, &mut self.fabric, &mut self.tally, now) else { break };
+            let Packet { size: bytes, path, .. } = *self.fabric.packet(id);
+            let (first, _) = self.fabric.ends(&forth, u32::from(path));
+            let unsent = self.flows[flow].sender.unsent_payload();
+            let packet = TunnelPacket { bytes, payload: bytes - (HEADERS + FRAMING), unsent, ..packet };
+            self.enter_tunnel(slot, entry, packet, (id, first), now);
+        }
+        self.run_if_free(slot, now);
+    }
+
+    /// A source's packet enters a tunnel.
+    fn packet_to_tunnel(&mut self, slot: PairSlot, stat: u32, first: Step, id: PacketId, now: Instant) {
+        let Some(edges) = &mut self.edges else { return };
+        let flow = LocalFlow(edges.source_number(stat));
+        let bytes = self.fabric.packet(id).size;
+        let packet = TunnelPacket { flow, bytes, payload: bytes, remaining: None, unsent: None };
+        let Some(entry) = edges.ask_tunnel_of_source(slot, packet, now) else { return };
+        self.enter_tunnel(slot, entry, packet, (id, first), now);
+        if let Some(edges) = &mut self.edges {
+            edges.note_demand(slot, now);
+        }
+        self.run_if_free(slot, now);
+    }
+
+    fn enter_tunnel(
+        &mut self,
+        slot: PairSlot,
+        entry: Entry,
+        packet: TunnelPacket,
+        what: (PacketId, Step),
+        now: Instant,
+    ) {
+        let Some(edges) = &mut self.edges else { return };
+        if edges.enter_tunnel(slot, entry, packet, what, (&mut self.fabric, now)) {
+            self.limited(slot, what.1, what.0, now);
+        }
+    }
+
+    fn run_if_free(&mut self, slot: PairSlot, now: Instant) {
+        if self.edges.as_mut().is_some_and(|edges| edges.is_free(slot)) {
+            self.run_pair(slot, now);
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! One flow, both ends of it.
+
+use wayleave_scheme_api::{Departure, IntHop, Path, PathIndex, PathReport, RouteFacts};
+use wayleave_schemes::path::presto::Reorder;
+use wayleave_schemes::transports::AnyPath;
+
+use super::purpose::Purpose;
+use crate::clock::{self, Instant};
+use crate::edge::PairSlot;
+use crate::fabric::{Direction, Fabric, Step};
+use crate::ideal::PortUse;
+use crate::packet::{ACKNOWLEDGEMENT, Block, Extra, FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
+use crate::supply::Supply;
+use crate::transport::{NEVER, Receiver, Sender};
+
+/// A flow's place; used again when the flow is over and none of its packets is left.
+pub(crate) type FlowSlot = u32;
+
+/// One flow, both ends of it. What a segment touches that arrives is the first line of the cache; what seldom matters is behind the rest.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Flow {
+    pub(crate) receiver: Receiver,
+    /// The receiver's reordering buffer, where packets of one flow take several paths in turn.
+    pub(crate) reorder: Option<Box<Reorder<PacketId>>>,
+    pub(crate) back: Direction,
+    /// The path of its acknowledgements, counted beyond their number.
+    pub(crate) back_path: u32,
+    /// Index of its statistics.
+    pub(crate) stat: u32,
+    /// What limits it, or [`crate::edge::NO_PAIR`].
+    pub(crate) pair: PairSlot,
+    pub(crate) sender: Sender,
+    /// For how long it was fast-forwarded: its sender and what chooses its paths do not know of that time.
+    pub(crate) skipped: Instant,
+    /// Segments that were skipped then: numbers on the way leave them out.
+    pub(crate) skipped_segments: u32,
+    /// When its alarms ring.
+    pub(crate) slow_at: Instant,
+    pub(crate) quick_at: Instant,
+    pub(crate) forth: Direction,
+    /// Which interface sends for it, and in which class.
+    pub(crate) interface: u32,
+    /// Packets of it on the way.
+    pub(crate) on_the_way: u32,
+    pub(crate) class: u8,
+    pub(crate) state: FlowState,
+    pub(crate) is_ecn_capable: bool,
+    pub(crate) wants_telemetry: bool,
+    /// Its segments go through the tunnel of its pair.
+    pub(crate) is_tunnelled: bool,
+    /// The path of the segment for which it has tokens, or [`OWN_PATH`].
+    pub(crate) granted_path: u16,
+    /// The path of the next segment, where a host has several links; otherwise [`OWN_PATH`].
+    pub(crate) planned_path: u16,
+    /// Its paths have first and last links of their own.
+    pub(crate) has_several_links: bool,
+    /// What its application writes, if not everything at once.
+    pub(crate) supply: Option<Box<Supply>>,
+    pub(crate) path: AnyPath,
+    /// Bytes on the wire for which it has tokens: one segment, or none.
+    pub(crate) granted: u32,
+    /// Its number among the flows of its pair.
+    pub(crate) local: u32,
+    pub(crate) purpose: Purpose,
+}
+
+/// A flow chooses the path of its segment itself.
+pub(crate) const OWN_PATH: u16 = u16::MAX;
+
+/// What a flow waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FlowState {
+    /// Not in the interface's list.
+    Waiting,
+    /// In the list of those that can send.
+    Ready,
+    /// In a line of its host's stack, or held back by its tunnel.
+    Held,
+    /// Everything was acknowledged.
+    Done,
+    /// Its place is free.
+    Gone,
+}
+
+/// A segment that is to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    pub(crate) sequence: u32,
+    pub(crate) bytes: u32,
+    pub(crate) is_again: bool,
+    /// It is a probe with this payload, and not the segment.
+    pub(crate) is_partial: bool,
+}
+
+impl Flow {
+    /// The number of a segment among all, with those that were skipped before.
+    pub(crate) fn number_of(&self, sequence: u32) -> u32 {
+        sequence.saturating_add(self.skipped_segments)
+    }
+
+    /// A time by the clock of its sender, which stood still while the flow was fast-forwarded.
+    #[inline]
+    pub(crate) fn local(&self, now: Instant) -> Instant {
+        now - self.skipped
+    }
+
+    /// A time of its sender by the clock of the run.
+    #[inline]
+    fn real(&self, local: Instant) -> Instant {
+        if local == NEVER { NEVER } else { local + self.skipped }
+    }
+
+    /// When its sender's time-out or probe strikes.
+    #[inline]
+    pub(crate) fn timeout_at(&self) -> Instant {
+        self.real(self.sender.timeout_at())
+    }
+
+    /// Time at which its sender measures the least round trip anew.
+    pub(crate) fn forgets_at(&self) -> Instant {
+        self.real(self.sender.forgets_at())
+    }
+
+    /// It stood still for so long, until now.
+    pub(crate) fn delay(&mut self, by: Instant) {
+        self.skipped += by;
+        for alarm in [&mut self.slow_at, &mut self.quick_at] {
+            if *alarm != NEVER {
+                *alarm += by;
+            }
+        }
+    }
+
+    /// Bytes on the wire of its next segment, or more.
+    #[inline]
+    pub(crate) fn next_bytes(&self) -> u32 {
+        self.sender.next_bytes() + HEADERS + FRAMING
+    }
+
+    /// Whether it can send a segment, and there is a path for it.
+    #[inline]
+    pub(crate) fn can_send(&self, fabric: &Fabric, now: Instant) -> bool {
+        self.sender.can_send(self.local(now)) && fabric.path_count(self.forth.paths) > 0
+    }
+
+    /// Whether more of it is to be sent.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.state, FlowState::Waiting | FlowState::Ready | FlowState::Held)
+    }
+
+    /// There are tokens for a segment of so many bytes, on this path or on one that it chooses.
+    pub(crate) fn grant(&mut self, bytes: u32, path: Option<PathIndex>) {
+        (self.granted, self.granted_path) = (bytes, path.map_or(OWN_PATH, |path| path.0 as u16));
+    }
+
+    /// It cannot send what it was granted: how many bytes that were, and their path if it is not its own.
+    pub(crate) fn return_grant(&mut self) -> (u32, Option<PathIndex>) {
+        let path = std::mem::replace(&mut self.granted_path, OWN_PATH);
+        let path = (path != OWN_PATH).then_some(PathIndex(u32::from(path)));
+        (std::mem::take(&mut self.granted), path)
+    }
+
+    /// Its sender is told what its application has written until now.
+    pub(crate) fn supply(&mut self, now: Instant) {
+        if let Some(supply) = &self.supply {
+            let available = supply.available(&self.sender, now);
+            self.sender.make_available(available);
+        }
+    }
+
+    /// Its application writes, or is switched on or off. Whether it is on, if it was switched.
+    #[cold]
+    pub(crate) fn feed(&mut self, now: Instant) -> Option<bool> {
+        let switched = self.supply.as_mut()?.switch(now);
+        self.supply(now);
+        switched
+    }
+
+    /// It hears of the route that its packets take from now on: the one that its pair uses, or the first of its paths, which
+    /// are all as long.
+    pub(crate) fn tell_route(&mut self, fabric: &Fabric, now: Instant) {
+        if !self.sender.hears_routes() {
+            return;
+        }
+        let path = match self.granted_path {
+            OWN_PATH => 0,
+            path => u32::from(path),
+        };
+        let links = fabric.links_along(&self.forth, path);
+        let facts = RouteFacts {
+            hops: links.len() as u32,
+            round_trip: clock::to_time(fabric.round_trip(&self.forth, &self.back, self.sender.segment())),
+            slowest: fabric.slowest(&links),
+        };
+        self.sender.set_route(self.local(now), facts);
+    }
+
+    /// How long it would take alone.
+    pub(crate) fn ideal(&self, fabric: &Fabric) -> Instant {
+        let (segment, bytes) = (self.sender.segment(), self.purpose.bytes);
+        let network = fabric.alone(&self.forth, segment, bytes);
+        self.supply.as_ref().map_or(network, |supply| {
+            // Nobody sends the last segment before it is written.
+            let segments = bytes.div_ceil(u64::from(segment)).max(1);
+            let last = bytes - (segments - 1) * u64::from(segment);
+            network.max(supply.lasts(bytes) + fabric.alone(&self.forth, segment, last))
+        })
+    }
+
+    /// Returns how long it would take alone until its sender has the last acknowledgement, and its use of its sender's and its receiver's port until then.
+    pub(crate) fn ideal_acknowledged(&self, fabric: &Fabric) -> (Instant, [PortUse; 2]) {
+        let answer = fabric.acknowledgement(&self.back);
+        let ports = self.port_uses(fabric).map(|port| PortUse { after: port.after + answer, ..port });
+        (self.ideal(fabric) + answer, ports)
+    }
+
+    /// Returns its use of its sender's and its receiver's port.
+    pub(crate) fn port_uses(&self, fabric: &Fabric) -> [PortUse; 2] {
+        if self.has_several_links {
+            // Messages need not share a port then: no more is known than how long each takes alone.
+            return [PortUse { port: u32::MAX, before: 0, busy: 0, after: 0 }; 2];
+        }
+        fabric.port_uses(&self.forth, self.sender.segment(), self.purpose.bytes)
+    }
+
+    /// How long its segments take on the last link of its way.
+    pub(crate) fn last_transfer(&self, fabric: &Fabric) -> Instant {
+        fabric.last_transfer(&self.forth, self.sender.segment(), self.purpose.bytes)
+    }
+
+    /// When it has to be looked at for its pace, its application, late segments or its reordering buffer.
+    #[inline]
+    pub(crate) fn quick_alarm(&self, now: Instant) -> Instant {
+        let mut at = self.real(self.sender.judge_at());
+        // Nearly always the pace is no matter: asked first.
+        let next = self.real(self.sender.paced_until());
+        if next > now && self.state == FlowState::Waiting && self.sender.wants_to_send() {
+            at = at.min(next);
+        }
+        if let Some(supply) = &self.supply {
+            at = at.min(supply.next_look(&self.sender, now));
+        }
+        match self.reorder.as_ref().and_then(|buffer| buffer.deadline()) {
+            Some(deadline) => at.min(clock::from_time(deadline)),
+            None => at,
+        }
+    }
+
+    /// Whatever chooses the flow's paths hears what an acknowledgement told of one.
+    #[inline]
+    pub(crate) fn report(&mut self, packet: &Packet, newly: u64, hops: &[IntHop], now: Instant) {
+        if self.path.hears_reports() {
+            let local = clock::to_time(self.local(now));
+            self.path.on_report(local, report(packet, newly, now));
+            if !hops.is_empty() {
+                self.path.on_telemetry(local, u32::from(packet.path), hops);
+            }
+        }
+    }
+
+    #[inline]
+    fn choose_path(&mut self, bytes: u32, paths: u32, now: Instant) -> u32 {
+        match paths {
+            1 => 0,
+            paths => self.path.choose(clock::to_time(now - self.skipped), Departure { bytes, paths }),
+        }
+    }
+
+    /// The path of its next segment, chosen now where it is not yet: the segment waits at the interface of the path's first link.
+    #[cold]
+    pub(crate) fn plan_path(&mut self, count: u32, now: Instant) -> u32 {
+        if self.granted_path != OWN_PATH {
+            return u32::from(self.granted_path);
+        }
+        if self.planned_path == OWN_PATH {
+            self.planned_path = self.choose_path(self.next_bytes() - (HEADERS + FRAMING), count, now) as u16;
+        }
+        u32::from(self.planned_path)
+    }
+
+    /// Paths have changed: the next segment may take another.
+    pub(crate) fn forget_plan(&mut self) {
+        self.planned_path = OWN_PATH;
+    }
+
+    /// The packet that carries a segment; `count` is how many paths there are, `way` gives the start and the last step of one.
+    #[inline]
+    pub(crate) fn packet(
+        &mut self,
+        slot: FlowSlot,
+        segment: Segment,
+        now: Instant,
+        count: u32,
+        way: impl FnOnce(u32) -> (u32, Step),
+    ) -> Packet {
+        let planned = std::mem::replace(&mut self.planned_path, OWN_PATH);
+        let path = match std::mem::replace(&mut self.granted_path, OWN_PATH) {
+            OWN_PATH if planned != OWN_PATH => u32::from(planned),
+            OWN_PATH => self.choose_path(segment.bytes, count, now),
+            granted => u32::from(granted),
+        };
+        let (route, last_hop) = way(path);
+        let mut flags = Flags::default();
+        if self.is_ecn_capable {
+            flags = flags.with(Flags::ECN_CAPABLE);
+        }
+        if segment.is_again {
+            flags = flags.with(Flags::AGAIN);
+        }
+        if segment.is_partial {
+            flags = flags.with(Flags::PARTIAL);
+        }
+        Packet {
+            sent: now,
+            due: now,
+            flow: slot,
+            size: segment.bytes + HEADERS + FRAMING,
+            sequence: segment.sequence,
+            route,
+            last_hop: last_hop.bits(),
+            // The first switch makes it zero.
+            hop: u8::MAX,
+            kind: Kind::Data,
+            flags,
+            path: path as u8,
+            extra: Extra::data(self.sender.urgency(), self.path.cell()),
+            ..Packet::default()
+        }
+    }
+}
+
+/// Makes the acknowledgement of a segment out of its packet.
+#[inline]
+pub(crate) fn answer(packet: &mut Packet, expected: u32, block: Block, last_hop: Step, route: u32) {
+    packet.kind = Kind::Ack;
+    packet.size = ACKNOWLEDGEMENT;
+    packet.route = route;
+    packet.hop = u8::MAX;
+    packet.last_hop = last_hop.bits();
+    packet.flags = packet.flags.only(Flags::MARKED.with(Flags::AGAIN).with(Flags::PARTIAL));
+    packet.extra = Extra::ack(expected, block, packet.extra.telemetry());
+}
+
+/// What an acknowledgement tells of its path.
+pub(crate) fn report(packet: &Packet, newly: u64, now: Instant) -> PathReport {
+    PathReport {
+        path: u32::from(packet.path),
+        bytes: newly,
+        marked: if packet.flags.has(Flags::MARKED) { newly } else { 0 },
+        round_trip: Some(clock::to_time(now - packet.sent)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_segment_touches_that_arrives_is_one_cache_line() {
+        assert_eq!(std::mem::offset_of!(Flow, sender), 64);
+    }
+}

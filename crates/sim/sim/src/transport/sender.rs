@@ -1,0 +1,383 @@
+//! The sending half: what leaves next. What comes back, and the timers, are in [`super::answers`].
+
+use wayleave_scenarios::Pacing;
+use wayleave_scheme_api::{Flow, FlowStart, RouteFacts};
+use wayleave_schemes::transports::AnyFlow;
+use wayleave_units::Time;
+
+use super::flight::Flight;
+use super::probe::{Pending, Prober};
+use super::rack::{Rack, Transmission};
+use super::timer::{LONGEST, NEVER, RetransmissionTimer};
+use crate::clock::{self, Instant};
+
+/// Endless flows have this many segments.
+pub(super) const ENDLESS: u32 = u32::MAX;
+
+/// Segments under way for which a flow has room from the start; more when they come.
+const MOST_ROOM: u32 = 64;
+
+/// What a sender has to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    /// Payload; `None` never ends.
+    pub(crate) size: Option<u64>,
+    /// Payload of a full segment.
+    pub(crate) segment: u32,
+    /// In full segments.
+    pub(crate) initial_window: u32,
+    /// In full segments.
+    pub(crate) max_window: u32,
+    pub(crate) min_timeout: Time,
+    /// The time-out before the first sample of the round trip.
+    pub(crate) first_timeout: Time,
+    pub(crate) deadline: Option<Time>,
+    pub(crate) pacing: Pacing,
+}
+
+impl Setup {
+    /// As congestion control sees it.
+    pub(crate) fn flow_start(&self) -> FlowStart {
+        FlowStart {
+            segment: self.segment,
+            initial_window: u64::from(self.initial_window) * u64::from(self.segment),
+            max_window: u64::from(self.max_window) * u64::from(self.segment),
+            size: self.size,
+            deadline: self.deadline,
+            weight: 1,
+        }
+    }
+}
+
+/// What a sender does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// It sends this segment with so much payload, for the first time or again.
+    Send { sequence: u32, bytes: u32, is_again: bool, is_partial: bool },
+    /// It may not send before.
+    At(Instant),
+    /// It waits for acknowledgements, or has nothing to send.
+    Wait,
+}
+
+/// Whether losses are being repaired, up to which segment (RecoveryPoint of RFC 6675).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repair {
+    None,
+    /// After later acknowledgements.
+    Fast {
+        until: u32,
+    },
+    /// After a time-out.
+    Timeout {
+        until: u32,
+    },
+}
+
+/// What leaves next, whatever the window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    /// What the window lets go.
+    Window,
+    /// The first segment that is lost, after a time-out (RFC 6298, 5.4), or when a loss is found (RFC 6675, 5, step 4.3).
+    First,
+    /// A tail loss probe.
+    Probe,
+    /// Nothing before the answer of a probe of less than a segment, or the time-out.
+    Answer,
+}
+
+/// One flow at its sender.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    pub(super) control: AnyFlow,
+    pub(super) flight: Flight,
+    pub(super) timer: RetransmissionTimer,
+    pub(super) rack: Rack,
+    pub(super) prober: Prober,
+    /// When losses are judged again (RACK's reordering timer).
+    pub(super) judge_at: Instant,
+    pub(super) repair: Repair,
+    /// When the window last shrank for a loss.
+    pub(super) shrank_at: Instant,
+    pub(super) due: Due,
+    pub(super) segments: u32,
+    /// Those that the application has written; all of them, mostly.
+    pub(super) available: u32,
+    pub(super) segment: u32,
+    last_bytes: u32,
+    max_window: u32,
+    pacing: Pacing,
+    /// Paced flows send nothing before.
+    pub(super) pace_at: Instant,
+}
+
+impl Sender {
+    pub(crate) fn new(setup: &Setup, control: AnyFlow) -> Self {
+        let segment = setup.segment.max(1);
+        let (segments, last_bytes) = match setup.size {
+            None => (ENDLESS, segment),
+            Some(size) => {
+                let full = size.div_ceil(u64::from(segment)).clamp(1, u64::from(ENDLESS - 1));
+                let last = size.saturating_sub((full - 1) * u64::from(segment)).clamp(1, u64::from(segment));
+                (full as u32, last as u32)
+            }
+        };
+        let timeouts = [setup.min_timeout, setup.first_timeout].map(clock::from_time);
+        Self {
+            control,
+            flight: Flight::new(segments.min(setup.initial_window).min(MOST_ROOM)),
+            timer: RetransmissionTimer::new(timeouts[0], timeouts[1]),
+            rack: Rack::new(),
+            prober: Prober::new(),
+            judge_at: NEVER,
+            repair: Repair::None,
+            shrank_at: 0,
+            due: Due::Window,
+            segments,
+            available: segments,
+            segment,
+            last_bytes,
+            max_window: setup.max_window,
+            pacing: setup.pacing,
+            pace_at: 0,
+        }
+    }
+
+    /// Everything was acknowledged.
+    #[inline]
+    pub(crate) fn is_done(&self) -> bool {
+        self.flight.first() == self.segments
+    }
+
+    /// Payload of a full segment.
+    pub(crate) fn segment(&self) -> u32 {
+        self.segment
+    }
+
+    /// How many segments there are; `None` if without end.
+    pub(crate) fn segments(&self) -> Option<u32> {
+        Some(self.segments).filter(|&segments| segments != ENDLESS)
+    }
+
+    /// So many segments are there now. What was sent stays sent.
+    pub(crate) fn make_available(&mut self, segments: u32) {
+        self.available = segments.clamp(self.flight.next(), self.segments);
+    }
+
+    /// How many segments so much payload makes: whole ones, and the last one as soon as all of it is there.
+    pub(crate) fn whole_segments(&self, bytes: u64) -> u32 {
+        let whole = bytes / u64::from(self.segment);
+        if self.segments != ENDLESS && bytes >= self.bytes_until(self.segments) {
+            return self.segments;
+        }
+        u32::try_from(whole).unwrap_or(ENDLESS).min(self.segments.saturating_sub(1))
+    }
+
+    /// Payload of the first so many segments, more than none.
+    fn bytes_until(&self, segments: u32) -> u64 {
+        u64::from(segments - 1) * u64::from(self.segment) + u64::from(self.bytes_of(segments - 1))
+    }
+
+    /// How much payload there has to be before the next segment can be sent for the first time, if it waits for that.
+    pub(crate) fn starved_of(&self) -> Option<u64> {
+        let next = self.flight.next();
+        (next == self.available && self.available < self.segments).then(|| self.bytes_until(next + 1))
+    }
+
+    /// What was written and not sent yet, with so much overhead for each segment.
+    pub(crate) fn unsent(&self, overhead: u32) -> u64 {
+        let count = u64::from(self.available.saturating_sub(self.flight.next()));
+        match self.available.checked_sub(1) {
+            Some(last) if count > 0 => {
+                (count - 1) * u64::from(self.segment) + u64::from(self.bytes_of(last)) + count * u64::from(overhead)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Left to send or to be acknowledged.
+    #[inline]
+    pub(crate) fn remaining(&self) -> u64 {
+        if self.segments == ENDLESS {
+            return u64::from(u32::MAX);
+        }
+        match self.segments - self.flight.first() {
+            0 => 0,
+            left => u64::from(left - 1) * u64::from(self.segment) + u64::from(self.last_bytes),
+        }
+    }
+
+    /// Payload that was never sent, if it is known.
+    pub(crate) fn unsent_payload(&self) -> Option<u64> {
+        let all = self.segments()?;
+        let sent = self.flight.next();
+        Some(if sent >= all { 0 } else { self.bytes_until(all) - u64::from(sent) * u64::from(self.segment) })
+    }
+
+    /// How urgent the next segment is: by what has not arrived, as far as is known (pFabric, SIGCOMM 2013).
+    #[inline]
+    pub(crate) fn urgency(&self) -> u64 {
+        let arrived = u64::from(self.flight.arrived()) * u64::from(self.segment);
+        self.control.urgency(self.remaining().saturating_sub(arrived))
+    }
+
+    fn bytes_of(&self, sequence: u32) -> u32 {
+        if sequence + 1 == self.segments { self.last_bytes } else { self.segment }
+    }
+
+    /// Whether the window is open; below one segment, one at a time.
+    #[inline]
+    pub(super) fn has_window(&self) -> bool {
+        let in_flight = self.flight.in_flight();
+        let after = (u64::from(in_flight) + 1) * u64::from(self.segment);
+        after <= self.control.window() || in_flight == 0
+    }
+
+    #[inline]
+    fn may_send(&self) -> bool {
+        match self.due {
+            Due::Window => self.has_window(),
+            Due::First | Due::Probe => true,
+            Due::Answer => false,
+        }
+    }
+
+    #[inline]
+    fn has_to_send(&self) -> bool {
+        self.flight.next() < self.available || self.flight.has_to_send_again() || self.due == Due::Probe
+    }
+
+    /// What to do now; a segment that is returned counts as sent.
+    #[inline]
+    pub(crate) fn poll(&mut self, now: Instant) -> Next {
+        if !self.has_to_send() || !self.may_send() {
+            return Next::Wait;
+        }
+        if self.pace_at > now {
+            return Next::At(self.pace_at);
+        }
+        let payload = self.control.payload(self.segment);
+        if payload < self.segment {
+            return self.probe(now, payload.max(1));
+        }
+        let (sequence, is_again) = match self.take_due() {
+            Due::Probe => self.tail_probe(now),
+            Due::Window if self.flight.is_in_order() => (self.flight.send(now), false),
+            Due::Window | Due::First | Due::Answer => match self.flight.send_again(now) {
+                Some(sequence) => (sequence, true),
+                None if self.flight.next() < self.available => (self.flight.send(now), false),
+                None => return Next::Wait,
+            },
+        };
+        let bytes = self.bytes_of(sequence);
+        self.pace_at = self.earliest_after(now, bytes);
+        if is_again && sequence == self.flight.first() {
+            // The "more careful variant" of RFC 6675, section 6, for the segment that the timer waits for.
+            self.timer.restart(now);
+        } else {
+            self.timer.start(now);
+        }
+        if !is_again {
+            self.schedule_probe(now);
+        }
+        self.control.on_send(clock::to_time(now), bytes);
+        Next::Send { sequence, bytes, is_again, is_partial: false }
+    }
+
+    #[inline]
+    fn take_due(&mut self) -> Due {
+        std::mem::replace(&mut self.due, Due::Window)
+    }
+
+    /// A tail loss probe: new data if the receiver has room for it, or the last segment again (RFC 8985, 7.3).
+    #[cold]
+    fn tail_probe(&mut self, now: Instant) -> (u32, bool) {
+        let next = self.flight.next();
+        if next < self.available && next - self.flight.first() < self.max_window {
+            self.prober.is_sent(Pending::NewData { end: next + 1 });
+            return (self.flight.send(now), false);
+        }
+        self.prober.is_sent(Pending::Again { end: next });
+        (self.flight.send_last_again(now), true)
+    }
+
+    /// Sends a part of the first segment that is missing, to learn whether anything gets through (pFabric, SIGCOMM 2013,
+    /// section 4.3). The segment itself counts as not sent.
+    #[cold]
+    fn probe(&mut self, now: Instant, payload: u32) -> Next {
+        self.due = Due::Answer;
+        self.timer.restart(now);
+        self.control.on_send(clock::to_time(now), payload);
+        Next::Send { sequence: self.flight.first(), bytes: payload, is_again: true, is_partial: true }
+    }
+
+    /// Its pair has another weight.
+    pub(crate) fn set_weight(&mut self, now: Instant, weight: u32) {
+        self.control.on_weight(clock::to_time(now), weight);
+    }
+
+    /// Its packets take this route from now on.
+    pub(crate) fn set_route(&mut self, now: Instant, route: RouteFacts) {
+        self.control.on_route(clock::to_time(now), route);
+        self.timer.fix(self.control.fixed_timeout().map(clock::from_time));
+    }
+
+    /// Whether congestion control has to hear of routes.
+    pub(crate) fn hears_routes(&self) -> bool {
+        self.control.hears_routes()
+    }
+
+    /// Payload of what [`Self::poll`] sends next, or more: what is sent again counts as a full segment.
+    pub(crate) fn next_bytes(&self) -> u32 {
+        let next = self.flight.next();
+        let is_again = self.flight.has_to_send_again() || self.due == Due::Probe;
+        if is_again || next >= self.segments { self.segment } else { self.bytes_of(next) }
+    }
+
+    /// Whether [`Self::poll`] would send now.
+    #[inline]
+    pub(crate) fn can_send(&self, now: Instant) -> bool {
+        self.wants_to_send() && self.pace_at <= now
+    }
+
+    /// Whether it would send if time were no matter.
+    #[inline]
+    pub(crate) fn wants_to_send(&self) -> bool {
+        self.may_send() && self.has_to_send()
+    }
+
+    /// When pacing lets the next segment go.
+    #[inline]
+    pub(crate) fn paced_until(&self) -> Instant {
+        self.pace_at
+    }
+
+    /// When a paced sender may send the next segment; also one whose window is below one segment.
+    #[inline]
+    fn earliest_after(&self, now: Instant, bytes: u32) -> Instant {
+        if let Some(rate) = self.control.pacing() {
+            return now + clock::transmission(u64::from(bytes), rate);
+        }
+        let window = self.control.window().max(1);
+        let smoothed = self.timer.smoothed();
+        let share = |bytes: u32| (smoothed.saturating_mul(u64::from(bytes)) / window).min(LONGEST);
+        if window < u64::from(self.segment) && smoothed > 0 {
+            return now + share(self.segment);
+        }
+        match self.pacing {
+            Pacing::Off => 0,
+            // RFC 9002, section 7.7: 1.25 windows in a round trip.
+            Pacing::Window => now + share(bytes) / 5 * 4,
+        }
+    }
+
+    /// What was sent from then on belongs to a new episode of losses: transmissions by their numbers, retransmissions by
+    /// their times.
+    pub(super) fn new_episode_since(&self) -> Transmission {
+        match self.repair {
+            Repair::None => (0, 0),
+            Repair::Fast { until } | Repair::Timeout { until } => (self.shrank_at, until),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Losses one after the other, step by step.
+
+use wayleave_schemes::transports::AnyFlow;
+
+use super::super::*;
+use super::{SEGMENT, answer, send_all, sender, setup};
+use crate::packet::Block;
+
+const MS: u64 = 1_000_000_000;
+
+/// Tells a sender at `now` that the segment that it sent at `sent` has arrived; the first one is missing.
+fn arrives(sender: &mut Sender, now: u64, sequence: u32, sent: u64) {
+    let block = Block { start: 1, end: sequence + 1 };
+    sender.on_answer(now, &Answer { sent, ..answer(sequence, 0, block) }, |_, marked, _| marked);
+}
+
+/// The fault of version 0.1.0: others arrive all the time, and nobody sends the first segment a third time.
+#[test]
+fn a_retransmission_that_is_lost_again_is_sent_again() {
+    let mut sender = sender(1_000_000, 10);
+    assert_eq!(send_all(&mut sender, 0), (0..10).collect::<Vec<u32>>());
+    for sequence in 1..=3 {
+        arrives(&mut sender, 20 * MS + u64::from(sequence), sequence, 0);
+    }
+    // The third one tells of the loss. Segment 0 leaves again, and is lost again.
+    assert_eq!(send_all(&mut sender, 20 * MS + 4), [0, 10, 11, 12]);
+    for sequence in 4..10 {
+        arrives(&mut sender, 20 * MS + 10 + u64::from(sequence), sequence, 0);
+    }
+    assert_eq!(send_all(&mut sender, 21 * MS), (13..19).collect::<Vec<u32>>());
+    // What left together with it comes a round trip later, and what left after it says that it is lost.
+    arrives(&mut sender, 40 * MS + 4, 10, 20 * MS + 4);
+    assert_eq!(send_all(&mut sender, 40 * MS + 4), [0, 19]);
+}
+
+/// RFC 6298, 5.3: acknowledgements of new data in order restart the timer, others do not.
+#[test]
+fn segments_beyond_a_gap_do_not_put_the_time_out_off() {
+    let mut sender = sender(1_000_000, 10);
+    send_all(&mut sender, 0);
+    sender.on_answer(MS, &answer(0, 1, Block::default()), |_, marked, _| marked);
+    let strikes = sender.timer.at();
+    assert_eq!(strikes, MS + sender.timer.timeout());
+    sender.on_answer(2 * MS, &answer(2, 1, Block { start: 2, end: 3 }), |_, marked, _| marked);
+    assert_eq!(sender.timer.at(), strikes);
+    sender.on_answer(2 * MS + 1, &answer(1, 3, Block::default()), |_, marked, _| marked);
+    assert_eq!(sender.timer.at(), 2 * MS + 1 + sender.timer.timeout());
+}
+
+/// Windows after losses that NewReno hears of, in segments. Twenty segments leave, and those of `missing` are lost. Then
+/// what leaves later: `lost_later` of them are lost, too, the first time.
+fn windows(missing: &[u32], lost_later: impl Fn(u32, bool) -> bool) -> Vec<u64> {
+    let setup = super::Setup { max_window: 1_000, ..setup(10_000_000, 20) };
+    let mut sender = Sender::new(&setup, AnyFlow::newreno(&setup.flow_start()));
+    let mut receiver = Receiver::default();
+    let (mut windows, mut lost) = (Vec::new(), Vec::new());
+    let mut on_the_way: Vec<(u32, u64)> =
+        send_all(&mut sender, 0).into_iter().filter(|it| !missing.contains(it)).map(|it| (it, 0)).collect();
+    for round in 1..=4_u64 {
+        let mut now = round * 10 * MS;
+        for (sequence, sent) in std::mem::take(&mut on_the_way) {
+            now += 1;
+            let received = receiver.on_segment(sequence);
+            let answer = Answer { sent, ..answer(sequence, received.expected, received.block) };
+            sender.on_answer(now, &answer, |_, marked, _| marked);
+            while let Next::Send { sequence, is_again, .. } = sender.poll(now) {
+                if !lost.contains(&(sequence, is_again)) && lost_later(sequence, is_again) {
+                    lost.push((sequence, is_again));
+                } else {
+                    on_the_way.push((sequence, now));
+                }
+            }
+        }
+        windows.push(wayleave_scheme_api::Flow::window(&sender.control) / u64::from(SEGMENT));
+    }
+    windows
+}
+
+#[test]
+fn losses_of_one_window_shrink_it_once() {
+    let none = windows(&[], |_, _| false);
+    assert_eq!(none, [40, 80, 160, 320]);
+    let once = windows(&[3], |_, _| false);
+    assert_eq!(windows(&[3, 5, 9], |_, _| false)[0], once[0]);
+    assert!((10..=13).contains(&once[0]), "{once:?}");
+}
+
+/// RFC 5681, 4.3: "the loss of a retransmission should be taken as two indications of congestion"; RFC 8985, 9.3.
+#[test]
+fn a_retransmission_that_is_lost_shrinks_the_window_again() {
+    let (once, twice) = (windows(&[3], |_, _| false), windows(&[3], |_, is_again| is_again));
+    assert_eq!(once[0], twice[0]);
+    assert!(twice[1] <= once[1] / 2 + 1, "{once:?} {twice:?}");
+}
+
+/// Segment 31 leaves while segment 3 is being repaired, after the window shrank for that.
+#[test]
+fn a_loss_after_the_window_shrank_shrinks_it_again() {
+    let (once, twice) = (windows(&[3], |_, _| false), windows(&[3], |sequence, _| sequence == 31));
+    assert_eq!(once[..2], twice[..2]);
+    assert!(twice[2] <= once[2] / 2 + 1, "{once:?} {twice:?}");
+}
+
+/// RFC 8985, 6.3: what was sent less than a round trip ago is not lost.
+#[test]
+fn a_time_out_sends_the_first_segment_and_waits_for_what_left_just_before() {
+    let mut sender = sender(1_000_000, 10);
+    sender.make_available(4);
+    assert_eq!(send_all(&mut sender, 0), [0, 1, 2, 3]);
+    sender.on_answer(10 * MS, &answer(0, 1, Block::default()), |_, marked, _| marked);
+    let probes = sender.timeout_at();
+    assert!(!sender.on_timer(probes));
+    assert_eq!(send_all(&mut sender, probes), [3]);
+    let strikes = sender.timer.at();
+    sender.make_available(5);
+    assert_eq!(send_all(&mut sender, strikes - MS), [4]);
+    // A probe would be due at the same time; but one is out.
+    assert_eq!(sender.prober.at(), strikes);
+    assert!(sender.on_timer(strikes));
+    // 1, 2 and 3 are lost, and 4 is on its way.
+    assert_eq!((sender.flight.in_flight(), send_all(&mut sender, strikes)), (1, vec![1, 2, 3]));
+}
+
+/// What an application writes now and then does not put the time-out off: RFC 8985, 7.3, would restart the timer.
+#[test]
+fn new_data_does_not_put_the_time_out_off() {
+    let mut sender = sender(1_000_000, 100);
+    sender.make_available(2);
+    send_all(&mut sender, 0);
+    sender.on_answer(10 * MS, &answer(0, 1, Block::default()), |_, marked, _| marked);
+    let mut now = sender.timeout_at();
+    assert!(!sender.on_timer(now));
+    for available in 3..20 {
+        sender.make_available(available);
+        send_all(&mut sender, now);
+        now = sender.timeout_at();
+        if sender.on_timer(now) {
+            assert!(now <= 10 * MS + 2 * 30 * MS, "{now}");
+            return;
+        }
+    }
+    panic!("no time-out");
+}
+
+#[test]
+fn the_end_of_a_transfer_is_repaired_by_a_probe_and_not_by_a_time_out() {
+    let setup = super::Setup { min_timeout: wayleave_units::Time::from_millis(10), ..setup(10_000, 10) };
+    let mut sender = Sender::new(&setup, AnyFlow::newreno(&setup.flow_start()));
+    send_all(&mut sender, 0);
+    // The last segment is lost.
+    for sequence in 0..9 {
+        sender.on_answer(MS, &answer(sequence, sequence + 1, Block::default()), |_, marked, _| marked);
+    }
+    assert_eq!((sender.timeout_at(), sender.timer.at() > 3 * MS), (sender.prober.at(), true));
+    let strikes = sender.timeout_at();
+    assert_eq!(strikes, 3 * MS, "after two round trips");
+    assert!(!sender.on_timer(strikes));
+    assert_eq!(send_all(&mut sender, strikes), [9]);
+    assert_eq!(sender.timeout_at(), strikes + sender.timer.timeout(), "there is no second probe");
+    sender.on_answer(strikes + MS, &Answer { sent: strikes, ..answer(9, 10, Block::default()) }, |_, marked, _| marked);
+    assert!(sender.is_done());
+}
