@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
 use wayleave::analyze::{Analysis, Report, Subject};
-use wayleave::{Error, FigureEffort, Measured, Plan, ReproduceOptions, Source, figures, reproduce};
+use wayleave::{Error, Plan, Source};
+use wayleave_experiments::{Effort, Measured, ReproduceOptions, figures, reproduce};
 use wayleave_experiments::{CATALOGUE, X};
 
 use crate::document::loaded;
@@ -53,7 +54,7 @@ pub(crate) fn _reproduce(
     }
     let done = run(py, progress, move |progress, cancel| {
         let mut options = ReproduceOptions { seeds, folder, resume, ..ReproduceOptions::default() };
-        options.effort = if full { FigureEffort::Full } else { FigureEffort::Quick };
+        options.effort = if full { Effort::Full } else { Effort::Quick };
         options.threads = threads.unwrap_or(options.threads);
         reproduce(&chosen, options, progress.clone(), cancel)
     })?;

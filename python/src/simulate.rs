@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
-use wayleave::sim::result::{Ending, Parameter, RunResult};
+use wayleave::result::{Ending, Parameter, RunResult};
 use wayleave::{Batch, Choice, Error, Planned, Scenario, Silent, Source, Sweep, SweepOptions, Threads, sweep};
 use wayleave_explain::table::Layout;
 use wayleave_formats::{Grid, InputErrors, beside, with_grid};

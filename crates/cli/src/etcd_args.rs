@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use wayleave_protocol::client::OwnCertificate;
+use wayleave_client::OwnCertificate;
 use wayleave_server::cluster::{Access, User};
 
 /// Access to an etcd. Its members are named by another option.

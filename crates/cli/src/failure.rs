@@ -4,8 +4,10 @@ use std::fmt;
 use std::io;
 
 use wayleave::Error;
-use wayleave::remote::Trouble;
+use wayleave_client::Trouble;
+use wayleave_experiments::lab::ControlError;
 use wayleave_formats::{InputErrors, Problem};
+use wayleave_lab::LabError;
 
 use crate::exit::Exit;
 
@@ -81,19 +83,44 @@ impl From<InputErrors> for Failure {
 
 impl From<Trouble> for Failure {
     fn from(trouble: Trouble) -> Self {
-        Error::from(trouble).into()
+        wayleave_client::Error::from(trouble).into()
     }
 }
 
-impl From<wayleave_protocol::client::Error> for Failure {
-    fn from(error: wayleave_protocol::client::Error) -> Self {
-        Error::from(error).into()
+impl From<wayleave_client::Error> for Failure {
+    fn from(error: wayleave_client::Error) -> Self {
+        match error {
+            wayleave_client::Error::Usage(message) => Self::Usage(message),
+            wayleave_client::Error::Failed(message) => Self::Internal(message),
+        }
     }
 }
 
-impl From<wayleave_lab::LabError> for Failure {
-    fn from(error: wayleave_lab::LabError) -> Self {
-        Error::from(error).into()
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        match error {
+            LabError::Name(_)
+            | LabError::Exists { .. }
+            | LabError::Unknown { .. }
+            | LabError::NoHost { .. }
+            | LabError::NoSwitch(_)
+            | LabError::Calibrate(_)
+            | LabError::Endpoint { .. }
+            | LabError::Controller(_)
+            | LabError::TooLarge { .. }
+            | LabError::Plan(_) => Self::Usage(error.to_string()),
+            LabError::Stopped => Self::Stopped,
+            _ => Self::Internal(error.to_string()),
+        }
+    }
+}
+
+impl From<ControlError> for Failure {
+    fn from(error: ControlError) -> Self {
+        match error {
+            ControlError::Lab(error) => error.into(),
+            ControlError::Client(error) => error.into(),
+        }
     }
 }
 

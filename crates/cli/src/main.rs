@@ -6,9 +6,11 @@
 
 mod args;
 mod basis;
+mod bench;
 mod broker_args;
 mod client;
 mod commands;
+mod demo;
 mod etcd_args;
 mod exit;
 mod failure;

@@ -11,7 +11,6 @@ use wayleave_formats::{
 
 use crate::error::Error;
 use crate::findings::MAX_FINDINGS;
-use crate::listing::as_document;
 use crate::network::Network;
 use crate::progress::{Cancel, Progress, Silent, Step};
 
@@ -64,7 +63,7 @@ impl Contracts {
         sources: impl Iterator<Item = Result<Source, InputErrors>>,
         read: impl Fn(&Source) -> Result<MixedList, InputErrors>,
     ) -> Result<Self, Error> {
-        let lists = sources.map(|source| Ok(read(&as_document(source?)?)?));
+        let lists = sources.map(|source| Ok(read(&wayleave_formats::listing_as_document(source?)?)?));
         let contracts = Self { lists: lists.collect::<Result<_, Error>>()? };
         contracts.check_names()?;
         Ok(contracts)

@@ -60,12 +60,3 @@ impl From<serde_json::Error> for Error {
         }
     }
 }
-
-impl From<wayleave_protocol::client::Error> for Error {
-    fn from(error: wayleave_protocol::client::Error) -> Self {
-        match error {
-            wayleave_protocol::client::Error::Usage(message) => Self::Usage(message),
-            wayleave_protocol::client::Error::Failed(message) => Self::Internal(message),
-        }
-    }
-}

@@ -1,4 +1,7 @@
-//! What the command `wayleave` does, as a library: plan, explain, verify, simulate, reproduce, tune, report.
+//! Wayleave as a library: plan, explain, verify, simulate, analyze, tune.
+//!
+//! Daemons, laboratories and figures of publications are crates of their own (`server`, `agent`, `lab`, `experiments`), and so is the client of a
+//! controller (`client`).
 //!
 //! ```
 //! use wayleave::{Contracts, Network, PlanOptions, VerifyOptions, plan, verify};
@@ -23,53 +26,42 @@
 //! | say why | [`explain()`] | [`Explanation`] |
 //! | derive every bound again | [`Plan::recheck`], [`recheck()`] | a report of the independent calculator |
 //! | try to break promises | [`verify()`], [`verify_watched`] | [`Verified`]: the worst delay seen of each |
-//! | simulate | [`simulate`], [`sweep()`](sim::sweep) | [`sim::result::RunResult`], [`Sweep`] |
+//! | simulate | [`simulate`], [`sweep()`](sim::sweep) | [`result::RunResult`], [`Sweep`] |
 //! | fit budgets and costs | [`tune()`] | [`Tuned`] |
-//! | measure figures again | [`reproduce()`] | [`Reproduced`] |
 //! | bound delays of a whole network | [`analyze::Subject`] | [`analyze::Report`] |
 //! | share bandwidth | [`policy::shares`] | [`policy::Shared`] |
 //! | prove it to others | [`Proof::of`] | [`Proof`]: the document that `tools/check_proof.py` checks |
 //! | compare two results | [`diff::diff`] | [`diff::Difference`] |
 //! | size a service | [`provision::Question::answer`] | [`provision::Answer`] |
-//! | compare with Silo | [`demo()`] | [`Demo`]: text, a picture, a page |
-//! | ask a controller | [`remote::Service`] | the objects of its interface |
 //!
 //! Nothing here prints, reads the environment or ends the process. What takes long tells a [`Progress`] how far it has come
 //! and ends early when a [`Cancel`] says so; how many threads work is an option, and results do not depend on it. Whatever
 //! is written for people goes to a [`std::io::Write`] in a [`Layout`] that the caller chooses.
 
 pub mod analyze;
-pub mod bench;
 mod contracts;
-mod demo;
 pub mod diff;
 mod error;
 mod explain;
 mod findings;
-pub mod lab;
-mod listing;
 mod minima;
 mod network;
 mod network_text;
+mod pictures;
 mod plan;
 pub mod policy;
 mod progress;
 mod proof;
 pub mod provision;
 mod recheck;
-pub mod remote;
-mod report;
-mod reproduce;
 mod schemes;
 mod session;
 pub mod sim;
+pub mod switch_benchmark;
 mod tune;
 mod verify;
 
 pub use contracts::{ContractIndex, Contracts, read_event_file};
-pub use demo::{
-    Demo, DemoOptions, FabricDemo, Paint, TOPOLOGY as DEMO_TOPOLOGY, USUAL_LIMIT as DEMO_REROUTE, demo, fabric_demo,
-};
 pub use error::Error;
 pub use explain::{Explanation, Matter, explain, explain_in, explain_planned, explain_watched};
 pub use findings::Findings;
@@ -82,10 +74,6 @@ pub use plan::{
 pub use progress::{Cancel, Progress, Silent, Step};
 pub use proof::Proof;
 pub use recheck::{recheck, recheck_shares, recheck_shares_watched, recheck_watched};
-pub use reproduce::{
-    Measured, MeasuredBy, Missing, ReproduceOptions, Reproduced, Row, Tally, Totals, figures, png_hint, reproduce,
-    results_document,
-};
 pub use schemes::SchemeOptions;
 pub use session::{Session, Verdict};
 pub use sim::{Batch, Choice, Planned, Sweep, SweepOptions, Threads, simulate, sweep};
@@ -97,9 +85,9 @@ pub use verify::{
 
 // Types of other crates that options are made of.
 pub use wayleave_adversary::{Attack, Claim, ClassFault, Effort, Fault};
-pub use wayleave_experiments::Effort as FigureEffort;
 pub use wayleave_explain::table::Layout;
 pub use wayleave_formats::{ImportOptions, Source};
 pub use wayleave_ledger::Model;
+pub use wayleave_report::sim::result;
 pub use wayleave_scenarios::Scenario;
 pub use wayleave_schemes::tune::Objective;

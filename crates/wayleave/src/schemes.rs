@@ -132,6 +132,6 @@ fn failed(error: BuildError) -> Error {
 fn benchmark(file: Option<&str>, scenario: &Scenario) -> Result<Table, Box<dyn std::error::Error + Send + Sync>> {
     match file {
         Some(file) => Ok(read_benchmark(&Source::read(file)?)?),
-        None => Ok(wayleave_experiments::low_cost::benchmark(&SoftwareSwitch::ZODIAC_FX, scenario, |_| {})?),
+        None => Ok(crate::switch_benchmark::benchmark(&SoftwareSwitch::ZODIAC_FX, scenario, |_| {})?),
     }
 }

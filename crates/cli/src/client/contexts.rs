@@ -8,7 +8,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use wayleave_protocol::client::OwnCertificate;
+use wayleave_client::OwnCertificate;
 
 use crate::failure::Failure;
 

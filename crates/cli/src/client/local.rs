@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ureq::http;
-use wayleave::Error;
-use wayleave::remote::{Ask, OnEvent, Told, Wire};
+use wayleave_client::{Ask, Error, OnEvent, Told, Wire};
 use wayleave_controller::{Change, EnforcedBy, Setup, Timing};
 use wayleave_formats::write_topology;
 use wayleave_server::disk::{Disk, File, Memory};
@@ -62,7 +61,7 @@ impl Wire for Local {
         }
         let body = ask.body.as_ref().map(|body| body.text.clone().into_bytes()).unwrap_or_default();
         let request = request.body(body);
-        let request = request.map_err(|error| Error::Internal(format!("{} is no path: {error}", ask.path)))?;
+        let request = request.map_err(|error| Error::Failed(format!("{} is no path: {error}", ask.path)))?;
         let response = self.controller.ask(request);
         let seconds = |value: &http::HeaderValue| value.to_str().ok()?.parse().ok().map(Duration::from_secs);
         let retry_after = response.headers().get("retry-after").and_then(seconds);

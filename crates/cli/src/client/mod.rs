@@ -4,12 +4,15 @@
 
 pub(crate) mod contexts;
 pub(crate) mod local;
+mod names;
 pub(crate) mod peers;
 pub(crate) mod secret;
 mod setup;
 pub(crate) mod show;
+pub(crate) mod specs;
 pub(crate) mod target;
 
+pub(crate) use names::{Names, did_you_mean};
 pub(crate) use target::Target;
-pub(crate) use wayleave::remote::{Service, Trouble};
-pub(crate) use wayleave_protocol::client::encode;
+pub(crate) use wayleave_client::encode;
+pub(crate) use wayleave_client::{Service, Text, Trouble};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use comfy_table::Cell;
 use serde::Serialize;
-use wayleave_protocol::client::Address;
+use wayleave_client::Address;
 use wayleave_protocol::status::{Cluster, ClusterRole, Status};
 
 use super::show::cell;

@@ -3,13 +3,13 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use wayleave_protocol::client::token_in;
+use wayleave_client::token_in;
 
 use crate::failure::Failure;
 
 /// The token in a file; - is the standard input.
 pub(crate) fn read(path: &Path) -> Result<String, Failure> {
-    Ok(wayleave_protocol::client::read_token(path)?)
+    Ok(wayleave_client::read_token(path)?)
 }
 
 /// From a person if there is one, else from the standard input.

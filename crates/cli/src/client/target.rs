@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use wayleave::remote::Service;
+use wayleave_client::Service;
+use wayleave_client::{Address, OwnCertificate};
 use wayleave_controller::Change;
-use wayleave_protocol::client::{Address, OwnCertificate};
 
 use super::contexts::{self, Context, Contexts};
 use super::local::{Local, Planned};
@@ -133,7 +133,7 @@ pub(crate) fn own_certificate(cert: Option<PathBuf>, key: Option<PathBuf>) -> Re
 
 /// An address without what would be doubled when paths are put behind it.
 pub(crate) fn url(text: &str) -> Result<String, Failure> {
-    Ok(wayleave_protocol::client::url(text)?)
+    Ok(wayleave_client::url(text)?)
 }
 
 /// The server of a context.

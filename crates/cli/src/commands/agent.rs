@@ -9,13 +9,13 @@ use wayleave_agent::endpoints::Attachment;
 use wayleave_agent::run::Agents;
 use wayleave_agent::samples::FOLLOW;
 use wayleave_agent::{NodeOptions, Options, delays, doubts, down, endpoints};
+use wayleave_client::{Address, Error, OwnCertificate, read_token, url};
 use wayleave_dataplane::host::{LONGEST_WAIT, Settings, Unmatched};
 use wayleave_dataplane::switch::OvsBridge;
 use wayleave_formats::{
     AgentCredential, AgentEndpoint, AgentFile, AgentNode, ExcessPackets, Source, UnmatchedPackets, read_agent,
     read_topology,
 };
-use wayleave_protocol::client::{Address, Error, OwnCertificate, read_token, url};
 use wayleave_server::notify::Notify;
 use wayleave_topology::Network;
 

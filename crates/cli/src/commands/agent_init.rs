@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use nix::mount::{MsFlags, mount};
 use serde_json::{Value, json};
+use wayleave_client::url;
 use wayleave_formats::{Source, read_agent};
-use wayleave_protocol::client::url;
 use wayleave_topology::Network;
 
 use crate::client::secret;

@@ -8,8 +8,9 @@ mod prune;
 pub(crate) mod report;
 mod tenants;
 
+use crate::client::specs::Document;
 use clap::Args;
-use wayleave::remote::{Document, Method};
+use wayleave_client::Method;
 use wayleave_contracts::Selector;
 use wayleave_formats::{Kind, Source, kind_of};
 use wayleave_protocol::decision::{ApplyReport, Outcome};

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use wayleave::remote::Method;
+use wayleave_client::Method;
 use wayleave_explain::human::count;
 use wayleave_protocol::status::{Backup, BackupSpec};
 

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use clap::{Args, Subcommand};
 
-use wayleave::bench::{Metric, admission, controller, dataplane, hoses, mixed, sharing, sim, write_lines};
+use crate::bench::{Metric, admission, controller, dataplane, hoses, mixed, sharing, sim, write_lines};
 use wayleave_experiments::SHARE_CASES;
 use wayleave_schemes::admission::chameleon::RoutingName;
 

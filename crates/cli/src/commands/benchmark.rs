@@ -53,7 +53,7 @@ enum Form {
 pub(crate) fn run(args: &BenchmarkArgs) -> Result<Exit, Failure> {
     let mut progress = Progress::new(args.progress);
     let (mut done, total) = (0, args.scenario.cases().count() as u64);
-    let table = wayleave_experiments::low_cost::benchmark(&SoftwareSwitch::ZODIAC_FX, &args.scenario, |_| {
+    let table = wayleave::switch_benchmark::benchmark(&SoftwareSwitch::ZODIAC_FX, &args.scenario, |_| {
         done += 1;
         wayleave::Progress::step(&mut progress, Step::Items { done, total });
     });

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use wayleave::remote::Method;
+use wayleave_client::Method;
 use wayleave_explain::table::write_table;
 use wayleave_protocol::check::{Check, CheckSpec, MOST_PROBES};
 use wayleave_protocol::contract::{Match, Protocol};

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
+use crate::client::{Names, did_you_mean};
 use clap::{Args, ValueEnum};
-use wayleave::remote::{Names, did_you_mean};
 use wayleave_protocol::contract::Contract;
 use wayleave_units::escaped;
 

@@ -7,9 +7,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use wayleave::{DEMO_REROUTE, DemoOptions, FabricDemo, Paint, demo, fabric_demo};
 use wayleave_explain::table::{fit, write_table};
 
+use crate::demo::{DemoOptions, FabricDemo, Paint, USUAL_LIMIT, demo, fabric_demo};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{is_colourful, out, plain_table};
@@ -34,7 +34,7 @@ pub(crate) struct DemoArgs {
     #[arg(long, default_value_t = 2500, value_parser = clap::value_parser!(u32).range(1..=20_000))]
     count: u32,
     /// How many admitted flows Wayleave tries to move at most to make room for a request
-    #[arg(long, visible_alias = "reroute-limit", value_name = "LIMIT", default_value_t = DEMO_REROUTE,
+    #[arg(long, visible_alias = "reroute-limit", value_name = "LIMIT", default_value_t = USUAL_LIMIT,
         num_args = 0..=1, default_missing_value = "20")]
     reroute: u32,
     /// Where report.html and reservations.svg are written

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
+use crate::client::{Names, did_you_mean};
 use clap::{Args, ValueEnum};
-use wayleave::remote::{Names, did_you_mean};
 use wayleave_explain::human;
 use wayleave_protocol::agent::{Followed, Traffic};
 use wayleave_protocol::contract::{Contract, Kind as Promise, State};

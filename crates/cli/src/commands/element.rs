@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
+use crate::client::{Names, did_you_mean};
 use clap::{Args, ValueEnum};
-use wayleave::remote::{Method, Names, did_you_mean};
+use wayleave_client::Method;
 use wayleave_protocol::network::{ElementState, StateChangeResult, UpDown};
 
 use crate::client::{Target, encode, show};

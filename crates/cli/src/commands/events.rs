@@ -49,7 +49,12 @@ pub(crate) fn run(args: &EventsArgs) -> Result<Exit, Failure> {
     }
     if args.follow {
         // With no event yet the stream begins with whatever comes first.
-        service.watch(last, &mut |event| args.print(&event).map(|()| true))?;
+        let mut printed = Ok(());
+        service.watch(last, &mut |event| {
+            printed = args.print(&event);
+            printed.is_ok()
+        })?;
+        printed?;
     }
     Ok(Exit::Fine)
 }

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
+use crate::client::{Names, did_you_mean};
 use clap::Args;
-use wayleave::remote::{Names, did_you_mean};
 use wayleave::{Contracts, Explanation, SavedPlan, Session, explain_in, explain_planned};
 use wayleave_explain::camel_case;
 use wayleave_formats::Source;

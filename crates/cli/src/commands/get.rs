@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
+use crate::client::specs::write as write_specs;
+use crate::client::{Names, did_you_mean};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wayleave::remote::{Names, did_you_mean, write_specs};
 use wayleave_contracts::Selector;
 use wayleave_formats::{Source, read_topology};
 use wayleave_protocol::contract::{Contract, ContractSpec, State};

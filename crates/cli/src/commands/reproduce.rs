@@ -9,9 +9,9 @@ use std::time::{Instant, SystemTime};
 use clap::Args;
 use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
-use wayleave::lab::Namespaces;
-use wayleave::{MeasuredBy, ReproduceOptions, Reproduced, figures, reproduce, results_document};
+use wayleave_experiments::lab::Namespaces;
 use wayleave_experiments::{CATALOGUE, Effort, Entry};
+use wayleave_experiments::{MeasuredBy, ReproduceOptions, Reproduced, figures, reproduce, results_document};
 use wayleave_explain::human;
 use wayleave_explain::table::write_table;
 use wayleave_units::WallTime;
@@ -163,7 +163,7 @@ impl ReproduceArgs {
                 if let Some(folder) = self.folder() {
                     writeln!(out)?;
                     writeln!(out, "pictures and data: {}", folder.join("index.html").display())?;
-                    if let Some(hint) = wayleave::png_hint() {
+                    if let Some(hint) = wayleave_experiments::png_hint() {
                         writeln!(out, "{hint}")?;
                     }
                 }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use clap::Args;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use wayleave::remote::Method;
+use wayleave_client::Method;
 use wayleave_contracts::Selector;
 use wayleave_protocol::contract::{Contract, ContractSpec};
 use wayleave_protocol::decision::{Applied, ApplyReport, BatchSpec, Outcome};

@@ -93,7 +93,7 @@ struct ClusterArgs {
 }
 
 pub(super) fn parse_member(text: &str) -> Result<String, String> {
-    wayleave_protocol::client::url(text).map_err(|error| error.to_string())
+    wayleave_client::url(text).map_err(|error| error.to_string())
 }
 
 pub(super) fn parse_cluster(text: &str) -> Result<String, String> {
@@ -126,7 +126,7 @@ impl ServeArgs {
             return Err(Failure::Usage(format!("--listen {}: {why}", self.listen)));
         }
         let address = advertise.clone().unwrap_or_else(|| format!("{scheme}://{}", self.listen));
-        let random = wayleave_protocol::client::key()?;
+        let random = wayleave_client::key()?;
         let settings = Settings {
             cluster: cluster.clone(),
             id: format!("{address} {random}"),

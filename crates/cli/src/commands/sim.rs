@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
+use wayleave::result::Parameter;
 use wayleave::sim::quoted;
-use wayleave::sim::result::Parameter;
 use wayleave::{Batch, Choice, Sweep, SweepOptions, Threads, sweep};
 use wayleave_scenarios::FastForward;
 

@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use crate::client::{Names, did_you_mean};
 use clap::{Args, Subcommand, ValueEnum};
-use wayleave::remote::{Method, Names, did_you_mean};
+use wayleave_client::Method;
 use wayleave_protocol::tenant::{NewToken, Role, TokenSpec};
 use wayleave_units::WallTime;
 

@@ -4,9 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::client::specs::{Document, read as read_specs};
 use clap::Args;
-use wayleave::remote::{Document, Method, read_specs};
 use wayleave::{Contracts, SavedPlan, Session};
+use wayleave_client::Method;
 use wayleave_contracts::{ContractKind, Order};
 use wayleave_controller::{Change, DEFAULT_TENANT, Holds, Placed};
 use wayleave_explain::human::count;

@@ -9,7 +9,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
 };
 use serde_json::{Value, json};
-use wayleave_protocol::client::{Address, OwnCertificate};
+use wayleave_client::{Address, OwnCertificate};
 use wayleave_replica::{Access, Etcd as _, Gateway, User};
 
 use super::clients::{get, put};

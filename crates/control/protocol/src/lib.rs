@@ -23,13 +23,10 @@
 //! | [`agent`] | the messages between the controller and the agents of nodes |
 //! | [`status`] | how things stand as a whole |
 //! | [`problem`] | why something was not done (RFC 9457) |
-//! | `client` | how a controller is reached over HTTP (feature `client`) |
 
 pub mod agent;
 pub mod audit;
 pub mod check;
-#[cfg(feature = "client")]
-pub mod client;
 pub mod contract;
 pub mod decision;
 pub mod event;

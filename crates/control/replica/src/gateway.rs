@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use ureq::Agent;
-use wayleave_protocol::client::{Address, OwnCertificate, Stamp, read_password};
+use wayleave_client::{Address, OwnCertificate, Stamp, read_password};
 
 use crate::etcd::{Compare, Done, Etcd, EtcdError, KeyValue, NOW, Op, Query, Range};
 

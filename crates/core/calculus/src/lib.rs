@@ -45,6 +45,7 @@ mod arrival;
 mod deviation;
 mod display;
 mod envelope;
+#[cfg(feature = "lp")]
 pub mod lp;
 pub mod network;
 mod operations;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{Attribute, Cell, ColumnConstraint, ContentArrangement, Table, Width, presets};
+use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 /// How wide a table is where nothing says otherwise.
 pub const USUAL_WIDTH: u16 = 100;
@@ -10,9 +10,9 @@ pub const USUAL_WIDTH: u16 = 100;
 /// How tables are laid out.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// In columns; `None` is as wide as the terminal.
+    /// In columns; `None` is the width of the terminal (feature `terminal`).
     pub width: Option<u16>,
-    /// Whether headings are bold.
+    /// `true` for bold headings (feature `terminal`).
     pub bold: bool,
 }
 
@@ -28,13 +28,11 @@ pub fn plain_table(headings: &[&str], layout: Layout) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     if let Some(width) = layout.width {
-        table.force_no_tty().set_width(width);
+        #[cfg(feature = "terminal")]
+        table.force_no_tty();
+        table.set_width(width);
     }
-    let heading = |text: &&str| match layout.bold {
-        true => Cell::new(*text).add_attribute(Attribute::Bold),
-        false => Cell::new(*text),
-    };
-    table.set_header(headings.iter().map(heading));
+    table.set_header(headings.iter().map(|text| heading(text, layout)));
     // Only the last column is broken into lines.
     let last = headings.len() - 1;
     for (index, column) in table.column_iter_mut().enumerate() {
@@ -46,6 +44,45 @@ pub fn plain_table(headings: &[&str], layout: Layout) -> Table {
         }
     }
     table
+}
+
+fn heading(text: &str, layout: Layout) -> Cell {
+    styled(Cell::new(text), if layout.bold { Style::Bold } else { Style::Plain })
+}
+
+/// Style of a cell on a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// As the terminal prints text.
+    Plain,
+    /// Bold.
+    Bold,
+    /// Green: good.
+    Green,
+    /// Yellow: not certain.
+    Yellow,
+    /// Red: bad.
+    Red,
+}
+
+/// Returns a cell in a style; without the feature `terminal` the cell stays plain.
+#[cfg(feature = "terminal")]
+pub fn styled(cell: Cell, style: Style) -> Cell {
+    use comfy_table::{Attribute, Color};
+
+    match style {
+        Style::Plain => cell,
+        Style::Bold => cell.add_attribute(Attribute::Bold),
+        Style::Green => cell.fg(Color::Green),
+        Style::Yellow => cell.fg(Color::Yellow),
+        Style::Red => cell.fg(Color::Red),
+    }
+}
+
+/// Returns the cell as it is: the feature `terminal` has styles.
+#[cfg(not(feature = "terminal"))]
+pub fn styled(cell: Cell, _style: Style) -> Cell {
+    cell
 }
 
 /// The last column has at least so much.

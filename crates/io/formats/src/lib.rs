@@ -49,6 +49,7 @@ mod graphml;
 mod hpcc;
 mod htsim;
 mod interfaces;
+mod listing;
 mod location;
 mod messages;
 mod mininet;
@@ -92,6 +93,7 @@ pub use graph::{
 pub use hpcc::{read_hpcc_flows, read_hpcc_topology};
 pub use htsim::{read_htsim_flows, read_htsim_topology};
 pub use interfaces::read_interfaces;
+pub use listing::{FIRST_LINE, Listing, document as contracts_document, listing_as_document, located, read_listing};
 pub use location::Location;
 pub use policy::{PolicyFile, read_policy};
 pub use problem::{InputErrors, MAX_PROBLEMS, Problem, ProblemKind};

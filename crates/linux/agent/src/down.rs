@@ -6,7 +6,7 @@ use std::path::Path;
 use wayleave_dataplane::host::Host;
 use wayleave_dataplane::net::{Batch, Injector, Namespace, output};
 
-use wayleave_protocol::client::Address;
+use wayleave_client::Address;
 
 use crate::endpoints::Declared;
 use crate::options::{NodeOptions, Options};

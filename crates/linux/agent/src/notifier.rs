@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use crate::machine::{Answer, Ask};
+use wayleave_client::Error;
 use wayleave_protocol::agent::{Neighbours, Reports};
-use wayleave_protocol::client::Error;
 use wayleave_topology::Network;
 
 use crate::environment::Environment;

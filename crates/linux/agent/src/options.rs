@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use wayleave_client::{Address, encode};
 use wayleave_dataplane::host::Settings;
 use wayleave_dataplane::switch::OvsBridge;
-use wayleave_protocol::client::{Address, encode};
 use wayleave_topology::Network;
 
 use crate::endpoints::Attachment;

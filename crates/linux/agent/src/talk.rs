@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http;
+use wayleave_client::{Address, Error, Stamp, connection, encode};
 use wayleave_protocol::agent::{Confirmations, Messages, Neighbours, Reports, Session, SessionSpec, Shares};
 use wayleave_protocol::check::Tasks;
-use wayleave_protocol::client::{Address, Error, Stamp, connection, encode};
 use wayleave_protocol::network::Topology;
 use wayleave_protocol::problem::{Code, Problem};
 

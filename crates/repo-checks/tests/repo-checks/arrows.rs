@@ -33,6 +33,13 @@ const ARROWS: &[(&str, Allowed)] = &[
     (
         "experiments",
         Only(&[
+            // The library, its reports, and the client of laboratories' controllers.
+            "wayleave",
+            "report",
+            "client",
+            "protocol",
+            "formats",
+            "explain",
             "units",
             "topology",
             "contracts",
@@ -78,10 +85,13 @@ const ARROWS: &[(&str, Allowed)] = &[
     ),
     // Decisions for people and programs; never a driver's session.
     ("explain", Only(&["units", "topology", "contracts", "calculus", "ledger", "scheme-api", "schemes", "recheck"])),
+    // Text, plots and pages of results: pure functions of plain data.
+    ("report", Only(&["units", "explain"])),
     // Records on disk; knows nothing of networks.
     ("store", Only(&[])),
     // Batches of records in etcd; knows no more of them than the store. Connections are made as those of clients are.
-    ("replica", Only(&["store", "protocol"])),
+    ("client", Only(&["protocol", "units"])),
+    ("replica", Only(&["store", "client"])),
     // Makes writes of a program fail, for tests.
     ("faults", Only(&[])),
     // What the controller, nodes and clients send one another; decides nothing.
@@ -112,9 +122,10 @@ const ARROWS: &[(&str, Allowed)] = &[
             "schemes",
             "sharing",
             "broker",
+            "client",
         ]),
     ),
-    // What the command does, as a library: everything but the processes of agents, brokers and servers.
+    // The library: no daemon, no database, no data plane, no laboratory.
     (
         "wayleave",
         Only(&[
@@ -130,14 +141,9 @@ const ARROWS: &[(&str, Allowed)] = &[
             "scenarios",
             "sim",
             "adversary",
-            "experiments",
-            "dataplane",
             "calculus",
-            "controller",
-            "store",
-            "lab",
+            "report",
             "sharing",
-            "protocol",
         ]),
     ),
     ("cli", Any),

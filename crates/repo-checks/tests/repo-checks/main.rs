@@ -4,6 +4,7 @@
 
 mod arrows;
 mod cycles;
+mod dependencies;
 mod documents;
 mod files;
 mod machine;

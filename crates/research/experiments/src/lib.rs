@@ -11,6 +11,8 @@
 //! | `stats.rs` | means, percentiles, confidence intervals over seeds |
 //! | `laboratory.rs` | networks for real packets, which somebody else sets up |
 //! | `run.rs` | runs on several threads, with the same results whatever their number |
+//! | `reproduce/` | measures figures and writes them: data, pictures, a page, and what the texts say beside what came out |
+//! | [`lab`] | labs with a controller and agents, in which figures of real packets are measured |
 //! | `checkpoint.rs` | results of runs that outlive the program |
 //! | `chameleon/` | Chameleon (CoNEXT 2020), one file per figure |
 //! | `loko/` | Loko (CoNEXT 2019), one file per figure |
@@ -36,11 +38,13 @@ mod chameleon;
 mod checkpoint;
 mod data;
 mod fabric;
+pub mod lab;
 mod laboratory;
 mod loko;
 pub mod low_cost;
 mod numbers;
 mod parley;
+mod reproduce;
 mod run;
 mod scc;
 mod statement;
@@ -52,6 +56,10 @@ pub use checkpoint::Checkpoints;
 pub use data::{Axis, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table, X};
 pub use laboratory::{Laboratory, Testbed};
 pub use parley::{SHARE_CASES, ShareCase, ShareTimes, time_shares};
+pub use reproduce::{
+    Measured, MeasuredBy, Missing, ReproduceOptions, Reproduced, Row, Tally, Totals, figures, png_hint, reproduce,
+    results_document,
+};
 pub use run::{Effort, Failed, Run, Watch, seeds};
 pub use statement::{Cause, Statement, Verdict};
 pub use stats::Summary;

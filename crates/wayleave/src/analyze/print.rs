@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
-use comfy_table::{Attribute, Cell};
+use comfy_table::Cell;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use wayleave_calculus::Rational;
 use wayleave_calculus::network::{Multiplexing, Packetizer, PortNetwork, Shaping};
 use wayleave_calculus::rational::{time_rounded_up, whole};
 use wayleave_explain::human::count;
-use wayleave_explain::table::{Layout, plain_table, write_table};
+use wayleave_explain::table::{Layout, Style, plain_table, styled, write_table};
 use wayleave_units::{Bytes, Time};
 
 use super::report::{Report, Row};
@@ -106,7 +106,7 @@ fn cell<'r>(row: &'r Row, place: usize, reasons: &mut Vec<&'r str>, layout: Layo
     match &row.bounds[place] {
         Ok(delay) if row.is_tightest(place) => {
             let cell = Cell::new(format!("{}*", time_text(delay)));
-            if layout.bold { cell.add_attribute(Attribute::Bold) } else { cell }
+            if layout.bold { styled(cell, Style::Bold) } else { cell }
         }
         Ok(delay) => Cell::new(match row.instead[place] {
             Some(other) => format!("{} ({})", time_text(delay), other.name().to_uppercase()),

@@ -1,10 +1,7 @@
 //! All bounds that were asked for.
 
 use wayleave_calculus::Rational;
-use wayleave_calculus::lp::{NoFifoBound, fifo_delay};
-use wayleave_calculus::network::{
-    Multiplexing, NoBound, PathBounds, PortNetwork, ServerBound, Tfa, pmoo, sfa_of, tfa_watched,
-};
+use wayleave_calculus::network::{NoBound, PathBounds, PortNetwork, ServerBound, Tfa, pmoo, sfa_of, tfa_watched};
 
 use super::subject::Subject;
 use crate::error::Error;
@@ -205,6 +202,19 @@ impl Analyses<'_> {
         }
     }
 
+    #[cfg(not(feature = "lp"))]
+    fn linear_program(
+        &self,
+        _network: &PortNetwork,
+        _flow: usize,
+        _path: usize,
+        _notes: &mut Vec<String>,
+        _instead: &mut Option<Analysis>,
+    ) -> Bound {
+        Err("this build solves no linear programs: enable the feature `lp` of the crate wayleave".to_owned())
+    }
+
+    #[cfg(feature = "lp")]
     fn linear_program(
         &self,
         network: &PortNetwork,
@@ -213,6 +223,9 @@ impl Analyses<'_> {
         notes: &mut Vec<String>,
         instead: &mut Option<Analysis>,
     ) -> Bound {
+        use wayleave_calculus::lp::{NoFifoBound, fifo_delay};
+        use wayleave_calculus::network::Multiplexing;
+
         if self.subject.options.multiplexing == Multiplexing::Arbitrary {
             return Err("the linear program is for FIFO: add --multiplexing fifo if servers are".to_owned());
         }

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::io::Write;
 
-use comfy_table::{Cell, Color};
+use comfy_table::Cell;
 use wayleave_contracts::Contract;
 use wayleave_explain::human::{Human, count};
-use wayleave_explain::table::{Layout, plain_table, write_table};
+use wayleave_explain::table::{Layout, Style, plain_table, styled, write_table};
 use wayleave_explain::{Decided, DecidedFlow, DecidedShare, EventKind, sentences};
 use wayleave_ledger::Ledger;
 use wayleave_scheme_api::{Certainty, ShareDecision};
@@ -279,12 +279,12 @@ fn route(session: &Session, route: &Route) -> String {
 
 fn decision(text: &str, layout: Layout) -> Cell {
     let colour = match text {
-        "admitted" | "proven" => Color::Green,
-        "measured" => Color::Yellow,
+        "admitted" | "proven" => Style::Green,
+        "measured" => Style::Yellow,
         "released" | "best effort" => return Cell::new(text),
-        _ => Color::Red,
+        _ => Style::Red,
     };
-    if layout.bold { Cell::new(text).fg(colour) } else { Cell::new(text) }
+    if layout.bold { styled(Cell::new(text), colour) } else { Cell::new(text) }
 }
 
 /// `312 admitted, 88 refused (LATENCY 60, RATE 28)`, and on a line of its own

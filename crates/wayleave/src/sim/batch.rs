@@ -6,8 +6,9 @@ use wayleave_formats::{InputErrors, Run, ScenarioFile, Source, beside, read_scen
 use wayleave_scenarios::{FastForward, Scenario};
 use wayleave_sim::trace::fnv1a;
 
-use super::result::{Ending, Parameter, RunResult};
 use crate::error::Error;
+use wayleave_report::sim::page::Runs;
+use wayleave_report::sim::result::{Ending, Parameter, RunResult};
 
 /// The runs of a scenario file.
 #[derive(Clone, Debug)]
@@ -89,6 +90,24 @@ impl Batch {
     /// The hash of the input as results carry it.
     pub fn input_hash(&self) -> String {
         format!("{:016x}", self.hash)
+    }
+
+    /// Returns the part of it that a report shows.
+    pub(crate) fn reported(&self) -> Runs<'_> {
+        let mut parameters: Vec<&str> = Vec::new();
+        for parameter in self.runs.iter().flat_map(|run| &run.parameters) {
+            if !parameters.contains(&parameter.path.as_str()) {
+                parameters.push(&parameter.path);
+            }
+        }
+        Runs {
+            scenario: &self.name,
+            sources: self.sources.iter().map(|source| (source.name(), source.text())).collect(),
+            parameters,
+            planned: self.runs.len(),
+            is_sweep: self.is_sweep(),
+            input_hash: self.input_hash(),
+        }
     }
 
     /// Whether there are several runs.

@@ -10,7 +10,7 @@ use wayleave_topology::{Network, NodeId, NodeKind};
 
 use super::batch::{Batch, Planned};
 use super::divisions::divisions;
-use super::result::{
+use wayleave_report::sim::result::{
     Distribution, Ending, FlowResult, ForwardResult, LevelsResult, LinkResult, MOST_PAIRS, QueueResult, RunResult,
     SeriesResult, ServiceResult, ShareResult, SharingResult, ShortfallResult, SizeResult, Tier, TimesResult,
     TrafficKind, TrafficResult,
@@ -166,17 +166,17 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, index: usize) -> TrafficResul
         timeouts: sum(|flow| flow.timeouts),
         without_arrivals: without_arrivals(scenario, &flows),
         after_the_end: after_the_end(scenario, index),
-        delay_ps: Distribution::of(&delay, MOST_POINTS),
+        delay_ps: distribution(&delay, MOST_POINTS),
         begun: *begun,
         finished: completions.finished(),
-        completion_ps: Distribution::of(&all.times, MOST_POINTS),
-        chain_ps: Distribution::of(chains, MOST_POINTS),
-        slowdown_thousandths: Distribution::of(&all.slowdowns, MOST_POINTS),
+        completion_ps: distribution(&all.times, MOST_POINTS),
+        chain_ps: distribution(chains, MOST_POINTS),
+        slowdown_thousandths: distribution(&all.slowdowns, MOST_POINTS),
         sizes: sizes(completions),
         deadlines_met: completions.deadlines().met,
         deadlines_missed: completions.deadlines().missed,
         throughput: throughput.as_ref().map(|series| series_result(series, outcome.simulated.as_nanos())),
-        round_trip_ps: round_trips.as_ref().and_then(|of| Distribution::of(&of.all(), MOST_POINTS)),
+        round_trip_ps: round_trips.as_ref().and_then(|of| distribution(&of.all(), MOST_POINTS)),
         round_trips: round_trips
             .as_ref()
             .filter(|_| kind == TrafficKind::Flows)
@@ -210,8 +210,8 @@ fn sizes(completions: &Completions) -> Vec<SizeResult> {
             above_bytes,
             most_bytes,
             finished: class.finished(),
-            completion_ps: Distribution::of(&class.times, 0),
-            slowdown_thousandths: Distribution::of(&class.slowdowns, 0),
+            completion_ps: distribution(&class.times, 0),
+            slowdown_thousandths: distribution(&class.slowdowns, 0),
         })
         .collect()
 }
@@ -249,7 +249,7 @@ fn flow_result(scenario: &Scenario, outcome: &Outcome, flow: &FlowOutcome, [from
         marked: flow.marked,
         again: flow.again,
         slowest: flow.slowest,
-        delay_ps: Distribution::of(&flow.delay, 0),
+        delay_ps: distribution(&flow.delay, 0),
     }
 }
 
@@ -271,8 +271,8 @@ fn queues(network: &Network, outcome: &Outcome) -> Vec<QueueResult> {
         peak_bytes: counts.peak.get(),
         drops: counts.drops,
         marks: counts.marks,
-        wait_ps: Distribution::of(&counts.wait, if longest.contains(&index) { MOST_POINTS } else { 0 }),
-        found_bytes: Distribution::of(&counts.found, 0),
+        wait_ps: distribution(&counts.wait, if longest.contains(&index) { MOST_POINTS } else { 0 }),
+        found_bytes: distribution(&counts.found, 0),
     };
     queues.iter().enumerate().map(result).collect()
 }
@@ -325,20 +325,18 @@ fn per_second(bytes: u64, nanos: u64) -> u64 {
     u64::try_from(bits.checked_div(u128::from(nanos)).unwrap_or(0)).unwrap_or(u64::MAX)
 }
 
-impl Distribution {
-    /// With so many points at most; `None` without values.
-    pub(crate) fn of(values: &Histogram, points: usize) -> Option<Self> {
-        let percentile = |percent| values.percentile(percent);
-        Some(Self {
-            count: values.count(),
-            mean: values.mean()?,
-            min: values.min()?,
-            p50: percentile(50.0)?,
-            p90: percentile(90.0)?,
-            p99: percentile(99.0)?,
-            p99_9: percentile(99.9)?,
-            max: values.max()?,
-            cdf: values.cdf(points).into_iter().map(|point| (point.value, point.fraction)).collect(),
-        })
-    }
+/// Returns the distribution of the values with at most `points` points, or `None` if there are no values.
+fn distribution(values: &Histogram, points: usize) -> Option<Distribution> {
+    let percentile = |percent| values.percentile(percent);
+    Some(Distribution {
+        count: values.count(),
+        mean: values.mean()?,
+        min: values.min()?,
+        p50: percentile(50.0)?,
+        p90: percentile(90.0)?,
+        p99: percentile(99.0)?,
+        p99_9: percentile(99.9)?,
+        max: values.max()?,
+        cdf: values.cdf(points).into_iter().map(|point| (point.value, point.fraction)).collect(),
+    })
 }

@@ -4,7 +4,7 @@ use wayleave_contracts::Objective;
 use wayleave_scenarios::Scenario;
 use wayleave_sim::{Outcome, SharingOutcome};
 
-use super::result::{Distribution, DivisionResult, TrafficResult};
+use wayleave_report::sim::result::{Distribution, DivisionResult, TrafficResult};
 
 /// Of every division that sent something, in the order of their names.
 pub(super) fn divisions(

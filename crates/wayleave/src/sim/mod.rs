@@ -1,6 +1,6 @@
 //! Scenarios, packet by packet: one run, or every run of a sweep, on several threads, stopped and resumed.
 //!
-//! A scenario file becomes a [`Batch`] of runs. [`sweep`] runs them; what a run found out becomes a [`result::RunResult`],
+//! A scenario file becomes a [`Batch`] of runs. [`sweep`] runs them; what a run found out becomes a [`RunResult`](result::RunResult),
 //! whose JSON depends on nothing but the input, the seed and the version. With a folder, each result is in a file of its own
 //! as soon as it is there, so that a sweep can be stopped and resumed. Everything that is shown (tables, the report) is a
 //! function of these results.
@@ -17,17 +17,16 @@
 mod batch;
 pub(crate) mod convert;
 mod divisions;
-pub(crate) mod measure;
 mod memory;
-pub mod result;
+#[cfg(test)]
+mod page_tests;
 mod runner;
-pub(crate) mod store;
-pub(crate) mod summary;
+mod store;
 mod sweep;
-pub(crate) mod text;
 
 use std::sync::Arc;
 
+use wayleave_report::sim::result;
 use wayleave_scenarios::Scenario;
 
 use crate::error::Error;
@@ -35,6 +34,7 @@ use crate::progress::Cancel;
 
 pub use batch::{Batch, Choice, Planned, quoted};
 pub use memory::Threads;
+pub use store::write_whole;
 pub use sweep::{Sweep, SweepOptions, TRACE_EVENTS, sweep};
 
 /// Simulates a scenario that a program has made.

@@ -12,9 +12,9 @@ use wayleave_sim::{Recording, run_on};
 
 use super::batch::{Batch, Planned};
 use super::convert;
-use super::result::RunResult;
 use crate::error::Error;
 use crate::progress::{Cancel, Progress, Step};
+use wayleave_report::sim::result::RunResult;
 
 /// How often progress is looked at.
 const LOOK: Duration = Duration::from_millis(100);

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::batch::{Batch, Planned};
-use super::result::RunResult;
 use crate::error::Error;
 use crate::progress::{Progress, Step};
+use wayleave_report::sim::result::RunResult;
 
 /// Where the runs of a folder stand.
 const RUNS: &str = "runs";
@@ -126,7 +126,7 @@ struct Head<'a> {
 }
 
 /// Writes a file under another name and renames it when it is on the disk: it is never there in part.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.partial", std::process::id()));
     let temporary = path.with_file_name(name);

@@ -11,13 +11,12 @@ use wayleave_sim::trace::{self, pcap};
 
 use super::batch::Batch;
 use super::memory::{self, Threads};
-use super::result::{Ending, MOST_PAIRS, RunResult, TrafficResult};
 use super::runner::{Ended, run_all};
 use super::store::Store;
-use super::{summary, text};
 use crate::error::Error;
 use crate::progress::{Cancel, Progress, Step};
-use crate::report::sim::page;
+use wayleave_report::sim::result::{Ending, MOST_PAIRS, RunResult, TrafficResult};
+use wayleave_report::sim::{page, summary, text};
 
 /// How many packet events a trace keeps if the scenario does not say: 32 MB.
 pub const TRACE_EVENTS: u64 = 1_000_000;
@@ -300,7 +299,7 @@ impl Sweep {
 
     /// The report: one page of HTML with everything in it. `command` is what does the same again.
     pub fn page(&self, command: &str) -> String {
-        page::render(&self.batch, &self.results(), command)
+        page::render(&self.batch.reported(), &self.results(), command)
     }
 
     /// Writes one document of JSON with all runs that have ended.
@@ -318,9 +317,10 @@ impl Sweep {
     pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
         let there = self.results();
         match (there.as_slice(), self.batch.is_sweep()) {
-            ([run], false) => summary::write_run(out, run, layout),
-            (runs, _) => summary::write_sweep(out, &self.batch.name, runs, layout),
+            ([run], false) => summary::write_run(out, run, layout)?,
+            (runs, _) => summary::write_sweep(out, &self.batch.name, runs, layout)?,
         }
+        Ok(())
     }
 
     /// `1,234 packet-hops in 0.2s, 6,170 a second`; `None` if nothing was done now.

@@ -7,17 +7,13 @@ mod tuned;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use num_traits::ToPrimitive;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
-use wayleave_calculus::lp::{CapacityLink, Demand, admitted_upper_bound};
 use wayleave_contracts::{Contract, LatencyContract, Mix as Drawn};
 use wayleave_ledger::{LedgerError, Model};
-use wayleave_scheme_api::Request;
 use wayleave_schemes::tune::bound::Cuts;
 use wayleave_schemes::tune::{Division, Effort, Method, Objective, Sample, climb, judge, starts};
-use wayleave_units::Rate;
 
 use crate::contracts::Contracts;
 use crate::error::Error;
@@ -167,8 +163,14 @@ fn draw(network: &Arc<wayleave_topology::Network>, mix: Mix<'_>, model: Model, l
 }
 
 /// What link rates let in of a list at most, with any split of any flow over any routes; `None` where the linear program
-/// would be too large.
+/// would be too large, or without the feature `lp`.
+#[cfg(feature = "lp")]
 fn ceiling(network: &wayleave_topology::Network, sample: &Sample) -> Option<Ceiling> {
+    use num_traits::ToPrimitive;
+    use wayleave_calculus::lp::{CapacityLink, Demand, admitted_upper_bound};
+    use wayleave_scheme_api::Request;
+    use wayleave_units::Rate;
+
     let capacity = |(_, link): (_, &wayleave_topology::Link)| CapacityLink {
         from: link.from.index(),
         to: link.to.index(),
@@ -188,4 +190,9 @@ fn ceiling(network: &wayleave_topology::Network, sample: &Sample) -> Option<Ceil
     };
     let (flows, rate) = (most(|_| 1)?, most(|rate| rate.bits_per_second())?);
     Some(Ceiling { offered: sample.requests.len(), flows, rate })
+}
+
+#[cfg(not(feature = "lp"))]
+fn ceiling(_network: &wayleave_topology::Network, _sample: &Sample) -> Option<Ceiling> {
+    None
 }

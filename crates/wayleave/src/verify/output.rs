@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use comfy_table::{Cell, Color};
+use comfy_table::Cell;
 use serde::Serialize;
 use wayleave_adversary::{Attack, Claim, Fault};
 use wayleave_explain::human::{Human, count};
-use wayleave_explain::table::{Layout, plain_table, write_table};
+use wayleave_explain::table::{Layout, Style, plain_table, styled, write_table};
 use wayleave_topology::Network;
 use wayleave_units::Time;
 
@@ -212,7 +212,7 @@ fn row(verified: &Verified, number: usize, layout: Layout) -> Vec<Cell> {
         Cell::new(shortened(&promise.name)),
         Cell::new(promise.bound.up()),
         Cell::new(if seen { finding.delay().up() } else { "nothing".to_owned() }),
-        if is_late && layout.bold { margin.fg(Color::Red) } else { margin },
+        if is_late && layout.bold { styled(margin, Style::Red) } else { margin },
         Cell::new(promise.today.map_or_else(|| "-".to_owned(), Human::up)),
         Cell::new(format!("{:.1} %", 100.0 * verified.report.share(&verified.claim, number))),
         Cell::new(finding.drops),

@@ -3,7 +3,7 @@
 pub(crate) mod changes;
 pub(crate) mod lists;
 
-pub(crate) use wayleave::remote::word;
+pub(crate) use wayleave_client::word;
 
 use std::io::Write;
 

@@ -1,7 +1,7 @@
 //! What a file of contracts would change: the terms of each contract, as the controller has them and as the file has them.
 
+use crate::client::specs::Document;
 use serde_json::{Map, Value};
-use wayleave::remote::Document;
 use wayleave_protocol::contract::{Contract, ContractSpec, Match, State};
 use wayleave_protocol::decision::{Applied, Outcome};
 

@@ -1,6 +1,7 @@
 //! A policy of a file.
 
-use wayleave::remote::{Document, Method};
+use crate::client::specs::Document;
+use wayleave_client::Method;
 use wayleave_formats::{Source, name_of};
 use wayleave_protocol::policy::Policy;
 
@@ -25,7 +26,7 @@ pub(crate) fn apply(service: &Service, source: &Source, dry_run: bool) -> Result
     match became {
         // What is wrong with the file has its place there.
         Err(trouble) if trouble.problem().is_some_and(|problem| !problem.errors.is_empty()) => {
-            Err(document.locate(trouble).into())
+            Err(document.locate(trouble))
         }
         became => item("policy", name, became).map_err(Failure::Usage),
     }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::client::specs::Document;
 use serde_json::{Map, Value};
-use wayleave::remote::Document;
 use wayleave_contracts::Selector;
 use wayleave_formats::{Kind, Source, kind_of};
 use wayleave_protocol::contract::{Contract, State};

@@ -1,6 +1,6 @@
 //! Tenants and VMs of a file, one after another.
 
-use wayleave::remote::Method;
+use wayleave_client::Method;
 use wayleave_contracts::{Quota, Vm, VmPlacement};
 use wayleave_formats::{Source, read_tenants};
 use wayleave_protocol::decision::{Applied, Outcome};

@@ -3,9 +3,9 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use crate::client::specs::Document;
 use clap::Parser;
-use wayleave::remote::{Document, Method};
-use wayleave::{DEMO_TOPOLOGY, DemoOptions};
+use wayleave_client::Method;
 use wayleave_contracts::{LatencyContract, Mix};
 use wayleave_formats::{Source, parse_builder, write_contracts};
 use wayleave_protocol::decision::{ApplyReport, Outcome};
@@ -14,6 +14,7 @@ use wayleave_server::disk::File;
 
 use crate::client::Service;
 use crate::client::local::{Local, options};
+use crate::demo::{DemoOptions, TOPOLOGY};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session::SessionArgs;
@@ -30,7 +31,7 @@ struct Options {
 pub(super) fn run(demo: &DemoOptions, ledger: Option<&Path>) -> Result<Exit, Failure> {
     let temporary = Temporary::new()?;
     let ledger = ledger.map_or_else(|| temporary.0.join("demo.db"), Path::to_owned);
-    let session = Options::parse_from(["-t", DEMO_TOPOLOGY]).session;
+    let session = Options::parse_from(["-t", TOPOLOGY]).session;
     let report = fill(demo, &ledger, &session)?;
     let admitted = report.items.iter().find(|item| item.outcome != Outcome::Refused);
     let example = admitted.map_or("NAME", |item| item.id.as_str());
@@ -69,7 +70,7 @@ fn fragment(token: &Path) -> String {
 
 /// Applies the requests; those that a ledger has already stay as they are.
 fn fill(demo: &DemoOptions, ledger: &Path, session: &SessionArgs) -> Result<ApplyReport, Failure> {
-    let network = parse_builder(DEMO_TOPOLOGY)?.network;
+    let network = parse_builder(TOPOLOGY)?.network;
     let mix = Mix::new(&network, usize::from(demo.scenario), demo.seed);
     let requests: Vec<LatencyContract> = mix.take(demo.count as usize).collect();
     let document = Document::of(&Source::new("demo", write_contracts(&requests, &network, "demo")))?;

@@ -6,6 +6,7 @@ mod check;
 mod down;
 mod exec;
 mod name;
+mod planned;
 mod run;
 mod status;
 mod up;

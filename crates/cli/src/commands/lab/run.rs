@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use wayleave::lab::{LabController, plan_lab};
 use wayleave_contracts::{DataPlane, Order, sentences};
+use wayleave_experiments::lab::LabController;
 use wayleave_formats::{Addressed, Places, Source, read_orders};
 use wayleave_lab::run::{
     Action, Cut, DEFAULT_TENANT, FIRST_PORT, Operator, Promised, RunOptions, SharedPromise, matched,
@@ -19,6 +19,7 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
 use super::name::{USUAL, parse_name};
+use super::planned::plan_lab;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::interrupt;

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use wayleave::lab::{LabController, begin_control};
-use wayleave::{Error, Network};
+use wayleave::Network;
 use wayleave_dataplane::net::Service;
+use wayleave_experiments::lab::{ControlError, LabController, begin_control};
 use wayleave_explain::human::count;
 use wayleave_lab::{EndpointSpec, Lab, LabName, Labs, Stop, UpOptions, not_carried_out, scaled};
 use wayleave_units::{Bytes, Rate};
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
         None
     } else {
         // Half a lab is of no use, and the first error says more than what may go wrong in taking it away.
-        let begun = begin_control(&lab, &program, &[]).map_err(Error::from);
+        let begun = begin_control(&lab, &program, &[]).map_err(ControlError::from);
         let begun = begun.and_then(|server| LabController::of(&lab)?.wait_for_agents().map(|()| server));
         Some(begun.inspect_err(|_| drop(labs.down(&args.name)))?)
     };

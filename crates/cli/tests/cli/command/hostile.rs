@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use serde_json::{Value, json};
-use wayleave_protocol::client::encode;
+use wayleave_client::encode;
 
 use super::Run;
 use super::client::{Directory, Server};

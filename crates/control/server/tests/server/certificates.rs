@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use wayleave_agent::talk::{Talk, Told};
+use wayleave_client::{Address, OwnCertificate};
 use wayleave_controller::EnforcedBy;
-use wayleave_protocol::client::{Address, OwnCertificate};
 use wayleave_server::TlsFiles;
 use wayleave_server::disk::Memory;
 

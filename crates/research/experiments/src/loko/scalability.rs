@@ -7,10 +7,11 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::{SWITCHES, panel, settings};
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
-use crate::low_cost::{FlowSize, benchmark, line, loko, requests, scalability};
+use crate::low_cost::{FlowSize, line, loko, requests, scalability};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
 use crate::stats::mean;
+use wayleave::switch_benchmark::benchmark;
 
 const SLIDE: &str = "slide \"Scalability Analysis\"";
 

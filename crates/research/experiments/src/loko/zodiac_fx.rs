@@ -7,9 +7,9 @@ use wayleave_topology::devices::{
 
 use super::panel;
 use crate::data::{Axis, Figure, Form, Point, Series, Table};
-use crate::low_cost::{benchmark, measure as measure_case};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
+use wayleave::switch_benchmark::{benchmark, measure as measure_case};
 
 const SLIDE: &str = "slide \"Proof-of-Concept\"";
 

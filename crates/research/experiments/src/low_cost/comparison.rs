@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
+use wayleave::switch_benchmark::{BenchError, benchmark};
 use wayleave_ledger::Model;
 use wayleave_scenarios::Phase;
 use wayleave_scheme_api::{Admission, Request};
@@ -24,7 +25,6 @@ use wayleave_topology::{Network, NetworkError, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::low_cost::experiment::{Counted, Trial, run};
-use crate::low_cost::{BenchError, benchmark};
 
 /// What flows ask for, at random between two values each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,17 +4,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use wayleave_scenarios::{Ends, PacketKind, Phase, Scenario, ScenarioError, SharedService, Traffic};
+use wayleave::switch_benchmark::device;
+use wayleave_scenarios::{Ends, PacketKind, Phase, Scenario, ScenarioError, Traffic};
 use wayleave_schemes::standing::{Held, Standing};
+use wayleave_topology::Network;
 use wayleave_topology::devices::{Case, SoftwareSwitch};
-use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
-
-/// A switch of a simulated network that is such a device, under one combination.
-pub fn device(device: &SoftwareSwitch, case: &Case, switch: NodeId) -> SharedService {
-    let buffer = case.packet * u64::from(device.buffer(case.packet));
-    SharedService { switch, rate: device.rate(case), processing: device.latency(), buffer }
-}
 
 /// What is sent, and for how long.
 #[derive(Clone, Copy, Debug)]

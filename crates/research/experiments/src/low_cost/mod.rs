@@ -1,13 +1,11 @@
-//! Low-cost switches, simulated, as black boxes (Loko, CoNEXT 2019, slides): step 1 measures one of them, and the experiments
-//! let the flows that a scheme has admitted send over a network of them. `wayleave benchmark` and the figures of Loko use it.
+//! Low-cost switches, simulated, as black boxes (Loko, CoNEXT 2019, slides): [`wayleave::switch_benchmark`] measures one of them (step 1), and the experiments
+//! let the flows that a scheme has admitted send over a network of them. The figures of Loko use it.
 //!
 //! A device is seen only through packets: what is sent to its ports, and what comes out when. So the same benchmark says of a
 //! model what it would say of a switch on a table.
 
-mod benchmark;
 mod comparison;
 mod experiment;
 
-pub use benchmark::{BenchError, benchmark, measure};
 pub use comparison::{ComparisonError, Fared, Filled, FlowSize, burst, compare, line, loko, requests, scalability};
-pub use experiment::{Counted, Trial, device, run};
+pub use experiment::{Counted, Trial, run};

@@ -1,0 +1,33 @@
+//! A controller: how many requests a second it answers, and how soon it is back.
+
+mod etcd;
+mod flood;
+mod load;
+mod network;
+mod restart;
+mod server;
+mod what_if;
+
+use std::path::Path;
+
+use super::Metric;
+
+/// The cases.
+pub(crate) const CASES: &[&str] =
+    &["64-clients", "256-clients-etcd", "restart-100k", "flood", "flood-puts", "what-if-124k"];
+
+/// Runs one case, with the ledger in a folder that is there already. `program` is the command wayleave, which serves.
+///
+/// # Errors
+/// If the server cannot be started or does not answer, or there is no such case.
+pub(crate) fn run(case: &str, program: &Path, folder: &Path) -> Result<Vec<Metric>, String> {
+    match case {
+        "64-clients" => load::run(program, folder),
+        "256-clients-etcd" => load::run_on_etcd(program, folder),
+        "flood" => flood::run(program, folder, flood::Flood::Lists),
+        "flood-puts" => flood::run(program, folder, flood::Flood::Puts),
+        "restart-100k" => restart::run(program, folder),
+        "what-if-124k" => what_if::run(program, folder),
+        other => Err(format!("there is no case \"{other}\"")),
+    }
+}

@@ -1,0 +1,60 @@
+//! Contracts of a lab without a controller: a scheme decides them here.
+
+use wayleave::{Network, SchemeOptions, Session};
+use wayleave_contracts::{Demand, Order};
+use wayleave_explain::sentences;
+use wayleave_lab::Lab;
+use wayleave_lab::run::{Planned, PlannedContract, Promised};
+use wayleave_ledger::Model;
+use wayleave_protocol::decision::{Applied, Outcome};
+use wayleave_protocol::problem::{Code, Problem};
+use wayleave_scheme_api::Decision;
+use wayleave_schemes::standing::Standing;
+
+use crate::failure::Failure;
+
+/// Decides orders of latency contracts in their order, and tells the hosts of the lab; also those that were refused.
+///
+/// # Errors
+/// If the lab has a controller, the scheme cannot be set up on its network, or the kernel refuses.
+pub(crate) fn plan_lab(
+    lab: &Lab,
+    (orders, promised): (&[Order], &[Promised]),
+    model: Model,
+    scheme: SchemeOptions,
+) -> Result<(Planned, Vec<Applied>), Failure> {
+    let network = Network { name: "lab".to_owned(), graph: lab.network().clone().into() };
+    let mut session = Session::open(&network, model, scheme)?;
+    let (mut admitted, mut refused): (Vec<(&Promised, Demand, Decision)>, _) = (Vec::new(), Vec::new());
+    for (order, promised) in orders.iter().zip(promised) {
+        let Some(terms) = order.as_latency() else { continue };
+        let verdict = session.admit(terms);
+        let request = &verdict.request;
+        match verdict.decision {
+            Ok(decision) => {
+                // What was moved for it is on another route now, with another bound.
+                let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
+                admitted.push((promised, demand, decision));
+            }
+            Err(refusal) => {
+                let why = sentences::refusal(lab.network(), terms, &refusal);
+                refused.push(Applied {
+                    id: promised.id.clone(),
+                    outcome: Outcome::Refused,
+                    state: None,
+                    bound_ns: None,
+                    certainty: None,
+                    decision: None,
+                    error: Some(Problem::new(Code::of(refusal.reason().code()).unwrap_or(Code::Policy), why)),
+                });
+            }
+        }
+    }
+    let contracts = admitted.iter().filter_map(|(promised, demand, decision)| {
+        // Where it is now: later contracts may have moved it.
+        let held = session.scheme.held(decision.flow)?;
+        Some(PlannedContract { promised, demand: *demand, route: held.route, bound: held.bound })
+    });
+    let contracts: Vec<PlannedContract<'_>> = contracts.collect();
+    Ok((Planned::begin(lab, &contracts)?, refused))
+}

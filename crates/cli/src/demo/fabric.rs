@@ -1,0 +1,344 @@
+//! One fabric for a moment: four tenants with contracts of four kinds on one network, what each was promised, and what each got while the others did their
+//! worst; beside that, the same tenants where nothing is promised.
+
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::sync::Arc;
+
+use wayleave_contracts::{
+    Accounting, BandwidthContract, BestEffortContract, Between, Contract, Excess, LatencyContract, Objective,
+    ObjectiveContract, Policy, PolicyLevel,
+};
+use wayleave_explain::human::Human;
+use wayleave_scenarios::{
+    Arrivals, Bursts, Congestion, Discipline, Ecn, EdgeScheme, Ends, FabricSettings, FlowSizes, Minimum, PortEcn,
+    Reliable, Routing, Scenario, StaticLimits, Tenants, Traffic, Transport, Workload,
+};
+use wayleave_sim::Outcome;
+use wayleave_topology::NodeId;
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::write;
+use wayleave::Error;
+use wayleave::Network;
+use wayleave_report::plot::axis::Axis;
+use wayleave_report::plot::{Dot, Join, Line, Plot};
+use wayleave_report::svg::{self, Ground, Point};
+
+/// 16 hosts at 10 Gbit/s, with queues for all kinds.
+const TOPOLOGY: &str = "fat-tree:k=4,rate=10Gbit,delay=1us,queues=8";
+/// Hoses change their pattern every 4 ms.
+const DURATION: Time = Time::from_millis(12);
+/// What arrives is counted in intervals of this length.
+const BIN: Time = Time::from_micros(500);
+/// Flows of the division that has many.
+const CROWD: usize = 500;
+/// Members of the hose.
+const MEMBERS: usize = 8;
+const HOSE: Rate = Rate::from_mbit(1_500);
+const WEIGHTS: [(&str, u64); 2] = [("search", 600), ("index", 300)];
+/// DCTCP's threshold at 10 Gbit/s: 65 packets (SIGCOMM 2010, section 3.4).
+const THRESHOLD: Bytes = Bytes::new(97_500);
+
+/// What came of it.
+pub(crate) struct FabricDemo {
+    /// Tenant, promise, what it got, what it got where nothing is promised.
+    rows: Vec<[String; 4]>,
+    picture: String,
+    is_kept: bool,
+}
+
+/// What a run showed.
+struct Seen {
+    late: usize,
+    lost: u64,
+    /// Of its deadline.
+    slowest: f64,
+    /// Of any member of the hose.
+    lag: Time,
+    /// In Gbit/s: both divisions, best effort.
+    divisions: [f64; 2],
+    best: f64,
+    /// What arrives of each tenant in Gbit/s, interval by interval.
+    series: Vec<Line>,
+}
+
+/// Lets four tenants loose on one network, with their contracts and without.
+///
+/// # Errors
+/// None on this network; other errors would be mistakes here.
+pub(crate) fn fabric_demo() -> Result<FabricDemo, Error> {
+    let network = Network::build(TOPOLOGY)?.with_classes()?;
+    let hosts: Vec<NodeId> = network.graph.hosts().collect();
+    let contracts = contracts(&hosts);
+    let (tenants, refused) = Tenants::admit(&network.graph, &contracts, &budgets()).map_err(internal)?;
+    if !refused.is_empty() {
+        return Err(internal(format!("the demo's own contracts do not fit: {}", refused.join(", "))));
+    }
+    let mut scenario = Scenario::new("four tenants", Arc::clone(tenants.network()), DURATION);
+    tenants.set_up(&mut scenario).map_err(internal)?;
+    (scenario.record.promises, scenario.record.series) = (true, Some(BIN));
+    scenario.traffic = tenants.senders(DURATION, Bursts::Long, &std::collections::BTreeSet::new());
+    scenario.traffic.extend(misbehaviour(&tenants, &hosts));
+    let without = without_promises(&scenario)?;
+    let run = |scenario: &Scenario| {
+        let outcome = wayleave_sim::run(scenario, 1, |_| true).map_err(internal)?;
+        Ok::<Seen, Error>(seen(&tenants, scenario, &outcome))
+    };
+    let (kept, unkept) = (run(&scenario)?, run(&without)?);
+    let within = tenants.minima().iter().map(|Minimum { within, .. }| *within).max().unwrap_or_default();
+    let is_kept = kept.late == 0 && kept.lost == 0 && kept.lag <= within;
+    let rows = rows(tenants.latency().len(), within, &kept, &unkept);
+    Ok(FabricDemo { rows, picture: picture(kept.series), is_kept })
+}
+
+/// Short budgets, as in the experiment of one fabric: latency contracts ask for fractions of a millisecond.
+fn budgets() -> FabricSettings {
+    let micros = |all: &[u64]| all.iter().map(|&micros| Time::from_micros(micros)).collect::<Vec<_>>();
+    let (switches, hosts) = (micros(&[10, 20, 40, 80, 160]), micros(&[80]));
+    FabricSettings { budgets: Some(switches), host_budgets: hosts, ..FabricSettings::default() }
+}
+
+fn internal(error: impl ToString) -> Error {
+    Error::Internal(error.to_string())
+}
+
+fn contracts(hosts: &[NodeId]) -> Vec<Contract> {
+    let latency = |(number, &from): (usize, &NodeId)| {
+        let kinds = [("robot", 20, 3_000, 200, 5), ("camera", 100, 6_000, 500, 7)];
+        kinds.map(|(name, mbit, burst, micros, ahead)| {
+            Contract::Latency(LatencyContract {
+                name: format!("{name}{}", number + 1),
+                tenant: Some("plant".to_owned()),
+                from,
+                to: hosts[(number + ahead) % hosts.len()],
+                rate: Rate::from_mbit(mbit),
+                burst: Bytes::new(burst),
+                deadline: Time::from_micros(micros),
+                accounting: Accounting::Wire,
+                max_frame: Some(Bytes::new(1_500)),
+                route: None,
+                protection: 1,
+                excess: Excess::Wait,
+            })
+        })
+    };
+    let named = |name: &str, tenant: &str| (name.to_owned(), Some(tenant.to_owned()));
+    let (name, tenant) = named("db", "shop");
+    let members = hosts.iter().copied().step_by(hosts.len() / MEMBERS).collect();
+    let weight: Option<NonZeroU32> = None;
+    let hose =
+        BandwidthContract { name, tenant, between: Between::Hose(members), min: HOSE, max: None, weight, within: None };
+    let objective = |(name, mbit): (&str, u64)| {
+        let (name, tenant) = named(name, "web");
+        let aim = if name == "search" { Objective::Deadline } else { Objective::Completion };
+        let deadline = (aim == Objective::Deadline).then(|| Time::from_millis(20));
+        let min = Rate::from_mbit(mbit);
+        Contract::Objective(ObjectiveContract { name, tenant, objective: aim, deadline, members: hosts.to_vec(), min })
+    };
+    let bulk = BestEffortContract { name: "bulk".to_owned(), tenant: None, members: hosts.to_vec() };
+    let first = hosts.iter().enumerate().flat_map(latency);
+    first.chain([Contract::Bandwidth(hose)]).chain(WEIGHTS.map(objective)).chain([Contract::BestEffort(bulk)]).collect()
+}
+
+/// Beyond what everybody sends: a crowd in one division, and bursts of best effort from seven hosts to one.
+fn misbehaviour(tenants: &Tenants, hosts: &[NodeId]) -> Vec<Traffic> {
+    let of = |name: &str| tenants.sharing().iter().find(|tenant| tenant.contract.name() == name);
+    let more = |name: &str, service: &str, pairs: Vec<(NodeId, NodeId)>, sizes: Option<Bytes>| {
+        let (queue, transport) = tenants.carriage(&of(service)?.contract);
+        let arrivals = sizes.map_or(Arrivals::Once, |_| Arrivals::Every(Time::from_millis(1)));
+        let mut flows = Reliable::new(arrivals, sizes.map(FlowSizes::Fixed));
+        flows.transport = Some(transport);
+        let mut traffic = Traffic::new(name, Ends::Pairs(pairs), Workload::Flows(flows));
+        (traffic.service, traffic.queue) = (Some(service.to_owned()), Some(queue));
+        Some(traffic)
+    };
+    let crowd = (0..CROWD).map(|number| {
+        let (from, ahead) = (number % hosts.len(), 1 + number * 7 % (hosts.len() - 1));
+        (hosts[from], hosts[(from + ahead) % hosts.len()])
+    });
+    let bursts = hosts[1..8].iter().map(|&host| (host, hosts[0])).collect();
+    let all = [more("crowd", "index", crowd.collect(), None), more("bursts", "bulk", bursts, Some(Bytes::new(20_000)))];
+    all.into_iter().flatten().collect()
+}
+
+/// The same tenants on ports with one queue: everything by DCTCP, paths by a hash.
+fn without_promises(scenario: &Scenario) -> Result<Scenario, Error> {
+    let mut plain = scenario.clone();
+    (plain.switches.discipline, plain.hosts.discipline) = (Discipline::Fifo, Discipline::Fifo);
+    plain.switches.ecn = PortEcn::from(Ecn::above(THRESHOLD));
+    plain.routing = Routing::ecmp();
+    plain.reserved.clear();
+    if let Some(sharing) = &mut plain.sharing {
+        sharing.scheme = EdgeScheme::StaticLimits(StaticLimits::default());
+        sharing.also.clear();
+        // Nobody shares by weight.
+        let mut services = sharing.machine.services().to_vec();
+        services.iter_mut().for_each(|service| service.division = None);
+        let policy = Policy::new(&plain.network, "tenants", PolicyLevel::Machine, Vec::new(), None, services);
+        sharing.machine = policy.map_err(|_| internal("the demo's tenants without divisions are no policy"))?;
+    }
+    for traffic in &mut plain.traffic {
+        traffic.queue = Some(0);
+        if let Workload::Flows(flows) = &mut traffic.workload {
+            flows.transport = Some(Transport { congestion: Congestion::dctcp(), ..Transport::default() });
+        }
+    }
+    Ok(plain)
+}
+
+fn seen(tenants: &Tenants, scenario: &Scenario, outcome: &Outcome) -> Seen {
+    let (mut late, mut lost, mut slowest) = (std::collections::BTreeSet::new(), 0, 0.0_f64);
+    for flow in &outcome.flows {
+        let name = scenario.traffic[flow.traffic].name.split(' ').next().unwrap_or_default();
+        let Some(tenant) = tenants.latency().iter().find(|tenant| tenant.contract.name == name) else { continue };
+        let part = flow.delay.max().unwrap_or(0) as f64 / 1e3 / tenant.contract.deadline.as_nanos() as f64;
+        slowest = slowest.max(part);
+        lost += flow.drops;
+        if part > 1.0 || flow.drops > 0 {
+            late.insert(name);
+        }
+    }
+    let seconds = outcome.counted.as_nanos() as f64 / 1e9;
+    let services = outcome.sharing.iter().flat_map(|sharing| &sharing.services);
+    let (mut lag, mut got, mut series) = (0, std::collections::BTreeMap::new(), Vec::new());
+    for service in services {
+        let received: u64 = service.machines.iter().map(|machine| machine.received.get()).sum();
+        got.insert(service.name.clone(), received as f64 * 8.0 / seconds / 1e9);
+        let lags = service.machines.iter().filter_map(|machine| Some(machine.receive_lag.as_ref()?.longest()));
+        lag = lags.max().unwrap_or(0).max(lag);
+        let mut all = vec![0.0; (DURATION.as_nanos() / BIN.as_nanos()) as usize];
+        for machine in service.machines.iter().filter_map(|machine| machine.receive.as_ref()) {
+            for (sum, bin) in all.iter_mut().zip(machine.bins(DURATION.as_nanos() * 1_000)) {
+                *sum += bin.amount as f64 * 8.0 / BIN.as_nanos() as f64;
+            }
+        }
+        if received > 0 {
+            let point = |(at, &rate): (usize, &f64)| Dot::at((at as f64 + 0.5) * BIN.as_nanos() as f64 / 1e6, rate);
+            let points = all.iter().enumerate().map(point).collect();
+            series.push(Line { name: said(&service.name).to_owned(), points });
+        }
+    }
+    let rate = |name: &str| got.get(name).copied().unwrap_or(0.0);
+    Seen {
+        late: late.len(),
+        lost,
+        slowest,
+        lag: Time::from_nanos(lag.div_ceil(1_000)),
+        divisions: WEIGHTS.map(|(name, _)| rate(name)),
+        best: rate("bulk"),
+        series,
+    }
+}
+
+/// A service in the picture.
+fn said(service: &str) -> &str {
+    match service {
+        "latency" => "plant: latency contracts",
+        "db" => "shop: a hose, at least 1.5 Gbit/s at each of 8 hosts",
+        "search" => "web: search, at least 9.6 Gbit/s",
+        "index" => "web: index, at least 4.8 Gbit/s, with 500 flows more",
+        "bulk" => "nobody: best effort",
+        other => other,
+    }
+}
+
+fn rows(contracts: usize, within: Time, kept: &Seen, unkept: &Seen) -> Vec<[String; 4]> {
+    let row = |tenant: &str, promised: String, of: &dyn Fn(&Seen) -> String| {
+        [tenant.to_owned(), promised, of(kept), of(unkept)]
+    };
+    vec![
+        row("plant", format!("{contracts} contracts: every packet within 0.2 or 0.5 ms"), &|seen| match seen.late {
+            0 => format!("all in time; the slowest took {:.0} % of its deadline", 100.0 * seen.slowest),
+            late => format!(
+                "{late} broken, {} packets lost; the slowest took {:.1} times its deadline",
+                seen.lost, seen.slowest
+            ),
+        }),
+        row(
+            "shop",
+            format!(
+                "{} Gbit/s to and from each of {MEMBERS} hosts, {} after it has something to send",
+                HOSE.bits_per_second() as f64 / 1e9,
+                within.up()
+            ),
+            &|seen| match seen.lag <= within {
+                true => format!("never more than {} behind", seen.lag.up()),
+                false => format!("up to {} behind: too late", seen.lag.up()),
+            },
+        ),
+        row(
+            "web",
+            "search at least 9.6 Gbit/s of the network, index 4.8, which has 500 flows more".to_owned(),
+            &|seen| {
+                let [search, index] = seen.divisions;
+                format!("{search:.1} and {index:.1} Gbit/s")
+            },
+        ),
+        row("nobody", "nothing".to_owned(), &|seen| format!("{:.0} Gbit/s", seen.best)),
+    ]
+}
+
+fn picture(lines: Vec<Line>) -> String {
+    let highest = lines.iter().flat_map(|line| &line.points).map(|dot| dot.y).fold(0.0, f64::max);
+    let (x, y) = (Axis::linear(DURATION.as_nanos() as f64 / 1e6), Axis::linear(highest));
+    let plot = Plot {
+        id: "one-fabric".to_owned(),
+        title: "What arrives of four tenants on one network".to_owned(),
+        description: "Gbit/s over time, for each tenant.".to_owned(),
+        x_marks: x.marks.iter().map(|mark| format!("{mark}")).collect(),
+        x_name: "ms; the hose turns to one of its hosts from 4 to 8 ms".to_owned(),
+        y_marks: y.marks.iter().map(|mark| format!("{mark}")).collect(),
+        y_name: "Gbit/s".to_owned(),
+        bands: Vec::new(),
+        width: 640.0,
+        styles: Vec::new(),
+        join: Join::Straight,
+        lines,
+        x,
+        y,
+    };
+    let side = Ground::File.side();
+    let size = (plot.width + 2.0 * side, plot.height() + side);
+    let figure = svg::figure(&plot.id, size, Ground::File, &plot.title, &plot.description);
+    svg::file(&figure.child(svg::moved(Point { x: side, y: side / 2.0 }, plot.parts())))
+}
+
+impl FabricDemo {
+    /// Who was promised what, and what each got; lines of at most 100 columns.
+    pub(crate) fn rows(&self) -> &[[String; 4]] {
+        &self.rows
+    }
+
+    /// The heads of [`Self::rows`].
+    pub(crate) const HEADS: [&str; 4] =
+        ["tenant", "promised", "got, while the others did their worst", "got without promises"];
+
+    /// Whether every promise of a bound was kept.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.is_kept
+    }
+
+    /// Writes what arrived over time into a folder, and says where.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) fn write(&self, folder: &Path) -> Result<String, Error> {
+        write(folder, "one-fabric.svg", &self.picture)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_tenants_get_what_was_promised_and_would_not_without() {
+        let demo = fabric_demo().unwrap();
+        assert!(demo.is_kept(), "{:?}", demo.rows());
+        let [plant, shop, ..] = demo.rows() else { panic!("{:?}", demo.rows()) };
+        assert!(plant[2].starts_with("all in time") && plant[2] != plant[3], "{plant:?}");
+        assert!(shop[2].starts_with("never more than") && shop[3].ends_with("too late"), "{shop:?}");
+        assert!(demo.picture.starts_with("<?xml") && demo.picture.contains("best effort"));
+    }
+}

@@ -1,0 +1,199 @@
+//! A server over HTTP: time-outs, repeated questions, and a stream of events that goes on after a break.
+
+use std::cell::Cell;
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::time::{Duration, Instant};
+
+use ureq::{Agent, http};
+use wayleave_protocol::event::Event;
+use wayleave_protocol::problem::Problem;
+
+use super::address::Address;
+use super::trouble;
+use super::wire::{Ask, Method, OnEvent, Told, Wire};
+use crate::error::Error;
+
+/// How long an answer may take: large lists and what-if questions take seconds.
+const ANSWER: Duration = Duration::from_secs(120);
+/// How long a stream of events may be silent: servers send something every 15 s or so.
+const SILENCE: Duration = Duration::from_secs(60);
+/// How often a question is asked at most.
+const TRIES: u32 = 4;
+/// What is waited for before the second try; twice as long before each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+/// A server that asks for more patience is not waited for.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// How long the controllers of a cluster are asked in turn: another one leads after some seconds.
+const FAIL_OVER: Duration = Duration::from_secs(20);
+/// The largest answer that is read.
+const LARGEST: u64 = 1 << 30;
+
+/// A server.
+pub(super) struct Http {
+    address: Address,
+    agent: Agent,
+    streams: Agent,
+}
+
+impl Http {
+    pub(super) fn new(address: Address) -> Result<Self, Error> {
+        let agent = address.connections()?.timeout_global(Some(ANSWER)).build().new_agent();
+        let streams = address.connections()?.timeout_recv_response(Some(ANSWER)).timeout_per_read(Some(SILENCE));
+        let streams = streams.build().new_agent();
+        Ok(Self { address, agent, streams })
+    }
+
+    fn request<B>(&self, ask: &Ask, body: B) -> Result<http::Request<B>, Error> {
+        let mut request = self.address.request(ask.method.name(), &ask.path).header("accept", ask.accept);
+        if let Some(key) = &ask.key {
+            request = request.header("idempotency-key", key);
+        }
+        if let Some(body) = &ask.body {
+            request = request.header("content-type", body.media);
+        }
+        request.body(body).map_err(|error| self.address.no_address(&error))
+    }
+
+    fn once(&self, ask: &Ask) -> Result<Result<Told, ureq::Error>, Error> {
+        let answered = match &ask.body {
+            Some(body) => self.agent.run(self.request(ask, body.text.as_bytes())?),
+            // A question that carries nothing still says so where a server expects something.
+            None if ask.method == Method::Post => self.agent.run(self.request(ask, "")?),
+            None => self.agent.run(self.request(ask, ())?),
+        };
+        let read = answered.and_then(|mut response| {
+            let retry_after = retry_after(&response);
+            let body = response.body_mut().with_config().limit(LARGEST).read_to_vec()?;
+            Ok(Told { status: response.status().as_u16(), body, retry_after })
+        });
+        Ok(read)
+    }
+
+    /// Turns to another controller of the cluster, if that one may answer, after this pause.
+    fn elsewhere(&self, ask: &Ask, told: &Result<Told, ureq::Error>) -> Option<Duration> {
+        let leader = match told {
+            Ok(told) if told.status == 421 => serde_json::from_slice::<Problem>(&told.body).ok()?.leader,
+            Ok(told) if told.status == 503 && may_repeat(ask) => None,
+            // Nothing was asked, or it may be asked twice.
+            Err(error) if trouble::is_unreached(error) || may_repeat(ask) => None,
+            _ => return None,
+        };
+        (self.address.count() > 1).then(|| {
+            self.address.move_on(self.address.current(), leader.as_deref());
+            if leader.is_some() { Duration::ZERO } else { FIRST_PAUSE }
+        })
+    }
+
+    /// Reads one stream; `Ok(true)` if it broke off and can be taken up again after `last`. Only the first has to begin.
+    fn stream(&self, last: &Cell<Option<u64>>, is_first: bool, on_event: &mut OnEvent<'_>) -> Result<bool, Error> {
+        let ask = Ask {
+            method: Method::Get,
+            path: "/v1/events".to_owned(),
+            accept: "text/event-stream",
+            body: None,
+            key: None,
+        };
+        let mut request = self.request(&ask, ())?;
+        if let Some(last) = last.get() {
+            request.headers_mut().insert("last-event-id", http::HeaderValue::from(last));
+        }
+        let mut response = match self.streams.run(request) {
+            Ok(response) => response,
+            Err(_) if !is_first => return Ok(true),
+            Err(error) => return Err(trouble::connection(&self.place(), &error)),
+        };
+        if response.status().as_u16() != 200 {
+            let body = response.body_mut().read_to_vec().unwrap_or_default();
+            return match response.status().as_u16() {
+                503 | 429 if !is_first => Ok(true),
+                status => Err(trouble::of(status, &body, None).into()),
+            };
+        }
+        let mut data = String::new();
+        for line in BufReader::new(response.body_mut().with_config().limit(u64::MAX).reader()).lines() {
+            let Ok(line) = line else { break };
+            if let Some(part) = line.strip_prefix("data:") {
+                data += part.strip_prefix(' ').unwrap_or(part);
+            } else if line.is_empty() && !data.is_empty() {
+                let event = serde_json::from_str::<Event>(&std::mem::take(&mut data));
+                let event = event.map_err(|error| trouble::unreadable(&self.place(), &error))?;
+                last.set(Some(event.number));
+                if !on_event(event) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn retry_after<T>(response: &http::Response<T>) -> Option<Duration> {
+    let seconds = response.headers().get("retry-after")?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
+}
+
+/// Whether nothing can have been done, or asking twice is the same as asking once.
+fn may_repeat(ask: &Ask) -> bool {
+    ask.method != Method::Post || ask.key.is_some()
+}
+
+/// How long to wait before asking again could help; `None` if it cannot.
+fn patience(told: &Result<Told, ureq::Error>, pause: Duration) -> Option<Duration> {
+    match told {
+        Ok(told) if matches!(told.status, 429 | 503) => Some(told.retry_after.unwrap_or(pause)),
+        // A connection that broke; one that was never made is said at once.
+        Err(ureq::Error::Io(error)) => match error.kind() {
+            ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => Some(pause),
+            ErrorKind::UnexpectedEof => Some(pause),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl Wire for Http {
+    fn ask(&self, ask: &Ask) -> Result<Told, Error> {
+        let (mut pause, mut tries) = (FIRST_PAUSE, if may_repeat(ask) { TRIES } else { 1 });
+        let began = Instant::now();
+        loop {
+            let told = self.once(ask)?;
+            if began.elapsed() < FAIL_OVER
+                && let Some(wait) = self.elsewhere(ask, &told)
+            {
+                std::thread::sleep(wait);
+                continue;
+            }
+            tries -= 1;
+            match patience(&told, pause).filter(|wait| tries > 0 && *wait <= LONGEST_PAUSE) {
+                Some(wait) => std::thread::sleep(wait),
+                None => return told.map_err(|error| trouble::connection(&self.place(), &error)),
+            }
+            pause *= 2;
+        }
+    }
+
+    fn watch(&self, after: Option<u64>, on_event: &mut OnEvent<'_>) -> Result<(), Error> {
+        let last = Cell::new(after);
+        let (mut pause, mut is_first) = (FIRST_PAUSE, true);
+        loop {
+            let before = last.get();
+            if !self.stream(&last, is_first, on_event)? {
+                return Ok(());
+            }
+            is_first = false;
+            // The controller may be gone; of several another one has the same events.
+            self.address.move_on(self.address.current(), None);
+            // A stream that has told something was a good one.
+            pause = if last.get() == before { (pause * 2).min(LONGEST_PAUSE) } else { FIRST_PAUSE };
+            std::thread::sleep(pause);
+        }
+    }
+
+    fn place(&self) -> String {
+        self.address.url.clone()
+    }
+
+    fn is_local(&self) -> bool {
+        false
+    }
+}

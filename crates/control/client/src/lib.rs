@@ -1,0 +1,28 @@
+//! A client of the REST interface: address of the controller, token, certificates, requests, and errors that name the remedy.
+//!
+//! A [`Service`] sends requests in the types of crate `protocol` over a [`Wire`]: HTTP, or a controller in this process. The command line uses it;
+//! agents of nodes use [`Address`] and the secrets, and send their own requests.
+
+mod address;
+mod error;
+mod http;
+mod path;
+mod secret;
+mod service;
+mod trouble;
+mod wire;
+
+use serde::Serialize;
+
+pub use address::{Address, CONNECT, OwnCertificate, Stamp, url};
+pub use error::{Error, connection};
+pub use path::encode;
+pub use secret::{key, read_password, read_token, token_in};
+pub use service::Service;
+pub use trouble::Trouble;
+pub use wire::{Ask, Method, OnEvent, Text, Told, Wire};
+
+/// Returns the word that an enum of the interface has in JSON.
+pub fn word(value: &impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}

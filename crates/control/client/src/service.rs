@@ -1,0 +1,141 @@
+//! The operations of the interface, in its own types.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wayleave_protocol::List;
+
+use super::address::Address;
+use super::http::Http;
+use super::path::encode;
+use super::trouble::{self, Trouble};
+use super::wire::{Ask, Method, OnEvent, Text, Told, Wire};
+use crate::error::Error;
+
+const JSON: &str = "application/json";
+
+/// A controller that is asked.
+pub struct Service {
+    wire: Box<dyn Wire>,
+    /// Whose names are meant, if that was said.
+    tenant: Option<String>,
+}
+
+impl Service {
+    /// Behind a wire; whose names are meant, if that is known.
+    pub fn new(wire: Box<dyn Wire>, tenant: Option<String>) -> Self {
+        Self { wire, tenant }
+    }
+
+    /// A server.
+    ///
+    /// # Errors
+    /// If its certificates cannot be read.
+    pub fn http(address: Address, tenant: Option<String>) -> Result<Self, Error> {
+        Ok(Self::new(Box::new(Http::new(address)?), tenant))
+    }
+
+    /// Where the controller is, for people.
+    pub fn place(&self) -> String {
+        self.wire.place()
+    }
+
+    /// Whether it is a file in place of a server.
+    pub fn is_local(&self) -> bool {
+        self.wire.is_local()
+    }
+
+    /// Whose names are meant, if that was said.
+    pub fn tenant(&self) -> Option<&str> {
+        self.tenant.as_deref()
+    }
+
+    /// The name of a contract or VM as the interface has it.
+    pub fn id(&self, name: &str) -> String {
+        match &self.tenant {
+            Some(tenant) if !name.contains(':') => format!("{tenant}:{name}"),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// An object.
+    pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Trouble> {
+        let told = self.ask(Method::Get, path, JSON, None)?;
+        self.read(&told.body)
+    }
+
+    /// A text of a media type.
+    pub fn text(&self, path: &str, accept: &'static str) -> Result<String, Trouble> {
+        let told = self.ask(Method::Get, path, accept, None)?;
+        Ok(String::from_utf8_lossy(&told.body).into_owned())
+    }
+
+    /// A whole list, however many pages it has; at most so many of it.
+    pub fn list<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        filters: &[(&str, Option<&str>)],
+        most: usize,
+    ) -> Result<Vec<T>, Trouble> {
+        const PAGE: usize = 1000;
+        let mut items: Vec<T> = Vec::new();
+        let mut after: Option<String> = None;
+        loop {
+            let limit = PAGE.min(most - items.len()).max(1);
+            let mut asked = format!("{path}?limit={limit}");
+            for (name, value) in filters.iter().chain(&[("after", after.as_deref())]) {
+                if let Some(value) = value {
+                    asked += &format!("&{name}={}", encode(value));
+                }
+            }
+            let List { items: page, next } = self.get::<List<T>>(&asked)?;
+            items.extend(page);
+            after = next;
+            if after.is_none() || items.len() >= most {
+                return Ok(items);
+            }
+        }
+    }
+
+    /// Sends an object; the status, and what came back.
+    pub fn send<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<(u16, T), Trouble> {
+        let text = serde_json::to_string(body)
+            .map_err(|error| Error::Failed(format!("the request cannot be written as JSON: {error}")))?;
+        self.send_text(method, path, Text { media: JSON, text })
+    }
+
+    /// Sends a document.
+    pub fn send_text<T: DeserializeOwned>(&self, method: Method, path: &str, text: Text) -> Result<(u16, T), Trouble> {
+        let told = self.ask(method, path, JSON, Some(text))?;
+        Ok((told.status, self.read(&told.body)?))
+    }
+
+    /// Ends an object.
+    pub fn delete(&self, path: &str) -> Result<(), Trouble> {
+        self.ask(Method::Delete, path, JSON, None).map(|_| ())
+    }
+
+    /// Hands on events as they happen.
+    pub fn watch(&self, after: Option<u64>, on_event: &mut OnEvent<'_>) -> Result<(), Error> {
+        self.wire.watch(after, on_event)
+    }
+
+    fn ask(&self, method: Method, path: &str, accept: &'static str, body: Option<Text>) -> Result<Told, Trouble> {
+        // A secret is shown once, so an answer that has one is not kept for a second time.
+        let may_repeat = method == Method::Post && path != "/v1/tokens";
+        let key = may_repeat.then(crate::secret::key).transpose()?;
+        let told = self.wire.ask(&Ask { method, path: path.to_owned(), accept, body, key })?;
+        match told.status {
+            200..300 => Ok(told),
+            status => Err(trouble::of(status, &told.body, told.retry_after)),
+        }
+    }
+
+    fn read<T: DeserializeOwned>(&self, body: &[u8]) -> Result<T, Trouble> {
+        serde_json::from_slice(body).map_err(|error| trouble::unreadable(&self.place(), &error).into())
+    }
+}

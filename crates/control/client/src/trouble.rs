@@ -1,0 +1,109 @@
+//! Why a question was not answered, as sentences that say what to do.
+
+use std::time::Duration;
+
+use wayleave_protocol::problem::{Code, Problem};
+use wayleave_units::escaped;
+
+use crate::error::Error;
+
+/// Why a question was not answered.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The controller says why.
+    Problem(Box<Problem>, Option<Duration>),
+    /// It was not reached, or something else went wrong.
+    Failed(Error),
+}
+
+impl Trouble {
+    /// What the controller has said.
+    pub fn problem(&self) -> Option<&Problem> {
+        match self {
+            Self::Problem(problem, _) => Some(problem),
+            Self::Failed(_) => None,
+        }
+    }
+
+    /// Whether there is no such thing.
+    pub fn is_not_found(&self) -> bool {
+        self.problem().is_some_and(|problem| problem.code == Code::NotFound)
+    }
+}
+
+impl From<Error> for Trouble {
+    fn from(failure: Error) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<Trouble> for Error {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Problem(problem, retry_after) => of_problem(&problem, retry_after),
+            Trouble::Failed(failure) => failure,
+        }
+    }
+}
+
+/// What an answer says that is none.
+pub(super) fn of(status: u16, body: &[u8], retry_after: Option<Duration>) -> Trouble {
+    match serde_json::from_slice::<Problem>(body) {
+        Ok(problem) => Trouble::Problem(Box::new(on_one_line(problem)), retry_after),
+        Err(_) => Trouble::Failed(Error::Failed(format!(
+            "this is no answer of a Wayleave server (status {status}): is the address right, and is there a proxy between?"
+        ))),
+    }
+}
+
+/// A problem whose sentences do not begin a line of their own: they may have names that somebody else has chosen.
+fn on_one_line(mut problem: Problem) -> Problem {
+    let sentences = problem.errors.iter_mut().map(|error| &mut error.detail);
+    for sentence in sentences.chain([&mut problem.detail]) {
+        *sentence = escaped(sentence).into_owned();
+    }
+    problem
+}
+
+fn of_problem(problem: &Problem, retry_after: Option<Duration>) -> Error {
+    let detail = &problem.detail;
+    match problem.code {
+        Code::Unauthorized => Error::Usage(format!(
+            "{detail}\n  `wayleave login` saves a token; --token-file and WAYLEAVE_TOKEN_FILE name a file that has one"
+        )),
+        Code::Forbidden => Error::Usage(format!(
+            "{detail}\n  `wayleave status` says as whom you ask; another --context may be allowed to"
+        )),
+        Code::PreconditionFailed => Error::Usage(format!("{detail}\n  somebody has changed it meanwhile")),
+        Code::RateLimited => {
+            let when = retry_after.map_or("later".to_owned(), |wait| format!("in {} s", wait.as_secs().max(1)));
+            Error::Failed(format!("{detail}\n  too many requests with this token: ask again {when}"))
+        }
+        Code::TimedOut | Code::Internal | Code::Unavailable => Error::Failed(detail.clone()),
+        _ => Error::Usage(detail.clone()),
+    }
+}
+
+/// A connection that failed.
+pub(super) fn connection(place: &str, error: &ureq::Error) -> Error {
+    const WHERE: &str = "--server, WAYLEAVE_SERVER or `wayleave login` say where the server is";
+    super::error::connection(place, error, WHERE)
+}
+
+/// An answer that cannot be read.
+pub(super) fn unreadable(place: &str, error: &serde_json::Error) -> Error {
+    let version = env!("CARGO_PKG_VERSION");
+    Error::Failed(format!(
+        "the answer of {place} cannot be read ({error}): its version may be another than {version}, which this is"
+    ))
+}
+
+/// Whether the server was not reached, so that it was asked nothing.
+pub(super) fn is_unreached(error: &ureq::Error) -> bool {
+    match error {
+        ureq::Error::Io(io) => io.kind() == std::io::ErrorKind::ConnectionRefused,
+        ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => true,
+        ureq::Error::ConnectionFailed | ureq::Error::HostNotFound => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,395 @@
+//! What the demo found out, as plain data: no ledger, no network, nothing that has to be looked up elsewhere.
+
+use std::time::Duration;
+
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::scale::Share;
+
+/// Everything that is shown.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// What was done.
+    pub setting: Setting,
+    /// The nodes of the network.
+    pub nodes: Vec<Node>,
+    /// Its directed links.
+    pub links: Vec<Link>,
+    /// Who was offered the list; the first is the one that all is about, the last the one that it is compared with.
+    pub contenders: Vec<Contender>,
+    /// What became of the first requests, and of those that were somebody's first refusal.
+    pub decisions: Vec<DecisionRow>,
+    /// One bound, term by term.
+    pub proof: Option<Proof>,
+    /// What the first contender has promised, packet by packet.
+    pub verified: Verified,
+}
+
+/// An admitted set under the worst traffic that its contracts allow.
+#[derive(Clone, Debug, Default)]
+pub struct Verified {
+    /// Every contract that sent something.
+    pub contracts: Vec<VerifiedContract>,
+    /// Runs of the simulator.
+    pub runs: usize,
+    /// Packets of contracts in all runs.
+    pub packets: usize,
+    /// The shares of their bounds that packets took, with the share of packets that took no more; rising.
+    pub shares: Vec<(f64, f64)>,
+    /// What does not hold.
+    pub violations: Vec<String>,
+}
+
+/// One contract, as it was seen.
+#[derive(Clone, Debug)]
+pub struct VerifiedContract {
+    /// Its name.
+    pub name: String,
+    /// What it was promised.
+    pub bound: Time,
+    /// What the calculus says for the present set, if it says anything.
+    pub today: Option<Time>,
+    /// The longest that a packet took.
+    pub worst: Time,
+    /// Packets that found no room.
+    pub drops: usize,
+}
+
+impl VerifiedContract {
+    /// How much of its bound the slowest packet took.
+    pub fn share(&self) -> Share {
+        Share::of(self.worst.as_nanos() as f64, self.bound.as_nanos() as f64)
+    }
+}
+
+/// What was done.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// Of this program.
+    pub version: &'static str,
+    /// The command that does it again.
+    pub command: String,
+    /// The network as `-t` takes it.
+    pub topology: String,
+    /// Table 2's scenario.
+    pub scenario: u8,
+    /// Of the requests.
+    pub seed: u64,
+    /// How many were offered.
+    pub requests: usize,
+    /// What the model counts, and with which parameters, as name and value.
+    pub parameters: Vec<(&'static str, String)>,
+}
+
+/// A tier of nodes, from the top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NodeTier {
+    /// Core switches.
+    Core,
+    /// Aggregation switches.
+    Aggregation,
+    /// Edge switches.
+    Edge,
+    /// Hosts.
+    Host,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// In the network.
+    pub name: String,
+    /// Where it stands.
+    pub tier: NodeTier,
+    /// From 0; cores belong to none.
+    pub pod: Option<usize>,
+}
+
+/// Links of one kind, in the order in which packets between pods pass them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LinkTier {
+    /// Uplinks of hosts.
+    HostToEdge,
+    /// Uplinks of edge switches.
+    EdgeToAggregation,
+    /// Uplinks of aggregation switches.
+    AggregationToCore,
+    /// Downlinks of core switches.
+    CoreToAggregation,
+    /// Downlinks of aggregation switches.
+    AggregationToEdge,
+    /// Downlinks to hosts.
+    EdgeToHost,
+}
+
+/// A directed link.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// In the network.
+    pub name: String,
+    /// Index of the node that it leaves.
+    pub from: usize,
+    /// Index of the node that it enters.
+    pub to: usize,
+    /// Its kind.
+    pub tier: LinkTier,
+    /// Line rate.
+    pub rate: Rate,
+}
+
+/// Somebody who decided the list.
+#[derive(Clone, Debug)]
+pub struct Contender {
+    /// Short.
+    pub name: &'static str,
+    /// In a sentence.
+    pub about: &'static str,
+    /// The options of `wayleave plan` that make it.
+    pub options: String,
+    /// How many were admitted before the first refusal.
+    pub before_refusal: usize,
+    /// How many were admitted of the whole list.
+    pub admitted: usize,
+    /// The first refusal, if there was one.
+    pub first_refusal: Option<FirstRefusal>,
+    /// How many requests were refused, by stable code, most frequent first.
+    pub reasons: Vec<(&'static str, usize)>,
+    /// Mean time of an admission.
+    pub time_to_admit: Option<Duration>,
+    /// Mean time of a refusal, with its reason.
+    pub time_to_refuse: Option<Duration>,
+    /// How often an admitted flow was moved.
+    pub moves: usize,
+    /// In the order of the network's links.
+    pub links: Vec<LinkUse>,
+    /// The queues by place and priority.
+    pub levels: Vec<Level>,
+    /// What the second calculator says.
+    pub recheck: Recheck,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Its place in the list, from 1.
+    pub number: usize,
+    /// Its name.
+    pub name: String,
+    /// The sending host.
+    pub from: String,
+    /// The receiving host.
+    pub to: String,
+    /// Long-term rate.
+    pub rate: Rate,
+    /// Burst.
+    pub burst: Bytes,
+    /// No packet may take longer.
+    pub deadline: Time,
+}
+
+/// A refusal, and why.
+#[derive(Clone, Debug)]
+pub struct FirstRefusal {
+    /// What was asked for.
+    pub ask: Ask,
+    /// What stood in the way: the end of a sentence that says what was asked.
+    pub why: String,
+}
+
+/// What is reserved on a link.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkUse {
+    /// The sum of the flows' rates.
+    pub reserved: Rate,
+    /// How many flows.
+    pub flows: usize,
+    /// How much of its delay budget the fullest queue uses.
+    pub fullest: Share,
+}
+
+/// The kind of port that a queue is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortKind {
+    /// A host's port.
+    Host,
+    /// A switch's port.
+    Switch,
+}
+
+/// All queues of one place and priority.
+#[derive(Clone, Debug)]
+pub struct Level {
+    /// Where.
+    pub place: PortKind,
+    /// The priority, 0 highest.
+    pub queue: usize,
+    /// What the contender makes of it.
+    pub role: LevelRole,
+}
+
+/// What a contender makes of a level of queues.
+#[derive(Clone, Debug)]
+pub enum LevelRole {
+    /// Contracts go there.
+    Contracts {
+        /// The delay that every flow through such a queue counts with.
+        budget: Time,
+        /// How much of it the fullest of them uses.
+        used_most: Share,
+        /// How much of it they use, in the mean over all links.
+        used_mean: Share,
+        /// How many flows pass at least one of them.
+        flows: usize,
+    },
+    /// Traffic without a contract.
+    BestEffort,
+    /// Nothing.
+    Unused,
+}
+
+/// What became of a request.
+#[derive(Clone, Debug)]
+pub struct DecisionRow {
+    /// The request.
+    pub ask: Ask,
+    /// Contender by contender.
+    pub answers: Vec<Answer>,
+}
+
+/// What a contender decided.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// It was admitted.
+    Admitted {
+        /// No packet takes longer.
+        bound: Time,
+        /// The queue of each hop.
+        queues: Vec<u8>,
+        /// How many flows were moved for it.
+        moved: usize,
+    },
+    /// It was refused, with this stable code.
+    Refused(&'static str),
+}
+
+/// What the second calculator says.
+#[derive(Clone, Debug, Default)]
+pub struct Recheck {
+    /// End-to-end bounds that were derived again.
+    pub flows: usize,
+    /// Queues whose delay and backlog bounds were derived again.
+    pub queues: usize,
+    /// What does not hold.
+    pub violations: Vec<String>,
+}
+
+/// A bound, term by term.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// Whose.
+    pub ask: Ask,
+    /// Queue by queue.
+    pub hops: Vec<ProofHop>,
+    /// Propagation and processing, once.
+    pub constants: Time,
+    /// The sum.
+    pub bound: Time,
+}
+
+/// One queue of a bound.
+#[derive(Clone, Debug)]
+pub struct ProofHop {
+    /// The link.
+    pub link: String,
+    /// Its queue.
+    pub queue: u8,
+    /// What the bound counts.
+    pub budget: Time,
+    /// The longest delay that today's flows can cause, however they behave.
+    pub worst_now: Time,
+    /// How many flows are in it.
+    pub flows: usize,
+}
+
+impl LinkTier {
+    /// In order.
+    pub const ALL: [Self; 6] = [
+        Self::HostToEdge,
+        Self::EdgeToAggregation,
+        Self::AggregationToCore,
+        Self::CoreToAggregation,
+        Self::AggregationToEdge,
+        Self::EdgeToHost,
+    ];
+
+    /// As people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HostToEdge => "host -> edge",
+            Self::EdgeToAggregation => "edge -> agg",
+            Self::AggregationToCore => "agg -> core",
+            Self::CoreToAggregation => "core -> agg",
+            Self::AggregationToEdge => "agg -> edge",
+            Self::EdgeToHost => "edge -> host",
+        }
+    }
+}
+
+impl Recheck {
+    /// Of each flow its end-to-end bound, of each queue its delay and its backlog.
+    pub const fn bounds(&self) -> usize {
+        self.flows + 2 * self.queues
+    }
+}
+
+impl Contender {
+    /// How many were refused.
+    pub fn refused(&self) -> usize {
+        self.reasons.iter().map(|(_, count)| count).sum()
+    }
+}
+
+impl Findings {
+    /// The reserved share of one link.
+    pub fn share(&self, contender: &Contender, link: usize) -> Share {
+        let reserved = contender.links[link].reserved.bits_per_second() as f64;
+        Share::of(reserved, self.links[link].rate.bits_per_second() as f64)
+    }
+
+    /// The reserved share of the links of a kind, in the mean.
+    pub fn tier_share(&self, contender: &Contender, tier: LinkTier) -> Share {
+        let of_tier = (0..self.links.len()).filter(|&link| self.links[link].tier == tier);
+        Share::mean(of_tier.map(|link| self.share(contender, link)))
+    }
+
+    /// The largest reserved share of a link of a kind.
+    pub fn tier_busiest(&self, contender: &Contender, tier: LinkTier) -> Share {
+        let of_tier = (0..self.links.len()).filter(|&link| self.links[link].tier == tier);
+        Share::max(of_tier.map(|link| self.share(contender, link)))
+    }
+
+    /// The reserved share of all links, in the mean.
+    pub fn mean_share(&self, contender: &Contender) -> Share {
+        Share::mean((0..self.links.len()).map(|link| self.share(contender, link)))
+    }
+
+    /// The largest reserved share of a link.
+    pub fn busiest_share(&self, contender: &Contender) -> Share {
+        Share::max((0..self.links.len()).map(|link| self.share(contender, link)))
+    }
+
+    /// What the second calculator derived, of all contenders.
+    pub fn rechecked(&self) -> usize {
+        self.contenders.iter().map(|contender| contender.recheck.bounds()).sum()
+    }
+
+    /// What the second calculator says does not hold.
+    pub fn unproven(&self) -> impl Iterator<Item = &str> {
+        self.contenders.iter().flat_map(|contender| contender.recheck.violations.iter().map(String::as_str))
+    }
+
+    /// Everything that does not hold.
+    pub fn violations(&self) -> impl Iterator<Item = &str> {
+        self.unproven().chain(self.verified.violations.iter().map(String::as_str))
+    }
+}

@@ -1,0 +1,338 @@
+//! Numbers and sentences as they are read: each figure is rounded here and nowhere else.
+
+use std::time::Duration;
+
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::findings::{Ask, Contender, Findings, NodeTier, Proof, Recheck, Verified};
+use super::scale::Share;
+
+/// `12,345`.
+pub fn count(number: usize) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `1 flow`, `12,345 flows`.
+pub fn counted(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+/// `1st`, `22nd`, `113th`.
+pub fn ordinal(number: usize) -> String {
+    let suffix = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{}{suffix}", count(number))
+}
+
+/// `41.3 %`; what is not all of it never reads as all of it.
+pub fn percent(share: Share) -> String {
+    let percent = share.get() * 100.0;
+    format!("{:.1} %", if percent < 100.0 { percent.min(99.9) } else { percent })
+}
+
+/// `2.914 ms`, rounded up: of bounds.
+pub fn at_most(time: Time) -> String {
+    thousandths(time.as_nanos().div_ceil(1_000))
+}
+
+/// `2.914 ms`, rounded down: of deadlines and budgets.
+pub fn at_least(time: Time) -> String {
+    thousandths(time.as_nanos() / 1_000)
+}
+
+/// `0.5 ms`: of budgets, which are round.
+pub fn budget(time: Time) -> String {
+    let text = format!("{:.6}", time.as_nanos() as f64 / 1e6);
+    format!("{} ms", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn thousandths(micros: u64) -> String {
+    format!("{}.{:03} ms", micros / 1_000, micros % 1_000)
+}
+
+/// `143 kbit/s`, with three digits.
+pub fn rate(rate: Rate) -> String {
+    let bits = rate.bits_per_second();
+    let (worth, unit) = match bits {
+        0..1_000 => return format!("{bits} bit/s"),
+        1_000..1_000_000 => (1e3, "kbit/s"),
+        1_000_000..1_000_000_000 => (1e6, "Mbit/s"),
+        _ => (1e9, "Gbit/s"),
+    };
+    format!("{} {unit}", three_digits(bits as f64 / worth))
+}
+
+/// `112.345 Mbit/s`, rounded down: of what is left.
+pub fn rate_left(rate: Rate) -> String {
+    kilobits(rate.bits_per_second() / 1_000)
+}
+
+/// `112.346 Mbit/s`, rounded up: of what would be needed.
+pub fn rate_needed(rate: Rate) -> String {
+    kilobits(rate.bits_per_second().div_ceil(1_000))
+}
+
+fn kilobits(kilobits: u64) -> String {
+    format!("{}.{:03} Mbit/s", kilobits / 1_000, kilobits % 1_000)
+}
+
+/// `143 Mbit/s` without the unit, for columns of one.
+pub fn megabits(rate: Rate) -> String {
+    format!("{:.1}", rate.bits_per_second() as f64 / 1e6)
+}
+
+/// `201 B`, `97 kB`.
+pub fn size(bytes: Bytes) -> String {
+    match bytes.get() {
+        whole if whole >= 10_000 && whole.is_multiple_of(1_000) => format!("{} kB", whole / 1_000),
+        other => format!("{} B", count(other as usize)),
+    }
+}
+
+/// `4.2 µs`; `-` where nothing was measured.
+pub fn duration(span: Option<Duration>) -> String {
+    let Some(span) = span else { return "-".to_owned() };
+    let micros = span.as_secs_f64() * 1e6;
+    if micros < 1_000.0 { format!("{} µs", two_digits(micros)) } else { format!("{} ms", two_digits(micros / 1e3)) }
+}
+
+fn two_digits(value: f64) -> String {
+    if value < 10.0 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+fn three_digits(value: f64) -> String {
+    let decimals = match value {
+        value if value < 9.995 => 2,
+        value if value < 99.95 => 1,
+        _ => 0,
+    };
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// `h3 to h9, 143 kbit/s, bursts of 201 B, deadline 2.914 ms`.
+pub fn terms(ask: &Ask) -> String {
+    let (rate, burst, deadline) = (rate(ask.rate), size(ask.burst), at_least(ask.deadline));
+    format!("{} to {}, {rate}, bursts of {burst}, deadline {deadline}", ask.from, ask.to)
+}
+
+/// Who was refused first, what it asked for, and what stood in the way.
+pub fn first_refusal(contender: &Contender) -> String {
+    let Some(refusal) = &contender.first_refusal else {
+        return format!("none of {} was refused.", counted(contender.admitted, "request"));
+    };
+    let Ask { number, name, from, to, rate: asked, burst, deadline } = &refusal.ask;
+    let (number, asked, burst, deadline) = (ordinal(*number), rate(*asked), size(*burst), at_least(*deadline));
+    let why = &refusal.why;
+    format!(
+        "the {number} request, {name}, asked for {asked} with bursts of {burst} from {from} to {to}, every packet \
+         within {deadline}, but {why}."
+    )
+}
+
+/// `rechecked by a second calculator: 12,345 bounds, all hold`.
+pub fn rechecked(findings: &Findings) -> String {
+    let bounds = counted(findings.rechecked(), "bound");
+    match findings.unproven().count() {
+        0 => format!("rechecked by a second calculator: {bounds}, all hold"),
+        broken => format!("rechecked by a second calculator: {bounds}, {} DO NOT HOLD", count(broken)),
+    }
+}
+
+/// `verified packet by packet: 585,400 packets of 2,357 contracts, none late, none lost`.
+pub fn verified(verified: &Verified) -> String {
+    let packets = counted(verified.packets, "packet");
+    let contracts = counted(verified.contracts.len(), "contract");
+    match verified.violations.len() {
+        0 => format!("verified packet by packet: {packets} of {contracts}, none late, none lost"),
+        broken => format!("verified packet by packet: {packets} of {contracts}, {} BROKEN", counted(broken, "promise")),
+    }
+}
+
+/// How the promises were put to the test.
+pub fn about_verification(findings: &Findings) -> String {
+    let name = findings.contenders.first().map_or("", |contender| contender.name);
+    format!(
+        "Everything that {name} has promised, packet by packet in {} of a simulator: bursts that collide, repeat and \
+         chase one another, and full frames of other traffic in the way of every one.",
+        counted(findings.verified.runs, "run")
+    )
+}
+
+/// How close packets come to their bounds.
+pub fn closeness(verified: &Verified) -> String {
+    let share = Share::mean(verified.contracts.iter().map(|contract| contract.share()));
+    format!(
+        "The slowest packet of a contract took {} of its bound in the mean. Bounds count budgets that later contracts \
+         may use; for the contracts of today the calculus says less.",
+        percent(share)
+    )
+}
+
+/// What was rechecked for one contender.
+pub fn recheck(recheck: &Recheck) -> String {
+    let (flows, queues) = (count(recheck.flows), count(recheck.queues));
+    let outcome = match recheck.violations.len() {
+        0 => "all hold".to_owned(),
+        broken => format!("{} do not hold", count(broken)),
+    };
+    format!("{flows} end-to-end bounds, {queues} queue delays, {queues} queue backlogs: {outcome}")
+}
+
+/// `3.2 times Silo's 461`, or that there is nothing to compare with.
+pub fn times(many: usize, few: usize, whose: &str) -> String {
+    match few {
+        0 => format!("{whose}: none"),
+        few => format!("{:.1} times {whose}'s {}", many as f64 / few as f64, count(few)),
+    }
+}
+
+/// A small number as a word.
+fn small(number: usize) -> String {
+    const WORDS: [&str; 7] = ["no", "one", "two", "three", "four", "five", "six"];
+    WORDS.get(number).map_or_else(|| count(number), |word| (*word).to_owned())
+}
+
+/// What is shown, for somebody who has never heard of it.
+pub fn introduction(findings: &Findings) -> String {
+    let hosts = findings.nodes.iter().filter(|node| node.tier == NodeTier::Host).count();
+    let switches = count(findings.nodes.len() - hosts);
+    let (hosts, requests) = (count(hosts), count(findings.setting.requests));
+    let contenders = small(findings.contenders.len());
+    format!(
+        "{hosts} hosts share a fat tree of {switches} switches. {requests} requests (\"from here to there, so much \
+         traffic, and no packet may take longer than this\") are offered in the same order to {contenders} admission \
+         controls. A request is admitted only if it is proven that its deadline, and every deadline promised before, \
+         will be kept whatever the others send within their own terms."
+    )
+}
+
+/// What the terms of a bound are.
+pub fn about_proof(proof: &Proof) -> String {
+    let margin = Time::from_nanos(proof.ask.deadline.as_nanos().saturating_sub(proof.bound.as_nanos()));
+    format!(
+        "{} goes from one pod to another, through {}. Its bound counts the whole delay budget of each, not what is \
+         waiting there today, so whatever is admitted later cannot break it. It is {}, which leaves {} of its \
+         deadline.",
+        proof.ask.name,
+        counted(proof.hops.len(), "queue"),
+        at_most(proof.bound),
+        at_least(margin),
+    )
+}
+
+/// The same text with a capital letter.
+pub fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// What to try next: why, and the command.
+pub fn next_steps(findings: &Findings) -> Vec<(&'static str, String)> {
+    let setting = &findings.setting;
+    let on = format!("-t {}", setting.topology);
+    let list = format!("--scenario {} --seed {} --count {}", setting.scenario, setting.seed, setting.requests);
+    let mut steps = vec![("The same requests as a file", format!("wayleave requests {on} {list} > list.yaml"))];
+    if let Some(first) = findings.contenders.first() {
+        let command = format!("wayleave plan {on} -f list.yaml {}", first.options).trim_end().to_owned();
+        steps.push(("Decide them again, one after another", command));
+    }
+    // The one with the earliest refusal of the same scheme has the least to decide before it.
+    let refused = |contender: &&Contender| contender.first_refusal.is_some();
+    if let Some(contender) = findings.contenders.iter().rev().skip(1).find(refused).or(findings.contenders.last()) {
+        let name = contender.first_refusal.as_ref().map_or("", |refusal| refusal.ask.name.as_str());
+        let command = format!("wayleave explain {name} {on} -f list.yaml {}", contender.options).trim_end().to_owned();
+        steps.push(("Why one was refused, and what would have fitted instead", command));
+    }
+    if let Some(first) = findings.contenders.first() {
+        let command = format!("wayleave verify {on} -f list.yaml {}", first.options).trim_end().to_owned();
+        steps.push(("Put every promise to the test, harder than here", command));
+    }
+    steps.push(("The network itself", format!("wayleave topology show {}", setting.topology)));
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn almost_all_is_not_all() {
+        let of = |part: f64| percent(Share::of(part, 1.0));
+        assert_eq!([of(0.9999), of(1.0), of(0.123_4), of(0.0)], ["99.9 %", "100.0 %", "12.3 %", "0.0 %"]);
+    }
+
+    #[test]
+    fn counts_are_grouped_by_thousands() {
+        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(count(number), text);
+        }
+        assert_eq!((counted(1, "flow").as_str(), counted(0, "flow").as_str()), ("1 flow", "0 flows"));
+    }
+
+    #[test]
+    fn ordinals_end_as_people_say_them() {
+        let said =
+            [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (112, "112th"), (231, "231st"), (1941, "1,941st")];
+        for (number, text) in said {
+            assert_eq!(ordinal(number), text);
+        }
+    }
+
+    #[test]
+    fn a_bound_above_its_budget_never_reads_as_equal_to_it() {
+        let budget = Time::from_micros(500);
+        let bound = Time::from_nanos(500_001);
+        assert_eq!((at_least(budget).as_str(), at_most(bound).as_str()), ("0.500 ms", "0.501 ms"));
+    }
+
+    #[test]
+    fn budgets_lose_their_zeros_only() {
+        for (micros, text) in [(100, "0.1 ms"), (1_000, "1 ms"), (24_000, "24 ms"), (10, "0.01 ms")] {
+            assert_eq!(budget(Time::from_micros(micros)), text);
+        }
+    }
+
+    #[test]
+    fn what_is_needed_never_reads_as_what_is_left() {
+        let (left, needed) = (Rate::from_bits_per_second(112_345_600), Rate::from_bits_per_second(112_345_601));
+        assert_eq!((rate_left(left), rate_needed(needed)), ("112.345 Mbit/s".into(), "112.346 Mbit/s".into()));
+    }
+
+    #[test]
+    fn rates_have_three_digits() {
+        let rates = [
+            (999, "999 bit/s"),
+            (143_217, "143 kbit/s"),
+            (2_914_000, "2.91 Mbit/s"),
+            (2_000_000, "2 Mbit/s"),
+            (100_000_000, "100 Mbit/s"),
+            (1_000_000_000, "1 Gbit/s"),
+        ];
+        for (bits, text) in rates {
+            assert_eq!(rate(Rate::from_bits_per_second(bits)), text);
+        }
+    }
+
+    #[test]
+    fn durations_keep_two_digits() {
+        let spans = [(3_140, "3.1 µs"), (42_400, "42 µs"), (1_250_000, "1.2 ms")];
+        for (nanos, text) in spans {
+            assert_eq!(duration(Some(Duration::from_nanos(nanos))), text);
+        }
+        assert_eq!(duration(None), "-");
+    }
+}

@@ -1,0 +1,258 @@
+//! Which lines are drawn of a run.
+
+use crate::markup::Element;
+use crate::plot::axis::Axis;
+use crate::plot::bars::bars;
+use crate::plot::{Dot, Join, Line, MOST_LINES, Plot, WIDTH};
+use crate::scale::Share;
+use crate::sim::result::{Distribution, QueueResult, RunResult, TimesResult, TrafficResult};
+use crate::sim::summary::{SHORTFALLS, busiest};
+use crate::sim::text;
+
+/// From the highest time of a figure down to the lowest one that is told from nothing.
+const SHOWN_RANGE: f64 = 1e5;
+/// The links in the bars.
+const LINKS: usize = 12;
+
+/// Distributions of times, one line each.
+fn distributions(id: &str, title: &str, x_name: &str, named: Vec<(String, &Distribution)>) -> Option<Element> {
+    let known: Vec<_> = named.into_iter().filter(|(_, of)| !of.cdf.is_empty() && of.max > 0).collect();
+    let lowest =
+        known.iter().flat_map(|(_, of)| of.cdf.iter().map(|point| point.0)).filter(|&value| value > 0).min()?;
+    let highest = known.iter().map(|(_, of)| of.max).max()?;
+    // What is shorter, and zero, which has no place on a logarithmic axis, stands at its low end. Times are read in ns.
+    let lowest = (lowest as f64).max(highest as f64 / SHOWN_RANGE).max(1e3);
+    let x = Axis::logarithmic(lowest, highest as f64);
+    let y = Axis::linear(1.0);
+    let says = |(name, of): &(String, &Distribution)| {
+        format!(
+            "{name}: half within {}, 99 % within {}, all within {}.",
+            text::time(of.p50),
+            text::time(of.p99),
+            text::time(of.max)
+        )
+    };
+    let plot = Plot {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        description: known.iter().map(says).collect::<Vec<_>>().join(" "),
+        x_marks: x.marks.iter().map(|&mark| text::mean_time(mark)).collect(),
+        x_name: x_name.to_owned(),
+        y_marks: y.marks.iter().map(|mark| format!("{:.0} %", mark * 100.0)).collect(),
+        y_name: String::new(),
+        bands: Vec::new(),
+        width: WIDTH,
+        styles: Vec::new(),
+        join: Join::Steps,
+        lines: known.into_iter().take(MOST_LINES).map(|(name, of)| Line { name, points: points(of) }).collect(),
+        x,
+        y,
+    };
+    Some(plot.draw())
+}
+
+fn points(of: &Distribution) -> Vec<Dot> {
+    of.cdf.iter().map(|&(value, fraction)| Dot::at(value as f64, fraction)).collect()
+}
+
+/// Packet delays by traffic.
+pub fn delays(run: &RunResult) -> Option<Element> {
+    let named = run.traffic.iter().filter_map(|traffic| Some((traffic.name.clone(), traffic.delay_ps.as_ref()?)));
+    distributions("delays", "How long packets took", "from release to the last bit at the receiver", named.collect())
+}
+
+/// Completion times by traffic.
+pub fn completions(run: &RunResult) -> Option<Element> {
+    let named = run.traffic.iter().filter_map(|traffic| Some((traffic.name.clone(), traffic.completion_ps.as_ref()?)));
+    distributions("completions", "How long flows took", "from the first to the last byte", named.collect())
+}
+
+/// Waits in the queues with the longest ones.
+pub fn waits(run: &RunResult) -> Option<Element> {
+    let mut queues: Vec<(&QueueResult, &Distribution)> = run
+        .queues
+        .iter()
+        .filter_map(|queue| Some((queue, queue.wait_ps.as_ref().filter(|wait| !wait.cdf.is_empty())?)))
+        .collect();
+    queues.sort_by_key(|(_, wait)| std::cmp::Reverse(wait.p99));
+    let named =
+        queues.into_iter().take(MOST_LINES).map(|(queue, wait)| (format!("{} q{}", queue.link, queue.queue), wait));
+    distributions(
+        "waits",
+        "How long packets waited, in the longest queues",
+        "from coming to being sent",
+        named.collect(),
+    )
+}
+
+/// The slowdown by decade of size, of each traffic.
+pub fn slowdowns(run: &RunResult) -> Vec<Element> {
+    let finite = run.traffic.iter().filter(|traffic| traffic.sizes.len() > 1);
+    finite.take(MOST_LINES).enumerate().filter_map(|(index, traffic)| slowdown(index, traffic)).collect()
+}
+
+fn slowdown(index: usize, traffic: &TrafficResult) -> Option<Element> {
+    let known: Vec<(String, &Distribution)> = traffic
+        .sizes
+        .iter()
+        .filter_map(|size| Some((text::size(size.most_bytes), size.slowdown_thousandths.as_ref()?)))
+        .collect();
+    let highest = known.iter().map(|(_, of)| of.p99).max()?;
+    let line = |name: &str, value: fn(&Distribution) -> f64| Line {
+        name: name.to_owned(),
+        points: known.iter().enumerate().map(|(at, (_, of))| Dot::at(at as f64, value(of) / 1e3)).collect(),
+    };
+    let y = Axis::logarithmic(1.0, highest as f64 / 1e3);
+    let says = |(size, of): &(String, &Distribution)| {
+        format!("Up to {size}: mean {}, 99 % within {}.", text::slowdown(of.mean), text::slowdown(of.p99 as f64))
+    };
+    let plot = Plot {
+        id: format!("slowdown-{index}"),
+        title: format!("Slowdown by size: {}", traffic.name),
+        description: known.iter().map(says).collect::<Vec<_>>().join(" "),
+        x: Axis::exactly(0.0, known.len() as f64 - 1.0, (0..known.len()).map(|at| at as f64).collect()),
+        x_marks: known.iter().map(|(size, _)| size.clone()).collect(),
+        x_name: "flows up to this size, above the one before".to_owned(),
+        y_marks: y.marks.iter().map(|mark| format!("{mark}")).collect(),
+        y,
+        y_name: String::new(),
+        bands: Vec::new(),
+        width: WIDTH,
+        styles: Vec::new(),
+        join: Join::Dots,
+        lines: vec![line("99 % of the flows are no slower", |of| of.p99 as f64), line("mean", |of| of.mean)],
+    };
+    Some(plot.draw())
+}
+
+/// Throughput over time, where it is recorded.
+pub fn throughput(run: &RunResult) -> Option<Element> {
+    let known: Vec<_> =
+        run.traffic.iter().filter_map(|traffic| Some((&traffic.name, traffic.throughput.as_ref()?))).collect();
+    let of = |interval_ps: u64, bytes: &[u64]| {
+        let last = run.simulated_ns.saturating_mul(1_000);
+        let rate = |(at, &amount): (usize, &u64)| {
+            let start = at as u64 * interval_ps;
+            // The last interval may be cut.
+            let length = interval_ps.min(last.saturating_sub(start)).max(1);
+            (start, start + length, amount as f64 * 8e12 / length as f64)
+        };
+        bytes.iter().enumerate().map(rate).collect::<Vec<_>>()
+    };
+    let lines: Vec<Line> = known
+        .iter()
+        .map(|(name, series)| Line {
+            name: (*name).clone(),
+            points: of(series.interval_ps, &series.bytes)
+                .into_iter()
+                .map(|(start, end, rate)| Dot::at((start + end) as f64 / 2.0, rate))
+                .collect(),
+        })
+        .collect();
+    let interval = text::time(known.first()?.1.interval_ps);
+    over_time(
+        run,
+        ("throughput", "What arrived, over time"),
+        &format!("time; means over {interval}"),
+        lines,
+        text::rate,
+    )
+}
+
+/// Round trips over time, where they are recorded.
+pub fn round_trips(run: &RunResult) -> Option<Element> {
+    let known: Vec<_> =
+        run.traffic.iter().filter_map(|traffic| Some((&traffic.name, traffic.round_trips.as_ref()?))).collect();
+    let points = |times: &TimesResult| {
+        let middle = |at: usize| (at as f64 + 0.5) * times.interval_ps as f64;
+        // Where nothing came there is nothing to draw.
+        let came = times.p99_ps.iter().zip(&times.count).enumerate().filter(|(_, (_, count))| **count > 0);
+        came.map(|(at, (&time, _))| Dot::at(middle(at), time as f64)).collect()
+    };
+    let lines = known.iter().map(|(name, times)| Line { name: (*name).clone(), points: points(times) }).collect();
+    let interval = text::time(known.first()?.1.interval_ps);
+    let x_name = format!("time; 99 % of those in each {interval}");
+    over_time(run, ("round-trips", "Round trips, over time"), &x_name, lines, text::mean_time)
+}
+
+/// What guarantees missed over time, where that is recorded: of each service, at all machines together.
+pub fn missed(run: &RunResult) -> Option<Element> {
+    let services = run.sharing.iter().flat_map(|sharing| &sharing.services);
+    let mut interval = None;
+    let mut lines = Vec::new();
+    for (service, (way, of)) in
+        services.flat_map(|service| ["sending", "receiving"].into_iter().zip(SHORTFALLS).map(move |way| (service, way)))
+    {
+        let mut sum: Vec<u64> = Vec::new();
+        for series in service.machines.iter().filter_map(|share| of(share)).map(|shortfall| &shortfall.missed) {
+            interval = Some(series.interval_ps);
+            sum.resize(sum.len().max(series.bytes.len()), 0);
+            sum.iter_mut().zip(&series.bytes).for_each(|(sum, bytes)| *sum += bytes);
+        }
+        let length = interval.unwrap_or(1) as f64;
+        let dot = |(at, &bytes): (usize, &u64)| Dot::at((at as f64 + 0.5) * length, bytes as f64 * 8e12 / length);
+        if sum.iter().any(|&bytes| bytes > 0) {
+            let points = sum.iter().enumerate().map(dot).collect();
+            lines.push(Line { name: format!("{}, {way}", service.name), points });
+        }
+    }
+    lines.truncate(MOST_LINES);
+    let x_name = format!("time; means over {}", text::time(interval?));
+    over_time(run, ("missed", "What guarantees missed, over time"), &x_name, lines, text::rate)
+}
+
+/// What waited for the links with the longest queues, where it is recorded.
+pub fn backlogs(run: &RunResult) -> Option<Element> {
+    let most = |levels: &crate::sim::result::LevelsResult| levels.most_bytes.iter().copied().max().unwrap_or(0);
+    let mut known: Vec<_> = run.links.iter().filter_map(|link| Some((&link.link, link.backlog.as_ref()?))).collect();
+    known.sort_by_key(|(_, levels)| std::cmp::Reverse(most(levels)));
+    known.truncate(MOST_LINES);
+    let points = |levels: &crate::sim::result::LevelsResult| {
+        let middle = |at: usize| (at as f64 + 0.5) * levels.interval_ps as f64;
+        levels.most_bytes.iter().enumerate().map(|(at, &bytes)| Dot::at(middle(at), bytes as f64)).collect()
+    };
+    let lines = known.iter().map(|(name, levels)| Line { name: (*name).clone(), points: points(levels) }).collect();
+    let interval = text::time(known.first()?.1.interval_ps);
+    let x_name = format!("time; the most in each {interval}");
+    over_time(run, ("backlogs", "What waited, over time"), &x_name, lines, |bytes| text::size(bytes as u64))
+}
+
+fn over_time(
+    run: &RunResult,
+    (id, title): (&str, &str),
+    x_name: &str,
+    lines: Vec<Line>,
+    show: fn(f64) -> String,
+) -> Option<Element> {
+    let values = || lines.iter().flat_map(|line| line.points.iter().map(|dot| dot.y));
+    let highest = values().reduce(f64::max).filter(|&highest| highest > 0.0)?;
+    let (x, y) = (Axis::between(0.0, run.simulated_ns as f64 * 1e3), Axis::linear(highest));
+    let plot = Plot {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        description: format!("{} lines, {} at most.", lines.len(), show(highest)),
+        x_marks: x.marks.iter().map(|&mark| text::mean_time(mark)).collect(),
+        x_name: x_name.to_owned(),
+        y_marks: y.marks.iter().map(|&mark| show(mark)).collect(),
+        y_name: String::new(),
+        bands: Vec::new(),
+        width: WIDTH,
+        styles: Vec::new(),
+        join: Join::Straight,
+        lines,
+        x,
+        y,
+    };
+    Some(plot.draw())
+}
+
+/// The busiest links.
+pub fn links(run: &RunResult) -> Option<Element> {
+    let rows: Vec<_> = busiest(run, LINKS)
+        .into_iter()
+        .map(|link| (link.link.clone(), Share::of(link.utilisation, 1.0), text::share(link.utilisation)))
+        .collect();
+    let says = |(name, _, share): &(String, Share, String)| format!("{name}: {share}.");
+    let description = rows.iter().map(says).collect::<Vec<_>>().join(" ");
+    (!rows.is_empty()).then(|| bars("links", "The busiest links", &description, &rows))
+}

@@ -1,0 +1,213 @@
+//! `report.html`: one file with everything in it, for light and dark screens, for phones and for paper.
+
+use super::{figures, sweep, tables};
+use crate::markup::Element;
+use crate::palette;
+use crate::sim::measure::Measure;
+use crate::sim::result::RunResult;
+use crate::sim::summary::about;
+use crate::sim::text;
+
+/// A scenario that is longer is not a text that anybody reads in a report.
+const MOST_SOURCE: usize = 200_000;
+
+fn new(name: &'static str) -> Element {
+    Element::new(name)
+}
+
+fn section(title: &str, children: impl IntoIterator<Item = Element>) -> Element {
+    new("section").child(new("h2").text(title)).children(children)
+}
+
+fn paragraph(text: impl Into<String>) -> Element {
+    new("p").text(text)
+}
+
+/// The runs that a page reports: their scenario and what varies.
+#[derive(Clone, Debug)]
+pub struct Runs<'a> {
+    /// Name of the scenario.
+    pub scenario: &'a str,
+    /// Name and text of each file.
+    pub sources: Vec<(&'a str, &'a str)>,
+    /// Paths of the parameters that vary, each once.
+    pub parameters: Vec<&'a str>,
+    /// Number of runs that were planned.
+    pub planned: usize,
+    /// `true` if the scenario asks for several runs.
+    pub is_sweep: bool,
+    /// Hash of the input, in hexadecimal digits.
+    pub input_hash: String,
+}
+
+/// Returns the page of the results of some runs; `command` is the command that was run.
+pub fn render(batch: &Runs<'_>, results: &[RunResult], command: &str) -> String {
+    let head = new("head")
+        .child(new("meta").with("charset", "utf-8"))
+        .child(new("meta").with("name", "viewport").with("content", "width=device-width, initial-scale=1"))
+        .child(new("title").text(format!("{}: simulated with Wayleave", batch.scenario)))
+        .child(new("style").text(crate::page::STYLE).text(include_str!("sim.css")).text(palette::stylesheet()));
+    let (opening, mut sections) = match (results, batch.is_sweep) {
+        ([run], false) => (run_opening(run), run_sections(run)),
+        _ => (sweep_opening(batch, results), sweep_sections(results)),
+    };
+    sections.push(input(batch));
+    sections.push(provenance(batch, results, command));
+    let header = new("header").child(new("h1").text(batch.scenario)).children(opening);
+    let body = new("body")
+        .child(header)
+        .child(new("main").children(sections))
+        .child(new("script").text(include_str!("../page.js")));
+    format!("<!DOCTYPE html>\n{}\n", new("html").with("lang", "en").child(head).child(body))
+}
+
+fn headlines(tiles: impl IntoIterator<Item = (String, String)>) -> Element {
+    let tile =
+        |(figure, text): (String, String)| new("div").child(new("strong").text(figure)).child(new("span").text(text));
+    new("div").class("headlines").children(tiles.into_iter().map(tile))
+}
+
+fn partial(text: impl Into<String>) -> Element {
+    paragraph(text).class("partial")
+}
+
+fn run_opening(run: &RunResult) -> Vec<Element> {
+    let mut parts = vec![paragraph(format!("{}.", about(run)))];
+    if !run.is_complete() {
+        parts.push(partial(
+            "This run did not come to its end. What follows is true of the time until then, and partial.",
+        ));
+    }
+    parts.push(headlines(run_tiles(run)));
+    parts
+}
+
+/// The numbers to remember.
+fn run_tiles(run: &RunResult) -> Vec<(String, String)> {
+    let sum = |of: fn(&crate::sim::result::TrafficResult) -> u64| run.traffic.iter().map(of).sum::<u64>();
+    let (sent, lost) = (sum(|traffic| traffic.sent), sum(|traffic| traffic.drops));
+    let goodput = text::rate(sum(|traffic| traffic.goodput_bps) as f64);
+    let lost_text = format!("{} of {} packets lost", text::count(lost), text::count(sent));
+    let mut tiles =
+        vec![(goodput, "arrived, all traffic together".to_owned()), (text::share(text::part(lost, sent)), lost_text)];
+    let slowest = run.traffic.iter().filter_map(|traffic| Some((Measure::TailTime.of(traffic)?, traffic)));
+    if let Some((time, traffic)) = slowest.max_by(|one, other| one.0.total_cmp(&other.0)) {
+        let what = if traffic.completion_ps.is_some() { "flows" } else { "packets" };
+        tiles.push((text::mean_time(time), format!("is enough for 99 % of the {what} of {}", traffic.name)));
+    }
+    if let Some(queue) = run.queues.iter().max_by_key(|queue| queue.peak_bytes) {
+        tiles.push((text::size(queue.peak_bytes), format!("at most in one queue, at {}", queue.link)));
+    }
+    tiles
+}
+
+fn plots(figures: impl IntoIterator<Item = Element>) -> Option<Element> {
+    let figures: Vec<Element> = figures.into_iter().map(|figure| new("figure").child(figure)).collect();
+    (!figures.is_empty()).then(|| new("div").class("plots").children(figures))
+}
+
+fn run_sections(run: &RunResult) -> Vec<Element> {
+    let how_exact =
+        "Means, minima and maxima are exact. A percentile is never too low, and too high by less than 6.25 %.";
+    let mut sections = vec![section(
+        "What was sent, and how long it took",
+        tables::flows(run)
+            .into_iter()
+            .chain(tables::sizes(run))
+            .chain(tables::chains(run))
+            .chain(tables::round_trips(run))
+            .chain([tables::packets(run)])
+            .chain(tables::guarantees(run))
+            .chain(tables::divisions(run))
+            .chain([paragraph(how_exact).class("quiet")]),
+    )];
+    let times = [figures::completions(run), figures::delays(run)].into_iter().flatten();
+    sections.extend(plots(times.chain(figures::slowdowns(run))).map(|plots| {
+        let slowdown =
+            "The slowdown of a flow is its completion time over what it would have needed alone in the network.";
+        let about = (!figures::slowdowns(run).is_empty()).then(|| paragraph(slowdown).class("quiet"));
+        section("Distributions", [plots].into_iter().chain(about))
+    }));
+    let over_time = [figures::throughput(run), figures::round_trips(run), figures::missed(run), figures::backlogs(run)]
+        .into_iter()
+        .flatten();
+    sections.extend(plots(over_time).map(|plots| section("Over time", [plots])));
+    sections.push(section("Queues", plots(figures::waits(run)).into_iter().chain([tables::queues(run)])));
+    sections.push(section("Links", plots(figures::links(run)).into_iter().chain([tables::tiers(run)])));
+    sections
+}
+
+fn sweep_opening(batch: &Runs<'_>, results: &[RunResult]) -> Vec<Element> {
+    let complete = results.iter().filter(|run| run.is_complete()).count();
+    let what = if batch.parameters.is_empty() { "the seed".to_owned() } else { batch.parameters.join(", ") };
+    let all = batch.planned;
+    let mut parts = vec![paragraph(format!("A sweep of {} runs over {what}.", text::count(all as u64)))];
+    if complete < all {
+        parts.push(partial(format!("{complete} of {all} runs are complete: these results are partial.")));
+    }
+    let hops: u64 = results.iter().map(|run| run.hops).sum();
+    let simulated: u64 = results.iter().map(|run| run.simulated_ns).fold(0, u64::saturating_add);
+    let mut seeds: Vec<u64> = results.iter().map(|run| run.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    parts.push(headlines([
+        (text::count(complete as u64), format!("runs complete of {}", text::count(all as u64))),
+        (text::count(seeds.len() as u64), "different seeds".to_owned()),
+        (text::time(simulated.saturating_mul(1_000)), "simulated in all".to_owned()),
+        (text::count(hops), "packets sent over links".to_owned()),
+    ]));
+    parts
+}
+
+fn sweep_sections(results: &[RunResult]) -> Vec<Element> {
+    let mut sections = Vec::new();
+    let left_out = sweep::lines_left_out(results);
+    let note =
+        (left_out > 0).then(|| paragraph(format!("{left_out} more lines have no place here; the table has all.")));
+    for (name, figures) in sweep::figures(results) {
+        sections.extend(plots(figures).map(|plots| section(&name, [plots])));
+    }
+    let about = "Dots are means over the seeds; bars reach from the lowest to the highest seed.";
+    if let Some(last) = sections.last_mut() {
+        *last = last.clone().child(paragraph(about).class("quiet")).children(note);
+    }
+    sections.push(section("By parameters", [sweep::choices(results)]));
+    sections.push(section("Every run", [sweep::runs(results)]));
+    sections
+}
+
+/// The file that was run, folded.
+fn input(batch: &Runs<'_>) -> Element {
+    let fold = |name: &str, text: &str| {
+        let code = match text.len() <= MOST_SOURCE {
+            true => new("pre").child(new("code").text(text)),
+            false => paragraph(format!("{} of text are not shown here.", text::size(text.len() as u64))),
+        };
+        new("details").child(new("summary").child(new("code").text(name))).child(code)
+    };
+    section("The scenario", batch.sources.iter().map(|(name, text)| fold(name, text)))
+}
+
+/// What made this, and how to make it again.
+fn provenance(batch: &Runs<'_>, results: &[RunResult], command: &str) -> Element {
+    let mut list = new("dl");
+    let mut add = |name: &str, value: Element| {
+        let parts = [new("dt").text(name), new("dd").child(value)];
+        list = std::mem::replace(&mut list, new("dl")).children(parts);
+    };
+    add("version", new("span").text(format!("Wayleave {}", env!("CARGO_PKG_VERSION"))));
+    add("input hash", new("code").text(&batch.input_hash));
+    if let [run] = results {
+        add("seed", new("span").text(run.seed.to_string()));
+        add("packet-hops", new("span").text(text::count(run.hops)));
+        add("events", new("span").text(text::count(run.events)));
+        add("most packets at once", new("span").text(text::count(run.peak_packets)));
+    }
+    add("command", new("code").text(command));
+    let about = "The same version, input and seed give the same results, bit by bit, on any number of threads. The JSON \
+                 of each run stands beside this file, in runs/, with the command that runs it alone.";
+    let replays = results.iter().map(|run| new("li").child(new("code").text(&run.replay)));
+    let folded =
+        new("details").child(new("summary").text("Commands that run each again")).child(new("ul").children(replays));
+    section("Where this comes from", [list, paragraph(about), folded])
+}

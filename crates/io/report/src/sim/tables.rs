@@ -1,0 +1,206 @@
+//! The tables of a run.
+
+use crate::markup::Element;
+use crate::sim::result::{Distribution, RunResult, ServiceResult, SizeResult, Tier, TrafficKind, TrafficResult};
+use crate::sim::summary::{
+    DIVISIONS, SHORTFALLS, division_row, longest, mean_of, missed, missed_cell, of, slowdown_cells, wire_rate,
+};
+use crate::sim::text;
+use crate::tables::Column::{self, Number, Text};
+use crate::tables::{boxed, table};
+
+/// The most queues of the table; the JSON has all.
+const QUEUES: usize = 40;
+
+/// Flows by traffic, if there are any.
+pub fn flows(run: &RunResult) -> Option<Element> {
+    let flows: Vec<&TrafficResult> = run.traffic.iter().filter(|traffic| traffic.kind == TrafficKind::Flows).collect();
+    let has_deadlines = flows.iter().any(|traffic| traffic.deadlines_met + traffic.deadlines_missed > 0);
+    let mut heads = vec![("traffic", Text), ("begun", Number), ("finished", Number)];
+    heads.extend(times());
+    heads.extend([("slowdown, mean", Number), ("slowdown, 99 %", Number), ("goodput", Number)]);
+    if has_deadlines {
+        heads.push(("deadlines missed", Number));
+    }
+    let row = |traffic: &&TrafficResult| {
+        let slowdown = |value: fn(&Distribution) -> f64| {
+            traffic.slowdown_thousandths.as_ref().map_or_else(|| "-".to_owned(), |known| text::slowdown(value(known)))
+        };
+        let mut row = vec![traffic.name.clone(), text::count(traffic.begun), text::count(traffic.finished)];
+        row.extend(time_cells(traffic.completion_ps.as_ref()));
+        row.extend([slowdown(|of| of.mean), slowdown(|of| of.p99 as f64), text::rate(traffic.goodput_bps as f64)]);
+        let all = traffic.deadlines_met + traffic.deadlines_missed;
+        row.push(match all {
+            0 => "-".to_owned(),
+            _ => format!("{} of {}", text::count(traffic.deadlines_missed), text::count(all)),
+        });
+        row.truncate(heads.len());
+        row
+    };
+    let rows: Vec<_> = flows.iter().map(row).collect();
+    let table = table("Flows: completion times, from the first to the last byte", &[], &heads, rows);
+    (!flows.is_empty()).then(|| boxed("Flows", table))
+}
+
+/// Flows by decade of their size, where there is more than one.
+pub fn sizes(run: &RunResult) -> Option<Element> {
+    let mut heads = vec![("traffic", Text), ("up to", Number), ("finished", Number)];
+    heads.extend(times());
+    heads.extend(["slowdown, mean", "slowdown, 50 %", "slowdown, 99 %"].map(|head| (head, Number)));
+    let row = |traffic: &TrafficResult, size: &SizeResult| {
+        let mut row = vec![traffic.name.clone(), text::size(size.most_bytes), text::count(size.finished)];
+        row.extend(time_cells(size.completion_ps.as_ref()));
+        row.extend(slowdown_cells(size.slowdown_thousandths.as_ref()));
+        row
+    };
+    let several = run.traffic.iter().filter(|traffic| traffic.sizes.len() > 1);
+    let rows: Vec<_> = several.flat_map(|traffic| traffic.sizes.iter().map(|size| row(traffic, size))).collect();
+    let caption = "Flows by size: completion times, and how many times the ideal they are";
+    (!rows.is_empty()).then(|| boxed("Flows by size", table(caption, &[], &heads, rows)))
+}
+
+/// Round trips by traffic, where they are recorded.
+pub fn round_trips(run: &RunResult) -> Option<Element> {
+    let mut heads = vec![("traffic", Text), ("acknowledgements", Number)];
+    heads.extend(times());
+    let row = |traffic: &TrafficResult| {
+        let known = traffic.round_trip_ps.as_ref()?;
+        let mut row = vec![traffic.name.clone(), text::count(known.count)];
+        row.extend(time_cells(Some(known)));
+        Some(row)
+    };
+    let rows: Vec<_> = run.traffic.iter().filter_map(row).collect();
+    let caption = "Round trips: from a segment's release to its acknowledgement, as senders see them";
+    (!rows.is_empty()).then(|| boxed("Round trips", table(caption, &[], &heads, rows)))
+}
+
+/// Tasks that follow others, by traffic.
+pub fn chains(run: &RunResult) -> Option<Element> {
+    let mut heads = vec![("traffic", Text), ("tasks", Number)];
+    heads.extend(times());
+    let row = |traffic: &TrafficResult| {
+        let known = traffic.chain_ps.as_ref()?;
+        let mut row = vec![traffic.name.clone(), text::count(known.count)];
+        row.extend(time_cells(Some(known)));
+        Some(row)
+    };
+    let rows: Vec<_> = run.traffic.iter().filter_map(row).collect();
+    let caption = "Tasks: from the beginning of the first flow of their chain";
+    (!rows.is_empty()).then(|| boxed("Since the chain began", table(caption, &[], &heads, rows)))
+}
+
+/// What guarantees of services missed, where that is recorded.
+pub fn guarantees(run: &RunResult) -> Option<Element> {
+    let heads = [
+        ("service", Text),
+        ("owed, sending", Number),
+        ("missed", Number),
+        ("missed, of all", Number),
+        ("owed, receiving", Number),
+        ("missed", Number),
+        ("missed, of all", Number),
+        ("path changes", Number),
+    ];
+    let row = |service: &ServiceResult| {
+        let known = SHORTFALLS.map(|of| missed(service, of));
+        let cells = |of: Option<(u64, u64)>| {
+            let size = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), text::size);
+            [size(of.map(|(_, owed)| owed)), size(of.map(|(missed, _)| missed)), missed_cell(of)]
+        };
+        let mut row = vec![service.name.clone()];
+        row.extend(known.into_iter().flat_map(cells));
+        row.push(text::count(service.machines.iter().map(|share| share.path_changes).sum()));
+        known.iter().any(Option::is_some).then_some(row)
+    };
+    let rows: Vec<_> = run.sharing.iter().flat_map(|sharing| &sharing.services).filter_map(row).collect();
+    let caption = "Guarantees: what they owed while there was demand, and missed, at all machines together";
+    (!rows.is_empty()).then(|| boxed("Guarantees", table(caption, &[], &heads, rows)))
+}
+
+/// What divisions got, and how well their objectives were served, if there are any.
+pub fn divisions(run: &RunResult) -> Option<Element> {
+    let heads = DIVISIONS.map(|head| (head, if matches!(head, "divisions" | "objective") { Text } else { Number }));
+    let rows: Vec<_> = run.sharing.iter().flat_map(|sharing| &sharing.divisions).map(division_row).collect();
+    let caption = "Divisions: what is due to each by its share and what it wanted, what it got, and its objective: delays of packets \
+                   for latency, times of flows and missed deadlines for the others";
+    (!rows.is_empty()).then(|| boxed("Divisions", table(caption, &[], &heads, rows)))
+}
+
+/// Packets by traffic.
+pub fn packets(run: &RunResult) -> Element {
+    let mut heads = vec![("traffic", Text), ("sent", Number), ("arrived", Number)];
+    heads.extend(times());
+    heads.extend(["rate", "lost", "lost, of all", "marked", "sent again", "time-outs"].map(|head| (head, Number)));
+    let row = |traffic: &TrafficResult| {
+        let mut row = vec![traffic.name.clone(), text::count(traffic.sent), text::count(traffic.delivered)];
+        row.extend(time_cells(traffic.delay_ps.as_ref()));
+        row.extend([
+            wire_rate(run, traffic),
+            text::count(traffic.drops),
+            text::share(text::part(traffic.drops, traffic.sent)),
+            text::count(traffic.marked),
+            text::count(traffic.again),
+            text::count(traffic.timeouts),
+        ]);
+        row
+    };
+    let caption = "Packets: delays, from release to the last bit at the receiver";
+    boxed("Packets", table(caption, &[], &heads, run.traffic.iter().map(row)))
+}
+
+fn times() -> [(&'static str, Column); 6] {
+    ["mean", "50 %", "90 %", "99 %", "99.9 %", "longest"].map(|head| (head, Number))
+}
+
+fn time_cells(times: Option<&Distribution>) -> Vec<String> {
+    let values: [fn(&Distribution) -> u64; 5] = [|of| of.p50, |of| of.p90, |of| of.p99, |of| of.p99_9, |of| of.max];
+    std::iter::once(mean_of(times)).chain(values.map(|value| of(times, value))).collect()
+}
+
+/// The longest queues.
+pub fn queues(run: &RunResult) -> Element {
+    let heads = [
+        ("port and queue", Text),
+        ("most held", Number),
+        ("packets", Number),
+        ("wait, mean", Number),
+        ("99 %", Number),
+        ("99.9 %", Number),
+        ("longest", Number),
+        ("lost", Number),
+        ("marked", Number),
+    ];
+    let rows = longest(run, QUEUES).into_iter().map(|queue| {
+        let wait = queue.wait_ps.as_ref();
+        vec![
+            format!("{} q{}", queue.link, queue.queue),
+            text::size(queue.peak_bytes),
+            text::count(wait.map_or(0, |wait| wait.count)),
+            mean_of(wait),
+            of(wait, |wait| wait.p99),
+            of(wait, |wait| wait.p99_9),
+            of(wait, |wait| wait.max),
+            text::count(queue.drops),
+            text::count(queue.marks),
+        ]
+    });
+    let all = run.queues.len();
+    let caption = if all > QUEUES {
+        format!("The {QUEUES} longest of {} queues", text::count(all as u64))
+    } else {
+        "Queues, longest first".to_owned()
+    };
+    boxed("Queues", table(&caption, &[], &heads, rows))
+}
+
+/// Links by tier.
+pub fn tiers(run: &RunResult) -> Element {
+    let heads = [("links", Text), ("how many", Number), ("used, mean", Number), ("busiest", Number)];
+    let rows = Tier::ALL.into_iter().filter_map(|tier| {
+        let used: Vec<f64> = run.links.iter().filter(|link| link.tier == tier).map(|link| link.utilisation).collect();
+        let highest = used.iter().copied().reduce(f64::max)?;
+        let mean = used.iter().sum::<f64>() / used.len() as f64;
+        Some(vec![tier.name().to_owned(), text::count(used.len() as u64), text::share(mean), text::share(highest)])
+    });
+    boxed("Links by tier", table("How much of the line rate was used", &[], &heads, rows))
+}

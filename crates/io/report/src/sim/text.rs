@@ -1,0 +1,74 @@
+//! Numbers of simulations as they are read, on the terminal and in the report.
+
+use wayleave_explain::human::Human;
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::numbers;
+
+/// A time in ps, with four digits, rounded up to whole ns.
+pub fn time(ps: u64) -> String {
+    Time::from_nanos(ps.div_ceil(1_000)).up()
+}
+
+/// The same for a mean.
+pub fn mean_time(ps: f64) -> String {
+    time(ps.ceil() as u64)
+}
+
+/// A rate in bit/s, with four digits, rounded down.
+pub fn rate(bits_per_second: f64) -> String {
+    Rate::from_bits_per_second(bits_per_second as u64).down()
+}
+
+/// Bytes, with four digits, rounded up.
+pub fn size(bytes: u64) -> String {
+    Bytes::new(bytes).up()
+}
+
+/// `12,345`.
+pub fn count(number: u64) -> String {
+    numbers::count(usize::try_from(number).unwrap_or(usize::MAX))
+}
+
+/// A slowdown in thousandths, with three digits or more.
+pub fn slowdown(thousandths: f64) -> String {
+    let decimals = match thousandths {
+        _ if thousandths < 9_995.0 => 2,
+        _ if thousandths < 99_950.0 => 1,
+        _ => 0,
+    };
+    format!("{:.decimals$}", thousandths / 1e3)
+}
+
+/// `3.2 %`; what is more than nothing never reads as nothing, and what is not all of it never as all.
+pub fn share(part: f64) -> String {
+    let percent = part * 100.0;
+    match percent {
+        _ if percent <= 0.0 || percent.is_nan() => "0 %".to_owned(),
+        _ if percent < 0.01 => "below 0.01 %".to_owned(),
+        _ if percent < 1.0 => format!("{percent:.2} %"),
+        _ if percent < 100.0 => format!("{:.1} %", percent.min(99.9)),
+        _ => format!("{percent:.1} %"),
+    }
+}
+
+/// The part of all that `some` are; nothing of nothing is nothing.
+pub fn part(some: u64, all: u64) -> f64 {
+    if all == 0 { 0.0 } else { some as f64 / all as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_below_a_nanosecond_is_not_nothing() {
+        assert_eq!((time(0).as_str(), time(1).as_str(), time(1_230_400).as_str()), ("0ns", "1ns", "1.231us"));
+    }
+
+    #[test]
+    fn neither_little_nor_almost_all_is_rounded_away() {
+        let shown = [0.0, 0.000_01, 0.001, 0.5, 0.999_9, 1.0].map(share);
+        assert_eq!(shown, ["0 %", "below 0.01 %", "0.10 %", "50.0 %", "99.9 %", "100.0 %"]);
+    }
+}

@@ -1,0 +1,138 @@
+//! The controller of a lab, and the counters of its hosts.
+
+use std::collections::BTreeMap;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use wayleave_client::{Address, Error, Method, Service, Text, Trouble, encode, read_token, word};
+use wayleave_contracts::{ContractKind, Order};
+use wayleave_dataplane::host::Counters;
+use wayleave_formats::write_orders;
+use wayleave_lab::Lab;
+use wayleave_lab::run::{Operator, Shown};
+use wayleave_protocol::contract::{Contract, Kind, Route};
+use wayleave_protocol::decision::{Applied, ApplyReport, Outcome};
+use wayleave_protocol::network::{Link, UpDown};
+use wayleave_protocol::status::Status;
+use wayleave_units::Time;
+
+use super::ControlError;
+
+/// How long agents may take to begin.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// Between one look and the next.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Asks as the lab's operator.
+pub struct LabController {
+    service: Service,
+    lab: Lab,
+}
+
+impl LabController {
+    /// Of a lab that is up.
+    ///
+    /// # Errors
+    /// If it has no controller, or its token cannot be read.
+    pub fn of(lab: &Lab) -> Result<Self, ControlError> {
+        let Some(url) = lab.server() else {
+            let why = "this lab has no controller: it was set up with --no-controller, or the controller has ended";
+            return Err(Error::Usage(why.to_owned()).into());
+        };
+        let address = Address { url, token: Some(read_token(&lab.token_file())?), ..Address::default() };
+        Ok(Self { service: Service::http(address, None)?, lab: lab.clone() })
+    }
+
+    /// Waits until every node has an agent that listens: those of a lab begin together, and each loads its programs.
+    ///
+    /// # Errors
+    /// If some have not begun after 90 s.
+    pub fn wait_for_agents(&self) -> Result<(), ControlError> {
+        let (wanted, start) = (self.lab.plan().nodes.len() as u64, Instant::now());
+        loop {
+            let there = self.service.get::<Status>("/v1/status")?.agents;
+            if there >= wanted {
+                return Ok(());
+            }
+            if start.elapsed() > PATIENCE {
+                let (place, waited) = (self.lab.folder().display(), PATIENCE.as_secs());
+                let why =
+                    format!("only {there} of {wanted} nodes have an agent after {waited} s: see the logs in {place}");
+                return Err(Error::Failed(why).into());
+            }
+            self.lab.stop().check()?;
+            sleep(LOOK);
+        }
+    }
+
+    /// Offers contracts to the controller; those that it refused.
+    ///
+    /// # Errors
+    /// If it does not answer.
+    pub fn offer(&self, orders: &[Order]) -> Result<Vec<Applied>, ControlError> {
+        let text = write_orders(orders, self.lab.network(), "lab run");
+        let told = Text { media: "application/yaml", text };
+        let (_, report) = self.service.send_text::<ApplyReport>(Method::Post, "/v1/apply", told)?;
+        Ok(report.items.into_iter().filter(|item| item.outcome == Outcome::Refused).collect())
+    }
+}
+
+fn kind(kind: Kind) -> ContractKind {
+    match kind {
+        Kind::Latency => ContractKind::Latency,
+        Kind::Bandwidth => ContractKind::Bandwidth,
+        Kind::Objective => ContractKind::Objective,
+        Kind::BestEffort => ContractKind::BestEffort,
+    }
+}
+
+fn words(trouble: Trouble) -> String {
+    Error::from(trouble).to_string()
+}
+
+impl Operator for LabController {
+    fn contracts(&mut self) -> Result<Vec<Shown>, String> {
+        let all: Vec<Contract> = self.service.list("/v1/contracts", &[], usize::MAX).map_err(words)?;
+        let shown = |contract: Contract| {
+            let status = contract.status;
+            let hops = |route: &Route| route.hops.iter().map(|hop| (hop.link.clone(), hop.queue)).collect();
+            Shown {
+                id: contract.id,
+                serial: status.serial,
+                kind: kind(status.kind),
+                state: word(&status.state),
+                reason: status.reason,
+                bound: Time::from_nanos(status.bound_ns.unwrap_or_default()),
+                routes: status.routes.iter().map(hops).collect(),
+            }
+        };
+        Ok(all.into_iter().map(shown).collect())
+    }
+
+    fn end(&mut self, id: &str) -> Result<(), String> {
+        self.service.delete(&format!("/v1/contracts/{}", encode(id))).map_err(words)
+    }
+
+    fn pin(&mut self, id: &str, route: Option<&[(String, u8)]>) -> Result<(), String> {
+        let path = format!("/v1/contracts/{}", encode(id));
+        let mut spec = self.service.get::<Contract>(&path).map_err(words)?.spec;
+        spec.route = route.map(|route| route.iter().map(|(link, queue)| format!("{link}:{queue}")).collect());
+        let told = self.service.send::<Contract>(Method::Put, &path, &spec);
+        told.map(|_| ()).map_err(words)
+    }
+
+    fn is_down(&mut self, link: &str) -> Result<bool, String> {
+        let link = self.service.get::<Link>(&format!("/v1/links/{}", encode(link))).map_err(words)?;
+        Ok(link.state == UpDown::Down)
+    }
+
+    fn shaped(&mut self) -> Result<BTreeMap<u64, u64>, String> {
+        let mut shaped = BTreeMap::new();
+        for host in self.lab.plan().hosts() {
+            let counters = Counters::watch(&self.lab.pins().join(&host.ports.name));
+            let counters = counters.map_err(|error| format!("host {}: {error}", host.ports.name))?;
+            shaped.extend(counters.contracts.into_iter().map(|(serial, of)| (serial, of.shaped)));
+        }
+        Ok(shaped)
+    }
+}

@@ -1,0 +1,104 @@
+//! Networks for figures that need real packets: labs that are gone when nobody needs them any more.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use wayleave_contracts::Order;
+use wayleave_dataplane::doctor::{Check, Finding, Need, can_run, examine};
+use wayleave_lab::run::{Action, Operator, Promised, RunOptions, RunReport, run};
+use wayleave_lab::{Lab, LabError, LabName, Labs, UpOptions};
+use wayleave_topology::Network;
+
+use super::{ControlError, LabController, begin_control};
+use crate::laboratory::{Laboratory, Testbed};
+use crate::run::Failed;
+
+/// Network namespaces of this machine.
+#[derive(Clone)]
+pub struct Namespaces {
+    /// The command wayleave, which is the controller and the agents.
+    pub program: PathBuf,
+    /// Who is told that a lab could not be taken away.
+    pub warn: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Laboratory for Namespaces {
+    fn up(&self, name: &str, network: &Network, options: &[&str]) -> Result<Box<dyn Testbed>, Failed> {
+        let checks = examine();
+        if !can_run(&checks) {
+            let is_missing =
+                |check: &&Check| matches!((check.need, &check.finding), (Need::Required, Finding::Missing(_)));
+            let missing: Vec<&str> = checks.iter().filter(is_missing).map(|check| check.name).collect();
+            let missing = missing.join(", ");
+            return Err(Failed::LeftOut(format!(
+                "labs cannot be made here, which lacks {missing}; `sudo wayleave doctor` says what to do"
+            )));
+        }
+        // Two people may measure the same figure.
+        let name = LabName::new(&format!("{name}n{}", std::process::id())).map_err(Failed::broken)?;
+        let labs = Labs::default();
+        let lab = labs.up(&UpOptions {
+            name: name.clone(),
+            topology: name.as_str(),
+            network,
+            endpoints: &[],
+            ovs: Default::default(),
+            services: Default::default(),
+        });
+        let lab = lab.map_err(Failed::broken)?;
+        // From here on it is taken away whatever happens.
+        let guard = Guard { labs, name, warn: self.warn.clone() };
+        let controller = begin(&lab, &self.program, options).map_err(Failed::broken)?;
+        Ok(Box::new(RunningLab { lab, controller, _guard: guard }))
+    }
+}
+
+fn begin(lab: &Lab, program: &Path, options: &[&str]) -> Result<LabController, ControlError> {
+    begin_control(lab, program, options)?;
+    let controller = LabController::of(lab)?;
+    controller.wait_for_agents()?;
+    Ok(controller)
+}
+
+/// A lab that is up.
+struct RunningLab {
+    lab: Lab,
+    controller: LabController,
+    _guard: Guard,
+}
+
+/// Takes a lab away.
+struct Guard {
+    labs: Labs,
+    name: LabName,
+    warn: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Err(error) = self.labs.down(&self.name) {
+            (self.warn)(&format!("lab {} could not be taken away: {error}", self.name));
+        }
+    }
+}
+
+impl Testbed for RunningLab {
+    fn lab(&self) -> &Lab {
+        &self.lab
+    }
+
+    fn operator(&mut self) -> &mut dyn Operator {
+        &mut self.controller
+    }
+
+    fn offer(&mut self, order: &Order) -> Result<bool, Failed> {
+        let refused = self.controller.offer(std::slice::from_ref(order)).map_err(Failed::broken)?;
+        Ok(refused.is_empty())
+    }
+
+    fn run(&mut self, promised: &[Promised], options: &RunOptions) -> Result<RunReport, Failed> {
+        let mut unseen = |_: &Action| {};
+        run(&self.lab, &mut self.controller, promised, options, &mut unseen)
+            .map_err(|error: LabError| Failed::broken(error))
+    }
+}

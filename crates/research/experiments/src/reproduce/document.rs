@@ -1,0 +1,72 @@
+//! The JSON of figures: everything that was measured, with where it comes from and how to do it again. What is written can be read again.
+
+use crate::{Figure, Paper, find};
+use serde::{Deserialize, Serialize};
+
+use super::measured::{Measured, MeasuredBy};
+use wayleave::Error;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    #[serde(flatten)]
+    origin: &'a MeasuredBy,
+    figure: &'a str,
+    paper: &'static Paper,
+    place: &'a str,
+    title: &'a str,
+    effort: &'a str,
+    command: &'a str,
+    input_hash: String,
+    #[serde(flatten)]
+    measured: &'a Figure,
+}
+
+/// What the catalogue says of the figure is not read: it may have been put better since.
+#[derive(Deserialize)]
+struct Read {
+    #[serde(flatten)]
+    origin: MeasuredBy,
+    figure: String,
+    effort: String,
+    command: String,
+    #[serde(flatten)]
+    measured: Figure,
+}
+
+impl Measured {
+    /// Returns the figure's document, as the folder of a measurement and `wayleave reproduce -o json` have it.
+    ///
+    /// # Errors
+    /// If it has a figure that JSON cannot hold.
+    pub fn to_json(&self) -> Result<String, Error> {
+        Ok(of(self)?)
+    }
+}
+
+/// One figure.
+pub(crate) fn of(measured: &Measured) -> serde_json::Result<String> {
+    let entry = measured.entry;
+    serde_json::to_string_pretty(&Document {
+        origin: &measured.origin,
+        figure: entry.id,
+        paper: entry.paper,
+        place: entry.place,
+        title: entry.title,
+        effort: &measured.effort,
+        command: &measured.command,
+        input_hash: measured.input_hash(),
+        measured: &measured.figure,
+    })
+}
+
+/// The figure that a document describes.
+///
+/// # Errors
+/// If it is no such document, or this program has no figure of its name; with what is wrong.
+pub(crate) fn read(text: &str) -> Result<Measured, String> {
+    let Read { origin, figure, effort, command, measured } =
+        serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let entry = find(&figure).ok_or_else(|| format!("there is no figure {figure}"))?;
+    Ok(Measured { entry, figure: measured, effort, command, origin })
+}

@@ -1,0 +1,143 @@
+//! The section of one figure.
+
+use crate::{Cause, Centre, Entry, Figure, Form, Panel, Point, Statement, Table};
+
+use super::text::{Align, bullet, escaped, paragraph, table};
+use crate::reproduce::measured::{Measured, MeasuredBy};
+use crate::reproduce::values::{axis_name, centre, number, place, places, repeats};
+
+/// A panel with more columns is left to its picture.
+const MOST_COLUMNS: usize = 9;
+/// A table with more rows is left to its file.
+const MOST_ROWS: usize = 40;
+
+/// The heading of a figure, and what it shows.
+pub(super) fn head(entry: &Entry) -> String {
+    let place: String =
+        entry.place.char_indices().map(|(at, c)| if at == 0 { c.to_ascii_uppercase() } else { c }).collect();
+    format!("{}{}", heading(entry), paragraph(&format!("{place}: {}.", escaped(entry.title))))
+}
+
+/// The line of the heading, between blank ones.
+pub(super) fn heading(entry: &Entry) -> String {
+    format!("\n### {}\n\n", entry.id)
+}
+
+/// By what something was measured, how thoroughly, and when.
+fn origin(origin: &MeasuredBy, effort: &str) -> String {
+    let runs = if effort == "full" {
+        "with as many runs as the papers have"
+    } else {
+        "with `--quick`, which has a tenth of the runs"
+    };
+    let commit = origin.commit.as_ref().map_or_else(String::new, |commit| format!(" (commit {commit})"));
+    let date = origin.date.as_ref().map_or_else(String::new, |date| format!(" on {date}"));
+    format!("{runs}, by {}{commit}{date}", origin.program())
+}
+
+/// The section of a figure, without settings that stand at another figure already.
+pub(super) fn of(measured: &Measured, same_settings: Option<&str>) -> String {
+    let Measured { entry, figure, .. } = measured;
+    let mut parts = vec![head(entry)];
+    parts.extend(list(figure.notes.iter().map(|note| bullet(&escaped(note)))));
+    parts.extend(figure.panels.iter().map(|panel| of_panel(entry, panel)));
+    let tables = figure.tables.iter().filter(|table| !repeats(table, &figure.statements));
+    parts.extend(tables.map(|table| of_table(entry, table)));
+    parts.extend(list(figure.statements.iter().map(statement)));
+    parts.push(settings(measured, same_settings));
+    parts.join("\n")
+}
+
+/// One list of all items; nothing if there are none.
+fn list(items: impl Iterator<Item = String>) -> Option<String> {
+    Some(items.collect::<String>()).filter(|items| !items.is_empty())
+}
+
+fn statement(of: &Statement) -> String {
+    let mut text =
+        format!("**{}**, {}: *{}* Here: {}", of.verdict.name(), of.section, sentence(&of.says), sentence(&of.measured));
+    if !of.why.is_empty() {
+        text += &format!(" {}", sentence(&of.why));
+    }
+    match &of.cause {
+        Some(Cause::Tested(cause)) => text += &format!(" **Cause:** {}", sentence(cause)),
+        Some(Cause::RuledOut(tried)) => text += &format!(" **Not the cause:** {}", sentence(&tried.join("; "))),
+        None => {}
+    }
+    bullet(&text)
+}
+
+/// With a mark at its end, and without what Markdown reads as its own.
+fn sentence(text: &str) -> String {
+    let end = if text.ends_with(['.', '!', '?', ':']) { "" } else { "." };
+    format!("{}{end}", escaped(text))
+}
+
+fn of_panel(entry: &Entry, panel: &Panel) -> String {
+    let places = places(panel);
+    let title = format!("**{}**, {}", escaped(&panel.title), escaped(&axis_name(&panel.y)));
+    // The shape of a distribution is for the picture, and so are many points.
+    if matches!(panel.form, Form::Steps | Form::Scattered) || places.len() > MOST_COLUMNS {
+        let points: usize = panel.series.iter().map(|series| series.points.len()).sum();
+        return paragraph(&format!(
+            "{title}, over {}: {points} points, in `{id}.svg` and `{id}-summary.csv`.",
+            escaped(&axis_name(&panel.x)),
+            id = entry.id
+        ));
+    }
+    let what = match panel.centre {
+        Centre::Mean => "means with their 95 % intervals",
+        Centre::Median => "medians",
+    };
+    let clock = if panel.is_timing { "; times of the machine that measured" } else { "" };
+    let heads: Vec<String> = std::iter::once(axis_name(&panel.x)).chain(places.iter().cloned()).collect();
+    let rows: Vec<Vec<String>> = panel
+        .series
+        .iter()
+        .map(|series| {
+            let cell = |name: &String| {
+                let point = series.points.iter().find(|point| place(&point.x) == *name);
+                point.map_or_else(String::new, |point| value(panel, point))
+            };
+            std::iter::once(series.name.clone()).chain(places.iter().map(cell)).collect()
+        })
+        .collect();
+    format!("{}\n{}", paragraph(&format!("{title} ({what}{clock}):")), table(&heads, &rows, Align::NumbersRight))
+}
+
+/// A mean with its interval, if that says more than the mean.
+fn value(panel: &Panel, point: &Point) -> String {
+    let middle = number(centre(panel, point));
+    let interval = point.summary.ci95.filter(|_| panel.centre == Centre::Mean);
+    match interval.map(|ends| ends.map(number)) {
+        Some([low, high]) if low != high => format!("{middle} ({low} to {high})"),
+        _ => middle,
+    }
+}
+
+fn of_table(entry: &Entry, of: &Table) -> String {
+    if of.rows.len() > MOST_ROWS {
+        let file = format!("`{}-{}.csv`", entry.id, of.name);
+        return paragraph(&format!("**{}**: {} rows, in {file}.", escaped(&of.title), of.rows.len()));
+    }
+    format!("{}\n{}", paragraph(&format!("**{}**:", escaped(&of.title))), table(&of.columns, &of.rows, Align::Left))
+}
+
+/// The command, the seeds and the settings.
+fn settings(measured: &Measured, same: Option<&str>) -> String {
+    let Figure { settings, seeds, .. } = &measured.figure;
+    let mut text = format!("`{}`, {}", measured.command, origin(&measured.origin, &measured.effort));
+    text += &match &seeds[..] {
+        [] => String::new(),
+        [only] => format!(", seed {only}"),
+        [first, .., last] => format!(", seeds {first} to {last}"),
+    };
+    let settings: Vec<String> =
+        settings.iter().map(|of| format!("{}: {}", escaped(&of.name), escaped(&of.value))).collect();
+    match same {
+        Some(id) => text += &format!(". Settings are those of [{id}](#{id})"),
+        None if settings.is_empty() => {}
+        None => text += &format!(". Settings: {}", settings.join("; ")),
+    }
+    paragraph(&format!("{}.", text.trim_end_matches('.')))
+}

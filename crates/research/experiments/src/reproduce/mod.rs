@@ -1,0 +1,332 @@
+//! Figures of publications, measured again: data files, pictures, a page, and what the texts say beside what came out.
+//!
+//! | module | what |
+//! |---|---|
+//! | `checkpoints` | runs that have ended, so that a figure can be interrupted |
+//! | `values` | numbers as they are read |
+//! | `terminal` | tables for people |
+//! | `document`, `csv` | JSON and CSV |
+//! | `picture`, `grid`, `png` | the panels and tables of a figure in one picture |
+//! | `page` | `index.html`: all figures, with what the texts say |
+//! | `totals` | how many statements hold, differ or were not compared |
+//! | `markdown` | the results of a folder as `docs/reproduction.md` |
+
+mod checkpoints;
+mod csv;
+mod document;
+mod grid;
+mod markdown;
+mod measured;
+mod page;
+mod picture;
+mod png;
+mod terminal;
+mod totals;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Display;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::{CATALOGUE, Effort, Entry, Failed, Laboratory, Run, find};
+use wayleave_explain::sentences::nearest;
+use wayleave_explain::table::Layout;
+
+use wayleave::Error;
+use wayleave::sim::write_whole;
+use wayleave::{Cancel, Progress, Step};
+
+use checkpoints::Folder;
+use markdown::Kept;
+
+pub(crate) use picture::draw as drawn;
+
+pub use measured::{Measured, MeasuredBy, Reproduced};
+pub use totals::{Missing, Row, Tally, Totals};
+
+/// The file with how many statements came to what.
+const TOTALS: &str = "totals.json";
+
+/// How figures are measured.
+pub struct ReproduceOptions {
+    /// As in the papers, or a tenth of the runs on smaller networks.
+    pub effort: Effort,
+    /// So many runs of everything, with the seeds from 1 on, whatever the papers have.
+    pub seeds: Option<NonZeroUsize>,
+    /// On a network of so many servers, where the figures can be measured on several.
+    pub servers: Option<u64>,
+    /// Where runs that have ended are kept, and found again when a figure was interrupted; nowhere without it.
+    pub resume: Option<PathBuf>,
+    /// How many runs go on at once; only measured times depend on it.
+    pub threads: NonZeroUsize,
+    /// Where data, pictures and the page are written; nowhere without it.
+    pub folder: Option<PathBuf>,
+    /// What is measured with, and when: it stands in every file.
+    pub origin: MeasuredBy,
+    /// Who sets up networks for real packets; figures that need them are left out otherwise.
+    pub laboratory: Option<Box<dyn Laboratory>>,
+}
+
+impl Default for ReproduceOptions {
+    /// A tenth of the runs, on all processors, written nowhere.
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Self {
+            effort: Effort::Quick,
+            seeds: None,
+            servers: None,
+            resume: None,
+            threads,
+            folder: None,
+            origin: MeasuredBy::default(),
+            laboratory: None,
+        }
+    }
+}
+
+/// The figures that are meant, each once; `all` is all of them.
+///
+/// # Errors
+/// If there is no figure of a name; the nearest one is in the message.
+pub fn figures(names: &[String]) -> Result<Vec<&'static Entry>, Error> {
+    let mut chosen: Vec<&'static Entry> = Vec::new();
+    for name in names {
+        let named: Vec<&'static Entry> = match (name.as_str(), find(name)) {
+            ("all", _) => CATALOGUE.iter().collect(),
+            (_, Some(entry)) => vec![entry],
+            (_, None) => return Err(unknown(name)),
+        };
+        for entry in named {
+            if chosen.iter().all(|known| known.id != entry.id) {
+                chosen.push(entry);
+            }
+        }
+    }
+    Ok(chosen)
+}
+
+fn unknown(name: &str) -> Error {
+    let names = CATALOGUE.iter().map(|entry| entry.id).chain(["all", "list"]);
+    let hint = nearest(name, names).map(|near| format!("; did you mean {near}?"));
+    Error::Usage(format!(
+        "there is no figure {name}{}\n  hint: wayleave reproduce list prints the names of all figures",
+        hint.unwrap_or_default()
+    ))
+}
+
+/// Measures figures one after another; the files of each are written as soon as it is there. [`Reproduced::write_page`] adds
+/// the page of all.
+///
+/// # Errors
+/// If this machine can measure none of the figures, or a file cannot be written. A figure that fails is no error here: the others are
+/// measured all the same, and [`Reproduced::failed`] says why.
+///
+/// ```
+/// use wayleave::{Cancel, ReproduceOptions, Silent, figures, reproduce};
+/// let chosen = figures(&["sec2-examples".to_owned()])?;
+/// let done = reproduce(&chosen, ReproduceOptions::default(), Silent, &Cancel::default())?;
+/// assert!(done.figures[0].figure.statements.len() >= 6);
+/// # Ok::<(), wayleave::Error>(())
+/// ```
+pub fn reproduce(
+    chosen: &[&'static Entry],
+    options: ReproduceOptions,
+    progress: impl Progress + 'static,
+    cancel: &Cancel,
+) -> Result<Reproduced, Error> {
+    if let Some(servers) = options.servers {
+        can_have(chosen, servers)?;
+    }
+    let ReproduceOptions { effort, seeds, servers, resume, threads, folder, origin, laboratory } = options;
+    if let Some(folder) = &folder {
+        let made = fs::create_dir_all(folder);
+        made.map_err(|error| Error::Internal(format!("{} cannot be made: {error}", folder.display())))?;
+    }
+    let shared = std::sync::Arc::new(Mutex::new((0, progress)));
+    let run = Run::new(effort).with_runs(seeds).with_servers(servers).with_threads(threads);
+    let run = match resume {
+        Some(folder) => run.with_checkpoints(Box::new(Folder::open(&folder, &origin)?)),
+        None => run,
+    };
+    let run = match laboratory {
+        Some(laboratory) => run.with_laboratory(laboratory),
+        None => run,
+    };
+    let (told, stop) = (shared.clone(), cancel.clone());
+    let run = run.watched(Box::new(move |done, total| {
+        let (index, progress) = &mut *told.lock().unwrap_or_else(PoisonError::into_inner);
+        progress.step(Step::Figure { index: *index, done, total });
+        !stop.is_cancelled()
+    }));
+    let command = |figures: &str| command(figures, effort, (seeds, servers));
+    let mut reproduced =
+        Reproduced { figures: Vec::new(), left_out: Vec::new(), failed: Vec::new(), is_stopped: false };
+    for (at, entry) in chosen.iter().enumerate() {
+        shared.lock().unwrap_or_else(PoisonError::into_inner).0 = at;
+        match (entry.measure)(&run) {
+            Ok(figure) => {
+                let effort = if effort == Effort::Quick { "quick" } else { "full" }.to_owned();
+                let origin = origin.clone();
+                let measured = Measured { entry, figure, effort, command: command(entry.id), origin };
+                if let Some(folder) = &folder {
+                    measured.write(folder)?;
+                }
+                reproduced.figures.push(measured);
+            }
+            Err(Failed::Stopped) => {
+                reproduced.is_stopped = true;
+                break;
+            }
+            Err(Failed::LeftOut(why)) => {
+                let step = Step::LeftOut { figure: entry.id, why: &why };
+                shared.lock().unwrap_or_else(PoisonError::into_inner).1.step(step);
+                reproduced.left_out.push((entry, why));
+            }
+            Err(Failed::Broken(why)) => reproduced.failed.push((entry, why)),
+        }
+    }
+    if reproduced.figures.is_empty() && !reproduced.left_out.is_empty() {
+        return Err(Error::Internal("nothing was measured".to_owned()));
+    }
+    Ok(reproduced)
+}
+
+/// That all of these figures can be measured on a network of so many servers.
+fn can_have(chosen: &[&'static Entry], servers: u64) -> Result<(), Error> {
+    match chosen.iter().find(|entry| !entry.has_network_of(servers)) {
+        None => Ok(()),
+        Some(entry) => Err(Error::Usage(format!(
+            "{} has no network of {servers} servers\n  hint: ufab-fig17 has those of 32, 64, 96 and so on, up to 512",
+            entry.id
+        ))),
+    }
+}
+
+/// The command that measures figures as this does.
+fn command(figures: &str, effort: Effort, (seeds, servers): (Option<NonZeroUsize>, Option<u64>)) -> String {
+    let quick = if effort == Effort::Quick { " --quick" } else { "" };
+    let seeds = seeds.map_or_else(String::new, |seeds| format!(" --seeds {seeds}"));
+    let servers = servers.map_or_else(String::new, |servers| format!(" --servers {servers}"));
+    format!("wayleave reproduce {figures}{quick}{seeds}{servers}")
+}
+
+impl ReproduceOptions {
+    /// The command that measures these figures with these options.
+    pub fn command(&self, figures: &str) -> String {
+        command(figures, self.effort, (self.seeds, self.servers))
+    }
+}
+
+impl Reproduced {
+    /// Writes the page of all figures into a folder where their files are, `index.html`, and beside it how many statements came to what,
+    /// `totals.json`. `command` is what does the same.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_page(&self, folder: &Path, command: &str) -> Result<PathBuf, Error> {
+        let path = folder.join("index.html");
+        write_whole(&path, page::render(self, command).as_bytes())?;
+        write_whole(&folder.join(TOTALS), serde_json::to_string_pretty(&Totals::of(self))?.as_bytes())?;
+        Ok(path)
+    }
+
+    /// Writes how many statements came to what, for people.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_totals(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+        terminal::write_totals(out, &Totals::of(self), layout)
+    }
+
+    /// Writes the figures' documents and [`Totals`] in JSON.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_json(&self, out: &mut impl Write) -> Result<(), Error> {
+        let documents: Vec<String> = self.figures.iter().map(document::of).collect::<Result<_, _>>()?;
+        let totals = serde_json::to_string_pretty(&Totals::of(self))?;
+        Ok(writeln!(out, "{{\"figures\": [{}],\n\"totals\": {totals}}}", documents.join(",\n"))?)
+    }
+}
+
+/// The document about the results in a folder, in Markdown: `docs/reproduction.md`. Figures without results keep what `earlier`, such a document,
+/// says of them; those that it does not have are named, with the reason if the last run had one.
+///
+/// # Errors
+/// If the folder has no results, a file cannot be read or is no result of a figure, or `earlier` is no such document or was edited.
+pub fn results_document(folder: &Path, earlier: Option<&Path>) -> Result<String, Error> {
+    let read = |name: &str| match fs::read_to_string(folder.join(name)) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::Usage(format!("{} cannot be read: {error}", folder.join(name).display()))),
+    };
+    let broken = |name: &str, why: &dyn Display| Error::Usage(format!("{}: {why}", folder.join(name).display()));
+    let mut measured = Vec::new();
+    for entry in CATALOGUE {
+        let name = format!("{}.json", entry.id);
+        if let Some(text) = read(&name)? {
+            measured.push(document::read(&text).map_err(|why| broken(&name, &why))?);
+        }
+    }
+    if measured.is_empty() {
+        return Err(Error::Usage(format!(
+            "{} has no results\n  hint: wayleave reproduce all --out {0} writes them",
+            folder.display()
+        )));
+    }
+    let reasons = read(TOTALS)?.map(|text| serde_json::from_str(&text)).transpose();
+    let reasons = reasons.map_err(|why| broken(TOTALS, &why))?.unwrap_or_default();
+    let kept = match earlier {
+        None => Kept::default(),
+        Some(path) => {
+            let wrong = |why: &dyn Display| Error::Usage(format!("{}: {why}", path.display()));
+            let text = fs::read_to_string(path).map_err(|error| wrong(&error))?;
+            Kept::read(&text).map_err(|why| wrong(&why))?
+        }
+    };
+    Ok(markdown::render(&measured, &kept, &reasons))
+}
+
+/// What a build without the feature `png` says about pictures.
+pub const fn png_hint() -> Option<&'static str> {
+    if png::IS_BUILT_IN { None } else { Some(png::HINT) }
+}
+
+impl Measured {
+    /// Writes the measured values for people, and what the text says beside them.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+        terminal::write(out, self, layout)
+    }
+
+    /// Writes JSON, CSV and SVG into a folder, and a PNG with the feature `png`.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<(), Error> {
+        let id = self.entry.id;
+        let write = |name: String, bytes: &[u8]| write_whole(&folder.join(name), bytes);
+        write(format!("{id}.json"), document::of(self)?.as_bytes())?;
+        if !self.figure.panels.is_empty() {
+            write(format!("{id}.csv"), csv::runs(&self.figure).as_bytes())?;
+            write(format!("{id}-summary.csv"), csv::summaries(&self.figure).as_bytes())?;
+        }
+        for table in &self.figure.tables {
+            write(format!("{id}-{}.csv", table.name), csv::table(table).as_bytes())?;
+        }
+        let svg = picture::draw(self);
+        write(format!("{id}.svg"), svg.as_bytes())?;
+        match png::of(&svg).map_err(Error::Internal)? {
+            Some(pixels) => write(format!("{id}.png"), &pixels),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Files of a figure that is measured here: that they are well formed, and say what the data says.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use crate::{Effort, Run, find};
+use wayleave_explain::table::Layout;
+
+use super::markdown::Kept;
+use super::{
+    Measured, MeasuredBy, ReproduceOptions, Reproduced, Totals, csv, document, figures, markdown, page, picture, png,
+    reproduce, terminal, totals,
+};
+use wayleave::{Cancel, Step};
+
+fn measured(id: &str, threads: usize) -> Measured {
+    let entry = find(id).unwrap();
+    let run = Run::new(Effort::Quick).with_runs(NonZeroUsize::new(2)).with_threads(NonZeroUsize::new(threads).unwrap());
+    let figure = (entry.measure)(&run).unwrap();
+    let command = format!("wayleave reproduce {id} --quick --seeds 2");
+    Measured { entry, figure, effort: "quick".to_owned(), command, origin: MeasuredBy::default() }
+}
+
+/// A run of one figure, in which two others could not be measured.
+fn reproduced(measured: Measured) -> Reproduced {
+    let missing = |id, why: &str| vec![(find(id).unwrap(), why.to_owned())];
+    Reproduced {
+        figures: vec![measured],
+        left_out: missing("chameleon-fig14", "needs root"),
+        failed: missing("parley-fig9", "out of luck"),
+        is_stopped: false,
+    }
+}
+
+#[test]
+fn the_files_of_a_figure_are_the_same_whatever_the_number_of_threads() {
+    let of = |threads| {
+        let measured = measured("chameleon-fig9a", threads);
+        (
+            document::of(&measured).unwrap(),
+            csv::runs(&measured.figure),
+            csv::summaries(&measured.figure),
+            picture::draw(&measured),
+        )
+    };
+    assert_eq!(of(1), of(2));
+}
+
+#[test]
+fn a_picture_is_well_formed_and_becomes_pixels() {
+    for id in ["sec2-examples", "chameleon-fig9a"] {
+        let measured = measured(id, 2);
+        let svg = picture::draw(&measured);
+        let document = roxmltree::Document::parse(&svg).unwrap();
+        let texts: String = document.descendants().filter_map(|node| node.text()).collect();
+        assert!(texts.contains(measured.entry.title) && texts.contains(&measured.input_hash()), "{id}");
+        let png = png::of(&svg).unwrap();
+        assert_eq!(png.is_some(), png::IS_BUILT_IN);
+        if let Some(png) = png {
+            // The signature of PNG, and more than a white sheet.
+            assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.len() > 20_000, "{id}: {} bytes", png.len());
+        }
+        // The page links to what is written, and to nothing else.
+        assert_eq!(page::render(&reproduced(measured), "").contains(&format!("{id}.png")), png::IS_BUILT_IN);
+    }
+}
+
+#[test]
+fn every_row_of_a_csv_has_as_many_fields_as_its_head() {
+    let measured = measured("chameleon-fig9a", 2);
+    for text in [csv::runs(&measured.figure), csv::summaries(&measured.figure)] {
+        let fields = |line: &str| {
+            // Commas between quotes part nothing.
+            line.split('"').step_by(2).map(|part| part.matches(',').count()).sum::<usize>() + 1
+        };
+        let head = fields(text.lines().next().unwrap());
+        assert!(text.lines().count() > 500);
+        assert!(text.lines().all(|line| fields(line) == head), "{head}");
+    }
+}
+
+#[test]
+fn the_page_and_the_terminal_show_every_statement_with_its_verdict() {
+    let reproduced = reproduced(measured("sec2-examples", 1));
+    let page = page::render(&reproduced, "wayleave reproduce sec2-examples");
+    let mut printed = Vec::new();
+    terminal::write(&mut printed, &reproduced.figures[0], Layout::default()).unwrap();
+    let printed = String::from_utf8(printed).unwrap();
+    let statements = &reproduced.figures[0].figure.statements;
+    assert!(statements.len() >= 6);
+    for statement in statements {
+        assert!(page.contains(&statement.section.replace('&', "&amp;")), "{statement:?}");
+        assert!(printed.contains(&statement.section), "{statement:?}");
+    }
+    assert!(printed.matches("holds").count() >= statements.len());
+    roxmltree::Document::parse(page.trim_start_matches("<!DOCTYPE html>")).unwrap();
+}
+
+#[test]
+fn a_run_ends_with_how_many_statements_came_to_what() {
+    let reproduced = reproduced(measured("sec2-examples", 1));
+    let statements = reproduced.figures[0].figure.statements.len();
+    let mut printed = Vec::new();
+    terminal::write_totals(&mut printed, &Totals::of(&reproduced), Layout::default()).unwrap();
+    let printed = String::from_utf8(printed).unwrap();
+    let page = page::render(&reproduced, "");
+    for text in [&printed, &page] {
+        assert!(text.contains("differ, unexplained") && text.contains(&statements.to_string()), "{text}");
+        assert!(text.contains("chameleon-fig14 was left out: needs root"), "{text}");
+        assert!(text.contains("parley-fig9 failed: out of luck"), "{text}");
+    }
+    let mut json = Vec::new();
+    reproduced.write_json(&mut json).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json["totals"]["total"]["hold"], statements);
+    assert_eq!(json["totals"]["failed"][0]["why"], "out of luck");
+    assert_eq!(json["figures"][0]["figure"], "sec2-examples");
+}
+
+#[test]
+fn what_is_written_can_be_read_again() {
+    for id in ["sec2-examples", "chameleon-fig9a"] {
+        let before = measured(id, 2);
+        let after = document::read(&document::of(&before).unwrap()).unwrap();
+        assert_eq!(before.figure.statements, after.figure.statements);
+        // The last digit of a fraction may change; what is shown does not.
+        let shown = |measured| markdown::render(&[measured], &Kept::default(), &totals::Reasons::default());
+        assert!(shown(before) == shown(after), "{id}");
+    }
+}
+
+/// A figure with one seed, whose runs are kept in a folder if there is one; stopped when so many of them have ended.
+fn resumed(resume: Option<&Path>, stop_after: usize) -> Reproduced {
+    let cancel = Cancel::default();
+    let stop = cancel.clone();
+    let progress = move |step: Step<'_>| {
+        if matches!(step, Step::Figure { done, .. } if done >= stop_after) {
+            stop.cancel();
+        }
+    };
+    let options = ReproduceOptions {
+        seeds: NonZeroUsize::new(1),
+        resume: resume.map(Path::to_owned),
+        threads: NonZeroUsize::MIN,
+        ..ReproduceOptions::default()
+    };
+    reproduce(&figures(&["ufab-fig4".to_owned()]).unwrap(), options, progress, &cancel).unwrap()
+}
+
+#[test]
+fn a_figure_that_was_interrupted_goes_on_to_the_same_bytes() {
+    let folder = std::env::temp_dir().join(format!("wayleave-resume-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    let bytes = |reproduced: &Reproduced| {
+        let mut json = Vec::new();
+        reproduced.write_json(&mut json).unwrap();
+        String::from_utf8(json).unwrap()
+    };
+    let whole = resumed(None, usize::MAX);
+    let interrupted = resumed(Some(&folder), 2);
+    assert!(interrupted.is_stopped && interrupted.figures.is_empty());
+    let kept = || {
+        let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
+        let mut files: Vec<(std::path::PathBuf, String)> =
+            files.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect();
+        files.sort();
+        files
+    };
+    let first = kept();
+    assert_eq!(first.len(), 2);
+    let rest = resumed(Some(&folder), usize::MAX);
+    assert!(bytes(&rest) == bytes(&whole));
+    // Nothing was measured twice, and now all is there: what follows measures nothing.
+    let all = kept();
+    assert!(all.len() > first.len() && first.iter().all(|file| all.contains(file)));
+    assert!(bytes(&resumed(Some(&folder), usize::MAX)) == bytes(&whole) && kept() == all);
+    // A file that was changed is an error of this figure.
+    let (path, text) = &all[0];
+    fs::write(path, text.replacen("\"result\": \"", "\"result\": \"9", 1)).unwrap();
+    let failed = resumed(Some(&folder), usize::MAX).failed;
+    assert!(failed[0].1.contains("is damaged"), "{failed:?}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_number_of_servers_is_for_figures_that_have_such_a_network() {
+    let refused = |figure: &str, servers| {
+        let options = ReproduceOptions { servers: Some(servers), ..ReproduceOptions::default() };
+        let chosen = figures(&[figure.to_owned()]).unwrap();
+        let cancel = Cancel::default();
+        cancel.cancel();
+        reproduce(&chosen, options, wayleave::Silent, &cancel).err().map(|error| error.to_string())
+    };
+    assert!(refused("ufab-fig4", 128).unwrap().contains("ufab-fig4 has no network of 128 servers"));
+    for servers in [0, 16, 100, 544] {
+        assert!(refused("ufab-fig17", servers).unwrap().contains("32, 64, 96"), "{servers}");
+    }
+}

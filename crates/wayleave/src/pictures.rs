@@ -1,0 +1,159 @@
+//! Pictures of networks, plans, verifications, runs and sweeps, each as the text of an SVG file: what a notebook shows beside the numbers.
+
+use std::collections::BTreeMap;
+
+use wayleave_topology::{NodeId, NodeKind};
+
+use crate::{Network, Plan, Sweep, Verified, What};
+use wayleave_report::markup::Element;
+use wayleave_report::plot::axis::Axis;
+use wayleave_report::plot::{Dot, Join, Line, Plot, WIDTH};
+use wayleave_report::sim::{alone, sweep, text};
+use wayleave_report::svg::{self, Anchor, Ground, Point};
+
+/// More nodes than these are not drawn: nobody could tell them apart.
+const MOST_NODES: usize = 300;
+/// Names stand below the hosts of a tier that has no more than these, and beside switches of a tier with half as many.
+const MOST_NAMES: usize = 24;
+/// The space between two tiers, and above and below them.
+const TIER: f64 = 90.0;
+/// The width of a network's picture.
+const NETWORK_WIDTH: f64 = 760.0;
+/// What of it tiers take: names of switches stand to their right.
+const SPAN: f64 = NETWORK_WIDTH - 40.0;
+/// The side of a switch; hosts are half as wide.
+const NODE: f64 = 14.0;
+
+impl Network {
+    /// Hosts below, switches above them by their distance from the nearest host, as the text of an SVG file; `None` for more than 300 nodes.
+    pub fn picture(&self) -> Option<String> {
+        let graph = &*self.graph;
+        if graph.nodes().len() > MOST_NODES {
+            return None;
+        }
+        let distance = distances(graph);
+        let mut tiers: BTreeMap<usize, Vec<NodeId>> = BTreeMap::new();
+        for (id, _) in graph.nodes() {
+            tiers.entry(distance[id.index()]).or_default().push(id);
+        }
+        let height = TIER * tiers.len() as f64;
+        let mut places = vec![Point { x: 0.0, y: 0.0 }; graph.nodes().len()];
+        for (row, nodes) in tiers.values().enumerate() {
+            for (column, node) in nodes.iter().enumerate() {
+                let x = SPAN * (column as f64 + 0.5) / nodes.len() as f64;
+                places[node.index()] = Point { x, y: height - TIER * (row as f64 + 0.5) };
+            }
+        }
+        let mut parts: Vec<Element> = Vec::new();
+        for (_, link) in graph.links() {
+            let [from, to] = [link.from, link.to].map(|node| places[node.index()]);
+            // A cable is two links; one line shows both.
+            if link.from.index() > link.to.index() {
+                continue;
+            }
+            let columns = tiers[&distance[link.from.index()]].len() as f64;
+            let is_beside = from.y == to.y && (from.x - to.x).abs() < 1.5 * SPAN / columns;
+            if from.y != to.y || is_beside {
+                parts.push(svg::line(from, to, 1.0, "rule"));
+            } else {
+                // Past the nodes between them.
+                let over = Point { x: (from.x + to.x) / 2.0, y: from.y - TIER * 0.3 };
+                parts.extend([svg::line(from, over, 1.0, "rule"), svg::line(over, to, 1.0, "rule")]);
+            }
+        }
+        for (id, node) in graph.nodes() {
+            let Point { x, y } = places[id.index()];
+            let side = if node.kind == NodeKind::Switch { NODE } else { NODE / 2.0 };
+            let area = svg::Area { at: Point { x: x - side / 2.0, y: y - side / 2.0 }, width: side, height: side };
+            let name = Element::new("title").text(&node.name);
+            parts.push(svg::rect(area, if node.kind == NodeKind::Switch { "step3" } else { "step1" }).child(name));
+            // Links leave hosts upwards, and switches in both directions.
+            let (place, anchor, most) = match node.kind {
+                NodeKind::Switch => (Point { x: x + NODE, y: y - 6.0 }, Anchor::Start, MOST_NAMES / 2),
+                _ => (Point { x, y: y + NODE + 8.0 }, Anchor::Middle, MOST_NAMES),
+            };
+            if tiers[&distance[id.index()]].len() <= most {
+                parts.push(svg::text(place, anchor, "quiet", &node.name));
+            }
+        }
+        let size = (NETWORK_WIDTH, height);
+        Some(svg::file(&svg::figure("network", size, Ground::File, &self.name, &self.summary()).children(parts)))
+    }
+}
+
+/// Of each node, how many links away the nearest host is.
+fn distances(graph: &wayleave_topology::Network) -> Vec<usize> {
+    let mut distance = vec![usize::MAX; graph.nodes().len()];
+    let mut tier: Vec<NodeId> = graph.hosts().collect();
+    for hops in 0.. {
+        tier.retain(|node| distance[node.index()] == usize::MAX);
+        if tier.is_empty() {
+            break;
+        }
+        tier.iter().for_each(|node| distance[node.index()] = hops);
+        tier = tier.iter().flat_map(|&node| graph.links_from(node)).map(|&link| graph.link(link).to).collect();
+    }
+    // Switches that no host reaches stand above the hosts.
+    distance.into_iter().map(|hops| if hops == usize::MAX { 1 } else { hops }).collect()
+}
+
+impl Plan {
+    /// The bound of every latency contract over its deadline, as the text of an SVG file; `None` if none is admitted.
+    pub fn picture(&self) -> Option<String> {
+        let deadlines = self.entries.iter().filter_map(|entry| match &entry.what {
+            What::Decided { contract, decision: Ok(decision), .. } => Some((contract.deadline, decision.bound)),
+            _ => None,
+        });
+        let points: Vec<(f64, f64)> = deadlines
+            .map(|(deadline, bound)| (deadline.as_nanos() as f64 * 1e3, bound.as_nanos() as f64 * 1e3))
+            .collect();
+        let about =
+            "One mark for each contract: to the right its deadline, upwards the part of it that the bound takes.";
+        shares("bounds", "How much of their deadlines the bounds take", "deadline", about, points)
+    }
+}
+
+impl Verified {
+    /// The slowest packet of every contract over its bound, as the text of an SVG file; `None` if nothing was sent.
+    pub fn picture(&self) -> Option<String> {
+        let seen = self.claim.promises.iter().zip(&self.report.findings).filter(|(_, finding)| finding.packets > 0);
+        let point = |(promise, finding): (&wayleave_adversary::Promise, &wayleave_adversary::Finding)| {
+            (promise.bound.as_nanos() as f64 * 1e3, finding.delay_ps as f64)
+        };
+        let about =
+            "One mark for each contract: to the right its bound, upwards the part of it that its slowest packet took.";
+        shares("worst", "How close the slowest packets came to their bounds", "bound", about, seen.map(point).collect())
+    }
+}
+
+impl Sweep {
+    /// The main figures over what varies, each as the text of an SVG file.
+    pub fn pictures(&self) -> Vec<String> {
+        sweep::figures(&self.results()).into_iter().flat_map(|(_, drawn)| drawn).map(alone).collect()
+    }
+}
+
+/// Times in ps and the part that something takes of each.
+fn shares(id: &str, title: &str, x_name: &str, about: &str, points: Vec<(f64, f64)>) -> Option<String> {
+    let (low, high) = points.iter().fold((f64::MAX, 0.0_f64), |(low, high), &(x, _)| (low.min(x), high.max(x)));
+    let x = if low > 0.0 && low < f64::MAX { Axis::logarithmic(low, high) } else { return None };
+    let dots: Vec<Dot> = points.into_iter().map(|(x, y)| Dot::at(x, y / x)).collect();
+    let y = Axis::linear(dots.iter().fold(1.0, |highest, dot| dot.y.max(highest)));
+    let plot = Plot {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        description: about.to_owned(),
+        x_marks: x.marks.iter().map(|&mark| text::mean_time(mark)).collect(),
+        x_name: x_name.to_owned(),
+        y_marks: y.marks.iter().map(|mark| format!("{:.0} %", mark * 100.0)).collect(),
+        y_name: String::new(),
+        bands: Vec::new(),
+        width: WIDTH,
+        styles: Vec::new(),
+        join: Join::Marks,
+        lines: vec![Line { name: "contracts".to_owned(), points: dots }],
+        x,
+        y,
+    };
+    Some(alone(plot.draw()))
+}
