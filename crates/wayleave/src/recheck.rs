@@ -46,8 +46,8 @@ pub fn recheck_shares_watched(context: &Context<'_>, progress: &mut dyn Progress
 mod tests {
     use wayleave_ledger::Model;
     use wayleave_scheme_api::Request;
+    use wayleave_schemes::admitted::Standing;
     use wayleave_schemes::routing::Query;
-    use wayleave_schemes::standing::Standing;
     use wayleave_units::{Bytes, Rate, Time};
 
     use super::*;

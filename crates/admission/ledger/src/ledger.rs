@@ -16,9 +16,9 @@ use crate::shares::Shares;
 use crate::utilisation::AllGauges;
 
 mod capacity;
-mod doors;
-mod fetch;
+mod link_state;
 mod load;
+mod prefetch;
 mod shares;
 
 pub use capacity::Capacity;

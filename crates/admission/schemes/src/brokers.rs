@@ -16,7 +16,7 @@ use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Time, WallTime};
 
 use crate::services::{Policies, Services};
-use crate::usage::{Limited, UsageReport};
+use crate::usage_report::{Limited, UsageReport};
 
 /// Where a broker runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

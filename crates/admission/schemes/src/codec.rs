@@ -6,7 +6,7 @@ use wayleave_topology::NodeId;
 
 use crate::brokers::{BrokerCodec, NoMessage};
 use crate::edges::{AnyMessage, EdgeScheme, HostScheme};
-use crate::usage::{Limited, UsageReport};
+use crate::usage_report::{Limited, UsageReport};
 
 macro_rules! codec {
     (

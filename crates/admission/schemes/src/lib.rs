@@ -3,20 +3,25 @@
 //! Which ones there are, `list.rs` says, one line each; what they say of themselves, their descriptors
 //! ([`wayleave_scheme_api::Descriptor`]), and `wayleave schemes` prints it.
 //!
-//! What the modules share stands beside them: [`routing`], the searches over the queue-level topology; [`costs`], what
-//! they prefer; [`placement`], the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes;
-//! [`refine`], the nearest request that would fit; [`transition`], when flows may start; [`standing`], what every admission scheme says about
-//! what it admitted; [`stated`], decisions of before put in place again; [`registry`], those schemes by name; [`transports`], those of the packet path at hosts; [`switches`], those of ports;
-//! [`edges`], those of the hosts' limiters; [`brokers`], who coordinates hosts; [`codec`], their messages as bytes; [`usage`], what machines
-//! tell them; [`services`], the numbers of services; [`custom`], tunnels and
-//! the paths of pairs; [`tune`], parameters of admission fitted to a mix of contracts.
+//! Schemes are in folders by role: [`admission`], [`transport`], [`path`], [`host`] and [`switch`]. Shared modules:
+//!
+//! | module | content |
+//! |---|---|
+//! | [`routing`], [`costs`] | searches over the queue-level topology, and their costs |
+//! | [`placement`], [`protection`], [`suggest`] | the ledger with its searches, pinned routes and refusals; disjoint routes; the nearest request that would fit |
+//! | [`transition`] | when flows may start |
+//! | [`admitted`], [`reservations`], [`replay`] | what every admission scheme reports about admitted flows; reservations by path; earlier decisions restored |
+//! | [`registry`], [`transports`], [`switches`], [`edges`], [`custom`] | schemes by name, for each role |
+//! | [`brokers`], [`codec`], [`usage_report`] | coordinators of hosts, their messages as bytes, and the reports of hosts |
+//! | [`services`] | numbers of services |
+//! | [`tune`] | parameters of admission fitted to a mix of contracts |
 
 #[macro_use]
 mod choice;
 #[macro_use]
 mod list;
 
-mod book;
+pub mod admitted;
 pub mod brokers;
 pub mod codec;
 pub mod costs;
@@ -24,6 +29,7 @@ pub mod custom;
 pub mod duplicates;
 pub mod edges;
 pub mod explanation;
+mod flow_table;
 #[cfg(test)]
 mod fluid;
 mod no_host;
@@ -31,19 +37,18 @@ pub mod placement;
 mod power;
 pub mod protection;
 mod random;
-pub mod refine;
 pub mod registry;
+pub mod replay;
+pub mod reservations;
 pub mod routing;
 pub mod services;
 mod shortest;
-pub mod standing;
-pub mod stated;
-pub mod survey;
+pub mod suggest;
 pub mod switches;
 pub mod transition;
 pub mod transports;
 pub mod tune;
-pub mod usage;
+pub mod usage_report;
 
 each_scheme!(modules);
 

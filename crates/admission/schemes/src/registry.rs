@@ -14,10 +14,10 @@ use wayleave_topology::devices::{Scenario, Table};
 use wayleave_topology::{FlowId, Network, Route, ShareId};
 use wayleave_units::Time;
 
+use crate::admitted::{Held, SharedService, Standing, Term};
 use crate::edges::{EdgeScheme, HOSTS};
 use crate::explanation::Section;
 use crate::placement::Placement;
-use crate::standing::{Held, SharedService, Standing, Term};
 use crate::switches::SWITCHES;
 use crate::transports::{PATHS, TRANSPORTS};
 

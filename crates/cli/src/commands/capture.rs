@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use wayleave_agent::endpoints::Declared;
-use wayleave_agent::places::{Place, places};
+use wayleave_agent::interfaces::{Place, places};
 use wayleave_agent::{NodeOptions, links, remembered};
 use wayleave_dataplane::frames::describe;
 use wayleave_dataplane::net::{Capture, Namespace};

@@ -18,7 +18,7 @@ use wayleave_protocol::decision::ApplyReport;
 use wayleave_protocol::tenant::{Tenant, TenantSpec};
 use wayleave_protocol::what_if::{WhatIfQuery, WhatIfResult};
 use wayleave_scheme_api::Admission as _;
-use wayleave_schemes::standing::Standing;
+use wayleave_schemes::admitted::Standing;
 use wayleave_topology::{FlowId, NodeId, ShareId};
 use wayleave_units::WallTime;
 

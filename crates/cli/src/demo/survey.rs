@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use wayleave_contracts::LatencyContract;
 use wayleave_ledger::QueueReport;
 use wayleave_scheme_api::{Binding, Refusal};
-use wayleave_schemes::standing::Standing;
+use wayleave_schemes::admitted::Standing;
 use wayleave_topology::{FlowId, LinkId, Network, NodeKind};
 use wayleave_units::{Rate, Time};
 

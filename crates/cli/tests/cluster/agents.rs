@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use wayleave_dataplane::apart::Apart;
+use wayleave_dataplane::sandbox::Apart;
 use wayleave_repo_checks::left_out;
 
 use super::clients::get;

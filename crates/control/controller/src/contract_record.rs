@@ -14,9 +14,9 @@ use wayleave_scheme_api::Certainty;
 use wayleave_topology::{Hop, Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
-use crate::book::Reserved;
 use crate::grant::{Grant, KindState, LatencyState, Sender, ShareState, Told, Violation};
 use crate::record::{Missing, RouteRecord, TroubleRecord, hops, node, reserved, reserved_as_far, route};
+use crate::scheme_ledger::Reserved;
 
 /// A contract.
 #[derive(Serialize, Deserialize)]

@@ -29,7 +29,6 @@
 mod admission;
 mod announcement;
 mod answers;
-mod book;
 mod calendar;
 mod clock;
 mod command;
@@ -53,6 +52,7 @@ mod policy_spec;
 mod quota;
 mod record;
 mod releases;
+mod scheme_ledger;
 mod setup;
 mod shares;
 mod tenants;

@@ -11,12 +11,12 @@ use wayleave_scheme_api::Certainty;
 use wayleave_topology::Network;
 use wayleave_units::{Time, WallTime};
 
-use crate::book::Reserved;
 use crate::contract_record::{ContractRecord, Held};
 use crate::grant::{Grant, KindState, LatencyState, Sender, ShareState, Told};
 use crate::journal::Counters;
 use crate::output::{Change, Kind};
 use crate::record::{TenantRecord, key, put};
+use crate::scheme_ledger::Reserved;
 
 /// An admitted contract with its reservation.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use wayleave_ledger::{Ledger, Share, ShareDenial};
 use wayleave_topology::{Class, Hop, LinkId, Network, Route, ShareId};
 use wayleave_units::Rate;
 
-use crate::book::{Book, NO_OWNER};
+use crate::scheme_ledger::{Book, NO_OWNER};
 
 /// A policy that is kept.
 #[derive(Clone, Debug)]

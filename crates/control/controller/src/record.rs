@@ -9,7 +9,6 @@ use wayleave_ledger::Reservation;
 use wayleave_topology::{Hop, Network, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::book::Reserved;
 use crate::command::ElementName;
 use crate::elements::Down;
 use crate::grant::Trouble;
@@ -17,6 +16,7 @@ use crate::journal::Own;
 use crate::nodes::NodeState;
 use crate::output::{Change, Kind};
 use crate::releases::{PendingRelease, Phase};
+use crate::scheme_ledger::Reserved;
 use crate::tenants::TenantState;
 use crate::vms::VmState;
 

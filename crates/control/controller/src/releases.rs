@@ -6,7 +6,7 @@ use wayleave_schemes::transition::LeftRoutes;
 use wayleave_topology::{FlowId, LinkId, NodeId};
 use wayleave_units::Time;
 
-use crate::book::Reserved;
+use crate::scheme_ledger::Reserved;
 
 /// A route (or several, of a protected contract) that its sender leaves.
 #[derive(Clone, Debug)]

@@ -6,13 +6,13 @@
 //! at most one writes, and never a batch that does not follow the one before. What was acknowledged is in etcd; what was not may be there, and the next
 //! [`Member::follow`] says so, after it has written the leader's key again: from then on nothing older can be carried out.
 
-mod basis;
+mod config_fingerprint;
 mod etcd;
 mod gateway;
 mod log;
 mod member;
 
-pub use basis::{Basis, Difference, Part};
+pub use config_fingerprint::{Basis, Difference, Part};
 pub use etcd::{Compare, Done, Etcd, EtcdError, KeyValue, NOW, Op, Query, Range};
 pub use gateway::{Access, Gateway, User};
 pub use log::{LogError, State, records};

@@ -22,7 +22,7 @@ use flate2::write::ZlibEncoder;
 use serde::{Deserialize, Serialize};
 use wayleave_store::{Change, Record};
 
-use crate::basis::Basis;
+use crate::config_fingerprint::Basis;
 use crate::etcd::{Compare, Done, Etcd, EtcdError, KeyValue, Op, Query};
 
 /// The largest value: etcd takes requests of 1.5 MiB.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 use wayleave_store::Change;
 
-use crate::basis::{Basis, Difference};
+use crate::config_fingerprint::{Basis, Difference};
 use crate::etcd::{Compare, Done, Etcd, EtcdError, KeyValue, Op};
 use crate::log::{LogError, MIN_PAGE, Names, Parts, State, Survey, apply, json, next_page, put};
 

@@ -9,7 +9,7 @@ use wayleave_protocol::audit::AuditEntry;
 use wayleave_units::{WallTime, escaped};
 
 use crate::account::Account;
-use crate::view::Holder;
+use crate::read_view::Holder;
 
 /// Different refusals that are kept until they are written; beyond it they are counted together.
 const REFUSALS: usize = 1000;

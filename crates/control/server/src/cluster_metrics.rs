@@ -14,8 +14,8 @@ use prometheus_client::registry::{Registry, Unit};
 use wayleave_protocol::status::ClusterRole;
 use wayleave_replica::{Compare, Done, Etcd, EtcdError, Gateway, Op, Query, Range};
 
+use crate::cluster_role::{ClusterStanding, old_name};
 use crate::measure::{seconds, signed};
-use crate::standing::{ClusterStanding, old_name};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct StandingLabels {

@@ -20,15 +20,15 @@ use crate::answer::{Answer, problem, unavailable};
 use crate::audit::{Note, Waiting};
 use crate::clock::{uptime, wall};
 use crate::disk::{Disk, Turn, stored};
-use crate::following::{Following, Loaded, Reader};
 use crate::history::History;
 use crate::metrics::{Kept, Metrics};
 use crate::past::ChangedContract;
 use crate::pulse::Pulse;
 use crate::queue::{Message, Next, Queue};
+use crate::read_view::{Edit, Health, View};
 use crate::render;
-use crate::stage::Stage;
-use crate::view::{Edit, Health, View};
+use crate::replica_follower::{Following, Loaded, Reader};
+use crate::view_update::Stage;
 use crate::work::{Executor, Job, Performed, perform};
 
 /// Most jobs in one commit, so that those that came first are not delayed by all that came later.

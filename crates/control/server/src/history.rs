@@ -19,8 +19,8 @@ use crate::account::Account;
 use crate::audit::Note;
 use crate::log::{Entry, Topic};
 use crate::past::{ChangedContract, Since, UndoRecord};
+use crate::read_view::Edit;
 use crate::render;
-use crate::view::Edit;
 
 /// What is older is forgotten when its account has something new, and at a start.
 const WINDOW_NS: u64 = 30 * 24 * 3600 * 1_000_000_000;

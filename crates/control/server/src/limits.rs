@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use wayleave_protocol::problem::{Code, Problem};
 
 use crate::answer::problem;
-use crate::view::Holder;
+use crate::read_view::Holder;
 
 /// What is accepted at most.
 #[derive(Clone, Debug)]

@@ -20,9 +20,9 @@ use crate::disk::{Disk, Opened};
 use crate::engine::Looks;
 use crate::http::dispatch::{Insider, router};
 use crate::queue::Message;
+use crate::read_view::Holder;
 use crate::server::{Options, open};
-use crate::shared::Shared;
-use crate::view::Holder;
+use crate::state::Shared;
 
 /// A controller of this process, until it is dropped.
 pub struct Local {

@@ -25,8 +25,8 @@ use crate::cluster_metrics::ClusterMetrics;
 use crate::links::LinkFigures;
 use crate::logger;
 use crate::measure::{seconds, signed};
+use crate::read_view::{Counts, Tables, View};
 use crate::traffic::Counted;
-use crate::view::{Counts, Tables, View};
 
 type Level = Gauge<f64, AtomicU64>;
 

@@ -20,7 +20,7 @@ use wayleave_protocol::tenant;
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Rate, Time};
 
-use wayleave_schemes::standing::Standing as _;
+use wayleave_schemes::admitted::Standing as _;
 
 use crate::access::{sees, tenant_of};
 use crate::certificate_name::unmatched;

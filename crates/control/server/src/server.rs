@@ -22,15 +22,15 @@ use crate::http::door::Door;
 use crate::http::listen::{self, By};
 use crate::http::openapi;
 use crate::http::tls::{Tls, TlsFiles};
-use crate::layers::Layers;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::pulse::Pulse;
 use crate::queue::{Message, Queue};
+use crate::read_view::View;
 use crate::reads::Reads;
 use crate::secret::{Secret, token_name};
-use crate::shared::Shared;
-use crate::view::View;
+use crate::state::Shared;
+use crate::tiers::Layers;
 
 /// Connections at the address for what watches over the server.
 const WATCHING: usize = 64;

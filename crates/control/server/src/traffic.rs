@@ -9,7 +9,7 @@ use wayleave_protocol::traffic::ContractTraffic;
 use wayleave_units::Time;
 
 use crate::agent_text::HostCounters;
-use crate::followed::{Follower, LostRun};
+use crate::loss_tracking::{Follower, LostRun};
 
 /// What nodes have told last.
 #[derive(Debug, Default)]

@@ -6,8 +6,8 @@ use wayleave_recheck::{
     StatedCertainty,
 };
 use wayleave_scheme_api::{Admission as _, Certainty};
+use wayleave_schemes::admitted::Standing;
 use wayleave_schemes::placement::Placement;
-use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, NodeKind, ShareId};
 use wayleave_units::{Bytes, Time};
 

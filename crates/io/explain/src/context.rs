@@ -2,9 +2,9 @@
 
 use wayleave_ledger::{Ledger, Model, QueueReport};
 use wayleave_scheme_api::{Decision, DisjointRoute, Handover};
+use wayleave_schemes::admitted::Standing;
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
-use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Hop, LinkId, Network, Route, ShareId};
 
 /// Who knows which contract an admitted flow belongs to.

@@ -4,11 +4,11 @@ use serde::Serialize;
 use wayleave_contracts::{Accounting, LatencyContract};
 use wayleave_ledger::Model;
 use wayleave_scheme_api::{Binding, Decision, Refusal, Request};
-use wayleave_schemes::refine::{self, Nearest};
+use wayleave_schemes::admitted::Standing;
 use wayleave_schemes::registry::Scheme;
+use wayleave_schemes::reservations::{PathOutcome, PathTried, Survey, paths};
 use wayleave_schemes::routing::Query;
-use wayleave_schemes::standing::Standing;
-use wayleave_schemes::survey::{PathOutcome, PathTried, Survey, paths};
+use wayleave_schemes::suggest::{self, Nearest};
 use wayleave_schemes::transition::Starts;
 use wayleave_topology::{LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate};
@@ -70,13 +70,13 @@ pub fn look_around(
     let query = Query::of(request);
     let at_binding = at_binding(scheme, &query, refusal);
     let survey = scheme.queues().map(|placement| paths(placement, &query, MAX_PATHS));
-    let nearest = refine::nearest(scheme, request);
+    let nearest = suggest::nearest(scheme, request);
     Refused { at_binding, survey, nearest: in_terms_of(contract, model, nearest) }
 }
 
 /// The nearest request that fits, in the contract's own way of counting: what [`look_around`] finds that says nothing of others.
 pub fn nearest(scheme: &mut Scheme, model: &Model, contract: &LatencyContract, request: &Request) -> Nearest {
-    in_terms_of(contract, model, refine::nearest(scheme, request))
+    in_terms_of(contract, model, suggest::nearest(scheme, request))
 }
 
 /// Enters every queue of the binding link in turn, on the way on which the refusal was found.

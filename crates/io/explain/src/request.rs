@@ -3,7 +3,7 @@
 use serde::Serialize;
 use wayleave_contracts::LatencyContract;
 use wayleave_scheme_api::{Decision, Refusal};
-use wayleave_schemes::standing::Standing;
+use wayleave_schemes::admitted::Standing;
 use wayleave_schemes::transition::Starts;
 use wayleave_topology::Network;
 use wayleave_units::Time;

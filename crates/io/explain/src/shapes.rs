@@ -6,7 +6,7 @@ use wayleave_scheme_api::Binding;
 use wayleave_topology::{Network, Route, ShortBuffer};
 
 use crate::curves::{self, Bucket, Number, Piece};
-use wayleave_schemes::standing::Term;
+use wayleave_schemes::admitted::Term;
 
 /// A switch port whose buffer may be too small for what waits there of minima.
 #[derive(Serialize)]

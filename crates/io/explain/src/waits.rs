@@ -2,7 +2,7 @@
 
 use wayleave_contracts::{Demand, LONGEST_WAIT, Waiting, wire_bytes};
 use wayleave_scheme_api::Decision;
-use wayleave_schemes::standing::Standing;
+use wayleave_schemes::admitted::Standing;
 use wayleave_topology::{Network, Route};
 use wayleave_units::{Bytes, Time};
 

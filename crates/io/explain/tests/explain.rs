@@ -11,8 +11,8 @@ use wayleave_explain::{Before, Context, Explained, ExplanationShape, Names, Refu
 use wayleave_ledger::Model;
 use wayleave_scheme_api::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
+use wayleave_schemes::admitted::Standing;
 use wayleave_schemes::registry::Scheme;
-use wayleave_schemes::standing::Standing;
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_topology::{FlowId, LinkId, Network};
 use wayleave_units::Time;

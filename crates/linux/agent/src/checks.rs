@@ -12,8 +12,8 @@ use wayleave_dataplane::net::{Capture, Injector, Namespace};
 use wayleave_protocol::check::{CheckReport, CheckTask, MOST_PROBES, Probes, Seen};
 use wayleave_topology::Network;
 
+use crate::interfaces::Place;
 use crate::node::Node;
-use crate::places::Place;
 use crate::probe::Template;
 
 /// From one probe to the next, and how often it is looked for probes.

@@ -2,8 +2,8 @@
 
 use wayleave_dataplane::net::Namespace;
 
+use crate::controller_client::Talk;
 use crate::options::NodeOptions;
-use crate::talk::Talk;
 
 /// Reasons for which nothing may be sent or received by an endpoint although it is declared: its interface is not there, or the controller has no such
 /// VM on this host. What cannot be found out is named, too.

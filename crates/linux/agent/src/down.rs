@@ -8,10 +8,10 @@ use wayleave_dataplane::net::{Batch, Injector, Namespace, output};
 
 use wayleave_client::Address;
 
+use crate::controller_client::Talk;
 use crate::endpoints::Declared;
 use crate::options::{NodeOptions, Options};
 use crate::run::{Owned, own};
-use crate::talk::Talk;
 
 /// Detaches all programs of these nodes, removes their queues, maps and remembered rules. Agents that run have to be ended before.
 /// Interfaces that are gone are no error. The controller of a node is told, if the node has one; that it cannot be told is only logged.

@@ -17,18 +17,18 @@ use wayleave_units::Time;
 use crate::best_effort::Routes;
 use crate::endpoints::{Attachment, Declared};
 use crate::environment::{Environment, Location, OWN};
-use crate::memo::Memo;
+use crate::interfaces::{Place, places};
 use crate::node::Node;
-use crate::places::{Place, places};
 use crate::plane::Plane;
 use crate::probe::Template;
 use crate::resolve::{Here, best_effort, check, match_of, receiver, resolve};
+use crate::rule_store::Memo;
 use crate::samples;
 use crate::shares::host::{HostShares, Scope, by_contract};
+use crate::shares::message::Said;
 use crate::shares::peers::Exchange;
 use crate::shares::rules::contract_of;
-use crate::shares::said::Said;
-use crate::strangers::Strangers;
+use crate::spoofing::Strangers;
 
 /// The driver of a host.
 #[derive(Debug)]

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`machine`] | the agent as a pure state machine, what every driver has to do, and the suite that checks it |
 //! | [`run`] | the agents of a process: their threads, locks and ends |
-//! | [`talk`] | requests to the controller over HTTP |
+//! | [`controller_client`] | requests to the controller over HTTP |
 //! | [`worker`] | the loop of a node |
 //! | [`environment`] | the network, what is down, where VMs are |
 //! | [`resolve`] | from the names of a rule to interfaces, addresses and tags |
@@ -16,38 +16,38 @@
 //! | [`linux`] | the data plane of a Linux host |
 //! | [`endpoints`] | interfaces that come and go |
 //! | [`down`] | taking everything away |
-//! | [`places`], [`probe`] | interfaces and what is behind them; the frames that probes are |
+//! | [`interfaces`], [`probe`] | interfaces and what is behind them; the frames that probes are |
 //! | [`checks`] | probes of a check: sent as if an endpoint had sent them, and seen at interfaces |
 //! | [`samples`] | which packets the controller is told of, so that it knows which were lost or late |
 //! | [`shares`] | contracts of other kinds than latency: what their pairs may send, and what agents tell one another of it |
-//! | [`memo`] | what has to be known after a restart |
+//! | [`rule_store`] | what has to be known after a restart |
 //!
 //! What is installed is in the kernel, and stays there when the agent ends, is killed, or does not reach the controller.
 
 pub mod best_effort;
 pub mod checks;
+pub mod controller_client;
 pub mod doubts;
 pub mod down;
 pub mod endpoints;
 pub mod environment;
 pub mod host;
+pub mod interfaces;
 pub mod linux;
 pub mod machine;
-pub mod memo;
 mod node;
 mod notifier;
 mod options;
-pub mod places;
 pub mod plane;
 pub mod probe;
 pub mod resolve;
 mod rights;
+pub mod rule_store;
 pub mod run;
 pub mod samples;
 pub mod shares;
-mod strangers;
+mod spoofing;
 pub mod switch;
-pub mod talk;
 pub mod worker;
 
 pub use node::Node;

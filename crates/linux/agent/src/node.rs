@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::interfaces::Place;
 use crate::machine::Driver;
-use crate::places::Place;
 use crate::probe::Template;
 use wayleave_protocol::agent::{ContractProblem, Measured, Samples, Shares, Traffic};
 
@@ -14,7 +14,7 @@ use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
 use crate::environment::Environment;
-use crate::shares::said::Said;
+use crate::shares::message::Said;
 
 /// A host or a switch.
 pub trait Node: Driver {

@@ -11,9 +11,9 @@ use wayleave_client::Error;
 use wayleave_protocol::agent::{Neighbours, Reports};
 use wayleave_topology::Network;
 
+use crate::controller_client::{Talk, Told};
 use crate::environment::Environment;
 use crate::options::ReadTopology;
-use crate::talk::{Talk, Told};
 use crate::worker::{Event, Notice};
 
 /// How often it is asked where VMs are.

@@ -14,18 +14,18 @@ use wayleave_dataplane::net::{LinkWatch, Namespace, with_carrier};
 use wayleave_dataplane::switch::{LinuxSwitch, OvsBridge, OvsSwitch, SwitchDriver};
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
+use crate::controller_client::Talk;
 use crate::endpoints::Declared;
 use crate::environment::Environment;
 use crate::host::HostDriver;
 use crate::linux::{LinuxHost, index};
-use crate::memo::Memo;
 use crate::notifier::{Known, Notifier, poll};
 use crate::options::{NodeOptions, Options, ReadTopology};
 use crate::rights;
+use crate::rule_store::Memo;
 use crate::shares::broker;
 use crate::shares::peers::{self, Exchange};
 use crate::switch::Switch;
-use crate::talk::Talk;
 use crate::worker::{Cables, Event, Notice, Worker};
 
 /// Before a data plane that cannot be opened is tried again.

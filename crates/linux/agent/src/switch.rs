@@ -14,8 +14,8 @@ use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::Time;
 
 use crate::environment::Environment;
+use crate::interfaces::{Place, places};
 use crate::node::Node;
-use crate::places::{Place, places};
 use crate::samples::{self, Choice, FOLLOW};
 
 /// The serial number under which a switch is set up.

@@ -21,13 +21,13 @@ use wayleave_protocol::check::CheckTask;
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::Time;
 
+use crate::controller_client::Told;
 use crate::environment::Environment;
 use crate::node::Node;
 use crate::shares::INTERVAL;
 use crate::shares::broker;
+use crate::shares::message::Said;
 use crate::shares::peers::Unread;
-use crate::shares::said::Said;
-use crate::talk::Told;
 
 /// How often interfaces are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(500);

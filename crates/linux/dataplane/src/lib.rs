@@ -9,14 +9,13 @@
 //! | [`programs`] | the programs themselves: loaded, pinned, found again; the forwarding table of switches |
 //! | [`class`] | in which class of a port's queueing discipline a queue is |
 //! | [`doctor`] | what a machine has and lacks for all of this |
-//! | [`test_run`], [`apart`], [`measure`] | programs run on given frames in a place apart, for tests; what they cost, and how exact they are |
+//! | [`test_run`], [`sandbox`], [`measure`] | programs run on given frames in a place apart, for tests; what they cost, and how exact they are |
 //!
 //! The programs are C (`bpf/*.c`), compiled by `make bpf` and shipped (`bpf/objects`): users need no compiler. What they do is
 //! specified by the models in `wire` and by `schemes::duplicates`; tests hold them against each other, packet by packet.
 //!
 //! Follows Chameleon (CoNEXT 2020), sections 3.4, 4.2 and 5.3; docs/dataplane.md lists the deviations.
 
-pub mod apart;
 pub mod class;
 pub mod clock;
 pub mod doctor;
@@ -28,6 +27,7 @@ pub mod measure;
 pub mod net;
 pub mod programs;
 mod samples;
+pub mod sandbox;
 pub mod switch;
 mod sys;
 mod table;

@@ -9,8 +9,8 @@ use std::process::Command;
 
 use nix::sys::socket::{setsockopt, sockopt};
 use proptest::prelude::*;
-use wayleave_dataplane::apart::Apart;
 use wayleave_dataplane::net::{Namespace, queue_counters};
+use wayleave_dataplane::sandbox::Apart;
 use wayleave_render::{
     Change, Codepoints, Control, Placed, RenderError, Settings, Target, changes, port_differences, render,
 };

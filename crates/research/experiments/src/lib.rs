@@ -9,7 +9,7 @@
 //! | [`catalogue`](CATALOGUE) | every figure by name, with its paper and how long it takes |
 //! | `data.rs`, `statement.rs` | what a figure consists of; what a text says and whether that was seen |
 //! | `stats.rs` | means, percentiles, confidence intervals over seeds |
-//! | `laboratory.rs` | networks for real packets, which somebody else sets up |
+//! | `testbed.rs` | interface of networks for real packets |
 //! | `run.rs` | runs on several threads, with the same results whatever their number |
 //! | `reproduce/` | measures figures and writes them: data, pictures, a page, and what the texts say beside what came out |
 //! | [`lab`] | labs with a controller and agents, in which figures of real packets are measured |
@@ -39,7 +39,6 @@ mod checkpoint;
 mod data;
 mod fabric;
 pub mod lab;
-mod laboratory;
 mod loko;
 pub mod low_cost;
 mod numbers;
@@ -49,12 +48,12 @@ mod run;
 mod scc;
 mod statement;
 mod stats;
+mod testbed;
 mod ufab;
 
 pub use catalogue::{CATALOGUE, CHAMELEON, Entry, LOKO, ONE_FABRIC, PARLEY, Paper, SCC, UFAB, find};
 pub use checkpoint::Checkpoints;
 pub use data::{Axis, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table, X};
-pub use laboratory::{Laboratory, Testbed};
 pub use parley::{SHARE_CASES, ShareCase, ShareTimes, time_shares};
 pub use reproduce::{
     Measured, MeasuredBy, Missing, ReproduceOptions, Reproduced, Row, Tally, Totals, figures, png_hint, reproduce,
@@ -63,3 +62,4 @@ pub use reproduce::{
 pub use run::{Effort, Failed, Run, Watch, seeds};
 pub use statement::{Cause, Statement, Verdict};
 pub use stats::Summary;
+pub use testbed::{Laboratory, Testbed};

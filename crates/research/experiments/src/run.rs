@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::chameleon::Fillings;
 use crate::checkpoint::{self, Checkpoints, Stored};
-use crate::laboratory::Laboratory;
+use crate::testbed::Laboratory;
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,9 +13,9 @@ use wayleave_calculus::network::{Flow, Options, PortNetwork, Server, Shaping};
 use wayleave_calculus::rational::{from_amount, from_rate, from_time};
 use wayleave_calculus::{ArrivalCurve, Rational, TokenBucket};
 use wayleave_ledger::Shaping as Lines;
+use wayleave_schemes::admitted::{Standing, Term};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry;
-use wayleave_schemes::standing::{Standing, Term};
 use wayleave_topology::Route;
 use wayleave_units::{Amount, Time};
 

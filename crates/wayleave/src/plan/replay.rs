@@ -6,7 +6,7 @@ use wayleave_contracts::{Action, Contract, LatencyContract};
 use wayleave_explain::{Decided, DecidedFlow, DecidedShare, EventKind, sentences};
 use wayleave_formats::EventList;
 use wayleave_scheme_api::{Admission, Refusal, ShareDecision};
-use wayleave_schemes::standing::Standing as _;
+use wayleave_schemes::admitted::Standing as _;
 use wayleave_topology::{FlowId, ShareId};
 use wayleave_units::Time;
 

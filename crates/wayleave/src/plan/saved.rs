@@ -14,8 +14,8 @@ use wayleave_contracts::LatencyContract;
 use wayleave_explain::{Before, DecidedFlow, DecidedShare, RequestShape, ShareShape};
 use wayleave_formats::Source;
 use wayleave_ledger::Ledger;
-use wayleave_schemes::standing::Standing;
-use wayleave_schemes::stated::{Misfit, Stated, StatedMove};
+use wayleave_schemes::admitted::Standing;
+use wayleave_schemes::replay::{Misfit, Stated, StatedMove};
 use wayleave_topology::{FlowId, Hop, Network, Route};
 use wayleave_units::Time;
 

@@ -8,7 +8,7 @@ use wayleave_recheck::{
     check_transitions_watched,
 };
 use wayleave_scheme_api::{Decision, Handover};
-use wayleave_schemes::standing::Standing;
+use wayleave_schemes::admitted::Standing;
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::Time;
 

@@ -10,7 +10,7 @@ use wayleave_explain::table::{Layout, Style, plain_table, styled, write_table};
 use wayleave_explain::{Decided, DecidedFlow, DecidedShare, EventKind, sentences};
 use wayleave_ledger::Ledger;
 use wayleave_scheme_api::{Certainty, ShareDecision};
-use wayleave_schemes::standing::Standing;
+use wayleave_schemes::admitted::Standing;
 use wayleave_topology::{FlowId, Route, ShortBuffer};
 use wayleave_units::Time;
 

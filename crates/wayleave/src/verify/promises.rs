@@ -13,7 +13,7 @@ use wayleave_ledger::{BestEffort, Jitter, Model, QueueReport, Residual, Shaping}
 use wayleave_scenarios::SharedService;
 use wayleave_scheme_api::{Admission as _, Move};
 use wayleave_schemes::admission::fabric::Settings;
-use wayleave_schemes::standing::{self, Held, Standing, Term};
+use wayleave_schemes::admitted::{self, Held, Standing, Term};
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::{Bytes, Time};
 
@@ -289,7 +289,7 @@ fn claimed(session: &Session) -> Claim {
 }
 
 /// A switch that the scheme takes for one shared service (Loko).
-fn shared(service: standing::SharedService) -> SharedService {
+fn shared(service: admitted::SharedService) -> SharedService {
     SharedService { switch: service.switch, rate: service.rate, processing: service.latency, buffer: service.buffer }
 }
 

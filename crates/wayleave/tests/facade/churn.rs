@@ -16,7 +16,7 @@ use wayleave_explain::{Decided, DecidedFlow};
 use wayleave_formats::{EventList, read_events};
 use wayleave_recheck::Transitions;
 use wayleave_scheme_api::Handover;
-use wayleave_schemes::standing::Standing;
+use wayleave_schemes::admitted::Standing;
 use wayleave_schemes::transition::Starts;
 use wayleave_units::Time;
 

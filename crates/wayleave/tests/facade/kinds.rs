@@ -8,7 +8,7 @@ use wayleave::{
 use wayleave_contracts::BandwidthContract;
 use wayleave_explain::table::Layout;
 use wayleave_scheme_api::{Admission, Among, Refusal, ShareRequest};
-use wayleave_schemes::standing::Standing;
+use wayleave_schemes::admitted::Standing;
 use wayleave_units::Rate;
 
 fn example(name: &str) -> String {

@@ -13,7 +13,7 @@ use wayleave_contracts::{
     Accounting, BandwidthContract, Between, Contract, Excess, LatencyContract, Objective, ObjectiveContract,
 };
 use wayleave_recheck::BrokenShare;
-use wayleave_schemes::standing::Standing as _;
+use wayleave_schemes::admitted::Standing as _;
 use wayleave_topology::{
     Class, Classes, LinkId, LinkSpec, Network as Graph, NetworkBuilder, NodeId, NodeKind, PortSpec,
 };

@@ -10,8 +10,8 @@ use wayleave_units::Bytes;
 use super::disjoint::{self, Disjoint};
 use super::{Detached, MAX_CHOICES};
 use crate::placement::{Moved, Placement};
+use crate::reservations::{PathOutcome, best_of_path};
 use crate::routing::{Found, Query};
-use crate::survey::{PathOutcome, best_of_path};
 
 /// Where a request or a copy of it fits, and what was moved for it, with the reservations that were left.
 pub(crate) struct RouteWithMoves {

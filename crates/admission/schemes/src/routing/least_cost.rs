@@ -11,10 +11,10 @@ use wayleave_ledger::{Input, Ledger};
 use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
-use super::closed::Closed;
-use super::dead_end::{DOUBTS, is_dead_end};
+use super::destination_links::{Denial, LastLinks};
+use super::endpoint_bottleneck::{DOUBTS, is_dead_end};
+use super::exclusions::Closed;
 use super::graph::{Graph, Level};
-use super::last_links::{Denial, LastLinks};
 use super::residual_bounds::ResidualBounds;
 use super::shortest::Shortest;
 use super::{Found, Query, hop};

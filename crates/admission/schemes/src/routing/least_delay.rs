@@ -9,10 +9,10 @@ use wayleave_topology::{LinkId, NodeId, Route};
 use wayleave_units::Time;
 
 use super::buckets::Buckets;
-use super::closed::Closed;
-use super::dead_end::{DOUBTS, is_dead_end};
+use super::destination_links::{Denial, LastLinks};
+use super::endpoint_bottleneck::{DOUBTS, is_dead_end};
+use super::exclusions::Closed;
 use super::graph::{Graph, Level};
-use super::last_links::{Denial, LastLinks};
 use super::residual_bounds::ResidualBounds;
 use super::{Found, Query, hop};
 

@@ -12,22 +12,22 @@
 //! - [`larac`]: Lagrange relaxation over least-cost searches (Jüttner et al., INFOCOM 2001).
 
 mod buckets;
-mod closed;
-mod dead_end;
+mod destination_links;
+mod endpoint_bottleneck;
+mod exclusions;
 mod graph;
 pub mod larac;
-mod last_links;
 mod least_cost;
 mod least_delay;
-mod quiet;
+mod least_loaded;
+mod paths;
 mod residual_bounds;
 mod shortest;
-mod ways;
 
 pub use graph::{Graph, Towards};
 pub use least_cost::{Denied, Detours, Labels, LeastCost, Priced, Rules, Weigh};
 pub use least_delay::LeastDelay;
-pub use quiet::{Quiet, Quietest};
+pub use least_loaded::{Quiet, Quietest};
 
 use std::sync::Arc;
 

@@ -12,9 +12,9 @@ use wayleave_ledger::Ledger;
 use wayleave_topology::{LinkId, NodeId};
 
 use super::Query;
-use super::closed::Closed;
+use super::destination_links::LastLinks;
+use super::exclusions::Closed;
 use super::graph::{Graph, Level};
-use super::last_links::LastLinks;
 
 /// Per switch, the least weight to the destination through queues that could let the flow in; empty before it is made.
 #[derive(Clone, Debug, Default)]

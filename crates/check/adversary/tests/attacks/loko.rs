@@ -10,7 +10,7 @@ use wayleave_adversary::{Background, Claim, Effort, Promise, verify};
 use wayleave_scenarios::SharedService;
 use wayleave_scheme_api::{Admission, Request};
 use wayleave_schemes::admission::loko::{Counting, Loko, Model, Params, Services, Share};
-use wayleave_schemes::standing::Standing;
+use wayleave_schemes::admitted::Standing;
 use wayleave_topology::builders::{Cabling, Chain, build};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};

@@ -9,7 +9,7 @@ use wayleave_ledger::Model;
 use wayleave_protocol::decision::{Applied, Outcome};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_scheme_api::Decision;
-use wayleave_schemes::standing::Standing;
+use wayleave_schemes::admitted::Standing;
 
 use crate::failure::Failure;
 

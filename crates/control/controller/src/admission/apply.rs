@@ -12,13 +12,13 @@ use wayleave_scheme_api::{Decision, Refusal, Request, ShareDecision};
 use wayleave_topology::FlowId;
 
 use super::Admission;
-use crate::book::Reserved;
 use crate::command::{Effect, Fault, ItemResult, Mode, Outcome};
 use crate::decision::{Decided, Promised, routes};
 use crate::enforcement::Freed;
 use crate::event::EventKind;
 use crate::grant::Grant;
 use crate::quota::Usage;
+use crate::scheme_ledger::Reserved;
 
 /// A contract that the controller has checked: everything but the decision of the scheme.
 pub(crate) struct Checked {

@@ -14,11 +14,11 @@ use wayleave_scheme_api::{Decision, Refusal, Request};
 use wayleave_topology::{LinkId, Route};
 
 use super::Admission;
-use crate::book::Reserved;
 use crate::decision::{Decided, routes};
 use crate::enforcement::Freed;
 use crate::event::EventKind;
 use crate::grant::{Grant, Trouble};
+use crate::scheme_ledger::Reserved;
 
 /// A contract that looks for another place.
 pub(crate) struct Displaced {

@@ -17,7 +17,6 @@ use wayleave_ledger::{Model, Reservation};
 use wayleave_protocol::Id;
 use wayleave_scheme_api::Decision;
 
-use crate::book::Reserved;
 use crate::command::{Check, Fault, Outcome, Reply};
 use crate::decision::{Decided, DecisionRecord, Decisions};
 use crate::enforcement::{self, Enforcement, Freed};
@@ -26,6 +25,7 @@ use crate::grant::KindState;
 use crate::journal::{Dirty, Journal};
 use crate::policies::Policies;
 use crate::quota::Usage;
+use crate::scheme_ledger::Reserved;
 use crate::tenants::Tenants;
 
 pub(crate) use apply::Checked;

@@ -15,7 +15,7 @@ use wayleave_topology::LinkId;
 
 use super::Controller;
 use crate::admission::{Cause, Consequences, Displaced};
-use crate::book::Reserved;
+use crate::scheme_ledger::Reserved;
 
 /// A contract that has lost what it had, with what is left of it up to the first hop that is gone; nothing for shares.
 pub(super) struct Lost {

@@ -18,7 +18,6 @@ use super::Controller;
 use super::changed::Lost;
 use crate::admission::Admission;
 use crate::answers::{Answers, Remembered};
-use crate::book::{Book, Reserved};
 use crate::command::ElementName;
 use crate::contract_record::{ContractRecord, Held};
 use crate::elements::{Down, Elements, links_of};
@@ -35,6 +34,7 @@ use crate::record::{
     DownRecord, Missing, NodeRecord, ReleaseRecord, TenantRecord, VmRecord, reserved, reserved_as_far,
 };
 use crate::releases::{PendingRelease, Phase};
+use crate::scheme_ledger::{Book, Reserved};
 use crate::setup::{Setup, Unfit};
 use crate::shares::in_shares;
 use crate::tokens::{Token, Tokens};

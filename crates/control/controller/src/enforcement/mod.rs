@@ -28,13 +28,13 @@ use wayleave_protocol::contract::State;
 use wayleave_topology::{FlowId, Network, Route, ShareId};
 use wayleave_units::{Time, WallTime};
 
-use crate::book::{Book, Held};
 use crate::clock::Now;
 use crate::contracts::Contracts;
 use crate::grant::{Grant, Sender};
 use crate::journal::Journal;
 use crate::nodes::Nodes;
 use crate::releases::{PendingRelease, PendingReleases, Phase};
+use crate::scheme_ledger::{Book, Held};
 use crate::setup::{EnforcedBy, Setup, Timing};
 use crate::timers::{Due, Timers};
 

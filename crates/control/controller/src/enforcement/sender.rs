@@ -17,11 +17,11 @@ use wayleave_protocol::contract::State;
 use wayleave_topology::{NodeKind, Route};
 
 use super::Enforcement;
-use crate::book::Reserved;
 use crate::event::EventKind;
 use crate::grant::{Grant, Sender, Told, Trouble};
 use crate::journal::Dirty;
 use crate::releases::{PendingRelease, Phase};
+use crate::scheme_ledger::Reserved;
 use crate::setup::EnforcedBy;
 use crate::timers::Due;
 

@@ -21,8 +21,8 @@ use crate::http::call::Call;
 use crate::http::condition::is_known;
 use crate::http::page::Page;
 use crate::metrics::Limit;
-use crate::shared::Shared;
-use crate::view::{Tables, VmObject};
+use crate::read_view::{Tables, VmObject};
+use crate::state::Shared;
 use crate::work::Executor;
 
 /// The node of the address, if the sender may speak for it.

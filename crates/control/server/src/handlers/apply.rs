@@ -13,7 +13,7 @@ use crate::account::Account;
 use crate::answer::{Answer, Outcome, input_errors, invalid, problem};
 use crate::handlers::contracts::{OnDisk, item, owned, reaches};
 use crate::http::call::Call;
-use crate::shared::Shared;
+use crate::state::Shared;
 use crate::trial::now;
 use crate::work::{Executor, Step};
 

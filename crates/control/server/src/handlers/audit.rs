@@ -6,7 +6,7 @@ use crate::answer::Outcome;
 use crate::http::call::Call;
 use crate::http::page::Page;
 use crate::log::Entry;
-use crate::shared::Shared;
+use crate::state::Shared;
 
 pub(crate) fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {
     let page = Page::read(&call.query)?;

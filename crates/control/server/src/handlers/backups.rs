@@ -10,7 +10,7 @@ use crate::answer::{Answer, Outcome, invalid, problem};
 use crate::clock::wall;
 use crate::http::call::Call;
 use crate::queue::Message;
-use crate::shared::Shared;
+use crate::state::Shared;
 
 /// The longest name of a file.
 const LONGEST: usize = 100;

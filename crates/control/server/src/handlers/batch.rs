@@ -21,7 +21,7 @@ use crate::answer::{Outcome, input_errors, invalid, not_found, problem};
 use crate::handlers::apply::{decide, is_cause, none_done, report};
 use crate::handlers::contracts::{OnDisk, item, owned, reaches};
 use crate::http::call::Call;
-use crate::shared::Shared;
+use crate::state::Shared;
 use crate::trial::now;
 use crate::work::{Executor, Step};
 

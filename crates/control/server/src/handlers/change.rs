@@ -10,7 +10,7 @@ use wayleave_protocol::problem::{Code, Problem};
 use crate::answer::{Answer, Outcome, fault, problem};
 use crate::http::call::Call;
 use crate::http::condition::is_known;
-use crate::shared::Shared;
+use crate::state::Shared;
 use crate::trial::now;
 use crate::work::Executor;
 

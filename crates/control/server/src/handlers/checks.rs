@@ -14,7 +14,7 @@ use crate::checks::{Asked, Busy, Checks};
 use crate::clock::wall;
 use crate::http::call::Call;
 use crate::secret::hex;
-use crate::shared::Shared;
+use crate::state::Shared;
 
 /// How many probes are sent if nothing is said.
 const COUNT: u32 = 10;

@@ -16,9 +16,9 @@ use crate::explain::{self, Form};
 use crate::handlers::change::{shown, taken, written};
 use crate::http::call::Call;
 use crate::http::condition::Condition;
+use crate::read_view::View;
 use crate::render;
-use crate::shared::Shared;
-use crate::view::View;
+use crate::state::Shared;
 use crate::work::{Executor, Step};
 
 /// How many names of VMs are looked through for the one that was meant.

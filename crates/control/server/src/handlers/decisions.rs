@@ -10,7 +10,7 @@ use crate::explain::{self, Form};
 use crate::http::call::Call;
 use crate::http::page::Page;
 use crate::log::Entry;
-use crate::shared::Shared;
+use crate::state::Shared;
 use crate::work::Executor;
 
 pub(crate) fn list(shared: &Arc<Shared>, call: &Call) -> Outcome {

@@ -9,7 +9,7 @@ use wayleave_units::is_plain;
 use crate::answer::{Answer, Outcome, fault, invalid};
 use crate::handlers::change::{Handle, change};
 use crate::http::call::Call;
-use crate::shared::Shared;
+use crate::state::Shared;
 
 pub(crate) async fn link(shared: Arc<Shared>, call: Call) -> Outcome {
     shared.link(call.name())?;

@@ -15,13 +15,13 @@ use crate::account::{Account, Beyond, OpenOne, streams_of};
 use crate::answer::{Outcome, invalid, problem};
 use crate::clock::wall;
 use crate::http::call::Call;
+use crate::http::connection_limit::Wait;
 use crate::http::page::Page;
 use crate::http::peer::Peer;
 use crate::http::route::{Handled, Reply};
-use crate::http::seats::Wait;
 use crate::metrics::Limit;
-use crate::shared::Shared;
-use crate::view::Holder;
+use crate::read_view::Holder;
+use crate::state::Shared;
 
 /// After this long without an event a comment is sent, so that no proxy closes the connection.
 const HEARTBEAT: Duration = Duration::from_secs(15);

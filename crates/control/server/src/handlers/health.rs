@@ -14,8 +14,8 @@ use crate::answer::{Answer, Outcome, invalid};
 use crate::first_of::FirstOf;
 use crate::http::call::Call;
 use crate::http::page::Page;
-use crate::object::ContractObject;
-use crate::shared::Shared;
+use crate::rendered::ContractObject;
+use crate::state::Shared;
 
 /// From so much of its bound on, in millionths, a packet counts as near it.
 const NEAR_PPM: u64 = 900_000;

@@ -12,8 +12,8 @@ use crate::answer::{Answer, Outcome, invalid};
 use crate::handlers::network::{host_shape, json, link_shape, queue_shapes};
 use crate::http::call::Call;
 use crate::http::page::Page;
-use crate::object::ContractObject;
-use crate::shared::Shared;
+use crate::rendered::ContractObject;
+use crate::state::Shared;
 
 /// Whose objects a list shows: of the tenant that is asked for, as far as the sender may know of it.
 fn tenant(call: &Call) -> Option<String> {

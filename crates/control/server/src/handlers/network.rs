@@ -14,8 +14,8 @@ use wayleave_topology::{Class, LinkId, Network, NodeId, NodeKind};
 use crate::answer::{Answer, Outcome, not_found};
 use crate::http::call::Call;
 use crate::links::LinkFigures;
-use crate::shared::Shared;
-use crate::view::Tables;
+use crate::read_view::Tables;
+use crate::state::Shared;
 use crate::work::Executor;
 
 pub(crate) fn json(value: &impl serde::Serialize) -> Bytes {
@@ -168,8 +168,8 @@ pub(crate) fn topology(shared: &Arc<Shared>, _call: &Call) -> Outcome {
 mod tests {
     use super::*;
     use crate::metrics::Metrics;
+    use crate::read_view::View;
     use crate::traffic::Counted;
-    use crate::view::View;
     use wayleave_topology::Classes;
     use wayleave_topology::builders::{Cabling, build};
 

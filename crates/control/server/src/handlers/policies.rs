@@ -10,7 +10,7 @@ use crate::answer::{Answer, Outcome, input_errors, invalid, not_found};
 use crate::handlers::change::{Handle, change, done, shown, written};
 use crate::http::call::Call;
 use crate::render;
-use crate::shared::Shared;
+use crate::state::Shared;
 
 pub(crate) async fn put(shared: Arc<Shared>, call: Call) -> Outcome {
     let name = call.name().to_owned();

@@ -12,8 +12,8 @@ use crate::VERSION;
 use crate::answer::{Answer, Outcome};
 use crate::http::call::Call;
 use crate::metrics::Kept;
-use crate::shared::{Shared, unready_to_all};
-use crate::view::{Health, Tables};
+use crate::read_view::{Health, Tables};
+use crate::state::{Shared, unready_to_all};
 
 pub(crate) async fn about(shared: Arc<Shared>, call: Call) -> Outcome {
     let (role, tenant, node) = match call.role().clone() {

@@ -14,7 +14,7 @@ use crate::handlers::change::{Handle, change, done, shown, taken, written};
 use crate::http::call::Call;
 use crate::http::condition::Condition;
 use crate::render;
-use crate::shared::Shared;
+use crate::state::Shared;
 
 pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
     let spec: TenantSpec = call.json()?;

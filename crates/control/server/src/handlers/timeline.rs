@@ -14,7 +14,7 @@ use crate::clock::wall;
 use crate::http::call::Call;
 use crate::log::Entry;
 use crate::past::{Kept, Target};
-use crate::shared::Shared;
+use crate::state::Shared;
 
 /// Default number of buckets.
 const BUCKETS: u64 = 120;

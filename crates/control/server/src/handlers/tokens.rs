@@ -15,7 +15,7 @@ use crate::http::call::Call;
 use crate::http::peer;
 use crate::render;
 use crate::secret::{self, Secret, hex};
-use crate::shared::Shared;
+use crate::state::Shared;
 
 /// The longest name of a certificate: that of an address (URI) which begins with a host of 253 characters.
 const LONGEST_NAME: usize = 512;

@@ -10,9 +10,9 @@ use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::answer::{Answer, Outcome, not_found};
 use crate::http::call::Call;
-use crate::layers::{Block, Part, count, tier_name};
 use crate::links::LinkFigures;
-use crate::shared::{AT_A_TIME, Shared};
+use crate::state::{AT_A_TIME, Shared};
+use crate::tiers::{Block, Part, count, tier_name};
 
 /// So many links that are used most are named.
 const BUSIEST: usize = 10;

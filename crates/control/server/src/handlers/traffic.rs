@@ -17,8 +17,8 @@ use crate::answer::{Answer, Outcome, not_found};
 use crate::first_of::FirstOf;
 use crate::http::call::Call;
 use crate::http::page::Page;
-use crate::object::ContractObject;
-use crate::shared::Shared;
+use crate::rendered::ContractObject;
+use crate::state::Shared;
 
 pub(crate) async fn of_contract(shared: Arc<Shared>, call: Call) -> Outcome {
     let id = call.id("contract")?;

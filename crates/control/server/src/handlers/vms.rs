@@ -14,7 +14,7 @@ use crate::http::call::Call;
 use crate::http::condition::Condition;
 use crate::metrics::Limit;
 use crate::render;
-use crate::shared::Shared;
+use crate::state::Shared;
 
 pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
     let spec: VmSpec = call.json()?;

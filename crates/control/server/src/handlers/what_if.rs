@@ -17,7 +17,7 @@ use crate::answer::{Answer, Outcome, fault, input_errors, invalid, not_found};
 use crate::clock::wall;
 use crate::http::call::Call;
 use crate::render;
-use crate::shared::Shared;
+use crate::state::Shared;
 use crate::trial::try_records;
 
 /// VMs as the controller that is asked has them.

@@ -14,13 +14,13 @@ use crate::account::Account;
 use crate::answer::{invalid, not_found, problem};
 use crate::audit::{Note, is_noted};
 use crate::http::condition::Condition;
+use crate::http::connection_limit::{InHand, Wait};
 use crate::http::operation::Verb;
 use crate::http::peer::Peer;
 use crate::http::query::Query;
-use crate::http::seats::{InHand, Wait};
 use crate::metrics::{Limit, Metrics};
+use crate::read_view::Holder;
 use crate::secret::hex;
-use crate::view::Holder;
 use crate::work::Repeat;
 
 /// The longest `Idempotency-Key`.

@@ -30,20 +30,20 @@ use crate::account::{Account, Beyond, Held};
 use crate::answer::{Answer, invalid, problem};
 use crate::audit::{Note, is_noted};
 use crate::clock::wall;
+use crate::cluster_role::old_name;
 use crate::http::call::{Call, object_of};
+use crate::http::connection_limit::InHand;
 use crate::http::operation::Verb;
 use crate::http::peer::{self, Peer};
 use crate::http::query::Query;
 use crate::http::route::{Handler, Reply, Row};
 use crate::http::routes::ROWS;
-use crate::http::seats::InHand;
 use crate::metrics::Limit;
 use crate::queue::Message;
+use crate::read_view::Holder;
 use crate::secret;
-use crate::shared::Shared;
-use crate::standing::old_name;
+use crate::state::Shared;
 use crate::ui;
-use crate::view::Holder;
 
 /// Role of a controller in its cluster: `leader`, `follower` or `unknown`.
 const ROLE: HeaderName = HeaderName::from_static("x-wayleave-role");

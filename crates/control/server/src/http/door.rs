@@ -14,10 +14,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use crate::http::connection_limit::Taken;
 use crate::http::dispatch;
-use crate::http::patient::Patience;
-use crate::http::seats::Taken;
-use crate::shared::Shared;
+use crate::http::write_timeout::Patience;
+use crate::state::Shared;
 
 /// Maximum bytes of a head that is answered here. Those of probes have some hundred.
 const MAX_HEAD: usize = 2048;

@@ -16,11 +16,11 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
+use crate::http::connection_limit::{Most, Seats, Taken};
 use crate::http::door::Door;
-use crate::http::patient::{Patience, Patient};
 use crate::http::peer::Peer;
-use crate::http::seats::{Most, Seats, Taken};
 use crate::http::tls::Tls;
+use crate::http::write_timeout::{Patience, Patient};
 use crate::limits::Limits;
 
 /// How long a TLS handshake may take.

@@ -12,7 +12,7 @@ use crate::access::Access;
 use crate::answer::{Answer, Outcome};
 use crate::http::call::Call;
 use crate::http::operation::{BodyDoc, BodyIs, Document, Gives, Param, Typed, Verb};
-use crate::shared::Shared;
+use crate::state::Shared;
 
 /// What a handler gives.
 pub(crate) enum Reply {

@@ -15,7 +15,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use serde_json::{Value, json};
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-use wayleave_agent::talk::{Talk, Told};
+use wayleave_agent::controller_client::{Talk, Told};
 use wayleave_client::{Address, OwnCertificate};
 use wayleave_controller::EnforcedBy;
 use wayleave_server::TlsFiles;

@@ -26,7 +26,7 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::INTERVAL;
-use super::said::Said;
+use super::message::Said;
 
 /// Intervals after which a class that sends nothing shares no more, and half of what a class wants above its use is forgotten: as many as in EyeQ's
 /// defaults (10 ms and 1 ms of 200 us).

@@ -13,9 +13,9 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::broker;
 use super::division::{Counted, Division, PairKey};
+use super::message::Said;
 use super::peers::{Exchange, Peers};
 use super::rules::{self, contract_of, rule_number};
-use super::said::Said;
 use crate::best_effort::Routes;
 use crate::environment::Environment;
 use crate::plane::Plane;

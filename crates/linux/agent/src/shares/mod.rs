@@ -15,16 +15,16 @@
 //! | [`division`] | the division as a pure state machine |
 //! | [`rules`] | from a contract to rules of its pairs |
 //! | [`host`] | both over the data plane of a host |
-//! | [`said`] | what agents tell one another, as bytes |
+//! | [`message`] | messages between agents, as bytes |
 //! | [`peers`] | the socket, and who may be believed |
 //! | [`broker`] | the rack broker of this machine, which limits tenants |
 
 pub mod broker;
 pub mod division;
 pub mod host;
+pub mod message;
 pub mod peers;
 pub mod rules;
-pub mod said;
 
 use wayleave_units::Time;
 

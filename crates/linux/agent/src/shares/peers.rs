@@ -12,7 +12,7 @@ use wayleave_scheme_api::BrokerId;
 use wayleave_topology::NodeId;
 use wayleave_units::WallTime;
 
-use super::said::Said;
+use super::message::Said;
 
 /// The largest datagram that is read: more than one of [`Said`] with its seal.
 const LARGEST: usize = 4_096;

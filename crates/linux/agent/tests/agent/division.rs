@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_agent::shares::INTERVAL;
 use wayleave_agent::shares::division::{Counted, Division, PairKey, Terms};
-use wayleave_agent::shares::said::Said;
+use wayleave_agent::shares::message::Said;
 use wayleave_scheme_api::Share;
 use wayleave_schemes::host::eyeq::Line;
 use wayleave_topology::NodeId;

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wayleave_scheme_api::ClassId;
 use wayleave_schemes::services::Services;
-use wayleave_schemes::usage::{Limited, Metered, Usage, UsageReport};
+use wayleave_schemes::usage_report::{Limited, Metered, Usage, UsageReport};
 use wayleave_units::{Bytes, Rate, Time};
 
 /// What belongs to no service.

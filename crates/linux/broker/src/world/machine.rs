@@ -2,7 +2,7 @@
 
 use rand::Rng;
 use wayleave_scheme_api::ClassId;
-use wayleave_schemes::usage::{Limited, Usage, UsageReport};
+use wayleave_schemes::usage_report::{Limited, Usage, UsageReport};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 

@@ -10,10 +10,10 @@ use wayleave_packet_format::Selector;
 use wayleave_units::{Bytes, Rate};
 
 use super::{RECEIVER, apart, frame, mac, rule, selector};
-use crate::apart::Apart;
 use crate::error::Error;
 use crate::host::{Host, HostProgram, Sender, Settings};
 use crate::net::{Batch, Namespace, NetError, PortQdisc, attach_ingress};
+use crate::sandbox::Apart;
 
 /// Nanoseconds a packet on each host.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 use wayleave_packet_format::{Demand, Mac, Selector, Tag};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::apart::Apart;
 use crate::error::Error;
 use crate::host::{Host, HostPath, HostRule, Sender, Settings};
+use crate::sandbox::Apart;
 
 pub use crossing::{Crossing, cross};
 pub use shaping::{Shaped, Shaping, TABLE_4, shape};

@@ -8,9 +8,9 @@ use wayleave_packet_format::wire_bytes;
 use wayleave_units::{Bytes, Rate};
 
 use super::{LOOPBACK, apart, frame, mac, rule, selector};
-use crate::apart::Apart;
 use crate::error::Error;
 use crate::host::{Host, HostProgram, Sender, Settings};
+use crate::sandbox::Apart;
 use crate::test_run::{Input, run};
 
 /// Tags of every packet (section 5.3.2).

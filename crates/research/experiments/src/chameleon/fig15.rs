@@ -25,10 +25,10 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::testbed::{Part, SCALE, order, scale};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series, Table};
-use crate::laboratory::Testbed;
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
 use crate::stats::percentile;
+use crate::testbed::Testbed;
 
 /// From one message of the master to the next: neither divides the time from burst to burst (104 ms), so messages meet all parts of it.
 const EVERY: Time = Time::from_millis(47);

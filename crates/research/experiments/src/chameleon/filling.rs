@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use wayleave_contracts::{Category, Mix};
 use wayleave_scheme_api::Admission;
+use wayleave_schemes::admitted::Standing;
 use wayleave_schemes::registry::Scheme;
-use wayleave_schemes::standing::Standing;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{FlowId, Link, LinkId, Network, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};

@@ -10,8 +10,8 @@ use wayleave_lab::{Lab, LabError, LabName, Labs, UpOptions};
 use wayleave_topology::Network;
 
 use super::{ControlError, LabController, begin_control};
-use crate::laboratory::{Laboratory, Testbed};
 use crate::run::Failed;
+use crate::testbed::{Laboratory, Testbed};
 
 /// Network namespaces of this machine.
 #[derive(Clone)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wayleave::switch_benchmark::device;
 use wayleave_scenarios::{Ends, PacketKind, Phase, Scenario, ScenarioError, Traffic};
-use wayleave_schemes::standing::{Held, Standing};
+use wayleave_schemes::admitted::{Held, Standing};
 use wayleave_topology::Network;
 use wayleave_topology::devices::{Case, SoftwareSwitch};
 use wayleave_units::{Bytes, Rate, Time};

@@ -12,7 +12,7 @@ use crate::costs::{DelayCost, HopCost};
 use crate::placement::Placement;
 use crate::protection::{self, Copies, RouteWithMoves};
 use crate::routing::{Found, Query};
-use crate::standing::stands_on_its_placement;
+use crate::admitted::stands_on_its_placement;
 
 /// Chameleon's admission control.
 ///

@@ -12,7 +12,7 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::*;
 use crate::routing::Query;
-use crate::survey;
+use crate::reservations;
 
 const GBIT: Rate = Rate::from_gbit(1);
 
@@ -188,10 +188,10 @@ mod silo_of_section_2_1_2 {
         let network = network();
         let scheme = scheme(&network);
         let query = Query::of(&request(&network, "h1", "h16", Time::from_millis(1)));
-        let survey = survey::paths(scheme.placement(), &query, 10);
+        let survey = reservations::paths(scheme.placement(), &query, 10);
         assert_eq!((survey.total, survey.paths.len()), (4, 4));
         for path in survey.paths {
-            let survey::PathOutcome::Open { bound, .. } = path.outcome else { panic!("{path:?}") };
+            let reservations::PathOutcome::Open { bound, .. } = path.outcome else { panic!("{path:?}") };
             assert_eq!(bound, Time::from_micros(300));
         }
     }
@@ -217,9 +217,9 @@ mod fig_1 {
     fn embed_on(scheme: &mut Chameleon, network: &Network, path: &[&str]) -> FlowId {
         let wanted = flow(network, path[0], path[path.len() - 1]);
         let links: Vec<_> = route(network, path).hops.into_iter().map(|hop| hop.link).collect();
-        let survey = survey::paths(scheme.placement(), &Query::of(&wanted), 100);
+        let survey = reservations::paths(scheme.placement(), &Query::of(&wanted), 100);
         let tried = survey.paths.into_iter().find(|tried| tried.links == links).unwrap();
-        let survey::PathOutcome::Open { route, .. } = tried.outcome else { panic!("{tried:?}") };
+        let reservations::PathOutcome::Open { route, .. } = tried.outcome else { panic!("{tried:?}") };
         scheme.admit(&Request { route: Some(route), ..wanted }).unwrap().flow
     }
 

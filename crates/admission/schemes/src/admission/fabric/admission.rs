@@ -11,7 +11,7 @@ use super::ways::{Way, Ways};
 use super::{Charge, Paths, Settings};
 use crate::admission::chameleon::{self, Chameleon};
 use crate::placement::Placement;
-use crate::standing::stands_on_its_placement;
+use crate::admitted::stands_on_its_placement;
 
 /// Preference of a pair among several paths.
 #[derive(Clone, Copy)]

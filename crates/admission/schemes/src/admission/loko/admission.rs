@@ -9,11 +9,11 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::explanation::{self, LINE, SERVICE};
 use super::{Allocation, AllocationError, Model, Share};
-use crate::book::{self, Book, Bookkeeper, Entry};
+use crate::flow_table::{self, Book, Bookkeeper, Entry};
 use crate::explanation::Section;
 use crate::placement::Placement;
 use crate::shortest::ShortestPaths;
-use crate::standing::{Held, SharedService, Standing, Term};
+use crate::admitted::{Held, SharedService, Standing, Term};
 
 /// More shortest paths than these are not tried.
 const MAX_PATHS: usize = 64;
@@ -313,7 +313,7 @@ impl Admission for Loko {
     }
 
     fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>> {
-        book::change(self, flow, request)
+        flow_table::change(self, flow, request)
     }
 
     fn would_admit(&mut self, request: &Request) -> bool {

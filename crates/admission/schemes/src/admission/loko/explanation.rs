@@ -6,7 +6,7 @@ use wayleave_units::{Bytes, Human, Rate};
 
 use super::Loko;
 use crate::explanation::{Rows, Section};
-use crate::standing::{Standing, Term};
+use crate::admitted::{Standing, Term};
 
 /// The term of a switch's service, its D, in reports.
 pub(super) const SERVICE: &str = "service";

@@ -10,7 +10,7 @@ use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::*;
-use crate::standing::Standing;
+use crate::admitted::Standing;
 
 /// What a benchmark of the modelled Zodiac FX shows.
 fn table(scenario: &Scenario) -> Table {

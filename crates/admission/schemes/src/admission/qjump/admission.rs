@@ -10,12 +10,12 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::explanation::{self, CONTENTION, EPSILON, SHAPER};
 use super::{Epoch, Params, Reading};
-use crate::book::{self, Book, Bookkeeper, Entry};
+use crate::flow_table::{self, Book, Bookkeeper, Entry};
 use crate::path::ecmp::PerFlow;
 use crate::explanation::Section;
 use crate::placement::Placement;
 use crate::shortest::{ShortestPaths, identity};
-use crate::standing::{Held, Standing, Term};
+use crate::admitted::{Held, Standing, Term};
 
 /// Among more shortest paths than these none is drawn; a fat tree of 16 ports has 64.
 const MAX_PATHS: usize = 64;
@@ -235,7 +235,7 @@ impl Admission for Qjump {
     }
 
     fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>> {
-        book::change(self, flow, request)
+        flow_table::change(self, flow, request)
     }
 
     fn would_admit(&mut self, request: &Request) -> bool {

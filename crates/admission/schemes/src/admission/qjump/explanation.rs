@@ -6,7 +6,7 @@ use wayleave_units::Human;
 
 use super::{Level, Qjump};
 use crate::explanation::Section;
-use crate::standing::{Standing, Term};
+use crate::admitted::{Standing, Term};
 
 /// The term of `2 n P / R`, what all applications together can put in a packet's way, in reports.
 pub(super) const CONTENTION: &str = "contention";

@@ -36,7 +36,7 @@ use crate::placement::{BUDGET, Placement};
 use crate::registry::{AdmissionScheme, BuildError, Setup};
 use crate::routing::{Found, Query};
 use crate::shortest::identity;
-use crate::standing::stands_on_its_placement;
+use crate::admitted::stands_on_its_placement;
 
 /// What Silo says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {

@@ -10,12 +10,12 @@ use wayleave_scheme_api::{
 use wayleave_topology::{FlowId, Hop, Network, Route};
 use wayleave_units::Time;
 
-use crate::book::{self, Book, Bookkeeper, Entry};
+use crate::flow_table::{self, Book, Bookkeeper, Entry};
 use crate::explanation::Section;
 use crate::placement::Placement;
 use crate::registry::{AdmissionScheme, BuildError, Setup};
 use crate::shortest::ShortestPaths;
-use crate::standing::{Held, Standing, Term};
+use crate::admitted::{Held, Standing, Term};
 
 /// What the toy says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -95,7 +95,7 @@ impl Admission for ToyPlaces {
     }
 
     fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>> {
-        book::change(self, flow, request)
+        flow_table::change(self, flow, request)
     }
 
     fn would_admit(&mut self, request: &Request) -> bool {

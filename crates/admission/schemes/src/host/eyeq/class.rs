@@ -5,7 +5,7 @@ use wayleave_sharing::DemandEstimator;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::meter::RateMeter;
-use crate::usage::Metered;
+use crate::usage_report::Metered;
 
 /// A class at this machine.
 #[derive(Clone, Debug)]

@@ -77,7 +77,7 @@ use side::{Side, least, terms};
 
 use crate::brokers::NoBroker;
 use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost};
-use crate::usage::Metered;
+use crate::usage_report::Metered;
 
 /// What EyeQ says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {

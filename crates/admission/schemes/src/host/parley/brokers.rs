@@ -11,13 +11,13 @@ use wayleave_packet_format::broker::{PREFIX_BYTES, RateList, Subject};
 use super::fabric::FabricBroker;
 use super::message::Message;
 use super::params::Params;
-use super::pool::Pool;
+use super::contention_point::Pool;
 use super::rack::{RackBroker, RackPlace};
 use super::settings::{FabricBrokerAt, Settings};
 use crate::brokers::{
     BrokerCodec, BrokerError, BrokerLocation, BrokerNetwork, BrokerSeat, BrokerSetup, Ignored, NoMessage, SchemeBroker,
 };
-use crate::usage::{Limited, UsageReport};
+use crate::usage_report::{Limited, UsageReport};
 
 /// Has no broker: what is written to it is lost.
 const NOBODY: BrokerId = BrokerId(u32::MAX);

@@ -10,7 +10,7 @@ use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, ServiceRates, Subje
 
 use super::message::Message;
 use super::params::Params;
-use super::pool::Pool;
+use super::contention_point::Pool;
 use crate::brokers::Ignored;
 
 type Act<'a> = dyn FnMut(BrokerAction<Message, Infallible>) + 'a;

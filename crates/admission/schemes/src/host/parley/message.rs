@@ -3,7 +3,7 @@
 use wayleave_packet_format::broker::RateList;
 
 use crate::host::eyeq::Feedback;
-use crate::usage::UsageReport;
+use crate::usage_report::UsageReport;
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@
 //! |---|---|
 //! | machine shaper, 3.2.1 and 5.1 | [`Shaper`], around [`crate::host::eyeq`] |
 //! | water-filling, 3.2.2 | `wayleave_sharing`, over the tree of a [`Pool`] |
-//! | demands, 3.2.2; of a limited service | [`wayleave_sharing::DemandEstimator`], fed by counters (`own`) |
+//! | demands, 3.2.2; of a limited service | [`wayleave_sharing::DemandEstimator`], fed by counters (`local_demand`) |
 //! | rack broker, 3.2.2 and 5.2 | [`RackBroker`] |
 //! | fabric broker and leader, 3.2.3 and 5.3 | [`FabricBroker`], [`RackBroker::leader`] |
 //! | heavy consumers, 3.3 | [`Params::heavy_in_rack`], [`Params::heavy_in_fabric`] |
@@ -27,7 +27,7 @@
 //!   used (5.2).
 //! - Who fills a limit is taken to want everything ([`Params::demand`]). With a smaller guess a service whose guess is satisfied
 //!   would lose its limit for a round and take whatever it can, which in the fabric is ten seconds.
-//! - A service whose machine's meter holds senders back in nine of ten intervals counts as limited to what it uses ([`crate::usage::Metered`]):
+//! - A service whose machine's meter holds senders back in nine of ten intervals counts as limited to what it uses ([`crate::usage_report::Metered`]):
 //!   marks of congested uplinks hold it, and by usage alone it would look content. Of what is sent nothing of the kind is known.
 //! - Brokers work when their machine reports, and the fabric broker when a rack speaks; neither has a timer.
 //! - The leader is the lowest of the machines that are heard. Two at once do no harm: what a leader says replaces.
@@ -52,13 +52,13 @@
 //! - A broker that was restarted says nothing before it has two reports. If its machine says which limits are in force, it goes on
 //!   from there.
 
-mod above;
+mod fabric_limit;
 mod brokers;
 mod fabric;
 mod message;
-mod own;
+mod local_demand;
 mod params;
-mod pool;
+mod contention_point;
 mod rack;
 mod settings;
 mod shaper;
@@ -67,7 +67,7 @@ pub use brokers::ParleyBroker;
 pub use fabric::FabricBroker;
 pub use message::Message;
 pub use params::Params;
-pub use pool::{Pool, PoolError};
+pub use contention_point::{Pool, PoolError};
 pub use rack::{RackBroker, RackPlace};
 pub use settings::{FabricBrokerAt, Settings};
 pub use shaper::{Shaper, ShaperPlace, Timer};

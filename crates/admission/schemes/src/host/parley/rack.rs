@@ -8,13 +8,13 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, ServiceRates, Subject, rounded_up};
 
-use super::above::Above;
+use super::fabric_limit::Above;
 use super::message::Message;
-use super::own::Own;
+use super::local_demand::Own;
 use super::params::Params;
-use super::pool::Pool;
+use super::contention_point::Pool;
 use crate::brokers::Ignored;
-use crate::usage::UsageReport;
+use crate::usage_report::UsageReport;
 
 type Act<'a> = dyn FnMut(BrokerAction<Message, Infallible>) + 'a;
 

@@ -10,7 +10,7 @@ use wayleave_packet_format::broker::{RateList, Subject};
 use super::message::Message;
 use super::params::Params;
 use crate::host::eyeq::{self, Eyeq, Line};
-use crate::usage::{Limited, Usage, UsageReport};
+use crate::usage_report::{Limited, Usage, UsageReport};
 
 /// What a timer of a machine is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use super::message::{Answer, Message};
 use super::params::Params;
 use crate::brokers::{BrokerCodec, BrokerError, BrokerNetwork, BrokerSeats, BrokerSetup, NoMessage, SchemeBroker};
 use crate::services::Services;
-use crate::usage::{Limited, UsageReport};
+use crate::usage_report::{Limited, UsageReport};
 
 /// The trackers of a division, the first to follow first: those at the first of its hosts.
 pub(super) fn seats(all: BrokerSeats<'_>, endpoints: &[NodeId], params: &Params) -> Vec<BrokerId> {

@@ -17,7 +17,7 @@ use crate::brokers::{
 };
 use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost, UDP};
 use crate::services::Services;
-use crate::usage::{Limited, UsageReport};
+use crate::usage_report::{Limited, UsageReport};
 
 /// What the toy says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {

@@ -6,7 +6,7 @@ use wayleave_contracts::{MAX_DEADLINE, Mix};
 use wayleave_ledger::Model;
 use wayleave_scheme_api::{Admission, Request};
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
-use wayleave_schemes::refine::{Nearest, nearest};
+use wayleave_schemes::suggest::{Nearest, nearest};
 use wayleave_topology::Network;
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_units::{Bytes, Rate, Time};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wayleave_contracts::Contract;
 use wayleave_controller::{Controller, ElementName, EnforcedBy, Kind, Now, Setup, State, Timing, Trouble, WhatIf};
 use wayleave_protocol::agent::Operation;
-use wayleave_schemes::standing::Standing as _;
+use wayleave_schemes::admitted::Standing as _;
 use wayleave_topology::ShareId;
 use wayleave_units::{Time, WallTime};
 

@@ -8,7 +8,7 @@ use wayleave_agent::machine::{Agent, Answer, Recorder};
 use wayleave_contracts::Demand;
 use wayleave_contracts::Quota;
 use wayleave_controller::{Check, Command, Controller, Now, Setup};
-use wayleave_schemes::standing::Standing as _;
+use wayleave_schemes::admitted::Standing as _;
 use wayleave_units::{Time, WallTime};
 
 use crate::world::checks::{self, Store};

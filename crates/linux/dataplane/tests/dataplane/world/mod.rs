@@ -6,7 +6,7 @@ pub(crate) mod party;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 
-use wayleave_dataplane::apart::Apart;
+use wayleave_dataplane::sandbox::Apart;
 use wayleave_packet_format::Mac;
 
 /// A folder on a bpf file system, in namespaces of this thread.

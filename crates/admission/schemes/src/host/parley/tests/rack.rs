@@ -9,7 +9,7 @@ use wayleave_packet_format::broker::RateList;
 
 use super::super::*;
 use crate::services::{Policies, Services};
-use crate::usage::{Limited, Usage, UsageReport};
+use crate::usage_report::{Limited, Usage, UsageReport};
 
 pub(super) const SECOND: Time = Time::from_millis(1_000);
 

@@ -11,7 +11,7 @@ use wayleave_packet_format::broker::{RateList, ServiceRates, Subject};
 use super::super::*;
 use super::rack::{SECOND, gbit, network};
 use crate::host::eyeq::Line;
-use crate::usage::Usage;
+use crate::usage_report::Usage;
 
 const CLASS: ClassId = ClassId(1);
 const BROKER: BrokerId = BrokerId(0);

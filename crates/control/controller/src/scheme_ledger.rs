@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_ledger::{Ledger, Reservation, Share};
 use wayleave_scheme_api::{Admission, Certainty, Decision, Refusal, Request, ShareDecision, ShareRequest};
+use wayleave_schemes::admitted::Standing;
 use wayleave_schemes::placement::{Placed, Placement};
 use wayleave_schemes::registry::Scheme;
-use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Hop, LinkId, MAX_BUDGET, ShareId};
 use wayleave_units::Time;
 

@@ -5,7 +5,7 @@ use wayleave_scheme_api::ClassId;
 use wayleave_sharing::{DemandEstimator, EstimatorParams, Observation};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::usage::{Limited, Metered, Usage, UsageReport};
+use crate::usage_report::{Limited, Metered, Usage, UsageReport};
 
 /// A machine's services as its own broker sees them.
 #[derive(Clone, Debug)]

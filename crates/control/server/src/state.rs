@@ -18,20 +18,20 @@ use crate::audit::{Note, Waiting};
 use crate::checks::Checks;
 use crate::clock::boottime;
 use crate::cluster_metrics::ClusterMetrics;
+use crate::cluster_role::ClusterStanding;
 use crate::fair::NoPlace;
 use crate::http::call::Call;
-use crate::layers::Layers;
 use crate::limits::Limits;
 use crate::metrics::{Limit, Metrics};
-use crate::object::ContractObject;
 use crate::pulse::Pulse;
 use crate::queue::Queue;
+use crate::read_view::{Health, View};
 use crate::reads::{Reads, Unread};
+use crate::rendered::ContractObject;
 use crate::secret::Secret;
-use crate::standing::ClusterStanding;
+use crate::tiers::Layers;
 use crate::traffic::Counted;
 use crate::trial;
-use crate::view::{Health, View};
 use crate::work::{Executor, Job, Repeat, Step, Work};
 
 /// Bodies up to this size are parsed by the thread that has received them, which takes less than a millisecond.

@@ -5,7 +5,7 @@ use wayleave_scheme_api::{Admission, Decision, Handover, Refusal, Request};
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::Time;
 
-use crate::standing::Held;
+use crate::admitted::Held;
 
 /// What is kept of an admitted flow; `more` is the scheme's own.
 #[derive(Clone, Debug, PartialEq, Eq)]

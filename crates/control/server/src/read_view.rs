@@ -15,8 +15,8 @@ use wayleave_units::WallTime;
 
 use crate::links::LinkFigures;
 use crate::log::{Entry, Log, Topic};
-use crate::object::{ContractObject, Object};
 use crate::past::Since;
+use crate::rendered::{ContractObject, Object};
 
 /// A VM as it is answered.
 #[derive(Clone, Debug)]

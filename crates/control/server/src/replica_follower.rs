@@ -15,8 +15,8 @@ use crate::clock::wall;
 use crate::disk::News;
 use crate::history::History;
 use crate::metrics::Metrics;
-use crate::stage::Stage;
-use crate::view::{Edit, Health, View};
+use crate::read_view::{Edit, Health, View};
+use crate::view_update::Stage;
 use crate::work::{Executor, Job, Performed, perform};
 
 /// After it has read that it answers for so many times as long, at least.

@@ -8,7 +8,7 @@ use wayleave_topology::LinkId;
 use wayleave_units::Time;
 
 use super::Query;
-use super::closed::Closed;
+use super::exclusions::Closed;
 use super::graph::Graph;
 
 /// A queue that did not let the flow in.

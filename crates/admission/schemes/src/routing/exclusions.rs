@@ -8,8 +8,8 @@ use wayleave_topology::LinkId;
 use wayleave_units::{Amount, Rate, Time};
 
 use super::Query;
+use super::destination_links::Denial;
 use super::graph::{Edge, Graph};
-use super::last_links::Denial;
 
 /// Per queue: from which waiting time on it is closed to the flow of the present search.
 #[derive(Clone, Debug)]

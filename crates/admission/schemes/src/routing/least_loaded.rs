@@ -12,11 +12,11 @@ use wayleave_ledger::{Input, Ledger};
 use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
-use super::dead_end::is_dead_end;
+use super::destination_links::Denial;
+use super::endpoint_bottleneck::is_dead_end;
 use super::graph::{Edge, Graph};
-use super::last_links::Denial;
 use super::least_delay::LeastDelay;
-use super::ways::Ways;
+use super::paths::Ways;
 use super::{Found, Query, hop};
 use crate::costs::{Prices, QueueCosts, Scarcity};
 

@@ -8,10 +8,10 @@ use wayleave_controller::{Change, Controller, Id, Kind, Output, Token, in_shares
 use wayleave_store::Record;
 
 use crate::links::Stale;
-use crate::object::{ContractObject, Object, json};
 use crate::past::ChangedContract;
+use crate::read_view::{Bucket, Edit, Holder, VmObject};
 use crate::render;
-use crate::view::{Bucket, Edit, Holder, VmObject};
+use crate::rendered::{ContractObject, Object, json};
 
 /// Keeps track of what changes touch.
 pub(crate) struct Stage {

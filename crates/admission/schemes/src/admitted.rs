@@ -135,7 +135,7 @@ pub trait Standing: Admission {
 /// For schemes whose promises are those of their ledger.
 macro_rules! stands_on_its_placement {
     ($scheme:ty $(, $more:item)?) => {
-        impl $crate::standing::Standing for $scheme {
+        impl $crate::admitted::Standing for $scheme {
             fn queues(&self) -> Option<&$crate::placement::Placement> {
                 Some(self.placement())
             }
@@ -144,7 +144,7 @@ macro_rules! stands_on_its_placement {
                 Some(self.placement_mut())
             }
 
-            fn held(&self, flow: wayleave_topology::FlowId) -> Option<$crate::standing::Held<'_>> {
+            fn held(&self, flow: wayleave_topology::FlowId) -> Option<$crate::admitted::Held<'_>> {
                 self.placement().held(flow)
             }
 
@@ -152,7 +152,7 @@ macro_rules! stands_on_its_placement {
                 self.placement().ledger().flows().map(|(flow, _)| flow).collect()
             }
 
-            fn terms(&self, flow: wayleave_topology::FlowId) -> Vec<$crate::standing::Term> {
+            fn terms(&self, flow: wayleave_topology::FlowId) -> Vec<$crate::admitted::Term> {
                 self.placement().held(flow).map_or_else(Vec::new, |held| self.placement().terms(held.route))
             }
 
