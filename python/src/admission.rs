@@ -13,7 +13,7 @@ use wayleave_scheme_api::{
 };
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
-use wayleave_schemes::standing::{Held, Standing, Term};
+use wayleave_schemes::admitted::{Held, Standing, Term};
 use wayleave_topology::{FlowId, Hop, Route};
 use wayleave_units::Time;
 

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
 use wayleave::analyze::{Analysis, Report, Subject};
-use wayleave::{Error, Plan, Source};
+use wayleave::{Error, Plan, Source, Watch};
 use wayleave_experiments::{Effort, Measured, ReproduceOptions, figures, reproduce};
 use wayleave_experiments::{CATALOGUE, X};
 
@@ -226,7 +226,7 @@ pub(crate) fn _analyze(
             SubjectOf::Text(source, name) => Subject::parse(&source, &name)?,
         };
         let flows = subject.flows(&flows)?;
-        let report = Report::stoppable(&subject, &analyses, &flows, progress, cancel)?;
+        let report = Report::of(&subject, &analyses, &flows, true, &mut Watch::new(progress, cancel))?;
         let mut out = Vec::new();
         subject.write_json(&report, &mut out)?;
         Ok((String::from_utf8_lossy(&out).into_owned(), report.notes))

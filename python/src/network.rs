@@ -8,7 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::Value;
-use wayleave::{Cancel, Contracts, Error, ImportOptions, Network, Source};
+use wayleave::{Cancel, Contracts, Error, ImportOptions, Network, Source, Watch};
 use wayleave_explain::sentences::nearest;
 use wayleave_formats::{DelayUnit, HostRule, RateUnit, write_topology};
 use wayleave_sim::trace::fnv1a;
@@ -496,7 +496,7 @@ impl PyContracts {
     #[pyo3(signature = (network, *, scenario=8, seed=1, count=40))]
     fn drawn(py: Python<'_>, network: &PyNetwork, scenario: usize, seed: u64, count: usize) -> PyResult<Self> {
         Self::read_for(py, network, Some(seed), move |network, progress, cancel| {
-            let contracts = Contracts::drawn_watched(network, scenario, seed, count, progress, cancel)?;
+            let contracts = Contracts::drawn(network, scenario, seed, count, &mut Watch::new(progress, cancel))?;
             // The same arguments lead to the same contracts on the same network.
             let source = Source::new("scenario", format!("scenario {scenario} seed {seed} count {count}"));
             Ok((contracts, vec![source]))

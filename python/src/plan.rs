@@ -5,8 +5,8 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use wayleave::{
-    Asked, Error, Explanation, Model, Network, Plan, SchemeOptions, Session, Verified, VerifyOptions, What,
-    explain_watched, plan_in, verify_kinds, verify_watched,
+    PlanInput, Error, Explanation, Model, Network, Plan, SchemeOptions, Session, Verified, VerifyOptions, EntryKind,
+    Watch, explain_in, plan_in, verify, verify_kinds,
 };
 use wayleave_explain::table::Layout;
 use wayleave_schemes::registry::Defaults;
@@ -148,7 +148,7 @@ pub(crate) fn _plan(
     let (plan, text, warnings) = run(py, progress, move |progress, cancel| {
         let session = chosen.session(&on, model)?;
         let warnings = session.warnings();
-        let plan = plan_in(session, Asked::Contracts(&asked), progress, cancel)?;
+        let plan = plan_in(session, PlanInput::Contracts(&asked), &mut Watch::new(progress, cancel))?;
         let text = serde_json::to_string(&plan)?;
         Ok((plan, text, warnings))
     })?;
@@ -176,10 +176,10 @@ impl PyPlan {
     /// Names of the contracts that are admitted, in their order.
     #[getter]
     fn admitted(&self) -> Vec<String> {
-        let is_admitted = |what: &What| match what {
-            What::Decided { decision, .. } => decision.is_ok(),
-            What::DecidedShare { decision, .. } => decision.is_ok(),
-            What::Released { .. } => false,
+        let is_admitted = |what: &EntryKind| match what {
+            EntryKind::Decided { decision, .. } => decision.is_ok(),
+            EntryKind::DecidedShare { decision, .. } => decision.is_ok(),
+            EntryKind::Released { .. } => false,
         };
         let admitted = self.plan.entries.iter().filter(|entry| is_admitted(&entry.what));
         admitted.map(|entry| entry.name.clone()).collect()
@@ -218,7 +218,7 @@ impl PyPlan {
         let plan = self.plan.clone();
         run(py, None, move |_, _| {
             let Some(checked) = plan.recheck() else { return Ok(None) };
-            let shares = wayleave::recheck_shares(&plan.session.context());
+            let shares = wayleave::recheck_shares(&plan.session.context(), &mut Watch::none());
             let broken = checked.violations.iter().map(ToString::to_string);
             Ok(Some(broken.chain(shares.iter().map(ToString::to_string)).collect()))
         })
@@ -240,7 +240,7 @@ impl PyPlan {
         let options = VerifyOptions { effort, flow, ..VerifyOptions::default() };
         let plan = self.plan.clone();
         let (verified, text) = run(py, progress, move |progress, cancel| {
-            let mut verified = verify_watched(&plan.promises(), &options, progress, cancel)?;
+            let mut verified = verify(&plan.promises(), &options, &mut Watch::new(progress, cancel))?;
             if options.flow.is_none() && !cancel.is_cancelled() {
                 let short = verified.short_buffers().to_vec();
                 verified.kinds =
@@ -371,7 +371,7 @@ pub(crate) fn _explain(
     let (exceptions, asked) = (chosen.raised(), contracts.contracts.clone());
     let explained = run(py, progress, move |progress, cancel| {
         let session = chosen.session(&on, model)?;
-        let explanation: Explanation = explain_watched(session, &asked, &name, progress, cancel)?;
+        let explanation: Explanation = explain_in(session, &asked, &name, &mut Watch::new(progress, cancel))?;
         let json = serde_json::to_string(&explanation)?.into();
         let finding = explanation.finding.as_ref().map(ToString::to_string);
         Ok(PyExplanation { is_admitted: explanation.is_admitted(), finding, text: explanation.text()?, json })

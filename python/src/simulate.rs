@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
 use wayleave::result::{Ending, Parameter, RunResult};
-use wayleave::{Batch, Choice, Error, Planned, Scenario, Silent, Source, Sweep, SweepOptions, Threads, sweep};
+use wayleave::{Batch, Choice, Error, Planned, NoProgress, Scenario, Source, Sweep, SweepOptions, Threads, Watch, sweep};
 use wayleave_explain::table::Layout;
 use wayleave_formats::{Grid, InputErrors, beside, with_grid};
 use wayleave_scenarios::Congestion;
@@ -371,7 +371,7 @@ pub(crate) fn _simulate(
         if let Some(own) = &watched {
             *own.cancel.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
         }
-        sweep(runs, &SweepOptions::default(), progress, cancel)
+        sweep(runs, &SweepOptions::default(), &mut Watch::new(progress, cancel))
     });
     if let Some(own) = &own {
         raised(&own.raised)?;
@@ -413,7 +413,7 @@ impl PySweep {
 pub(crate) fn _begin(py: Python<'_>, batch: &PyBatch, folder: Option<PathBuf>, resume: bool) -> PyResult<PySweep> {
     let options = SweepOptions { folder, resume, ..SweepOptions::default() };
     let batch = batch.batch.clone();
-    aside(py, move || Sweep::begin(batch, &options, &mut Silent)).map(PySweep::of)
+    aside(py, move || Sweep::begin(batch, &options, &mut NoProgress)).map(PySweep::of)
 }
 
 /// Does all runs on threads of this machine.
@@ -431,7 +431,7 @@ pub(crate) fn _sweep(
     let command = "wayleave.sweep(...) of the Python package".to_owned();
     let options = SweepOptions { folder, resume, threads, command, keep_going: true, ..SweepOptions::default() };
     let batch = batch.batch.clone();
-    run(py, progress, move |progress, cancel| sweep(batch, &options, progress, cancel)).map(PySweep::of)
+    run(py, progress, move |progress, cancel| sweep(batch, &options, &mut Watch::new(progress, cancel))).map(PySweep::of)
 }
 
 /// The traffic of all runs of a sweep as a table.

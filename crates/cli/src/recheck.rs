@@ -1,6 +1,6 @@
 //! What the independent calculator says of every promise, on the standard error.
 
-use wayleave::{Session, Stays};
+use wayleave::{ReservationLog, Session, Watch};
 use wayleave_explain::human::count;
 use wayleave_explain::{Context, claimed_shares};
 
@@ -18,7 +18,7 @@ pub(crate) enum Verdict {
 
 /// Derives every promise again; violations and a verdict go to the standard error.
 pub(crate) fn recheck(context: &Context<'_>, progress: &mut Progress) -> Verdict {
-    let Some(report) = wayleave::recheck_watched(context, progress) else {
+    let Some(report) = wayleave::recheck(context, &mut Watch::progress(progress)) else {
         crate::output::tell!("recheck: nothing was derived again, for this scheme reserves no queues");
         return Verdict::Unsound;
     };
@@ -28,7 +28,7 @@ pub(crate) fn recheck(context: &Context<'_>, progress: &mut Progress) -> Verdict
     if let Some(more) = report.violations.len().checked_sub(SHOWN).filter(|&more| more > 0) {
         crate::output::tell!("and {}", count(more, "more broken promise"));
     }
-    let broken = wayleave::recheck_shares_watched(context, progress);
+    let broken = wayleave::recheck_shares(context, &mut Watch::progress(progress));
     broken.iter().take(SHOWN).for_each(|one| crate::output::tell!("broken promise: {one}"));
     let mut parts = vec![count(report.queues.len(), "queue"), count(report.flows.len(), "flow")];
     let shares = claimed_shares(context).len();
@@ -48,9 +48,9 @@ pub(crate) fn recheck(context: &Context<'_>, progress: &mut Progress) -> Verdict
 }
 
 /// Looks at every moment while contracts came, moved and went: whether all that could be in flight fitted. Says nothing where nobody left.
-pub(crate) fn recheck_transitions<S>(stays: &Stays<S>, session: &Session, progress: &mut Progress) -> Verdict {
+pub(crate) fn recheck_transitions<S>(stays: &ReservationLog<S>, session: &Session, progress: &mut Progress) -> Verdict {
     let shares = recheck_shares_over_time(stays, session, progress);
-    let Some(found) = stays.check(session, progress) else { return shares };
+    let Some(found) = stays.check(session, &mut Watch::progress(progress)) else { return shares };
     for one in found.overbooked.iter().take(SHOWN) {
         crate::output::tell!("overbooked: {one}");
     }
@@ -71,8 +71,8 @@ pub(crate) fn recheck_transitions<S>(stays: &Stays<S>, session: &Session, progre
 }
 
 /// Derives minima and weights at every moment, beside what can still be on their links. Prints nothing where there are none.
-fn recheck_shares_over_time<S>(stays: &Stays<S>, session: &Session, progress: &mut Progress) -> Verdict {
-    let Some(found) = stays.check_shares(session, progress) else { return Verdict::Sound };
+fn recheck_shares_over_time<S>(stays: &ReservationLog<S>, session: &Session, progress: &mut Progress) -> Verdict {
+    let Some(found) = stays.check_shares(session, &mut Watch::progress(progress)) else { return Verdict::Sound };
     // Where nothing ever left, the end is the only moment.
     if found.sets == 0 && found.broken.is_empty() {
         return Verdict::Sound;

@@ -6,8 +6,8 @@
 
 use std::io::stdout;
 
-use wayleave::{Cancel, Contracts, Effort, Error, Layout, Network, PlanOptions, Step, VerifyOptions};
-use wayleave::{explain, plan, verify_watched};
+use wayleave::{Contracts, Effort, Error, Layout, Network, PlanOptions, Step, VerifyOptions, Watch};
+use wayleave::{explain, plan, verify};
 
 fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -15,13 +15,14 @@ fn main() -> Result<(), Error> {
     let count = arguments.get(1).and_then(|count| count.parse().ok()).unwrap_or(800);
 
     let network = Network::open(topology)?;
-    let contracts = Contracts::drawn(&network, 8, 1, count)?;
+    let contracts = Contracts::drawn(&network, 8, 1, count, &mut Watch::none())?;
     let options = PlanOptions::default();
-    let plan = plan(&network, &contracts, &options)?;
+    let plan = plan(&network, &contracts, &options, &mut Watch::none())?;
     println!("{}: {} admitted, {} refused", network.summary(), plan.admitted().count(), plan.refused().count());
     if let Some((name, reason)) = plan.refused().next() {
         println!("\n{name}: {reason}\n");
-        explain(&network, &contracts, name, &options)?.write_text(&mut stdout(), Layout::default())?;
+        explain(&network, &contracts, name, &options, &mut Watch::none())?
+            .write_text(&mut stdout(), Layout::default())?;
     }
 
     let mut progress = |step: Step<'_>| {
@@ -32,7 +33,7 @@ fn main() -> Result<(), Error> {
         }
     };
     let options = VerifyOptions { effort: Effort::QUICK, ..VerifyOptions::default() };
-    let verified = verify_watched(&plan.promises(), &options, &mut progress, &Cancel::default())?;
+    let verified = verify(&plan.promises(), &options, &mut Watch::progress(&mut progress))?;
     println!("every promise held: {}", verified.is_sound());
     verified.write_text(&mut stdout(), Layout::default(), false)
 }

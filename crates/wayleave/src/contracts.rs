@@ -12,7 +12,7 @@ use wayleave_formats::{
 use crate::error::Error;
 use crate::findings::MAX_FINDINGS;
 use crate::network::Network;
-use crate::progress::{Cancel, Progress, Silent, Step};
+use crate::progress::{Step, Watch};
 
 /// Contracts from one text or several, in order, with no name twice.
 #[derive(Clone, Debug)]
@@ -73,22 +73,13 @@ impl Contracts {
     /// gives the same ones.
     ///
     /// # Errors
-    /// If the network has fewer than two hosts, or there is no such scenario.
-    pub fn drawn(network: &Network, scenario: usize, seed: u64, count: usize) -> Result<Self, Error> {
-        Self::drawn_watched(network, scenario, seed, count, &mut Silent, &Cancel::default())
-    }
-
-    /// The same for a caller that wants to know how far it has come, or to stop it.
-    ///
-    /// # Errors
-    /// As for [`Contracts::drawn`], or [`Error::Stopped`].
-    pub fn drawn_watched(
+    /// If the network has fewer than two hosts, there is no such scenario, or [`Error::Stopped`].
+    pub fn drawn(
         network: &Network,
         scenario: usize,
         seed: u64,
         count: usize,
-        progress: &mut dyn Progress,
-        cancel: &Cancel,
+        watch: &mut Watch<'_>,
     ) -> Result<Self, Error> {
         if network.graph.hosts().count() < 2 {
             return Err(Error::Usage("contracts join two hosts, and the network has fewer".into()));
@@ -100,7 +91,7 @@ impl Contracts {
         let mut left = Mix::new(&network.graph, scenario, seed).take(count);
         let (mut lists, mut done) = (Vec::new(), 0);
         loop {
-            if cancel.is_cancelled() {
+            if watch.is_cancelled() {
                 return Err(Error::Stopped);
             }
             let contracts: Vec<LatencyContract> = left.by_ref().take(DRAWN_TOGETHER).collect();
@@ -110,7 +101,7 @@ impl Contracts {
             let source = Source::new(&name, write_contracts(&contracts, &network.graph, &name));
             lists.push(read_contracts(&source, &network.graph)?.into());
             done += contracts.len();
-            progress.step(Step::Items { done: done as u64, total: count as u64 });
+            watch.step(Step::Items { done: done as u64, total: count as u64 });
         }
         let drawn = Self { lists };
         drawn.check_names()?;

@@ -16,7 +16,7 @@ use crate::contracts::{ContractIndex, Contracts};
 use crate::error::Error;
 use crate::network::Network;
 use crate::plan::{Head, PlanOptions, SavedPlan};
-use crate::progress::{Cancel, Progress, Silent, Step};
+use crate::progress::{Step, Watch};
 use crate::session::{Session, Verdict};
 
 /// Everything that there is to say about one decision. Serialised, it is what `wayleave explain -o json` prints.
@@ -24,7 +24,7 @@ pub struct Explanation {
     /// What was admitted before it, and the contract itself if it was.
     pub session: Session,
     /// What was asked, and what became of it.
-    pub matter: Matter,
+    pub matter: ExplainTarget,
     /// What became of those before it.
     pub before: Before,
     /// What can be said against it whatever else is admitted, at its place in the file.
@@ -32,7 +32,7 @@ pub struct Explanation {
 }
 
 /// A contract with the decision that is explained.
-pub enum Matter {
+pub enum ExplainTarget {
     /// About latency.
     Latency {
         /// What was asked.
@@ -61,7 +61,7 @@ pub enum Matter {
 /// ```
 /// use wayleave::{Contracts, Network, PlanOptions};
 /// let network = Network::open("fat-tree:k=4")?;
-/// let contracts = Contracts::drawn(&network, 8, 1, 20)?;
+/// let contracts = Contracts::drawn(&network, 8, 1, 20, &mut Watch::none())?;
 /// let name = contracts.iter().last().map(|(_, contract)| contract.name.clone()).ok_or("no contract")?;
 /// let explanation = wayleave::explain(&network, &contracts, &name, &PlanOptions::default())?;
 /// assert!(explanation.is_admitted() && explanation.text()?.contains(&name));
@@ -72,38 +72,25 @@ pub fn explain(
     contracts: &Contracts,
     name: &str,
     options: &PlanOptions,
+    watch: &mut Watch<'_>,
 ) -> Result<Explanation, Error> {
     let session = Session::open(network, options.model, options.scheme.clone())?;
-    explain_in(session, contracts, name, &mut Silent)
+    explain_in(session, contracts, name, watch)
 }
 
 /// The same in a session that may hold contracts already.
 ///
 /// # Errors
-/// If there is no contract of that name.
-pub fn explain_in(
-    session: Session,
-    contracts: &Contracts,
-    name: &str,
-    progress: &mut dyn Progress,
-) -> Result<Explanation, Error> {
-    explain_watched(session, contracts, name, progress, &Cancel::default())
-}
-
-/// The same for a caller that may want to stop it.
-///
-/// # Errors
 /// If there is no contract of that name, or [`Error::Stopped`].
-pub fn explain_watched(
+pub fn explain_in(
     mut session: Session,
     contracts: &Contracts,
     name: &str,
-    progress: &mut dyn Progress,
-    cancel: &Cancel,
+    watch: &mut Watch<'_>,
 ) -> Result<Explanation, Error> {
     let (place, contract) = contracts.find(name)?;
-    let before = decide_those_before(&mut session, contracts, place, progress, cancel);
-    if cancel.is_cancelled() {
+    let before = decide_those_before(&mut session, contracts, place, watch);
+    if watch.is_cancelled() {
         return Err(Error::Stopped);
     }
     match contract.as_latency() {
@@ -123,18 +110,18 @@ pub fn explain_watched(
 /// contract is not decided as it says.
 ///
 /// ```
-/// use wayleave::{Contracts, Network, PlanOptions, SavedPlan, Session, Silent, Source};
+/// use wayleave::{Contracts, Network, PlanOptions, SavedPlan, Session, Source, Watch};
 /// let network = Network::open("fat-tree:k=4")?;
-/// let contracts = Contracts::drawn(&network, 8, 1, 20)?;
+/// let contracts = Contracts::drawn(&network, 8, 1, 20, &mut Watch::none())?;
 /// let options = PlanOptions::default();
-/// let text = serde_json::to_string(&wayleave::plan(&network, &contracts, &options)?)?;
+/// let text = serde_json::to_string(&wayleave::plan(&network, &contracts, &options, &mut Watch::none())?)?;
 /// let name = contracts.iter().last().map(|(_, contract)| contract.name.clone()).ok_or("no contract")?;
 ///
 /// let session = Session::open(&network, options.model, options.scheme.clone())?;
 /// let source = Source::new("plan.json", text);
 /// let plan = SavedPlan::read(&source, &session)?;
-/// let explanation = wayleave::explain_planned(session, &contracts, &name, &plan, &mut Silent)?;
-/// assert_eq!(explanation.text()?, wayleave::explain(&network, &contracts, &name, &options)?.text()?);
+/// let explanation = wayleave::explain_planned(session, &contracts, &name, &plan, &mut Watch::none())?;
+/// assert_eq!(explanation.text()?, wayleave::explain(&network, &contracts, &name, &options, &mut Watch::none())?.text()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn explain_planned(
@@ -142,13 +129,13 @@ pub fn explain_planned(
     contracts: &Contracts,
     name: &str,
     plan: &SavedPlan<'_>,
-    progress: &mut dyn Progress,
+    watch: &mut Watch<'_>,
 ) -> Result<Explanation, Error> {
     let (place, contract) = contracts.find(name)?;
-    let before = plan.restore(&mut session, contracts, Some(place), progress)?;
+    let before = plan.restore(&mut session, contracts, Some(place), watch)?;
     let Some(contract) = contract.as_latency() else {
         let explained = look_at_share(session, contract, before);
-        if let Matter::Shared { contract, decision, .. } = &explained.matter {
+        if let ExplainTarget::Shared { contract, decision, .. } = &explained.matter {
             let share = decision.as_ref().ok().and_then(|decision| Some(decision.as_ref()?.share));
             let start = share.and_then(|share| explained.session.share_start(share));
             let decided = DecidedShare { contract, decision, start, event: None };
@@ -165,7 +152,7 @@ pub fn explain_planned(
 fn look_at_share(mut session: Session, contract: &Contract, before: Before) -> Explanation {
     let (decision, _) = session.admit_share(contract);
     let nearest = decision.as_ref().err().map(|refusal| NearestShare::of(&session.scheme, contract, refusal));
-    let matter = Matter::Shared { contract: Box::new(contract.clone()), decision, nearest };
+    let matter = ExplainTarget::Shared { contract: Box::new(contract.clone()), decision, nearest };
     Explanation { session, matter, before, finding: None }
 }
 
@@ -183,21 +170,20 @@ fn look_at(
     let said = refusal.and_then(|refusal| sentences::finding(&session.network, contract, refusal));
     let finding = said.map(|(field, message)| contracts.finding(place, field, &message));
     let (contract, verdict, refused) = (Box::new(contract.clone()), Box::new(verdict), refused.map(Box::new));
-    Explanation { session, matter: Matter::Latency { contract, verdict, refused }, before, finding }
+    Explanation { session, matter: ExplainTarget::Latency { contract, verdict, refused }, before, finding }
 }
 
 fn decide_those_before(
     session: &mut Session,
     contracts: &Contracts,
     place: ContractIndex,
-    progress: &mut dyn Progress,
-    cancel: &Cancel,
+    watch: &mut Watch<'_>,
 ) -> Before {
     let before = || contracts.all().take_while(|(at, _)| *at != place);
     let total = before().count() as u64;
     let mut admitted = 0;
     for (done, (_, contract)) in (1..).zip(before()) {
-        if cancel.is_cancelled() {
+        if watch.is_cancelled() {
             break;
         }
         let is_admitted = match contract.as_latency() {
@@ -205,7 +191,7 @@ fn decide_those_before(
             None => session.admit_share(contract).0.is_ok(),
         };
         admitted += u64::from(is_admitted);
-        progress.step(Step::Items { done, total });
+        watch.step(Step::Items { done, total });
     }
     Before { admitted, refused: total - admitted }
 }
@@ -214,14 +200,14 @@ impl Explanation {
     /// Whether the contract was admitted.
     pub fn is_admitted(&self) -> bool {
         match &self.matter {
-            Matter::Latency { verdict, .. } => verdict.decision.is_ok(),
-            Matter::Shared { decision, .. } => decision.is_ok(),
+            ExplainTarget::Latency { verdict, .. } => verdict.decision.is_ok(),
+            ExplainTarget::Shared { decision, .. } => decision.is_ok(),
         }
     }
 
     fn explained(&self) -> Either<'_> {
         match &self.matter {
-            Matter::Latency { contract, verdict, refused } => Either::Latency(Explained {
+            ExplainTarget::Latency { contract, verdict, refused } => Either::Latency(Explained {
                 contract,
                 request: &verdict.request,
                 decision: &verdict.decision,
@@ -229,7 +215,7 @@ impl Explanation {
                 before: Some(self.before),
                 refused: refused.as_deref(),
             }),
-            Matter::Shared { contract, decision, nearest } => {
+            ExplainTarget::Shared { contract, decision, nearest } => {
                 let admitted = decision.as_ref().ok().and_then(Option::as_ref);
                 let share = admitted.and_then(|decision| self.session.ledger()?.share(decision.share));
                 let decided = DecidedShare { contract, decision, start: None, event: None };

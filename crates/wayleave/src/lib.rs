@@ -4,15 +4,15 @@
 //! controller (`client`).
 //!
 //! ```
-//! use wayleave::{Contracts, Network, PlanOptions, VerifyOptions, plan, verify};
+//! use wayleave::{Contracts, Network, PlanOptions, VerifyOptions, Watch, plan, verify};
 //! # fn main() -> Result<(), wayleave::Error> {
 //! let network = Network::open("fat-tree:k=4")?;
-//! let contracts = Contracts::drawn(&network, 8, 1, 40)?;
-//! let plan = plan(&network, &contracts, &PlanOptions::default())?;
+//! let contracts = Contracts::drawn(&network, 8, 1, 40, &mut Watch::none())?;
+//! let plan = plan(&network, &contracts, &PlanOptions::default(), &mut Watch::none())?;
 //! for (name, decision) in plan.admitted() {
 //!     println!("{name} arrives within {}", decision.bound);
 //! }
-//! let verified = verify(&plan.promises(), &VerifyOptions::default())?;
+//! let verified = verify(&plan.promises(), &VerifyOptions::default(), &mut Watch::none())?;
 //! assert!(verified.is_sound());
 //! # Ok(())
 //! # }
@@ -22,10 +22,10 @@
 //! |---|---|---|
 //! | load a network | [`Network::open`], [`Network::parse`], [`Network::new`] | [`Network`] |
 //! | read contracts | [`Contracts::read`], [`Contracts::parse`], [`Contracts::drawn`] | [`Contracts`] |
-//! | decide them | [`plan()`], [`plan_watched`], [`decide`] | [`Plan`]: decisions, bounds, refusals with reasons |
+//! | decide them | [`plan()`], [`decide`] | [`Plan`]: decisions, bounds, refusals with reasons |
 //! | say why | [`explain()`] | [`Explanation`] |
 //! | derive every bound again | [`Plan::recheck`], [`recheck()`] | a report of the independent calculator |
-//! | try to break promises | [`verify()`], [`verify_watched`] | [`Verified`]: the worst delay seen of each |
+//! | try to break promises | [`verify()`] | [`Verified`]: the worst delay seen of each |
 //! | simulate | [`simulate`], [`sweep()`](sim::sweep) | [`result::RunResult`], [`Sweep`] |
 //! | fit budgets and costs | [`tune()`] | [`Tuned`] |
 //! | bound delays of a whole network | [`analyze::Subject`] | [`analyze::Report`] |
@@ -34,8 +34,8 @@
 //! | compare two results | [`diff::diff`] | [`diff::Difference`] |
 //! | size a service | [`provision::Question::answer`] | [`provision::Answer`] |
 //!
-//! Nothing here prints, reads the environment or ends the process. What takes long tells a [`Progress`] how far it has come
-//! and ends early when a [`Cancel`] says so; how many threads work is an option, and results do not depend on it. Whatever
+//! Nothing here prints, reads the environment or ends the process. A call that can take long has a [`Watch`] as its last parameter,
+//! which shows progress and ends the call early; how many threads work is an option, and results do not depend on it. Whatever
 //! is written for people goes to a [`std::io::Write`] in a [`Layout`] that the caller chooses.
 
 pub mod analyze;
@@ -63,24 +63,24 @@ mod verify;
 
 pub use contracts::{ContractIndex, Contracts, read_event_file};
 pub use error::Error;
-pub use explain::{Explanation, Matter, explain, explain_in, explain_planned, explain_watched};
+pub use explain::{ExplainTarget, Explanation, explain, explain_in, explain_planned};
 pub use findings::Findings;
 pub use minima::PolicyMinima;
 pub use network::{BUILDERS, Builder, COMMON_KEYS, Named, Network, Origin};
 pub use plan::{
-    Asked, Document, Entry, Hold, Outcome, Plan, PlanOptions, Released, RequestTable, SavedPlan, Sink, Stays, Summary,
-    Times, What, decide, plan, plan_in, plan_watched,
+    Document, Entry, EntryKind, Outcome, Plan, PlanInput, PlanOptions, ReleaseHold, Released, RequestTable,
+    ReservationLog, SavedPlan, Sink, Summary, Times, decide, plan, plan_in,
 };
-pub use progress::{Cancel, Progress, Silent, Step};
+pub use progress::{Cancel, NoProgress, Progress, Step, Watch};
 pub use proof::Proof;
-pub use recheck::{recheck, recheck_shares, recheck_shares_watched, recheck_watched};
+pub use recheck::{recheck, recheck_shares};
 pub use schemes::SchemeOptions;
 pub use session::{Session, Verdict};
 pub use sim::{Batch, Choice, Planned, Sweep, SweepOptions, Threads, simulate, sweep};
 pub use tune::{Ceiling, Mix, TuneOptions, Tuned, tune};
 pub use verify::{
-    Derived, History, Kinds, KindsNoticed, Noticed, PlanFile, Promises, StatedKinds, StatedPlan, Verified,
-    VerifiedKinds, VerifyOptions, of_session, read_plan, verify, verify_kinds, verify_watched,
+    ClassContracts, ClassFaultOutcome, ClassVerification, Derived, FaultOutcome, History, PlanFile, PlannedClasses,
+    Promises, StatedPlan, Verified, VerifyOptions, of_session, read_plan, verify, verify_kinds,
 };
 
 // Types of other crates that options are made of.

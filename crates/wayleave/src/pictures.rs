@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wayleave_topology::{NodeId, NodeKind};
 
-use crate::{Network, Plan, Sweep, Verified, What};
+use crate::{EntryKind, Network, Plan, Sweep, Verified};
 use wayleave_report::markup::Element;
 use wayleave_report::plot::axis::Axis;
 use wayleave_report::plot::{Dot, Join, Line, Plot, WIDTH};
@@ -101,7 +101,7 @@ impl Plan {
     /// The bound of every latency contract over its deadline, as the text of an SVG file; `None` if none is admitted.
     pub fn picture(&self) -> Option<String> {
         let deadlines = self.entries.iter().filter_map(|entry| match &entry.what {
-            What::Decided { contract, decision: Ok(decision), .. } => Some((contract.deadline, decision.bound)),
+            EntryKind::Decided { contract, decision: Ok(decision), .. } => Some((contract.deadline, decision.bound)),
             _ => None,
         });
         let points: Vec<(f64, f64)> = deadlines

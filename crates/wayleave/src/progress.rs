@@ -85,12 +85,74 @@ impl<F: FnMut(Step<'_>) + Send> Progress for F {
     }
 }
 
-/// Nobody is told.
+/// Progress that nobody sees.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
+pub struct NoProgress;
 
-impl Progress for Silent {
+impl Progress for NoProgress {
     fn step(&mut self, _: Step<'_>) {}
+}
+
+/// Progress and cancellation of an operation: the last parameter of everything that can take long.
+///
+/// ```
+/// use wayleave::{Cancel, Step, Watch};
+/// let mut steps = 0;
+/// let mut count = |_: Step<'_>| steps += 1;
+/// let cancel = Cancel::default();
+/// let mut watch = Watch::new(&mut count, &cancel);
+/// watch.step(Step::Items { done: 1, total: 2 });
+/// assert!(!watch.is_cancelled());
+/// assert_eq!(steps, 1);
+/// ```
+pub struct Watch<'a> {
+    progress: &'a mut dyn Progress,
+    cancel: Cancel,
+}
+
+impl Watch<'static> {
+    /// Returns a watch that shows nothing and never cancels.
+    pub fn none() -> Self {
+        // A box of a type without fields allocates nothing, so nothing leaks.
+        Self { progress: Box::leak(Box::new(NoProgress)), cancel: Cancel::default() }
+    }
+}
+
+impl<'a> Watch<'a> {
+    /// Returns a watch that shows progress and ends the operation when `cancel` is set.
+    pub fn new(progress: &'a mut dyn Progress, cancel: &Cancel) -> Self {
+        Self { progress, cancel: cancel.clone() }
+    }
+
+    /// Returns a watch that shows progress and never cancels.
+    pub fn progress(progress: &'a mut dyn Progress) -> Self {
+        Self { progress, cancel: Cancel::default() }
+    }
+
+    /// Shows a step.
+    pub fn step(&mut self, step: Step<'_>) {
+        self.progress.step(step);
+    }
+
+    pub(crate) fn items(&mut self, done: usize, total: usize) {
+        self.step(Step::Items { done: done as u64, total: total as u64 });
+    }
+
+    /// Returns `true` if the operation has to end.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    /// Returns both parts.
+    pub fn parts(&mut self) -> (&mut dyn Progress, &Cancel) {
+        (self.progress, &self.cancel)
+    }
+}
+
+impl fmt::Debug for Watch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("cancel", &self.cancel).finish_non_exhaustive()
+    }
 }
 
 /// Ends operations early. Clones share one state; what was found until then is kept and marked as partial.

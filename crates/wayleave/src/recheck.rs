@@ -6,22 +6,11 @@ use wayleave_explain::{Context, claim, claimed_shares, share_times};
 use wayleave_recheck::{BrokenShare, Checked, check_all_shares, check_watched};
 use wayleave_topology::LinkId;
 
-use crate::progress::{Progress, Silent, Step};
+use crate::progress::{Step, Watch};
 
-/// Derives every promise again from the definitions; `None` for schemes that reserve no queues.
-pub fn recheck(context: &Context<'_>) -> Option<Checked> {
-    recheck_watched(context, &mut Silent)
-}
-
-/// The same for somebody who wants to know how many links of how many are done.
-pub fn recheck_watched(context: &Context<'_>, progress: &mut dyn Progress) -> Option<Checked> {
-    Some(check_watched(&claim(context)?, &mut |done, total| progress.step(Step::Items { done, total })))
-}
-
-/// The promises to classes below the latency queues that do not hold, derived from what hosts may send to one another.
-/// By when minima are there is derived as well.
-pub fn recheck_shares(context: &Context<'_>) -> Vec<BrokenShare> {
-    recheck_shares_watched(context, &mut Silent)
+/// Derives every promise again from the definitions and shows how many links are done. Returns `None` for schemes that reserve no queues.
+pub fn recheck(context: &Context<'_>, watch: &mut Watch<'_>) -> Option<Checked> {
+    Some(check_watched(&claim(context)?, &mut |done, total| watch.step(Step::Items { done, total })))
 }
 
 /// Links that are closed.
@@ -30,12 +19,13 @@ fn closed(context: &Context<'_>) -> BTreeSet<LinkId> {
     context.ledger().map_or_else(BTreeSet::new, |ledger| links.filter(|&link| ledger.is_closed(link)).collect())
 }
 
-/// Does the same and reports how many shares of how many are done.
-pub fn recheck_shares_watched(context: &Context<'_>, progress: &mut dyn Progress) -> Vec<BrokenShare> {
+/// Returns the promises to classes below the latency queues that do not hold, derived from the rates at which hosts may send, and shows how many
+/// shares are done. The times of minima are derived as well.
+pub fn recheck_shares(context: &Context<'_>, watch: &mut Watch<'_>) -> Vec<BrokenShare> {
     let (Some(claim), Some(classes)) = (claim(context), context.network.classes()) else { return Vec::new() };
     let (shares, times) = (claimed_shares(context), share_times(context));
     let checked = check_all_shares(&claim, classes, &closed(context), &shares, times.as_ref(), &mut |done, total| {
-        progress.step(Step::Items { done, total });
+        watch.step(Step::Items { done, total });
     });
     let said: Vec<_> = context.ledger().into_iter().flat_map(|ledger| ledger.short_buffers()).collect();
     let buffers = checked.compare_buffers(context.network, &said);
@@ -57,7 +47,7 @@ mod tests {
     fn a_promise_that_was_given_without_asking_is_found_broken() {
         let network = Network::open("star:hosts=2").unwrap();
         let mut session = Session::open(&network, Model::default(), SchemeOptions::default()).unwrap();
-        assert!(recheck(&session.context()).unwrap().is_sound());
+        assert!(recheck(&session.context(), &mut Watch::none()).unwrap().is_sound());
         let node = |name| session.network.find_node(name).unwrap();
         let request = Request {
             from: node("h1"),
@@ -73,6 +63,6 @@ mod tests {
         let found = placement.least_delay(&Query::of(&request)).unwrap();
         // 96 us at 1 Gbit/s, beyond the budget together with the two frames that can be in the way.
         placement.reserve(&Request { burst: Bytes::new(62_000), ..request }, found);
-        assert!(!recheck(&session.context()).unwrap().is_sound());
+        assert!(!recheck(&session.context(), &mut Watch::none()).unwrap().is_sound());
     }
 }

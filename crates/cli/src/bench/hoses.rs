@@ -1,6 +1,7 @@
 //! Time of a decision about a hose, and of the independent recheck of all hoses.
 
 use std::time::{Duration, Instant};
+use wayleave::Watch;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -75,7 +76,7 @@ pub(crate) fn run(case: HoseCase, setting: Setting) -> Result<Vec<Metric>, Strin
     metrics.push(Metric::new("admitted", admitted as f64, "contracts"));
     metrics.push(Metric::new("admission_ms", all.as_secs_f64() * 1e3, "ms"));
     let start = Instant::now();
-    let broken = recheck_shares(&session.context());
+    let broken = recheck_shares(&session.context(), &mut Watch::none());
     metrics.push(Metric::new("recheck_ms", start.elapsed().as_secs_f64() * 1e3, "ms"));
     if let Some(first) = broken.first() {
         return Err(format!("the recheck finds {} faults, the first: {first:?}", broken.len()));

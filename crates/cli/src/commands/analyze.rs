@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use wayleave::analyze::{Report, Subject};
-use wayleave::{Contracts, Step};
+use wayleave::{Contracts, Step, Watch};
 use wayleave_calculus::network::{Multiplexing, Options, Packetizer, Shaping};
 use wayleave_explain::human::count;
 use wayleave_formats::{PhysicalNetwork, Source, write_physical_network, write_port_network};
@@ -141,7 +141,8 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     }
     let analyses: Vec<_> = args.analyses.iter().copied().map(Analysis::analysis).collect();
     let flows = subject.flows(&args.flows)?;
-    let report = Report::watched(&subject, &analyses, &flows, args.all, &mut Progress::new(args.progress));
+    let report =
+        Report::of(&subject, &analyses, &flows, args.all, &mut Watch::progress(&mut Progress::new(args.progress)))?;
     let mut out = out();
     match args.output {
         Format::Table => subject.write_text(&report, &mut out, layout(), false)?,

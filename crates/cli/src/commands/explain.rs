@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::client::{Names, did_you_mean};
 use clap::Args;
-use wayleave::{Contracts, Explanation, SavedPlan, Session, explain_in, explain_planned};
+use wayleave::{Contracts, Explanation, SavedPlan, Session, Watch, explain_in, explain_planned};
 use wayleave_explain::camel_case;
 use wayleave_formats::Source;
 use wayleave_protocol::decision::{Decision, Verdict};
@@ -79,12 +79,13 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
 impl ExplainArgs {
     /// Without a controller.
     fn explain(&self, session: Session, contracts: &Contracts) -> Result<Explanation, Failure> {
-        let progress = &mut Progress::new(self.progress);
-        let Some(file) = &self.plan else { return Ok(explain_in(session, contracts, &self.name, progress)?) };
+        let mut progress = Progress::new(self.progress);
+        let watch = &mut Watch::progress(&mut progress);
+        let Some(file) = &self.plan else { return Ok(explain_in(session, contracts, &self.name, watch)?) };
         let reading = format!("reading {file}");
         let source = waiting(self.progress, &reading, || Source::read(file))?;
         let plan = waiting(self.progress, &reading, || SavedPlan::read(&source, &session))?;
-        Ok(explain_planned(session, contracts, &self.name, &plan, progress)?)
+        Ok(explain_planned(session, contracts, &self.name, &plan, watch)?)
     }
 }
 

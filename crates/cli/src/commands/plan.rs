@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use wayleave::{
-    Asked, Cancel, Contracts, Document, Findings, Hold, Outcome, PolicyMinima, Proof, RequestTable, Session, Sink,
-    Stays, Summary,
+    Contracts, Document, Findings, Outcome, PlanInput, PolicyMinima, Proof, ReleaseHold, RequestTable, ReservationLog,
+    Session, Sink, Summary, Watch,
 };
 use wayleave::{decide, read_event_file};
 use wayleave_formats::{Source, read_policy};
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
             args.check_recheck(&session)?;
             args.hold_policies(&mut session)?;
             args.recheck |= args.rechecks_others(&session, contracts.all().any(|(_, any)| any.as_latency().is_none()));
-            let (outcome, in_flight) = args.decide(&mut session, Asked::Contracts(&contracts))?;
+            let (outcome, in_flight) = args.decide(&mut session, PlanInput::Contracts(&contracts))?;
             (session, outcome, in_flight)
         }
         Some(file) => {
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
             args.check_recheck(&session)?;
             args.hold_policies(&mut session)?;
             args.recheck |= args.rechecks_others(&session, events.has_other_kinds());
-            let (outcome, in_flight) = args.decide(&mut session, Asked::Events(&events, args.hold()))?;
+            let (outcome, in_flight) = args.decide(&mut session, PlanInput::Events(&events, args.hold()))?;
             (session, outcome, in_flight)
         }
     };
@@ -122,7 +122,7 @@ fn print(findings: &Findings) {
 
 impl PlanArgs {
     /// Decides, and prints: as JSON while decisions fall, as a table in the end.
-    fn decide(&self, session: &mut Session, asked: Asked<'_>) -> Result<(Outcome, Verdict), Failure> {
+    fn decide(&self, session: &mut Session, asked: PlanInput<'_>) -> Result<(Outcome, Verdict), Failure> {
         let mut out = out();
         match self.output {
             OutputFormat::Json => {
@@ -146,16 +146,15 @@ impl PlanArgs {
         &self,
         sink: &mut S,
         session: &mut Session,
-        asked: Asked<'_>,
+        asked: PlanInput<'_>,
     ) -> Result<(Outcome, Verdict), Failure> {
         let mut progress = Progress::new(self.progress);
-        let cancel = Cancel::default();
         // Without a hold, reservations are free while packets are on them, and nothing else is claimed.
-        if !self.recheck || matches!(asked, Asked::Events(_, Hold::Nothing)) {
-            return Ok((decide(session, asked, sink, &mut progress, &cancel)?, Verdict::Sound));
+        if !self.recheck || matches!(asked, PlanInput::Events(_, ReleaseHold::Nothing)) {
+            return Ok((decide(session, asked, sink, &mut Watch::progress(&mut progress))?, Verdict::Sound));
         }
-        let mut stays = Stays::new(sink);
-        let outcome = decide(session, asked, &mut stays, &mut progress, &cancel)?;
+        let mut stays = ReservationLog::new(sink);
+        let outcome = decide(session, asked, &mut stays, &mut Watch::progress(&mut progress))?;
         drop(progress);
         Ok((outcome, recheck_transitions(&stays, session, &mut Progress::new(self.progress))))
     }
@@ -207,10 +206,10 @@ impl PlanArgs {
         Ok(())
     }
 
-    fn hold(&self) -> Hold {
+    fn hold(&self) -> ReleaseHold {
         match (self.hold, self.session.model.model) {
-            (Some(HoldName::Bound), _) | (None, Base::Default) => Hold::Bound,
-            (Some(HoldName::None), _) | (None, Base::Published) => Hold::Nothing,
+            (Some(HoldName::Bound), _) | (None, Base::Default) => ReleaseHold::Bound,
+            (Some(HoldName::None), _) | (None, Base::Published) => ReleaseHold::Nothing,
         }
     }
 

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use wayleave::{Asked, Contracts, Session};
+use wayleave::{Contracts, PlanInput, Session, Watch};
 use wayleave_contracts::DataPlane;
 use wayleave_explain::Decided;
 use wayleave_explain::table::write_table;
@@ -180,8 +180,7 @@ fn interfaces(network: &Network, given: Interfaces) -> Interfaces {
 
 /// Decides everything, and says how many were refused.
 fn decide(session: &mut Session, contracts: &Contracts) -> Result<u64, Failure> {
-    let (mut silent, cancel) = (wayleave::Silent, wayleave::Cancel::default());
-    let outcome = wayleave::decide(session, Asked::Contracts(contracts), &mut Ignore, &mut silent, &cancel)?;
+    let outcome = wayleave::decide(session, PlanInput::Contracts(contracts), &mut Ignore, &mut Watch::none())?;
     Ok(outcome.summary.refused)
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use wayleave::result::Parameter;
 use wayleave::sim::quoted;
-use wayleave::{Batch, Choice, Sweep, SweepOptions, Threads, sweep};
+use wayleave::{Batch, Choice, Sweep, SweepOptions, Threads, Watch, sweep};
 use wayleave_scenarios::FastForward;
 
 use crate::exit::{self, Exit};
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Exit, Failure> {
     batch.not_carried_out.iter().for_each(|sentence| crate::output::tell!("warning: {sentence}"));
     args.say_obstacle(&batch);
     let cancel = interrupt::listen()?;
-    let sweep = sweep(batch, &args.options(), &mut Progress::new(args.progress), &cancel)?;
+    let sweep = sweep(batch, &args.options(), &mut Watch::new(&mut Progress::new(args.progress), &cancel))?;
     let mut out = out();
     match args.output {
         OutputFormat::Json => sweep.write_json(&mut out)?,

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 
 use clap::{Args, ValueEnum};
-use wayleave::{Contracts, Mix, Network, TuneOptions, tune};
+use wayleave::{Contracts, Mix, Network, TuneOptions, Watch, tune};
 use wayleave_schemes::tune::Objective;
 
 use crate::exit::Exit;
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<Exit, Failure> {
     let own = own_contracts(args, &network)?;
     let mix = own.as_ref().map_or(Mix::Scenario(args.scenario as usize), Mix::Contracts);
     let mut progress = Progress::new(args.candidates);
-    let mut tuned = tune(&network, mix, &options, &mut progress)?;
+    let mut tuned = tune(&network, mix, &options, &mut Watch::progress(&mut progress))?;
     drop(progress);
     if own.is_some() {
         tuned.mix = args.files.join(", ");

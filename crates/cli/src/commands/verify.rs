@@ -1,13 +1,14 @@
 //! `wayleave verify`: an admitted set under the worst traffic that its contracts allow, packet by packet.
 
 use std::io::Write;
+use wayleave::Watch;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use wayleave::{
-    Asked, Cancel, ClassFault, Contracts, Error, History, Kinds, KindsNoticed, Network, Noticed, PlanFile, Promises,
-    Released, Session, Sink, StatedPlan, Verified, VerifiedKinds, VerifyOptions, decide, read_plan, verify_kinds,
-    verify_watched,
+    Cancel, ClassContracts, ClassFault, ClassFaultOutcome, ClassVerification, Contracts, Error, FaultOutcome, History,
+    Network, PlanFile, PlanInput, Promises, Released, Session, Sink, StatedPlan, Verified, VerifyOptions, decide,
+    read_plan, verify, verify_kinds,
 };
 use wayleave_adversary::{Attack, Effort, Fault};
 use wayleave_explain::Decided;
@@ -205,7 +206,7 @@ impl Others {
 #[derive(Default)]
 struct All {
     history: History,
-    kinds: Kinds,
+    kinds: ClassContracts,
 }
 
 impl Sink for All {
@@ -238,7 +239,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
         fault: args.fault.and_then(FaultName::latency),
         command: command_line(),
     };
-    let mut verified = verify_watched(&promises, &options, &mut Progress::new(args.progress), &cancel)?;
+    let mut verified = verify(&promises, &options, &mut Watch::new(&mut Progress::new(args.progress), &cancel))?;
     // A fault of latency contracts, an attack and a contract that are named are about those alone.
     let is_about_one = options.fault.is_some() || options.replay.is_some() || options.flow.is_some();
     let others = if is_about_one || cancel.is_cancelled() { Others::None } else { others };
@@ -283,7 +284,8 @@ impl VerifyArgs {
         let contracts = waiting(self.progress, "reading contracts", read)?;
         let mut session = self.session.open_for(&network, &contracts)?;
         let mut all = All::default();
-        let outcome = decide(&mut session, Asked::Contracts(&contracts), &mut all, progress, cancel)?;
+        let outcome =
+            decide(&mut session, PlanInput::Contracts(&contracts), &mut all, &mut Watch::new(progress, cancel))?;
         if outcome.summary.refused > 0 {
             let total = count(contracts.all().count(), "contract");
             crate::output::tell!("{} of {total} refused: nothing was promised to them", outcome.summary.refused);
@@ -330,24 +332,24 @@ fn judge(verified: &Verified, is_stopped: bool) -> Exit {
             crate::output::tell!("not as expected, though not promised: {condition}");
         }
         match kinds.noticed() {
-            Some(KindsNoticed::NoEffect) => {
+            Some(ClassFaultOutcome::NoEffect) => {
                 crate::output::tell!("--break changes nothing here: nobody has what it is about");
                 return Exit::Unnoticed;
             }
-            Some(KindsNoticed::ByNobody) => {
+            Some(ClassFaultOutcome::ByNobody) => {
                 crate::output::tell!(
                     "--break was not noticed: a set that uses more of what is promised, or --effort long, may show it"
                 );
                 return Exit::Unnoticed;
             }
-            Some(KindsNoticed::ByPackets) => return Exit::Unsound,
+            Some(ClassFaultOutcome::ByPackets) => return Exit::Unsound,
             None if !kinds.is_sound() => return Exit::Unsound,
             None => {}
         }
     }
     match (verified.noticed(), verified.is_sound()) {
-        (Some(Noticed::ByNobody), _) => unnoticed(verified),
-        (Some(Noticed::ByDerivation | Noticed::ByPackets), _) | (None, false) => Exit::Unsound,
+        (Some(FaultOutcome::ByNobody), _) => unnoticed(verified),
+        (Some(FaultOutcome::ByDerivation | FaultOutcome::ByPackets), _) | (None, false) => Exit::Unsound,
         (None, true) if is_stopped => Exit::Stopped,
         (None, true) if verified.promises_nothing() => {
             crate::output::tell!("nothing is promised: nothing was tested");
@@ -359,7 +361,7 @@ fn judge(verified: &Verified, is_stopped: bool) -> Exit {
 
 /// Nothing was broken: says what is not known all the same.
 fn incomplete(verified: &Verified) -> Exit {
-    let unknown = verified.kinds.as_ref().map_or(0, VerifiedKinds::unknown);
+    let unknown = verified.kinds.as_ref().map_or(0, ClassVerification::unknown);
     if unknown > 0 {
         crate::output::tell!(
             "{} missed a minimum or a weight, of which nothing is known: a buffer on the way may be too small (`wayleave plan` names it)",

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::client::specs::{Document, read as read_specs};
 use clap::Args;
-use wayleave::{Contracts, SavedPlan, Session};
+use wayleave::{Contracts, SavedPlan, Session, Watch};
 use wayleave_client::Method;
 use wayleave_contracts::{ContractKind, Order};
 use wayleave_controller::{Change, DEFAULT_TENANT, Holds, Placed};
@@ -109,7 +109,7 @@ impl WhatIfArgs {
         let contracts = waiting(false, "reading contracts", || Contracts::parse_all_kinds(files, &network))?;
         let source = Source::read(plan)?;
         let plan = waiting(false, &format!("reading {plan}"), || SavedPlan::read(&source, &session))?;
-        let before = plan.restore(&mut session, &contracts, None, &mut Progress::new(false))?;
+        let before = plan.restore(&mut session, &contracts, None, &mut Watch::progress(&mut Progress::new(false)))?;
         if before.refused > 0 {
             let (name, all) = (source.name(), count(contracts.len(), "contract"));
             crate::output::tell!("note: {} of {all} in {name} refused from the start", before.refused);

@@ -1,7 +1,7 @@
 //! The demo as a whole, on shorter lists.
 
 use super::*;
-use wayleave::Silent;
+use wayleave::NoProgress;
 use wayleave_report::page::missing_figures;
 
 fn of(count: u32) -> DemoOptions {
@@ -9,7 +9,7 @@ fn of(count: u32) -> DemoOptions {
 }
 
 fn findings(options: DemoOptions) -> Findings {
-    demo(&options, &mut Silent).unwrap().findings
+    demo(&options, &mut NoProgress).unwrap().findings
 }
 
 /// Without the times, which differ from run to run.

@@ -5,7 +5,7 @@ use wayleave_calculus::network::{NoBound, PathBounds, PortNetwork, ServerBound, 
 
 use super::subject::Subject;
 use crate::error::Error;
-use crate::progress::{Cancel, Progress, Silent, Step};
+use crate::progress::{Step, Watch};
 
 /// How many flows are shown, and linear programs solved, unless more are asked for.
 const SHOWN: usize = 40;
@@ -91,46 +91,24 @@ struct Analyses<'s> {
 }
 
 impl Report {
-    /// Bounds of these flows; without `all`, of the first 40, since each linear program takes its time.
-    pub fn of(subject: &Subject, analyses: &[Analysis], flows: &[usize], all: bool) -> Self {
-        Self::watched(subject, analyses, flows, all, &mut Silent)
-    }
-
-    /// The same for somebody who wants to know how far it has come: servers, and then flows.
-    pub fn watched(
-        subject: &Subject,
-        analyses: &[Analysis],
-        flows: &[usize],
-        all: bool,
-        progress: &mut dyn Progress,
-    ) -> Self {
-        Self::computed(subject, analyses, flows, all, progress, &Cancel::default())
-    }
-
-    /// The same for a caller that may want to stop it, which takes effect between two servers, flows or linear programs.
+    /// Returns bounds of these flows: of the first 40 only unless `all` is set, since each linear program takes its time. Steps are servers, then flows.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
-    pub fn stoppable(
-        subject: &Subject,
-        analyses: &[Analysis],
-        flows: &[usize],
-        progress: &mut dyn Progress,
-        cancel: &Cancel,
-    ) -> Result<Self, Error> {
-        let report = Self::computed(subject, analyses, flows, true, progress, cancel);
-        if cancel.is_cancelled() { Err(Error::Stopped) } else { Ok(report) }
-    }
-
-    /// Computes rows until `cancel` is set.
-    fn computed(
+    /// [`Error::Stopped`]: cancellation takes effect between two servers, flows or linear programs.
+    pub fn of(
         subject: &Subject,
         analyses: &[Analysis],
         flows: &[usize],
         all: bool,
-        progress: &mut dyn Progress,
-        cancel: &Cancel,
-    ) -> Self {
+        watch: &mut Watch<'_>,
+    ) -> Result<Self, Error> {
+        let report = Self::computed(subject, analyses, flows, all, watch);
+        if watch.is_cancelled() { Err(Error::Stopped) } else { Ok(report) }
+    }
+
+    /// Computes rows until it is cancelled.
+    fn computed(subject: &Subject, analyses: &[Analysis], flows: &[usize], all: bool, watch: &mut Watch<'_>) -> Self {
+        let (progress, cancel) = watch.parts();
         let (network, options) = (&subject.network, &subject.options);
         let shown = &flows[..if all { flows.len() } else { flows.len().min(SHOWN) }];
         let servers = network.servers().len();

@@ -27,21 +27,19 @@ use wayleave_scenarios::Tenants;
 use wayleave_scheme_api::{Decision, Refusal, ShareDecision};
 use wayleave_units::Time;
 
-use crate::contracts::Contracts;
 use crate::error::Error;
 use crate::network::Network;
-use crate::progress::{Cancel, Progress, Silent};
+use crate::progress::Watch;
 use crate::schemes::SchemeOptions;
 use crate::session::Session;
-use crate::verify::{History, Kinds, Promises};
+use crate::verify::{ClassContracts, History, Promises};
 use certainty::Certainties;
-use sink::Watch;
 
 pub use json::Document;
 pub(crate) use json::{Head, ModelShape};
 pub use saved::SavedPlan;
-pub use sink::{Asked, Hold, Outcome, Sink};
-pub use stays::Stays;
+pub use sink::{Outcome, PlanInput, ReleaseHold, Sink};
+pub use stays::ReservationLog;
 pub use summary::{Released, Summary, Times};
 pub use table::RequestTable;
 
@@ -60,15 +58,13 @@ pub struct PlanOptions {
 /// Only what the sink returns.
 pub fn decide(
     session: &mut Session,
-    asked: Asked<'_>,
+    asked: PlanInput<'_>,
     sink: &mut dyn Sink,
-    progress: &mut dyn Progress,
-    cancel: &Cancel,
+    watch: &mut Watch<'_>,
 ) -> Result<Outcome, Error> {
-    let mut watch = Watch { progress, cancel };
     match asked {
-        Asked::Contracts(contracts) => replay::contracts(session, contracts, sink, &mut watch),
-        Asked::Events(events, hold) => replay::Replay::new(session, hold).run(events, sink, &mut watch),
+        PlanInput::Contracts(contracts) => replay::contracts(session, contracts, sink, watch),
+        PlanInput::Events(events, hold) => replay::Replay::new(session, hold).run(events, sink, watch),
     }
 }
 
@@ -76,36 +72,22 @@ pub fn decide(
 ///
 /// # Errors
 /// If the scheme cannot be set up on this network. A refusal is no error: it stands in the plan.
-pub fn plan(network: &Network, contracts: &Contracts, options: &PlanOptions) -> Result<Plan, Error> {
-    plan_watched(network, Asked::Contracts(contracts), options, &mut Silent, &Cancel::default())
-}
-
-/// The same of contracts or of events, for somebody who wants to know how far it has come, or to stop it.
-///
-/// # Errors
-/// If the scheme cannot be set up on this network.
-pub fn plan_watched(
+pub fn plan<'a>(
     network: &Network,
-    asked: Asked<'_>,
+    asked: impl Into<PlanInput<'a>>,
     options: &PlanOptions,
-    progress: &mut dyn Progress,
-    cancel: &Cancel,
+    watch: &mut Watch<'_>,
 ) -> Result<Plan, Error> {
-    plan_in(Session::open(network, options.model, options.scheme.clone())?, asked, progress, cancel)
+    plan_in(Session::open(network, options.model, options.scheme.clone())?, asked.into(), watch)
 }
 
 /// The same in a session that may hold contracts already, or whose scheme is not in the list ([`Session::with_scheme`]).
 ///
 /// # Errors
 /// If an event cannot happen at its place.
-pub fn plan_in(
-    mut session: Session,
-    asked: Asked<'_>,
-    progress: &mut dyn Progress,
-    cancel: &Cancel,
-) -> Result<Plan, Error> {
+pub fn plan_in(mut session: Session, asked: PlanInput<'_>, watch: &mut Watch<'_>) -> Result<Plan, Error> {
     let mut entries = Entries::default();
-    let outcome = decide(&mut session, asked, &mut entries, progress, cancel)?;
+    let outcome = decide(&mut session, asked, &mut entries, watch)?;
     let Entries { entries, history, certainties } = entries;
     Ok(Plan { session, entries, outcome, history, certainties })
 }
@@ -128,13 +110,13 @@ pub struct Entry {
     /// The contract's name.
     pub name: String,
     /// What happened.
-    pub what: What,
+    pub what: EntryKind,
     document: Box<RawValue>,
 }
 
 /// What happened to a contract.
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum EntryKind {
     /// It was asked for.
     Decided {
         /// Its terms.
@@ -172,8 +154,8 @@ impl Entry {
     /// The decision; `None` for the end of a contract, and for contracts of other kinds than latency.
     pub fn decision(&self) -> Option<&Result<Decision, Refusal>> {
         match &self.what {
-            What::Decided { decision, .. } => Some(decision),
-            What::DecidedShare { .. } | What::Released { .. } => None,
+            EntryKind::Decided { decision, .. } => Some(decision),
+            EntryKind::DecidedShare { .. } | EntryKind::Released { .. } => None,
         }
     }
 }
@@ -196,7 +178,7 @@ impl Sink for Entries {
                 let reason = decision.as_ref().err().map(|refusal| sentences::refusal(network, contract, refusal));
                 let (contract, decision) = (Box::new(contract.clone()), decision.clone());
                 let document = to_raw_value(&RequestShape::of(&session.context(), &flow))?;
-                (What::Decided { contract, decision, reason, event }, document)
+                (EntryKind::Decided { contract, decision, reason, event }, document)
             }
             Decided::Share(share) => {
                 self.certainties.decided(&share);
@@ -204,7 +186,7 @@ impl Sink for Entries {
                 let reason = decision.as_ref().err().map(|refusal| sentences::class_refusal(network, refusal));
                 let (contract, decision) = (Box::new(contract.clone()), decision.clone());
                 let document = to_raw_value(&ShareShape::of(network, &share))?;
-                (What::DecidedShare { contract, decision, reason, start, event }, document)
+                (EntryKind::DecidedShare { contract, decision, reason, start, event }, document)
             }
         };
         self.entries.push(Entry { name: decided.name().to_owned(), what, document });
@@ -214,7 +196,7 @@ impl Sink for Entries {
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
         self.certainties.released(released.name);
         let document = to_raw_value(&json::ReleaseShape::of(released))?;
-        let what = What::Released { at: released.at, held_until: released.held_until };
+        let what = EntryKind::Released { at: released.at, held_until: released.held_until };
         self.entries.push(Entry { name: released.name.to_owned(), what, document });
         self.history.released(released)
     }
@@ -229,7 +211,7 @@ impl Plan {
     /// What was refused, with the reason as a sentence.
     pub fn refused(&self) -> impl Iterator<Item = (&str, &str)> {
         self.entries.iter().filter_map(|entry| match &entry.what {
-            What::Decided { reason: Some(reason), .. } | What::DecidedShare { reason: Some(reason), .. } => {
+            EntryKind::Decided { reason: Some(reason), .. } | EntryKind::DecidedShare { reason: Some(reason), .. } => {
                 Some((entry.name.as_str(), reason.as_str()))
             }
             _ => None,
@@ -249,20 +231,20 @@ impl Plan {
         let has_events = self
             .entries
             .iter()
-            .any(|entry| matches!(entry.what, What::Released { .. } | What::Decided { event: Some(_), .. }));
+            .any(|entry| matches!(entry.what, EntryKind::Released { .. } | EntryKind::Decided { event: Some(_), .. }));
         let mut table = RequestTable::new(layout, true, has_events);
         for Entry { name, what, .. } in &self.entries {
             match what {
-                What::Decided { contract, decision, event, .. } => {
+                EntryKind::Decided { contract, decision, event, .. } => {
                     let event = *event;
                     let flow = DecidedFlow { contract, decision, starts: None, event, keeps_old_terms: false };
                     table.decided(&self.session, &Decided::Flow(flow))?;
                 }
-                What::DecidedShare { contract, decision, start, event, .. } => {
+                EntryKind::DecidedShare { contract, decision, start, event, .. } => {
                     let share = DecidedShare { contract, decision, start: *start, event: *event };
                     table.decided(&self.session, &Decided::Share(share))?;
                 }
-                What::Released { at, held_until } => {
+                EntryKind::Released { at, held_until } => {
                     table.released(&Released { name, at: *at, held_until: *held_until })?;
                 }
             }
@@ -275,11 +257,11 @@ impl Plan {
     /// # Errors
     /// If the network has no classes.
     pub fn tenants(&self) -> Result<Option<Tenants>, Error> {
-        let mut kinds = Kinds::default();
+        let mut kinds = ClassContracts::default();
         for entry in &self.entries {
             match &entry.what {
-                What::Decided { contract, decision: Ok(decision), .. } => kinds.add_latency(contract, decision),
-                What::DecidedShare { contract, decision: Ok(decision), .. } => {
+                EntryKind::Decided { contract, decision: Ok(decision), .. } => kinds.add_latency(contract, decision),
+                EntryKind::DecidedShare { contract, decision: Ok(decision), .. } => {
                     kinds.add_share(contract, decision.as_ref());
                 }
                 _ => {}
@@ -290,7 +272,7 @@ impl Plan {
 
     /// Derives every promise again with an independent calculator; `None` for schemes that reserve no queues.
     pub fn recheck(&self) -> Option<wayleave_recheck::Checked> {
-        crate::recheck(&self.session.context())
+        crate::recheck(&self.session.context(), &mut Watch::none())
     }
 }
 

@@ -10,11 +10,12 @@ use wayleave_schemes::admitted::Standing as _;
 use wayleave_topology::{FlowId, ShareId};
 use wayleave_units::Time;
 
-use super::sink::{Hold, Outcome, Sink, Watch};
+use super::sink::{Outcome, ReleaseHold, Sink};
 use super::summary::{Released, Summary};
 use crate::contracts::Contracts;
 use crate::error::Error;
 use crate::findings::Findings;
+use crate::progress::Watch;
 use crate::session::{Session, Verdict};
 
 /// Decides every contract of the lists.
@@ -79,7 +80,7 @@ enum Standing {
 /// Contracts that come, change and go.
 pub(super) struct Replay<'a> {
     session: &'a mut Session,
-    hold: Hold,
+    hold: ReleaseHold,
     /// Who is admitted.
     standing: HashMap<&'a str, Standing>,
     /// Ended reservations that are still held, by the time at which they are freed.
@@ -94,8 +95,8 @@ enum Ended {
 }
 
 impl<'a> Replay<'a> {
-    pub(super) fn new(session: &'a mut Session, hold: Hold) -> Self {
-        if hold == Hold::Nothing {
+    pub(super) fn new(session: &'a mut Session, hold: ReleaseHold) -> Self {
+        if hold == ReleaseHold::Nothing {
             session.ignore_packets_in_flight();
         }
         Self { session, hold, standing: HashMap::new(), due: BTreeSet::new() }
@@ -162,7 +163,8 @@ impl<'a> Replay<'a> {
                 Standing::Flow(flow) => flow,
                 Standing::Share(None) => return now,
                 Standing::Share(Some(share)) => {
-                    let drain = if self.hold == Hold::Bound { self.session.share_drain(share) } else { Time::ZERO };
+                    let drain =
+                        if self.hold == ReleaseHold::Bound { self.session.share_drain(share) } else { Time::ZERO };
                     let due = now.checked_add(drain).unwrap_or(Time::MAX);
                     self.due.insert((due, Ended::Share(share)));
                     return due;
@@ -182,7 +184,7 @@ impl<'a> Replay<'a> {
 
     /// How long packets of a flow can be in flight, as far as that is waited for.
     fn in_flight(&self, flow: FlowId) -> Time {
-        let held = self.session.scheme.held(flow).filter(|_| self.hold == Hold::Bound);
+        let held = self.session.scheme.held(flow).filter(|_| self.hold == ReleaseHold::Bound);
         held.map_or(Time::ZERO, |held| held.bound)
     }
 

@@ -22,7 +22,7 @@ use wayleave_units::Time;
 use super::json::Head;
 use crate::contracts::{ContractIndex, Contracts};
 use crate::error::Error;
-use crate::progress::{Progress, Step};
+use crate::progress::{Step, Watch};
 use crate::session::{Session, Verdict};
 
 /// A document of `wayleave plan -o json` for a list of contracts, which is for a session's network, scheme and model.
@@ -154,7 +154,7 @@ impl<'a> SavedPlan<'a> {
         session: &mut Session,
         contracts: &Contracts,
         until: Option<ContractIndex>,
-        progress: &mut dyn Progress,
+        watch: &mut Watch<'_>,
     ) -> Result<Before, Error> {
         let (said, there) = (self.requests.len(), contracts.len());
         if said != there {
@@ -174,7 +174,7 @@ impl<'a> SavedPlan<'a> {
                 self.same_share(session, request, &decided)?;
                 let count = if decision.is_ok() { &mut before.admitted } else { &mut before.refused };
                 *count += 1;
-                progress.step(Step::Items { done, total: there as u64 });
+                watch.step(Step::Items { done, total: there as u64 });
                 continue;
             };
             let flow = self.put(session, contract, request, &flows).map_err(|what| self.located(request, &what))?;
@@ -185,7 +185,7 @@ impl<'a> SavedPlan<'a> {
                 }
                 None => before.refused += 1,
             }
-            progress.step(Step::Items { done, total: there as u64 });
+            watch.step(Step::Items { done, total: there as u64 });
         }
         Ok(before)
     }

@@ -7,21 +7,26 @@ use super::summary::{Released, Summary};
 use crate::contracts::Contracts;
 use crate::error::Error;
 use crate::findings::Findings;
-use crate::progress::{Cancel, Progress, Step};
 use crate::session::Session;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
-pub enum Asked<'a> {
+pub enum PlanInput<'a> {
     /// Contracts that all come and stay.
     Contracts(&'a Contracts),
     /// Contracts that come, change and go.
-    Events(&'a EventList, Hold),
+    Events(&'a EventList, ReleaseHold),
+}
+
+impl<'a> From<&'a Contracts> for PlanInput<'a> {
+    fn from(contracts: &'a Contracts) -> Self {
+        Self::Contracts(contracts)
+    }
 }
 
 /// How long what an ended contract had reserved is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Hold {
+pub enum ReleaseHold {
     /// For its route's bound: its packets may be in flight (design, section 4).
     #[default]
     Bound,
@@ -63,20 +68,4 @@ pub struct Outcome {
     pub findings: Findings,
     /// Whether all were decided; not if somebody has cancelled it.
     pub is_complete: bool,
-}
-
-/// Who is told, and who may stop it.
-pub(super) struct Watch<'a> {
-    pub(super) progress: &'a mut dyn Progress,
-    pub(super) cancel: &'a Cancel,
-}
-
-impl Watch<'_> {
-    pub(super) fn is_cancelled(&self) -> bool {
-        self.cancel.is_cancelled()
-    }
-
-    pub(super) fn items(&mut self, done: usize, total: usize) {
-        self.progress.step(Step::Items { done: done as u64, total: total as u64 });
-    }
 }

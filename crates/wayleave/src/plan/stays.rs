@@ -15,11 +15,11 @@ use wayleave_units::Time;
 use super::sink::Sink;
 use super::summary::Released;
 use crate::error::Error;
-use crate::progress::{Progress, Step};
+use crate::progress::{Step, Watch};
 use crate::session::Session;
 
 /// Keeps what is told to senders, and hands every decision on to another sink.
-pub struct Stays<S> {
+pub struct ReservationLog<S> {
     sink: S,
     stays: Vec<Stay>,
     /// By flow, its latest stay.
@@ -31,7 +31,7 @@ pub struct Stays<S> {
     of_sharer: HashMap<String, usize>,
 }
 
-impl<S> Stays<S> {
+impl<S> ReservationLog<S> {
     /// With nobody told anything.
     pub fn new(sink: S) -> Self {
         let (of_flow, of_contract, of_sharer) = (HashMap::new(), HashMap::new(), HashMap::new());
@@ -44,16 +44,14 @@ impl<S> Stays<S> {
     }
 
     /// Checks that everything that can be in flight at once fits, at every moment; `None` for schemes that reserve no queues.
-    pub fn check(&self, session: &Session, progress: &mut dyn Progress) -> Option<Transitions> {
+    pub fn check(&self, session: &Session, watch: &mut Watch<'_>) -> Option<Transitions> {
         let claim = wayleave_explain::claim(&session.context())?;
-        Some(check_transitions_watched(&claim, &self.stays, &mut |done, total| {
-            progress.step(Step::Items { done, total })
-        }))
+        Some(check_transitions_watched(&claim, &self.stays, &mut |done, total| watch.step(Step::Items { done, total })))
     }
 
     /// Checks that minima and weights fit at every moment, beside all latency flows that can have packets on their links; `None` where
     /// there are no shares.
-    pub fn check_shares(&self, session: &Session, progress: &mut dyn Progress) -> Option<ShareTransitions> {
+    pub fn check_shares(&self, session: &Session, watch: &mut Watch<'_>) -> Option<ShareTransitions> {
         if self.shares.is_empty() {
             return None;
         }
@@ -61,7 +59,7 @@ impl<S> Stays<S> {
         let (claim, times) = (wayleave_explain::claim(&context)?, share_times(&context)?);
         let closed = BTreeSet::new();
         let terms = ShareTerms { classes: session.network.classes()?, closed: &closed, times: &times };
-        let mut progress = |done, total| progress.step(Step::Items { done, total });
+        let mut progress = |done, total| watch.step(Step::Items { done, total });
         Some(check_share_transitions(&claim, &terms, &self.stays, &self.shares, &mut progress))
     }
 
@@ -148,7 +146,7 @@ fn promised(session: &Session, flow: FlowId, name: &str, route: &Route) -> Optio
     })
 }
 
-impl<S: Sink> Sink for Stays<S> {
+impl<S: Sink> Sink for ReservationLog<S> {
     fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
         match decided {
             Decided::Flow(flow) => {

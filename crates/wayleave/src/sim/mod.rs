@@ -30,7 +30,7 @@ use wayleave_report::sim::result;
 use wayleave_scenarios::Scenario;
 
 use crate::error::Error;
-use crate::progress::Cancel;
+use crate::progress::Watch;
 
 pub use batch::{Batch, Choice, Planned, quoted};
 pub use memory::Threads;
@@ -44,7 +44,7 @@ pub use sweep::{Sweep, SweepOptions, TRACE_EVENTS, sweep};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use wayleave::{Cancel, Network, Scenario, simulate};
+/// use wayleave::{Network, Scenario, Watch, simulate};
 /// use wayleave_scenarios::{Ends, PacketKind, Traffic};
 /// use wayleave_units::{Bytes, Rate, Time};
 /// let network = Network::open("star:hosts=3")?;
@@ -52,12 +52,12 @@ pub use sweep::{Sweep, SweepOptions, TRACE_EVENTS, sweep};
 /// let kind = PacketKind::ConstantRate { rate: Rate::from_mbit(100) };
 /// let ends = Ends::Permutation(network.graph.hosts().collect());
 /// scenario.traffic.push(Traffic::packets("steady", ends, kind, Bytes::new(1000)));
-/// let result = simulate(&scenario, 1, &Cancel::default())?;
+/// let result = simulate(&scenario, 1, &mut Watch::none())?;
 /// assert!(result.is_complete() && result.hops > 0);
 /// # Ok::<(), wayleave::Error>(())
 /// ```
-pub fn simulate(scenario: &Scenario, seed: u64, cancel: &Cancel) -> Result<result::RunResult, Error> {
-    let outcome = wayleave_sim::run(scenario, seed, |_| !cancel.is_cancelled())
+pub fn simulate(scenario: &Scenario, seed: u64, watch: &mut Watch<'_>) -> Result<result::RunResult, Error> {
+    let outcome = wayleave_sim::run(scenario, seed, |_| !watch.is_cancelled())
         .map_err(|error| Error::Internal(format!("{} cannot be run: {error}", scenario.name)))?;
     let planned = Planned { parameters: Vec::new(), seed, scenario: Arc::new(scenario.clone()), replay: String::new() };
     let runs = vec![planned.clone()];

@@ -14,7 +14,7 @@ use super::memory::{self, Threads};
 use super::runner::{Ended, run_all};
 use super::store::Store;
 use crate::error::Error;
-use crate::progress::{Cancel, Progress, Step};
+use crate::progress::{Progress, Step, Watch};
 use wayleave_report::sim::result::{Ending, MOST_PAIRS, RunResult, TrafficResult};
 use wayleave_report::sim::{page, summary, text};
 
@@ -69,7 +69,7 @@ pub struct Sweep {
 /// then are in the folder.
 ///
 /// ```
-/// use wayleave::{Batch, Cancel, Choice, Silent, Source, SweepOptions, sweep};
+/// use wayleave::{Batch, Choice, Source, SweepOptions, Watch, sweep};
 /// let text = "
 /// apiVersion: wayleave/v1
 /// kind: Scenario
@@ -81,16 +81,12 @@ pub struct Sweep {
 ///   sweep: { vary: { traffic.web.load: [0.2, 0.4] } }
 /// ";
 /// let batch = Batch::parse(&Source::new("two.yaml", text), "two.yaml", &Choice::default())?;
-/// let sweep = sweep(batch, &SweepOptions::default(), &mut Silent, &Cancel::default())?;
+/// let sweep = sweep(batch, &SweepOptions::default(), &mut Watch::none())?;
 /// assert_eq!((sweep.complete(), sweep.is_partial()), (2, false));
 /// # Ok::<(), wayleave::Error>(())
 /// ```
-pub fn sweep(
-    batch: Batch,
-    options: &SweepOptions,
-    progress: &mut dyn Progress,
-    cancel: &Cancel,
-) -> Result<Sweep, Error> {
+pub fn sweep(batch: Batch, options: &SweepOptions, watch: &mut Watch<'_>) -> Result<Sweep, Error> {
+    let (progress, cancel) = watch.parts();
     let mut batch = batch;
     prepare_traces(&mut batch, options)?;
     // Events that nobody wants are not recorded, and take no memory.
@@ -150,7 +146,7 @@ impl Sweep {
     /// If the folder cannot be made, or a file of a trace cannot be written.
     ///
     /// ```
-    /// use wayleave::{Batch, Cancel, Choice, Silent, Source, Sweep, SweepOptions};
+    /// use wayleave::{Batch, Cancel, Choice, NoProgress, Source, Sweep, SweepOptions};
     /// let text = "
     /// apiVersion: wayleave/v1
     /// kind: Scenario
@@ -161,7 +157,7 @@ impl Sweep {
     ///   sweep: { seeds: [1, 2] }
     /// ";
     /// let batch = Batch::parse(&Source::new("two.yaml", text), "two.yaml", &Choice::default())?;
-    /// let mut sweep = Sweep::begin(batch, &SweepOptions::default(), &mut Silent)?;
+    /// let mut sweep = Sweep::begin(batch, &SweepOptions::default(), &mut NoProgress)?;
     /// for index in sweep.missing() {
     ///     let result = sweep.batch.run(index, &Cancel::default())?;
     ///     sweep.keep(index, result)?;

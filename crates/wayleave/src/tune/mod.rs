@@ -18,7 +18,7 @@ use wayleave_schemes::tune::{Division, Effort, Method, Objective, Sample, climb,
 use crate::contracts::Contracts;
 use crate::error::Error;
 use crate::network::Network;
-use crate::progress::{Progress, Step};
+use crate::progress::{Step, Watch};
 
 pub use tuned::{Ceiling, Tuned};
 
@@ -77,19 +77,14 @@ impl Default for TuneOptions {
 /// If the network has fewer than two hosts, there is no such scenario, a count is zero, or queues do not fit the model.
 ///
 /// ```
-/// use wayleave::{Mix, Network, Silent, TuneOptions, tune};
+/// use wayleave::{Mix, Network, Watch, TuneOptions, tune};
 /// let network = Network::open("leaf-spine:leaves=2,spines=1,hosts=2,queues=4")?;
 /// let options = TuneOptions { train: 1, judge: 2, candidates: 2, ..TuneOptions::default() };
-/// let tuned = tune(&network, Mix::Scenario(8), &options, &mut Silent)?;
+/// let tuned = tune(&network, Mix::Scenario(8), &options, &mut Watch::none())?;
 /// assert!(tuned.options().is_some_and(|options| options.contains("--host-budget")));
 /// # Ok::<(), wayleave::Error>(())
 /// ```
-pub fn tune(
-    network: &Network,
-    mix: Mix<'_>,
-    options: &TuneOptions,
-    progress: &mut dyn Progress,
-) -> Result<Tuned, Error> {
+pub fn tune(network: &Network, mix: Mix<'_>, options: &TuneOptions, watch: &mut Watch<'_>) -> Result<Tuned, Error> {
     let &TuneOptions { objective, train, judge: judging, seed, candidates, list, threads, model } = options;
     let kinds = matches!(mix, Mix::Contracts(contracts) if contracts.has_other_kinds());
     let network = &if kinds { network.with_classes()? } else { network.clone() };
@@ -110,7 +105,7 @@ pub fn tune(
     let judges: Vec<Sample> = (seed + train..seed + train + judging).map(sample).collect();
     let effort = Effort { candidates, threads: threads.get(), list };
     let fits = |error: LedgerError| Error::Usage(error.to_string());
-    let tell = |number: usize, method: &Method| progress.step(Step::Candidate { number, value: method.value });
+    let tell = |number: usize, method: &Method| watch.step(Step::Candidate { number, value: method.value });
     let division = graph.classes().map(|&classes| Division::new(classes, kinds));
     let tried = climb(&training, division, objective, effort, tell).map_err(fits)?;
     let mut candidates = starts(division);
@@ -120,7 +115,7 @@ pub fn tune(
     let known = candidates.iter().map(|(_, candidate)| candidate);
     let first = Sample::cut_to(&judges[..1], known, list, threads.get()).map_err(fits)?;
     let ceiling = first.first().filter(|_| division.is_none()).and_then(|sample| ceiling(graph, sample));
-    let tell = |method: &str| progress.step(Step::Judging { method });
+    let tell = |method: &str| watch.step(Step::Judging { method });
     let verdict = judge(&judges, candidates, objective, (list, threads.get()), tell).map_err(fits)?;
     let bounds = judges.iter().map(|sample| {
         // Cuts count what latency contracts reserve, and nothing else.

@@ -24,12 +24,12 @@ use crate::session::Session;
 
 /// Contracts of every kind that were admitted.
 #[derive(Clone, Debug, Default)]
-pub struct Kinds {
+pub struct ClassContracts {
     latency: Vec<(LatencyContract, FlowId)>,
     sharing: Vec<SharingTenant>,
 }
 
-impl Sink for Kinds {
+impl Sink for ClassContracts {
     fn decided(&mut self, _: &Session, decided: &Decided<'_>) -> Result<(), Error> {
         match decided {
             Decided::Flow(flow) => {
@@ -51,7 +51,7 @@ impl Sink for Kinds {
     }
 }
 
-impl Kinds {
+impl ClassContracts {
     pub(crate) fn add_latency(&mut self, contract: &LatencyContract, decision: &Decision) {
         self.latency.push((contract.clone(), decision.flow));
     }
@@ -86,7 +86,7 @@ fn usage(error: impl ToString) -> Error {
 
 /// What was seen of the promises of the other kinds.
 #[derive(Clone, Debug)]
-pub struct VerifiedKinds {
+pub struct ClassVerification {
     network: Network,
     claim: TenantsClaim,
     report: TenantsReport,
@@ -98,7 +98,7 @@ pub struct VerifiedKinds {
 
 /// What showed a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KindsNoticed {
+pub enum ClassFaultOutcome {
     /// A promise was broken.
     ByPackets,
     /// None was.
@@ -118,7 +118,7 @@ pub fn verify_kinds(
     effort: &Effort,
     fault: Option<ClassFault>,
     short: &[ShortBuffer],
-) -> Result<VerifiedKinds, Error> {
+) -> Result<ClassVerification, Error> {
     let (millis, shifts) = match effort.seeds {
         seeds if seeds <= Effort::QUICK.seeds => (8, 0),
         seeds if seeds <= Effort::USUAL.seeds => (16, 2),
@@ -132,7 +132,7 @@ pub fn verify_kinds(
     let attacks = if fault.is_some_and(|(_, changes)| !changes) { &[][..] } else { &attacks[..] };
     let report = verify_tenants(&claim, attacks, effort.seed).map_err(usage)?;
     let unknown = users(tenants, short);
-    Ok(VerifiedKinds { network: (**tenants.network()).clone(), claim, report, fault, unknown })
+    Ok(ClassVerification { network: (**tenants.network()).clone(), claim, report, fault, unknown })
 }
 
 /// The bandwidth contracts whose packets may pass one of these ports.
@@ -180,7 +180,7 @@ fn lasting(tenants: &Tenants, least: Time, effort: &Effort) -> Time {
     least.max(Time::from_nanos(wanted.min(most)))
 }
 
-impl VerifiedKinds {
+impl ClassVerification {
     /// Returns `true` if no promise was broken.
     pub fn is_sound(&self) -> bool {
         self.breaches().is_empty()
@@ -198,12 +198,12 @@ impl VerifiedKinds {
     }
 
     /// What showed the fault that was put in; `None` if there was none.
-    pub fn noticed(&self) -> Option<KindsNoticed> {
+    pub fn noticed(&self) -> Option<ClassFaultOutcome> {
         let (_, changes) = self.fault?;
         Some(match (changes, self.report.is_sound()) {
-            (false, _) => KindsNoticed::NoEffect,
-            (true, false) => KindsNoticed::ByPackets,
-            (true, true) => KindsNoticed::ByNobody,
+            (false, _) => ClassFaultOutcome::NoEffect,
+            (true, false) => ClassFaultOutcome::ByPackets,
+            (true, true) => ClassFaultOutcome::ByNobody,
         })
     }
 

@@ -12,10 +12,10 @@ use wayleave_adversary::{
 use wayleave_topology::ShortBuffer;
 
 use crate::error::Error;
-use crate::progress::{Cancel, Progress, Silent, Step};
+use crate::progress::{Step, Watch};
 
-pub use classes::{Kinds, KindsNoticed, VerifiedKinds, verify_kinds};
-pub use plan::{PlanFile, StatedKinds, StatedPlan, read as read_plan};
+pub use classes::{ClassContracts, ClassFaultOutcome, ClassVerification, verify_kinds};
+pub use plan::{PlanFile, PlannedClasses, StatedPlan, read as read_plan};
 pub use promises::{History, Promises, of_session};
 
 /// How promises are put to the test.
@@ -58,7 +58,7 @@ pub struct Verified {
     /// Why the fault changes nothing here; nothing was tried then.
     pub no_effect: Option<&'static str>,
     /// What was seen of minima and objectives, if anybody has any.
-    pub kinds: Option<VerifiedKinds>,
+    pub kinds: Option<ClassVerification>,
     command: Vec<String>,
 }
 
@@ -84,26 +84,13 @@ pub struct Derived {
 ///
 /// # Errors
 /// If a contract is named that is not among the promises, or the attack does not fit them.
-pub fn verify(promises: &Promises, options: &VerifyOptions) -> Result<Verified, Error> {
-    verify_watched(promises, options, &mut Silent, &Cancel::default())
-}
-
-/// The same for somebody who wants to know how far it has come, or to stop it: what was seen until then is returned.
-///
-/// # Errors
-/// As for [`verify()`].
-pub fn verify_watched(
-    promises: &Promises,
-    options: &VerifyOptions,
-    progress: &mut dyn Progress,
-    cancel: &Cancel,
-) -> Result<Verified, Error> {
-    let (claim, derived, no_effect) = prepared(promises, options.fault, progress)?;
+pub fn verify(promises: &Promises, options: &VerifyOptions, watch: &mut Watch<'_>) -> Result<Verified, Error> {
+    let (claim, derived, no_effect) = prepared(promises, options.fault, watch)?;
     let chosen = options.flow.as_ref().map(|name| number_of(&claim, name)).transpose()?;
     let effort = options.effort;
     let step = |done, total: u64| {
-        progress.step(Step::Items { done, total });
-        !cancel.is_cancelled()
+        watch.step(Step::Items { done, total });
+        !watch.is_cancelled()
     };
     let report = match &options.replay {
         _ if no_effect.is_some() => Ok(Verification::default()),
@@ -119,7 +106,7 @@ pub fn verify_watched(
 fn prepared(
     promises: &Promises,
     fault: Option<Fault>,
-    progress: &mut dyn Progress,
+    watch: &mut Watch<'_>,
 ) -> Result<(Claim, Option<Derived>, Option<&'static str>), Error> {
     let mut no_effect = None;
     let (in_words, in_packets) = match fault.map(|fault| (fault, fault.layer())) {
@@ -137,7 +124,7 @@ fn prepared(
             let (broken, excuse) = excuse(in_words.map(|fault| statement.broken_by(fault)).transpose())?;
             no_effect = no_effect.or(excuse);
             let derivation = derive_watched(broken.as_ref().unwrap_or(statement), &mut |done, total| {
-                progress.step(Step::Items { done, total });
+                watch.step(Step::Items { done, total });
             });
             let Derivation { claim, discrepancies, queues, flows, shares, short_buffers, moves, .. } =
                 derivation.map_err(|error| Error::Usage(error.to_string()))?;
@@ -169,7 +156,7 @@ fn number_of(claim: &Claim, name: &str) -> Result<usize, Error> {
 
 /// How a fault that was put in on purpose came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Noticed {
+pub enum FaultOutcome {
     /// What was derived again is not what was said.
     ByDerivation,
     /// A packet was late or lost.
@@ -185,7 +172,7 @@ impl Verified {
             return 0;
         }
         let silent = self.report.findings.iter().filter(|finding| finding.packets == 0).count();
-        silent + self.kinds.as_ref().map_or(0, VerifiedKinds::untested)
+        silent + self.kinds.as_ref().map_or(0, ClassVerification::untested)
     }
 
     /// Returns `true` if nothing at all was promised.
@@ -209,13 +196,13 @@ impl Verified {
     }
 
     /// What showed the fault that was put in; `None` if there was none.
-    pub fn noticed(&self) -> Option<Noticed> {
+    pub fn noticed(&self) -> Option<FaultOutcome> {
         let fault = self.fault?;
         let in_words = fault.layer() == Layer::Statement;
         Some(match (self.no_effect.is_none(), in_words && !self.discrepancies().is_empty()) {
-            (true, true) => Noticed::ByDerivation,
-            (true, false) if !self.report.is_sound() => Noticed::ByPackets,
-            _ => Noticed::ByNobody,
+            (true, true) => FaultOutcome::ByDerivation,
+            (true, false) if !self.report.is_sound() => FaultOutcome::ByPackets,
+            _ => FaultOutcome::ByNobody,
         })
     }
 }

@@ -11,8 +11,8 @@ use wayleave_explain::table::{Layout, Style, plain_table, styled, write_table};
 use wayleave_topology::Network;
 use wayleave_units::Time;
 
-use super::classes::{KindsShape, VerifiedKinds};
-use super::{Derived, Noticed, Verified};
+use super::classes::{ClassVerification, KindsShape};
+use super::{Derived, FaultOutcome, Verified};
 use crate::error::Error;
 
 /// How many contracts are shown unless all are asked for.
@@ -276,9 +276,9 @@ struct BrokenShape {
 
 fn broken(verified: &Verified, fault: Fault) -> BrokenShape {
     let noticed_by = match verified.noticed() {
-        Some(Noticed::ByDerivation) => Some("derivation"),
-        Some(Noticed::ByPackets) => Some("packets"),
-        Some(Noticed::ByNobody) | None => None,
+        Some(FaultOutcome::ByDerivation) => Some("derivation"),
+        Some(FaultOutcome::ByPackets) => Some("packets"),
+        Some(FaultOutcome::ByNobody) | None => None,
     };
     BrokenShape { fault: fault.name(), noticed_by, no_effect: verified.no_effect }
 }
@@ -408,7 +408,7 @@ fn json(verified: &Verified, out: &mut impl Write, topology: &str) -> Result<(),
         derived: verified.derived.as_ref().map(DerivedShape::of),
         contracts: contracts.collect(),
         violations: violations.collect(),
-        classes: verified.kinds.as_ref().map(VerifiedKinds::shape),
+        classes: verified.kinds.as_ref().map(ClassVerification::shape),
         summary: SummaryShape {
             contracts: verified.contracts(),
             runs: report.runs,

@@ -21,7 +21,7 @@ mod document;
 mod shares;
 
 pub use document::PlanFile;
-pub use shares::StatedKinds;
+pub use shares::PlannedClasses;
 
 use self::certainty::{Certainties, stated_in_the_end};
 use self::document::{Entry, Move, NodeJitter, Plan, Queue, Reader, Step, Term, Topology, bucket, bytes, time};
@@ -35,7 +35,7 @@ pub struct StatedPlan {
     /// Of latency contracts, and of what classes below them were promised.
     pub promises: Promises,
     /// Who has minima and objectives, if anybody has any.
-    pub kinds: Option<StatedKinds>,
+    pub kinds: Option<PlannedClasses>,
 }
 
 impl StatedPlan {
@@ -188,11 +188,11 @@ impl<'p> Standing<'p> {
 }
 
 impl Reader<'_> {
-    fn statement(&self, plan: &Plan) -> Result<(Statement, StatedKinds), String> {
+    fn statement(&self, plan: &Plan) -> Result<(Statement, PlannedClasses), String> {
         let mut queues: Vec<StatedQueue> =
             plan.queues.iter().map(|queue| self.queue(queue)).collect::<Result<_, _>>()?;
         queues.sort_by_key(|said| (said.link, said.queue));
-        let (mut history, mut findings, mut kinds) = (Vec::new(), Vec::new(), StatedKinds::default());
+        let (mut history, mut findings, mut kinds) = (Vec::new(), Vec::new(), PlannedClasses::default());
         let mut standing = Standing::default();
         let charge = match self.charge {
             HoseCharge::EveryPath => wayleave_ledger::HoseCharge::EveryPath,

@@ -9,9 +9,9 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 use wayleave::{
-    Asked, Cancel, Error, Hold, Network, PlanOptions, Released, SchemeOptions, Session, Silent, Sink, Source,
+    Error, Network, PlanInput, PlanOptions, ReleaseHold, Released, SchemeOptions, Session, Sink, Source, Watch,
 };
-use wayleave::{Stays, decide};
+use wayleave::{ReservationLog, decide};
 use wayleave_explain::{Decided, DecidedFlow};
 use wayleave_formats::{EventList, read_events};
 use wayleave_recheck::Transitions;
@@ -131,15 +131,15 @@ fn live(seed: u64, as_before: bool) -> Outcome {
     let (network, scheme, events) = drawn(seed);
     let options = PlanOptions { scheme, ..PlanOptions::default() };
     let mut session = Session::open(&network, options.model, options.scheme).unwrap();
-    let mut stays = Stays::new(Quiet);
-    let asked = Asked::Events(&events, Hold::Bound);
+    let mut stays = ReservationLog::new(Quiet);
+    let asked = PlanInput::Events(&events, ReleaseHold::Bound);
     let outcome = if as_before {
         let mut sink = AsBefore { sink: &mut stays, settled_at: Time::ZERO, bounds: HashMap::new() };
-        decide(&mut session, asked, &mut sink, &mut Silent, &Cancel::default())
+        decide(&mut session, asked, &mut sink, &mut Watch::none())
     } else {
-        decide(&mut session, asked, &mut stays, &mut Silent, &Cancel::default())
+        decide(&mut session, asked, &mut stays, &mut Watch::none())
     };
-    Outcome { moved: outcome.unwrap().summary.moved, found: stays.check(&session, &mut wayleave::Silent).unwrap() }
+    Outcome { moved: outcome.unwrap().summary.moved, found: stays.check(&session, &mut Watch::none()).unwrap() }
 }
 
 #[test]
@@ -177,8 +177,8 @@ fn plans_of_histories_are_as_they_are_derived() {
         .map(|seed| {
             let (network, scheme, events) = drawn(seed);
             let options = PlanOptions { scheme, ..PlanOptions::default() };
-            let hold = Hold::Bound;
-            let plan = crate::printed(&network, Asked::Events(&events, hold), &options);
+            let hold = ReleaseHold::Bound;
+            let plan = crate::printed(&network, PlanInput::Events(&events, hold), &options);
             assert_eq!(crate::leaves::noticed(&plan.to_string(), &network, None), Vec::<String>::new(), "seed {seed}");
             plan["summary"]["moved"].as_u64().unwrap()
         })

@@ -1,8 +1,8 @@
 //! Contracts of every kind in one list.
 
 use wayleave::{
-    Asked, Cancel, Contracts, Document, Hold, Model, Network, PlanOptions, PolicyMinima, RequestTable, SavedPlan,
-    SchemeOptions, Session, Silent, Source, What, decide, explain, explain_in, explain_planned, plan, recheck,
+    Contracts, Document, EntryKind, Model, Network, PlanInput, PlanOptions, PolicyMinima, ReleaseHold, RequestTable,
+    SavedPlan, SchemeOptions, Session, Source, Watch, decide, explain, explain_in, explain_planned, plan, recheck,
     recheck_shares,
 };
 use wayleave_contracts::BandwidthContract;
@@ -26,8 +26,8 @@ fn document(scheme: &str) -> (Session, serde_json::Value) {
     let (mut session, contracts) = opened(scheme);
     let mut text = Vec::new();
     let mut document = Document::begin(&mut text, &session).unwrap();
-    let asked = Asked::Contracts(&contracts);
-    let outcome = decide(&mut session, asked, &mut document, &mut Silent, &Cancel::default()).unwrap();
+    let asked = PlanInput::Contracts(&contracts);
+    let outcome = decide(&mut session, asked, &mut document, &mut Watch::none()).unwrap();
     document.end(&session, &outcome.summary).unwrap();
     (session, serde_json::from_slice(&text).unwrap())
 }
@@ -41,8 +41,8 @@ fn a_plan_has_every_kind_in_its_order_and_says_how_much_is_known() {
     assert_eq!(said("kind"), ["-", "bandwidth", "bandwidth", "objective", "objective", "best-effort"]);
     assert_eq!(said("certainty"), ["-", "proven", "proven", "proven", "proven", "-"]);
     assert_eq!(plan["summary"]["admitted"], 6);
-    assert!(recheck(&session.context()).unwrap().is_sound());
-    assert_eq!(recheck_shares(&session.context()), []);
+    assert!(recheck(&session.context(), &mut Watch::none()).unwrap().is_sound());
+    assert_eq!(recheck_shares(&session.context(), &mut Watch::none()), []);
 }
 
 #[test]
@@ -57,8 +57,8 @@ fn a_scheme_for_latency_contracts_says_who_admits_the_others() {
 fn the_table_says_how_much_is_known() {
     let (mut session, contracts) = opened("fabric");
     let mut table = RequestTable::new(Layout::default(), false, false);
-    let asked = Asked::Contracts(&contracts);
-    let outcome = decide(&mut session, asked, &mut table, &mut Silent, &Cancel::default()).unwrap();
+    let asked = PlanInput::Contracts(&contracts);
+    let outcome = decide(&mut session, asked, &mut table, &mut Watch::none()).unwrap();
     let mut text = Vec::new();
     table.write(&mut text, &session, &outcome.summary).unwrap();
     let text = String::from_utf8(text).unwrap();
@@ -75,7 +75,7 @@ fn a_share_that_nobody_admitted_is_found() {
     let members = vec![host("h1"), host("h5")];
     let request = |mbit| ShareRequest { among: Among::Hose(members.clone()), min: Rate::from_mbit(mbit), within: None };
     session.scheme.admit_share(&request(5_000)).unwrap();
-    assert_eq!(recheck_shares(&session.context()), []);
+    assert_eq!(recheck_shares(&session.context(), &mut Watch::none()), []);
     assert!(session.scheme.admit_share(&request(200)).is_err());
     let latency = wayleave_scheme_api::Request {
         from: members[0],
@@ -94,7 +94,7 @@ fn a_share_that_nobody_admitted_is_found() {
         ..latency.clone()
     }));
     placement.reserve(&latency, found.unwrap());
-    let broken = recheck_shares(&session.context());
+    let broken = recheck_shares(&session.context(), &mut Watch::none());
     assert!(broken.iter().any(|one| one.to_string().contains("the guaranteed class of h1->")), "{broken:?}");
 }
 
@@ -125,8 +125,8 @@ fn contracts_of_every_kind_come_change_and_go() {
     let mut session = Session::open(&network, Model::default(), options.clone()).unwrap();
     let mut text = Vec::new();
     let mut document = Document::begin(&mut text, &session).unwrap();
-    let asked = Asked::Events(&events, Hold::Bound);
-    let outcome = decide(&mut session, asked, &mut document, &mut Silent, &Cancel::default()).unwrap();
+    let asked = PlanInput::Events(&events, ReleaseHold::Bound);
+    let outcome = decide(&mut session, asked, &mut document, &mut Watch::none()).unwrap();
     document.end(&session, &outcome.summary).unwrap();
     let plan: serde_json::Value = serde_json::from_slice(&text).unwrap();
     let said = |key: &str| -> Vec<String> {
@@ -168,9 +168,11 @@ fn every_kind_is_explained_with_and_without_a_plan() {
     let (mut session, contracts) = opened("fabric");
     let network = session.to_network();
     let options = PlanOptions { scheme: SchemeOptions::named("fabric").unwrap(), ..PlanOptions::default() };
-    let planned = plan(&network, &contracts, &options).unwrap();
+    let planned = plan(&network, &contracts, &options, &mut Watch::none()).unwrap();
     assert_eq!(planned.entries.len(), 6);
-    assert!(planned.entries.iter().any(|one| matches!(&one.what, What::DecidedShare { decision: Ok(Some(_)), .. })));
+    assert!(
+        planned.entries.iter().any(|one| matches!(&one.what, EntryKind::DecidedShare { decision: Ok(Some(_)), .. }))
+    );
     let saved = Source::new("plan.json", serde_json::to_string(&planned).unwrap());
     for (name, words) in [
         ("ptp", "admitted"),
@@ -179,24 +181,25 @@ fn every_kind_is_explained_with_and_without_a_plan() {
         ("search", "share links by these weights"),
         ("bulk", "nothing is promised"),
     ] {
-        let text = explain(&network, &contracts, name, &options).unwrap().text().unwrap().to_lowercase();
+        let text =
+            explain(&network, &contracts, name, &options, &mut Watch::none()).unwrap().text().unwrap().to_lowercase();
         assert!(text.contains(words), "{name}: {text}");
         let again = Session::open(&network, Model::default(), options.scheme.clone()).unwrap();
         let by_plan = SavedPlan::read(&saved, &again).unwrap();
-        let by_plan = explain_planned(again, &contracts, name, &by_plan, &mut Silent).unwrap();
+        let by_plan = explain_planned(again, &contracts, name, &by_plan, &mut Watch::none()).unwrap();
         assert_eq!(by_plan.text().unwrap().to_lowercase(), text);
     }
     // What a plan says of a share is not believed.
     let other = Source::new("plan.json", saved.text().replace("\"proven\"", "\"measured\""));
     let again = Session::open(&network, Model::default(), options.scheme.clone()).unwrap();
     let by_plan = SavedPlan::read(&other, &again).unwrap();
-    let error = explain_planned(again, &contracts, "bulk", &by_plan, &mut Silent).err().unwrap().to_string();
+    let error = explain_planned(again, &contracts, "bulk", &by_plan, &mut Watch::none()).err().unwrap().to_string();
     assert!(error.contains("certainty"), "{error}");
     // A refusal: the link, what would be needed there, who holds what, and what would fit.
     let (h1, h9) = (network.graph.find_node("h1").unwrap(), network.graph.find_node("h9").unwrap());
     let request = ShareRequest { among: Among::Pair(h1, h9), min: Rate::from_gbit(4), within: None };
     session.scheme.admit_share(&request).unwrap();
-    let text = explain_in(session, &contracts, "db", &mut Silent).unwrap().text().unwrap();
+    let text = explain_in(session, &contracts, "db", &mut Watch::none()).unwrap().text().unwrap();
     assert!(text.contains("refused, RATE") && text.contains("What would fit"), "{text}");
 }
 
@@ -230,7 +233,7 @@ fn policies_and_contracts_are_checked_against_one_another() {
     let (refused, _) = session.admit_share(&pair(2_101).into());
     assert!(matches!(refused, Err(Refusal::ClassRate { fits, .. }) if fits == Rate::from_mbit(2_100)), "{refused:?}");
     session.admit_share(&pair(2_100).into()).0.unwrap();
-    assert_eq!(recheck_shares(&session.context()), []);
+    assert_eq!(recheck_shares(&session.context(), &mut Watch::none()), []);
     // The other way round: the contract is there first. Nothing is held of a policy that is refused.
     let (mut session, _) = opened("fabric");
     session.admit_share(&pair(2_200).into()).0.unwrap();

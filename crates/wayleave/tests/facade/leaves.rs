@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use wayleave::{
-    Asked, Cancel, Contracts, Hold, Model, Network, PlanFile, Promises, SchemeOptions, Silent, Source, plan_watched,
+    Contracts, Model, Network, PlanFile, PlanInput, Promises, ReleaseHold, SchemeOptions, Source, Watch, plan,
     read_plan,
 };
 use wayleave_adversary::derive;
@@ -276,9 +276,9 @@ fn plans_of_lists_are_as_they_are_derived() {
         if !key.is_empty() {
             options = options.with(key, value).unwrap();
         }
-        let contracts = Contracts::drawn(&network, 8, 3, 1_000).unwrap();
+        let contracts = Contracts::drawn(&network, 8, 3, 1_000, &mut Watch::none()).unwrap();
         let options = PlanOptions { scheme: options, ..PlanOptions::default() };
-        let plan = printed(&network, Asked::Contracts(&contracts), &options);
+        let plan = printed(&network, PlanInput::Contracts(&contracts), &options);
         for contracts in [None, Some(&contracts)] {
             let noticed = noticed(&plan.to_string(), &network, contracts);
             assert_eq!(noticed, Vec::<String>::new(), "{scheme} {key} {value}");
@@ -291,7 +291,7 @@ fn every_changed_leaf_of_a_plan_of_all_kinds_is_noticed() {
     let network = Network::parse(&Source::new("network.yaml", NETWORK)).unwrap();
     let contracts = Contracts::parse_all_kinds(&[Source::new("contracts.yaml", CONTRACTS)], &network).unwrap();
     let options = PlanOptions { scheme: SchemeOptions::named("fabric").unwrap(), ..PlanOptions::default() };
-    let plan = printed(&network, Asked::Contracts(&contracts), &options);
+    let plan = printed(&network, PlanInput::Contracts(&contracts), &options);
     let decisions: Vec<&str> =
         plan["requests"].as_array().unwrap().iter().map(|one| one["decision"].as_str().unwrap()).collect();
     let (yes, no) = ("admitted", "refused");
@@ -370,8 +370,11 @@ fn every_changed_leaf_of_a_plan_of_events_is_noticed() {
     let settings = [("reroute", "true"), ("budgets", "5ms,9ms"), ("host_budgets", "5ms"), ("guaranteed_budget", "8ms")];
     let scheme = SchemeOptions::named("fabric").unwrap();
     let scheme = settings.iter().fold(scheme, |scheme, (key, value)| scheme.with(key, value).unwrap());
-    let plan =
-        printed(&network, Asked::Events(&events, Hold::Bound), &PlanOptions { scheme, ..PlanOptions::default() });
+    let plan = printed(
+        &network,
+        PlanInput::Events(&events, ReleaseHold::Bound),
+        &PlanOptions { scheme, ..PlanOptions::default() },
+    );
     let moved = &plan["requests"][5];
     assert!(moved["moved"][0]["after_ns"].as_u64() > Some(0), "{moved:#}");
     assert!(moved["activate_after_ns"].as_u64() > moved["moved"][0]["after_ns"].as_u64(), "{moved:#}");
@@ -416,7 +419,7 @@ fn early_starts_of_shares_are_noticed() {
     let network = Network::parse(&Source::new("network.yaml", STAR)).unwrap();
     let events = read_events(&Source::new("events.yaml", ONE_AFTER_ANOTHER), &network.graph).unwrap();
     let options = PlanOptions { scheme: SchemeOptions::named("fabric").unwrap(), ..PlanOptions::default() };
-    let plan = printed(&network, Asked::Events(&events, Hold::Bound), &options);
+    let plan = printed(&network, PlanInput::Events(&events, ReleaseHold::Bound), &options);
     assert!(plan["requests"][1]["activate_after_ns"].as_u64() > Some(0), "{plan:#}");
     assert_eq!(noticed(&plan.to_string(), &network, None), Vec::<String>::new());
     let with = |changes: &[(usize, &str, u64)]| {
@@ -437,8 +440,8 @@ fn ended_shares_are_part_of_a_history() {
     let network = Network::parse(&Source::new("network.yaml", STAR)).unwrap();
     let events = read_events(&Source::new("events.yaml", ONE_AFTER_ANOTHER), &network.graph).unwrap();
     let options = PlanOptions { scheme: SchemeOptions::named("fabric").unwrap(), ..PlanOptions::default() };
-    let asked = Asked::Events(&events, Hold::Bound);
-    let plan = plan_watched(&network, asked, &options, &mut Silent, &Cancel::default()).unwrap();
+    let asked = PlanInput::Events(&events, ReleaseHold::Bound);
+    let plan = plan(&network, asked, &options, &mut Watch::none()).unwrap();
     let Promises::Stated(statement) = plan.promises() else { panic!("a scheme with queues") };
     assert_eq!(derive(&statement).unwrap().discrepancies, []);
 }

@@ -15,9 +15,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use wayleave::{
-    Asked, Batch, Cancel, Choice, Contracts, Document, Effort, Error, Fault, Hold, Model, Network, Noticed, Plan,
-    PlanFile, PlanOptions, Promises, SchemeOptions, Session, Silent, Source, Step, SweepOptions, Threads,
-    VerifyOptions, What, decide, explain, plan, plan_watched, read_plan, sweep, verify,
+    Batch, Cancel, Choice, Contracts, Document, Effort, EntryKind, Error, Fault, FaultOutcome, Model, Network, Plan,
+    PlanFile, PlanInput, PlanOptions, Promises, ReleaseHold, SchemeOptions, Session, Source, Step, SweepOptions,
+    Threads, VerifyOptions, Watch, decide, explain, plan, read_plan, sweep, verify,
 };
 use wayleave_formats::read_events;
 
@@ -34,16 +34,16 @@ spec:
 
 fn fat_tree(count: usize) -> (Network, Contracts) {
     let network = Network::open("fat-tree:k=4").unwrap();
-    let contracts = Contracts::drawn(&network, 8, 1, count).unwrap();
+    let contracts = Contracts::drawn(&network, 8, 1, count, &mut Watch::none()).unwrap();
     (network, contracts)
 }
 
 /// What `wayleave plan -o json` prints.
-fn printed(network: &Network, asked: Asked<'_>, options: &PlanOptions) -> Value {
+fn printed(network: &Network, asked: PlanInput<'_>, options: &PlanOptions) -> Value {
     let mut session = Session::open(network, options.model, options.scheme.clone()).unwrap();
     let mut text = Vec::new();
     let mut document = Document::begin(&mut text, &session).unwrap();
-    let outcome = decide(&mut session, asked, &mut document, &mut Silent, &Cancel::default()).unwrap();
+    let outcome = decide(&mut session, asked, &mut document, &mut Watch::none()).unwrap();
     document.end(&session, &outcome.summary).unwrap();
     serde_json::from_slice(&text).unwrap()
 }
@@ -66,10 +66,10 @@ fn a_plan_serialises_to_what_the_command_prints() {
     for scheme in ["chameleon", "silo", "qjump"] {
         let scheme = SchemeOptions::named(scheme).unwrap();
         let options = PlanOptions { scheme, ..PlanOptions::default() };
-        let plan = plan(&network, &contracts, &options).unwrap();
+        let plan = plan(&network, &contracts, &options, &mut Watch::none()).unwrap();
         assert!(plan.admitted().count() > 0);
         refused += plan.refused().count();
-        let printed = printed(&network, Asked::Contracts(&contracts), &options);
+        let printed = printed(&network, PlanInput::Contracts(&contracts), &options);
         assert!(timeless(serialised(&plan)) == timeless(printed), "{:?}", options.scheme);
     }
     assert!(refused > 0, "no refusal was compared");
@@ -89,10 +89,10 @@ spec:
     - { at: 2s, release: b }
 ";
     let events = read_events(&Source::new("events.yaml", text), &network.graph).unwrap();
-    let (options, asked) = (PlanOptions::default(), Asked::Events(&events, Hold::Bound));
-    let plan = plan_watched(&network, asked, &options, &mut Silent, &Cancel::default()).unwrap();
+    let (options, asked) = (PlanOptions::default(), PlanInput::Events(&events, ReleaseHold::Bound));
+    let plan = plan(&network, asked, &options, &mut Watch::none()).unwrap();
     let held = |entry: &wayleave::Entry| match entry.what {
-        What::Released { held_until, .. } => held_until,
+        EntryKind::Released { held_until, .. } => held_until,
         _ => panic!("{} was not released", entry.name),
     };
     assert!(plan.entries[0].decision().unwrap().is_ok());
@@ -112,14 +112,14 @@ fn read(text: &str, network: &Network, contracts: Option<&Contracts>) -> Result<
 #[test]
 fn what_a_plan_promises_is_the_same_from_memory_and_from_its_document() {
     let (network, contracts) = fat_tree(40);
-    let plan = plan(&network, &contracts, &PlanOptions::default()).unwrap();
+    let plan = plan(&network, &contracts, &PlanOptions::default(), &mut Watch::none()).unwrap();
     let text = serde_json::to_string(&plan).unwrap();
     let here = plan.promises().claim().unwrap();
     for contracts in [None, Some(&contracts)] {
         let read = read(&text, &network, contracts).unwrap();
         assert_eq!(read.claim().unwrap().promises, here.promises);
         let nothing = VerifyOptions { replay: Some("together,1".parse().unwrap()), ..VerifyOptions::default() };
-        assert_eq!(verify(&read, &nothing).unwrap().discrepancies(), []);
+        assert_eq!(verify(&read, &nothing, &mut Watch::none()).unwrap().discrepancies(), []);
     }
     assert!(plan.recheck().unwrap().is_sound());
 }
@@ -128,7 +128,7 @@ fn what_a_plan_promises_is_the_same_from_memory_and_from_its_document() {
 #[test]
 fn a_plan_is_not_believed() {
     let (network, contracts) = fat_tree(10);
-    let plan = plan(&network, &contracts, &PlanOptions::default()).unwrap();
+    let plan = plan(&network, &contracts, &PlanOptions::default(), &mut Watch::none()).unwrap();
     let document = serde_json::to_value(&plan).unwrap();
     let error = |change: &dyn Fn(&mut serde_json::Value)| {
         let mut changed = document.clone();
@@ -140,7 +140,7 @@ fn a_plan_is_not_believed() {
         change(&mut changed);
         let promises = read(&changed.to_string(), &network, Some(&contracts)).unwrap();
         let quick = VerifyOptions { replay: Some("together,1".parse().unwrap()), ..VerifyOptions::default() };
-        let verified = verify(&promises, &quick).unwrap();
+        let verified = verify(&promises, &quick, &mut Watch::none()).unwrap();
         assert!(!verified.is_sound());
         verified.discrepancies().iter().map(|one| format!("{one}\n")).collect::<String>()
     };
@@ -178,25 +178,29 @@ fn a_fault_breaks_a_promise_and_its_attack_breaks_it_again() {
     let source = Source::new("c.csv", format!("name,from,to,rate,burst,deadline\n{rows}"));
     let contracts = Contracts::parse(&[source], &network).unwrap();
     let scheme = SchemeOptions::default().with("budgets", "2ms,4ms").unwrap().with("host_budgets", "2ms").unwrap();
-    let plan = plan(&network, &contracts, &PlanOptions { scheme, ..PlanOptions::default() }).unwrap();
+    let plan =
+        plan(&network, &contracts, &PlanOptions { scheme, ..PlanOptions::default() }, &mut Watch::none()).unwrap();
     assert_eq!(plan.admitted().count(), 4);
     let promises = plan.promises();
     let options = VerifyOptions { effort: Effort::QUICK, ..VerifyOptions::default() };
-    assert!(verify(&promises, &options).unwrap().is_sound());
+    assert!(verify(&promises, &options, &mut Watch::none()).unwrap().is_sound());
     let broken = VerifyOptions { fault: Some(Fault::ShaperOff), ..options.clone() };
-    let verified = verify(&promises, &broken).unwrap();
-    assert_eq!(verified.noticed(), Some(Noticed::ByPackets));
+    let verified = verify(&promises, &broken, &mut Watch::none()).unwrap();
+    assert_eq!(verified.noticed(), Some(FaultOutcome::ByPackets));
     let attack = verified.report.violations.first().unwrap().attack.clone();
     assert_eq!(verified.replay(&attack), format!("wayleave verify --replay {attack}"));
-    assert!(!verify(&promises, &VerifyOptions { replay: Some(attack), ..broken }).unwrap().is_sound());
+    assert!(
+        !verify(&promises, &VerifyOptions { replay: Some(attack), ..broken }, &mut Watch::none()).unwrap().is_sound()
+    );
     let noticed = |fault| {
-        let verified = verify(&promises, &VerifyOptions { fault: Some(fault), ..options.clone() }).unwrap();
+        let verified =
+            verify(&promises, &VerifyOptions { fault: Some(fault), ..options.clone() }, &mut Watch::none()).unwrap();
         (verified.noticed().unwrap(), verified.no_effect)
     };
-    assert_eq!(noticed(Fault::CalculusLow), (Noticed::ByDerivation, None));
-    assert_eq!(noticed(Fault::MoveForgotten), (Noticed::ByNobody, Some("no flow was moved")));
+    assert_eq!(noticed(Fault::CalculusLow), (FaultOutcome::ByDerivation, None));
+    assert_eq!(noticed(Fault::MoveForgotten), (FaultOutcome::ByNobody, Some("no flow was moved")));
     let alone = "no contract is protected, so no packet is sent twice";
-    assert_eq!(noticed(Fault::DuplicationOff), (Noticed::ByNobody, Some(alone)));
+    assert_eq!(noticed(Fault::DuplicationOff), (FaultOutcome::ByNobody, Some(alone)));
 }
 
 /// A scheme that says nothing of queues is tested by packets, and a fault of what is said of queues changes nothing.
@@ -206,11 +210,12 @@ fn a_scheme_without_queues_has_nothing_to_derive() {
     let source = Source::new("c.csv", "name,from,to,rate,burst,deadline\nc,h1,h2,1Mbit,300B,20ms\n");
     let contracts = Contracts::parse(&[source], &network).unwrap();
     let scheme = SchemeOptions::named("qjump").unwrap();
-    let plan = plan(&network, &contracts, &PlanOptions { scheme, ..PlanOptions::default() }).unwrap();
+    let plan =
+        plan(&network, &contracts, &PlanOptions { scheme, ..PlanOptions::default() }, &mut Watch::none()).unwrap();
     assert_eq!(plan.admitted().count(), 1);
     let options = VerifyOptions { effort: Effort::QUICK, fault: Some(Fault::CalculusLow), ..VerifyOptions::default() };
-    let verified = verify(&plan.promises(), &options).unwrap();
-    assert!(verified.derived.is_none() && verified.noticed() == Some(Noticed::ByNobody));
+    let verified = verify(&plan.promises(), &options, &mut Watch::none()).unwrap();
+    assert!(verified.derived.is_none() && verified.noticed() == Some(FaultOutcome::ByNobody));
     assert_eq!(verified.no_effect, Some("this scheme says nothing of queues that could be wrong"));
 }
 
@@ -227,8 +232,8 @@ fn progress_counts_every_contract_and_a_cancelled_plan_is_not_complete() {
             }
         }
     };
-    let asked = Asked::Contracts(&contracts);
-    let plan = plan_watched(&network, asked, &PlanOptions::default(), &mut stop_at_ten, &cancel).unwrap();
+    let asked = PlanInput::Contracts(&contracts);
+    let plan = plan(&network, asked, &PlanOptions::default(), &mut Watch::new(&mut stop_at_ten, &cancel)).unwrap();
     assert_eq!((plan.entries.len(), plan.outcome.is_complete), (10, false));
 }
 
@@ -241,7 +246,8 @@ fn what_is_wrong_with_a_text_has_a_place() {
     let location = error.problems()[0].location().unwrap();
     assert_eq!(location.line, 2);
     let (_, contracts) = fat_tree(1);
-    let error = explain(&network, &contracts, "nobody", &PlanOptions::default()).map(|_| ()).unwrap_err();
+    let error =
+        explain(&network, &contracts, "nobody", &PlanOptions::default(), &mut Watch::none()).map(|_| ()).unwrap_err();
     assert!(matches!(&error, Error::Usage(message) if message.contains("nobody")), "{error}");
 }
 
@@ -279,7 +285,7 @@ fn a_sweep_is_stopped_resumed_and_the_same_on_any_number_of_threads() {
                 there = Some(known);
             }
         };
-        let sweep = sweep(batch(), &options(threads), &mut watch, cancel).unwrap();
+        let sweep = sweep(batch(), &options(threads), &mut Watch::new(&mut watch, cancel)).unwrap();
         (sweep, there)
     };
     let stopped = Cancel::default();
@@ -291,7 +297,7 @@ fn a_sweep_is_stopped_resumed_and_the_same_on_any_number_of_threads() {
     let (again, there) = run(1, &Cancel::default());
     assert_eq!((again.results(), there, again.hops), (whole.results(), Some(4), 0));
     let alone = SweepOptions { threads: options(1).threads, ..SweepOptions::default() };
-    let alone = sweep(batch(), &alone, &mut Silent, &Cancel::default()).unwrap();
+    let alone = sweep(batch(), &alone, &mut Watch::none()).unwrap();
     assert_eq!(alone.results(), whole.results());
     assert!(folder.0.join("report.html").is_file());
 }

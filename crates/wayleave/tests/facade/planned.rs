@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use wayleave::{
-    Contracts, Error, Network, PlanOptions, SavedPlan, SchemeOptions, Session, Silent, Source, explain,
-    explain_planned, plan,
+    Contracts, Error, Network, PlanOptions, SavedPlan, SchemeOptions, Session, Source, Watch, explain, explain_planned,
+    plan,
 };
 
 fn open(network: &Network, options: &PlanOptions) -> Session {
@@ -22,7 +22,7 @@ fn by_plan(
     let session = open(network, options);
     let source = Source::new("plan.json", plan);
     let plan = SavedPlan::read(&source, &session)?;
-    let explanation = explain_planned(session, contracts, name, &plan, &mut Silent)?;
+    let explanation = explain_planned(session, contracts, name, &plan, &mut Watch::none())?;
     Ok((explanation.text()?, serde_json::to_value(&explanation)?))
 }
 
@@ -34,7 +34,7 @@ fn options(scheme: &str, given: &[(&str, &str)]) -> PlanOptions {
 
 /// Every third contract asks for two disjoint routes.
 fn protected(network: &Network, seed: u64, count: usize) -> Contracts {
-    let drawn = Contracts::drawn(network, 8, seed, count).unwrap();
+    let drawn = Contracts::drawn(network, 8, seed, count, &mut Watch::none()).unwrap();
     let mut text =
         "apiVersion: wayleave/v1\nkind: Contracts\nmetadata: { name: some }\nspec:\n  contracts:\n".to_owned();
     for (number, (_, one)) in drawn.iter().enumerate() {
@@ -73,13 +73,13 @@ proptest! {
         };
         let network = Network::open("fat-tree:k=4,queues=4").unwrap();
         let copies = copies && how < 4;
-        let contracts = if copies { protected(&network, seed, count) } else { Contracts::drawn(&network, 8, seed, count).unwrap() };
-        let said = plan(&network, &contracts, &options).unwrap();
+        let contracts = if copies { protected(&network, seed, count) } else { Contracts::drawn(&network, 8, seed, count, &mut Watch::none()).unwrap() };
+        let said = plan(&network, &contracts, &options, &mut Watch::none()).unwrap();
         let text = serde_json::to_string(&said).unwrap();
         let refused: Vec<&str> = said.refused().map(|(name, _)| name).collect();
         let all: Vec<&str> = contracts.iter().map(|(_, contract)| contract.name.as_str()).collect();
         for name in [*at.get(&all), if refused.is_empty() { all[count - 1] } else { *at.get(&refused) }] {
-            let again = explain(&network, &contracts, name, &options).unwrap();
+            let again = explain(&network, &contracts, name, &options, &mut Watch::none()).unwrap();
             let (shown, document) = by_plan(&network, &contracts, &options, name, &text).unwrap();
             prop_assert_eq!(shown, again.text().unwrap());
             prop_assert!(document == serde_json::to_value(&again).unwrap());
@@ -90,9 +90,9 @@ proptest! {
 /// The error for a plan in which something was changed.
 fn error_after(count: usize, change: impl Fn(&mut Value)) -> String {
     let network = Network::open("fat-tree:k=4").unwrap();
-    let contracts = Contracts::drawn(&network, 8, 1, count).unwrap();
+    let contracts = Contracts::drawn(&network, 8, 1, count, &mut Watch::none()).unwrap();
     let options = options("chameleon", &[("reroute", "true"), ("routing", "least-delay")]);
-    let mut document = serde_json::to_value(plan(&network, &contracts, &options).unwrap()).unwrap();
+    let mut document = serde_json::to_value(plan(&network, &contracts, &options, &mut Watch::none()).unwrap()).unwrap();
     change(&mut document);
     let last = contracts.iter().last().unwrap().1.name.clone();
     match by_plan(&network, &contracts, &options, &last, &document.to_string()) {
@@ -159,7 +159,7 @@ fn a_plan_that_promises_more_than_there_is_is_refused() {
     let text = format!("{head}{}{}{}", contract("a"), contract("b"), contract("c"));
     let contracts = Contracts::parse(&[Source::new("contracts.yaml", text)], &network).unwrap();
     let options = PlanOptions::default();
-    let mut document = serde_json::to_value(plan(&network, &contracts, &options).unwrap()).unwrap();
+    let mut document = serde_json::to_value(plan(&network, &contracts, &options, &mut Watch::none()).unwrap()).unwrap();
     let refused = document["requests"].as_array().unwrap().iter().position(|one| one["decision"] == "refused").unwrap();
     let mut admitted = document["requests"][0].clone();
     admitted["name"] = document["requests"][refused]["name"].clone();
@@ -168,6 +168,6 @@ fn a_plan_that_promises_more_than_there_is_is_refused() {
     let source = Source::new("plan.json", document.to_string());
     let saved = SavedPlan::read(&source, &session).unwrap();
     let mut session = session;
-    let error = saved.restore(&mut session, &contracts, None, &mut Silent).unwrap_err().to_string();
+    let error = saved.restore(&mut session, &contracts, None, &mut Watch::none()).unwrap_err().to_string();
     assert!(error.contains("cannot have been admitted so"), "{error}");
 }

@@ -4,6 +4,7 @@
 //! hosts with one or two links. `FABRIC_SCENES` sets the number of networks; a failure prints its seed, and `FABRIC_SEED` runs that one alone.
 
 use std::collections::{BTreeMap, BTreeSet};
+use wayleave::Watch;
 
 use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
@@ -169,9 +170,9 @@ fn look_at(seed: u64, seen: &mut Seen) {
         seen.refused += usize::from(!is_admitted);
         asked.insert(number, contract);
     }
-    let report = recheck(&session.context()).unwrap();
+    let report = recheck(&session.context(), &mut Watch::none()).unwrap();
     assert!(report.is_sound(), "seed {seed}: {:?}", report.violations);
-    let broken = recheck_shares(&session.context());
+    let broken = recheck_shares(&session.context(), &mut Watch::none());
     assert!(broken.is_empty(), "seed {seed}: {broken:?}");
     let ledger = session.ledger().unwrap();
     for (link, _) in network.graph.links() {
@@ -194,7 +195,7 @@ fn look_at(seed: u64, seen: &mut Seen) {
         let links: Vec<LinkId> = std::iter::once(cable).chain(network.graph.reverse(cable)).collect();
         let is_closed = session.ledger().unwrap().is_closed(cable);
         session.scheme.queues_mut().unwrap().turn(&links, !is_closed);
-        let (derived, faults) = links_of(&network.graph, &recheck_shares(&session.context()));
+        let (derived, faults) = links_of(&network.graph, &recheck_shares(&session.context(), &mut Watch::none()));
         let ledger = session.ledger().unwrap();
         let overbooked: BTreeSet<LinkId> =
             network.graph.links().map(|(link, _)| link).filter(|&link| !ledger.keeps_shares(link)).collect();

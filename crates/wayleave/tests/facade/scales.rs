@@ -5,7 +5,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use wayleave::{KindsNoticed, verify_kinds};
+use wayleave::{ClassFaultOutcome, verify_kinds};
 use wayleave_adversary::{ClassFault, Effort};
 use wayleave_contracts::{
     Accounting, BandwidthContract, BestEffortContract, Contract, Excess, LatencyContract, Objective, ObjectiveContract,
@@ -113,11 +113,11 @@ fn every_fault_at_every_scale_is_noticed_or_reported() {
             let (noticed, untested) = (broken.noticed().unwrap(), broken.untested());
             let is_known = NOT_NOTICED.iter().any(|&(r, d, f, _)| (r, d, f) == (rate, delay, fault));
             row += match noticed {
-                KindsNoticed::ByPackets => " noticed |",
-                KindsNoticed::NoEffect => " no effect |",
-                KindsNoticed::ByNobody => " not noticed |",
+                ClassFaultOutcome::ByPackets => " noticed |",
+                ClassFaultOutcome::NoEffect => " no effect |",
+                ClassFaultOutcome::ByNobody => " not noticed |",
             };
-            if noticed == KindsNoticed::ByNobody && untested == 0 && !is_known {
+            if noticed == ClassFaultOutcome::ByNobody && untested == 0 && !is_known {
                 wrong.push(format!("{rate} Mbit/s, {delay}: {} is not noticed", fault.name()));
             }
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
-use wayleave::{Batch, Cancel, Choice, simulate};
+use wayleave::{Batch, Choice, Watch, simulate};
 use wayleave_formats::Source;
 
 use super::schema::canonical;
@@ -84,7 +84,7 @@ impl Pair<'_> {
         let batch = Batch::parse_with(&Source::new("scenario.json", text), "scenario.json", &choice, &open);
         let batch = batch.unwrap_or_else(|error| panic!("{}: {error}", self.key));
         let run = &batch.runs[0];
-        let result = simulate(&run.scenario, run.seed, &Cancel::default()).unwrap();
+        let result = simulate(&run.scenario, run.seed, &mut Watch::none()).unwrap();
         let mut result = serde_json::to_value(&result).unwrap();
         // A seed by itself is no outcome.
         result.as_object_mut().unwrap().remove("seed");

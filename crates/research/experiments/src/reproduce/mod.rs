@@ -128,9 +128,10 @@ fn unknown(name: &str) -> Error {
 /// measured all the same, and [`Reproduced::failed`] says why.
 ///
 /// ```
-/// use wayleave::{Cancel, ReproduceOptions, Silent, figures, reproduce};
+/// use wayleave::{Cancel, NoProgress};
+/// use wayleave_experiments::{ReproduceOptions, figures, reproduce};
 /// let chosen = figures(&["sec2-examples".to_owned()])?;
-/// let done = reproduce(&chosen, ReproduceOptions::default(), Silent, &Cancel::default())?;
+/// let done = reproduce(&chosen, ReproduceOptions::default(), NoProgress, &Cancel::default())?;
 /// assert!(done.figures[0].figure.statements.len() >= 6);
 /// # Ok::<(), wayleave::Error>(())
 /// ```

@@ -190,7 +190,7 @@ fn a_number_of_servers_is_for_figures_that_have_such_a_network() {
         let chosen = figures(&[figure.to_owned()]).unwrap();
         let cancel = Cancel::default();
         cancel.cancel();
-        reproduce(&chosen, options, wayleave::Silent, &cancel).err().map(|error| error.to_string())
+        reproduce(&chosen, options, wayleave::NoProgress, &cancel).err().map(|error| error.to_string())
     };
     assert!(refused("ufab-fig4", 128).unwrap().contains("ufab-fig4 has no network of 128 servers"));
     for servers in [0, 16, 100, 544] {

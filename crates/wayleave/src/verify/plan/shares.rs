@@ -19,7 +19,7 @@ use crate::error::Error;
 
 /// Tenants with minima, objectives and best effort, as a plan leaves them in the end.
 #[derive(Clone, Debug, Default)]
-pub struct StatedKinds {
+pub struct PlannedClasses {
     /// In the order in which they came.
     sharing: BTreeMap<usize, (SharingTenant, Option<PromisedShare>)>,
     by_name: HashMap<String, usize>,
@@ -28,7 +28,7 @@ pub struct StatedKinds {
     contracts: HashMap<String, LatencyContract>,
 }
 
-impl StatedKinds {
+impl PlannedClasses {
     /// Adds a tenant, in the place of one of the same name if there is one.
     pub(super) fn add(&mut self, tenant: SharingTenant, share: Option<PromisedShare>) {
         let name = tenant.contract.name().to_owned();
