@@ -3,8 +3,6 @@
 //! A [`Scenario`] is a network, how its ports and hosts work, who sends what to whom, and what fails when. It is what a
 //! scenario file means once it is read (`formats`), what the simulator runs (`sim`), and what tests build by hand.
 //! Nothing of it draws a random number or knows how a packet moves; [`Scenario::validate`] says what no run could mean.
-//!
-//! [`provision`] turns flow sizes and load into the bandwidth that keeps completion times, and back.
 
 mod after;
 mod altered;
@@ -15,7 +13,6 @@ mod jitter;
 mod jobs;
 mod memory;
 mod ports;
-pub mod provision;
 mod requests;
 mod schedule;
 mod sharing;

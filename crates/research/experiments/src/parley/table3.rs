@@ -1,7 +1,7 @@
 //! Table 3: the 99 % percentile of request completion times, as the load on a rack's links grows (6.3, latency protection).
 
+use wayleave_calculus::sizing::{Bound, Burst, Load};
 use wayleave_contracts::PolicyLevel;
-use wayleave_scenarios::provision::{Bound, Burst, Load};
 use wayleave_scenarios::{Arrivals, BrokerAt, Ends, FlowSizes, Reliable, Scenario, SharingChange, SharingEvent};
 use wayleave_sim::Outcome;
 use wayleave_units::{Bytes, Rate, Time};
@@ -12,7 +12,8 @@ use super::testbed::{
     scenario, service, simulate, testbed, throughput,
 };
 use crate::data::{Figure, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::stats::mean;
 
 /// Requests of A and of B.
