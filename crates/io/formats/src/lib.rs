@@ -62,6 +62,7 @@ mod saihu;
 mod scenario;
 #[cfg(test)]
 mod shapes;
+mod signatures;
 mod sizes;
 mod sndlib;
 mod source;

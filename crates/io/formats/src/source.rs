@@ -5,10 +5,10 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::goal::is_goal_binary;
 use crate::location::{Location, Span};
 use crate::messages::{did_you_mean, nearest};
 use crate::problem::{InputErrors, Problem, ProblemKind};
+use crate::signatures;
 
 /// The longest text that is read: byte offsets fit `u32`, and nothing endless (`/dev/zero`) is waited for.
 pub const MAX_TEXT: usize = 1 << 30;
@@ -42,7 +42,7 @@ impl Source {
     /// The text of a file, or of the standard input if `path` is `-`.
     ///
     /// # Errors
-    /// If there is no such file, it cannot be read, is longer than [`MAX_TEXT`], or is neither UTF-8 text nor a GOAL schedule in its binary form.
+    /// If there is no such file, it cannot be read, is longer than [`MAX_TEXT`], or is neither UTF-8 text nor in a binary form that is read here.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, InputErrors> {
         let path = path.as_ref();
         if path.as_os_str() == "-" {
@@ -72,7 +72,7 @@ impl Source {
         if bytes.len() > most {
             return Err(refusal(name, ProblemKind::TooLarge, "is longer than 1 GiB, the most that is read"));
         }
-        if is_goal_binary(&bytes) {
+        if signatures::is_read_here(&bytes) {
             return Ok(Self { bytes: Some(bytes.into()), ..Self::new(name, "") });
         }
         match String::from_utf8(bytes) {
@@ -91,7 +91,7 @@ impl Source {
         &self.text
     }
 
-    /// The bytes of a file that is no text: a GOAL schedule in its binary form.
+    /// Returns the bytes of a file in a binary form; `None` for text.
     pub(crate) fn bytes(&self) -> Option<&[u8]> {
         self.bytes.as_deref()
     }
@@ -159,16 +159,8 @@ fn no_text(name: &str, bytes: &[u8], valid: usize) -> InputErrors {
     let line = 1 + bytes[..valid].iter().filter(|&&byte| byte == b'\n').count();
     let byte = bytes.get(valid).copied().unwrap_or_default();
     let what = format!("is no UTF-8 text: byte {} (0x{byte:02x}), on line {line}, is part of no character", valid + 1);
-    let hint = match bytes {
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it looks like UTF-16: save it as UTF-8",
-        [0x1f, 0x8b, ..] => "it looks like gzip: unpack it first (gunzip)",
-        [b'P', b'K', 3, 4, ..] => "it looks like a zip archive or a spreadsheet: unpack it, or export it as CSV",
-        _ if name.ends_with(".bin") || name.ends_with(".goal") => {
-            "if it is a schedule of LogGOPSim: its binary form begins with the number 4223; what older versions wrote is not read: name the text that it was made of (.goal)"
-        }
-        _ => "if it is text in another encoding (Latin-1, Windows-1252), save it as UTF-8",
-    };
-    let problem = Problem::of_file(&Source::new(name, ""), ProblemKind::NotText, &what).with_hint(hint);
+    let problem = Problem::of_file(&Source::new(name, ""), ProblemKind::NotText, &what)
+        .with_hint(signatures::advice(name, bytes));
     InputErrors::one(problem)
 }
 

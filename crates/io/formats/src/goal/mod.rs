@@ -9,8 +9,6 @@ mod text;
 pub use binary::write_goal_binary;
 pub use text::write_goal_text;
 
-pub(crate) use binary::is_goal_binary;
-
 use wayleave_scenarios::Graph;
 
 use crate::problem::{InputErrors, Problem, ProblemKind};
