@@ -4,9 +4,10 @@ use serde::Serialize;
 
 use crate::chameleon::{fig8a, fig8b, fig9a, fig9b, fig12, fig14, fig15, scaling, sec2, table5};
 use crate::data::Figure;
+use crate::failed::Failed;
 use crate::loko::{burst, comparison, scalability, zodiac_fx};
 use crate::parley;
-use crate::run::{Failed, Run};
+use crate::run::Run;
 use crate::{fabric, scc, ufab};
 
 /// A publication.

@@ -11,6 +11,7 @@
 //! | `stats.rs` | means, percentiles, confidence intervals over seeds |
 //! | `laboratory.rs` | networks for real packets, which somebody else sets up |
 //! | `run.rs` | runs on several threads, with the same results whatever their number |
+//! | `shared.rs` | what figures of one run share, by type |
 //! | `checkpoint.rs` | results of runs that outlive the program |
 //! | `chameleon/` | Chameleon (CoNEXT 2020), one file per figure |
 //! | `loko/` | Loko (CoNEXT 2019), one file per figure |
@@ -36,6 +37,7 @@ mod chameleon;
 mod checkpoint;
 mod data;
 mod fabric;
+mod failed;
 mod laboratory;
 mod loko;
 pub mod low_cost;
@@ -43,6 +45,7 @@ mod numbers;
 mod parley;
 mod run;
 mod scc;
+mod shared;
 mod statement;
 mod stats;
 mod ufab;
@@ -50,8 +53,9 @@ mod ufab;
 pub use catalogue::{CATALOGUE, CHAMELEON, Entry, LOKO, ONE_FABRIC, PARLEY, Paper, SCC, UFAB, find};
 pub use checkpoint::Checkpoints;
 pub use data::{Axis, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table, X};
+pub use failed::Failed;
 pub use laboratory::{Laboratory, Testbed};
 pub use parley::{SHARE_CASES, ShareCase, ShareTimes, time_shares};
-pub use run::{Effort, Failed, Run, Watch, seeds};
+pub use run::{Effort, Run, Watch, seeds};
 pub use statement::{Cause, Statement, Verdict};
 pub use stats::Summary;

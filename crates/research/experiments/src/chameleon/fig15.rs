@@ -25,8 +25,9 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::testbed::{Part, SCALE, order, scale};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series, Table};
+use crate::failed::Failed;
 use crate::laboratory::Testbed;
-use crate::run::{Failed, Run};
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::percentile;
 

@@ -37,8 +37,6 @@ mod system;
 pub(crate) mod table5;
 mod testbed;
 
-pub(crate) use filling::Fillings;
-
 use crate::data::Figure;
 use crate::run::Run;
 use crate::statement::{Statement, Verdict};

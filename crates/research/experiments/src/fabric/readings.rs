@@ -11,7 +11,7 @@ use super::shares::shares;
 use super::systems::{Case, DEAD, PATTERN, Set, System, set};
 use super::tenants::{Admitted, BEST_EFFORT, DIVISIONS, HOSES, LATENCY};
 use crate::checkpoint::stored;
-use crate::run::Failed;
+use crate::failed::Failed;
 
 /// What arrives is counted in intervals of this length.
 pub(super) const BIN: Time = Time::from_micros(500);

@@ -19,7 +19,7 @@ use wayleave_topology::{Class, Classes, NodeId, Residual};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::tenants::{Admitted, BEST_EFFORT, BUFFER, DIVISIONS, HOSES, LATENCY, LINE, Objectives, Size, Stage, policy};
-use crate::run::Failed;
+use crate::failed::Failed;
 
 /// What keeps promises, if anything does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,9 @@ use wayleave_topology::devices::{
 
 use super::panel;
 use crate::data::{Axis, Figure, Form, Point, Series, Table};
+use crate::failed::Failed;
 use crate::low_cost::{benchmark, measure as measure_case};
-use crate::run::{Failed, Run};
+use crate::run::Run;
 use crate::statement::Statement;
 
 const SLIDE: &str = "slide \"Proof-of-Concept\"";

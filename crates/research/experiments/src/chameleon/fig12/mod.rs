@@ -6,7 +6,8 @@ mod path;
 use wayleave_dataplane::measure::{Shaped, Shaping, TABLE_4, Tagging, memory, shape, tag};
 
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 
 /// Table 3.

@@ -10,7 +10,8 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::super::testbed::order;
 use super::PACKETS;
 use crate::data::Table;
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::percentile;
 

@@ -6,7 +6,8 @@ use super::super::{accepted, all_means_within, factors};
 use super::limits::Limits;
 use super::{NEWEST, PLAIN, QJUMP, REROUTING, SILO_AROUND, SILO_OF_THE_TEXT, SILO_UNSHAPED, SYSTEMS, Scope, System};
 use crate::data::{Axis, Figure, Point, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::{Summary, mean, ratio_of_means};
 

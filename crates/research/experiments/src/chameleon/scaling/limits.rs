@@ -4,7 +4,8 @@
 use super::super::{accepted, fig9b};
 use super::{Moving, PLAIN, Scope, System};
 use crate::data::{Axis, Form, Panel, Point, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::stats::{Summary, mean};
 
 /// Candidates that are tried; none is Chameleon without rerouting.

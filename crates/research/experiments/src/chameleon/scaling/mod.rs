@@ -13,7 +13,8 @@ mod times;
 use super::filling::{Case, Filling, Size};
 use super::{Moving, Qjump, SILO, Silo, System};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use std::sync::Arc;
 
 /// From 640 to 17,280 servers (5.2).

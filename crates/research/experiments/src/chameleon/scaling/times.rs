@@ -4,7 +4,8 @@ use super::super::{all_means_within, fig9b};
 use super::limits::Limits;
 use super::{PLAIN, REROUTING, SILO_AROUND, SILO_OF_THE_TEXT, SYSTEMS, Scope, System};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::{Summary, mean, ratio_of_means};
 

@@ -17,7 +17,8 @@ use self::rows::{ROWS, Tick};
 use self::sharing::Shares;
 use super::system::{Fast, Qjump, Silo, System};
 use crate::data::{Figure, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 
 /// A lone sender is work-conserving with this share of an idle link: limiters leave a headroom of up to a tenth, and headers take a twentieth.
