@@ -26,6 +26,7 @@ pub mod edges;
 pub mod explanation;
 #[cfg(test)]
 mod fluid;
+mod held;
 mod no_host;
 pub mod placement;
 mod power;

@@ -10,10 +10,10 @@ use wayleave_topology::{Class, FlowId, Hop, LinkId, MAX_BUDGET, Network, NodeId,
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use crate::costs::{Cost, DelayCost, Scarcity};
+use crate::held::{Held, Term};
 use crate::routing::{
     Denied, Detours, Found, Graph, Labels, LeastCost, LeastDelay, Query, Quiet, Quietest, Rules, Weigh, larac,
 };
-use crate::standing::{Held, Term};
 
 /// A parameter that is the delay budget of queues.
 pub const BUDGET: Kind = Kind::Time { least: Time::from_nanos(1), most: MAX_BUDGET };

@@ -7,6 +7,7 @@ mod cycles;
 mod documents;
 mod files;
 mod machine;
+mod modules;
 mod omissions;
 mod repository;
 mod targets;

@@ -36,6 +36,7 @@ mod catalogue;
 mod chameleon;
 mod checkpoint;
 mod data;
+mod entry;
 mod fabric;
 mod failed;
 mod laboratory;

@@ -19,6 +19,7 @@ mod sharing;
 mod sizes;
 mod tenants;
 mod traffic;
+mod transport;
 mod validate;
 mod vms;
 
@@ -42,9 +43,8 @@ pub use tenants::{
     Bursts, Competitor, FabricSettings, Guaranteed, LatencyTenant, Maximum, Minimum, OfContract, PairDemand,
     SharingTenant, Tenants, TenantsError, Weight,
 };
-pub use traffic::{
-    Arrivals, Copies, Ends, FlowSpec, Offer, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic, Transport, Workload,
-};
+pub use traffic::{Arrivals, Copies, Ends, FlowSpec, Offer, OnOff, PacketKind, Phase, Reliable, Traffic, Workload};
+pub use transport::{Pacing, Transport};
 pub use validate::{MAX_ACTORS, MAX_HOP, PortError, ScenarioError, TrafficError, WIRE_OVERHEAD};
 pub use vms::{Endpoint, Vm, VmError};
 

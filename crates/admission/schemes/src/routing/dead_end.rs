@@ -10,8 +10,8 @@ use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::Time;
 
 use super::Query;
+use super::closed::Denial;
 use super::graph::Graph;
-use super::last_links::Denial;
 
 /// After so many steps a search asks; a straight way through a fat tree takes twelve.
 pub(super) const DOUBTS: u32 = 24;

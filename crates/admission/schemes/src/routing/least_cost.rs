@@ -12,9 +12,10 @@ use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
 use super::closed::Closed;
+use super::closed::Denial;
 use super::dead_end::{DOUBTS, is_dead_end};
 use super::graph::{Graph, Level};
-use super::last_links::{Denial, LastLinks};
+use super::last_links::LastLinks;
 use super::residual_bounds::ResidualBounds;
 use super::shortest::Shortest;
 use super::{Found, Query, hop};

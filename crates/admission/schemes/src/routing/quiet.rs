@@ -12,9 +12,9 @@ use wayleave_ledger::{Input, Ledger};
 use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
+use super::closed::Denial;
 use super::dead_end::is_dead_end;
 use super::graph::{Edge, Graph};
-use super::last_links::Denial;
 use super::least_delay::LeastDelay;
 use super::ways::Ways;
 use super::{Found, Query, hop};

@@ -13,11 +13,12 @@
 use wayleave_scenarios::{Action, Dependency, Graph, MAX_OPERATIONS, MAX_RANKS, Moment, Operation};
 use wayleave_units::{Bytes, Time};
 
-use super::ANY;
 use crate::problem::{InputErrors, Problem, ProblemKind};
 use crate::signatures::LOGGOPSIM;
 use crate::source::Source;
 
+/// Sends and receives that name no rank or tag in particular have this number.
+pub(super) const ANY: u32 = u32::MAX;
 /// The parts of ranks are counted from behind the magic number.
 const ORIGIN: usize = LOGGOPSIM.len();
 const HEADER: usize = ORIGIN + 6;

@@ -14,9 +14,6 @@ use wayleave_scenarios::Graph;
 use crate::problem::{InputErrors, Problem, ProblemKind};
 use crate::source::Source;
 
-/// Sends and receives that name no rank or tag in particular have this number.
-const ANY: u32 = u32::MAX;
-
 /// Reads a GOAL schedule, in either form.
 ///
 /// ```

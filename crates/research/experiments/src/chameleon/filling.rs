@@ -25,6 +25,9 @@ pub(crate) struct Size {
     pub(crate) queues: usize,
 }
 
+/// The network of section 5.1: k = 4, 16 hosts, 8 queues.
+pub(super) const SMALL: Size = Size { k: 4, hosts_per_edge: 2, queues: 8 };
+
 /// One filling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Case {
@@ -141,7 +144,7 @@ fn fill(case: &Case) -> Result<Filling, Failed> {
         let (rate, burst, deadline) = (contract.rate, contract.burst, contract.deadline);
         flows.push((decision.flow, Fate { category, rate, burst, deadline, moves: 0 }));
     }
-    if case.size == super::SMALL {
+    if case.size == SMALL {
         let moved = |(flow, fate): (FlowId, Fate)| Fate { moves: moves.get(&flow).copied().unwrap_or(0), ..fate };
         filling.fates = flows.into_iter().map(moved).collect();
         filling.utilisation = utilisation(&scheme, &network);

@@ -1,7 +1,7 @@
 //! The table, and what was expected.
 
-use super::readings::{BIN, Seen, seen};
-use super::systems::{Case, System};
+use super::readings::{Seen, seen};
+use super::systems::{BIN, Case, System};
 use super::tenants::{DIVISIONS, Size};
 use crate::catalogue::{Entry, ONE_FABRIC};
 use crate::data::{Axis, Figure, Form, Panel, Point, Series, Table};

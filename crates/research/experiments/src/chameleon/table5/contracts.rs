@@ -19,7 +19,7 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::super::system::System;
 use super::rows::Tick;
-use super::{MOST, Seen};
+use super::seen::{MOST, Seen};
 use crate::failed::Failed;
 use crate::low_cost::{self, FlowSize, Trial, line, requests};
 

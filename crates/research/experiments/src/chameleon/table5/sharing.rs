@@ -19,7 +19,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::contracts::share;
 use super::rows::Tick;
-use super::{MOST, Seen};
+use super::seen::{MOST, Seen};
 use crate::failed::Failed;
 
 /// Of a rack: a receiver and nine senders.
