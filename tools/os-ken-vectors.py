@@ -31,7 +31,7 @@ match = p.OFPMatch(in_port=3, eth_type=0x800, vlan_vid=0x1000 | 10)
 tell("flow", p.OFPFlowMod, priority=100, match=match, instructions=[apply(*queue)], **anywhere)
 match = p.OFPMatch(vlan_vid=0x1000 | 4094, vlan_pcp=7)
 pop = apply(p.OFPActionPopVlan(), p.OFPActionSetQueue(0), p.OFPActionOutput(1, 0))
-instructions = [p.OFPInstructionMeter(5), pop]
+instructions = [pop]
 tell("pop", p.OFPFlowMod, cookie=0x5741594C00000001, priority=200, match=match, instructions=instructions, **anywhere)
 match = p.OFPMatch(eth_type=0x86DD, ip_dscp=46)
 push = apply(
@@ -44,8 +44,6 @@ change = {"table_id": 1, "command": o.OFPFC_MODIFY_STRICT, "idle_timeout": 10, "
 tell("push", p.OFPFlowMod, match=match, instructions=[push, p.OFPInstructionGotoTable(3)], **change, **anywhere)
 every = 0xFFFFFFFFFFFFFFFF
 tell("delete", p.OFPFlowMod, cookie=1, cookie_mask=every, table_id=255, command=o.OFPFC_DELETE, **anywhere)
-tell("meter", p.OFPMeterMod, o.OFPMC_ADD, o.OFPMF_KBPS | o.OFPMF_BURST, 5, [p.OFPMeterBandDrop(200000, 1000)])
-tell("unmeter", p.OFPMeterMod, o.OFPMC_DELETE, 0, 5, [])
 tell("flows", p.OFPFlowStatsRequest, 0, 255, o.OFPP_ANY, o.OFPG_ANY, 7, 0xFF)
 tell("ports", p.OFPPortDescStatsRequest, 0)
 tell("queues", p.OFPQueueStatsRequest, 0, o.OFPP_ANY, o.OFPQ_ALL)

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
+use wayleave_calculus::sizing::{Bound, Burst, Load, Markov, Percentile, Simulated};
 use wayleave_explain::table::{Layout, plain_table, write_table};
 use wayleave_scenarios::FlowSizes;
-use wayleave_scenarios::provision::{Bound, Burst, Load, Markov, Percentile, Simulated};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::error::Error;

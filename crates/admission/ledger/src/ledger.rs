@@ -7,9 +7,9 @@ use wayleave_topology::{FlowId, Hop, LinkId, MAX_BUDGET, Network, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use crate::error::LedgerError;
+use crate::kernel::AMOUNT_LIMIT;
 use crate::kernel::fast::{self, Knee, Load, Service, Tolerance};
 use crate::kernel::lines::{self, Bucket, Line};
-use crate::kernel::{AMOUNT_LIMIT, Denial, Limit};
 use crate::model::{Model, Shaping};
 use crate::port::{Gate, Input, Port, Queue, Share};
 use crate::shares::Shares;
@@ -60,7 +60,7 @@ pub struct Reservation {
 pub struct Ledger {
     network: Arc<Network>,
     model: Model,
-    gates: Vec<Gate>,
+    pub(crate) gates: Vec<Gate>,
     /// Per queue, as [`Self::queues`].
     tolerances: Vec<Tolerance>,
     gauges: AllGauges,
@@ -251,7 +251,7 @@ impl Ledger {
     }
 
     /// The load of a queue with one more flow, or `None` where an input would never leave its line.
-    fn joined(&self, link: LinkId, queue: &Queue, input: Input, rate: i128, burst: i128) -> Option<Load> {
+    pub(crate) fn joined(&self, link: LinkId, queue: &Queue, input: Input, rate: i128, burst: i128) -> Option<Load> {
         let port = &self.ports[link.index()];
         debug_assert!(port.uniform);
         let knee = match self.line(port, input) {
@@ -292,44 +292,6 @@ impl Ledger {
         };
         let load = Load { rate: target.load.rate + rate, burst: target.load.burst + burst, knee: latest };
         target.load.burst + burst <= AMOUNT_LIMIT && self.fits_fast(queues, usize::from(queue), load)
-    }
-
-    /// Why [`Self::fits`] says no; `None` if it says yes.
-    pub fn denial(&self, link: LinkId, queue: u8, input: Input, rate: Rate, burst: Amount) -> Option<Denial> {
-        if self.fits(link, queue, input, rate, burst) {
-            return None;
-        }
-        if self.is_closed(link) {
-            return Some(Denial { queue, limit: Limit::Closed });
-        }
-        self.share_limit(link, rate, burst)
-            .or_else(|| self.quick_denial(link, queue, input, rate, burst))
-            .or_else(|| crate::report::denial(self, link, queue, (input, rate, burst)))
-    }
-
-    /// The same from the constant-time kernel, where it applies.
-    fn quick_denial(&self, link: LinkId, queue: u8, input: Input, rate: Rate, burst: Amount) -> Option<Denial> {
-        let gate = self.gates[link.index()];
-        if !gate.quick || !self.has_rate(link, rate) {
-            return None;
-        }
-        let queues = self.queues_of(link);
-        let target = usize::from(queue);
-        let burst = entering(gate, rate, burst).nanobits();
-        let rate = i128::from(rate.bits_per_second());
-        let joined = self.joined(link, &queues[target], input, rate, burst)?;
-        let mut service = queues[target].service;
-        for (index, queue) in (0u8..).zip(queues).skip(target) {
-            let is_target = usize::from(index) == target;
-            let load = if is_target { joined } else { queue.load };
-            let is_used = is_target || queue.flows > 0;
-            if is_used && !fast::keeps(&load, service, queue.wait(), queue.buffer, self.model.comparison) {
-                let limit = queue.broken_limit(&load, service, self.model.comparison)?;
-                return Some(Denial { queue: index, limit });
-            }
-            service = service.below(&load);
-        }
-        None
     }
 
     /// Reserves a route without asking whether it fits: that is the scheme's to know.
@@ -524,7 +486,7 @@ impl Ledger {
 
 /// The burst that enters a queue of a flow that comes to the node with this one: jitter that keeps no order lets what
 /// came in a longer time enter at once.
-fn entering(gate: Gate, rate: Rate, burst: Amount) -> Amount {
+pub(crate) fn entering(gate: Gate, rate: Rate, burst: Amount) -> Amount {
     burst + rate * Time::from_nanos(gate.spread)
 }
 

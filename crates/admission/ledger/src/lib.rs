@@ -15,6 +15,7 @@
 //! - [`Gauges`]: how near each queue is to the limit of what it promised, for cost functions.
 
 mod cuts;
+mod denial;
 mod error;
 mod kernel;
 mod ledger;

@@ -5,7 +5,6 @@ use wayleave_calculus::{horizontal_deviation, residual_service, vertical_deviati
 use wayleave_topology::LinkId;
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use crate::kernel::{AMOUNT_LIMIT, Denial, Limit};
 use crate::ledger::Ledger;
 use crate::model::{Residual, Shaping};
 use crate::port::{Input, Port, Queue};
@@ -109,7 +108,7 @@ impl Ledger {
 /// One more flow: the queue that it enters, from where, its rate and its burst.
 type Extra = (u8, Input, Rate, Amount);
 
-fn reports(ledger: &Ledger, link: LinkId, extra: Option<Extra>) -> Vec<QueueReport> {
+pub(crate) fn reports(ledger: &Ledger, link: LinkId, extra: Option<Extra>) -> Vec<QueueReport> {
     let port = ledger.port(link);
     let debt = Amount::from_nanobits(port.debt);
     let line = ledger.network().link(link).rate;
@@ -174,37 +173,4 @@ fn inputs(ledger: &Ledger, port: &Port, queue: &Queue, extra: Option<(Input, Rat
         InputReport { link: input.as_link(), flows, rate, burst, arrival }
     };
     shares.into_iter().map(report).collect()
-}
-
-/// The first promise, from the queue that the flow would enter downwards, that it would break.
-pub(crate) fn denial(ledger: &Ledger, link: LinkId, queue: u8, flow: (Input, Rate, Amount)) -> Option<Denial> {
-    let (input, rate, burst) = flow;
-    let comparison = ledger.model().comparison;
-    let too_fast = |queue, asked, left| Some(Denial { queue, limit: Limit::Rate { asked, left } });
-    if !ledger.has_rate(link, rate) {
-        return too_fast(queue, rate, ledger.spare(link));
-    }
-    for report in reports(ledger, link, Some((queue, input, rate, burst))) {
-        if report.queue < queue || report.flows == 0 {
-            continue;
-        }
-        let (Some(delay), Some(backlog)) = (&report.delay, &report.backlog) else {
-            let left = rational::rate_rounded_down(&report.service.ultimate_rate()).unwrap_or(Rate::ZERO);
-            let asked = rational::rate_rounded_up(&report.arrival.long_term_rate()).unwrap_or(Rate::MAX);
-            return too_fast(report.queue, asked, left);
-        };
-        if !comparison.holds(delay, &rational::from_time(report.budget)) || report.arrival.burst() > whole_limit() {
-            let bound = report.delay_bound().unwrap_or(Time::MAX);
-            return Some(Denial { queue: report.queue, limit: Limit::Delay { bound, budget: report.budget } });
-        }
-        if !comparison.holds(backlog, &rational::from_amount(report.buffer.into())) {
-            let backlog = report.backlog_bound().unwrap_or(Bytes::MAX);
-            return Some(Denial { queue: report.queue, limit: Limit::Buffer { backlog, buffer: report.buffer } });
-        }
-    }
-    None
-}
-
-fn whole_limit() -> Rational {
-    rational::whole(AMOUNT_LIMIT)
 }

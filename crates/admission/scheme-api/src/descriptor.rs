@@ -485,14 +485,5 @@ impl fmt::Display for Value {
     }
 }
 
-/// A scheme that describes itself.
-pub trait Described {
-    /// What it says of itself.
-    const DESCRIPTOR: &'static Descriptor;
-
-    /// What its constructor takes.
-    type Params: crate::Parameters;
-}
-
 /// What was said of the parameters of a scheme, by their positions in [`Descriptor::parameters`].
 pub type Given = Vec<(usize, Value)>;

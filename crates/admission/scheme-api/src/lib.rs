@@ -87,14 +87,14 @@ pub use absent::Absent;
 pub use admission::{Admission, Decision, DisjointRoute, Handover, Move, Request};
 pub use broker::{Broker, BrokerAction, BrokerInput, Leadership, Member};
 pub use custom::{CustomBroker, CustomHost, CustomMessage, Plugged};
-pub use descriptor::{Described, Descriptor, Given, Kind, Parameter, Role, Value, Word};
+pub use descriptor::{Descriptor, Given, Kind, Parameter, Role, Value, Word};
 pub use flow::{Ack, Flow, FlowStart, Limit, Loss, Phase, RouteFacts};
 pub use host::{
     Arrivals, Bucket, Demand, Excess, Host, HostAction, HostInput, Limiter, Origin, PairSpec, PathUse, PathsChange,
     Peer, Share, Weighted,
 };
 pub use ids::{BrokerId, ClassId, Incoming, LocalFlow, Outgoing, PathIndex};
-pub use params::{Parameters, Setting, nested};
+pub use params::{Described, Parameters, Setting, nested};
 pub use path::{Departure, Path, PathProbe, PathReport};
 pub use refusal::{Allocated, Binding, Reason, Refusal};
 pub use share::{Among, Certainty, ShareDecision, ShareRequest};

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::descriptor::{Kind, Parameter, Value};
+use crate::descriptor::{Descriptor, Kind, Parameter, Value};
 
 /// A type that a parameter can have in the scheme's own structure.
 pub trait Setting: Sized {
@@ -58,6 +58,15 @@ pub trait Parameters: Clone + Default {
     fn settings(&self) -> Vec<(&'static Parameter, Value)> {
         Self::LIST.iter().enumerate().map(|(position, parameter)| (parameter, self.get(position))).collect()
     }
+}
+
+/// A scheme that describes itself.
+pub trait Described {
+    /// What it says of itself.
+    const DESCRIPTOR: &'static Descriptor;
+
+    /// What its constructor takes.
+    type Params: Parameters;
 }
 
 /// A value out of range; within a scheme, the one of its values that is.

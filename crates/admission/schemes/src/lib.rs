@@ -32,6 +32,7 @@ pub mod explanation;
 mod flow_table;
 #[cfg(test)]
 mod fluid;
+mod held;
 mod no_host;
 pub mod placement;
 mod power;

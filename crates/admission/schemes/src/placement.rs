@@ -11,6 +11,7 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use crate::admitted::{Held, Term};
 use crate::costs::{Cost, DelayCost, Scarcity};
+use crate::held::{Held, Term};
 use crate::routing::{
     Denied, Detours, Found, Graph, Labels, LeastCost, LeastDelay, Query, Quiet, Quietest, Rules, Weigh, larac,
 };

@@ -5,7 +5,7 @@ use std::fmt;
 use wayleave_recheck::{BrokenAt, BrokenShare, Overbooked, Violation};
 use wayleave_units::{Bytes, Time};
 
-use crate::statement::Bucket;
+use crate::bucket::Bucket;
 
 /// One thing that is not as it was said. Contracts, links and queues are named as in the network and the statement.
 #[derive(Clone, Debug, PartialEq, Eq)]

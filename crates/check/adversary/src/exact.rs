@@ -12,7 +12,7 @@ use wayleave_recheck::{BrokenShare, Claim as Asked, HeldShare, PromisedShare, Sh
 use wayleave_topology::{Class, Classes, LinkId, Network, NodeId, Route};
 use wayleave_units::Time;
 
-use crate::derive::route_name;
+use crate::asked::route_name;
 use crate::discrepancy::Discrepancy;
 use crate::reservations::{HistoryError, Left, Place, Reservations, Watcher, text};
 use crate::statement::{Admitted, Happening, Kind, Patience, Relocation, Statement};

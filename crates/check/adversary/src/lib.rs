@@ -69,7 +69,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod asked;
 mod attack;
+mod bucket;
 mod claim;
 mod classes;
 mod cuts;
@@ -95,6 +97,7 @@ mod transit;
 mod verify;
 
 pub use attack::{Attack, AttackError, Company, Cut, Frames, HeldUp, Shift, Timing, Who};
+pub use bucket::Bucket;
 pub use claim::{Background, Claim, ClaimError, Duplication, Promise, Protected};
 pub use classes::{
     ClassAttack, ClassBreach, ClassClaim, ClassFault, ClassReport, InFlightPromise, MinimumPromise, SharePromise,
@@ -109,7 +112,7 @@ pub use links::{LinkClaim, Pattern};
 pub use report::{Breach, Finding, ProtectedFinding, Verification, Violation};
 pub use reservations::HistoryError;
 pub use statement::{
-    Accounting, Admitted, Bucket, Counting, Figures, Happening, Kind, Lines, LowestQueue, MinimaTerms, Part, Patience,
+    Accounting, Admitted, Counting, Figures, Happening, Kind, Lines, LowestQueue, MinimaTerms, Part, Patience,
     Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms,
 };
 pub use tenants::{LinkReport, TenantsClaim, TenantsReport, TestedMinimum, verify_tenants};

@@ -8,7 +8,7 @@ use wayleave_recheck::{AddedShare, BrokenShare, HeldShares, PromisedShare};
 use wayleave_topology::{Classes, LinkId, Route};
 use wayleave_units::{Rate, Time};
 
-use crate::derive::bucket;
+use crate::asked::bucket;
 use crate::discrepancy::Discrepancy;
 use crate::reservations::{HistoryError, Left, Reservations, Watcher};
 use crate::statement::{Admitted, Relocation, Statement};

@@ -9,6 +9,7 @@ use wayleave_scenarios::Order;
 use wayleave_topology::{LinkId, Network, NodeId, Route, ShortBuffer};
 use wayleave_units::{Bytes, Rate, Time};
 
+use crate::bucket::Bucket;
 use crate::discrepancy::Discrepancy;
 
 /// Everything that is said.
@@ -191,15 +192,6 @@ pub struct Terms {
     pub deadline: Time,
 }
 
-/// A token bucket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bucket {
-    /// Its rate.
-    pub rate: Rate,
-    /// Its burst.
-    pub burst: Bytes,
-}
-
 /// What the bytes of a contract are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accounting {
@@ -313,18 +305,6 @@ impl Counting {
             rate: Rate::from_bits_per_second(scaled(rate.bits_per_second(), Rate::MAX.bits_per_second())),
             burst: Bytes::new(scaled(burst.get(), Bytes::MAX.get())),
         }
-    }
-}
-
-impl Bucket {
-    /// The smallest bucket that lets both through.
-    pub(crate) fn or(self, other: Self) -> Self {
-        Self { rate: self.rate.max(other.rate), burst: self.burst.max(other.burst) }
-    }
-
-    /// Whether it lets through all that the other does.
-    pub(crate) fn covers(self, other: Self) -> bool {
-        self.or(other) == self
     }
 }
 

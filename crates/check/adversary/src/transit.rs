@@ -9,7 +9,7 @@ use wayleave_recheck::{
 use wayleave_topology::Route;
 use wayleave_units::Time;
 
-use crate::derive::{asked, budgets, constants, flow};
+use crate::asked::{asked, budgets, constants, flow};
 use crate::reservations::{Left, Reservations, Watcher};
 use crate::statement::{Admitted, Happening, Patience, Relocation, Statement};
 

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use wayleave::provision::{Answer, Assumption, CONVERGES, Flows, Question};
+use wayleave_calculus::sizing::{Burst, Load, Percentile};
 use wayleave_formats::{Source, read_flow_sizes};
-use wayleave_scenarios::provision::{Burst, Load, Percentile};
 use wayleave_scenarios::{FlowSizes, PUBLISHED};
 use wayleave_units::{Bytes, Rate, Time};
 

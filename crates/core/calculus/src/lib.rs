@@ -21,6 +21,7 @@
 //! | `deviation` | delay and backlog |
 //! | [`network`] | bounds over a whole network of output ports |
 //! | [`lp`] | bounds from linear programs, each with an exact certificate |
+//! | [`sizing`] | bandwidth and peak load for completion times: queueing models and one bound |
 //! | `envelope` | the one algorithm behind all of them: the lower envelope of lines |
 //!
 //! The admission check's hot path has an integer kernel of its own elsewhere; this crate is what that
@@ -51,6 +52,7 @@ pub mod network;
 mod operations;
 pub mod rational;
 mod service;
+pub mod sizing;
 
 pub use arrival::{ArrivalCurve, TokenBucket};
 pub use deviation::{horizontal_deviation, vertical_deviation};

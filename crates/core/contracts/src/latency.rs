@@ -5,12 +5,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::ContractError;
 use crate::error::{check_host, check_name};
-
-/// The longest deadline that is accepted.
-pub const MAX_DEADLINE: Time = Time::from_millis(100_000);
-
-/// The most disjoint routes that a contract may ask for.
-pub const MAX_PROTECTION: u8 = 4;
+use crate::limits::{MAX_DEADLINE, MAX_PROTECTION};
 
 /// A latency contract between two hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]

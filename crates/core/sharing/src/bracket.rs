@@ -6,7 +6,7 @@
 
 use core::cmp::Ordering;
 
-use crate::level::{Among, Claim, Water};
+use crate::claim::{Among, Claim, Water};
 use crate::slope::Slope;
 
 /// A lower and an upper level.

@@ -7,7 +7,8 @@
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use crate::level::{Claim, Level};
+use crate::claim::Claim;
+use crate::level::Level;
 
 /// A block of twice as many claims is cut in two.
 const BLOCK: usize = 256;

@@ -20,6 +20,7 @@ use core::cmp::Ordering;
 use core::hint::select_unpredictable;
 
 use crate::bracket::Bracket;
+use crate::claim::{Among, Claim, Water, product};
 use crate::slope::Slope;
 
 /// Among so few the lower bound alone is quicker, although it may settle them one by one.
@@ -27,29 +28,6 @@ const FEW: usize = 64;
 
 /// From here on a sample pays. At 1,000 its sorting, and the wider bracket, cost as much as they save.
 const MANY: usize = 2_000;
-
-/// One who takes part: what it can take at most, and its weight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Claim {
-    pub(crate) cap: u64,
-    pub(crate) weight: u64,
-}
-
-impl Claim {
-    /// By the level at which they are full: cap/weight, compared exactly.
-    pub(crate) fn order(&self, other: &Self) -> Ordering {
-        product(self.cap, other.weight).cmp(&product(other.cap, self.weight))
-    }
-
-    /// Whether it is full where `amount` stands in vessels of `weight` together.
-    pub(crate) fn is_full(&self, amount: u64, weight: u64) -> bool {
-        product(self.cap, weight) <= product(amount, self.weight)
-    }
-}
-
-fn product(one: u64, other: u64) -> u128 {
-    u128::from(one) * u128::from(other)
-}
 
 /// The exact level, an amount over a weight: what those who are not full share, over their weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,20 +76,6 @@ impl Level {
     }
 }
 
-/// Those who share: the children of one node, with one claim each.
-pub(crate) trait Among {
-    /// How many there are.
-    fn count(&self) -> usize;
-    /// The weight of all. It is below 2^64: fewer than 2^32 weights below 2^32, or minima of 2^56 together.
-    fn weight(&self) -> u64;
-    /// None of them has more weight.
-    fn heaviest(&self) -> u64;
-    /// All of them.
-    fn claims(&self) -> impl Iterator<Item = Claim>;
-    /// One of each `stride`.
-    fn sample(&self, stride: usize) -> impl Iterator<Item = Claim>;
-}
-
 /// Who is not full of all who want more than `amount` together, and what they have: their level. It takes time linear in the number of
 /// claims. `memory` is overwritten.
 #[inline(always)]
@@ -153,13 +117,6 @@ fn divide<'a>(
         kept += usize::from(!is_full & may_be);
     });
     (full, &mut memory[..kept])
-}
-
-/// What is left for those who are not known to be full, and their weight. One over the other it is a level.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Water {
-    pub(crate) amount: u64,
-    pub(crate) weight: u64,
 }
 
 impl Water {

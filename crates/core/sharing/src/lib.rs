@@ -49,6 +49,7 @@
 extern crate alloc;
 
 mod bracket;
+mod claim;
 mod estimate;
 mod index;
 mod level;

@@ -5,7 +5,8 @@ use core::ops::Range;
 
 use wayleave_units::Rate;
 
-use crate::level::{Among, Claim, Level, level};
+use crate::claim::{Among, Claim};
+use crate::level::{Level, level};
 use crate::slope::Slope;
 use crate::tree::{Inner, MAX_RATE, NodeId, Tree};
 

@@ -2,7 +2,7 @@
 
 use core::cmp::Ordering;
 
-use crate::level::{Claim, Water};
+use crate::claim::{Claim, Water};
 
 /// Water per unit of weight: `per_weight / 2^shift`. Whoever makes one sees to it that no product with a weight overflows.
 #[derive(Clone, Copy, Debug)]

@@ -4,15 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use wayleave_units::{Bytes, Rate, Time, escaped, is_plain};
 
+use crate::limits::{MAX_BUDGET, MAX_INTERFACE_NAME, MAX_QUEUES};
 use crate::network::{Adjacency, Link, LinkId, Network, Node, NodeId, NodeKind, Port, PortId, PortQueue};
-
-/// The most hardware queues of a port (802.1Q has eight priorities).
-pub const MAX_QUEUES: usize = 8;
-/// The longest delay budget of a queue: with it every product of the admission check stays inside `i128`.
-pub const MAX_BUDGET: Time = Time::from_millis(10_000);
-
-/// The longest interface name. Linux has 15 characters (`IFNAMSIZ`), other systems have more.
-pub const MAX_INTERFACE_NAME: usize = 64;
 
 /// Returns `true` if a text can be an interface name. Such names are written into scripts, so few characters are accepted.
 pub fn is_interface_name(text: &str) -> bool {

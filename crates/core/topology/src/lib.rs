@@ -17,17 +17,17 @@ mod builder;
 pub mod builders;
 mod classes;
 pub mod devices;
+mod limits;
 mod network;
 mod paths;
 mod physical;
 mod route;
 
-pub use builder::{
-    LinkSpec, MAX_BUDGET, MAX_INTERFACE_NAME, MAX_QUEUES, NetworkBuilder, NetworkError, PortSpec, is_interface_name,
-};
+pub use builder::{LinkSpec, NetworkBuilder, NetworkError, PortSpec, is_interface_name};
 pub use classes::{
     Class, ClassService, Classes, ClassesError, MAX_WEIGHT, Residual, SharedLink, ShortBuffer, deficit_ahead,
 };
+pub use limits::{MAX_BUDGET, MAX_INTERFACE_NAME, MAX_QUEUES};
 pub use network::{Link, LinkId, Network, Node, NodeId, NodeKind, Port, PortId, PortQueue};
 pub use paths::HopDistances;
 pub use physical::Element;

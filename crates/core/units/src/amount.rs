@@ -1,7 +1,7 @@
 //! The product of a rate and a time, exactly.
 
 use core::fmt;
-use core::ops::{Add, AddAssign, Neg, Sub, SubAssign};
+use core::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 
 use crate::{Bytes, Rate, Time};
 
@@ -47,6 +47,14 @@ impl Amount {
         }
         let nanos = -((-self.0).div_euclid(rate));
         u64::try_from(nanos).ok().map(Time::from_nanos)
+    }
+}
+
+impl Mul<Time> for Rate {
+    type Output = Amount;
+    /// What flows at this rate in that time, exactly.
+    fn mul(self, time: Time) -> Amount {
+        Amount::from_nanobits(i128::from(self.0) * i128::from(time.0))
     }
 }
 

@@ -250,11 +250,3 @@ impl Bytes {
         self.0 * 8
     }
 }
-
-impl Mul<Time> for Rate {
-    type Output = Amount;
-    /// What flows at this rate in that time, exactly.
-    fn mul(self, time: Time) -> Amount {
-        Amount::from_nanobits(i128::from(self.0) * i128::from(time.0))
-    }
-}

@@ -122,6 +122,27 @@ impl Problem {
     }
 }
 
+impl Source {
+    /// Something that was found out elsewhere about a place in this text: line and column are counted from 1, the column in
+    /// characters.
+    ///
+    /// ```
+    /// let source = wayleave_formats::Source::new("contracts.yaml", "kind: Contracts\nspec: 7\n");
+    /// assert_eq!(
+    ///     source.finding_at(2, 7, "a mapping is expected").to_string(),
+    ///     "contracts.yaml:2:7: a mapping is expected\n   2 | spec: 7\n     |       ^"
+    /// );
+    /// ```
+    pub fn finding_at(&self, line: usize, column: usize, message: &str) -> Problem {
+        let lines = self.text.split_inclusive('\n');
+        let start: usize = lines.clone().take(line.saturating_sub(1)).map(str::len).sum();
+        let text = self.text[start..].lines().next().unwrap_or_default();
+        let within = text.char_indices().nth(column.saturating_sub(1)).map_or(text.len(), |(at, _)| at);
+        let span = Span::new(start + within..start + within);
+        Problem::at(self, span, ProblemKind::Finding, message)
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", printable(self.source.name()))?;

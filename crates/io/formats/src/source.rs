@@ -1,17 +1,9 @@
-//! A text to read, and where it comes from.
+//! A text with its name.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::goal::is_goal_binary;
 use crate::location::{Location, Span};
-use crate::messages::{did_you_mean, nearest};
-use crate::problem::{InputErrors, Problem, ProblemKind};
-
-/// The longest text that is read: byte offsets fit `u32`, and nothing endless (`/dev/zero`) is waited for.
-pub const MAX_TEXT: usize = 1 << 30;
 
 /// A text and the name that messages give it. Cheap to clone.
 ///
@@ -22,10 +14,10 @@ pub const MAX_TEXT: usize = 1 << 30;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    name: Arc<str>,
-    text: Arc<str>,
+    pub(crate) name: Arc<str>,
+    pub(crate) text: Arc<str>,
     /// Of a file in a binary form that is read here; its text is empty.
-    bytes: Option<Arc<[u8]>>,
+    pub(crate) bytes: Option<Arc<[u8]>>,
 }
 
 impl Source {
@@ -39,48 +31,6 @@ impl Source {
         Self { name: Arc::from(name), text, bytes: None }
     }
 
-    /// The text of a file, or of the standard input if `path` is `-`.
-    ///
-    /// # Errors
-    /// If there is no such file, it cannot be read, is longer than [`MAX_TEXT`], or is neither UTF-8 text nor a GOAL schedule in its binary form.
-    pub fn read(path: impl AsRef<Path>) -> Result<Self, InputErrors> {
-        let path = path.as_ref();
-        if path.as_os_str() == "-" {
-            return Self::from_reader("<stdin>", io::stdin().lock());
-        }
-        let name = path.display().to_string();
-        let fail = |error: io::Error| unreadable(&name, path, &error);
-        let file = File::open(path).map_err(fail)?;
-        if file.metadata().map_err(fail)?.is_dir() {
-            return Err(refusal(&name, ProblemKind::Unreadable, "is a directory: the name of a file is expected"));
-        }
-        Self::from_reader(&name, file)
-    }
-
-    /// The text of anything that can be read.
-    ///
-    /// # Errors
-    /// As for [`Self::read`].
-    pub fn from_reader(name: &str, reader: impl Read) -> Result<Self, InputErrors> {
-        Self::from_reader_up_to(name, reader, MAX_TEXT)
-    }
-
-    fn from_reader_up_to(name: &str, reader: impl Read, most: usize) -> Result<Self, InputErrors> {
-        let mut bytes = Vec::new();
-        let read = reader.take(most as u64 + 1).read_to_end(&mut bytes);
-        read.map_err(|error| refusal(name, ProblemKind::Unreadable, &format!("cannot be read: {error}")))?;
-        if bytes.len() > most {
-            return Err(refusal(name, ProblemKind::TooLarge, "is longer than 1 GiB, the most that is read"));
-        }
-        if is_goal_binary(&bytes) {
-            return Ok(Self { bytes: Some(bytes.into()), ..Self::new(name, "") });
-        }
-        match String::from_utf8(bytes) {
-            Ok(text) => Ok(Self::new(name, text)),
-            Err(error) => Err(no_text(name, error.as_bytes(), error.utf8_error().valid_up_to())),
-        }
-    }
-
     /// What messages call it.
     pub fn name(&self) -> &str {
         &self.name
@@ -91,28 +41,9 @@ impl Source {
         &self.text
     }
 
-    /// The bytes of a file that is no text: a GOAL schedule in its binary form.
+    /// Returns the bytes of a file in a binary form; `None` for text.
     pub(crate) fn bytes(&self) -> Option<&[u8]> {
         self.bytes.as_deref()
-    }
-
-    /// Something that was found out elsewhere about a place in this text: line and column are counted from 1, the column in
-    /// characters.
-    ///
-    /// ```
-    /// let source = wayleave_formats::Source::new("contracts.yaml", "kind: Contracts\nspec: 7\n");
-    /// assert_eq!(
-    ///     source.finding_at(2, 7, "a mapping is expected").to_string(),
-    ///     "contracts.yaml:2:7: a mapping is expected\n   2 | spec: 7\n     |       ^"
-    /// );
-    /// ```
-    pub fn finding_at(&self, line: usize, column: usize, message: &str) -> Problem {
-        let lines = self.text.split_inclusive('\n');
-        let start: usize = lines.clone().take(line.saturating_sub(1)).map(str::len).sum();
-        let text = self.text[start..].lines().next().unwrap_or_default();
-        let within = text.char_indices().nth(column.saturating_sub(1)).map_or(text.len(), |(at, _)| at);
-        let span = Span::new(start + within..start + within);
-        Problem::at(self, span, ProblemKind::Finding, message)
     }
 
     /// The line of a place, counted from 1, for messages that point at a second one.
@@ -128,58 +59,5 @@ impl Source {
     /// Whether the name ends in `.ending`.
     pub(crate) fn ends_in(&self, ending: &str) -> bool {
         Path::new(&*self.name).extension().is_some_and(|given| given.eq_ignore_ascii_case(ending))
-    }
-}
-
-fn refusal(name: &str, kind: ProblemKind, what: &str) -> InputErrors {
-    InputErrors::one(Problem::of_file(&Source::new(name, ""), kind, what))
-}
-
-fn unreadable(name: &str, path: &Path, error: &io::Error) -> InputErrors {
-    match error.kind() {
-        io::ErrorKind::NotFound => {
-            let near = neighbour(path);
-            let what = format!("there is no such file{}", did_you_mean(near.as_deref()));
-            refusal(name, ProblemKind::Unreadable, &what)
-        }
-        _ => refusal(name, ProblemKind::Unreadable, &format!("cannot be read: {error}")),
-    }
-}
-
-/// A file beside the missing one with a similar name.
-fn neighbour(path: &Path) -> Option<String> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let names: Vec<String> =
-        folder.read_dir().ok()?.take(1000).filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str)).map(str::to_owned)
-}
-
-/// Says where the text stops being text, and what the file seems to be instead.
-fn no_text(name: &str, bytes: &[u8], valid: usize) -> InputErrors {
-    let line = 1 + bytes[..valid].iter().filter(|&&byte| byte == b'\n').count();
-    let byte = bytes.get(valid).copied().unwrap_or_default();
-    let what = format!("is no UTF-8 text: byte {} (0x{byte:02x}), on line {line}, is part of no character", valid + 1);
-    let hint = match bytes {
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it looks like UTF-16: save it as UTF-8",
-        [0x1f, 0x8b, ..] => "it looks like gzip: unpack it first (gunzip)",
-        [b'P', b'K', 3, 4, ..] => "it looks like a zip archive or a spreadsheet: unpack it, or export it as CSV",
-        _ if name.ends_with(".bin") || name.ends_with(".goal") => {
-            "if it is a schedule of LogGOPSim: its binary form begins with the number 4223; what older versions wrote is not read: name the text that it was made of (.goal)"
-        }
-        _ => "if it is text in another encoding (Latin-1, Windows-1252), save it as UTF-8",
-    };
-    let problem = Problem::of_file(&Source::new(name, ""), ProblemKind::NotText, &what).with_hint(hint);
-    InputErrors::one(problem)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_without_end_is_not_waited_for() {
-        let errors = Source::from_reader_up_to("/dev/zero", io::repeat(0), 1000).unwrap_err();
-        assert_eq!(errors.to_string(), "/dev/zero: is longer than 1 GiB, the most that is read");
-        assert_eq!(errors.problems()[0].kind(), ProblemKind::TooLarge);
     }
 }

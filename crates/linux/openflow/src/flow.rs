@@ -64,8 +64,6 @@ pub enum Instruction {
     Goto(u8),
     /// Does these at once, in order.
     Apply(Vec<Action>),
-    /// Goes through a meter first.
-    Meter(u32),
     /// Another one: its number, and what follows its length.
     Other(u16, Vec<u8>),
 }
@@ -320,10 +318,6 @@ impl Instruction {
                 zeros(bytes, 4);
                 Action::put_all(actions, bytes)?;
             }
-            Self::Meter(meter) => {
-                begin(6);
-                put_u32(bytes, *meter);
-            }
             Self::Other(kind, body) => {
                 begin(*kind);
                 bytes.extend_from_slice(body);
@@ -344,7 +338,6 @@ impl Instruction {
                     body.take(4)?;
                     Self::Apply(Action::read_all(body)?)
                 }
-                (6, 4) => Self::Meter(body.u32()?),
                 _ => Self::Other(kind, whole.to_vec()),
             });
         }

@@ -1,4 +1,4 @@
-//! OpenFlow 1.3 as bytes (OpenFlow Switch Specification 1.3.5, section 7): the messages that a controller and a switch need for tables, meters,
+//! OpenFlow 1.3 as bytes (OpenFlow Switch Specification 1.3.5, section 7): the messages that a controller and a switch need for tables,
 //! queues and the state of ports: [`Message::encode`], [`Message::decode`], and [`Frames`] to cut a stream. A [`Client`] asks a switch over any
 //! stream, and [`Changes`] says what has to change in its rules. No sockets.
 //!
@@ -28,7 +28,7 @@ mod rules;
 pub use client::{Client, ClientError};
 pub use flow::{Action, Command, FlowEntry, FlowMod, Instruction, Match, Oxm};
 pub use frames::Frames;
-pub use message::{ErrorMessage, Features, Message, Meter, MeterCommand, Port, PortReason, QueueCounts};
+pub use message::{ErrorMessage, Features, Message, Port, PortReason, QueueCounts};
 pub use rules::Changes;
 
 /// The version in every header.

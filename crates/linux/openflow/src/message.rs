@@ -34,8 +34,6 @@ pub enum Message {
     PacketOut(u32, Vec<Action>, Vec<u8>),
     /// A table changes.
     FlowMod(FlowMod),
-    /// A meter changes.
-    MeterMod(Meter),
     /// Which rules there are: in a table or in [`ALL_TABLES`], with these bits of the cookie.
     FlowsRequest {
         /// The table.
@@ -119,28 +117,6 @@ pub enum PortReason {
     Modified,
 }
 
-/// What happens to a meter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MeterCommand {
-    /// A new one.
-    Add,
-    /// Another rate.
-    Modify,
-    /// Removed.
-    Delete,
-}
-
-/// A meter that drops what is above a rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Meter {
-    /// What happens.
-    pub command: MeterCommand,
-    /// Its number.
-    pub id: u32,
-    /// Rate in kbit/s and burst in kbit; without it there is no band, as for a deletion.
-    pub drop_above: Option<(u32, u32)>,
-}
-
 /// What a queue has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueCounts {
@@ -202,44 +178,6 @@ impl Port {
     }
 }
 
-impl Meter {
-    /// `OFPMF_KBPS` and `OFPMF_BURST`.
-    const FLAGS: u16 = 1 | 4;
-
-    fn put(&self, bytes: &mut Vec<u8>) {
-        put_u16(bytes, self.command as u16);
-        put_u16(bytes, if self.drop_above.is_some() { Self::FLAGS } else { 0 });
-        put_u32(bytes, self.id);
-        if let Some((rate, burst)) = self.drop_above {
-            put_u16(bytes, 1);
-            put_u16(bytes, 16);
-            put_u32(bytes, rate);
-            put_u32(bytes, burst);
-            zeros(bytes, 4);
-        }
-    }
-
-    /// `None` where it is a meter with other flags or bands.
-    fn read(mut body: Reader<'_>) -> Result<Option<Self>, DecodeError> {
-        let (command, flags, id) = (body.u16()?, body.u16()?, body.u32()?);
-        let command = match command {
-            0 => MeterCommand::Add,
-            1 => MeterCommand::Modify,
-            2 => MeterCommand::Delete,
-            value => return Err(DecodeError::Value { what: "command for a meter", value: u32::from(value) }),
-        };
-        let drop_above = match (flags, body.rest()) {
-            (0, []) => None,
-            (Self::FLAGS, rest) if rest.len() == 16 && rest[..4] == [0, 1, 0, 16] => {
-                body.take(4)?;
-                Some((body.u32()?, body.u32()?))
-            }
-            _ => return Ok(None),
-        };
-        Ok(Some(Self { command, id, drop_above }))
-    }
-}
-
 impl Message {
     /// The type in its header.
     const fn kind(&self) -> u8 {
@@ -257,7 +195,6 @@ impl Message {
             Self::FlowsReply(..) | Self::PortsReply(..) | Self::QueuesReply(..) => 19,
             Self::BarrierRequest => 20,
             Self::BarrierReply => 21,
-            Self::MeterMod(_) => 29,
             Self::Other(kind, _) => *kind,
         }
     }
@@ -306,7 +243,6 @@ impl Message {
                 bytes.extend_from_slice(frame);
             }
             Self::FlowMod(change) => change.put(&mut bytes)?,
-            Self::MeterMod(meter) => meter.put(&mut bytes),
             Self::FlowsRequest { table, cookie, cookie_mask } => {
                 multipart(&mut bytes, FLOWS, false);
                 bytes.extend([*table, 0, 0, 0]);
@@ -400,7 +336,6 @@ impl Message {
             19 => Self::answer(whole, body)?,
             20 => Self::BarrierRequest,
             21 => Self::BarrierReply,
-            29 => Meter::read(body)?.map_or_else(|| Self::Other(kind, whole.to_vec()), Self::MeterMod),
             _ => Self::Other(kind, whole.to_vec()),
         };
         Ok((number, message))

@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use wayleave_openflow::{
     ALL_TABLES, ANY, Action, Command, DecodeError, ErrorMessage, Features, FlowEntry, FlowMod, Frames, Instruction,
-    LOCAL, Match, Message, Meter, MeterCommand, Oxm, Port, PortReason, QueueCounts,
+    LOCAL, Match, Message, Oxm, Port, PortReason, QueueCounts,
 };
 
 const OS_KEN: &str = include_str!("golden/os-ken.txt");
@@ -32,7 +32,7 @@ fn vectors() -> Vec<(&'static str, Message)> {
         cookie: 0x5741_594c_0000_0001,
         priority: 200,
         fields: Match { vlan: Some(4094), pcp: Some(7), ..Match::default() },
-        instructions: vec![Instruction::Meter(5), apply(&[Action::PopVlan, Action::SetQueue(0), Action::Output(1)])],
+        instructions: vec![apply(&[Action::PopVlan, Action::SetQueue(0), Action::Output(1)])],
         ..FlowMod::default()
     };
     let push = FlowMod {
@@ -50,7 +50,6 @@ fn vectors() -> Vec<(&'static str, Message)> {
         ..FlowMod::default()
     };
     let delete = FlowMod { priority: 0x8000, ..FlowMod::delete_all(1, u64::MAX) };
-    let meter = Meter { command: MeterCommand::Add, id: 5, drop_above: Some((200_000, 1000)) };
     vec![
         ("hello", Message::Hello),
         ("features", Message::FeaturesRequest),
@@ -60,8 +59,6 @@ fn vectors() -> Vec<(&'static str, Message)> {
         ("pop", Message::FlowMod(pop)),
         ("push", Message::FlowMod(push)),
         ("delete", Message::FlowMod(delete)),
-        ("meter", Message::MeterMod(meter)),
-        ("unmeter", Message::MeterMod(Meter { command: MeterCommand::Delete, drop_above: None, ..meter })),
         ("flows", Message::FlowsRequest { table: ALL_TABLES, cookie: 7, cookie_mask: 0xff }),
         ("ports", Message::PortsRequest),
         ("queues", Message::QueuesRequest(ANY, ANY)),
@@ -103,7 +100,6 @@ fn any_instructions() -> impl Strategy<Value = Vec<Instruction>> {
     let one = prop_oneof![
         any::<u8>().prop_map(Instruction::Goto),
         prop::collection::vec(any_action(), 0..6).prop_map(Instruction::Apply),
-        any::<u32>().prop_map(Instruction::Meter),
         (7_u16.., 0_usize..4).prop_map(|(kind, units)| Instruction::Other(kind, vec![1; 4 + 8 * units])),
     ];
     prop::collection::vec(one, 0..4)
@@ -144,7 +140,6 @@ fn any_message() -> impl Strategy<Value = Message> {
         QueueCounts { port, queue, bytes, packets, errors, age: (s, ns) }
     });
     let reasons = [PortReason::Added, PortReason::Deleted, PortReason::Modified];
-    let meters = [MeterCommand::Add, MeterCommand::Modify, MeterCommand::Delete];
     let some_bytes = || prop::collection::vec(any::<u8>(), 0..40);
     prop_oneof![
         Just(Message::Hello),
@@ -165,8 +160,6 @@ fn any_message() -> impl Strategy<Value = Message> {
         change,
         (any::<u32>(), prop::collection::vec(any_action(), 0..4), some_bytes())
             .prop_map(|(port, actions, frame)| Message::PacketOut(port, actions, frame)),
-        (prop::sample::select(meters.to_vec()), any::<u32>(), prop::option::of(any::<(u32, u32)>()))
-            .prop_map(|(command, id, drop_above)| Message::MeterMod(Meter { command, id, drop_above })),
         (any::<u8>(), any::<[u64; 2]>()).prop_map(|(table, [cookie, cookie_mask])| Message::FlowsRequest {
             table,
             cookie,

@@ -12,7 +12,7 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("contracts", Only(&["units", "topology", "packet-format", "sharing"])),
     ("scheme-api", Only(&["units", "topology"])),
     // Policies say how hosts share; schemes say what they are called and what can be set.
-    ("scenarios", Only(&["units", "topology", "contracts", "scheme-api", "schemes"])),
+    ("scenarios", Only(&["units", "topology", "contracts", "calculus", "scheme-api", "schemes"])),
     (
         "formats",
         Only(&["units", "topology", "contracts", "scenarios", "scheme-api", "schemes", "calculus", "packet-format"]),
@@ -55,6 +55,7 @@ const ARROWS: &[(&str, Allowed)] = &[
             // Parley's tables: shares, and how large messages of brokers are.
             "sharing",
             "packet-format",
+            "calculus",
         ]),
     ),
     // Drives brokers: in virtual time, and over sockets.

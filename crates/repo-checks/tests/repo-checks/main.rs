@@ -8,6 +8,7 @@ mod dependencies;
 mod documents;
 mod files;
 mod machine;
+mod modules;
 mod omissions;
 mod repository;
 mod targets;

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::str::SplitWhitespace;
 
-use crate::run::Failed;
+use crate::failed::Failed;
 
 /// Where results of runs are kept.
 pub trait Checkpoints: Sync {

@@ -13,6 +13,7 @@
 //! | `run.rs` | runs on several threads, with the same results whatever their number |
 //! | `reproduce/` | measures figures and writes them: data, pictures, a page, and what the texts say beside what came out |
 //! | [`lab`] | labs with a controller and agents, in which figures of real packets are measured |
+//! | `shared.rs` | what figures of one run share, by type |
 //! | `checkpoint.rs` | results of runs that outlive the program |
 //! | `chameleon/` | Chameleon (CoNEXT 2020), one file per figure |
 //! | `loko/` | Loko (CoNEXT 2019), one file per figure |
@@ -37,8 +38,10 @@ mod catalogue;
 mod chameleon;
 mod checkpoint;
 mod data;
+mod entry;
 mod fabric;
 pub mod lab;
+mod failed;
 mod loko;
 pub mod low_cost;
 mod numbers;
@@ -46,6 +49,7 @@ mod parley;
 mod reproduce;
 mod run;
 mod scc;
+mod shared;
 mod statement;
 mod stats;
 mod testbed;
@@ -54,12 +58,13 @@ mod ufab;
 pub use catalogue::{CATALOGUE, CHAMELEON, Entry, LOKO, ONE_FABRIC, PARLEY, Paper, SCC, UFAB, find};
 pub use checkpoint::Checkpoints;
 pub use data::{Axis, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table, X};
+pub use failed::Failed;
 pub use parley::{SHARE_CASES, ShareCase, ShareTimes, time_shares};
 pub use reproduce::{
     Measured, MeasuredBy, Missing, ReproduceOptions, Reproduced, Row, Tally, Totals, figures, png_hint, reproduce,
     results_document,
 };
-pub use run::{Effort, Failed, Run, Watch, seeds};
+pub use run::{Effort, Run, Watch, seeds};
 pub use statement::{Cause, Statement, Verdict};
 pub use stats::Summary;
 pub use testbed::{Laboratory, Testbed};

@@ -2,7 +2,7 @@
 //! in the order of the jobs; so what comes out does not depend on how many threads there are. (Times on a clock do.)
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Debug};
+use std::fmt::Debug;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,9 +10,10 @@ use std::sync::{Mutex, PoisonError};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
-use crate::chameleon::Fillings;
 use crate::checkpoint::{self, Checkpoints, Stored};
 use crate::testbed::Laboratory;
+use crate::failed::Failed;
+use crate::shared::Shared;
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,27 +29,6 @@ pub fn seeds(runs: usize) -> Vec<u64> {
     (1..).take(runs).collect()
 }
 
-/// Why a figure could not be measured.
-#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
-pub enum Failed {
-    /// Somebody stopped it.
-    #[error("stopped before the end")]
-    Stopped,
-    /// Something that should work did not.
-    #[error("{0}")]
-    Broken(String),
-    /// This machine lacks what it needs.
-    #[error("{0}")]
-    LeftOut(String),
-}
-
-impl Failed {
-    /// Whatever it was, as text.
-    pub fn broken(error: impl fmt::Display) -> Self {
-        Self::Broken(error.to_string())
-    }
-}
-
 /// Told after every job: how many of how many are done, of the jobs that are under way together. False stops the run.
 pub type Watch = Box<dyn Fn(usize, usize) -> bool + Sync>;
 
@@ -59,12 +39,12 @@ pub struct Run {
     runs: Option<NonZeroUsize>,
     threads: NonZeroUsize,
     watch: Option<Watch>,
-    laboratory: Option<Box<dyn Laboratory>>,
     checkpoints: Option<Box<dyn Checkpoints>>,
     servers: Option<u64>,
     /// What runs with these inputs found, for figures that share them.
     found: Mutex<BTreeMap<String, String>>,
-    pub(crate) fillings: Fillings,
+    /// What figures share otherwise, by type.
+    shared: Shared,
 }
 
 impl Run {
@@ -75,11 +55,10 @@ impl Run {
             runs: None,
             threads: NonZeroUsize::MIN,
             watch: None,
-            laboratory: None,
             checkpoints: None,
             servers: None,
             found: Mutex::default(),
-            fillings: Fillings::default(),
+            shared: Shared::default(),
         }
     }
 
@@ -101,12 +80,6 @@ impl Run {
         Self { watch: Some(watch), ..self }
     }
 
-    /// With somebody who sets up networks for real packets; figures that need them are left out otherwise.
-    #[must_use]
-    pub fn with_laboratory(self, laboratory: Box<dyn Laboratory>) -> Self {
-        Self { laboratory: Some(laboratory), ..self }
-    }
-
     /// With somebody who keeps results of runs; those that are there already are not measured again.
     #[must_use]
     pub fn with_checkpoints(self, checkpoints: Box<dyn Checkpoints>) -> Self {
@@ -124,10 +97,9 @@ impl Run {
         self.servers
     }
 
-    /// Who sets up networks.
-    pub(crate) fn laboratory(&self) -> Result<&dyn Laboratory, Failed> {
-        let nobody = || Failed::LeftOut("it needs real packets, and nobody here sets up networks for them".to_owned());
-        self.laboratory.as_deref().ok_or_else(nobody)
+    /// Returns the store of what figures share.
+    pub(crate) const fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     /// Tells who watches that so many parts of a figure are done, of those that come one after another.

@@ -1,14 +1,17 @@
 //! Real packets. A figure that needs them asks somebody for a network of namespaces who has the programs that run in it.
 
+use std::sync::Arc;
+
 use wayleave_contracts::Order;
 use wayleave_lab::Lab;
 use wayleave_lab::run::{Operator, Promised, RunOptions, RunReport};
 use wayleave_topology::Network;
 
-use crate::run::Failed;
+use crate::failed::Failed;
+use crate::run::Run;
 
 /// Who sets up networks.
-pub trait Laboratory: Sync {
+pub trait Laboratory: Send + Sync {
     /// Sets up a network, which is at the rates of a lab already, with a controller and agents that are ready. `options` are
     /// those of the controller's command line.
     ///
@@ -36,4 +39,22 @@ pub trait Testbed {
     /// # Errors
     /// If the controller or a namespace cannot be used.
     fn run(&mut self, promised: &[Promised], options: &RunOptions) -> Result<RunReport, Failed>;
+}
+
+/// The laboratory of a run.
+struct Provided(Arc<dyn Laboratory>);
+
+impl Run {
+    /// Returns this run with a laboratory for real packets; without one, figures that need real packets are left out.
+    #[must_use]
+    pub fn with_laboratory(self, laboratory: Box<dyn Laboratory>) -> Self {
+        self.shared().insert(Provided(laboratory.into()));
+        self
+    }
+
+    /// Returns the laboratory of this run.
+    pub(crate) fn laboratory(&self) -> Result<Arc<dyn Laboratory>, Failed> {
+        let missing = || Failed::LeftOut("it needs real packets, and nobody here sets up networks for them".to_owned());
+        self.shared().get::<Provided>().map(|provided| provided.0.clone()).ok_or_else(missing)
+    }
 }

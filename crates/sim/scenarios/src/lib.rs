@@ -3,8 +3,6 @@
 //! A [`Scenario`] is a network, how its ports and hosts work, who sends what to whom, and what fails when. It is what a
 //! scenario file means once it is read (`formats`), what the simulator runs (`sim`), and what tests build by hand.
 //! Nothing of it draws a random number or knows how a packet moves; [`Scenario::validate`] says what no run could mean.
-//!
-//! [`provision`] turns flow sizes and load into the bandwidth that keeps completion times, and back.
 
 mod after;
 mod altered;
@@ -15,13 +13,13 @@ mod jitter;
 mod jobs;
 mod memory;
 mod ports;
-pub mod provision;
 mod requests;
 mod schedule;
 mod sharing;
 mod sizes;
 mod tenants;
 mod traffic;
+mod transport;
 mod validate;
 mod vms;
 
@@ -45,9 +43,8 @@ pub use tenants::{
     Bursts, Competitor, FabricSettings, Guaranteed, LatencyTenant, Maximum, Minimum, OfContract, PairDemand,
     SharingTenant, Tenants, TenantsError, Weight,
 };
-pub use traffic::{
-    Arrivals, Copies, Ends, FlowSpec, Offer, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic, Transport, Workload,
-};
+pub use traffic::{Arrivals, Copies, Ends, FlowSpec, Offer, OnOff, PacketKind, Phase, Reliable, Traffic, Workload};
+pub use transport::{Pacing, Transport};
 pub use validate::{MAX_ACTORS, MAX_HOP, PortError, ScenarioError, TrafficError, WIRE_OVERHEAD};
 pub use vms::{Endpoint, Vm, VmError};
 

@@ -1,10 +1,9 @@
 //! Who sends what to whom: pairs of hosts, and packets or reliable flows between them.
 
-use wayleave_schemes::transports::Congestion;
 use wayleave_topology::{NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::{After, Deadline, Endpoint, FlowSizes, Job, Rpc, Schedule};
+use crate::{After, Deadline, Endpoint, FlowSizes, Job, Rpc, Schedule, Transport};
 
 /// One kind of traffic.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,16 +47,6 @@ pub struct Copies {
 }
 
 impl Traffic {
-    /// Packets that nobody acknowledges, in the lowest queue, from the start to the end.
-    pub fn packets(name: &str, ends: impl Into<Ends<Endpoint>>, kind: PacketKind, frame: Bytes) -> Self {
-        Self::new(name, ends, Workload::Packets { kind, frame })
-    }
-
-    /// Reliable flows without deadline, carried as the scenario says, in the lowest queue, from the start to the end.
-    pub fn flows(name: &str, ends: impl Into<Ends<Endpoint>>, arrivals: Arrivals, sizes: FlowSizes) -> Self {
-        Self::new(name, ends, Workload::Flows(Reliable::new(arrivals, Some(sizes))))
-    }
-
     /// Any workload, in the lowest queue, from the start to the end.
     pub fn new(name: &str, ends: impl Into<Ends<Endpoint>>, workload: Workload) -> Self {
         Self {
@@ -73,6 +62,21 @@ impl Traffic {
             route: None,
             copies: None,
         }
+    }
+
+    /// A job, from the start on.
+    pub fn job(name: &str, job: Job) -> Self {
+        Self::new(name, Ends::Pairs(job.pairs()), Workload::Job(job))
+    }
+
+    /// Packets that nobody acknowledges, in the lowest queue, from the start to the end.
+    pub fn packets(name: &str, ends: impl Into<Ends<Endpoint>>, kind: PacketKind, frame: Bytes) -> Self {
+        Self::new(name, ends, Workload::Packets { kind, frame })
+    }
+
+    /// Reliable flows without deadline, carried as the scenario says, in the lowest queue, from the start to the end.
+    pub fn flows(name: &str, ends: impl Into<Ends<Endpoint>>, arrivals: Arrivals, sizes: FlowSizes) -> Self {
+        Self::new(name, ends, Workload::Flows(Reliable::new(arrivals, Some(sizes))))
     }
 }
 
@@ -262,50 +266,4 @@ pub struct FlowSpec {
     pub size: Bytes,
     /// The queue of every port on the way, if not the traffic's.
     pub queue: Option<u8>,
-}
-
-/// How reliable flows are carried.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Transport {
-    /// Congestion control.
-    pub congestion: Congestion,
-    /// Layer-3 size of a full packet: payload and 40 B of headers (IPv4 and TCP).
-    pub mtu: Bytes,
-    /// Initial window in full packets (RFC 6928: 10).
-    pub initial_window: u32,
-    /// The shortest retransmission time-out.
-    pub min_timeout: Time,
-    /// The retransmission time-out before the first sample of the round trip (RFC 6298, section 2.1: 1 s).
-    pub first_timeout: Time,
-    /// The longest window in full packets (what the receiver can buffer).
-    pub max_window: u32,
-    /// Whether segments are spread over the round trip.
-    pub pacing: Pacing,
-}
-
-/// Whether segments leave as fast as the window lets them. Congestion control that has a rate of its own keeps to it in
-/// any case.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pacing {
-    /// They do.
-    #[default]
-    Off,
-    /// They are spread: 1.25 windows in a smoothed round trip (RFC 9002, section 7.7). The first window, before there is
-    /// a sample of the round trip, is not.
-    Window,
-}
-
-impl Default for Transport {
-    fn default() -> Self {
-        Self {
-            congestion: Congestion::newreno(),
-            mtu: Bytes::new(1500),
-            initial_window: 10,
-            // 1 s in RFC 6298; datacenter practice is milliseconds (DCTCP, section 4: 10 ms).
-            min_timeout: Time::from_millis(10),
-            first_timeout: Time::from_millis(1_000),
-            max_window: 10_000,
-            pacing: Pacing::Off,
-        }
-    }
 }

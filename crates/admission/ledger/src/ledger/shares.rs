@@ -164,7 +164,7 @@ impl Ledger {
     }
 
     /// The delay of the guaranteed class that one more latency contract would break.
-    pub(super) fn share_limit(&self, link: LinkId, rate: Rate, burst: Amount) -> Option<Denial> {
+    pub(crate) fn share_limit(&self, link: LinkId, rate: Rate, burst: Amount) -> Option<Denial> {
         let shares = self.shares.as_ref().filter(|_| self.has_rate(link, rate))?;
         let link_shares = &shares.links[link.index()];
         let burst = super::entering(self.gates[link.index()], rate, burst);

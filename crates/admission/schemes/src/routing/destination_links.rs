@@ -3,24 +3,13 @@
 //! A host has one or two links, and all routes end there. A full one is known at once this way, not after every way to
 //! it has been tried; and a fast queue that is full raises the lower bound of the whole search.
 
-use wayleave_ledger::{Input, Ledger};
+use wayleave_ledger::Ledger;
 use wayleave_topology::LinkId;
 use wayleave_units::Time;
 
 use super::Query;
-use super::exclusions::Closed;
+use super::exclusions::{Closed, Denial};
 use super::graph::Graph;
-
-/// A queue that did not let the flow in.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Denial {
-    pub(super) link: u32,
-    pub(super) queue: u8,
-    /// From where; `None` from anywhere.
-    pub(super) input: Option<Input>,
-    /// ns in the queues before.
-    pub(super) waited: u64,
-}
 
 impl Denial {
     /// Whether the queue would let the flow in now.

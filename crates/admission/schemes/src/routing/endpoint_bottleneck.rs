@@ -10,7 +10,7 @@ use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::Time;
 
 use super::Query;
-use super::destination_links::Denial;
+use super::exclusions::Denial;
 use super::graph::Graph;
 
 /// After so many steps a search asks; a straight way through a fat tree takes twelve.

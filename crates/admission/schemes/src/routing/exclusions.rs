@@ -8,8 +8,18 @@ use wayleave_topology::LinkId;
 use wayleave_units::{Amount, Rate, Time};
 
 use super::Query;
-use super::destination_links::Denial;
 use super::graph::{Edge, Graph};
+
+/// A queue that did not let the flow in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Denial {
+    pub(super) link: u32,
+    pub(super) queue: u8,
+    /// From where; `None` from anywhere.
+    pub(super) input: Option<Input>,
+    /// ns in the queues before.
+    pub(super) waited: u64,
+}
 
 /// Per queue: from which waiting time on it is closed to the flow of the present search.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ use wayleave_ledger::{Input, Ledger};
 use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
-use super::destination_links::Denial;
+use super::exclusions::Denial;
 use super::endpoint_bottleneck::is_dead_end;
 use super::graph::{Edge, Graph};
 use super::least_delay::LeastDelay;

@@ -6,15 +6,18 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `tree` | a list of services becomes a tree, or an error that says which service and why |
+//! | `tree` | services of a policy as a tree |
+//! | `validate`, `fault` | a list of services becomes a tree, or an error that names the service and the reason |
 //! | `membership` | to which service a packet belongs, and that it cannot be two |
 //! | `minima` | what all policies together need of each link |
 //! | `point` | one contention point of a network: its capacity, whether it can keep the minima, and its tree of shares |
 
+mod fault;
 mod membership;
 mod minima;
 mod point;
 mod tree;
+mod validate;
 
 use std::num::NonZeroU32;
 
@@ -23,10 +26,11 @@ use wayleave_units::{Rate, WallTime};
 
 use crate::Match;
 
+pub use fault::{PolicyError, PolicyFault};
 pub use membership::{Packet, guarantee_between};
 pub use minima::{LinkMinima, LinkNeed, PolicyShort};
 pub use point::{ContentionPoint, Overcommitted, PointLeaf, PointTree, PolicyNeed};
-pub use tree::{Policy, PolicyError, PolicyFault};
+pub use tree::Policy;
 
 /// The sort of contention point that a policy is for (Parley, sections 2 and 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

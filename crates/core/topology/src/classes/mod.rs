@@ -5,215 +5,17 @@
 //! guarantees, in exact integers, is [`SharedLink`]: admission, checkers and hosts all take it from there, and nothing of it is
 //! worked out anywhere else (but for the recheck of decisions, which derives it by its own method).
 
+mod division;
 mod floors;
 mod round_trip;
 mod shared_link;
 
+pub use division::{Class, Classes, ClassesError, MAX_WEIGHT};
 pub use floors::ShortBuffer;
 pub use shared_link::{ClassService, Residual, SharedLink, deficit_ahead};
 
-use crate::builder::{MAX_QUEUES, NetworkError};
+use crate::builder::NetworkError;
 use crate::network::{Network, NodeKind};
-use wayleave_units::{Bytes, Time};
-
-/// What the traffic of a queue was promised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Class {
-    /// A delay bound for every packet: the queues in strict priority.
-    Latency,
-    /// Minimum rates.
-    Guaranteed,
-    /// Objectives of divisions: deadlines, completion times, latencies.
-    Objective,
-    /// Nothing.
-    BestEffort,
-}
-
-impl Class {
-    /// The classes that share what the latency queues leave, in the order of their queues.
-    pub const SHARING: [Self; 3] = [Self::Guaranteed, Self::Objective, Self::BestEffort];
-
-    /// As it stands in files and messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Latency => "latency",
-            Self::Guaranteed => "guaranteed",
-            Self::Objective => "objective",
-            Self::BestEffort => "best effort",
-        }
-    }
-}
-
-/// The largest weight of a class: a quantum is at most so many of the largest frames.
-pub const MAX_WEIGHT: u16 = 100;
-
-/// How the queues of all ports are divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Classes {
-    /// How many queues, from the highest, are in strict priority for latency contracts. Host ports may have fewer.
-    pub latency: u8,
-    /// The weight of the guaranteed class.
-    pub guaranteed: u16,
-    /// The weight of the objective class.
-    pub objective: u16,
-    /// The weight of best effort.
-    pub best_effort: u16,
-    /// eta: up to so much of a line hosts fill, per cent (95 in uFAB, SIGCOMM 2022, section 4.1).
-    pub target: u8,
-    /// Of what a class is sure to get, minima and weights may add up to so much, per cent: what hosts attain is below the target.
-    pub promise: u8,
-    /// The longest round trip without queues between hosts that share links; that of the network where it is not given.
-    pub round_trip: Option<Time>,
-}
-
-impl Default for Classes {
-    /// Five latency queues of eight, and 6:3:1 below. The target is uFAB's; uFAB left 0.82 to 0.93 of what a class is sure to get
-    /// in a model of one port below strict priority, so 85 % are promised.
-    fn default() -> Self {
-        Self { latency: 5, guaranteed: 6, objective: 3, best_effort: 1, target: 95, promise: 85, round_trip: None }
-    }
-}
-
-impl Classes {
-    /// The class of a queue of a switch.
-    pub fn class_of(&self, queue: u8) -> Class {
-        match queue.checked_sub(self.latency) {
-            None => Class::Latency,
-            Some(below) => Class::SHARING.get(usize::from(below)).copied().unwrap_or(Class::BestEffort),
-        }
-    }
-
-    /// The queue of a class in switches; the highest for latency contracts.
-    pub fn queue_of(&self, class: Class) -> u8 {
-        match class {
-            Class::Latency => 0,
-            Class::Guaranteed => self.latency,
-            Class::Objective => self.latency + 1,
-            Class::BestEffort => self.latency + 2,
-        }
-    }
-
-    /// How many queues a switch needs.
-    pub fn queues(&self) -> usize {
-        usize::from(self.latency) + Class::SHARING.len()
-    }
-
-    /// The weight of a class; latency contracts have none.
-    pub fn weight(&self, class: Class) -> u16 {
-        match class {
-            Class::Latency => 0,
-            Class::Guaranteed => self.guaranteed,
-            Class::Objective => self.objective,
-            Class::BestEffort => self.best_effort,
-        }
-    }
-
-    /// The sum of the weights.
-    pub fn weights(&self) -> u32 {
-        Class::SHARING.iter().map(|&class| u32::from(self.weight(class))).sum()
-    }
-
-    /// The quantum of a class on a link whose largest frame is this: no quantum is smaller than a frame, and all are in the
-    /// proportion of the weights without their common divisor.
-    pub fn quantum(&self, class: Class, frame: Bytes) -> Bytes {
-        let divisor = Class::SHARING.iter().fold(0, |divisor, &class| common_divisor(divisor, self.weight(class)));
-        Bytes::new(u64::from(self.weight(class) / divisor.max(1)) * frame.get())
-    }
-
-    /// Checks everything that can be said without a network.
-    ///
-    /// # Errors
-    /// The first thing that is wrong.
-    pub fn validate(&self) -> Result<(), ClassesError> {
-        if self.latency == 0 || self.queues() > MAX_QUEUES {
-            return Err(ClassesError::Latency(self.latency));
-        }
-        for class in Class::SHARING {
-            let weight = self.weight(class);
-            if weight == 0 || weight > MAX_WEIGHT {
-                return Err(ClassesError::Weight { class, weight });
-            }
-        }
-        for (key, percent) in [("target", self.target), ("promise", self.promise)] {
-            if !(1..=100).contains(&percent) {
-                return Err(ClassesError::Percent { key, percent });
-            }
-        }
-        if self.promise > self.target {
-            return Err(ClassesError::PromiseAboveTarget { promise: self.promise, target: self.target });
-        }
-        match self.round_trip {
-            Some(time) if time == Time::ZERO || time > crate::MAX_BUDGET => Err(ClassesError::RoundTrip(time)),
-            _ => Ok(()),
-        }
-    }
-}
-
-fn common_divisor(a: u16, b: u16) -> u16 {
-    if b == 0 { a } else { common_divisor(b, a % b) }
-}
-
-/// What is wrong with classes.
-#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
-pub enum ClassesError {
-    /// No latency queue, or no room for three more.
-    #[error("{0} latency queues: from 1 to 5 are accepted, since three more queues are for the other classes")]
-    Latency(u8),
-    /// A weight of zero, or above [`MAX_WEIGHT`].
-    #[error("{} has the weight {weight}: from 1 to {MAX_WEIGHT} is accepted", class.name())]
-    Weight {
-        /// The class.
-        class: Class,
-        /// Its weight.
-        weight: u16,
-    },
-    /// No percentage above zero.
-    #[error("{key} is {percent} %: from 1 to 100 % is accepted")]
-    Percent {
-        /// Which.
-        key: &'static str,
-        /// Its value.
-        percent: u8,
-    },
-    /// More is promised than hosts fill.
-    #[error("promise is {promise} % and target is {target} %: no more can be promised than is filled")]
-    PromiseAboveTarget {
-        /// What may be promised.
-        promise: u8,
-        /// What is filled.
-        target: u8,
-    },
-    /// A round trip of zero, or beyond any budget.
-    #[error("a round trip of {0}: above zero and up to 10s is accepted")]
-    RoundTrip(Time),
-    /// A switch port with too few queues.
-    #[error(
-        "link {link} has {queues} queues, and the classes need {needed}: leave out classes, or give its port more queues"
-    )]
-    TooFewQueues {
-        /// The link.
-        link: String,
-        /// Its queues.
-        queues: usize,
-        /// What the classes need.
-        needed: usize,
-    },
-}
-
-impl ClassesError {
-    /// The key of `classes` in a file that it is about, if it is one.
-    pub fn key(&self) -> Option<&'static str> {
-        match self {
-            Self::Latency(_) => Some("latency"),
-            Self::Weight { class: Class::BestEffort, .. } => Some("bestEffort"),
-            Self::Weight { class, .. } => Some(class.name()),
-            Self::Percent { key, .. } => Some(key),
-            Self::PromiseAboveTarget { .. } => Some("promise"),
-            Self::RoundTrip(_) => Some("roundTrip"),
-            Self::TooFewQueues { .. } => None,
-        }
-    }
-}
 
 impl Network {
     /// How the queues of its ports are divided among classes; `None` where contracts are of one kind.
@@ -243,6 +45,8 @@ impl Network {
 
 #[cfg(test)]
 mod tests {
+    use wayleave_units::{Bytes, Time};
+
     use super::*;
     use crate::builder::PortSpec;
     use crate::builders::{Cabling, build};

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::Collector;
-use super::list::ContractField;
-use super::terms::{Terms, Text};
+use super::collector::Collector;
+use super::field::ContractField;
+use super::terms::Terms;
+use super::text::Text;
 use crate::location::Span;
 use crate::messages::{did_you_mean, nearest, quoted};
 use crate::problem::{ProblemKind, Problems};

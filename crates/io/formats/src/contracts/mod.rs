@@ -1,39 +1,44 @@
 //! Contracts: `kind: Contracts` in YAML or JSON, and CSV.
 
+mod any;
+mod collector;
 mod csv;
+mod field;
 mod kinds;
 mod list;
 mod matching;
 mod places;
 mod terms;
+mod text;
 mod written;
 
+pub use field::ContractField;
+pub(crate) use field::FieldSpans;
 #[cfg(test)]
 pub(crate) use kinds::{BANDWIDTH, BEST_EFFORT, OBJECTIVE};
-pub use list::{ContractField, ContractList, Listed, MixedList, OrderList, WrittenList};
-pub(crate) use list::{FieldSpans, finding};
+pub(crate) use list::finding;
+pub use list::{ContractList, Listed, MixedList, OrderList, WrittenList};
 #[cfg(test)]
 pub(crate) use matching::MATCH;
 pub(crate) use matching::read as read_match;
 pub use places::{Addressed, Places};
 #[cfg(test)]
 pub(crate) use terms::CONTRACT;
-pub(crate) use terms::{Terms, Text, hop, text_of};
-pub use written::{Written, WrittenBody, read_written};
+pub(crate) use terms::{Terms, hop};
+pub(crate) use text::{Text, text_of};
+pub use written::{Written, WrittenBody};
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
+use collector::{Check, Collector, Scope};
 use wayleave_contracts::Order;
 use wayleave_topology::Network;
 
 use crate::document::{self, Kind};
 use crate::fields::{Fields, Shape};
-use crate::location::Span;
-use crate::messages::quoted;
-use crate::problem::{InputErrors, ProblemKind, Problems};
+use crate::problem::{InputErrors, Problems};
 use crate::source::Source;
-use crate::tree::{Node, Value};
+use crate::tree::Value;
 
 pub(crate) const CONTRACTS_SPEC: Shape = Shape { what: "the spec of Contracts", keys: &["contracts"] };
 
@@ -129,6 +134,25 @@ pub fn read_order(
     problems.finish(order)
 }
 
+/// Reads the same files as [`read_orders`](crate::read_orders), without a network: what does not fit one is found by who
+/// has it.
+///
+/// ```
+/// use wayleave_formats::{ContractField, Source, read_written};
+/// let csv = "name,from,to,rate,burst,deadline\nptp,h1,h2,220kbit,300B,2ms\n";
+/// let list = read_written(&Source::new("contracts.csv", csv))?;
+/// assert_eq!(list.written()[0].text(ContractField::Rate), Some("220kbit"));
+/// # Ok::<(), wayleave_formats::InputErrors>(())
+/// ```
+///
+/// # Errors
+/// Everything that is wrong with the file, in order of place.
+pub fn read_written(source: &Source) -> Result<WrittenList, InputErrors> {
+    read_list(source, Addressed::default(), Scope::Tenant, &|terms: &Terms<'_>, _: &mut Problems<'_>| {
+        Some(terms.written())
+    })
+}
+
 fn read_list<'a, T>(
     source: &'a Source,
     given: Addressed<'a>,
@@ -164,69 +188,4 @@ fn read_document<'a, T>(
         }
     }
     Some(document.name)
-}
-
-/// Where the name of a contract is unique.
-#[derive(Clone, Copy)]
-enum Scope {
-    /// In the file.
-    File,
-    /// Among the contracts of its tenant.
-    Tenant,
-}
-
-/// Makes what is listed of the terms of a contract.
-type Check<'a, 'c, T> = dyn Fn(&Terms<'a>, &mut Problems<'_>) -> Option<T> + 'c;
-
-/// Checks contracts one by one and keeps those that are right.
-struct Collector<'a, 'c, T> {
-    check: &'c Check<'a, 'c, T>,
-    given: Addressed<'a>,
-    scope: Scope,
-    items: Vec<T>,
-    spans: Vec<FieldSpans>,
-    names: HashMap<Cow<'a, str>, Span>,
-    /// How many were looked at, right or wrong.
-    seen: usize,
-}
-
-impl<'a, T> Collector<'a, '_, T> {
-    fn add_node(&mut self, node: &Node<'a>, problems: &mut Problems<'_>) {
-        let mark = problems.mark();
-        match Terms::from_node(node, self.given, problems) {
-            Some(terms) => self.add(&terms, problems, mark),
-            None => self.seen += 1,
-        }
-    }
-
-    /// Checks a contract; the problems since `mark` are about it.
-    fn add(&mut self, terms: &Terms<'a>, problems: &mut Problems<'_>, mark: usize) {
-        self.seen += 1;
-        self.check_name(terms, problems);
-        if let Some(item) = (self.check)(terms, problems) {
-            self.items.push(item);
-            self.spans.push(terms.spans());
-        }
-        if problems.mark() > mark {
-            problems.explain_since(mark, || terms.context("contract", self.seen));
-        }
-    }
-
-    fn check_name(&mut self, terms: &Terms<'a>, problems: &mut Problems<'_>) {
-        let Some(name) = terms.get(ContractField::Name) else { return };
-        let key = match self.scope {
-            Scope::File => name.text.clone(),
-            // No tenant has a line end in its name.
-            Scope::Tenant => Cow::Owned(format!("{}\n{}", terms.tenant().unwrap_or_default(), name.text)),
-        };
-        if let Some(&first) = self.names.get(&key) {
-            let source = problems.source();
-            problems.report(ProblemKind::DuplicateName, name.span, || {
-                let line = source.line_of(first);
-                format!("the name {} is taken: the first stands on line {line}", quoted(&name.text))
-            });
-        } else {
-            self.names.insert(key, name.span);
-        }
-    }
 }

@@ -9,10 +9,11 @@ use wayleave_contracts::{
 use wayleave_topology::{Hop, Network, NodeId, Route, RouteError};
 use wayleave_units::WallTime;
 
+use super::field::{ContractField, FieldSpans};
 use super::kinds::{BODIES, Body};
-use super::list::{ContractField, FieldSpans};
 use super::matching;
 use super::places::{Addressed, Places};
+use super::text::{Text, text_of};
 use super::written::Written;
 use crate::fields::{Fields, Quantity, Shape, quantity};
 use crate::location::Span;
@@ -48,13 +49,6 @@ pub(crate) const CONTRACT: Shape = Shape {
         "bestEffort",
     ],
 };
-
-/// A value's text and its place.
-#[derive(Clone, Debug)]
-pub(crate) struct Text<'a> {
-    pub(crate) text: Cow<'a, str>,
-    pub(crate) span: Span,
-}
 
 /// A contract as it was written.
 #[derive(Debug)]
@@ -451,20 +445,6 @@ impl<'a> Terms<'a> {
         }
         let hops: Vec<Option<Hop>> = self.hops.iter().map(|text| hop(text, network, problems)).collect();
         hops.into_iter().collect::<Option<Vec<Hop>>>().map(|hops| Some(Route { hops }))
-    }
-}
-
-impl ContractField {
-    pub(crate) const fn is_required(self) -> bool {
-        matches!(self, Self::Name | Self::From | Self::To | Self::Rate | Self::Burst | Self::Deadline)
-    }
-}
-
-pub(crate) fn text_of<'a>(node: &Node<'a>, problems: &mut Problems<'_>) -> Option<Text<'a>> {
-    node.expect_text(problems)?;
-    match &node.value {
-        Value::Scalar(text) => Some(Text { text: text.clone(), span: node.span }),
-        _ => None,
     }
 }
 

@@ -2,10 +2,7 @@
 
 use wayleave_contracts::{ContractKind, Labels, Match};
 
-use super::list::{ContractField, WrittenList};
-use super::{Addressed, Scope, Terms, read_list};
-use crate::problem::{InputErrors, Problems};
-use crate::source::Source;
+use super::field::ContractField;
 
 /// A contract as it is written: its keys and values are known, and what they mean was not looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,23 +42,4 @@ impl Written {
     pub fn text(&self, field: ContractField) -> Option<&str> {
         self.texts.iter().find(|(known, _)| *known == field).map(|(_, text)| text.as_str())
     }
-}
-
-/// Reads the same files as [`read_orders`](crate::read_orders), without a network: what does not fit one is found by who
-/// has it.
-///
-/// ```
-/// use wayleave_formats::{ContractField, Source, read_written};
-/// let csv = "name,from,to,rate,burst,deadline\nptp,h1,h2,220kbit,300B,2ms\n";
-/// let list = read_written(&Source::new("contracts.csv", csv))?;
-/// assert_eq!(list.written()[0].text(ContractField::Rate), Some("220kbit"));
-/// # Ok::<(), wayleave_formats::InputErrors>(())
-/// ```
-///
-/// # Errors
-/// Everything that is wrong with the file, in order of place.
-pub fn read_written(source: &Source) -> Result<WrittenList, InputErrors> {
-    read_list(source, Addressed::default(), Scope::Tenant, &|terms: &Terms<'_>, _: &mut Problems<'_>| {
-        Some(terms.written())
-    })
 }

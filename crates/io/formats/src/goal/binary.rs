@@ -13,21 +13,17 @@
 use wayleave_scenarios::{Action, Dependency, Graph, MAX_OPERATIONS, MAX_RANKS, Moment, Operation};
 use wayleave_units::{Bytes, Time};
 
-use super::ANY;
 use crate::problem::{InputErrors, Problem, ProblemKind};
+use crate::signatures::LOGGOPSIM;
 use crate::source::Source;
 
-const MAGIC: [u8; 8] = 4223_u64.to_le_bytes();
+/// Sends and receives that name no rank or tag in particular have this number.
+pub(super) const ANY: u32 = u32::MAX;
 /// The parts of ranks are counted from behind the magic number.
-const ORIGIN: usize = MAGIC.len();
+const ORIGIN: usize = LOGGOPSIM.len();
 const HEADER: usize = ORIGIN + 6;
 /// Of one operation.
 const NODE: usize = 39;
-
-/// Whether bytes begin as a binary schedule does.
-pub(crate) fn is_goal_binary(bytes: &[u8]) -> bool {
-    bytes.starts_with(&MAGIC)
-}
 
 /// What is wrong, and at which byte.
 struct Wrong(usize, String);
@@ -221,7 +217,7 @@ pub(super) fn by_rank(graph: &Graph) -> Vec<OfRank> {
 pub fn write_goal_binary(graph: &Graph) -> Vec<u8> {
     let most = |of: fn(&Operation) -> u8| graph.operations().iter().map(of).max().unwrap_or(0);
     let parts: Vec<Vec<u8>> = by_rank(graph).iter().map(|rank| part(graph, rank)).collect();
-    let mut bytes = MAGIC.to_vec();
+    let mut bytes = LOGGOPSIM.to_vec();
     bytes.extend(graph.ranks().to_le_bytes());
     bytes.extend([most(|operation| operation.cpu), most(|operation| operation.nic)]);
     let mut at = (HEADER - ORIGIN + 16 * parts.len()) as u64;

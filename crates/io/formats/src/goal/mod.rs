@@ -9,15 +9,10 @@ mod text;
 pub use binary::write_goal_binary;
 pub use text::write_goal_text;
 
-pub(crate) use binary::is_goal_binary;
-
 use wayleave_scenarios::Graph;
 
 use crate::problem::{InputErrors, Problem, ProblemKind};
 use crate::source::Source;
-
-/// Sends and receives that name no rank or tag in particular have this number.
-const ANY: u32 = u32::MAX;
 
 /// Reads a GOAL schedule, in either form.
 ///

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use wayleave_scenarios::{Action, Dependency, Graph, MAX_OPERATIONS, MAX_RANKS, Moment, Operation};
 use wayleave_units::{Bytes, Time};
 
-use super::ANY;
+use super::binary::ANY;
 use crate::columns::{Line, Word, lines};
 use crate::location::Span;
 use crate::messages::{did_you_mean, nearest, quoted};

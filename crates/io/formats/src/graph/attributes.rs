@@ -6,8 +6,9 @@ use wayleave_topology::NodeKind;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::coordinates::{Coordinates, delay_of};
+use super::model::{Attribute, ImportOptions};
 use super::number::{self, DelayUnit, RateUnit};
-use super::{Attribute, ImportOptions, Unused};
+use super::unused::Unused;
 use crate::location::Span;
 use crate::messages::quoted;
 use crate::problem::{ProblemKind, Problems};

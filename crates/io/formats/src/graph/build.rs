@@ -7,10 +7,11 @@ use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, NetworkError,
 use wayleave_units::{Rate, Time};
 
 use super::attributes::{Reader, Traits};
-use super::lines::{Line, Lines};
+use super::lines::{Edge, Line, Lines};
+use super::model::{Graph, GraphEdge, GraphEnd, HostRule, ImportOptions, MAX_HOSTS_PER_NODE};
 use super::names::Names;
+use super::remark::Remark;
 use super::remarks::{about_hosts, about_parts, self_loops};
-use super::{Graph, GraphEdge, GraphEnd, HostRule, ImportOptions, MAX_HOSTS_PER_NODE, Remark};
 use crate::location::Span;
 use crate::messages::{MAX_NAMES, did_you_mean, nearest, quoted};
 use crate::names::differs_by_number_only;
@@ -71,13 +72,6 @@ pub(super) fn build(
         reader.unused.report(problems);
     }
     Some((network, remarks))
-}
-
-/// An edge whose ends are known and differ.
-pub(super) struct Edge<'g> {
-    pub(super) from: usize,
-    pub(super) to: usize,
-    pub(super) of: &'g GraphEdge<'g>,
 }
 
 /// Finds the ends of edges; those that begin where they end are left out.

@@ -6,13 +6,20 @@ use wayleave_topology::builders::Cabling;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::attributes::{Reader, Said, Traits};
-use super::build::Edge;
-use super::{Graph, GraphEnd, ImportOptions, Remark};
+use super::model::{Graph, GraphEdge, GraphEnd, ImportOptions};
+use super::remark::Remark;
 use crate::messages::{all_of, quoted};
 use crate::problem::{Message, ProblemKind, Problems};
 
 /// How many names a message lists.
 const LISTED: usize = 12;
+
+/// An edge whose ends are known and differ.
+pub(super) struct Edge<'g> {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) of: &'g GraphEdge<'g>,
+}
 
 /// What a link has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

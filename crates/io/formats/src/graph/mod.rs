@@ -10,21 +10,19 @@ mod attributes;
 mod build;
 mod coordinates;
 mod lines;
+mod model;
 mod names;
 mod number;
+mod remark;
 mod remarks;
 mod unused;
 mod write;
 
-use std::borrow::Cow;
-use std::collections::HashSet;
-use std::fmt;
-
-use wayleave_topology::NodeKind;
-use wayleave_units::{Bytes, Rate, Time};
-
 pub(crate) use attributes::kind_of_word;
+pub(crate) use model::{Attribute, Graph, GraphEdge, GraphEnd, GraphNode};
+pub use model::{HostRule, ImportOptions, MAX_HOSTS_PER_NODE};
 pub use number::{DelayUnit, RateUnit};
+pub use remark::Remark;
 pub(crate) use unused::Unused;
 pub use write::{GraphFormat, write_graph};
 
@@ -33,74 +31,13 @@ use crate::foreign::Foreign;
 use crate::gml;
 use crate::graphml;
 use crate::location::Span;
-use crate::messages::printable;
 use crate::mininet;
 use crate::nodelink;
 use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::sndlib;
 use crate::source::Source;
 use crate::topology::{Topology, read_topology};
-use crate::tree::{Entry, Loader, Node, Value};
-
-/// What a person says about a file that does not say it itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ImportOptions {
-    /// The rate of links that have none.
-    pub default_rate: Option<Rate>,
-    /// The delay of links that have none; without it they have none, 0 ns.
-    pub default_delay: Option<Time>,
-    /// The MTU of links that have none; without it they have the default of their format, or 1500 bytes.
-    pub default_mtu: Option<Bytes>,
-    /// Makes a key that is not used an error.
-    pub strict: bool,
-    /// Whether links without a delay get that of light in a fibre along the great circle between their ends.
-    pub delay_from_places: bool,
-    /// What a rate without a unit counts.
-    pub rate_unit: Option<RateUnit>,
-    /// What a delay without a unit counts.
-    pub delay_unit: Option<DelayUnit>,
-    /// Which nodes are hosts.
-    pub hosts: HostRule,
-    /// The rate of the links of attached hosts; without it that of the fastest link of their switch.
-    pub host_rate: Option<Rate>,
-}
-
-/// Which nodes are hosts, beside those of which the file says so.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HostRule {
-    /// As the file says; one host is attached to every node if the file names none.
-    #[default]
-    Auto,
-    /// Nodes with one neighbour.
-    Leaves,
-    /// None but those that the file names.
-    None,
-    /// So many are attached to every switch that has a link, called `<switch>-h1` and so on.
-    Attach(u32),
-}
-
-/// The most hosts that are attached to a node.
-pub const MAX_HOSTS_PER_NODE: u32 = 10_000;
-
-/// What was done with a file beyond reading it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Remark {
-    /// The file does not say it, and this was taken.
-    Assumed(String),
-    /// The file says it, and it is no part of the network.
-    LeftOut(String),
-    /// The file has keys that are not used: an error with [`ImportOptions::strict`].
-    NotUsed(String),
-}
-
-impl fmt::Display for Remark {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Assumed(text) => write!(f, "note: {}", printable(text)),
-            Self::LeftOut(text) | Self::NotUsed(text) => write!(f, "warning: {}", printable(text)),
-        }
-    }
-}
+use crate::tree::{Loader, Value};
 
 /// A network, and what was assumed for it.
 #[derive(Clone, Debug)]
@@ -211,153 +148,5 @@ fn recognise(source: &Source) -> Format {
         }
         Value::Mapping(_) if nodelink::is_likely(&root) => Format::NodeLink,
         _ => Format::Wayleave,
-    }
-}
-
-/// Nodes and edges as a file lists them.
-#[derive(Debug, Default)]
-pub(crate) struct Graph<'t> {
-    /// What the file calls it.
-    pub(crate) name: Option<String>,
-    /// Where it stands, for what concerns all of it.
-    pub(crate) at: Span,
-    /// A rate or a delay here is that of edges without their own.
-    pub(crate) attributes: Vec<Attribute<'t>>,
-    pub(crate) nodes: Vec<GraphNode<'t>>,
-    pub(crate) edges: Vec<GraphEdge<'t>>,
-    /// What its reader left out.
-    pub(crate) remarks: Vec<Remark>,
-    /// Keys that its reader does not use.
-    pub(crate) unused: Unused,
-}
-
-/// A node of a file.
-#[derive(Debug)]
-pub(crate) struct GraphNode<'t> {
-    /// What edges call it.
-    pub(crate) id: Cow<'t, str>,
-    pub(crate) at: Span,
-    pub(crate) attributes: Vec<Attribute<'t>>,
-    /// What it is, where the format itself says so.
-    pub(crate) kind: Option<NodeKind>,
-}
-
-/// An edge of a file.
-#[derive(Debug)]
-pub(crate) struct GraphEdge<'t> {
-    pub(crate) ends: [GraphEnd<'t>; 2],
-    /// One direction only.
-    pub(crate) directed: bool,
-    pub(crate) at: Span,
-    pub(crate) attributes: Vec<Attribute<'t>>,
-}
-
-/// An end of an edge: the id of a node, where the edge names it, and the port there.
-#[derive(Debug)]
-pub(crate) struct GraphEnd<'t> {
-    pub(crate) id: Cow<'t, str>,
-    pub(crate) at: Span,
-    /// The node's name of the port.
-    pub(crate) interface: Option<Cow<'t, str>>,
-    /// Attributes of the direction that leaves this end; they replace those of the edge.
-    pub(crate) attributes: Vec<Attribute<'t>>,
-    /// MTU of the direction that leaves this end where the file gives none, and whose default it is.
-    pub(crate) usual_mtu: Option<(Bytes, &'static str)>,
-}
-
-impl<'t> GraphEnd<'t> {
-    /// An end of which the file says no more than the node.
-    pub(crate) fn new(id: Cow<'t, str>, at: Span) -> Self {
-        Self { id, at, interface: None, attributes: Vec::new(), usual_mtu: None }
-    }
-}
-
-/// A name and a value.
-#[derive(Debug)]
-pub(crate) struct Attribute<'t> {
-    pub(crate) key: Cow<'t, str>,
-    /// `None` for what is no text and no number: it is never read.
-    pub(crate) value: Option<Cow<'t, str>>,
-    pub(crate) at: Span,
-}
-
-/// Attributes that name the interfaces at the two ends of an edge; the first pair is what is written.
-const INTERFACES: [[&str; 2]; 3] = [
-    ["source_interface", "target_interface"],
-    ["sourceInterface", "targetInterface"],
-    ["from_interface", "to_interface"],
-];
-
-impl GraphEdge<'_> {
-    /// Makes interfaces of attributes that name them; an interface that the format itself gives stays.
-    fn take_interfaces(&mut self) {
-        let Self { ends, attributes, .. } = self;
-        attributes.retain(|attribute| {
-            let at = INTERFACES.iter().find_map(|pair| pair.iter().position(|key| *key == attribute.key));
-            match (at, &attribute.value) {
-                (Some(at), Some(name)) if ends[at].interface.is_none() => {
-                    ends[at].interface = (!name.is_empty()).then(|| name.clone());
-                    false
-                }
-                _ => true,
-            }
-        });
-    }
-}
-
-impl<'a> Node<'a> {
-    /// The value of a key of a mapping whose other keys do not matter; null counts as absent. Merge keys (`<<`), which
-    /// people use in the files of other tools, are followed.
-    pub(crate) fn field(&self, key: &str) -> Option<&Self> {
-        let Value::Mapping(entries) = &self.value else { return None };
-        let own = entries.iter().find(|entry| entry.key.text() == Some(key)).map(|entry| &entry.value);
-        let merged = || {
-            let merged = &entries.iter().find(|entry| entry.key.text() == Some("<<"))?.value;
-            match &merged.value {
-                Value::Sequence(several) => several.iter().find_map(|one| one.field(key)),
-                _ => merged.field(key),
-            }
-        };
-        own.or_else(merged).filter(|node| !matches!(node.value, Value::Null))
-    }
-
-    /// The entries of a mapping, then those that its merge keys (`<<`) add: a key of the mapping itself comes before one
-    /// that is merged, and an earlier merged mapping before a later one.
-    pub(crate) fn entries(&self) -> Vec<&Entry<'a>> {
-        let mut entries = Vec::new();
-        self.collect_entries(&mut entries, &mut HashSet::new());
-        entries
-    }
-
-    fn collect_entries<'n>(&'n self, found: &mut Vec<&'n Entry<'a>>, keys: &mut HashSet<&'n str>) {
-        let Value::Mapping(entries) = &self.value else { return };
-        let (merges, own): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| entry.key.text() == Some("<<"));
-        found.extend(own.into_iter().filter(|entry| entry.key.text().is_none_or(|key| keys.insert(key))));
-        for merge in merges {
-            match &merge.value.value {
-                Value::Sequence(several) => several.iter().for_each(|one| one.collect_entries(found, keys)),
-                _ => merge.value.collect_entries(found, keys),
-            }
-        }
-    }
-
-    /// The text of a key of such a mapping.
-    pub(crate) fn field_text(&self, key: &str) -> Option<&str> {
-        self.field(key)?.text()
-    }
-
-    /// The entries of a mapping as attributes, without some keys; what is null is absent.
-    pub(crate) fn attributes(&self, without: &[&str]) -> Vec<Attribute<'a>> {
-        let attribute = |Entry { key, value }: &Entry<'a>| {
-            let Value::Scalar(name) = &key.value else { return None };
-            let text = match &value.value {
-                Value::Null => return None,
-                Value::Scalar(text) => Some(text.clone()),
-                _ => None,
-            };
-            let wanted = !without.contains(&&**name);
-            wanted.then(|| Attribute { key: name.clone(), value: text, at: value.span })
-        };
-        self.entries().into_iter().filter_map(attribute).collect()
     }
 }

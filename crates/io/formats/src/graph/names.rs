@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use wayleave_units::{is_deceptive, is_plain};
 
-use super::Remark;
+use super::remark::Remark;
 use crate::messages::quoted;
 
 /// How many renamings a remark lists.

@@ -3,7 +3,8 @@
 use wayleave_topology::{Network, NodeKind};
 
 use super::lines::links;
-use super::{Graph, HostRule, Remark};
+use super::model::{Graph, HostRule};
+use super::remark::Remark;
 use crate::messages::{all_of, quoted};
 use crate::problem::Problems;
 

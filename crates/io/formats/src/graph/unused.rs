@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Remark;
+use super::remark::Remark;
 use crate::location::Span;
 use crate::messages::{all_of, quoted};
 use crate::problem::{ProblemKind, Problems};

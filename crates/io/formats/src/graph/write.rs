@@ -9,7 +9,8 @@ use wayleave_topology::builders::Cabling;
 use wayleave_topology::{Link, LinkId, Network, NodeId, NodeKind};
 use wayleave_units::Time;
 
-use super::{INTERFACES, Remark};
+use super::model::INTERFACES;
+use super::remark::Remark;
 
 /// A way to write a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

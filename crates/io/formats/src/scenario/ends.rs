@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use wayleave_scenarios::{Endpoint, Ends};
 use wayleave_topology::{Network, NodeId, NodeKind};
 
+use super::endpoints::Names;
 use super::scalars::{refuse_beside, unknown_word};
-use super::vms::Names;
 use crate::fields::Fields;
 use crate::messages::quoted;
 use crate::names::unknown_node;

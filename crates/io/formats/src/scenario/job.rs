@@ -7,10 +7,10 @@ use wayleave_scenarios::{
 };
 use wayleave_units::Time;
 
+use super::endpoints::Names;
 use super::ends::read_some;
 use super::files::Files;
 use super::scalars::{exactly_one, refuse_beside, small, unknown_word};
-use super::vms::Names;
 use super::workload::own_transport;
 use crate::fields::{Fields, Shape};
 use crate::goal::read_goal;

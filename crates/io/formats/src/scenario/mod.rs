@@ -6,6 +6,7 @@
 mod active;
 mod contracted;
 mod deadline;
+mod endpoints;
 mod ends;
 mod files;
 mod forward;

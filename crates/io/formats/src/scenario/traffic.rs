@@ -7,12 +7,12 @@ use wayleave_topology::{Hop, Network, Route};
 
 use super::active;
 use super::contracted;
+use super::endpoints::Names;
 use super::ends::{self, Usual};
 use super::files::Files;
 use super::job;
 use super::network::Numbered;
 use super::scalars::queue;
-use super::vms::Names;
 use super::workload::{self, What};
 use crate::contracts::{hop, text_of};
 use crate::fields::{Fields, Shape};

@@ -7,8 +7,8 @@ use wayleave_topology::builders::{Cabling, Chain, FatTree, LeafSpine, build, tes
 use wayleave_topology::{Network, NetworkError};
 use wayleave_units::Rate;
 
-use super::Topology;
 use super::explicit::{read_cabling, read_rate};
+use super::named::Topology;
 use crate::fields::{Fields, Shape};
 use crate::location::Span;
 use crate::messages::{did_you_mean, nearest, one_of, quoted};

@@ -3,6 +3,7 @@
 mod builder;
 mod classes;
 mod explicit;
+mod named;
 mod port;
 
 #[cfg(test)]
@@ -16,6 +17,8 @@ pub(crate) use explicit::{LINK, NODE};
 #[cfg(test)]
 pub(crate) use port::QUEUE;
 
+pub use named::Topology;
+
 use wayleave_topology::Network;
 
 use crate::document::{self, Kind};
@@ -25,15 +28,6 @@ use crate::source::Source;
 
 pub(crate) const TOPOLOGY_SPEC: Shape =
     Shape { what: "the spec of a Topology", keys: &["builder", "defaults", "nodes", "links", "classes"] };
-
-/// A network and what it is called.
-#[derive(Clone, Debug)]
-pub struct Topology {
-    /// `metadata.name`, or the name of the file or of the builder.
-    pub name: String,
-    /// The network.
-    pub network: Network,
-}
 
 /// Reads a topology in YAML or JSON.
 ///

@@ -13,7 +13,8 @@ use wayleave_units::Time;
 
 use super::testbed::{Part, at_lab_rate, order, scale};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series, Table, X};
-use crate::run::{Effort, Failed, Run};
+use crate::failed::Failed;
+use crate::run::{Effort, Run};
 use crate::statement::Statement;
 use crate::stats::percentile;
 

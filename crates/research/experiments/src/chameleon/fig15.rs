@@ -25,7 +25,8 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::testbed::{Part, SCALE, order, scale};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::percentile;
 use crate::testbed::Testbed;

@@ -5,7 +5,8 @@ use super::{
     small_settings, spread,
 };
 use crate::data::{Axis, Band, Centre, Figure, Form, Panel, Point, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::{Summary, mean, ratio_of_means};
 

@@ -5,7 +5,8 @@ use wayleave_contracts::Category;
 use super::filling::{Fate, Filling};
 use super::{Moving, System, all_means_within, small_cases, small_seeds, small_settings};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::mean;
 

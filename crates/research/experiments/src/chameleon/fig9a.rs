@@ -2,7 +2,8 @@
 
 use super::{Moving, Qjump, Silo, System, all_means_within, small_cases, small_seeds, small_settings};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::filling::Filling;
 use super::{Moving, Qjump, Silo, System, small_cases, small_seeds, small_settings};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::Summary;
 

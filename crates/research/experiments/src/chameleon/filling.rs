@@ -13,7 +13,8 @@ use wayleave_topology::{FlowId, Link, LinkId, Network, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::system::System;
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 
 /// A fat tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,6 +24,9 @@ pub(crate) struct Size {
     /// Of each switch port, where the system uses queues.
     pub(crate) queues: usize,
 }
+
+/// The network of section 5.1: k = 4, 16 hosts, 8 queues.
+pub(super) const SMALL: Size = Size { k: 4, hosts_per_edge: 2, queues: 8 };
 
 /// One filling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,7 +71,7 @@ const MOST_REQUESTS: usize = 1_000_000;
 
 /// Fillings that were made already. Figures of one paper share them.
 #[derive(Default)]
-pub(crate) struct Fillings {
+struct Fillings {
     known: Mutex<HashMap<Case, Arc<Filling>>>,
 }
 
@@ -81,13 +85,14 @@ impl Fillings {
 impl Run {
     /// The fillings of these cases, in their order.
     pub(crate) fn fillings(&self, cases: &[Case]) -> Result<Vec<Arc<Filling>>, Failed> {
-        let is_new = |case: &&Case| !self.fillings.known().contains_key(case);
+        let fillings = self.shared().get_or_default::<Fillings>();
+        let is_new = |case: &&Case| !fillings.known().contains_key(case);
         // The largest first, so that the last thread does not end long after the others.
         let mut seen = HashSet::new();
         let mut missing: Vec<Case> = cases.iter().filter(is_new).filter(|case| seen.insert(**case)).copied().collect();
         missing.sort_by_key(|case| std::cmp::Reverse(case.size.k));
         let found = self.map(&missing, fill)?;
-        let mut known = self.fillings.known();
+        let mut known = fillings.known();
         known.extend(missing.into_iter().zip(found.into_iter().map(Arc::new)));
         let take = |case| known.get(case).cloned().ok_or(Failed::Stopped);
         cases.iter().map(take).collect()
@@ -139,7 +144,7 @@ fn fill(case: &Case) -> Result<Filling, Failed> {
         let (rate, burst, deadline) = (contract.rate, contract.burst, contract.deadline);
         flows.push((decision.flow, Fate { category, rate, burst, deadline, moves: 0 }));
     }
-    if case.size == super::SMALL {
+    if case.size == SMALL {
         let moved = |(flow, fate): (FlowId, Fate)| Fate { moves: moves.get(&flow).copied().unwrap_or(0), ..fate };
         filling.fates = flows.into_iter().map(moved).collect();
         filling.utilisation = utilisation(&scheme, &network);

@@ -37,20 +37,15 @@ mod system;
 pub(crate) mod table5;
 mod testbed;
 
-pub(crate) use filling::Fillings;
-
 use crate::data::Figure;
 use crate::run::Run;
 use crate::statement::{Statement, Verdict};
 use crate::stats::mean;
-use filling::{Case, Filling, Size};
+use filling::{Case, Filling, SMALL};
 use system::{Fast, Moving, Qjump, Silo, System};
 
 /// The scenarios of Table 2.
 const SCENARIOS: std::ops::RangeInclusive<usize> = 1..=8;
-
-/// The network of section 5.1: k = 4, 16 hosts, 8 queues.
-const SMALL: Size = Size { k: 4, hosts_per_edge: 2, queues: 8 };
 
 /// The seeds of section 5.1: 100 runs (5.1.2).
 fn small_seeds(run: &Run) -> Vec<u64> {

@@ -17,7 +17,8 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::{Moving, Silo, System};
 use crate::data::{Figure, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 
 /// Measures it: nothing here is random, so it needs no seeds.

@@ -13,7 +13,7 @@ use wayleave_schemes::registry::Scheme;
 use wayleave_topology::Network;
 use wayleave_units::{Bytes, Time};
 
-use crate::run::Failed;
+use crate::failed::Failed;
 
 /// Who decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -12,7 +12,7 @@ use wayleave_topology::builders::testbeds;
 use wayleave_topology::{LinkSpec, Network, NetworkBuilder, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::run::Failed;
+use crate::failed::Failed;
 
 /// The rate of every link: a frame lasts 1.25 ms.
 const LAB: Rate = Rate::from_mbit(10);

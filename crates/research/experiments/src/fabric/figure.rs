@@ -1,11 +1,12 @@
 //! The table, and what was expected.
 
-use super::readings::{BIN, Seen, seen};
-use super::systems::{Case, System};
+use super::readings::{Seen, seen};
+use super::systems::{BIN, Case, System};
 use super::tenants::{DIVISIONS, Size};
 use crate::catalogue::{Entry, ONE_FABRIC};
 use crate::data::{Axis, Figure, Form, Panel, Point, Series, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::mean;
 use wayleave_units::Time;

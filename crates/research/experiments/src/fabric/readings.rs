@@ -8,13 +8,10 @@ use wayleave_topology::{Classes, NodeKind};
 use wayleave_units::{Rate, Time};
 
 use super::shares::shares;
-use super::systems::{Case, DEAD, PATTERN, Set, System, set};
+use super::systems::{BIN, Case, DEAD, PATTERN, Set, System, set};
 use super::tenants::{Admitted, BEST_EFFORT, DIVISIONS, HOSES, LATENCY};
 use crate::checkpoint::stored;
-use crate::run::Failed;
-
-/// What arrives is counted in intervals of this length.
-pub(super) const BIN: Time = Time::from_micros(500);
+use crate::failed::Failed;
 
 /// What became of everybody in a run.
 #[derive(Clone, Debug, Default)]

@@ -19,7 +19,7 @@ use wayleave_topology::{Class, Classes, NodeId, Residual};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::tenants::{Admitted, BEST_EFFORT, BUFFER, DIVISIONS, HOSES, LATENCY, LINE, Objectives, Size, Stage, policy};
-use crate::run::Failed;
+use crate::failed::Failed;
 
 /// What keeps promises, if anything does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +62,8 @@ impl System {
     }
 }
 
+/// What arrives is counted in intervals of this length.
+pub(super) const BIN: Time = Time::from_micros(500);
 /// How long hoses stay in one pattern.
 pub(super) const PATTERN: Time = Time::from_millis(4);
 /// Latency tenants send together, at their fastest, for so long in each round: what their buckets hold is back when the next one begins.
@@ -134,7 +136,7 @@ pub(super) fn set(case: Case, seed: u64) -> Result<Set, Failed> {
     let mut scenario = Scenario::new(case.system.name(), stage.network.clone(), case.duration);
     scenario.record.promises = true;
     scenario.record.carried_from = Time::from_nanos(case.duration.as_nanos() / 2);
-    scenario.record.series = Some(super::readings::BIN);
+    scenario.record.series = Some(BIN);
     let mut contract_of = Vec::new();
     for (number, admitted) in admitted.iter().enumerate() {
         let rounds = case.duration.as_nanos() / ROUND.as_nanos();

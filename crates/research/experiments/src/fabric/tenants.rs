@@ -18,7 +18,7 @@ use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Class, Classes, Network, NodeId, PortSpec, Residual, Route, SharedLink};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use crate::run::Failed;
+use crate::failed::Failed;
 
 pub(super) const LINE: Rate = Rate::from_gbit(10);
 /// Of every link: six of them there and back, and as many frames, make a round trip of some 20 us.

@@ -10,7 +10,7 @@ use wayleave_lab::{Lab, LabError, LabName, Labs, UpOptions};
 use wayleave_topology::Network;
 
 use super::{ControlError, LabController, begin_control};
-use crate::run::Failed;
+use crate::failed::Failed;
 use crate::testbed::{Laboratory, Testbed};
 
 /// Network namespaces of this machine.

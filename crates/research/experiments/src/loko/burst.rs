@@ -2,8 +2,9 @@
 
 use super::{SWITCHES, few_seeds, panel, settings};
 use crate::data::{Axis, Band, Figure, Form, Point, Series};
+use crate::failed::Failed;
 use crate::low_cost::{Counted, burst};
-use crate::run::{Failed, Run};
+use crate::run::Run;
 use crate::statement::Statement;
 
 const SLIDE: &str = "slide \"Proof-of-Concept\", burst multiplier";

@@ -2,8 +2,9 @@
 
 use super::{SWITCHES, few_seeds, panel, settings};
 use crate::data::{Axis, Figure, Form, Point, Series, Table};
+use crate::failed::Failed;
 use crate::low_cost::{Fared, compare};
-use crate::run::{Failed, Run};
+use crate::run::Run;
 use crate::statement::Statement;
 
 const SLIDE: &str = "slide \"Remember! SoA was failing!\"";

@@ -7,7 +7,8 @@ use wayleave_topology::devices::{
 
 use super::panel;
 use crate::data::{Axis, Figure, Form, Point, Series, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use wayleave::switch_benchmark::{benchmark, measure as measure_case};
 

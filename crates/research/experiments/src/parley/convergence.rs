@@ -6,7 +6,8 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::testbed::ECN;
 use crate::data::{Figure, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 
 /// Of the machine shaper in section 6.3.

@@ -15,7 +15,8 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::testbed::{free, mean_between, policy, service, settings, simulate};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 
 /// The tenant's limit in each phase, in Mbit/s.

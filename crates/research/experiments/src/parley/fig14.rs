@@ -12,7 +12,8 @@ use super::testbed::{
     service, simulate, testbed, throughput,
 };
 use crate::data::{Axis, Centre, Figure, Form, Panel, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::mean;
 

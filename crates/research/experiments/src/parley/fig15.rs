@@ -9,7 +9,8 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::testbed::{cabling, flows, policy, received, scenario, service, simulate, testbed};
 use crate::data::{Figure, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::mean;
 

@@ -12,7 +12,8 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::testbed::{FRAME, free, policy, service, simulate};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::mean;
 

@@ -18,6 +18,7 @@ pub(crate) mod fig9;
 mod shares;
 pub(crate) mod table2;
 pub(crate) mod table3;
+mod table3_data;
 mod table3_statements;
 mod testbed;
 

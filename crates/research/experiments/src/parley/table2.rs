@@ -7,7 +7,8 @@ use wayleave_units::Rate;
 
 use super::shares::{SHARE_CASES, ShareCase, ShareTimes, time_shares};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::{Summary, mean};
 

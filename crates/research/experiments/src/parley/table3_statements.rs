@@ -1,6 +1,6 @@
 //! What section 6.3 says about Table 3, beside what was measured.
 
-use super::table3::{BEYOND, CONTROLS, Data, LOADS, OTHERS, READINGS, text};
+use super::table3_data::{BEYOND, CONTROLS, Data, LOADS, OTHERS, READINGS, text};
 use super::testbed::System;
 use crate::statement::Statement;
 use crate::stats::mean;
@@ -192,7 +192,7 @@ fn bounds(data: &Data, service: usize) -> Statement {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table3::{Case, Seen};
+    use super::super::table3_data::{Case, Seen};
     use super::*;
     use crate::statement::assert_each_can_change;
 

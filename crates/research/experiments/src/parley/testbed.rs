@@ -15,7 +15,7 @@ use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::data::{Figure, Point, Series};
-use crate::run::Failed;
+use crate::failed::Failed;
 
 /// A full frame on the wire.
 pub(super) const FRAME: Bytes = Bytes::new(1_538);

@@ -13,7 +13,8 @@ use super::systems::{System, Tenant};
 use super::testbed::{SWITCH_BUFFER, propagation, scenario, simulate};
 use super::workloads::{Application, wire, wire_mean};
 use crate::data::Figure;
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 
 /// "the average bandwidth requirement of each class is 300 Mbps" (VI), of every host.
 const DEMAND: Rate = Rate::from_mbit(300);

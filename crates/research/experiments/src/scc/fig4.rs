@@ -10,7 +10,8 @@ use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 

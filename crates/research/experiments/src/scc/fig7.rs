@@ -7,7 +7,8 @@ use super::systems::System;
 use super::workloads::Application;
 use crate::catalogue::{Entry, SCC};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 

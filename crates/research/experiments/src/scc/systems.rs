@@ -9,7 +9,7 @@ use wayleave_schemes::transport::pfabric;
 use wayleave_units::Rate;
 
 use super::workloads::Application;
-use crate::run::Failed;
+use crate::failed::Failed;
 
 /// What keeps objectives apart, if anything does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

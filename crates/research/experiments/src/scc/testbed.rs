@@ -9,7 +9,7 @@ use wayleave_topology::{LinkSpec, Network, NetworkBuilder, NodeId, NodeKind, Por
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::data::Figure;
-use crate::run::Failed;
+use crate::failed::Failed;
 
 /// A full packet on the wire.
 const FRAME: Bytes = Bytes::new(1_538);

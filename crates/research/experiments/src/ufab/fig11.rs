@@ -16,7 +16,8 @@ use super::testbed::{ROUND_TRIP, Tenant, endless, network, scenario, servers, se
 use crate::catalogue::{Entry, UFAB};
 use crate::checkpoint::stored;
 use crate::data::{Axis, Figure, Form, Panel, Point, Series, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::mean;
 

@@ -11,7 +11,8 @@ use super::testbed::{Tenant, flows, network, scenario, servers, settings, simula
 use crate::catalogue::{Entry, UFAB};
 use crate::checkpoint::stored;
 use crate::data::{Axis, Band, Figure, Form, Panel, Point, Series, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 

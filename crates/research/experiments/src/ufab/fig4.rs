@@ -7,7 +7,8 @@ use super::systems::System;
 use super::testbed::{ROUND_TRIP, Tenant, endless, network, scenario, servers, settings, simulate};
 use crate::catalogue::{Entry, UFAB};
 use crate::data::{Axis, Band, Figure, Form, Panel, Point, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 

@@ -13,7 +13,8 @@ use super::testbed::{Tenant, flows, scenario, servers, settings, simulate};
 use crate::catalogue::{Entry, UFAB};
 use crate::checkpoint::stored;
 use crate::data::{Figure, Panel, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::mean;
 

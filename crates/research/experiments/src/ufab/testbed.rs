@@ -12,7 +12,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::systems::System;
 use crate::data::Figure;
-use crate::run::Failed;
+use crate::failed::Failed;
 
 /// What all ports of a switch share. The text does not say; queues of 2.2 ms at 10 Gbit/s (Fig. 12b) take 2.75 MB of one port.
 const BUFFER: Bytes = Bytes::new(22_000_000);

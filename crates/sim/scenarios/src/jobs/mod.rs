@@ -1,5 +1,6 @@
 //! Jobs: ranks that compute, and messages that depend on one another, again and again.
 
+mod build;
 mod collectives;
 mod graph;
 mod progress;
@@ -11,7 +12,7 @@ pub use progress::{Progress, Step};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::{Endpoint, Ends, Traffic, Transport, Workload};
+use crate::{Endpoint, Transport};
 
 /// A job, such as the training of a model: the same graph of operations again and again, each time when all of it is over.
 ///
@@ -90,12 +91,5 @@ impl Job {
             Action::Receive { .. } | Action::Compute(_) => None,
         });
         pairs.filter(|pair| pair.0.host != pair.1.host && seen.insert(*pair)).collect()
-    }
-}
-
-impl Traffic {
-    /// A job, from the start on.
-    pub fn job(name: &str, job: Job) -> Self {
-        Self::new(name, Ends::Pairs(job.pairs()), Workload::Job(job))
     }
 }

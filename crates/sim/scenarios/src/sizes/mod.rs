@@ -5,6 +5,7 @@
 
 mod published;
 
+use wayleave_calculus::sizing::SizeDistribution;
 use wayleave_units::Bytes;
 
 pub use published::PUBLISHED;
@@ -103,6 +104,16 @@ impl FlowSizes {
             Self::Fixed(_) | Self::Exponential(_) | Self::Uniform(..) => Ok(()),
             Self::Empirical(points) => check_points(points),
         }
+    }
+}
+
+impl SizeDistribution for FlowSizes {
+    fn mean(&self) -> f64 {
+        self.mean()
+    }
+
+    fn quantile(&self, u: f64) -> u64 {
+        self.quantile(u)
     }
 }
 
@@ -227,6 +238,9 @@ impl SizesError {
 
 #[cfg(test)]
 mod tests {
+    use wayleave_calculus::sizing::{Load, Simulated};
+    use wayleave_units::{Rate, Time};
+
     use super::*;
 
     #[test]
@@ -296,5 +310,22 @@ mod tests {
         let upside_down = FlowSizes::Uniform(Bytes::new(2), Bytes::new(1)).validate().unwrap_err();
         assert_eq!(upside_down.to_string(), "flow sizes from 2B to 1B: the first is the larger one");
         assert_eq!(FlowSizes::Fixed(Bytes::ZERO).validate(), Err(SizesError::Zero));
+    }
+
+    #[test]
+    fn simulated_sizing_of_a_published_distribution_just_keeps_the_time() {
+        let sizes = FlowSizes::published("web-search").unwrap();
+        let simulated = Simulated { sizes: &sizes, percentile: "99".parse().unwrap(), seed: 1 };
+        let (ten, within) = (Rate::from_gbit(10), Time::from_millis(30));
+        let load = simulated.peak_load(ten, within).unwrap();
+        assert!(simulated.completion(ten, load).at_most <= within);
+        let more = Load::from_billionths((load.billionths() as f64 * 1.01) as u64).unwrap();
+        assert!(simulated.completion(ten, more).at_most > within, "{load}");
+        // The same question the other way round.
+        let offered = Rate::from_bits_per_second((load.get() * 1e10) as u64);
+        let rate = simulated.bandwidth(offered, within).unwrap().bits_per_second() as f64;
+        assert!((rate / 1e10 - 1.0).abs() < 0.001, "{rate}");
+        // The largest flow alone takes longer than a microsecond.
+        assert_eq!(simulated.peak_load(ten, Time::from_micros(1)), None);
     }
 }

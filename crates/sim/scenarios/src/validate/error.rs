@@ -5,7 +5,7 @@ use std::fmt;
 use wayleave_topology::{NodeKind, RouteError};
 use wayleave_units::{Bytes, Time};
 
-use super::{MAX_ACTORS, MAX_HOP};
+use super::limits::{MAX_ACTORS, MAX_HOP};
 use crate::{DeadlineError, ScheduleError, SharingError, SizesError, VmError};
 
 /// What is wrong with a scenario.

@@ -5,8 +5,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use wayleave_topology::{LinkId, NodeId, NodeKind};
 use wayleave_units::{Bytes, Rate, Time};
 
+use super::limits::{MAX_TAGS, WIRE_OVERHEAD};
 use super::reach::Reach;
-use super::{MAX_TAGS, TrafficError, WIRE_OVERHEAD, after};
+use super::{TrafficError, after};
 use crate::{
     Arrivals, Endpoint, Ends, FlowSpec, Offer, OnOff, PacketKind, Reliable, Rpc, Scenario, ScheduleError, Server,
     Sharing, Traffic, Transport, Workload,

@@ -7,8 +7,8 @@ use wayleave_scheme_api::{Admission, Decision, Refusal, Request};
 use wayleave_topology::{FlowId, Network, Route};
 
 use super::reroute::{self, Rerouter};
-use super::{Moves, Params, Routing};
-use crate::costs::{DelayCost, HopCost};
+use super::route::route;
+use super::{Moves, Params};
 use crate::placement::Placement;
 use crate::protection::{self, Copies, RouteWithMoves};
 use crate::routing::{Found, Query};
@@ -198,14 +198,4 @@ fn protect(
         as_is.or_else(|| rerouter.make_way(placement, how, params.routing, query))
     });
     moving.map_err(|_| refusal)
-}
-
-/// `ROUTE` of Fig. 6.
-pub(super) fn route(placement: &mut Placement, routing: Routing, query: &Query) -> Option<Found> {
-    match routing {
-        Routing::LeastDelay => placement.least_delay(query),
-        Routing::LaracByDelay => placement.larac(query, &DelayCost, &[]),
-        Routing::LaracByHops => placement.larac(query, &HopCost, &[]),
-        Routing::Scarcity(scarcity) => placement.quiet_route(query, scarcity),
-    }
 }

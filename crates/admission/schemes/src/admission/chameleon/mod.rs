@@ -47,6 +47,7 @@ mod admission;
 mod allocation;
 mod params;
 mod reroute;
+mod route;
 mod settings;
 
 pub use admission::Chameleon;

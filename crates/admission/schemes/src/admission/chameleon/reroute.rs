@@ -7,7 +7,7 @@ use wayleave_scheme_api::{Decision, Move, Request};
 use wayleave_topology::{FlowId, HopDistances, LinkId, Network, NodeId};
 use wayleave_units::{Amount, Time};
 
-use super::admission::route;
+use super::route::route;
 use super::{Moves, Penalised, Rerouting, Routing, Search, Sort};
 use crate::costs::Cost;
 use crate::placement::{Moved, Placement};

@@ -3,17 +3,20 @@
 use std::sync::Arc;
 
 use wayleave_contracts::Demand;
-use wayleave_scheme_api::{Admission, Allocated, Decision, Handover, Refusal, Request, Value};
+use wayleave_scheme_api::{Admission, Allocated, Decision, Handover, Refusal, Request};
 use wayleave_topology::{FlowId, Hop, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use super::explanation::{self, LINE, SERVICE};
 use super::{Allocation, AllocationError, Model, Share};
 use crate::flow_table::{self, Book, Bookkeeper, Entry};
-use crate::explanation::Section;
-use crate::placement::Placement;
 use crate::shortest::ShortestPaths;
-use crate::admitted::{Held, SharedService, Standing, Term};
+use crate::admitted::Term;
+
+/// The term of what a line takes for all that can come at once, in reports.
+pub(super) const LINE: &str = "line";
+
+/// The term of a switch's service, its D, in reports.
+pub(super) const SERVICE: &str = "service";
 
 /// More shortest paths than these are not tried.
 const MAX_PATHS: usize = 64;
@@ -84,12 +87,12 @@ pub struct Use {
 
 /// Loko's admission control.
 pub struct Loko {
-    network: Arc<Network>,
-    params: Params,
+    pub(super) network: Arc<Network>,
+    pub(super) params: Params,
     allocation: Allocation,
     /// By node, then by link: which of both is used, [`Services`] says.
     uses: Vec<Use>,
-    book: Book<Grown>,
+    pub(super) book: Book<Grown>,
 }
 
 /// The burst of a flow at every service on its way.
@@ -216,7 +219,7 @@ impl Loko {
         })
     }
 
-    fn terms_of(&self, route: &Route) -> impl Iterator<Item = Term> {
+    pub(super) fn terms_of(&self, route: &Route) -> impl Iterator<Item = Term> {
         route.hops.iter().flat_map(|&hop| self.of_hop(hop))
     }
 
@@ -337,52 +340,5 @@ impl Bookkeeper for Loko {
     fn put_back(&mut self, flow: FlowId, entry: Entry<Grown>) {
         self.take(&entry.route, entry.demand.rate, &entry.more);
         self.book.put_back(flow, entry);
-    }
-}
-
-impl Standing for Loko {
-    fn queues(&self) -> Option<&Placement> {
-        None
-    }
-
-    fn queues_mut(&mut self) -> Option<&mut Placement> {
-        None
-    }
-
-    fn held(&self, flow: FlowId) -> Option<Held<'_>> {
-        self.book.held(flow)
-    }
-
-    fn flows(&self) -> Vec<FlowId> {
-        self.book.flows()
-    }
-
-    fn terms(&self, flow: FlowId) -> Vec<Term> {
-        self.book.get(flow).map_or_else(Vec::new, |entry| self.terms_of(&entry.route).collect())
-    }
-
-    fn term_words(&self, term: Term) -> Option<String> {
-        explanation::term(&self.network, term)
-    }
-
-    fn explain_admitted(&self, _: &Request, flow: FlowId) -> Vec<Section> {
-        vec![explanation::admitted(self, flow)]
-    }
-
-    fn explain_refused(&self, refusal: &Refusal) -> Vec<Section> {
-        explanation::refused(self, refusal).into_iter().collect()
-    }
-
-    fn given_away(&self) -> Option<(&'static str, Value)> {
-        Some(("services", explanation::given_away(self)))
-    }
-
-    fn shared_services(&self) -> Vec<SharedService> {
-        let Params { model, services, .. } = self.params;
-        let service = |switch| SharedService { switch, rate: model.rate, latency: model.latency, buffer: model.buffer };
-        match services {
-            Services::PerSwitch => self.network.switches().map(service).collect(),
-            Services::PerPort => Vec::new(),
-        }
     }
 }

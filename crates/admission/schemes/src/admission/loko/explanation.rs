@@ -5,14 +5,9 @@ use wayleave_topology::{FlowId, Hop, Network, NodeId};
 use wayleave_units::{Bytes, Human, Rate};
 
 use super::Loko;
+use super::admission::{LINE, SERVICE};
 use crate::explanation::{Rows, Section};
 use crate::admitted::{Standing, Term};
-
-/// The term of a switch's service, its D, in reports.
-pub(super) const SERVICE: &str = "service";
-
-/// The term of what a line takes for all that can come at once, in reports.
-pub(super) const LINE: &str = "line";
 
 /// Why it refuses.
 pub(super) fn refusal(network: &Network, refusal: &Refusal) -> Option<String> {

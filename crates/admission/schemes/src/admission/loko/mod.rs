@@ -41,6 +41,7 @@
 mod admission;
 mod allocation;
 mod explanation;
+mod standing;
 mod settings;
 
 pub use admission::{Counting, Loko, LokoError, Params, Services, Use};

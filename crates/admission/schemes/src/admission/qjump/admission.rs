@@ -4,18 +4,23 @@ use std::sync::Arc;
 
 use wayleave_contracts::Demand;
 use wayleave_ledger::Model;
-use wayleave_scheme_api::{Admission, Binding, Decision, Handover, Refusal, Request, Value};
+use wayleave_scheme_api::{Admission, Binding, Decision, Handover, Refusal, Request};
 use wayleave_topology::{FlowId, Hop, LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::explanation::{self, CONTENTION, EPSILON, SHAPER};
 use super::{Epoch, Params, Reading};
 use crate::flow_table::{self, Book, Bookkeeper, Entry};
 use crate::path::ecmp::PerFlow;
-use crate::explanation::Section;
-use crate::placement::Placement;
 use crate::shortest::{ShortestPaths, identity};
-use crate::admitted::{Held, Standing, Term};
+
+/// The term of `2 n P / R`, what all applications together can put in a packet's way, in reports.
+pub(super) const CONTENTION: &str = "contention";
+
+/// The term of the cumulative processing on the way, in reports.
+pub(super) const EPSILON: &str = "epsilon";
+
+/// The term of the network epochs for which the shaper may keep a burst waiting, in reports.
+pub(super) const SHAPER: &str = "shaper";
 
 /// Among more shortest paths than these none is drawn; a fat tree of 16 ports has 64.
 const MAX_PATHS: usize = 64;
@@ -53,8 +58,8 @@ pub struct Qjump {
     network: Arc<Network>,
     model: Model,
     params: Params,
-    epoch: Epoch,
-    book: Book<Share>,
+    pub(super) epoch: Epoch,
+    pub(super) book: Book<Share>,
     taken: u64,
     /// Per link, the shares of the flows on it.
     on_link: Vec<u64>,
@@ -64,7 +69,7 @@ pub struct Qjump {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     shares: u64,
-    epochs: u64,
+    pub(super) epochs: u64,
 }
 
 /// Where and how a request fits.
@@ -262,51 +267,7 @@ impl Bookkeeper for Qjump {
     }
 }
 
-impl Standing for Qjump {
-    fn queues(&self) -> Option<&Placement> {
-        None
-    }
-
-    fn queues_mut(&mut self) -> Option<&mut Placement> {
-        None
-    }
-
-    fn held(&self, flow: FlowId) -> Option<Held<'_>> {
-        self.book.held(flow)
-    }
-
-    fn flows(&self) -> Vec<FlowId> {
-        self.book.flows()
-    }
-
-    fn terms(&self, flow: FlowId) -> Vec<Term> {
-        let Some(entry) = self.book.get(flow) else { return Vec::new() };
-        let mut terms = Vec::new();
-        if let Some(epochs) = entry.more.epochs.checked_sub(1).filter(|&epochs| epochs > 0) {
-            terms.push(Term::Own(SHAPER, times(self.epoch.length(), epochs)));
-        }
-        terms.extend([Term::Own(CONTENTION, self.epoch.contention()), Term::Own(EPSILON, self.epoch.epsilon())]);
-        terms
-    }
-
-    fn term_words(&self, term: Term) -> Option<String> {
-        explanation::term(self, term)
-    }
-
-    fn explain_admitted(&self, request: &Request, flow: FlowId) -> Vec<Section> {
-        vec![explanation::admitted(self, request, flow)]
-    }
-
-    fn explain_refused(&self, refusal: &Refusal) -> Vec<Section> {
-        vec![explanation::refused(self, refusal)]
-    }
-
-    fn given_away(&self) -> Option<(&'static str, Value)> {
-        Some(("epoch", explanation::given_away(self)))
-    }
-}
-
-fn times(time: Time, count: u64) -> Time {
+pub(super) fn times(time: Time, count: u64) -> Time {
     Time::from_nanos(time.as_nanos().saturating_mul(count).min(Time::MAX.as_nanos()))
 }
 

@@ -4,18 +4,10 @@ use wayleave_scheme_api::{Refusal, Request, Value};
 use wayleave_topology::FlowId;
 use wayleave_units::Human;
 
+use super::admission::{CONTENTION, EPSILON, SHAPER};
 use super::{Level, Qjump};
 use crate::explanation::Section;
 use crate::admitted::{Standing, Term};
-
-/// The term of `2 n P / R`, what all applications together can put in a packet's way, in reports.
-pub(super) const CONTENTION: &str = "contention";
-
-/// The term of the cumulative processing on the way, in reports.
-pub(super) const EPSILON: &str = "epsilon";
-
-/// The term of the network epochs for which the shaper may keep a burst waiting, in reports.
-pub(super) const SHAPER: &str = "shaper";
 
 /// Why it refuses.
 pub(super) fn refusal(refusal: &Refusal) -> Option<String> {

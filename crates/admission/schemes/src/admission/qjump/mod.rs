@@ -42,6 +42,7 @@
 mod admission;
 mod epoch;
 mod explanation;
+mod standing;
 mod params;
 mod sweep;
 

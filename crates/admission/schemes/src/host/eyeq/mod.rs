@@ -54,6 +54,7 @@
 mod class;
 mod interval;
 mod meter;
+mod feedback;
 mod pairs;
 mod params;
 mod settings;
@@ -70,6 +71,7 @@ use wayleave_sharing::TreeError;
 use wayleave_units::{Bytes, Rate, Time};
 
 use class::{Activity, Class, Receive, Receiving, Sending, Transmit, Waiting, Wish};
+pub use feedback::Feedback;
 pub use meter::RateMeter;
 pub use params::{Line, Marks, MeterParams, Params, Staleness};
 pub use settings::Settings;
@@ -115,13 +117,6 @@ impl HostScheme for Eyeq {
     fn wire_bytes(feedback: &Feedback) -> usize {
         crate::host::parley::Message::Feedback(*feedback).encoded_len() + NETWORK_HEADERS
     }
-}
-
-/// What a receiver tells a sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Feedback {
-    /// The sender's weight times R.
-    pub rate: Rate,
 }
 
 /// What a timer is for.

@@ -14,7 +14,7 @@
 
 use wayleave_units::Time;
 
-use super::FRAME;
+use super::params::FRAME;
 use super::params::{Law, Params};
 
 /// One, as levels count.

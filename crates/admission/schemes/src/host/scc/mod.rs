@@ -48,10 +48,8 @@ use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost, TunnelSetup, 
 use crate::services::Services;
 use crate::switches::Ecn;
 use division::Division;
+use params::FRAME;
 use underlay::Place;
-
-/// A full Ethernet frame with preamble and gap.
-const FRAME: u64 = 1_538;
 
 /// What SCC says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {

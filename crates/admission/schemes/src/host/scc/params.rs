@@ -4,6 +4,9 @@
 use wayleave_scheme_api::{Kind, params, words};
 use wayleave_units::{Bytes, Rate, Time};
 
+/// A full Ethernet frame with preamble and gap.
+pub(super) const FRAME: u64 = 1_538;
+
 /// How the rate of a tunnel follows marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {

@@ -8,7 +8,7 @@ use wayleave_scheme_api::{
 };
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::FRAME;
+use super::params::FRAME;
 use super::control::{Control, Period, Terms, Use, own_period};
 use super::division::Division;
 use super::message::Message;

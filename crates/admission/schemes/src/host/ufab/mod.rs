@@ -73,6 +73,7 @@ mod search;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod timer;
 mod tokens;
 
 use std::collections::BTreeMap;
@@ -80,10 +81,11 @@ use std::convert::Infallible;
 
 use wayleave_scheme_api::{
     Bucket, ClassId, Demand, Described, Descriptor, Excess, HopWindow, Host, HostAction, HostInput, Incoming, Limiter,
-    MaxGrant, Outgoing, Parameters, PathIndex, PathsChange, Probe, ProbeAnswer, ProbeKind, Role, Share, Weighted,
+    MaxGrant, Outgoing, Parameters, PathsChange, Probe, ProbeAnswer, ProbeKind, Role, Share, Weighted,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
+pub use timer::{Action, Timer};
 pub use settings::{Floor, Queue, Rise, Settings, Step, Sum, Surplus, Turns, Unused};
 
 use crate::brokers::NoBroker;
@@ -106,54 +108,6 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     guarantee: "a tenant that wants it gets its minimum at once, if its placement is feasible; what is left over is shared by minima; queues stay short",
     parameters: Settings::LIST,
 };
-
-/// What a timer is for. `key` is the pair's, so that a timer of a pair that has closed means nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Timer {
-    /// A probe may be lost.
-    Lost {
-        /// Whose.
-        pair: Outgoing,
-        /// Its key.
-        key: u64,
-        /// Along which path.
-        path: PathIndex,
-        /// Which.
-        change: u16,
-    },
-    /// Candidates had time enough to answer.
-    Search {
-        /// Whose.
-        pair: Outgoing,
-        /// Its key.
-        key: u64,
-        /// Which search.
-        serial: u32,
-    },
-    /// A pair may have been idle for long enough.
-    Idle {
-        /// Which.
-        pair: Outgoing,
-        /// Its key.
-        key: u64,
-    },
-    /// Other paths are compared with this one.
-    Better {
-        /// Whose.
-        pair: Outgoing,
-        /// Its key.
-        key: u64,
-        /// Which.
-        path: PathIndex,
-    },
-    /// Hoses are divided again.
-    Tokens,
-    /// Switches shall not forget pairs that say little.
-    Alive,
-}
-
-/// An action of this host.
-pub type Action<'a> = HostAction<'a, Infallible, Timer>;
 
 /// A class at this host.
 #[derive(Clone, Debug)]

@@ -3,6 +3,8 @@
 use wayleave_scheme_api::{IntHop, MaxGrant, MaxRequest, PairSpec, PathUse, ProbeOutcome};
 use wayleave_units::Bytes;
 
+use wayleave_scheme_api::PathIndex;
+
 use super::*;
 
 const T: Time = Time::from_micros(24);

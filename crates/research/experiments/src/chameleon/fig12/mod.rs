@@ -5,12 +5,12 @@ mod path;
 
 use wayleave_dataplane::measure::{Shaped, Shaping, TABLE_4, Tagging, memory, shape, tag};
 
+use self::path::PACKETS;
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 
-/// Table 3.
-const PACKETS: [usize; 3] = [64, 776, 1478];
 const BATCHES: [u32; 3] = [1, 16, 32];
 const FLOWS: [u16; 3] = [1, 2, 3];
 const TAGS: [u16; 5] = [2, 4, 6, 8, 10];

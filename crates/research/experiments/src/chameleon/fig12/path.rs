@@ -8,12 +8,14 @@ use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::super::testbed::order;
-use super::PACKETS;
 use crate::data::Table;
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::percentile;
 
+/// Table 3.
+pub(super) const PACKETS: [usize; 3] = [64, 776, 1478];
 /// Of every link: a full frame takes 125 us, and the kernel's timers can keep that.
 const LINE: Rate = Rate::from_mbit(100);
 /// What a sender may send: a tenth, so that packets do not wait for one another.

@@ -2,11 +2,13 @@
 
 use std::ops::RangeInclusive;
 
+use super::super::System;
 use super::super::{accepted, all_means_within, factors};
 use super::limits::Limits;
-use super::{NEWEST, PLAIN, QJUMP, REROUTING, SILO_AROUND, SILO_OF_THE_TEXT, SILO_UNSHAPED, SYSTEMS, Scope, System};
+use super::scope::{NEWEST, PLAIN, QJUMP, REROUTING, SILO_AROUND, SILO_OF_THE_TEXT, SILO_UNSHAPED, SYSTEMS, Scope};
 use crate::data::{Axis, Figure, Point, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::{Summary, mean, ratio_of_means};
 
@@ -30,8 +32,8 @@ impl Data {
         let scope = Scope::of(run, queues);
         let limits = Limits::measure(run, queues)?;
         let fillings = scope.fill(run, &SYSTEMS)?;
-        let of = |by_k: &super::BySize| by_k.iter().map(|fillings| accepted(fillings)).collect::<Flows>();
-        let is_unshaped = |(system, by_k): (&System, &super::BySize)| {
+        let of = |by_k: &super::scope::BySize| by_k.iter().map(|fillings| accepted(fillings)).collect::<Flows>();
+        let is_unshaped = |(system, by_k): (&System, &super::scope::BySize)| {
             let all = || by_k.iter().flatten().map(|filling| f64::from(u8::from(filling.is_hopeless)));
             (*system == SILO_UNSHAPED).then(|| 100.0 * mean(&all().collect::<Vec<_>>()))
         };

@@ -1,10 +1,12 @@
 //! How many candidates are tried to be moved (4.1.3: 20), in a small network and in a larger one. "Limiting the number of
 //! reconfigurations allows to navigate this tradeoff" between flows and the tail of the runtime (5.2.2).
 
+use super::super::{Moving, System};
 use super::super::{accepted, fig9b};
-use super::{Moving, PLAIN, Scope, System};
+use super::scope::{PLAIN, Scope};
 use crate::data::{Axis, Form, Panel, Point, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::stats::{Summary, mean};
 
 /// Candidates that are tried; none is Chameleon without rerouting.
@@ -37,7 +39,7 @@ impl Limits {
             limit => System::Rerouting(Moving { limit, ..Moving::OLDEST }),
         };
         let fillings = scope.fill(run, &LIMITS.map(system))?;
-        let limited = |(limit, by_k): (usize, super::BySize)| {
+        let limited = |(limit, by_k): (usize, super::scope::BySize)| {
             let times = by_k.last().map_or_else(Vec::new, |fillings| fig9b::times(fillings));
             let (_, Summary { p99, .. }) = Summary::pooled(&times);
             Limited { limit, flows: by_k.iter().map(|fillings| accepted(fillings)).collect(), tail_us: p99 }

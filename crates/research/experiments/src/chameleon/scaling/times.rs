@@ -1,10 +1,12 @@
 //! Fig. 10b and 11b: how long a decision takes (5.2.2). Times are compared within one run only.
 
+use super::super::System;
 use super::super::{all_means_within, fig9b};
 use super::limits::Limits;
-use super::{PLAIN, REROUTING, SILO_AROUND, SILO_OF_THE_TEXT, SYSTEMS, Scope, System};
+use super::scope::{PLAIN, REROUTING, SILO_AROUND, SILO_OF_THE_TEXT, SYSTEMS, Scope};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::{Summary, mean, ratio_of_means};
 
@@ -43,13 +45,13 @@ pub(super) fn measure(run: &Run, queues: usize) -> Result<Figure, Failed> {
     let limits = Limits::measure(run, queues)?;
     let fillings = scope.fill(run, &SYSTEMS)?;
     let point = |(&k, fillings): (&u64, &Vec<_>)| Point::pooled(k.to_string(), &fig9b::times(fillings));
-    let series = |(system, by_k): (&System, &super::BySize)| Series {
+    let series = |(system, by_k): (&System, &super::scope::BySize)| Series {
         name: system.name(),
         points: scope.ks.iter().zip(by_k).map(point).collect(),
     };
     let all: Vec<Series> = SYSTEMS.iter().zip(&fillings).map(series).collect();
     let times = |of: &Point| Times { summary: of.summary, means: of.values.clone() };
-    let pooled = |by_k: &super::BySize| {
+    let pooled = |by_k: &super::scope::BySize| {
         let of = |fillings: &Vec<_>| {
             let (means, summary) = Summary::pooled(&fig9b::times(fillings));
             Times { summary, means }

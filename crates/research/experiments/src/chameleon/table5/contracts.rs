@@ -19,9 +19,9 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::super::system::System;
 use super::rows::Tick;
-use super::{MOST, Seen};
+use super::seen::{MOST, Seen};
+use crate::failed::Failed;
 use crate::low_cost::{self, FlowSize, Trial, line, requests};
-use crate::run::Failed;
 
 /// As many contracts as QJump has places (5.1.1).
 const CONTRACTS: usize = 32;

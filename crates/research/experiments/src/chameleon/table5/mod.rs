@@ -9,28 +9,19 @@
 
 mod contracts;
 mod rows;
+mod seen;
 mod sharing;
 
 use wayleave_scenarios::{EdgeScheme, ElasticSwitch, Eyeq, Parley};
 
 use self::rows::{ROWS, Tick};
+use self::seen::{MOST, Seen};
 use self::sharing::Shares;
 use super::system::{Fast, Qjump, Silo, System};
 use crate::data::{Figure, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
-
-/// A lone sender is work-conserving with this share of an idle link: limiters leave a headroom of up to a tenth, and headers take a twentieth.
-const MOST: f64 = 0.8;
-
-/// What a system was seen to do.
-#[derive(Clone, Debug)]
-struct Seen {
-    name: &'static str,
-    ticks: [Tick; 4],
-    /// In words, one for each tick.
-    how: [String; 4],
-}
 
 #[derive(Clone, Copy)]
 enum Job {

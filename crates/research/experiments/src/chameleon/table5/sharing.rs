@@ -19,8 +19,8 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::contracts::share;
 use super::rows::Tick;
-use super::{MOST, Seen};
-use crate::run::Failed;
+use super::seen::{MOST, Seen};
+use crate::failed::Failed;
 
 /// Of a rack: a receiver and nine senders.
 const HOSTS: usize = 10;

@@ -9,7 +9,8 @@ use super::{Contender, ROUND_TRIP_US, SHARED, fabric, most, received, round_trip
 use crate::catalogue::{Entry, UFAB};
 use crate::checkpoint::stored;
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::mean;
 use crate::ufab::testbed::{Tenant, endless, policy, simulate};

@@ -11,7 +11,8 @@ use super::{Contender, fabric, generator, most, pods_of, round_trip_us, shuffle,
 use crate::catalogue::{Entry, UFAB};
 use crate::checkpoint::stored;
 use crate::data::{Axis, Figure, Form, Panel, Point, Series, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::mean;
 use crate::ufab::testbed::{Tenant, flows, policy, simulate};

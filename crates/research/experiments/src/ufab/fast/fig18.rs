@@ -10,7 +10,8 @@ use super::{Contender, Pair, ROUND_TRIP_US, SHARED, background, fabric, generato
 use crate::catalogue::{Entry, UFAB};
 use crate::checkpoint::stored;
 use crate::data::{Axis, Band, Figure, Form, Panel, Point, Series};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::mean;
 use crate::ufab::testbed::{Tenant, endless, policy, simulate};

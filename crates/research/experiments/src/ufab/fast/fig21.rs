@@ -12,7 +12,8 @@ use super::watched::{What, watch};
 use super::{Contender, LINE};
 use crate::catalogue::{Entry, UFAB};
 use crate::data::{Figure, Table};
-use crate::run::{Failed, Run};
+use crate::failed::Failed;
+use crate::run::Run;
 use crate::statement::Statement;
 use crate::ufab::testbed::{Tenant, endless, policy};
 

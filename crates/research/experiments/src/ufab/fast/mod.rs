@@ -32,7 +32,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::systems::System;
 use super::testbed::{Tenant, flows};
-use crate::run::Failed;
+use crate::failed::Failed;
 
 /// Every line here.
 const LINE: Rate = Rate::from_gbit(100);

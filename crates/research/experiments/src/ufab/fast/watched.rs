@@ -14,7 +14,7 @@ use wayleave_sim::{Custom, CustomScheme, HostPlace, Outcome};
 use wayleave_topology::{LinkId, NodeId, NodeKind};
 use wayleave_units::Time;
 
-use crate::run::Failed;
+use crate::failed::Failed;
 
 /// Something that a machine did or heard of one of its pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,12 +35,13 @@ mod turns;
 #[cfg(test)]
 mod tests;
 
+use wayleave_contracts::Objective;
 use wayleave_scheme_api::{
     CongestionSignal, Entry, FlowStart, LocalFlow, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn,
 };
 use wayleave_units::{Rate, Time};
 
-use super::{Objective, Params, Scheduling};
+use super::{Params, Scheduling};
 use session::{Session, Sessions};
 use turns::Turns;
 

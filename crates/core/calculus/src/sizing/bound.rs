@@ -7,8 +7,8 @@
 
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::provision::WHOLE;
-use crate::provision::share::Load;
+use crate::sizing::WHOLE;
+use crate::sizing::share::Load;
 
 /// Nanoseconds of a second.
 const NANOS: u128 = 1_000_000_000;

@@ -8,9 +8,8 @@ use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 use wayleave_units::{Rate, Time};
 
-use crate::FlowSizes;
-use crate::provision::share::{Load, Percentile};
-use crate::provision::{WHOLE, rate_up, time_up};
+use crate::sizing::share::{Load, Percentile};
+use crate::sizing::{WHOLE, rate_up, time_up};
 
 /// Batches, behind one that is thrown away: it begins with an empty queue.
 const BATCHES: usize = 20;
@@ -22,14 +21,23 @@ const STUDENT: f64 = 2.093;
 /// A search ends when its interval is this part of the answer.
 const PRECISION: f64 = 1e-4;
 
+/// Distribution of the sizes of flows.
+pub trait SizeDistribution {
+    /// Returns the mean size in bytes.
+    fn mean(&self) -> f64;
+
+    /// Returns the size in bytes that a share `u` of all flows does not exceed.
+    fn quantile(&self, u: f64) -> u64;
+}
+
 /// Poisson arrivals of flows with any sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Simulated<'a> {
-    /// How long flows are.
-    pub sizes: &'a FlowSizes,
-    /// How many are to complete in time.
+pub struct Simulated<'a, S> {
+    /// Sizes of flows.
+    pub sizes: &'a S,
+    /// Share of flows that are to complete in time.
     pub percentile: Percentile,
-    /// Of the random numbers.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
@@ -44,7 +52,7 @@ pub struct Estimate {
     pub flows: u64,
 }
 
-impl Simulated<'_> {
+impl<S: SizeDistribution> Simulated<'_, S> {
     /// The time that the share of flows does not exceed.
     pub fn completion(&self, capacity: Rate, load: Load) -> Estimate {
         let offered = capacity.bits_per_second() as f64 * (load.billionths() as f64 / WHOLE as f64);
@@ -118,22 +126,45 @@ mod tests {
     use wayleave_units::Bytes;
 
     use super::*;
-    use crate::provision::Markov;
+    use crate::sizing::Markov;
 
     const MB: Bytes = Bytes::new(1_000_000);
 
-    fn simulated(sizes: &FlowSizes) -> Simulated<'_> {
+    struct Exponential;
+
+    impl SizeDistribution for Exponential {
+        fn mean(&self) -> f64 {
+            1e6
+        }
+
+        fn quantile(&self, u: f64) -> u64 {
+            (-(1.0 - u).ln() * 1e6).round() as u64
+        }
+    }
+
+    struct Fixed;
+
+    impl SizeDistribution for Fixed {
+        fn mean(&self) -> f64 {
+            1e6
+        }
+
+        fn quantile(&self, _: f64) -> u64 {
+            1_000_000
+        }
+    }
+
+    fn simulated<S>(sizes: &S) -> Simulated<'_, S> {
         Simulated { sizes, percentile: "99".parse().unwrap(), seed: 1 }
     }
 
     #[test]
     fn exponential_sizes_are_the_closed_form() {
-        let sizes = FlowSizes::Exponential(MB);
         let markov = Markov { mean: MB, percentile: "99".parse().unwrap() };
         for load in ["0.3", "0.5", "0.8"] {
             let load = load.parse().unwrap();
             let wanted = markov.completion(Rate::from_gbit(10), load).as_nanos() as f64;
-            let estimate = simulated(&sizes).completion(Rate::from_gbit(10), load);
+            let estimate = simulated(&Exponential).completion(Rate::from_gbit(10), load);
             let error = (estimate.at_most.as_nanos() - estimate.within.as_nanos()) as f64;
             let off = (estimate.within.as_nanos() as f64 - wanted).abs();
             assert!(off < 2.0 * error + 0.002 * wanted, "{load}: {estimate:?}, and {wanted} ns are right");
@@ -153,7 +184,6 @@ mod tests {
 
     #[test]
     fn fixed_sizes_are_erlang_s_queue() {
-        let sizes = FlowSizes::Fixed(MB);
         for load in [0.5, 0.7] {
             let (mut low, mut high) = (0.0, 40.0);
             for _ in 0..60 {
@@ -162,26 +192,9 @@ mod tests {
             }
             let wanted = (1.0 + high) * 800_000.0;
             let asked = Load::from_billionths((load * 1e9) as u64).unwrap();
-            let estimate = simulated(&sizes).completion(Rate::from_gbit(10), asked);
+            let estimate = simulated(&Fixed).completion(Rate::from_gbit(10), asked);
             let off = (estimate.within.as_nanos() as f64 / wanted - 1.0).abs();
             assert!(off < 0.02, "{load}: {estimate:?}, and {wanted} ns are right");
         }
-    }
-
-    #[test]
-    fn searches_find_what_just_keeps_the_time() {
-        let sizes = FlowSizes::published("web-search").unwrap();
-        let simulated = simulated(&sizes);
-        let (ten, within) = (Rate::from_gbit(10), Time::from_millis(30));
-        let load = simulated.peak_load(ten, within).unwrap();
-        assert!(simulated.completion(ten, load).at_most <= within);
-        let more = Load::from_billionths((load.billionths() as f64 * 1.01) as u64).unwrap();
-        assert!(simulated.completion(ten, more).at_most > within, "{load}");
-        // The same question the other way round.
-        let offered = Rate::from_bits_per_second((load.get() * 1e10) as u64);
-        let rate = simulated.bandwidth(offered, within).unwrap().bits_per_second() as f64;
-        assert!((rate / 1e10 - 1.0).abs() < 0.001, "{rate}");
-        // The largest flow alone takes longer than a microsecond.
-        assert_eq!(simulated.peak_load(ten, Time::from_micros(1)), None);
     }
 }

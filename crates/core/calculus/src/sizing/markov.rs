@@ -2,8 +2,8 @@
 
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::provision::share::{Load, Percentile};
-use crate::provision::{WHOLE, rate_up, time_up};
+use crate::sizing::share::{Load, Percentile};
+use crate::sizing::{WHOLE, rate_up, time_up};
 
 /// Poisson arrivals of flows with exponential sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::provision::WHOLE;
+use crate::sizing::WHOLE;
 
 /// The load of a queue, above 0 and below 1 (rho of Parley, 2.1 and 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

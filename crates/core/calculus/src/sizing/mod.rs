@@ -14,7 +14,7 @@
 //! bandwidth does. Answers round towards safety: times and bandwidths up, loads down.
 //!
 //! ```
-//! use wayleave_scenarios::provision::{Bound, Burst, Load, Markov, Percentile};
+//! use wayleave_calculus::sizing::{Bound, Burst, Load, Markov, Percentile};
 //! use wayleave_units::{Bytes, Rate, Time};
 //!
 //! let ten = Rate::from_gbit(10);
@@ -35,7 +35,7 @@ mod simulated;
 pub use bound::{Bound, Burst};
 pub use markov::Markov;
 pub use share::{Load, Percentile, ShareError};
-pub use simulated::{Estimate, Simulated};
+pub use simulated::{Estimate, Simulated, SizeDistribution};
 
 use wayleave_units::{Rate, Time};
 

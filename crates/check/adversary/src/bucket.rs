@@ -1,0 +1,24 @@
+//! Token buckets of a statement.
+
+use wayleave_units::{Bytes, Rate};
+
+/// A token bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// Its rate.
+    pub rate: Rate,
+    /// Its burst.
+    pub burst: Bytes,
+}
+
+impl Bucket {
+    /// The smallest bucket that lets both through.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self { rate: self.rate.max(other.rate), burst: self.burst.max(other.burst) }
+    }
+
+    /// Whether it lets through all that the other does.
+    pub(crate) fn covers(self, other: Self) -> bool {
+        self.or(other) == self
+    }
+}

@@ -1,0 +1,129 @@
+//! Contracts of any kind, from their terms.
+
+use wayleave_contracts::{Contract, ContractError, Order, OrderError};
+use wayleave_topology::Network;
+
+use super::field::ContractField;
+use super::kinds::{Body, Ends};
+use super::places::Places;
+use super::terms::{Terms, Wishes};
+use crate::location::Span;
+use crate::problem::{ProblemKind, Problems};
+
+impl Terms<'_> {
+    /// The contract, of whatever kind, if every field can be read and all together make sense.
+    pub(crate) fn check_any(&self, network: &Network, problems: &mut Problems<'_>) -> Option<Contract> {
+        let Some(body) = &self.body else { return self.check(network, problems).map(Contract::Latency) };
+        let wishes = self.check_wishes(problems);
+        let contract = self.shared(body, network, network, problems)?;
+        if wishes { self.validated_any(body, contract, network, problems) } else { None }
+    }
+
+    /// The same as an order, with members that may be VMs, and names that can stand in addresses.
+    pub(crate) fn order(&self, network: &Network, places: &dyn Places, problems: &mut Problems<'_>) -> Option<Order> {
+        let Some(body) = &self.body else { return self.latency_order(network, places, problems) };
+        let named = self.check_names(problems);
+        let wishes = self.wishes(problems);
+        let contract = self.shared(body, network, places, problems)?;
+        let Wishes { priority, starts, ends, labels, .. } = wishes?;
+        let order = Order { contract, members: body.names(), priority, starts, ends, labels, matching: None };
+        if let Err(error) = named.then(|| order.validate())? {
+            let member = match &error {
+                OrderError::SameHost { to, .. } => body.member_spans().find(|(name, _)| name == to),
+                _ => None,
+            };
+            let span = member.map_or_else(|| self.spans().of(error.field()), |(_, span)| span);
+            problems.report(ProblemKind::Impossible, span, || error.to_string());
+            return None;
+        }
+        let Order { contract, .. } = order;
+        let contract = self.validated_any(body, contract, network, problems)?;
+        Some(Order { contract, ..order })
+    }
+
+    /// What stands under the key of its kind, if nothing stands beside it that does not belong there.
+    fn shared(
+        &self,
+        body: &Body<'_>,
+        network: &Network,
+        places: &dyn Places,
+        problems: &mut Problems<'_>,
+    ) -> Option<Contract> {
+        let alone = self.refuse_latency_fields(body, problems);
+        let named = (self.name()?.to_owned(), self.tenant().map(str::to_owned));
+        let ends = Ends { network, places, tenant: self.tenant() };
+        body.contract(named, &ends, problems).filter(|_| alone)
+    }
+
+    fn validated_any(
+        &self,
+        body: &Body<'_>,
+        contract: Contract,
+        network: &Network,
+        problems: &mut Problems<'_>,
+    ) -> Option<Contract> {
+        match contract.validate(network) {
+            Ok(()) => Some(contract),
+            Err(error) => {
+                let span = self.span_of_error(body, &error);
+                problems.report(ProblemKind::Impossible, span, || error.to_string());
+                None
+            }
+        }
+    }
+
+    fn span_of_error(&self, body: &Body<'_>, error: &ContractError) -> Span {
+        let field = error.field();
+        let member = match error {
+            // The second time that it stands there.
+            ContractError::TwiceMember { host, .. } => body.members.iter().rev().find(|member| member.text == *host),
+            ContractError::NotAHost { node, .. } => body.members.iter().find(|member| member.text == *node),
+            _ => None,
+        };
+        let span = member.map(|member| member.span).or_else(|| body.span_of(field));
+        span.unwrap_or_else(|| self.spans().of(field))
+    }
+
+    /// Whether nothing stands beside the body that only latency contracts have.
+    fn refuse_latency_fields(&self, body: &Body<'_>, problems: &mut Problems<'_>) -> bool {
+        let mark = problems.mark();
+        for field in LATENCY_ONLY.into_iter().chain([ContractField::Excess]) {
+            let Some(text) = self.get(field) else { continue };
+            problems.report(ProblemKind::WrongType, text.span, || {
+                let message = format!(
+                    "{} is a term of latency contracts, and this one is about {}",
+                    field.key(),
+                    body.kind.name()
+                );
+                (message, format!("remove it, or remove {}", body.key))
+            });
+        }
+        problems.mark() == mark
+    }
+
+    /// Reports that this is no latency contract, where only those are read.
+    pub(super) fn refuse_body(&self, problems: &mut Problems<'_>) -> bool {
+        let Some(body) = &self.body else { return false };
+        problems.report(ProblemKind::WrongType, body.span, || {
+            let message =
+                format!("this contract is of kind {}, and only latency contracts are read here", body.kind.name());
+            (message, "a latency contract has from, to, rate, burst and deadline")
+        });
+        true
+    }
+}
+
+/// What a latency contract has and others have not.
+const LATENCY_ONLY: [ContractField; 11] = [
+    ContractField::From,
+    ContractField::To,
+    ContractField::Rate,
+    ContractField::Burst,
+    ContractField::Deadline,
+    ContractField::Accounting,
+    ContractField::MinFrame,
+    ContractField::MaxFrame,
+    ContractField::Route,
+    ContractField::Protection,
+    ContractField::Match,
+];

@@ -1,0 +1,25 @@
+//! Remarks about an import.
+
+use std::fmt;
+
+use crate::messages::printable;
+
+/// What was done with a file beyond reading it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// The file does not say it, and this was taken.
+    Assumed(String),
+    /// The file says it, and it is no part of the network.
+    LeftOut(String),
+    /// The file has keys that are not used: an error with [`ImportOptions::strict`].
+    NotUsed(String),
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Assumed(text) => write!(f, "note: {}", printable(text)),
+            Self::LeftOut(text) | Self::NotUsed(text) => write!(f, "warning: {}", printable(text)),
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Measurements of one system.
+
+use super::rows::Tick;
+
+/// A lone sender is work-conserving with this share of an idle link: limiters leave a headroom of up to a tenth, and headers take a twentieth.
+pub(super) const MOST: f64 = 0.8;
+
+/// What a system was seen to do.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub(super) name: &'static str,
+    pub(super) ticks: [Tick; 4],
+    /// In words, one for each tick.
+    pub(super) how: [String; 4],
+}
