@@ -51,7 +51,7 @@ pub trait CustomHost: Send {
         &mut self,
         now: Time,
         input: HostInput<'_, CustomMessage, u64>,
-        act: &mut dyn FnMut(HostAction<'_, CustomMessage, u64>),
+        act: &mut dyn FnMut(HostAction<CustomMessage, u64>),
     );
 
     /// As [`Host::answer`].
@@ -114,7 +114,7 @@ where
         &mut self,
         now: Time,
         input: HostInput<'_, CustomMessage, u64>,
-        act: &mut dyn FnMut(HostAction<'_, CustomMessage, u64>),
+        act: &mut dyn FnMut(HostAction<CustomMessage, u64>),
     ) {
         let Self { role, wire_bytes, timers, free } = self;
         // What another scheme wrote is not for this one.

@@ -415,7 +415,7 @@ macro_rules! edges {
                 &mut self,
                 now: Time,
                 input: HostInput<'_, AnyMessage, AnyTimer>,
-                act: &mut impl FnMut(HostAction<'_, AnyMessage, AnyTimer>),
+                act: &mut impl FnMut(HostAction<AnyMessage, AnyTimer>),
             ) {
                 match self {
                     $($(#[$meta])* Self::$scheme(scheme) => {
@@ -425,7 +425,7 @@ macro_rules! edges {
                             |timer| if let AnyTimer::$scheme(timer) = timer { Some(timer) } else { None },
                         );
                         if let Some(input) = input {
-                            let act = &mut |action: HostAction<'_, _, _>| {
+                            let act = &mut |action: HostAction<_, _>| {
                                 act(action.widen(AnyMessage::$scheme, AnyTimer::$scheme));
                             };
                             scheme.on(now, input, act);
@@ -437,7 +437,7 @@ macro_rules! edges {
                             |timer| if let AnyTimer::Custom(timer) = timer { Some(timer) } else { None },
                         );
                         if let Some(input) = input {
-                            let act = &mut |action: HostAction<'_, _, _>| {
+                            let act = &mut |action: HostAction<_, _>| {
                                 act(action.widen(AnyMessage::Custom, AnyTimer::Custom));
                             };
                             host.on(now, input, act);

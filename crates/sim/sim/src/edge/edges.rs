@@ -221,7 +221,7 @@ impl Edges {
     pub(super) fn tell(&mut self, edge: EdgeId, scheme: u8, input: HostInput<'_, AnyMessage, AnyTimer>, now: Instant) {
         let Self { hosts, actions, .. } = self;
         hosts[edge as usize].roles[usize::from(scheme)].on(time(now), input, &mut |action| {
-            actions.push_back(Action::Edge(edge, scheme, action.into()));
+            actions.push_back(Action::Edge(edge, scheme, action));
         });
     }
 

@@ -69,7 +69,7 @@ mod wakes;
 pub use account::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
 pub use carried::Carried;
 
-pub(crate) use action::{Action, Wish};
+pub(crate) use action::Action;
 pub(crate) use edges::{Edges, Stack};
 pub(crate) use gate::{Rest, Sending, Waits};
 pub(crate) use message::Message;

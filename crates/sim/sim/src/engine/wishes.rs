@@ -1,12 +1,13 @@
 //! What machines and brokers want done, and what is due at the edges.
 
 use wayleave_scenarios::Endpoint;
-use wayleave_scheme_api::{Limiter, Outgoing, Weighted};
+use wayleave_scheme_api::{HostAction, Limiter, Outgoing, Weighted};
+use wayleave_schemes::edges::{AnyMessage, AnyTimer};
 use wayleave_units::Bytes;
 
 use super::Engine;
 use crate::clock::{self, Instant};
-use crate::edge::{Action, EdgeId, Message, NO_PAIR, PairKey, PairSlot, Stack, Wake, Wish};
+use crate::edge::{Action, EdgeId, Message, NO_PAIR, PairKey, PairSlot, Stack, Wake};
 use crate::fabric::Direction;
 
 impl Engine {
@@ -16,7 +17,7 @@ impl Engine {
             && let Some(action) = edges.next_action()
         {
             match action {
-                Action::Edge(edge, scheme, wish) => self.fulfil(edge, scheme, wish, now),
+                Action::Edge(edge, scheme, action) => self.apply(edge, scheme, action, now),
                 Action::Broker(from, to, body) => {
                     let message = edges.broker_message(from, to, body);
                     self.send_message(message, now);
@@ -28,54 +29,54 @@ impl Engine {
         }
     }
 
-    fn fulfil(&mut self, edge: EdgeId, scheme: u8, wish: Wish, now: Instant) {
+    fn apply(&mut self, edge: EdgeId, scheme: u8, action: HostAction<AnyMessage, AnyTimer>, now: Instant) {
         let Some(edges) = &mut self.edges else { return };
         let frame = self.fabric.largest();
-        match wish {
-            Wish::Limit(Limiter::Pair(pair), bucket) => {
+        match action {
+            HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket } => {
                 self.steer(edge, pair, now, |stack, pair| stack.limit_pair(pair, bucket, frame, now));
             }
-            Wish::Limit(Limiter::Class(class), bucket) => {
+            HostAction::SetBucket { limiter: Limiter::Class(class), bucket } => {
                 if edges.limit_class(edge, class, bucket, frame, now) {
                     self.run_class(edge, class.0, now);
                 }
             }
-            Wish::Window(pair, path, window) => {
+            HostAction::SetWindow { pair, path, window } => {
                 self.steer(edge, pair, now, |stack, pair| stack.set_window(pair, path, window.map(Bytes::get)));
             }
-            Wish::Floor(pair, path, rate) => {
+            HostAction::SetFloor { pair, path, rate } => {
                 let rate = rate.bits_per_second();
                 self.steer(edge, pair, now, |stack, pair| stack.set_floor(pair, path, rate, now));
             }
-            Wish::UsePath(pair, path, purpose, from) => {
+            HostAction::UsePath { pair, path, purpose, from } => {
                 let from = clock::from_time(from);
                 self.steer(edge, pair, now, |stack, pair| stack.use_path(pair, path, purpose, from));
                 self.tell_route(edge, pair, now);
             }
-            Wish::LeavePath(pair, path) => {
+            HostAction::LeavePath { pair, path } => {
                 self.steer(edge, pair, now, |stack, pair| stack.leave_path(pair, path));
                 self.tell_route(edge, pair, now);
             }
-            Wish::Weight(Weighted::Class(class), weight) => {
+            HostAction::SetWeight { of: Weighted::Class(class), weight } => {
                 edges.weigh_class(edge, (class, weight), &self.fabric, &mut self.interfaces, &self.flows);
             }
-            Wish::Weight(Weighted::Pair(pair), weight) => {
+            HostAction::SetWeight { of: Weighted::Pair(pair), weight } => {
                 let slot = edges.weigh_pair(edge, pair, weight, &mut self.flows, now);
                 for flow in edges.members(slot) {
                     self.pump(flow, now);
                 }
             }
-            Wish::Probe(pair, path, probe, windows) => {
+            HostAction::SendProbe { pair, path, probe, windows } => {
                 let sent = edges.send_probe((edge, pair), path, (probe, windows), &mut self.fabric, now);
                 if let Some(dropped) = sent {
                     self.dropped(dropped);
                 }
             }
-            Wish::Send(to, body) => {
+            HostAction::Send { to, message: body } => {
                 let message = edges.machine_message(edge, to, body);
                 self.send_message(message, now);
             }
-            Wish::Arm(at, timer) => edges.arm_timer(edge, scheme, (at, timer), &mut self.fabric, now),
+            HostAction::Arm { at, timer } => edges.arm_timer(edge, scheme, (at, timer), &mut self.fabric, now),
         }
     }
 

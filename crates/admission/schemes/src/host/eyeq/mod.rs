@@ -159,7 +159,7 @@ pub struct ClassState {
 }
 
 /// An action of this host.
-pub type Action<'a> = HostAction<'a, Feedback, Timer>;
+pub type Action = HostAction<Feedback, Timer>;
 
 /// One machine's shaper.
 ///
@@ -267,7 +267,7 @@ impl Eyeq {
         class: ClassId,
         direction: Direction,
         capacity: Option<Rate>,
-        act: &mut impl FnMut(Action<'_>),
+        act: &mut impl FnMut(Action),
     ) {
         let place = self.place(class);
         let class = &mut self.classes[place];
@@ -346,14 +346,14 @@ impl Eyeq {
     }
 
     /// A class has other terms.
-    fn change_terms(&mut self, place: usize, act: &mut impl FnMut(Action<'_>)) {
+    fn change_terms(&mut self, place: usize, act: &mut impl FnMut(Action)) {
         self.rebuild();
         self.begin_anew(place);
         self.set_root(place, act);
     }
 
     /// Sets the root limiter of a class, if it is another than before.
-    fn set_root(&mut self, place: usize, act: &mut impl FnMut(Action<'_>)) {
+    fn set_root(&mut self, place: usize, act: &mut impl FnMut(Action)) {
         let class = &mut self.classes[place];
         let rate = least(class.transmit.limit, least(class.transmit.terms.max, class.transmit.allowed));
         let burst = self.params.burst_of(class.id);
@@ -365,14 +365,14 @@ impl Eyeq {
 
     /// A class moves something: it takes part from now on, and intervals begin if none was running.
     #[inline]
-    fn wake(&mut self, now: Time, place: usize, act: &mut impl FnMut(Action<'_>)) {
+    fn wake(&mut self, now: Time, place: usize, act: &mut impl FnMut(Action)) {
         if self.classes[place].activity == Activity::Idle {
             self.activate(now, place, act);
         }
     }
 
     #[cold]
-    fn activate(&mut self, now: Time, place: usize, act: &mut impl FnMut(Action<'_>)) {
+    fn activate(&mut self, now: Time, place: usize, act: &mut impl FnMut(Action)) {
         self.begin_anew(place);
         self.classes[place].activity = Activity::Active { last: now };
         self.active.push(place);
@@ -388,7 +388,7 @@ impl Host for Eyeq {
     type Timer = Timer;
 
     #[inline]
-    fn on(&mut self, now: Time, input: HostInput<'_, Feedback, Timer>, act: &mut impl FnMut(Action<'_>)) {
+    fn on(&mut self, now: Time, input: HostInput<'_, Feedback, Timer>, act: &mut impl FnMut(Action)) {
         match input {
             HostInput::Received { pair, arrivals } => self.receive(now, pair, arrivals, act),
             HostInput::Sent { pair, bytes, .. } => {

@@ -102,7 +102,7 @@ impl Host for StaticLimits {
         &mut self,
         _: Time,
         input: HostInput<'_, Infallible, Infallible>,
-        act: &mut impl FnMut(HostAction<'_, Infallible, Infallible>),
+        act: &mut impl FnMut(HostAction<Infallible, Infallible>),
     ) {
         match input {
             HostInput::ClassSet { class, transmit, .. } => {

@@ -65,7 +65,7 @@ impl Host for ToyCap {
         &mut self,
         _: Time,
         input: HostInput<'_, Infallible, Infallible>,
-        act: &mut impl FnMut(HostAction<'_, Infallible, Infallible>),
+        act: &mut impl FnMut(HostAction<Infallible, Infallible>),
     ) {
         if let HostInput::Opened { pair, .. } = input {
             let bucket = Bucket { rate: self.params.rate, burst: self.params.burst, excess: Excess::Waits };

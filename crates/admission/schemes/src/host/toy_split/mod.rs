@@ -121,7 +121,7 @@ impl HostScheme for ToySplit {
 }
 
 impl ToySplit {
-    fn limit(&self, pair: Outgoing) -> HostAction<'static, Message, ()> {
+    fn limit(&self, pair: Outgoing) -> HostAction<Message, ()> {
         let bucket = self.part.map(|rate| Bucket { rate, burst: Bytes::new(10_000), excess: Excess::Waits });
         HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket }
     }
@@ -131,7 +131,7 @@ impl Host for ToySplit {
     type Message = Message;
     type Timer = ();
 
-    fn on(&mut self, _: Time, input: HostInput<'_, Message, ()>, act: &mut impl FnMut(HostAction<'_, Message, ()>)) {
+    fn on(&mut self, _: Time, input: HostInput<'_, Message, ()>, act: &mut impl FnMut(HostAction<Message, ()>)) {
         match input {
             HostInput::Started => act(HostAction::Send { to: Peer::Broker(self.broker), message: Message::Here }),
             HostInput::Opened { pair, .. } => {

@@ -79,7 +79,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use wayleave_scheme_api::{
-    Bucket, ClassId, Demand, Described, Descriptor, Excess, HopWindow, Host, HostAction, HostInput, Incoming, Limiter,
+    Bucket, ClassId, Demand, Described, Descriptor, Excess, Host, HostAction, HostInput, Incoming, Limiter,
     MaxGrant, Outgoing, Parameters, PathIndex, PathsChange, Probe, ProbeAnswer, ProbeKind, Role, Share, Weighted,
 };
 use wayleave_units::{Bytes, Rate, Time};
@@ -153,7 +153,7 @@ pub enum Timer {
 }
 
 /// An action of this host.
-pub type Action<'a> = HostAction<'a, Infallible, Timer>;
+pub type Action = HostAction<Infallible, Timer>;
 
 /// A class at this host.
 #[derive(Clone, Debug)]
@@ -220,8 +220,7 @@ pub struct Ufab {
     frozen_until: Time,
     divides: bool,
     is_alive: bool,
-    /// Memory of a probe, and of a division.
-    said: Vec<HopWindow>,
+    /// Memory of a division.
     wishes: Vec<Wish>,
     parts: Vec<u64>,
 }
@@ -239,7 +238,6 @@ impl Ufab {
             frozen_until: Time::ZERO,
             divides: false,
             is_alive: false,
-            said: Vec::new(),
             wishes: Vec::new(),
             parts: Vec::new(),
         }
@@ -247,16 +245,16 @@ impl Ufab {
 
     /// Does something with a pair, and with what it needs.
     fn with(&mut self, now: Time, pair: Outgoing, key: Option<u64>, work: impl FnOnce(&mut Sending, &mut Around<'_>)) {
-        let Self { settings, random, frozen_until, said, sending, .. } = self;
+        let Self { settings, random, frozen_until, sending, .. } = self;
         let Some(Some(sending)) = sending.get_mut(pair.index()) else { return };
         if key.is_some_and(|key| key != sending.spec.key) {
             return;
         }
-        work(sending, &mut Around { now, pair, settings, random, frozen_until, said });
+        work(sending, &mut Around { now, pair, settings, random, frozen_until });
     }
 
     /// The hose of a class is divided among its pairs (E, Algorithm 1).
-    fn divide(&mut self, class: ClassId, act: &mut dyn FnMut(Action<'_>)) {
+    fn divide(&mut self, class: ClassId, act: &mut dyn FnMut(Action)) {
         let Self { settings, classes, sending, wishes, parts, .. } = self;
         let Some(class) = classes.get(&class) else { return };
         let state = |pair: &Outgoing| sending.get(pair.index()).and_then(Option::as_ref);
@@ -283,7 +281,7 @@ impl Ufab {
     }
 
     /// All hoses are, every so often while anything is sent.
-    fn divide_all(&mut self, now: Time, act: &mut dyn FnMut(Action<'_>)) {
+    fn divide_all(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
         self.divides = self.sending.iter().flatten().any(Sending::is_active);
         if !self.divides {
             return;
@@ -304,7 +302,7 @@ impl Ufab {
     }
 
     /// A pair begins, or goes on, to send.
-    fn begins(&mut self, now: Time, pair: Outgoing, is_new: bool, act: &mut dyn FnMut(Action<'_>)) {
+    fn begins(&mut self, now: Time, pair: Outgoing, is_new: bool, act: &mut dyn FnMut(Action)) {
         if let Some(class) = self.class_of(pair) {
             self.with(now, pair, None, |pair, _| pair.wakes());
             self.divide(class, act);
@@ -325,7 +323,7 @@ impl Ufab {
         Time::from_nanos((self.settings.clean.as_nanos() / 4).max(1))
     }
 
-    fn on_timer(&mut self, now: Time, timer: Timer, act: &mut dyn FnMut(Action<'_>)) {
+    fn on_timer(&mut self, now: Time, timer: Timer, act: &mut dyn FnMut(Action)) {
         match timer {
             Timer::Lost { pair, key, path, change } => {
                 self.with(now, pair, Some(key), |pair, around| pair.lost(path, change, around, act));
@@ -437,7 +435,7 @@ impl Host for Ufab {
     type Message = Infallible;
     type Timer = Timer;
 
-    fn on(&mut self, now: Time, input: HostInput<'_, Infallible, Timer>, act: &mut impl FnMut(Action<'_>)) {
+    fn on(&mut self, now: Time, input: HostInput<'_, Infallible, Timer>, act: &mut impl FnMut(Action)) {
         match input {
             HostInput::ClassSet { class, transmit, receive } => {
                 let state = self.classes.entry(class).or_default();

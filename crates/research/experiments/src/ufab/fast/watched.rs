@@ -55,7 +55,7 @@ impl CustomHost for Machine {
         &mut self,
         now: Time,
         input: HostInput<'_, CustomMessage, u64>,
-        act: &mut dyn FnMut(HostAction<'_, CustomMessage, u64>),
+        act: &mut dyn FnMut(HostAction<CustomMessage, u64>),
     ) {
         let Self { edge, node, notes } = self;
         if let HostInput::ProbeReturned { probe, outcome: ProbeOutcome::Answered(ProbeAnswer { tokens, .. }), .. } =

@@ -56,7 +56,7 @@ impl CustomHost for WatchedHost {
         &mut self,
         now: Time,
         input: HostInput<'_, CustomMessage, u64>,
-        act: &mut dyn FnMut(HostAction<'_, CustomMessage, u64>),
+        act: &mut dyn FnMut(HostAction<CustomMessage, u64>),
     ) {
         let Self { edge, node, peers, log } = self;
         if let HostInput::ProbeReturned { path, probe, .. } = &input {
