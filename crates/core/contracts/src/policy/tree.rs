@@ -178,6 +178,19 @@ impl fmt::Display for PolicyFault {
 impl std::error::Error for PolicyFault {}
 
 impl Policy {
+    /// Returns a policy without services, which applies to all contention points of a level.
+    pub const fn empty(level: PolicyLevel) -> Self {
+        Self {
+            name: String::new(),
+            level,
+            nodes: Vec::new(),
+            peak: None,
+            services: Vec::new(),
+            parents: Vec::new(),
+            order: Vec::new(),
+        }
+    }
+
     /// A policy of services at the contention points of a level: at `nodes`, or at all of that level if there are none.
     /// `peak` limits the load of each of them in each direction.
     ///

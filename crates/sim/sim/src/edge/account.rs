@@ -22,7 +22,7 @@ const NO_RACK: u32 = u32::MAX;
 
 /// What is counted.
 #[derive(Debug)]
-pub(super) struct Account {
+pub(crate) struct Account {
     names: Vec<String>,
     hosts: Vec<NodeId>,
     racks: Vec<NodeId>,
@@ -275,7 +275,7 @@ impl Account {
         self.probes.bytes += Bytes::new(u64::from(bytes));
     }
 
-    pub(super) fn probe_lost(&mut self) {
+    pub(crate) fn probe_lost(&mut self) {
         self.probes.lost += 1;
     }
 

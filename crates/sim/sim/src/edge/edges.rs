@@ -3,8 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 
 use rand::rngs::ChaCha8Rng;
-use wayleave_contracts::Direction;
-use wayleave_scenarios::{Routing, Scenario, Sharing};
+use wayleave_contracts::{Direction, Policy, PolicyLevel};
+use wayleave_scenarios::{EdgeScheme, Routing, Scenario, Sharing, StaticLimits};
 use wayleave_scheme_api::{ClassId, Host, HostInput, Outgoing, Share};
 use wayleave_schemes::brokers::BrokerNetwork;
 use wayleave_schemes::custom::{AnyPairPath, AnyTunnel};
@@ -41,6 +41,8 @@ const EDGES: u64 = 1 << 40;
 /// All edges of a network.
 #[derive(Debug)]
 pub(crate) struct Edges {
+    /// The scenario says how its hosts share. Otherwise there are no hosts here.
+    is_shared: bool,
     pub(super) hosts: Vec<Edge>,
     /// The node of each of them.
     pub(super) nodes: Vec<NodeId>,
@@ -62,8 +64,8 @@ pub(crate) struct Edges {
     /// By the statistics of a packet source.
     pub(super) sources: Vec<Option<SourcePair>>,
     /// What machines and brokers want done, in order.
-    pub(super) actions: VecDeque<Action>,
-    pub(super) wakes: Wakes,
+    pub(crate) actions: VecDeque<Action>,
+    pub(crate) wakes: Wakes,
     pub(super) timers: Timers<(u8, AnyTimer)>,
     pub(super) messages: Messages,
     /// What removes duplicates of sources whose packets are copied, by their statistics.
@@ -71,7 +73,7 @@ pub(crate) struct Edges {
     pub(super) brokers: Brokers,
     /// Per link, what the scheme with brokers has of it: the first one.
     pub(super) left: Vec<Rate>,
-    pub(super) account: Account,
+    pub(crate) account: Account,
     /// What is measured of promises, if a scenario asks for it.
     pub(super) promises: Option<Box<Promises>>,
     pub(super) sharing: Box<Sharing>,
@@ -100,11 +102,13 @@ pub(super) struct Edge {
 }
 
 impl Edges {
-    /// The edges of a scenario whose hosts share. Their process is the first one, so its number follows those of the fabric.
-    pub(crate) fn new(scenario: &Scenario, seed: u64, custom: &Custom<'_>, fabric: &Fabric) -> Option<Self> {
-        let sharing = scenario.sharing.as_ref()?;
-        // A scenario that was validated has not too many.
-        let services = Services::new(roles::policies(sharing)).ok()?;
+    /// The hosts of a scenario that share; none if it has no sharing. Their process is the first one, so its number follows those of the fabric.
+    pub(crate) fn new(scenario: &Scenario, seed: u64, custom: &Custom<'_>, fabric: &Fabric) -> Self {
+        let none =
+            || Sharing::new(EdgeScheme::StaticLimits(StaticLimits::default()), Policy::empty(PolicyLevel::Machine));
+        let sharing = Box::new(scenario.sharing.clone().unwrap_or_else(none));
+        // A validated scenario has not too many services.
+        let services = Services::new(roles::policies(&sharing)).unwrap_or_default();
         let classes = services.len() as u32;
         let network = &scenario.network;
         let mut rng = random::generator(seed, EDGES);
@@ -118,7 +122,7 @@ impl Edges {
         let scheme_of = |class| services.name(class).map_or(0, |name| sharing.scheme_of(name)) as u8;
         let scheme_of: Vec<u8> = services.classes().map(scheme_of).collect();
         let schemes: Vec<Scheme> = sharing.schemes().map(|kind| Scheme::new(kind, custom)).collect();
-        let policies = roles::policies(sharing);
+        let policies = roles::policies(&sharing);
         let brokers = Brokers::new(
             &schemes,
             &BrokerNetwork { network, policies, services: &services, hosts: &nodes, today: None },
@@ -130,11 +134,11 @@ impl Edges {
         for &node in &nodes {
             of_node[node.index()] = hosts.len() as EdgeId;
             let role = |(number, scheme)| {
-                roles::edge(scenario, sharing, &services, (scheme, brokers.of(number), &left[number]), node, &mut rng)
+                roles::edge(scenario, &sharing, &services, (scheme, brokers.of(number), &left[number]), node, &mut rng)
             };
             hosts.push(Edge {
                 node,
-                line: roles::line(scenario, sharing, &[], node),
+                line: roles::line(scenario, &sharing, &[], node),
                 roles: schemes.iter().enumerate().map(role).collect(),
                 stack: Stack::new(classes as usize),
                 outgoing: Vec::new(),
@@ -145,7 +149,8 @@ impl Edges {
             here.extend(services.classes().map(|class| is_here(class, node)));
         }
         let switch_of = |node: NodeId| network.links_to_switches(node).first().map(|&up| network.link(up).to);
-        Some(Self {
+        Self {
+            is_shared: scenario.sharing.is_some(),
             account: Account::new(scenario, &services, &nodes, switch_of),
             promises: Promises::of(scenario, fabric.links(), &services, &nodes),
             brokers,
@@ -168,11 +173,16 @@ impl Edges {
             timers: Timers::default(),
             messages: Messages::default(),
             filters: HashMap::new(),
-            sharing: Box::new(sharing.clone()),
             routing: (scenario.routing.clone(), seed),
             queue: sharing.queue.unwrap_or_else(|| scenario.lowest_queue()),
+            sharing,
             rng,
-        })
+        }
+    }
+
+    /// Returns `true` if the scenario says how its hosts share.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.is_shared
     }
 
     /// The class of a service by its name; best effort if there is none.
@@ -225,40 +235,14 @@ impl Edges {
         });
     }
 
-    /// Whether machines and brokers want something done.
-    #[inline]
-    pub(crate) fn has_actions(&self) -> bool {
-        !self.actions.is_empty()
-    }
-
-    /// What is to be done next.
-    pub(crate) fn next_action(&mut self) -> Option<Action> {
-        self.actions.pop_front()
-    }
-
     /// The machine of a scheme at a host.
     pub(super) fn role(&mut self, edge: EdgeId, scheme: u8) -> &mut AnyEdge {
         &mut self.hosts[edge as usize].roles[usize::from(scheme)]
     }
 
     /// The place of a pair that leaves a host; [`NO_PAIR`] if it is being forgotten.
-    pub(super) fn outgoing(&self, edge: EdgeId, pair: Outgoing) -> PairSlot {
+    pub(crate) fn outgoing(&self, edge: EdgeId, pair: Outgoing) -> PairSlot {
         self.hosts[edge as usize].outgoing.get(pair.index()).copied().unwrap_or(NO_PAIR)
-    }
-
-    /// The event of the edges has come. Whether something is due; then [`Edges::due`] has it, and [`Edges::end_wakes`] goes on.
-    pub(crate) fn begin_wakes(&mut self, now: Instant) -> bool {
-        self.wakes.begin(now)
-    }
-
-    /// What is due next, and since when.
-    pub(crate) fn due(&mut self, now: Instant) -> Option<(Instant, Wake)> {
-        self.wakes.due(now)
-    }
-
-    /// All that is due was dealt with.
-    pub(crate) fn end_wakes(&mut self, fabric: &mut Fabric, now: Instant) {
-        self.wakes.end(fabric, now);
     }
 }
 

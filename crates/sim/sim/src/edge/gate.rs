@@ -4,7 +4,7 @@
 //! and does not send goes back. So nothing that waits behind the interface can be overtaken in the buckets.
 
 use wayleave_scheme_api::{ClassId, Departure, LocalFlow, Path, PathIndex};
-use wayleave_stack::{ClassStep, Flows as StackFlows, Step as StackStep, Verdict, Waiting};
+use wayleave_stack::{ClassStep, Flows as StackFlows, Waiting};
 
 use super::edges::{Edges, Stack};
 use super::slot::{EdgeId, NO_PAIR, PairSlot};
@@ -81,21 +81,14 @@ impl<'a> Sending<'a> {
 
 impl Edges {
     /// The stack of a pair's host, and its number there.
-    pub(super) fn stack(&mut self, slot: PairSlot) -> Option<(&mut Stack, u32)> {
+    pub(crate) fn stack(&mut self, slot: PairSlot) -> Option<(&mut Stack, u32)> {
         let pair = self.pairs.get(slot as usize)?;
         Some((&mut self.hosts[pair.sender as usize].stack, pair.outgoing.0))
     }
 
-    /// Whether something of so many bytes may leave; `None` if it has no pair.
-    pub(crate) fn admit(
-        &mut self,
-        slot: PairSlot,
-        what: Waits,
-        bytes: u32,
-        mut sending: Sending<'_>,
-    ) -> Option<Verdict> {
-        let (stack, pair) = self.stack(slot)?;
-        Some(stack.admit(pair, what, bytes, sending.now, &mut sending))
+    /// The stack of a host.
+    pub(crate) fn stack_at(&mut self, edge: EdgeId) -> &mut Stack {
+        &mut self.hosts[edge as usize].stack
     }
 
     /// A segment of a flow leaves: what it was granted beyond that goes back. What its answer has to bring back.
@@ -110,43 +103,11 @@ impl Edges {
         self.left(slot, bytes, granted, path, now)
     }
 
-    /// A flow that was granted a segment cannot send it any more. The pair, if that may go on because of it.
-    #[cold]
-    pub(crate) fn give_back(&mut self, flow: &mut Flow) -> Option<PairSlot> {
-        let (granted, path) = flow.return_grant();
-        if granted == 0 {
-            return None;
-        }
-        let (stack, pair) = self.stack(flow.pair)?;
-        stack.put_back(pair, granted, 0);
-        path.is_some_and(|path| stack.release(pair, path, granted)).then_some(flow.pair)
-    }
-
     /// Whether a source's packet may stand in line.
     pub(crate) fn has_place(&self, slot: PairSlot, bytes: u32) -> bool {
         let pair = &self.pairs[slot as usize];
         let queued = self.hosts[pair.sender as usize].stack.queued(pair.outgoing.0);
         queued + u64::from(bytes) <= self.sharing.packet_queue.get()
-    }
-
-    /// Something stands in line. Whether the pair is to be looked at.
-    pub(crate) fn wait(&mut self, slot: PairSlot, what: Waits) -> bool {
-        self.stack(slot).is_some_and(|(stack, pair)| stack.wait(pair, what))
-    }
-
-    /// Whether a pair stands nowhere.
-    pub(crate) fn is_free(&mut self, slot: PairSlot) -> bool {
-        self.stack(slot).is_some_and(|(stack, pair)| stack.is_free(pair))
-    }
-
-    /// What a pair that stands nowhere does next; `None` if there is none.
-    pub(crate) fn advance(
-        &mut self,
-        slot: PairSlot,
-        mut sending: Sending<'_>,
-    ) -> Option<StackStep<FlowSlot, (PacketId, Step)>> {
-        let (stack, pair) = self.stack(slot)?;
-        Some(stack.advance(pair, sending.now, &mut sending))
     }
 
     /// The packet of its tunnel that a pair could send now if it had its turn at the interface, its bytes and the pair's weight.
@@ -155,18 +116,6 @@ impl Edges {
         let (stack, pair) = self.stack(slot)?;
         let ((_, first), bytes) = stack.next_of_tunnel(pair, sending.now, sending)?;
         Some((first, bytes, weight))
-    }
-
-    /// A pair stands in line at the interface until its turn.
-    pub(crate) fn stand_at_interface(&mut self, slot: PairSlot) {
-        if let Some((stack, pair)) = self.stack(slot) {
-            stack.stand_at_interface(pair);
-        }
-    }
-
-    /// It is a pair's turn at the interface. Whether it stands there.
-    pub(crate) fn take_turn(&mut self, slot: PairSlot) -> bool {
-        self.stack(slot).is_some_and(|(stack, pair)| stack.take_turn(pair))
     }
 
     /// What a class does next, and the pair that it is about; any pair of the host if it is about none.
@@ -187,30 +136,6 @@ impl Edges {
             }
         };
         Some((step, slot))
-    }
-
-    /// A pair whose turn in its class is over stands in line again: until when it has to wait for something of its own, if
-    /// it has. `None` if there is no such pair.
-    pub(crate) fn queue_up(&mut self, slot: PairSlot, mut sending: Sending<'_>) -> Option<Option<Instant>> {
-        let (stack, pair) = self.stack(slot)?;
-        Some(stack.queue_up(pair, sending.now, &mut sending))
-    }
-
-    /// Flows that the stack of a pair's host has sent away, and those of which a tunnel takes another packet; `None` if
-    /// there are none.
-    pub(crate) fn take_gone(&mut self, slot: PairSlot) -> Option<(Vec<FlowSlot>, Vec<FlowSlot>)> {
-        let (stack, _) = self.stack(slot)?;
-        (stack.has_gone() || stack.has_offers()).then(|| (stack.take_gone(), stack.take_offers()))
-    }
-
-    /// What a pair waits for is there. Whether it still waits for it.
-    pub(crate) fn on_pair_wake(&mut self, slot: PairSlot, at: Instant) -> bool {
-        self.stack(slot).is_some_and(|(stack, pair)| stack.on_pair_wake(pair, at))
-    }
-
-    /// The same of a class.
-    pub(crate) fn on_class_wake(&mut self, edge: EdgeId, class: u32, at: Instant) -> bool {
-        self.hosts[edge as usize].stack.on_class_wake(ClassId(class), at)
     }
 
     /// A pair or a class waits.

@@ -4,7 +4,7 @@ use wayleave_scheme_api::{Arrivals, Bucket, ClassId, HostInput, Outgoing, PathIn
 use wayleave_schemes::edges::AnyTimer;
 use wayleave_units::{Bytes, Time};
 
-use super::edges::{Edges, Stack, time};
+use super::edges::{Edges, time};
 use super::slot::{EdgeId, NO_PAIR, PairSlot};
 use super::wakes::Wake;
 use crate::clock::{self, Instant};
@@ -14,17 +14,6 @@ use crate::interfaces::{Interfaces, Item};
 use crate::packet::{Flags, Packet};
 
 impl Edges {
-    /// Changes how a pair may send. The pair, if it may go on.
-    pub(crate) fn steer(
-        &mut self,
-        edge: EdgeId,
-        pair: Outgoing,
-        change: impl FnOnce(&mut Stack, u32) -> bool,
-    ) -> Option<PairSlot> {
-        let slot = self.outgoing(edge, pair);
-        (slot != NO_PAIR && change(&mut self.hosts[edge as usize].stack, pair.0)).then_some(slot)
-    }
-
     /// A root limiter is set or lifted. Whether the class is to be looked at.
     pub(crate) fn limit_class(
         &mut self,
@@ -170,11 +159,6 @@ impl Edges {
         if let Some(pair) = self.pairs.get_mut(slot as usize) {
             pair.lost += u64::from(bytes);
         }
-    }
-
-    /// A source's packet is lost.
-    pub(crate) fn packet_lost(&mut self, packet: &Packet) {
-        self.lost(self.open_source(packet.flow), packet.size);
     }
 
     /// A packet is dropped at its own host: too many wait, or a limiter drops.

@@ -124,21 +124,19 @@ impl Edges {
     #[cold]
     pub(crate) fn probe_failed(&self, id: PacketId, fabric: &mut Fabric) -> Option<Step> {
         let Packet { kind, flow: slot, sequence: epoch, extra, .. } = *fabric.packet(id);
-        // Who spreads packets over paths wants to hear of whole paths.
+        if kind != Kind::Probe {
+            return None;
+        }
+        // A path role needs reports of whole paths: its probes have no header and are not answered from here.
         fabric.telemetry().probe(extra.telemetry())?;
         let at = fabric.switch_of_packet(id)?;
-        let pair = self.open(slot, epoch).filter(|_| kind == Kind::Probe)?;
+        let pair = self.open(slot, epoch)?;
         let (first, route, last_hop) = fabric.way_from_switch(at, pair.key.0, pair.forth.first.queue())?;
         fabric.telemetry_mut().settle(extra.telemetry(), ProbeOutcome::Failed);
         let packet = fabric.packet_mut(id);
         (packet.kind, packet.flags) = (Kind::ProbeAnswer, Flags::default());
         (packet.route, packet.hop, packet.last_hop) = (route, 0, last_hop.bits());
         Some(first)
-    }
-
-    /// A probe, or the answer of one, is lost.
-    pub(crate) fn probe_lost(&mut self) {
-        self.account.probe_lost();
     }
 
     /// The receiving machine of a packet of a pair, for a window: it answers packets that nobody acknowledges. What was

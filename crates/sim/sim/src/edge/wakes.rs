@@ -36,7 +36,7 @@ pub(crate) enum Wake {
 
 /// What will happen, by time; of what falls on the same instant, first what was armed first. One actor stands for all of it.
 #[derive(Debug)]
-pub(super) struct Wakes {
+pub(crate) struct Wakes {
     all: BinaryHeap<Reverse<(Instant, u64, Wake)>>,
     armed: u64,
     /// When the event of the next wake stands; zero while wakes are dealt with.
@@ -46,12 +46,12 @@ pub(super) struct Wakes {
 
 impl Wakes {
     /// None yet.
-    pub(super) fn new(actor: Actor) -> Self {
+    pub(crate) fn new(actor: Actor) -> Self {
         Self { all: BinaryHeap::new(), armed: 0, at: NEVER, actor }
     }
 
     /// Something will happen at a time.
-    pub(super) fn arm(&mut self, at: Instant, what: Wake, fabric: &mut Fabric, now: Instant) {
+    pub(crate) fn arm(&mut self, at: Instant, what: Wake, fabric: &mut Fabric, now: Instant) {
         if at == NEVER {
             return;
         }
@@ -70,7 +70,7 @@ impl Wakes {
 
     /// The event has come. Whether it is the one that stands for the next wake: then [`Wakes::due`] has what is due, and
     /// [`Wakes::end`] goes on.
-    pub(super) fn begin(&mut self, now: Instant) -> bool {
+    pub(crate) fn begin(&mut self, now: Instant) -> bool {
         let is_next = self.at == now;
         if is_next {
             self.at = 0;
@@ -79,13 +79,13 @@ impl Wakes {
     }
 
     /// What is due next, and since when.
-    pub(super) fn due(&mut self, now: Instant) -> Option<(Instant, Wake)> {
+    pub(crate) fn due(&mut self, now: Instant) -> Option<(Instant, Wake)> {
         self.all.peek().filter(|Reverse((at, ..))| *at <= now)?;
         self.all.pop().map(|Reverse((at, _, what))| (at, what))
     }
 
     /// All that is due was dealt with.
-    pub(super) fn end(&mut self, fabric: &mut Fabric, now: Instant) {
+    pub(crate) fn end(&mut self, fabric: &mut Fabric, now: Instant) {
         self.at = NEVER;
         if let Some(&Reverse((at, ..))) = self.all.peek() {
             self.schedule(at, fabric, now);
@@ -95,7 +95,7 @@ impl Wakes {
 
 /// Timers that are armed, each with whose it is.
 #[derive(Debug)]
-pub(super) struct Timers<T> {
+pub(crate) struct Timers<T> {
     all: Vec<T>,
     free: Vec<u32>,
 }
@@ -108,7 +108,7 @@ impl<T> Default for Timers<T> {
 
 impl<T: Copy> Timers<T> {
     /// A place for a timer that is armed.
-    pub(super) fn keep(&mut self, timer: T) -> u32 {
+    pub(crate) fn keep(&mut self, timer: T) -> u32 {
         match self.free.pop() {
             Some(place) => {
                 self.all[place as usize] = timer;
@@ -122,7 +122,7 @@ impl<T: Copy> Timers<T> {
     }
 
     /// A timer rings, and gives up its place.
-    pub(super) fn take(&mut self, place: u32) -> T {
+    pub(crate) fn take(&mut self, place: u32) -> T {
         self.free.push(place);
         self.all[place as usize]
     }

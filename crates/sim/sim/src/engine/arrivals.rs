@@ -44,11 +44,9 @@ impl Engine {
                 let flow = &self.flows[number];
                 self.tally.delivered(flow.stat, packet, || flow.number_of(packet.sequence), now);
                 let (pair, is_reordered) = (flow.pair, flow.reorder.is_some());
-                if pair != NO_PAIR
-                    && let Some(edges) = &mut self.edges
-                {
+                if pair != NO_PAIR {
                     let packet = *packet;
-                    edges.arrived(pair, &packet, &mut self.fabric, now);
+                    self.edges.arrived(pair, &packet, &mut self.fabric, now);
                 }
                 if is_reordered {
                     let up = self.flows.put_in_order(number, id, &self.fabric, now);
@@ -67,17 +65,14 @@ impl Engine {
     #[inline]
     fn on_datagram(&mut self, id: PacketId, now: Instant) {
         let packet = self.fabric.packet(id);
-        if packet.flags.has(Flags::COPIED)
-            && let Some(edges) = &mut self.edges
-            && edges.is_known_copy(id, &mut self.fabric, now)
-        {
+        if packet.flags.has(Flags::COPIED) && self.edges.is_known_copy(id, &mut self.fabric, now) {
             return;
         }
         let packet = self.fabric.packet(id);
         self.tally.delivered(packet.flow, packet, || packet.sequence, now);
-        if let Some(edges) = &mut self.edges {
+        if self.edges.is_shared() {
             let packet = *packet;
-            let dropped = edges.packet_arrived(&packet, &mut self.fabric, now);
+            let dropped = self.edges.packet_arrived(&packet, &mut self.fabric, now);
             if let Some(dropped) = dropped {
                 self.dropped(dropped);
             }
@@ -92,22 +87,21 @@ impl Engine {
     /// A packet that machines or brokers have sent reaches its host.
     #[cold]
     fn on_edge_packet(&mut self, id: PacketId, now: Instant) {
-        let Some(edges) = &mut self.edges else { return };
         let packet = self.fabric.packet(id);
         let dropped = match packet.kind {
             Kind::Message => {
                 let number = packet.flow;
                 self.fabric.remove(id);
-                edges.message_arrived(number, &mut self.fabric, now);
+                self.edges.message_arrived(number, &mut self.fabric, now);
                 None
             }
-            Kind::Probe => edges.probe_arrived(id, &mut self.fabric, now),
+            Kind::Probe => self.edges.probe_arrived(id, &mut self.fabric, now),
             Kind::ProbeAnswer => {
-                edges.probe_returned(id, &mut self.fabric, now);
+                self.edges.probe_returned(id, &mut self.fabric, now);
                 None
             }
             Kind::PairAnswer => {
-                if let Some(pair) = edges.pair_answered(id, &mut self.fabric, now) {
+                if let Some(pair) = self.edges.pair_answered(id, &mut self.fabric, now) {
                     self.run_pair(pair, now);
                 }
                 None
@@ -186,7 +180,6 @@ impl Engine {
     /// the pair's packets hears of the path.
     #[cold]
     fn on_pair_acknowledgement(&mut self, id: PacketId, slot: FlowSlot, now: Instant) {
-        let Some(edges) = &mut self.edges else { return };
         let packet = self.fabric.packet(id);
         let hops = self.fabric.telemetry().get(packet.extra.telemetry());
         let flow = &mut self.flows[slot];
@@ -196,16 +189,16 @@ impl Engine {
             let answer = answer_of(packet, hops, 0);
             let account = flow.sender.account_for(now, &answer);
             newly = account.newly;
-            let marked = match newly > 0 && edges.has_tunnel(pair) {
-                true => edges.through_tunnel(flow, newly, account.marked, now),
+            let marked = match newly > 0 && self.edges.has_tunnel(pair) {
+                true => self.edges.through_tunnel(flow, newly, account.marked, now),
                 false => account.marked,
             };
             flow.sender.conclude(now, &answer, account, marked);
         }
         flow.report(packet, newly, hops, now);
-        edges.report_path(pair, flows::report(packet, newly, now), hops, now);
+        self.edges.report_path(pair, flows::report(packet, newly, now), hops, now);
         if let Some(sent) = self.fabric.telemetry().sent(packet.extra.telemetry())
-            && edges.window_answered(pair, packet.path, sent, now)
+            && self.edges.window_answered(pair, packet.path, sent, now)
         {
             self.run_pair(pair, now);
         }
@@ -230,20 +223,18 @@ impl Engine {
     /// A packet is lost in the network.
     #[cold]
     pub(super) fn dropped(&mut self, Dropped { id, cause }: Dropped) {
-        if let Some(edges) = &mut self.edges {
-            if cause == DropCause::LinkDown
-                && let Some(first) = edges.probe_failed(id, &mut self.fabric)
-            {
-                self.enter(first, id, self.now);
-                return;
-            }
-            let packet = self.fabric.packet(id);
-            match packet.kind {
-                Kind::Datagram => edges.packet_lost(packet),
-                Kind::Data => edges.lost(self.flows[packet.flow].pair, packet.size),
-                Kind::Probe | Kind::ProbeAnswer => edges.probe_lost(),
-                Kind::Ack | Kind::Message | Kind::PairAnswer => {}
-            }
+        if cause == DropCause::LinkDown
+            && let Some(first) = self.edges.probe_failed(id, &mut self.fabric)
+        {
+            self.enter(first, id, self.now);
+            return;
+        }
+        let packet = self.fabric.packet(id);
+        match packet.kind {
+            Kind::Datagram => self.edges.lost(self.edges.open_source(packet.flow), packet.size),
+            Kind::Data => self.edges.lost(self.flows[packet.flow].pair, packet.size),
+            Kind::Probe | Kind::ProbeAnswer => self.edges.account.probe_lost(),
+            Kind::Ack | Kind::Message | Kind::PairAnswer => {}
         }
         self.discard(id);
     }
@@ -255,11 +246,7 @@ impl Engine {
         match packet.kind {
             // Of several copies the first counts, and the others are no loss.
             Kind::Datagram if !packet.flags.has(Flags::COPIED) => self.tally.dropped(packet.flow, &packet),
-            Kind::Message => {
-                if let Some(edges) = &mut self.edges {
-                    edges.message_lost(packet.flow);
-                }
-            }
+            Kind::Message => self.edges.message_lost(packet.flow),
             Kind::Data | Kind::Ack => {
                 let flow = &mut self.flows[packet.flow];
                 // Where another part sends for the flow, nobody here counts what it sends.
@@ -275,10 +262,8 @@ impl Engine {
     pub(super) fn leave_if_over(&mut self, slot: FlowSlot) {
         if self.flows.leave_if_over(slot) {
             let flow = &self.flows[slot];
-            if flow.pair != NO_PAIR
-                && let Some(edges) = &mut self.edges
-            {
-                edges.leave(flow.pair, flow.local, self.now);
+            if flow.pair != NO_PAIR {
+                self.edges.leave(flow.pair, flow.local, self.now);
             }
         }
     }

@@ -52,16 +52,10 @@ impl Engine {
                 Deed::WarmedUp => {
                     self.fabric.forget(now);
                     self.tally.forget();
-                    if let Some(edges) = &mut self.edges {
-                        edges.forget(now);
-                    }
+                    self.edges.forget(now);
                     return;
                 }
-                Deed::Measure => {
-                    if let Some(edges) = &mut self.edges {
-                        edges.measure_guarantees(&self.flows, now);
-                    }
-                }
+                Deed::Measure => self.edges.measure_guarantees(&self.flows, now),
                 Deed::Nothing => {}
             }
         }
@@ -72,7 +66,7 @@ impl Engine {
         let Some(Emission { packet, first, copies }) = self.processes.emit(number, &self.fabric, now) else { return };
         self.tally.sent(packet.flow, &packet);
         let id = self.fabric.insert(packet);
-        if self.edges.is_some() && copies.is_none() {
+        if self.edges.is_shared() && copies.is_none() {
             self.gate_packet(packet.flow, first, id, now);
             return;
         }
@@ -129,15 +123,13 @@ impl Engine {
             has_several_links: !is_fixed && self.fabric.has_several_links(from.host, to.host),
             stat,
             is_ecn_capable: transport.hears_marks,
-            is_tunnelled: self.edges.as_ref().is_some_and(|edges| edges.has_tunnel(pair)),
+            is_tunnelled: self.edges.has_tunnel(pair),
             purpose,
             pair,
         };
         let slot = self.flows.open(start, &self.fabric, now);
-        if pair != NO_PAIR
-            && let Some(edges) = &mut self.edges
-        {
-            edges.join(pair, slot, &mut self.flows, (&transport.start, transport.signal), now);
+        if pair != NO_PAIR {
+            self.edges.join(pair, slot, &mut self.flows, (&transport.start, transport.signal), now);
         }
         self.flows[slot].tell_route(&self.fabric, now);
         if self.forward.is_some() {
@@ -297,8 +289,6 @@ impl Engine {
             }
         }
         self.pair_paths_changed(now);
-        if let Some(edges) = &mut self.edges {
-            edges.capacities_changed(&self.fabric, now);
-        }
+        self.edges.capacities_changed(&self.fabric, now);
     }
 }

@@ -31,22 +31,21 @@ impl Engine {
             return true;
         }
         loop {
-            let Some(edges) = &mut self.edges else { return true };
+            let Some((stack, pair)) = self.edges.stack(slot) else { return true };
             let bytes = self.flows[flow].next_bytes();
-            let sending = Sending::new(&mut self.flows, &self.fabric, now);
-            match edges.admit(slot, Waiting::Flow(flow), bytes, sending) {
-                None => return true,
-                Some(Verdict::Go(path)) => {
+            let mut sending = Sending::new(&mut self.flows, &self.fabric, now);
+            match stack.admit(pair, Waiting::Flow(flow), bytes, now, &mut sending) {
+                Verdict::Go(path) => {
                     self.flows[flow].grant(bytes, path);
                     return true;
                 }
-                Some(Verdict::Drop) => {
+                Verdict::Drop => {
                     self.drop_segment(flow, now);
                     if !self.flows[flow].can_send(&self.fabric, now) {
                         return false;
                     }
                 }
-                Some(Verdict::Wait) => {
+                Verdict::Wait => {
                     self.flows[flow].state = FlowState::Held;
                     self.wait(slot, Waiting::Flow(flow), now);
                     return false;
@@ -58,45 +57,44 @@ impl Engine {
     /// A flow that was granted a segment cannot send it any more.
     #[cold]
     pub(super) fn give_back(&mut self, flow: FlowSlot, now: Instant) {
-        let Some(edges) = &mut self.edges else { return };
-        if let Some(pair) = edges.give_back(&mut self.flows[flow]) {
-            self.run_pair(pair, now);
+        let slot = self.flows[flow].pair;
+        let (granted, path) = self.flows[flow].return_grant();
+        let Some((stack, pair)) = self.edges.stack(slot).filter(|_| granted > 0) else { return };
+        stack.put_back(pair, granted, 0);
+        if path.is_some_and(|path| stack.release(pair, path, granted)) {
+            self.run_pair(slot, now);
         }
     }
 
     /// A source's packet leaves, or waits, or is dropped because too many wait. `stat`: of its source.
     pub(super) fn gate_packet(&mut self, stat: u32, first: Step, id: PacketId, now: Instant) {
         let slot = self.source_pair(stat, now);
-        let Some(edges) = self.edges.as_mut().filter(|_| slot != NO_PAIR) else {
+        if slot == NO_PAIR {
             self.put_out(first, id, now);
             return;
-        };
+        }
         let packet = self.fabric.packet_mut(id);
         packet.flags = packet.flags.with(Flags::ECN_CAPABLE);
         let bytes = packet.size;
-        if edges.has_tunnel(slot) {
+        if self.edges.has_tunnel(slot) {
             self.packet_to_tunnel(slot, stat, first, id, now);
             return;
         }
         let what = Waiting::Packet((id, first), bytes);
-        match edges.admit(slot, what, bytes, Sending::new(&mut self.flows, &self.fabric, now)) {
-            None => {}
-            Some(Verdict::Go(path)) => self.let_packet_go(slot, (id, first), bytes, path, now),
-            Some(Verdict::Wait) if edges.has_place(slot, bytes) => {
+        let Some((stack, pair)) = self.edges.stack(slot) else { return };
+        match stack.admit(pair, what, bytes, now, &mut Sending::new(&mut self.flows, &self.fabric, now)) {
+            Verdict::Go(path) => self.let_packet_go(slot, (id, first), bytes, path, now),
+            Verdict::Wait if self.edges.has_place(slot, bytes) => {
                 self.wait(slot, what, now);
-                if let Some(edges) = &mut self.edges {
-                    edges.note_demand(slot, now);
-                }
+                self.edges.note_demand(slot, now);
             }
-            Some(Verdict::Drop | Verdict::Wait) => self.limited(slot, first, id, now),
+            Verdict::Drop | Verdict::Wait => self.limited(slot, first, id, now),
         }
     }
 
     /// A packet is dropped at its own host: too many wait, or a limiter drops.
     fn limited(&mut self, slot: PairSlot, first: Step, id: PacketId, now: Instant) {
-        if let Some(edges) = &mut self.edges {
-            edges.limited(slot);
-        }
+        self.edges.limited(slot);
         self.fabric.note(recorder::FULL, (first.link(), first.queue()), id, now);
         self.discard(id);
     }
@@ -116,8 +114,7 @@ impl Engine {
             return;
         }
         let packet = self.fabric.packet(id);
-        let slot = self.edges.as_ref().map_or(NO_PAIR, |edges| edges.pair_of_packet(packet, &self.flows));
-        match slot {
+        match self.edges.pair_of_packet(packet, &self.flows) {
             NO_PAIR => self.discard(id),
             slot => self.limited(slot, first, id, now),
         }
@@ -125,7 +122,7 @@ impl Engine {
 
     /// Something stands in line.
     fn wait(&mut self, slot: PairSlot, what: Waits, now: Instant) {
-        if self.edges.as_mut().is_some_and(|edges| edges.wait(slot, what)) {
+        if self.edges.stack(slot).is_some_and(|(stack, pair)| stack.wait(pair, what)) {
             self.run_pair(slot, now);
         }
     }
@@ -141,9 +138,8 @@ impl Engine {
 
     /// A pair that stands nowhere does one step. What became of it.
     fn advance(&mut self, slot: PairSlot, now: Instant) -> Advance {
-        let step =
-            self.edges.as_mut().and_then(|edges| edges.advance(slot, Sending::new(&mut self.flows, &self.fabric, now)));
-        let Some(step) = step else { return Advance::Rests };
+        let Some((stack, pair)) = self.edges.stack(slot) else { return Advance::Rests };
+        let step = stack.advance(pair, now, &mut Sending::new(&mut self.flows, &self.fabric, now));
         self.after_stack(slot, now);
         let rest = match step {
             StackStep::Go(what, bytes, path) => {
@@ -158,22 +154,23 @@ impl Engine {
             StackStep::ClassWaits(class, at) => Rest::ClassOf(slot, class, at),
             StackStep::Rests => Rest::Pair(slot, None),
         };
-        self.rest(rest, now);
+        self.edges.rest(rest, &mut self.fabric, now);
         Advance::Rests
     }
 
     /// A pair whose tunnel could send stands in line at the interface of its host if others send there: what waits stays in the
     /// tunnel, which says whose packet is next, and does not pile up in the port. Whether it does.
     fn stands_at_interface(&mut self, slot: PairSlot, now: Instant) -> bool {
-        let Some(edges) = &mut self.edges else { return false };
-        let next = edges.next_of_tunnel(slot, &Sending::new(&mut self.flows, &self.fabric, now));
+        let next = self.edges.next_of_tunnel(slot, &Sending::new(&mut self.flows, &self.fabric, now));
         let Some((first, bytes, weight)) = next else { return false };
         let number = self.interfaces.of(first.link());
         if !self.interfaces.is_interface(number) || self.interfaces.has_turn(number, &self.fabric, now) {
             return false;
         }
-        edges.stand_at_interface(slot);
-        let class = edges.class_of_pair(slot);
+        if let Some((stack, pair)) = self.edges.stack(slot) {
+            stack.stand_at_interface(pair);
+        }
+        let class = self.edges.class_of_pair(slot);
         self.interfaces.push_tunnel(number, first.queue().into(), (slot, bytes), class, weight);
         self.interfaces.schedule_turn(number, &mut self.fabric, now);
         true
@@ -181,7 +178,7 @@ impl Engine {
 
     /// It is a pair's turn at the interface: one packet of its tunnel goes, and it stands in line again if there are more. Whether one went.
     pub(super) fn take_turn(&mut self, slot: PairSlot, now: Instant) -> bool {
-        if !self.edges.as_mut().is_some_and(|edges| edges.take_turn(slot)) {
+        if !self.edges.stack(slot).is_some_and(|(stack, pair)| stack.take_turn(pair)) {
             return false;
         }
         let advance = self.advance(slot, now);
@@ -191,19 +188,15 @@ impl Engine {
         advance == Advance::Sent
     }
 
-    /// A pair or a class waits for a time or for an event.
-    fn rest(&mut self, rest: Rest, now: Instant) {
-        if let Some(edges) = &mut self.edges {
-            edges.rest(rest, &mut self.fabric, now);
-        }
-    }
-
     /// Flows that the stack has sent away, and those of which a tunnel takes another packet.
     fn after_stack(&mut self, slot: PairSlot, now: Instant) {
-        while let Some((gone, offers)) = self.edges.as_mut().and_then(|edges| edges.take_gone(slot)) {
+        while let Some((stack, _)) = self.edges.stack(slot)
+            && (stack.has_gone() || stack.has_offers())
+        {
+            let (gone, offers) = (stack.take_gone(), stack.take_offers());
             // A flow whose application was switched off while it stood in line wanted to send until now.
-            if let Some(edges) = self.edges.as_mut().filter(|_| !gone.is_empty()) {
-                edges.note_demand(slot, now);
+            if !gone.is_empty() {
+                self.edges.note_demand(slot, now);
             }
             for flow in gone.into_iter().chain(offers) {
                 self.flows[flow].state = FlowState::Waiting;
@@ -235,17 +228,16 @@ impl Engine {
         path: Option<PathIndex>,
         now: Instant,
     ) {
-        let Some(edges) = &mut self.edges else { return };
         if let Some(path) = path {
-            first = edges.take_path(slot, id, path, &self.flows, &mut self.fabric).unwrap_or(first);
+            first = self.edges.take_path(slot, id, path, &self.flows, &mut self.fabric).unwrap_or(first);
         }
         let taken = self.fabric.packet(id).path;
-        if let Some(sent) = edges.left(slot, bytes, bytes, taken, now) {
-            edges.note_flight(slot, taken, sent, &self.fabric);
+        if let Some(sent) = self.edges.left(slot, bytes, bytes, taken, now) {
+            self.edges.note_flight(slot, taken, sent, &self.fabric);
             self.fabric.carry_sent(id, sent);
         }
-        edges.note_demand(slot, now);
-        let had_turn = edges.has_tunnel(slot);
+        self.edges.note_demand(slot, now);
+        let had_turn = self.edges.has_tunnel(slot);
         self.copy_packet(slot, first, id, now);
         if had_turn {
             self.fabric.note(Event::Sent, (first.link(), first.queue()), id, now);
@@ -259,8 +251,7 @@ impl Engine {
     #[cold]
     pub(super) fn copy_packet(&mut self, slot: PairSlot, first: Step, id: PacketId, now: Instant) {
         let taken = self.fabric.packet(id).path;
-        let Some(edges) = &mut self.edges else { return };
-        for path in edges.further_paths(slot, taken, now) {
+        for path in self.edges.further_paths(slot, taken, now) {
             let packet = self.fabric.packet_mut(id);
             packet.flags = packet.flags.with(Flags::COPIED);
             let mut copy = *packet;
@@ -270,8 +261,7 @@ impl Engine {
                 self.flows[copy.flow].on_the_way += 1;
             }
             let copy = self.fabric.insert(copy);
-            let edges = self.edges.as_ref();
-            let own = edges.and_then(|edges| edges.take_path(slot, copy, path, &self.flows, &mut self.fabric));
+            let own = self.edges.take_path(slot, copy, path, &self.flows, &mut self.fabric);
             self.enter(own.unwrap_or(first), copy, now);
         }
     }
@@ -285,9 +275,7 @@ impl Engine {
             }
             Waiting::Packet((id, first), _) => {
                 self.limited(slot, first, id, now);
-                if let Some(edges) = &mut self.edges {
-                    edges.note_demand(slot, now);
-                }
+                self.edges.note_demand(slot, now);
             }
         }
     }
@@ -295,25 +283,23 @@ impl Engine {
     /// The pairs of a class that wait for its tokens go in turn, one segment or packet each.
     pub(super) fn run_class(&mut self, edge: EdgeId, class: u32, now: Instant) {
         loop {
-            let Some(edges) = &mut self.edges else { return };
-            let step = edges.serve(edge, class, Sending::new(&mut self.flows, &self.fabric, now));
+            let step = self.edges.serve(edge, class, Sending::new(&mut self.flows, &self.fabric, now));
             let Some((step, slot)) = step else { return };
             self.after_stack(slot, now);
             match step {
                 ClassStep::Go(_, what, bytes, path) => self.let_go(slot, what, bytes, path, now),
                 ClassStep::Drop(_, what, _) => self.drop_waiting(slot, what, now),
                 ClassStep::PairWaits(_, at) => {
-                    self.rest(Rest::Pair(slot, Some(at)), now);
+                    self.edges.rest(Rest::Pair(slot, Some(at)), &mut self.fabric, now);
                     continue;
                 }
-                ClassStep::Waits(at) => return self.rest(Rest::Class(edge, class, at), now),
+                ClassStep::Waits(at) => return self.edges.rest(Rest::Class(edge, class, at), &mut self.fabric, now),
                 ClassStep::Rests => return,
             }
-            let Some(edges) = &mut self.edges else { return };
-            let at = edges.queue_up(slot, Sending::new(&mut self.flows, &self.fabric, now));
-            let Some(at) = at else { return };
+            let Some((stack, pair)) = self.edges.stack(slot) else { return };
+            let at = stack.queue_up(pair, now, &mut Sending::new(&mut self.flows, &self.fabric, now));
             self.after_stack(slot, now);
-            self.rest(Rest::Pair(slot, at), now);
+            self.edges.rest(Rest::Pair(slot, at), &mut self.fabric, now);
         }
     }
 
@@ -330,8 +316,7 @@ impl Engine {
                 unsent: state.sender.unsent_payload(),
             };
             let forth = state.forth;
-            let entry = self.edges.as_mut().and_then(|edges| edges.ask_tunnel(slot, flow, packet, now));
-            let Some(entry) = entry else { return };
+            let Some(entry) = self.edges.ask_tunnel(slot, flow, packet, now) else { return };
             if entry == Entry::HeldBack {
                 self.flows[flow].state = FlowState::Held;
                 break;
@@ -348,15 +333,12 @@ impl Engine {
 
     /// A source's packet enters a tunnel.
     fn packet_to_tunnel(&mut self, slot: PairSlot, stat: u32, first: Step, id: PacketId, now: Instant) {
-        let Some(edges) = &mut self.edges else { return };
-        let flow = LocalFlow(edges.source_number(stat));
+        let flow = LocalFlow(self.edges.source_number(stat));
         let bytes = self.fabric.packet(id).size;
         let packet = TunnelPacket { flow, bytes, payload: bytes, remaining: None, unsent: None };
-        let Some(entry) = edges.ask_tunnel_of_source(slot, packet, now) else { return };
+        let Some(entry) = self.edges.ask_tunnel_of_source(slot, packet, now) else { return };
         self.enter_tunnel(slot, entry, packet, (id, first), now);
-        if let Some(edges) = &mut self.edges {
-            edges.note_demand(slot, now);
-        }
+        self.edges.note_demand(slot, now);
         self.run_if_free(slot, now);
     }
 
@@ -368,14 +350,13 @@ impl Engine {
         what: (PacketId, Step),
         now: Instant,
     ) {
-        let Some(edges) = &mut self.edges else { return };
-        if edges.enter_tunnel(slot, entry, packet, what, (&mut self.fabric, now)) {
+        if self.edges.enter_tunnel(slot, entry, packet, what, (&mut self.fabric, now)) {
             self.limited(slot, what.1, what.0, now);
         }
     }
 
     fn run_if_free(&mut self, slot: PairSlot, now: Instant) {
-        if self.edges.as_mut().is_some_and(|edges| edges.is_free(slot)) {
+        if self.edges.stack(slot).is_some_and(|(stack, pair)| stack.is_free(pair)) {
             self.run_pair(slot, now);
         }
     }

@@ -70,8 +70,8 @@ pub(crate) struct Engine {
     flows: Flows,
     processes: Processes,
     copies: Copies,
-    /// What limits hosts, if they share.
-    edges: Option<Edges>,
+    /// Limits of the hosts; empty if they do not share.
+    edges: Edges,
     tally: Tally,
     /// The part that skips traffic whose state repeats itself, if that is asked for.
     forward: Option<Box<Forward>>,
@@ -94,7 +94,7 @@ impl Engine {
         let mut edges = Edges::new(scenario, seed, custom, &fabric);
         let mut copies = Copies::default();
         let mut tally = Tally::new(scenario.traffic.len(), scenario.warmup, scenario.record.series);
-        let builder = Builder::new((scenario, seed), &mut fabric, edges.as_mut(), &mut copies, &mut tally);
+        let builder = Builder::new((scenario, seed), &mut fabric, &mut edges, &mut copies, &mut tally);
         let processes = builder.build();
         if let Some(traffic) = Fabric::attacked(scenario) {
             fabric.attack(tally.flows_of(traffic));
@@ -115,9 +115,7 @@ impl Engine {
             actor: 0,
             ahead: Ahead::default(),
         };
-        if let Some(edges) = &mut engine.edges {
-            edges.start(&mut engine.fabric);
-        }
+        engine.edges.start(&mut engine.fabric);
         engine.carry_out(0);
         engine.processes.start(&mut engine.fabric);
         engine
@@ -197,7 +195,7 @@ impl Engine {
         } else {
             self.wake(actor - processes, now);
         }
-        if self.edges.as_ref().is_some_and(Edges::has_actions) {
+        if !self.edges.actions.is_empty() {
             self.carry_out(now);
         }
     }

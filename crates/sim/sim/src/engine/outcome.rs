@@ -15,7 +15,8 @@ impl Engine {
         let simulated = clock::to_time(self.now);
         let counted = simulated.saturating_sub(self.tally.warmup());
         self.note_unfinished();
-        let sharing = self.edges.take().map(|edges| edges.outcome(&self.flows, self.now));
+        let is_shared = self.edges.is_shared();
+        let sharing = is_shared.then(|| self.edges.outcome(&self.flows, self.now));
         let (queues, services) = (self.fabric.queue_outcomes(), self.fabric.service_outcomes());
         let links = self.fabric.link_outcomes(counted, self.now);
         let (traffic, flows) = self.tally.outcomes(self.processes.names());

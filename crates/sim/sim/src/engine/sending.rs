@@ -66,7 +66,7 @@ impl Engine {
     #[inline]
     fn join_interface(&mut self, number: u32, queue: usize, slot: FlowSlot) {
         let (edges, pair) = (&self.edges, self.flows[slot].pair);
-        let class = || edges.as_ref().map_or(0, |edges| edges.class_of_pair(pair));
+        let class = || edges.class_of_pair(pair);
         self.interfaces.push(number, queue, slot, class);
     }
 
@@ -78,11 +78,9 @@ impl Engine {
         let packet = self.fabric.packet(id);
         let (first, _) = self.fabric.ends(&forth, u32::from(packet.path));
         let (size, path, is_again) = (packet.size, packet.path, packet.flags.has(Flags::AGAIN));
-        if pair != NO_PAIR
-            && let Some(edges) = &mut self.edges
-        {
-            if let Some(sent) = edges.spend(&mut self.flows[slot], size, path, now) {
-                edges.note_flight(pair, path, sent, &self.fabric);
+        if pair != NO_PAIR {
+            if let Some(sent) = self.edges.spend(&mut self.flows[slot], size, path, now) {
+                self.edges.note_flight(pair, path, sent, &self.fabric);
                 self.fabric.carry_sent(id, sent);
             }
             self.copy_packet(pair, first, id, now);
@@ -106,8 +104,7 @@ impl Engine {
         let is_fair = self.interfaces.is_fair(number);
         if is_fair && !self.interfaces.has_turn(number, &self.fabric, now) {
             let packet = self.fabric.packet(id);
-            let edges = self.edges.as_ref();
-            let (class, most) = edges.map_or((0, u64::MAX), |edges| edges.class_of_packet(packet, &self.flows));
+            let (class, most) = self.edges.class_of_packet(packet, &self.flows);
             let item = Item::Packet(id, first, packet.size);
             let has_place = self.interfaces.push_packet(number, class, item, most);
             if has_place {
@@ -229,13 +226,13 @@ impl Engine {
     fn strike_timers(&mut self, slot: FlowSlot, now: Instant) {
         let flow = &mut self.flows[slot];
         let local = flow.local(now);
-        if flow.is_tunnelled && self.edges.as_mut().is_some_and(|edges| edges.holds(flow)) {
+        if flow.is_tunnelled && self.edges.holds(flow) {
             flow.sender.put_off_timers(local);
         }
         if flow.sender.on_timer(local) {
             self.tally.timed_out(flow.stat);
             let pair = flow.pair;
-            if self.edges.as_mut().is_some_and(|edges| edges.forget_in_flight(pair)) {
+            if self.edges.forget_in_flight(pair) {
                 self.run_pair(pair, now);
             }
         }
@@ -249,9 +246,8 @@ impl Engine {
         let flow = &mut self.flows[slot];
         if flow.supply.is_some()
             && let Some(is_on) = flow.feed(now)
-            && let Some(edges) = &mut self.edges
         {
-            edges.pause(flow.pair, !is_on, now);
+            self.edges.pause(flow.pair, !is_on, now);
         }
         if let Some(up) = self.flows.release_late(slot, now) {
             self.hand_up(up, slot, now);

@@ -55,7 +55,7 @@ pub(crate) struct Builder<'a> {
     scenario: &'a Scenario,
     seed: u64,
     fabric: &'a mut Fabric,
-    edges: Option<&'a mut Edges>,
+    edges: &'a mut Edges,
     copies: &'a mut Copies,
     tally: &'a mut Tally,
     processes: Processes,
@@ -65,7 +65,7 @@ impl<'a> Builder<'a> {
     pub(crate) fn new(
         (scenario, seed): (&'a Scenario, u64),
         fabric: &'a mut Fabric,
-        edges: Option<&'a mut Edges>,
+        edges: &'a mut Edges,
         copies: &'a mut Copies,
         tally: &'a mut Tally,
     ) -> Self {
@@ -76,7 +76,7 @@ impl<'a> Builder<'a> {
     /// All processes. The first one is that of the edges, if there are any: they know its number.
     pub(crate) fn build(mut self) -> Processes {
         let scenario = self.scenario;
-        if self.edges.is_some() {
+        if self.edges.is_shared() {
             self.processes.all.push(Process::Edges);
         }
         let class =
@@ -91,7 +91,7 @@ impl<'a> Builder<'a> {
         if scenario.warmup > Time::ZERO {
             self.processes.all.push(Process::WarmedUp(clock::from_time(scenario.warmup)));
         }
-        let measures = self.edges.as_deref().and_then(Edges::measures_guarantees);
+        let measures = self.edges.measures_guarantees();
         self.processes.all.extend(measures.map(|interval| Process::Guarantees { next: interval, interval }));
         if scenario.fast_forward.is_some() {
             self.processes.all.push(Process::Forward { wakes_at: NEVER });
@@ -101,7 +101,7 @@ impl<'a> Builder<'a> {
 
     /// The class of a service; best effort where hosts do not share.
     fn class_of(&self, service: &str) -> u32 {
-        self.edges.as_deref().map_or(Services::OTHER.0, |edges| edges.class_of(service))
+        self.edges.class_of(service)
     }
 
     /// `lowest` is the queue of traffic that names none.
@@ -193,7 +193,7 @@ impl<'a> Builder<'a> {
     /// Returns the choice of paths for a source's packets; `None` if all take one, and where hosts share: their stacks choose.
     fn spreading(&self, way: &Way) -> Option<AnyPath> {
         let routing = &self.scenario.routing;
-        let is_one = matches!(routing, Routing::PerFlow(_)) || way.paths.is_none() || self.edges.is_some();
+        let is_one = matches!(routing, Routing::PerFlow(_)) || way.paths.is_none() || self.edges.is_shared();
         (!is_one).then(|| routing.path(self.seed.rotate_left(32) ^ (SOURCES | u64::from(way.flow))))
     }
 
@@ -222,8 +222,8 @@ impl<'a> Builder<'a> {
         let way = Way { first, route, last_hop, flow: whole, is_tagged, paths, copies: None };
         let Some((routes, filter)) = &spec.copies else {
             let classes = spec.classes_between(from, to, &self.processes.vm_classes);
-            if let Some(edges) = self.edges.as_deref_mut() {
-                edges.add_source(whole, (from, to), classes, spec.queue);
+            if self.edges.is_shared() {
+                self.edges.add_source(whole, (from, to), classes, spec.queue);
             }
             return Some(way);
         };
