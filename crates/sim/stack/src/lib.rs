@@ -23,7 +23,7 @@
 //!
 //! ```
 //! use wayleave_scheme_api::{Absent, Bucket, ClassId, Departure, Excess, LocalFlow};
-//! use wayleave_stack::{Flows, HostStack, Opening, Step, Verdict, Waiting};
+//! use wayleave_stack::{Flows, HostStack, Opening, Step, AdmitOutcome, Waiting};
 //! use wayleave_units::{Bytes, Rate, Time};
 //!
 //! /// Packets only.
@@ -44,8 +44,8 @@
 //! stack.limit_pair(0, Some(bucket), 1_000, 0);
 //!
 //! let [first, second] = ["first", "second"].map(|name| Waiting::Packet(name, 1_000));
-//! assert_eq!(stack.admit(0, first, 1_000, 0, &mut NoFlows), Verdict::Go(None));
-//! assert_eq!(stack.admit(0, second, 1_000, 0, &mut NoFlows), Verdict::Wait);
+//! assert_eq!(stack.admit(0, first, 1_000, 0, &mut NoFlows), AdmitOutcome::Go(None));
+//! assert_eq!(stack.admit(0, second, 1_000, 0, &mut NoFlows), AdmitOutcome::Wait);
 //! assert!(stack.wait(0, second));
 //! assert_eq!(stack.advance(0, 0, &mut NoFlows), Step::PairWaits(1_000_000));
 //! assert!(stack.on_pair_wake(0, 1_000_000));
@@ -63,7 +63,7 @@ mod window;
 
 pub use bucket::TokenBucket;
 pub use clock::{Instant, NEVER};
-pub use host::{ClassStep, Flows, HostStack, Opening, Step, Verdict, Waiting};
+pub use host::{AdmitOutcome, ClassStep, Flows, HostStack, Opening, Step, Waiting};
 pub use paths::{Paths, Shared};
 pub use tunnel::{NextPacket, TunnelCounts, TunnelState};
 pub use turns::WeightedTurns;

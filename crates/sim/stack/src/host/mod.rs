@@ -9,8 +9,8 @@
 //!
 //! Flows of a pair take turns, one packet each, as do the pairs of a class.
 
+mod admit;
 mod controls;
-mod gate;
 #[cfg(test)]
 mod tests;
 
@@ -48,7 +48,7 @@ pub trait Flows<F, K> {
 
 /// What becomes of a packet that could leave at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AdmitOutcome {
     /// It leaves; on this path, or on one that its flow chooses.
     Go(Option<PathIndex>),
     /// A limiter drops it.
@@ -69,7 +69,7 @@ pub enum Step<F, K> {
     /// It waits for its class, which is to be looked at then.
     ClassWaits(ClassId, Instant),
     /// Nothing waits, or what waits needs an event.
-    Rests,
+    Idle,
 }
 
 /// What a class does next.
@@ -84,7 +84,7 @@ pub enum ClassStep<F, K> {
     /// The class waits until this time.
     Waits(Instant),
     /// No pair waits.
-    Rests,
+    Idle,
 }
 
 /// Where a pair stands.
@@ -101,7 +101,7 @@ enum State {
     /// A packet of its tunnel could leave, but waits for its turn at the interface.
     AtInterface,
     /// The first in its line is being let go.
-    Served,
+    Dequeued,
 }
 
 /// One pair.
