@@ -17,7 +17,8 @@
 //! | `paths` | paths of packets, copies, and what comes back of them |
 //! | `probes` | probes and answers travel as packets |
 //! | `message`, `messages` | so do messages |
-//! | `brokers` | brokers of the schemes, and scheduled changes |
+//! | `brokers` | brokers of all schemes: their seats, states and timers |
+//! | `broker_events` | inputs of brokers, and scheduled changes |
 //! | `roles` | a machine or a broker of a scheme, from a scenario |
 //! | `account`, `measures` | what is counted, and what guarantees missed |
 //! | `promises`, `carried` | what is in flight, lags of minima; what pairs carried along which path |
@@ -47,6 +48,7 @@
 mod account;
 mod action;
 mod admit;
+mod broker_events;
 mod brokers;
 mod carried;
 mod guarantee;
@@ -60,7 +62,7 @@ mod paths;
 mod probes;
 mod promises;
 mod roles;
-mod seats;
+
 mod slot;
 mod state;
 mod timers;

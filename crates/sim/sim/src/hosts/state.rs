@@ -18,11 +18,11 @@ use wayleave_units::{Rate, Time};
 
 use super::account::Account;
 use super::action::Action;
+use super::brokers::Brokers;
 use super::message::Messages;
 use super::pair::{Pair, PairKey, SourcePair};
 use super::promises::Promises;
 use super::roles::{self, Scheme};
-use super::seats::Brokers;
 use super::slot::{HostId, NO_HOST, NO_PAIR, PairSlot};
 use super::timers::{HostTimer, TimerQueue, Timers};
 use crate::clock::{self, Instant};
