@@ -7,9 +7,8 @@
 //! they prefer; [`placement`], the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes;
 //! [`refine`], the nearest request that would fit; [`transition`], when flows may start; [`standing`], what every admission scheme says about
 //! what it admitted; [`stated`], decisions of before put in place again; [`registry`], those schemes by name; [`transports`], those of the packet path at hosts; [`switches`], those of ports;
-//! [`edges`], those of the hosts' limiters; [`brokers`], who coordinates hosts; [`codec`], their messages as bytes; [`usage`], what machines
-//! tell them; [`services`], the numbers of services; [`custom`], tunnels and
-//! the paths of pairs; [`tune`], parameters of admission fitted to a mix of contracts.
+//! [`hosts`], those of the hosts' limiters; [`brokers`], their brokers and the codec of their messages; [`usage`], usage reports of machines
+//! to brokers; [`services`], the numbers of services; [`tune`], parameters of admission fitted to a mix of contracts.
 
 #[macro_use]
 mod choice;
@@ -18,15 +17,12 @@ mod list;
 
 mod book;
 pub mod brokers;
-pub mod codec;
 pub mod costs;
-pub mod custom;
 pub mod duplicates;
-pub mod edges;
 pub mod explanation;
 #[cfg(test)]
 mod fluid;
-mod no_host;
+pub mod hosts;
 pub mod placement;
 mod power;
 pub mod protection;

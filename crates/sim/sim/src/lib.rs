@@ -90,7 +90,7 @@ pub fn run(scenario: &Scenario, seed: u64, go_on: impl FnMut(Time) -> bool) -> R
 }
 
 /// The same with schemes that are not in this repository: those that the scenario names as
-/// [`EdgeScheme::Custom`](wayleave_scenarios::EdgeScheme::Custom).
+/// [`HostSchemeConfig::Custom`](wayleave_scenarios::HostSchemeConfig::Custom).
 ///
 /// # Errors
 /// What is wrong with the scenario, also a name that was not given; nothing was simulated then.

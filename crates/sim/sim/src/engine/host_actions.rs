@@ -2,7 +2,7 @@
 
 use wayleave_scenarios::Endpoint;
 use wayleave_scheme_api::{ClassId, HostAction, Limiter, Outgoing, Weighted};
-use wayleave_schemes::edges::{AnyMessage, AnyTimer};
+use wayleave_schemes::hosts::{AnyMessage, AnyTimer};
 use wayleave_units::Bytes;
 
 use super::Engine;

@@ -1,7 +1,7 @@
 //! Pending actions of machines and brokers.
 
 use wayleave_scheme_api::{BrokerId, HostAction, Member};
-use wayleave_schemes::edges::{AnyBrokerTimer, AnyMessage, AnyTimer};
+use wayleave_schemes::hosts::{AnyBrokerTimer, AnyMessage, AnyTimer};
 use wayleave_units::Time;
 
 use super::slot::HostId;

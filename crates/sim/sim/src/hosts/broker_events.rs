@@ -4,7 +4,7 @@ use wayleave_contracts::{ContentionPoint, Direction, PolicyLevel};
 use wayleave_scenarios::{BrokerAt, SharingChange};
 use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, Leadership};
 use wayleave_schemes::brokers::{BrokerNetwork, BrokerSetup};
-use wayleave_schemes::edges::{AnyBroker, AnyBrokerTimer, AnyMessage};
+use wayleave_schemes::hosts::{AnyBroker, AnyBrokerTimer, AnyMessage};
 use wayleave_topology::Network;
 use wayleave_units::Time;
 

@@ -2,7 +2,7 @@
 
 use wayleave_scheme_api::BrokerId;
 use wayleave_schemes::brokers::{BrokerLocation, BrokerNetwork, BrokerSeat, BrokerSeats};
-use wayleave_schemes::edges::{AnyBroker, AnyBrokerTimer};
+use wayleave_schemes::hosts::{AnyBroker, AnyBrokerTimer};
 
 use super::roles::Scheme;
 use super::timers::Timers;

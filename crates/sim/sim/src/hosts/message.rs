@@ -2,7 +2,7 @@
 
 use wayleave_scheme_api::{BrokerId, Member};
 use wayleave_schemes::brokers::BrokerLocation;
-use wayleave_schemes::edges::AnyMessage;
+use wayleave_schemes::hosts::AnyMessage;
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 

@@ -2,7 +2,7 @@
 
 use wayleave_scheme_api::{BrokerId, BrokerInput, HostInput, Member, Origin, Peer};
 use wayleave_schemes::brokers::BrokerLocation;
-use wayleave_schemes::edges::AnyMessage;
+use wayleave_schemes::hosts::AnyMessage;
 
 use super::message::{Message, Recipient, Transit, way};
 use super::slot::{HostId, NO_HOST, NO_PAIR, PairSlot};

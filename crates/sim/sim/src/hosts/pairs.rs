@@ -2,10 +2,10 @@
 
 use wayleave_scenarios::{Endpoint, Routing};
 use wayleave_scheme_api::{
-    ClassId, CongestionSignal, Demand, FlowStart, HostInput, Incoming, LocalFlow, Outgoing, PairSpec, PathsChange,
+    ClassId, CongestionSignal, CustomPath, Demand, FlowStart, HostInput, Incoming, LocalFlow, Outgoing, PairSpec,
+    PathsChange,
 };
-use wayleave_schemes::custom::AnyPairPath;
-use wayleave_schemes::edges::TunnelSetup;
+use wayleave_schemes::hosts::TunnelSetup;
 use wayleave_schemes::services::Services;
 use wayleave_stack::Opening;
 use wayleave_topology::NodeId;
@@ -29,10 +29,10 @@ pub(crate) struct Forgotten {
 }
 
 /// What spreads the packets of a pair, where the scenario's way of it learns of a pair's paths.
-fn listed_path((routing, seed): &(Routing, u64), pair: u64) -> Option<AnyPairPath> {
+fn listed_path((routing, seed): &(Routing, u64), pair: u64) -> Option<CustomPath> {
     // Numbers of pairs are not those of flows.
     let seed = seed.rotate_left(32) ^ !pair;
-    routing.knows_a_pair().then(|| AnyPairPath::Listed(routing.path(seed)))
+    routing.knows_a_pair().then(|| Box::new(routing.path(seed)) as CustomPath)
 }
 
 impl Hosts {

@@ -4,13 +4,12 @@ use rand::rngs::ChaCha8Rng;
 use std::sync::Arc;
 use wayleave_contracts::{ContentionPoint, Direction};
 
-use wayleave_scenarios::{EdgeScheme, Scenario, Sharing};
-use wayleave_scheme_api::PairSpec;
+use wayleave_scenarios::{HostSchemeConfig, Scenario, Sharing};
+use wayleave_scheme_api::{CustomPath, CustomTunnel, PairSpec};
 use wayleave_schemes::brokers::{BrokerNetwork, BrokerSeat, BrokerSeats, BrokerSetup};
-use wayleave_schemes::custom::{AnyPairPath, AnyTunnel};
-use wayleave_schemes::edges::{AnyBroker, AnyEdge, HostSetup, TunnelSetup};
 use wayleave_schemes::host::eyeq::Line;
 use wayleave_schemes::host::static_limits::{self, StaticLimits};
+use wayleave_schemes::hosts::{AnyBroker, AnyHost, HostSetup, TunnelSetup};
 use wayleave_schemes::services::{Policies, Services};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
@@ -28,7 +27,7 @@ pub(super) fn policies(sharing: &Sharing) -> Policies<'_> {
 
 /// A scheme of a run.
 pub(super) struct Scheme {
-    kind: EdgeScheme,
+    kind: HostSchemeConfig,
     custom: Option<Arc<dyn CustomScheme>>,
 }
 
@@ -39,9 +38,9 @@ impl std::fmt::Debug for Scheme {
 }
 
 impl Scheme {
-    pub(super) fn new(kind: &EdgeScheme, custom: &Custom<'_>) -> Self {
+    pub(super) fn new(kind: &HostSchemeConfig, custom: &Custom<'_>) -> Self {
         let custom = match kind {
-            EdgeScheme::Custom(name) => custom.schemes.get(name).cloned(),
+            HostSchemeConfig::Custom(name) => custom.schemes.get(name).cloned(),
             _ => None,
         };
         Self { kind: kind.clone(), custom }
@@ -65,16 +64,16 @@ impl Scheme {
     }
 
     /// The tunnel of a pair that leaves a host.
-    pub(super) fn tunnel(&self, setup: &TunnelSetup<'_>) -> Option<AnyTunnel> {
+    pub(super) fn tunnel(&self, setup: &TunnelSetup<'_>) -> Option<CustomTunnel> {
         match &self.custom {
-            Some(custom) => custom.tunnel(setup.from, setup.pair).map(AnyTunnel::Custom),
+            Some(custom) => custom.tunnel(setup.from, setup.pair),
             None => self.kind.tunnel(setup),
         }
     }
 
     /// What spreads the packets of a pair.
-    pub(super) fn path(&self, from: NodeId, pair: &PairSpec) -> Option<AnyPairPath> {
-        self.custom.as_ref()?.path(from, pair).map(AnyPairPath::Custom)
+    pub(super) fn path(&self, from: NodeId, pair: &PairSpec) -> Option<CustomPath> {
+        self.custom.as_ref()?.path(from, pair)
     }
 }
 
@@ -86,14 +85,14 @@ pub(super) fn host(
     (scheme, brokers, left): (&Scheme, BrokerSeats<'_>, &[Rate]),
     node: NodeId,
     rng: &mut ChaCha8Rng,
-) -> AnyEdge {
+) -> AnyHost {
     match &scheme.kind {
-        EdgeScheme::Custom(_) => {
+        HostSchemeConfig::Custom(_) => {
             let Line { transmit, receive } = line(scenario, sharing, left, node);
             let network = &scenario.network;
             let place = HostPlace { network, node, transmit, receive, first_broker: brokers.first };
             match &scheme.custom {
-                Some(custom) => AnyEdge::Custom(custom.host(&place)),
+                Some(custom) => AnyHost::Custom(custom.host(&place)),
                 None => unlimited(),
             }
         }
@@ -118,7 +117,7 @@ pub(super) fn host(
 }
 
 /// Where a scheme has no machine to give, which its constructors say never to happen.
-fn unlimited() -> AnyEdge {
+fn unlimited() -> AnyHost {
     StaticLimits::new(static_limits::Params::default()).into()
 }
 

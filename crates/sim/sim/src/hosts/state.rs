@@ -4,13 +4,12 @@ use std::collections::{HashMap, VecDeque};
 
 use rand::rngs::ChaCha8Rng;
 use wayleave_contracts::{Direction, Policy, PolicyLevel};
-use wayleave_scenarios::{EdgeScheme, Routing, Scenario, Sharing, StaticLimits};
-use wayleave_scheme_api::{ClassId, Host, HostInput, Outgoing, Share};
+use wayleave_scenarios::{HostSchemeConfig, Routing, Scenario, Sharing, StaticLimits};
+use wayleave_scheme_api::{ClassId, CustomPath, CustomTunnel, Host, HostInput, Outgoing, Share};
 use wayleave_schemes::brokers::BrokerNetwork;
-use wayleave_schemes::custom::{AnyPairPath, AnyTunnel};
 use wayleave_schemes::duplicates::Filter;
-use wayleave_schemes::edges::{AnyEdge, AnyMessage, AnyTimer};
 use wayleave_schemes::host::eyeq::Line;
+use wayleave_schemes::hosts::{AnyHost, AnyMessage, AnyTimer};
 use wayleave_schemes::services::Services;
 use wayleave_stack::HostStack;
 use wayleave_topology::NodeId;
@@ -33,7 +32,7 @@ use crate::packet::PacketId;
 use crate::random;
 
 /// The stack of a host: flows by their places, packets with their first step.
-pub(crate) type Stack = HostStack<FlowSlot, (PacketId, Step), AnyTunnel, AnyPairPath>;
+pub(crate) type Stack = HostStack<FlowSlot, (PacketId, Step), CustomTunnel, CustomPath>;
 
 /// The purpose of the hosts' random numbers; those of traffic are below.
 const HOSTS: u64 = 1 << 40;
@@ -91,7 +90,7 @@ pub(super) struct HostState {
     pub(super) node: NodeId,
     pub(super) line: Line,
     /// One for each scheme.
-    pub(super) roles: Vec<AnyEdge>,
+    pub(super) roles: Vec<AnyHost>,
     pub(super) stack: Stack,
     /// By [`wayleave_scheme_api::Outgoing`].
     pub(super) outgoing: Vec<PairSlot>,
@@ -104,8 +103,9 @@ pub(super) struct HostState {
 impl Hosts {
     /// The hosts of a scenario that share; none if it has no sharing. Their process is the first one, so its number follows those of the fabric.
     pub(crate) fn new(scenario: &Scenario, seed: u64, custom: &Custom<'_>, fabric: &Fabric) -> Self {
-        let none =
-            || Sharing::new(EdgeScheme::StaticLimits(StaticLimits::default()), Policy::empty(PolicyLevel::Machine));
+        let none = || {
+            Sharing::new(HostSchemeConfig::StaticLimits(StaticLimits::default()), Policy::empty(PolicyLevel::Machine))
+        };
         let sharing = Box::new(scenario.sharing.clone().unwrap_or_else(none));
         // A validated scenario has not too many services.
         let services = Services::new(roles::policies(&sharing)).unwrap_or_default();
@@ -242,7 +242,7 @@ impl Hosts {
     }
 
     /// The machine of a scheme at a host.
-    pub(super) fn role(&mut self, host: HostId, scheme: u8) -> &mut AnyEdge {
+    pub(super) fn role(&mut self, host: HostId, scheme: u8) -> &mut AnyHost {
         &mut self.hosts[host as usize].roles[usize::from(scheme)]
     }
 

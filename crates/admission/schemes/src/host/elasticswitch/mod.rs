@@ -52,7 +52,7 @@ use rate::RateAllocation;
 pub use settings::Settings;
 
 use crate::brokers::NoBroker;
-use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost, UDP};
+use crate::hosts::{HostScheme, HostSetup, NETWORK_HEADERS, HostBuildError, UDP};
 
 /// Messages hold two rates, or a count and a flag.
 const TWO_RATES: usize = 16;
@@ -75,9 +75,8 @@ impl Described for ElasticSwitch {
 
 impl HostScheme for ElasticSwitch {
     type Broker = NoBroker<Message>;
-    type Tunnel = wayleave_scheme_api::Absent;
 
-    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
+    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, HostBuildError> {
         Ok(Self::new(setup.line.transmit, settings.params()))
     }
 

@@ -76,7 +76,7 @@ pub use settings::Settings;
 use side::{Side, least, terms};
 
 use crate::brokers::NoBroker;
-use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost};
+use crate::hosts::{HostScheme, HostSetup, NETWORK_HEADERS, HostBuildError};
 use crate::usage::Metered;
 
 /// What EyeQ says of itself.
@@ -101,10 +101,9 @@ impl HostScheme for Eyeq {
     const DIVIDES_CAPACITY: bool = true;
 
     type Broker = NoBroker<Feedback>;
-    type Tunnel = wayleave_scheme_api::Absent;
 
-    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
-        Self::new(setup.line, settings.params(setup)).map_err(NoHost::because)
+    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, HostBuildError> {
+        Self::new(setup.line, settings.params(setup)).map_err(HostBuildError::because)
     }
 
     fn set_interval(&mut self, interval: Time) {

@@ -37,7 +37,7 @@ use wayleave_units::{Bytes, Rate, Time};
 pub use settings::Settings;
 
 use crate::brokers::NoBroker;
-use crate::edges::{HostScheme, HostSetup, NoHost};
+use crate::hosts::{HostScheme, HostSetup, HostBuildError};
 use crate::host::eyeq::{self, Eyeq, Feedback, Line, Timer};
 
 /// What PicNIC' says of itself.
@@ -61,10 +61,9 @@ impl HostScheme for Picnic {
     const DIVIDES_CAPACITY: bool = true;
 
     type Broker = NoBroker<Feedback>;
-    type Tunnel = wayleave_scheme_api::Absent;
 
-    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
-        Self::new(setup.line, settings.meter(), settings.unit, settings.burst).map_err(NoHost::because)
+    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, HostBuildError> {
+        Self::new(setup.line, settings.meter(), settings.unit, settings.burst).map_err(HostBuildError::because)
     }
 
     fn set_interval(&mut self, interval: Time) {

@@ -26,7 +26,7 @@ use wayleave_units::{Rate, Time};
 pub use params::Params;
 
 use crate::brokers::NoBroker;
-use crate::edges::{HostScheme, HostSetup, NoHost};
+use crate::hosts::{HostScheme, HostSetup, HostBuildError};
 
 /// What fixed limits says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -46,9 +46,8 @@ impl Described for StaticLimits {
 
 impl HostScheme for StaticLimits {
     type Broker = NoBroker<Infallible>;
-    type Tunnel = wayleave_scheme_api::Absent;
 
-    fn build(_: &mut HostSetup<'_>, params: &Params) -> Result<Self, NoHost> {
+    fn build(_: &mut HostSetup<'_>, params: &Params) -> Result<Self, HostBuildError> {
         Ok(Self::new(*params))
     }
 

@@ -15,7 +15,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::brokers::{
     BrokerCodec, BrokerError, BrokerNetwork, BrokerSeat, BrokerSetup, BrokerTimes, NoMessage, SchemeBroker,
 };
-use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost, UDP};
+use crate::hosts::{HostScheme, HostSetup, NETWORK_HEADERS, HostBuildError, UDP};
 use crate::services::Services;
 use crate::usage::{Limited, UsageReport};
 
@@ -89,10 +89,9 @@ impl HostScheme for ToySplit {
     const ENFORCES_LEVELS: bool = true;
 
     type Broker = Splitter;
-    type Tunnel = wayleave_scheme_api::Absent;
 
-    fn build(setup: &mut HostSetup<'_>, _: &Params) -> Result<Self, NoHost> {
-        let broker = setup.brokers.of(setup.node).ok_or_else(|| NoHost::because("there is no broker"))?;
+    fn build(setup: &mut HostSetup<'_>, _: &Params) -> Result<Self, HostBuildError> {
+        let broker = setup.brokers.of(setup.node).ok_or_else(|| HostBuildError::because("there is no broker"))?;
         Ok(Self { broker, pairs: Vec::new(), part: None })
     }
 

@@ -87,7 +87,7 @@ use wayleave_units::{Bytes, Rate, Time};
 pub use settings::{Floor, Queue, Rise, Settings, Step, Sum, Surplus, Turns, Unused};
 
 use crate::brokers::NoBroker;
-use crate::edges::{HostScheme, HostSetup, NoHost};
+use crate::hosts::{HostScheme, HostSetup, HostBuildError};
 use crate::random::SplitMix;
 use crate::switches::Ecn;
 use hose::Hose;
@@ -394,9 +394,8 @@ impl Described for Ufab {
 
 impl HostScheme for Ufab {
     type Broker = NoBroker<Infallible>;
-    type Tunnel = wayleave_scheme_api::Absent;
 
-    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
+    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, HostBuildError> {
         let seed = (setup.phase)(Time::MAX).as_nanos();
         Ok(Self::new(setup.line.transmit, settings.clone(), seed))
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use wayleave_scenarios::{
-    Buffering, Change, Congestion, EdgeScheme, Element, Ends, Outage, PacketKind, SchemeOf, StaticLimits, Traffic,
+    Buffering, Change, Congestion, Element, Ends, HostSchemeConfig, Outage, PacketKind, SchemeOf, StaticLimits, Traffic,
 };
 use wayleave_scheme_api::{
     Absent, Broker, BrokerAction, BrokerInput, Bucket, ClassId, CustomBroker, Departure, Entry, Excess, HopWindow,
@@ -398,7 +398,7 @@ fn several_schemes_live_in_one_host_each_with_its_classes() {
     let sharing = scenario.sharing.as_mut().unwrap();
     let limits = StaticLimits { pair: Some(Rate::from_gbit(1)), burst: Bytes::new(4 * FRAME) };
     let services = vec!["a".to_owned()];
-    sharing.also = vec![SchemeOf { scheme: EdgeScheme::StaticLimits(limits), services }];
+    sharing.also = vec![SchemeOf { scheme: HostSchemeConfig::StaticLimits(limits), services }];
     let hosts = &star.hosts;
     scenario.traffic = vec![of("a", endless("a", hosts[0], hosts[1])), of("b", endless("b", hosts[0], hosts[2]))];
     let classes: Arc<Mutex<Vec<ClassId>>> = Arc::default();

@@ -11,7 +11,7 @@ mod ufab;
 
 use std::sync::Arc;
 
-use wayleave_scenarios::{Discipline, EdgeScheme, PortBehaviour, Scenario, Sharing, Traffic};
+use wayleave_scenarios::{Discipline, HostSchemeConfig, PortBehaviour, Scenario, Sharing, Traffic};
 use wayleave_scheme_api::{
     CustomBroker, CustomHost, Host, HostAction, HostInput, Leadership, PairSpec, Path, Plugged, Switch, Tunnel,
 };
@@ -144,7 +144,7 @@ where
 fn scenario(network: &Arc<Network>, milliseconds: u64) -> Scenario {
     let mut scenario = Scenario::new("outside", network.clone(), Time::from_millis(milliseconds));
     let machine = services(network, &[("a", None), ("b", None)]);
-    scenario.sharing = Some(Sharing::new(EdgeScheme::Custom("outside".to_owned()), machine));
+    scenario.sharing = Some(Sharing::new(HostSchemeConfig::Custom("outside".to_owned()), machine));
     scenario
 }
 
