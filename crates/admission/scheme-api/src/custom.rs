@@ -11,15 +11,14 @@ use alloc::vec::Vec;
 use core::any::Any;
 use core::fmt;
 
-use wayleave_units::{Rate, Time};
+use wayleave_units::Time;
 
 use crate::broker::{Broker, BrokerAction, BrokerInput};
-use crate::flow::FlowStart;
 use crate::host::{Host, HostAction, HostInput};
-use crate::ids::{Incoming, LocalFlow};
-use crate::path::{Departure, Path, PathProbe, PathReport};
-use crate::telemetry::{IntHop, Probe, ProbeAnswer};
-use crate::tunnel::{CongestionSignal, Entry, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn};
+use crate::ids::Incoming;
+use crate::path::Path;
+use crate::telemetry::{Probe, ProbeAnswer};
+use crate::tunnel::Tunnel;
 
 /// A message of a scheme that its driver does not know.
 #[derive(Clone)]
@@ -79,78 +78,6 @@ impl fmt::Debug for dyn Tunnel + Send {
 impl fmt::Debug for dyn Path + Send {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CustomPath")
-    }
-}
-
-impl Tunnel for CustomTunnel {
-    fn on_open(&mut self, now: Time, flow: LocalFlow, start: &FlowStart, signal: CongestionSignal) {
-        (**self).on_open(now, flow, start, signal);
-    }
-
-    fn on_close(&mut self, now: Time, flow: LocalFlow) {
-        (**self).on_close(now, flow);
-    }
-
-    fn on_arrival(&mut self, now: Time, packet: TunnelPacket, queue: TunnelQueue) -> Entry {
-        (**self).on_arrival(now, packet, queue)
-    }
-
-    fn on_queued(&mut self, now: Time, packet: TunnelPacket) {
-        (**self).on_queued(now, packet);
-    }
-
-    fn next(&mut self, now: Time) -> Turn {
-        (**self).next(now)
-    }
-
-    fn on_departure(&mut self, now: Time, packet: TunnelPacket) {
-        (**self).on_departure(now, packet);
-    }
-
-    fn on_ack(&mut self, now: Time, flow: LocalFlow, ack: TunnelAck, queue: TunnelQueue) -> u64 {
-        (**self).on_ack(now, flow, ack, queue)
-    }
-
-    fn on_slot(&mut self, now: Time) -> Option<Slot> {
-        (**self).on_slot(now)
-    }
-
-    fn on_rate(&mut self, now: Time, rate: Option<Rate>) {
-        (**self).on_rate(now, rate);
-    }
-
-    fn on_weight(&mut self, now: Time, weight: u32) {
-        (**self).on_weight(now, weight);
-    }
-}
-
-impl Path for CustomPath {
-    fn choose(&mut self, now: Time, departure: Departure) -> u32 {
-        (**self).choose(now, departure)
-    }
-
-    fn choose_for(&mut self, now: Time, flow: LocalFlow, departure: Departure) -> u32 {
-        (**self).choose_for(now, flow, departure)
-    }
-
-    fn hears_reports(&self) -> bool {
-        (**self).hears_reports()
-    }
-
-    fn on_report(&mut self, now: Time, report: PathReport) {
-        (**self).on_report(now, report);
-    }
-
-    fn on_telemetry(&mut self, now: Time, path: u32, hops: &[IntHop]) {
-        (**self).on_telemetry(now, path, hops);
-    }
-
-    fn probe(&mut self, now: Time, paths: u32) -> Option<PathProbe> {
-        (**self).probe(now, paths)
-    }
-
-    fn on_paths_changed(&mut self, now: Time) {
-        (**self).on_paths_changed(now);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The host schemes: [`HostScheme`] is what a scheme implements, [`HOST_SCHEMES`] a table with an entry for each, and [`HostSchemeConfig`] a
+//! The host schemes: [`HostScheme`] is what a scheme implements, `HOST_SCHEMES` a table with an entry for each, and [`HostSchemeConfig`] a
 //! scheme with its parameters, as a scenario gives it. A driver holds hosts and brokers of several schemes side by side ([`AnyHost`],
 //! [`AnyBroker`]), and passes on their messages and timers without reading them.
 
@@ -17,8 +17,8 @@ use crate::host::eyeq::Line;
 use crate::services::Services;
 use crate::switches::Ecn;
 
-pub use any::{AnyBroker, AnyBrokerTimer, AnyHost, AnyMessage, AnyTimer, HOST_SCHEMES, HOSTS, HostSchemeConfig};
-pub use table::HostEntry;
+pub(crate) use any::HOST_SCHEMES;
+pub use any::{AnyBroker, AnyBrokerTimer, AnyHost, AnyMessage, AnyTimer, HOSTS, HostSchemeConfig};
 
 /// Ethernet header and FCS (18 B), preamble and gap (20 B), IPv4 header (20 B).
 pub const NETWORK_HEADERS: usize = 58;

@@ -19,11 +19,11 @@
 //! [`HostStack`] holds all of it for one host and one scheme, but for the fair queues, which classes of several schemes
 //! share. It is a state machine: time is an argument, in picoseconds ([`Instant`]), and nothing here has a clock, a socket
 //! or a timer. A driver (the simulator; an agent) keeps flows and packets, calls it, and does what it returns. Layers that
-//! a scheme has not are [`Absent`](wayleave_scheme_api::Absent), and cost nothing.
+//! a scheme does not have are `None`.
 //!
 //! ```
-//! use wayleave_scheme_api::{Absent, Bucket, ClassId, Departure, Excess, LocalFlow};
-//! use wayleave_stack::{Flows, HostStack, Opening, Step, AdmitOutcome, Waiting};
+//! use wayleave_scheme_api::{Bucket, ClassId, Departure, Excess, LocalFlow};
+//! use wayleave_stack::{AdmitOutcome, Flows, HostStack, Opening, Step, Waiting};
 //! use wayleave_units::{Bytes, Rate, Time};
 //!
 //! /// Packets only.
@@ -34,7 +34,7 @@
 //!     fn local(&self, _: Waiting<(), &'static str>) -> LocalFlow { LocalFlow(0) }
 //! }
 //!
-//! let mut stack: HostStack<(), &'static str, Absent, Absent> = HostStack::new(1);
+//! let mut stack: HostStack<(), &'static str> = HostStack::new(1);
 //! let opening = Opening {
 //!     class: ClassId(0), paths: 1, round_trip: Time::from_micros(20), tunnel: None, path_role: None,
 //! };

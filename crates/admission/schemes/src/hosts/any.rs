@@ -13,6 +13,16 @@ use super::HostScheme;
 use super::table::{HostEntry, Listed};
 use crate::brokers::{BrokerError, BrokerNetwork, Ignored, SchemeBroker};
 
+/// Returns the input of a host or broker with the messages and timers of its scheme; `None` if they are another scheme's.
+macro_rules! own {
+    ($input:expr, $scheme:ident, $timers:ident) => {
+        $input.narrow(
+            |message| if let AnyMessage::$scheme(message) = message { Some(message) } else { None },
+            |timer| if let $timers::$scheme(timer) = timer { Some(timer) } else { None },
+        )
+    };
+}
+
 /// Writes [`HostSchemeConfig`], [`HOST_SCHEMES`], and the enums that hold hosts, messages, timers and brokers of any scheme.
 macro_rules! hosts {
     (
@@ -40,7 +50,7 @@ macro_rules! hosts {
         ];
 
         /// All schemes that can be chosen by name.
-        pub const HOST_SCHEMES: &[HostEntry] = &[$($(#[$meta])* HostEntry::of::<crate::host::$module::$scheme>(),)+];
+        pub(crate) const HOST_SCHEMES: &[HostEntry] = &[$($(#[$meta])* HostEntry::of::<crate::host::$module::$scheme>(),)+];
 
         impl HostSchemeConfig {
             pub(super) fn entry(&self) -> Option<&'static HostEntry> {
@@ -69,10 +79,6 @@ macro_rules! hosts {
 
                 fn params(config: &HostSchemeConfig) -> Self::Params {
                     if let HostSchemeConfig::$scheme(params) = config { params.clone() } else { Self::Params::default() }
-                }
-
-                fn any_host(self) -> AnyHost {
-                    AnyHost::$scheme(self)
                 }
 
                 fn any_broker(broker: Self::Broker) -> AnyBroker {
@@ -147,29 +153,14 @@ macro_rules! hosts {
                 act: &mut impl FnMut(HostAction<AnyMessage, AnyTimer>),
             ) {
                 match self {
-                    $($(#[$meta])* Self::$scheme(scheme) => {
-                        // What another scheme wrote is nothing to this one.
-                        let input = input.narrow(
-                            |message| if let AnyMessage::$scheme(message) = message { Some(message) } else { None },
-                            |timer| if let AnyTimer::$scheme(timer) = timer { Some(timer) } else { None },
-                        );
-                        if let Some(input) = input {
-                            let act = &mut |action: HostAction<_, _>| {
-                                act(action.widen(AnyMessage::$scheme, AnyTimer::$scheme));
-                            };
-                            scheme.on(now, input, act);
+                    $($(#[$meta])* Self::$scheme(host) => {
+                        if let Some(input) = own!(input, $scheme, AnyTimer) {
+                            host.on(now, input, &mut |action: HostAction<_, _>| act(action.widen(AnyMessage::$scheme, AnyTimer::$scheme)));
                         }
                     })+
                     Self::Custom(host) => {
-                        let input = input.narrow(
-                            |message| if let AnyMessage::Custom(message) = message { Some(message) } else { None },
-                            |timer| if let AnyTimer::Custom(timer) = timer { Some(timer) } else { None },
-                        );
-                        if let Some(input) = input {
-                            let act = &mut |action: HostAction<_, _>| {
-                                act(action.widen(AnyMessage::Custom, AnyTimer::Custom));
-                            };
-                            host.on(now, input, act);
+                        if let Some(input) = own!(input, Custom, AnyTimer) {
+                            host.on(now, input, &mut |action: HostAction<_, _>| act(action.widen(AnyMessage::Custom, AnyTimer::Custom)));
                         }
                     }
                 }
@@ -273,28 +264,15 @@ macro_rules! hosts {
                 input: BrokerInput<AnyMessage, AnyBrokerTimer>,
                 act: &mut dyn FnMut(BrokerAction<AnyMessage, AnyBrokerTimer>),
             ) {
-                // What another scheme wrote is not for this one.
                 match self {
                     $($(#[$meta])* Self::$scheme(broker) => {
-                        let input = input.narrow(
-                            |message| if let AnyMessage::$scheme(message) = message { Some(message) } else { None },
-                            |timer| if let AnyBrokerTimer::$scheme(timer) = timer { Some(timer) } else { None },
-                        );
-                        if let Some(input) = input {
-                            broker.on(now, input, &mut |action| {
-                                act(action.widen(AnyMessage::$scheme, AnyBrokerTimer::$scheme));
-                            });
+                        if let Some(input) = own!(input, $scheme, AnyBrokerTimer) {
+                            broker.on(now, input, &mut |action| act(action.widen(AnyMessage::$scheme, AnyBrokerTimer::$scheme)));
                         }
                     })+
                     Self::Custom(broker) => {
-                        let input = input.narrow(
-                            |message| if let AnyMessage::Custom(message) = message { Some(message) } else { None },
-                            |timer| if let AnyBrokerTimer::Custom(timer) = timer { Some(timer) } else { None },
-                        );
-                        if let Some(input) = input {
-                            broker.on(now, input, &mut |action| {
-                                act(action.widen(AnyMessage::Custom, AnyBrokerTimer::Custom));
-                            });
+                        if let Some(input) = own!(input, Custom, AnyBrokerTimer) {
+                            broker.on(now, input, &mut |action| act(action.widen(AnyMessage::Custom, AnyBrokerTimer::Custom)));
                         }
                     }
                 }

@@ -14,19 +14,13 @@ use crate::usage::{Limited, UsageReport};
 const SMALLEST_FRAME: usize = 84;
 
 /// An entry of [`HOST_SCHEMES`]: properties and constructors of one host scheme.
-pub struct HostEntry {
-    /// Name, publication and parameters.
-    pub descriptor: &'static Descriptor,
-    /// As [`HostScheme::HAS_PARTS`].
-    pub has_parts: bool,
-    /// As [`HostScheme::HAS_INTERVAL`].
-    pub has_interval: bool,
-    /// As [`HostScheme::HAS_BROKERS`].
-    pub has_brokers: bool,
-    /// As [`HostScheme::ENFORCES_LEVELS`].
-    pub enforces_levels: bool,
-    /// As [`HostScheme::DIVIDES_CAPACITY`].
-    pub divides_capacity: bool,
+pub(crate) struct HostEntry {
+    pub(crate) descriptor: &'static Descriptor,
+    has_parts: bool,
+    has_interval: bool,
+    has_brokers: bool,
+    pub(crate) enforces_levels: bool,
+    divides_capacity: bool,
     config: fn(&Given) -> Option<HostSchemeConfig>,
     settings: fn(&HostSchemeConfig) -> Vec<(&'static Parameter, Value)>,
     check: fn(&HostSchemeConfig) -> Result<(), (&'static Parameter, Value)>,
@@ -65,7 +59,7 @@ impl HostEntry {
             not_carried_out: |config| S::not_carried_out(&S::params(config)),
             broker_times: |config| S::broker_times(&S::params(config)),
             core: |config| S::core(&S::params(config)),
-            host: |config, setup| S::build(setup, &S::params(config)).map(S::any_host),
+            host: |config, setup| S::build(setup, &S::params(config)).map(Into::into),
             tunnel: |config, setup| S::tunnel(setup, &S::params(config)),
             brokers: |config, around| S::brokers(around, &S::params(config)),
             broker: |config, setup| S::broker(setup, &S::params(config)).map(S::any_broker),
@@ -81,13 +75,11 @@ impl HostEntry {
 }
 
 /// Conversions between the types of one scheme and those of all schemes.
-pub(super) trait Listed: HostScheme {
+pub(super) trait Listed: HostScheme + Into<AnyHost> {
     fn config(params: Self::Params) -> HostSchemeConfig;
 
     /// Returns the parameters, or the defaults if `config` is of another scheme.
     fn params(config: &HostSchemeConfig) -> Self::Params;
-
-    fn any_host(self) -> AnyHost;
 
     fn any_broker(broker: Self::Broker) -> AnyBroker;
 

@@ -202,9 +202,9 @@ impl Flows {
             return None;
         };
         let segment = Segment { sequence, bytes, is_again, is_partial };
-        let forth_last = flow.forward.last_hop;
+        let forward_last = flow.forward.last_hop;
         let mut packet = flow.packet(slot, segment, now, count, |path| {
-            let last_hop = fabric.own_ends(set, path).map_or(forth_last, |(_, last)| last);
+            let last_hop = fabric.own_ends(set, path).map_or(forward_last, |(_, last)| last);
             (fabric.start(set, path).unwrap_or(0), last_hop)
         });
         if flow.wants_telemetry {

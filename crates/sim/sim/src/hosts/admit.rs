@@ -1,10 +1,11 @@
-//! What the stack of a host says of the flows and packets that want to leave.
+//! Packets of pairs at their hosts: the stack admits, counts and answers them, and machines are notified.
 //!
 //! Tokens and room in windows are taken when a flow or a packet is let go, one segment at a time: what a flow was granted
 //! and does not send goes back. So nothing that waits behind the interface can be overtaken in the buckets.
 
-use wayleave_scheme_api::{ClassId, Departure, LocalFlow, Path, PathIndex};
+use wayleave_scheme_api::{Arrivals, ClassId, Departure, HostInput, IntHop, LocalFlow, Path, PathIndex, PathReport};
 use wayleave_stack::{ClassStep, Flows as StackFlows, Waiting};
+use wayleave_units::Bytes;
 
 use super::slot::{HostId, NO_PAIR, PairSlot};
 use super::state::{Hosts, Stack};
@@ -12,7 +13,7 @@ use super::timers::HostTimer;
 use crate::clock::{self, Instant};
 use crate::fabric::{Fabric, Step};
 use crate::flows::{Flow, FlowSlot, Flows};
-use crate::packet::{Kind, PacketId};
+use crate::packet::{Flags, Kind, Packet, PacketId};
 
 /// How long a window waits for answers before what is in flight counts as lost, in ps: the shortest retransmission
 /// time-out that is usual in datacenters (DCTCP, SIGCOMM 2010, section 4: 10 ms).
@@ -103,6 +104,46 @@ impl Hosts {
         self.left(slot, bytes, granted, path, now)
     }
 
+    /// Bytes of a pair leave its host, for which `granted` had been let go. What their answer has to bring back.
+    pub(crate) fn left(&mut self, slot: PairSlot, bytes: u32, granted: u32, path: u8, now: Instant) -> Option<u64> {
+        let pair = &mut self.pairs[slot as usize];
+        pair.used_at = now;
+        let (sender, scheme, outgoing) = (pair.sender, pair.scheme, pair.outgoing);
+        self.account.sent(pair, bytes, now);
+        if pair.path.replace(path).is_some_and(|before| before != path) {
+            self.account.moved(pair);
+        }
+        let path = PathIndex(u32::from(path));
+        let sent = self.hosts[sender as usize].stack.sent(outgoing.0, path, bytes, granted, now);
+        let bytes = Bytes::new(u64::from(bytes));
+        self.notify(sender, scheme, HostInput::Sent { pair: outgoing, path, bytes }, now);
+        sent
+    }
+
+    /// A packet of a pair arrives.
+    #[cold]
+    pub(crate) fn arrived(&mut self, slot: PairSlot, packet: &Packet, fabric: &mut Fabric, now: Instant) {
+        let incoming = self.incoming(slot, fabric, now);
+        let pair = &mut self.pairs[slot as usize];
+        pair.used_at = now;
+        let (receiver, scheme) = (pair.receiver, pair.scheme);
+        let bytes = Bytes::new(u64::from(packet.size));
+        let arrivals = Arrivals {
+            bytes,
+            marked: if packet.flags.has(Flags::MARKED) { bytes } else { Bytes::ZERO },
+            lost: Bytes::new(std::mem::take(&mut pair.lost)),
+        };
+        self.account.received(pair, packet.size, now);
+        if let Some(promises) = &mut self.promises {
+            promises.received(pair.to_place, packet.size, now);
+            let (from, to, class, ..) = pair.key;
+            let (first, _) = fabric.ends(&pair.forward, u32::from(packet.path));
+            let links = || fabric.links_of(first, packet.route, Step::from_bits(packet.last_hop));
+            promises.freight.arrived((slot, pair.epoch), (from, to, class), (packet.route, packet.size, now), links);
+        }
+        self.notify(receiver, scheme, HostInput::Received { pair: incoming, arrivals }, now);
+    }
+
     /// Whether a source's packet may stand in line.
     pub(crate) fn has_place(&self, slot: PairSlot, bytes: u32) -> bool {
         let pair = &self.pairs[slot as usize];
@@ -147,6 +188,16 @@ impl Hosts {
             Wait::ClassOf(slot, class, at) => (at, HostTimer::Class(self.pairs[slot as usize].sender, class.0)),
         };
         self.timer_queue.arm(at, what, fabric, now);
+    }
+
+    /// What an acknowledgement told of a path, for what spreads a pair's packets.
+    pub(crate) fn report_path(&mut self, slot: PairSlot, report: PathReport, hops: &[IntHop], now: Instant) {
+        let Some((stack, pair)) = self.stack(slot) else { return };
+        let path = report.path;
+        stack.on_path_report(pair, report, now);
+        if !hops.is_empty() {
+            stack.on_path_telemetry(pair, path, hops, now);
+        }
     }
 
     /// A packet was answered, which brought back what its pair had sent on its path. Whether the pair may go on.

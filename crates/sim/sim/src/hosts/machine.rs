@@ -1,17 +1,17 @@
-//! What machines hear of what passes, and what they want done at the hosts.
+//! Limits, weights and timers of machines, and losses.
 
-use wayleave_scheme_api::{Arrivals, Bucket, ClassId, HostInput, Outgoing, PathIndex};
-use wayleave_schemes::edges::AnyTimer;
-use wayleave_units::{Bytes, Time};
+use wayleave_scheme_api::{Bucket, ClassId, HostInput, Outgoing};
+use wayleave_schemes::hosts::AnyTimer;
+use wayleave_units::Time;
 
 use super::slot::{HostId, NO_PAIR, PairSlot};
 use super::state::{Hosts, time};
 use super::timers::HostTimer;
 use crate::clock::{self, Instant};
-use crate::fabric::{Dropped, Fabric, Step};
+use crate::fabric::{Dropped, Fabric};
 use crate::flows::Flows;
 use crate::interfaces::{Interfaces, Item};
-use crate::packet::{Flags, Packet};
+use crate::packet::Packet;
 
 impl Hosts {
     /// A root limiter is set or lifted. Whether the class is to be looked at.
@@ -101,46 +101,6 @@ impl Hosts {
     pub(crate) fn on_timer(&mut self, host: HostId, place: u32, now: Instant) {
         let (scheme, timer) = self.timers.take(place);
         self.notify(host, scheme, HostInput::Timer(timer), now);
-    }
-
-    /// Bytes of a pair leave its host, for which `granted` had been let go. What their answer has to bring back.
-    pub(crate) fn left(&mut self, slot: PairSlot, bytes: u32, granted: u32, path: u8, now: Instant) -> Option<u64> {
-        let pair = &mut self.pairs[slot as usize];
-        pair.used_at = now;
-        let (sender, scheme, outgoing) = (pair.sender, pair.scheme, pair.outgoing);
-        self.account.sent(pair, bytes, now);
-        if pair.path.replace(path).is_some_and(|before| before != path) {
-            self.account.moved(pair);
-        }
-        let path = PathIndex(u32::from(path));
-        let sent = self.hosts[sender as usize].stack.sent(outgoing.0, path, bytes, granted, now);
-        let bytes = Bytes::new(u64::from(bytes));
-        self.notify(sender, scheme, HostInput::Sent { pair: outgoing, path, bytes }, now);
-        sent
-    }
-
-    /// A packet of a pair arrives.
-    #[cold]
-    pub(crate) fn arrived(&mut self, slot: PairSlot, packet: &Packet, fabric: &mut Fabric, now: Instant) {
-        let incoming = self.incoming(slot, fabric, now);
-        let pair = &mut self.pairs[slot as usize];
-        pair.used_at = now;
-        let (receiver, scheme) = (pair.receiver, pair.scheme);
-        let bytes = Bytes::new(u64::from(packet.size));
-        let arrivals = Arrivals {
-            bytes,
-            marked: if packet.flags.has(Flags::MARKED) { bytes } else { Bytes::ZERO },
-            lost: Bytes::new(std::mem::take(&mut pair.lost)),
-        };
-        self.account.received(pair, packet.size, now);
-        if let Some(promises) = &mut self.promises {
-            promises.received(pair.to_place, packet.size, now);
-            let (from, to, class, ..) = pair.key;
-            let (first, _) = fabric.ends(&pair.forward, u32::from(packet.path));
-            let links = || fabric.links_of(first, packet.route, Step::from_bits(packet.last_hop));
-            promises.freight.arrived((slot, pair.epoch), (from, to, class), (packet.route, packet.size, now), links);
-        }
-        self.notify(receiver, scheme, HostInput::Received { pair: incoming, arrivals }, now);
     }
 
     /// A source's packet arrives, and is answered if its pair has a window. What was dropped for that.

@@ -9,12 +9,12 @@
 //! |---|---|
 //! | `state` | all hosts, and their state at the start of a run |
 //! | `pair`, `pairs` | one pair; pairs open, are found, and are forgotten |
-//! | `admit` | the stack of a pair's host; waits and windows |
+//! | `admit` | packets of pairs at their hosts: sent, waiting, arrived, answered |
 //! | `tunnels` | segments enter tunnels, acknowledgements pass them, decision slots |
 //! | `action` | pending actions of machines and brokers |
-//! | `machine` | inputs of machines, and actions that change limits, weights and timers |
+//! | `machine` | limits, weights and timers of machines |
 //! | `timers` | timers of pairs, classes, machines and brokers |
-//! | `paths` | paths of packets, copies, and what comes back of them |
+//! | `paths` | paths of packets, copies and classes |
 //! | `probes` | probes and answers travel as packets |
 //! | `message`, `messages` | so do messages |
 //! | `brokers` | brokers of all schemes: their seats, states and timers |

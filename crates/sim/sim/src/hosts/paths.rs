@@ -1,7 +1,6 @@
-//! Paths of pairs: what the stack has chosen is written into packets, copies go over further paths, and roles hear of
-//! what comes back.
+//! Paths of pairs: what the stack has chosen is written into packets, and copies go over further paths.
 
-use wayleave_scheme_api::{IntHop, PathIndex, PathReport};
+use wayleave_scheme_api::PathIndex;
 use wayleave_schemes::duplicates::{Filter, Verdict};
 use wayleave_units::Time;
 
@@ -68,16 +67,6 @@ impl Hosts {
             fabric.forget_packet(id);
         }
         is_known
-    }
-
-    /// What an acknowledgement told of a path, for what spreads a pair's packets.
-    pub(crate) fn report_path(&mut self, slot: PairSlot, report: PathReport, hops: &[IntHop], now: Instant) {
-        let Some((stack, pair)) = self.stack(slot) else { return };
-        let path = report.path;
-        stack.on_path_report(pair, report, now);
-        if !hops.is_empty() {
-            stack.on_path_telemetry(pair, path, hops, now);
-        }
     }
 
     /// The pair of a packet that leaves its host.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use rand::rngs::ChaCha8Rng;
 use wayleave_contracts::{Direction, Policy, PolicyLevel};
 use wayleave_scenarios::{HostSchemeConfig, Routing, Scenario, Sharing, StaticLimits};
-use wayleave_scheme_api::{ClassId, CustomPath, CustomTunnel, Host, HostInput, Outgoing, Share};
+use wayleave_scheme_api::{ClassId, Host, HostInput, Outgoing, Share};
 use wayleave_schemes::brokers::BrokerNetwork;
 use wayleave_schemes::duplicates::Filter;
 use wayleave_schemes::host::eyeq::Line;
@@ -32,7 +32,7 @@ use crate::packet::PacketId;
 use crate::random;
 
 /// The stack of a host: flows by their places, packets with their first step.
-pub(crate) type Stack = HostStack<FlowSlot, (PacketId, Step), CustomTunnel, CustomPath>;
+pub(crate) type Stack = HostStack<FlowSlot, (PacketId, Step)>;
 
 /// The purpose of the hosts' random numbers; those of traffic are below.
 const HOSTS: u64 = 1 << 40;

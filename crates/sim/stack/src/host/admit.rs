@@ -1,6 +1,6 @@
-//! What may leave a host now, what has to wait, and for what.
+//! Packets that leave a host, wait in its stack, or are answered: tokens, paths and windows on the way.
 
-use wayleave_scheme_api::{ClassId, Departure, Excess, Path, PathIndex, Tunnel};
+use wayleave_scheme_api::{ClassId, Departure, Excess, IntHop, PathIndex, PathReport};
 
 use super::{AdmitOutcome, Class, ClassStep, Flows, HostStack, Pair, State, Step, Waiting};
 use crate::clock::{self, Instant, NEVER};
@@ -8,7 +8,7 @@ use crate::tunnel::NextPacket;
 use crate::window::Room;
 
 // What is asked before a packet leaves, in the order of the stack.
-impl<F: Copy, K: Copy, T: Tunnel, P: Path> Pair<F, K, T, P> {
+impl<F: Copy, K: Copy> Pair<F, K> {
     /// Whether the pair's own bucket has the tokens.
     fn tokens(&mut self, bytes: u32, now: Instant) -> Room {
         match self.bucket.as_mut().map(|bucket| bucket.ready_at(bytes, now)) {
@@ -71,7 +71,7 @@ enum Head<F, K> {
     NotBefore(Instant),
 }
 
-impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
+impl<F: Copy, K: Copy> HostStack<F, K> {
     /// Whether a packet that comes now may leave at once: nothing waits before it, and there are tokens and room. What
     /// may leave has its tokens taken.
     pub fn admit(
@@ -294,6 +294,60 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
         is_due
     }
 
+    /// A packet leaves that had been let go with `granted` bytes on `path`. What its answer has to bring back, if a
+    /// window counts it.
+    pub fn sent(&mut self, pair: u32, path: PathIndex, bytes: u32, granted: u32, now: Instant) -> Option<u64> {
+        let state = self.pair_mut(pair)?;
+        let round_trip = state.round_trip;
+        let window = state.windows.get_mut(path.index())?;
+        Some(window.send(bytes, granted, round_trip, now))
+    }
+
+    /// What was let go with so many bytes sent only `used` of them, or was not sent at all.
+    pub fn put_back(&mut self, pair: u32, granted: u32, used: u32) {
+        let Some(Some(state)) = self.pairs.get_mut(pair as usize) else { return };
+        let class = &mut self.classes[state.class as usize];
+        for bucket in [&mut state.bucket, &mut class.bucket].into_iter().flatten() {
+            bucket.put_back(granted - used.min(granted));
+        }
+    }
+
+    /// What was let go on a path will not be sent.
+    pub fn release(&mut self, pair: u32, path: PathIndex, granted: u32) -> bool {
+        let window = self.pair_mut(pair).and_then(|pair| pair.windows.get_mut(path.index()));
+        if let Some(window) = window {
+            window.release(granted);
+        }
+        self.wake_if_blocked(pair)
+    }
+
+    /// A packet of a path was answered, which brought back `sent`.
+    pub fn answered(&mut self, pair: u32, path: PathIndex, sent: u64, now: Instant) -> bool {
+        let window = self.pair_mut(pair).and_then(|pair| pair.windows.get_mut(path.index()));
+        window.is_some_and(|window| window.answer(sent, now)) && self.wake_if_blocked(pair)
+    }
+
+    /// What is in flight of a pair will not be answered any more: a transport found that by a time-out.
+    pub fn forget_in_flight(&mut self, pair: u32) -> bool {
+        let Some(state) = self.pair_mut(pair) else { return false };
+        let is_new = state.windows.iter_mut().fold(false, |is_new, window| window.forget() | is_new);
+        is_new && self.wake_if_blocked(pair)
+    }
+
+    /// What an acknowledgement told of a path, for the pair's path role.
+    pub fn on_path_report(&mut self, pair: u32, report: PathReport, now: Instant) {
+        if let Some(role) = self.pair_mut(pair).and_then(|pair| pair.path_role.as_mut()) {
+            role.on_report(clock::to_time(now), report);
+        }
+    }
+
+    /// What the ports of a path wrote, for the pair's path role.
+    pub fn on_path_telemetry(&mut self, pair: u32, path: u32, hops: &[IntHop], now: Instant) {
+        if let Some(role) = self.pair_mut(pair).and_then(|pair| pair.path_role.as_mut()) {
+            role.on_telemetry(clock::to_time(now), path, hops);
+        }
+    }
+
     /// What is first in a pair's line. Flows that cannot send any more leave it.
     fn head(&mut self, pair: u32, now: Instant, flows: &impl Flows<F, K>) -> Head<F, K> {
         let Self { pairs, gone, .. } = self;
@@ -385,7 +439,7 @@ impl Class {
 }
 
 /// Takes the tokens of a packet that leaves.
-fn take<F, K, T, P>(pair: &mut Pair<F, K, T, P>, class: &mut Class, bytes: u32, now: Instant) {
+fn take<F, K>(pair: &mut Pair<F, K>, class: &mut Class, bytes: u32, now: Instant) {
     for bucket in [&mut pair.bucket, &mut class.bucket].into_iter().flatten() {
         bucket.take(bytes, now);
     }

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use wayleave_scheme_api::{
-    Absent, Bucket, ClassId, Departure, Entry, Excess, LocalFlow, PathIndex, PathUse, Tunnel, TunnelPacket, TunnelQueue,
+    Bucket, ClassId, CustomTunnel, Departure, Entry, Excess, LocalFlow, PathIndex, PathUse, Tunnel, TunnelPacket,
+    TunnelQueue,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -31,9 +32,9 @@ impl Flows<usize, u32> for Left {
     }
 }
 
-type Host<T = Absent> = HostStack<usize, u32, T, Absent>;
+type Host = HostStack<usize, u32>;
 
-fn opening<T>(class: u32, paths: u32, tunnel: Option<T>) -> Opening<T, Absent> {
+fn opening(class: u32, paths: u32, tunnel: Option<CustomTunnel>) -> Opening {
     Opening { class: ClassId(class), paths, round_trip: Time::from_micros(10), tunnel, path_role: None }
 }
 
@@ -230,8 +231,8 @@ impl Tunnel for Two {
 
 #[test]
 fn a_tunnel_empties_at_the_rate_of_its_pair_and_calls_those_that_it_held_back() {
-    let mut host: Host<Two> = HostStack::new(1);
-    host.open(0, opening(0, 1, Some(Two)));
+    let mut host: Host = HostStack::new(1);
+    host.open(0, opening(0, 1, Some(Box::new(Two))));
     host.limit_pair(0, bucket(LINE, Excess::Waits), FRAME, 0);
     let of = |bytes| TunnelPacket { flow: LocalFlow(0), bytes, payload: bytes, remaining: None, unsent: None };
     for name in [1, 2] {
