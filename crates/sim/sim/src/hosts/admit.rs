@@ -139,7 +139,7 @@ impl Hosts {
             let (from, to, class, ..) = pair.key;
             let (first, _) = fabric.ends(&pair.forward, u32::from(packet.path));
             let links = || fabric.links_of(first, packet.route, Step::from_bits(packet.last_hop));
-            promises.freight.arrived((slot, pair.epoch), (from, to, class), (packet.route, packet.size, now), links);
+            promises.carried.arrived((slot, pair.epoch), (from, to, class), (packet.route, packet.size, now), links);
         }
         self.notify(receiver, scheme, HostInput::Received { pair: incoming, arrivals }, now);
     }

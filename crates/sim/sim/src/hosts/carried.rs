@@ -58,7 +58,7 @@ impl Weight {
 
 /// What is counted.
 #[derive(Debug, Default)]
-pub(super) struct Freight {
+pub(super) struct CarriedTotals {
     /// Nothing before it counts.
     from: Instant,
     /// By pair and by where the path begins in the table of routes.
@@ -66,7 +66,7 @@ pub(super) struct Freight {
     weights: HashMap<PairId, Weight>,
 }
 
-impl Freight {
+impl CarriedTotals {
     /// What pairs carry from then on.
     pub(super) fn after(from: Instant) -> Self {
         Self { from, ..Self::default() }
@@ -125,16 +125,16 @@ mod tests {
 
     #[test]
     fn bytes_and_weights_are_those_after_the_warm_up() {
-        let mut freight = Freight::after(5);
+        let mut carried = CarriedTotals::after(5);
         let (pair, ends) = ((0, 0), (NodeId(3), NodeId(4), 1));
-        freight.weighed(pair, 100, 0);
-        freight.arrived(pair, ends, (3, 5_000, 4), || unreachable!("nothing counts yet"));
-        freight.arrived(pair, ends, (7, 1_000, 6), || vec![1, 2]);
-        freight.forget(10);
-        freight.arrived(pair, ends, (7, 300, 11), || unreachable!("its links are known"));
-        freight.arrived(pair, ends, (9, 200, 12), || vec![1, 5]);
-        freight.weighed(pair, 50, 15);
-        let carried = freight.outcome(20, |class| Some(format!("class {class}")));
+        carried.weighed(pair, 100, 0);
+        carried.arrived(pair, ends, (3, 5_000, 4), || unreachable!("nothing counts yet"));
+        carried.arrived(pair, ends, (7, 1_000, 6), || vec![1, 2]);
+        carried.forget(10);
+        carried.arrived(pair, ends, (7, 300, 11), || unreachable!("its links are known"));
+        carried.arrived(pair, ends, (9, 200, 12), || vec![1, 5]);
+        carried.weighed(pair, 50, 15);
+        let carried = carried.outcome(20, |class| Some(format!("class {class}")));
         let seen: Vec<_> = carried.iter().map(|path| (path.links.len(), path.bytes.get(), path.weight)).collect();
         assert_eq!(seen, [(2, 300, 75), (2, 200, 75)]);
         assert_eq!(carried[0].links, [LinkId(1), LinkId(2)]);
@@ -143,13 +143,13 @@ mod tests {
 
     #[test]
     fn what_was_before_does_not_count() {
-        let mut freight = Freight::after(10);
+        let mut carried = CarriedTotals::after(10);
         let (pair, ends) = ((0, 0), (NodeId(3), NodeId(4), 1));
-        freight.weighed(pair, 900, 0);
-        freight.weighed(pair, 100, 8);
-        freight.weighed(pair, 50, 15);
-        freight.arrived(pair, ends, (7, 300, 11), || vec![1, 2]);
-        let carried = freight.outcome(20, |_| None);
+        carried.weighed(pair, 900, 0);
+        carried.weighed(pair, 100, 8);
+        carried.weighed(pair, 50, 15);
+        carried.arrived(pair, ends, (7, 300, 11), || vec![1, 2]);
+        let carried = carried.outcome(20, |_| None);
         assert_eq!((carried[0].bytes.get(), carried[0].weight), (300, 75));
     }
 }

@@ -65,7 +65,7 @@ impl Hosts {
         let Some(state) = self.pairs.get_mut(slot as usize) else { return NO_PAIR };
         state.weight = weight.max(1);
         if let Some(promises) = &mut self.promises {
-            promises.freight.weighed((slot, state.epoch), weight, now);
+            promises.carried.weighed((slot, state.epoch), weight, now);
         }
         if let Some(tunnel) = self.hosts[host as usize].stack.tunnel_mut(pair.0) {
             tunnel.set_weight(time(now), weight);

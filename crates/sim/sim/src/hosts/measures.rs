@@ -73,7 +73,7 @@ impl Hosts {
         self.count_open_tunnels();
         let Some(mut promises) = self.promises.take() else { return self.account.outcome(Vec::new()) };
         let named = |class| self.services.name(ClassId(class)).map(str::to_owned);
-        let carried = std::mem::take(&mut promises.freight).outcome(end, named);
+        let carried = std::mem::take(&mut promises.carried).outcome(end, named);
         let (in_flight, lags) = promises.outcome(end);
         SharingOutcome { in_flight, carried, ..self.account.outcome(lags) }
     }

@@ -12,7 +12,7 @@ use wayleave_schemes::services::Services;
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::Bytes;
 
-use super::carried::Freight;
+use super::carried::CarriedTotals;
 use super::guarantee::minimum;
 use super::slot::PairSlot;
 use crate::clock::{self, Instant};
@@ -47,7 +47,7 @@ pub(super) struct Promises {
     /// Per host and class: how many pairs want to send there, and how its guarantee is kept if it has one.
     pub(super) receivers: Vec<(u32, Option<Box<Lag>>)>,
     /// What pairs carried along which path.
-    pub(super) freight: Freight,
+    pub(super) carried: CarriedTotals,
 }
 
 impl Promises {
@@ -62,8 +62,8 @@ impl Promises {
             (rate > 0 && is_here(class, host)).then(|| Box::new(Lag::new(rate)))
         };
         let receivers = hosts.iter().flat_map(|&host| services.classes().map(move |class| lag(class, host))).collect();
-        let freight = Freight::after(clock::from_time(scenario.record.carried_from));
-        Some(Box::new(Self { freight, ..Self::new(links, receivers) }))
+        let carried = CarriedTotals::after(clock::from_time(scenario.record.carried_from));
+        Some(Box::new(Self { carried, ..Self::new(links, receivers) }))
     }
 
     fn new(links: u32, receivers: Lags) -> Self {
@@ -72,7 +72,7 @@ impl Promises {
             flights: HashMap::new(),
             links: vec![Level::default(); links as usize],
             receivers,
-            freight: Freight::default(),
+            carried: CarriedTotals::default(),
         }
     }
 
@@ -133,7 +133,7 @@ impl Promises {
     pub(super) fn end_warmup(&mut self, now: Instant) {
         self.links.iter_mut().for_each(|level| level.peak = level.now);
         self.receivers.iter_mut().filter_map(|(_, lag)| lag.as_mut()).for_each(|lag| lag.forget(now));
-        self.freight.forget(now);
+        self.carried.forget(now);
     }
 
     /// The run is over: the most that was in flight on each link, and what became of guarantees.
