@@ -415,7 +415,7 @@ impl<M, T> HostAction<M, T> {
     }
 }
 
-/// The edge of a scheme: one machine's state.
+/// The host role of a scheme: state of one machine.
 ///
 /// ```
 /// use wayleave_scheme_api::{Bucket, Excess, Host, HostAction, HostInput, Limiter};

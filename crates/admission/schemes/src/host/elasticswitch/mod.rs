@@ -52,7 +52,7 @@ use rate::RateAllocation;
 pub use settings::Settings;
 
 use crate::brokers::NoBroker;
-use crate::hosts::{HostScheme, HostSetup, NETWORK_HEADERS, HostBuildError, UDP};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, UDP};
 
 /// Messages hold two rates, or a count and a flag.
 const TWO_RATES: usize = 16;

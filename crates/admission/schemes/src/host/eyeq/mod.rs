@@ -76,7 +76,7 @@ pub use settings::Settings;
 use side::{Side, least, terms};
 
 use crate::brokers::NoBroker;
-use crate::hosts::{HostScheme, HostSetup, NETWORK_HEADERS, HostBuildError};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS};
 use crate::usage::Metered;
 
 /// What EyeQ says of itself.

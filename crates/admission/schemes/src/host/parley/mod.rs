@@ -76,7 +76,7 @@ use wayleave_scheme_api::{Described, Descriptor, Parameters, Role};
 use wayleave_units::Time;
 
 use crate::brokers::{BrokerError, BrokerNetwork, BrokerSeat, BrokerSetup, BrokerTimes};
-use crate::hosts::{HostScheme, HostSetup, NETWORK_HEADERS, HostBuildError, UDP};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, UDP};
 
 /// What Parley says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {

@@ -1,11 +1,11 @@
 //! The machine's side (3.2.1, 5.1, 5.2): EyeQ's shaper under the capacities that the rack broker says.
 
 use wayleave_contracts::Direction;
+use wayleave_packet_format::broker::{RateList, Subject};
 use wayleave_scheme_api::{BrokerId, ClassId, Host, HostAction, HostInput, Incoming, Origin, Outgoing, Peer};
 use wayleave_sharing::TreeError;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_packet_format::broker::{RateList, Subject};
 
 use super::message::Message;
 use super::params::Params;

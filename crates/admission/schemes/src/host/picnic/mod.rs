@@ -37,8 +37,8 @@ use wayleave_units::{Bytes, Rate, Time};
 pub use settings::Settings;
 
 use crate::brokers::NoBroker;
-use crate::hosts::{HostScheme, HostSetup, HostBuildError};
 use crate::host::eyeq::{self, Eyeq, Feedback, Line, Timer};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup};
 
 /// What PicNIC' says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {

@@ -44,7 +44,7 @@ pub use underlay::{Scc, Timer};
 pub use wayleave_contracts::Objective;
 
 use crate::brokers::{BrokerError, BrokerNetwork, BrokerSeat, BrokerSetup, BrokerTimes};
-use crate::hosts::{HostScheme, HostSetup, NETWORK_HEADERS, HostBuildError, TunnelSetup, UDP};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, TunnelSetup, UDP};
 use crate::services::Services;
 use crate::switches::Ecn;
 use division::Division;

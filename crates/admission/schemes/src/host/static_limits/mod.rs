@@ -20,13 +20,15 @@ mod tests;
 
 use std::convert::Infallible;
 
-use wayleave_scheme_api::{Bucket, Described, Descriptor, Excess, Host, HostAction, HostInput, Limiter, Parameters, Role};
+use wayleave_scheme_api::{
+    Bucket, Described, Descriptor, Excess, Host, HostAction, HostInput, Limiter, Parameters, Role,
+};
 use wayleave_units::{Rate, Time};
 
 pub use params::Params;
 
 use crate::brokers::NoBroker;
-use crate::hosts::{HostScheme, HostSetup, HostBuildError};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup};
 
 /// What fixed limits says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {

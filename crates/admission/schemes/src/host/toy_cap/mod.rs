@@ -9,7 +9,7 @@ use wayleave_scheme_api::{
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::brokers::NoBroker;
-use crate::hosts::{HostScheme, HostSetup, HostBuildError};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup};
 
 /// What the toy says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {

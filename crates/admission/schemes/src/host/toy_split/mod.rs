@@ -15,7 +15,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::brokers::{
     BrokerCodec, BrokerError, BrokerNetwork, BrokerSeat, BrokerSetup, BrokerTimes, NoMessage, SchemeBroker,
 };
-use crate::hosts::{HostScheme, HostSetup, NETWORK_HEADERS, HostBuildError, UDP};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, UDP};
 use crate::services::Services;
 use crate::usage::{Limited, UsageReport};
 

@@ -79,15 +79,15 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use wayleave_scheme_api::{
-    Bucket, ClassId, Demand, Described, Descriptor, Excess, Host, HostAction, HostInput, Incoming, Limiter,
-    MaxGrant, Outgoing, Parameters, PathIndex, PathsChange, Probe, ProbeAnswer, ProbeKind, Role, Share, Weighted,
+    Bucket, ClassId, Demand, Described, Descriptor, Excess, Host, HostAction, HostInput, Incoming, Limiter, MaxGrant,
+    Outgoing, Parameters, PathIndex, PathsChange, Probe, ProbeAnswer, ProbeKind, Role, Share, Weighted,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
 pub use settings::{Floor, Queue, Rise, Settings, Step, Sum, Surplus, Turns, Unused};
 
 use crate::brokers::NoBroker;
-use crate::hosts::{HostScheme, HostSetup, HostBuildError};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup};
 use crate::random::SplitMix;
 use crate::switches::Ecn;
 use hose::Hose;

@@ -1,8 +1,8 @@
 //! What the ports of a path count of a pair, as far as its sender knows, and the one change of it that is under way.
 
+use wayleave_packet_format::probe::CHANGE_BITS;
 use wayleave_scheme_api::{HopWindow, IntHop, Probe, ProbeKind};
 use wayleave_units::{Bytes, Time};
-use wayleave_packet_format::probe::CHANGE_BITS;
 
 /// Of one pair on one path.
 #[derive(Clone, Debug, Default)]

@@ -381,7 +381,8 @@ fn without_its_own_schedule_a_tunnel_weighs_the_same_and_keeps_the_order() {
 #[test]
 fn tunnels_without_an_objective_weigh_the_same_and_keep_the_order() {
     let role = PrivateControl::new(None, Rate::from_mbit(100), Rate::from_gbit(1), &Params::default());
-    let mut bench = Bench { tunnel: TunnelState::new(Box::new(role)), ..Bench::new(Objective::Latency, &Params::default()) };
+    let mut bench =
+        Bench { tunnel: TunnelState::new(Box::new(role)), ..Bench::new(Objective::Latency, &Params::default()) };
     let flows: Vec<u32> = (0..3).rev().map(|left| bench.flow(left + 1, 1, Some(1))).collect();
     assert_eq!(bench.slot(), 1);
     assert_eq!(bench.order(3), flows);
