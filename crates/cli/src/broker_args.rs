@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use wayleave_scheme_api::{Descriptor, Given, Kind, Parameter, Role};
-use wayleave_schemes::edges::{EdgeScheme, HOSTS};
+use wayleave_schemes::hosts::{HOSTS, HostSchemeConfig};
 
 use crate::failure::Failure;
 use crate::scheme_args::{option, option_name, said};
@@ -72,12 +72,12 @@ impl FromArgMatches for BrokerSchemeArgs {
 
 impl BrokerSchemeArgs {
     /// The scheme with what was given of it.
-    pub(crate) fn scheme(&self) -> Result<EdgeScheme, Failure> {
+    pub(crate) fn scheme(&self) -> Result<HostSchemeConfig, Failure> {
         if let Some((option, owner)) = &self.stray {
             return Err(Failure::Usage(format!("--{option} is an option of --scheme {owner}")));
         }
         let name = self.scheme.name;
-        EdgeScheme::of(name, &self.given)
+        HostSchemeConfig::of(name, &self.given)
             .ok_or_else(|| Failure::Usage(format!("a parameter of {name} is out of range")))
     }
 }

@@ -30,7 +30,7 @@ impl Host for Absent {
         &mut self,
         _now: Time,
         _input: HostInput<'_, Infallible, Infallible>,
-        _act: &mut impl FnMut(HostAction<'_, Infallible, Infallible>),
+        _act: &mut impl FnMut(HostAction<Infallible, Infallible>),
     ) {
     }
 }

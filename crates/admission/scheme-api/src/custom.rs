@@ -2,8 +2,8 @@
 //!
 //! [`Host`] has a message and a timer of its own and a sink that is generic, so it is no trait object. [`Plugged`] makes
 //! one of any host or broker: its messages travel as [`CustomMessage`], its timers as numbers. That costs an allocation a
-//! message and an indirect call an input; schemes in the repository have neither. [`Tunnel`](crate::Tunnel),
-//! [`Path`](crate::Path), [`Switch`](crate::Switch) and [`Flow`](crate::Flow) are trait objects as they are.
+//! message and an indirect call an input; schemes in the repository have neither. [`Tunnel`], [`Path`],
+//! [`Switch`](crate::Switch) and [`Flow`](crate::Flow) are trait objects as they are.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -16,7 +16,9 @@ use wayleave_units::Time;
 use crate::broker::{Broker, BrokerAction, BrokerInput};
 use crate::host::{Host, HostAction, HostInput};
 use crate::ids::Incoming;
+use crate::path::Path;
 use crate::telemetry::{Probe, ProbeAnswer};
+use crate::tunnel::Tunnel;
 
 /// A message of a scheme that its driver does not know.
 #[derive(Clone)]
@@ -51,7 +53,7 @@ pub trait CustomHost: Send {
         &mut self,
         now: Time,
         input: HostInput<'_, CustomMessage, u64>,
-        act: &mut dyn FnMut(HostAction<'_, CustomMessage, u64>),
+        act: &mut dyn FnMut(HostAction<CustomMessage, u64>),
     );
 
     /// As [`Host::answer`].
@@ -60,6 +62,24 @@ pub trait CustomHost: Send {
 
 /// A [`Broker`] as a trait object.
 pub type CustomBroker = Box<dyn Broker<Message = CustomMessage, Timer = u64> + Send>;
+
+/// A [`Tunnel`] as a trait object.
+pub type CustomTunnel = Box<dyn Tunnel + Send>;
+
+/// A [`Path`] as a trait object.
+pub type CustomPath = Box<dyn Path + Send>;
+
+impl fmt::Debug for dyn Tunnel + Send {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CustomTunnel")
+    }
+}
+
+impl fmt::Debug for dyn Path + Send {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CustomPath")
+    }
+}
 
 impl fmt::Debug for dyn CustomHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -114,7 +134,7 @@ where
         &mut self,
         now: Time,
         input: HostInput<'_, CustomMessage, u64>,
-        act: &mut dyn FnMut(HostAction<'_, CustomMessage, u64>),
+        act: &mut dyn FnMut(HostAction<CustomMessage, u64>),
     ) {
         let Self { role, wire_bytes, timers, free } = self;
         // What another scheme wrote is not for this one.

@@ -24,6 +24,8 @@
 //! it carries whatever tells an old timer from a new one. Messages may be lost and may overtake one another. Nothing
 //! polls: a host with ten thousand pairs works only for those that something happened to.
 
+use alloc::vec::Vec;
+
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -283,7 +285,7 @@ pub enum PathUse {
 
 /// What a host wants done. The driver does it in the order in which it is given.
 #[derive(Clone, Debug)]
-pub enum HostAction<'a, M, T> {
+pub enum HostAction<M, T> {
     /// Sets a token bucket, replacing the one before. `None` lifts the limit (Parley, 3.2.2: who asks for less than its
     /// share is not limited).
     SetBucket {
@@ -348,7 +350,7 @@ pub enum HostAction<'a, M, T> {
         probe: Probe,
         /// What it says to each hop's port, the first first; the last also stands for all hops behind it (w of uFAB, 3.6). Never
         /// empty.
-        windows: &'a [HopWindow],
+        windows: Vec<HopWindow>,
     },
     /// Sends a message. It may be lost.
     Send {
@@ -396,9 +398,9 @@ impl<'a, M, T> HostInput<'a, M, T> {
     }
 }
 
-impl<'a, M, T> HostAction<'a, M, T> {
+impl<M, T> HostAction<M, T> {
     /// The same action with the messages and timers of the whole; the way back from [`HostInput::narrow`].
-    pub fn widen<N, U>(self, message: impl FnOnce(M) -> N, timer: impl FnOnce(T) -> U) -> HostAction<'a, N, U> {
+    pub fn widen<N, U>(self, message: impl FnOnce(M) -> N, timer: impl FnOnce(T) -> U) -> HostAction<N, U> {
         match self {
             Self::Send { to, message: said } => HostAction::Send { to, message: message(said) },
             Self::Arm { at, timer: token } => HostAction::Arm { at, timer: timer(token) },
@@ -413,7 +415,7 @@ impl<'a, M, T> HostAction<'a, M, T> {
     }
 }
 
-/// The edge of a scheme: one machine's state.
+/// The host role of a scheme: state of one machine.
 ///
 /// ```
 /// use wayleave_scheme_api::{Bucket, Excess, Host, HostAction, HostInput, Limiter};
@@ -426,7 +428,7 @@ impl<'a, M, T> HostAction<'a, M, T> {
 ///     type Message = ();
 ///     type Timer = ();
 ///
-///     fn on(&mut self, _: Time, input: HostInput<'_, (), ()>, act: &mut impl FnMut(HostAction<'_, (), ()>)) {
+///     fn on(&mut self, _: Time, input: HostInput<'_, (), ()>, act: &mut impl FnMut(HostAction<(), ()>)) {
 ///         if let HostInput::Opened { pair, .. } = input {
 ///             act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: Some(self.0) });
 ///         }
@@ -446,7 +448,7 @@ pub trait Host {
         &mut self,
         now: Time,
         input: HostInput<'_, Self::Message, Self::Timer>,
-        act: &mut impl FnMut(HostAction<'_, Self::Message, Self::Timer>),
+        act: &mut impl FnMut(HostAction<Self::Message, Self::Timer>),
     );
 
     /// Answers a probe that arrives here, at once; what the ports wrote goes back with the answer (uFAB, 3.2; the

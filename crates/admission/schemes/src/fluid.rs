@@ -327,7 +327,7 @@ impl<H: Host> Fluid<H> {
 }
 
 /// What a fluid network can do.
-pub(crate) fn done<M, T>(action: HostAction<'_, M, T>) -> Done<M, T> {
+pub(crate) fn done<M, T>(action: HostAction<M, T>) -> Done<M, T> {
     match action {
         HostAction::SetBucket { limiter, bucket } => Done::Bucket(limiter, bucket),
         HostAction::Send { to, message } => Done::Send(to, message),

@@ -11,8 +11,8 @@
 //! | [`placement`], [`protection`], [`suggest`] | the ledger with its searches, pinned routes and refusals; disjoint routes; the nearest request that would fit |
 //! | [`transition`] | when flows may start |
 //! | [`admitted`], [`reservations`], [`replay`] | what every admission scheme reports about admitted flows; reservations by path; earlier decisions restored |
-//! | [`registry`], [`transports`], [`switches`], [`edges`], [`custom`] | schemes by name, for each role |
-//! | [`brokers`], [`codec`], [`usage_report`] | coordinators of hosts, their messages as bytes, and the reports of hosts |
+//! | [`registry`], [`transports`], [`switches`], [`hosts`] | schemes by name, for each role |
+//! | [`brokers`], [`usage_report`] | coordinators of hosts with their messages as bytes, and the reports of hosts |
 //! | [`services`] | numbers of services |
 //! | [`tune`] | parameters of admission fitted to a mix of contracts |
 
@@ -23,17 +23,14 @@ mod list;
 
 pub mod admitted;
 pub mod brokers;
-pub mod codec;
 pub mod costs;
-pub mod custom;
 pub mod duplicates;
-pub mod edges;
 pub mod explanation;
 mod flow_table;
 #[cfg(test)]
 mod fluid;
 mod held;
-mod no_host;
+pub mod hosts;
 pub mod placement;
 mod power;
 pub mod protection;

@@ -1,7 +1,7 @@
 //! Every scheme, one line each: its module, its type, and the role by which it is chosen.
 //!
 //! A new scheme is a folder and a line here. The line declares the module, and the enums, lists of descriptors and
-//! constructors of [`registry`](crate::registry), [`transports`](crate::transports), [`edges`](crate::edges) and
+//! constructors of [`registry`](crate::registry), [`transports`](crate::transports), [`hosts`](crate::hosts) and
 //! [`switches`](crate::switches) are written from it.
 
 /// Calls another macro with all schemes.

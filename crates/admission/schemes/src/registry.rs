@@ -15,8 +15,8 @@ use wayleave_topology::{FlowId, Network, Route, ShareId};
 use wayleave_units::Time;
 
 use crate::admitted::{Held, SharedService, Standing, Term};
-use crate::edges::{EdgeScheme, HOSTS};
 use crate::explanation::Section;
+use crate::hosts::{HOST_SCHEMES, HOSTS};
 use crate::placement::Placement;
 use crate::switches::SWITCHES;
 use crate::transports::{PATHS, TRANSPORTS};
@@ -197,8 +197,8 @@ pub fn admission_schemes(can: impl Fn(&Entry) -> bool) -> String {
 
 /// The names of the host schemes whose brokers enforce policies of racks and of the fabric, for messages.
 pub fn broker_schemes() -> String {
-    let enforces = |name: &&str| EdgeScheme::of(name, &Given::new()).is_some_and(|scheme| scheme.enforces_levels());
-    one_of(&HOSTS.iter().map(|scheme| scheme.name).filter(enforces).collect::<Vec<_>>())
+    let enforcing = HOST_SCHEMES.iter().filter(|entry| entry.enforces_levels);
+    one_of(&enforcing.map(|entry| entry.descriptor.name).collect::<Vec<_>>())
 }
 
 /// `a, b or c`.

@@ -40,6 +40,13 @@ pub struct Services {
     parents: Vec<Option<ClassId>>,
 }
 
+impl Default for Services {
+    /// No services.
+    fn default() -> Self {
+        Self { names: Vec::new(), parents: vec![None] }
+    }
+}
+
 impl Services {
     /// What belongs to no service.
     pub const OTHER: ClassId = ClassId(0);

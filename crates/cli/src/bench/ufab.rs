@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, Congestion, EdgeScheme, Ends, FlowSizes, Reliable, Scenario, Sharing, Traffic, Transport, Workload,
+    Arrivals, Congestion, Ends, FlowSizes, HostSchemeConfig, Reliable, Scenario, Sharing, Traffic, Transport, Workload,
 };
 use wayleave_schemes::host::ufab::Settings;
 use wayleave_topology::builders::{Cabling, FatTree, build};
@@ -47,7 +47,7 @@ pub(super) fn scenario(name: &str, duration: Time) -> Result<Scenario, String> {
     let policy = policy.map_err(|errors| format!("{errors:?}"))?;
     // A token of 2 Mbit/s, so that 16 bits count 100 Gbit/s; a full frame and its answer take 12 us over six links.
     let settings = Settings { unit: Rate::from_mbit(2), interval: Time::from_micros(12), ..Settings::default() };
-    scenario.sharing = Some(Sharing::new(EdgeScheme::Ufab(settings), policy));
+    scenario.sharing = Some(Sharing::new(HostSchemeConfig::Ufab(settings), policy));
     let sizes = FlowSizes::published("web-search").ok_or("no sizes of flows")?;
     scenario.traffic = (0..tenants)
         .map(|tenant| Traffic {

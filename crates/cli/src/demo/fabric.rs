@@ -11,7 +11,7 @@ use wayleave_contracts::{
 };
 use wayleave_explain::human::Human;
 use wayleave_scenarios::{
-    Arrivals, Bursts, Congestion, Discipline, Ecn, EdgeScheme, Ends, FabricSettings, FlowSizes, Minimum, PortEcn,
+    Arrivals, Bursts, Congestion, Discipline, Ecn, Ends, FabricSettings, FlowSizes, HostSchemeConfig, Minimum, PortEcn,
     Reliable, Routing, Scenario, StaticLimits, Tenants, Traffic, Transport, Workload,
 };
 use wayleave_sim::Outcome;
@@ -170,7 +170,7 @@ fn without_promises(scenario: &Scenario) -> Result<Scenario, Error> {
     plain.routing = Routing::ecmp();
     plain.reserved.clear();
     if let Some(sharing) = &mut plain.sharing {
-        sharing.scheme = EdgeScheme::StaticLimits(StaticLimits::default());
+        sharing.scheme = HostSchemeConfig::StaticLimits(StaticLimits::default());
         sharing.also.clear();
         // Nobody shares by weight.
         let mut services = sharing.machine.services().to_vec();

@@ -6,7 +6,7 @@ use std::fmt;
 use wayleave_contracts::{ContentionPoint, Policy, PolicyLevel};
 use wayleave_scheme_api::{BrokerId, Value};
 use wayleave_schemes::brokers::{BrokerError, BrokerNetwork, BrokerSeat, BrokerSeats, BrokerSetup, BrokerTimes};
-use wayleave_schemes::edges::{AnyBroker, EdgeScheme};
+use wayleave_schemes::hosts::{AnyBroker, HostSchemeConfig};
 use wayleave_schemes::services::{Policies, Services, TooManyServices};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::WallTime;
@@ -20,7 +20,7 @@ pub struct Setup {
     fabric: Option<Policy>,
     services: Services,
     hosts: Vec<NodeId>,
-    scheme: EdgeScheme,
+    scheme: HostSchemeConfig,
     /// The brokers that the scheme asks for, in the order of their numbers.
     seats: Vec<BrokerSeat>,
     numbers: HashMap<NodeId, BrokerId>,
@@ -88,7 +88,12 @@ impl Setup {
     ///
     /// # Errors
     /// [`SetupError`].
-    pub fn new(network: Network, policies: Vec<Policy>, scheme: EdgeScheme, epoch: u32) -> Result<Self, SetupError> {
+    pub fn new(
+        network: Network,
+        policies: Vec<Policy>,
+        scheme: HostSchemeConfig,
+        epoch: u32,
+    ) -> Result<Self, SetupError> {
         let [mut machine, mut rack, mut fabric] = [const { None::<Policy> }; 3];
         for policy in policies {
             let slot = match policy.level() {
@@ -132,7 +137,7 @@ impl Setup {
     }
 
     /// The scheme, with its parameters.
-    pub fn scheme(&self) -> &EdgeScheme {
+    pub fn scheme(&self) -> &HostSchemeConfig {
         &self.scheme
     }
 
@@ -198,7 +203,7 @@ impl Setup {
 /// The number of the first broker.
 const FIRST: BrokerId = BrokerId(0);
 
-fn check(scheme: &EdgeScheme) -> Result<(), SetupError> {
+fn check(scheme: &HostSchemeConfig) -> Result<(), SetupError> {
     let name = scheme.name();
     if !scheme.enforces_levels() {
         return Err(SetupError::NoBrokers { scheme: name });

@@ -6,7 +6,7 @@ use wayleave_topology::Network;
 use wayleave_units::Rate;
 
 use crate::Sharing;
-use crate::sharing::EdgeScheme;
+use crate::sharing::HostSchemeConfig;
 
 impl Sharing {
     /// All minima of machines become so many per cent of what they are. Whether there are any, and the policy is one that can be.
@@ -43,7 +43,7 @@ impl Sharing {
     }
 }
 
-fn set_word(scheme: &mut EdgeScheme, key: &str, word: &'static str) -> bool {
+fn set_word(scheme: &mut HostSchemeConfig, key: &str, word: &'static str) -> bool {
     let settings = scheme.settings();
     let given: Given = settings
         .into_iter()
@@ -51,7 +51,7 @@ fn set_word(scheme: &mut EdgeScheme, key: &str, word: &'static str) -> bool {
         .filter(|(_, (_, value))| *value != Value::Absent)
         .map(|(at, (parameter, value))| (at, if parameter.key == key { Value::Word(word) } else { value }))
         .collect();
-    let Some(other) = EdgeScheme::of(scheme.name(), &given).filter(|other| other != scheme) else { return false };
+    let Some(other) = HostSchemeConfig::of(scheme.name(), &given).filter(|other| other != scheme) else { return false };
     *scheme = other;
     true
 }
@@ -62,12 +62,13 @@ mod tests {
 
     #[test]
     fn a_word_of_a_scheme_is_another_one() {
-        let mut scheme = EdgeScheme::of("ufab", &Vec::new()).unwrap();
+        let mut scheme = HostSchemeConfig::of("ufab", &Vec::new()).unwrap();
         let usual = scheme.clone();
         assert!(set_word(&mut scheme, "rise", "free"));
         assert!(!set_word(&mut scheme, "rise", "free"), "it is that already");
         assert!(!set_word(&mut scheme, "rise", "no such word"));
-        let word = |scheme: &EdgeScheme| scheme.settings().into_iter().find(|(parameter, _)| parameter.key == "rise");
+        let word =
+            |scheme: &HostSchemeConfig| scheme.settings().into_iter().find(|(parameter, _)| parameter.key == "rise");
         assert_eq!(word(&scheme).unwrap().1, Value::Word("free"));
         assert!(set_word(&mut scheme, "rise", "share"));
         assert_eq!(scheme, usual, "nothing else has changed");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use wayleave_contracts::{Bandwidth, Direction, Service};
-use wayleave_schemes::edges::EdgeScheme;
+use wayleave_schemes::hosts::HostSchemeConfig;
 use wayleave_schemes::path::clove;
 use wayleave_schemes::transports::Congestion;
 use wayleave_units::Time;
@@ -80,7 +80,7 @@ impl Scenario {
         let is_core = |ports: &PortBehaviour| (0..8).any(|queue| matches!(ports.ecn.of(queue), Some(Ecn::UfabCore(_))));
         let key = if is_core(&self.switches) { "switches" } else { Some("hosts").filter(|_| is_core(&self.hosts))? };
         let has_probes =
-            self.sharing.iter().flat_map(Sharing::schemes).any(|scheme| matches!(scheme, EdgeScheme::Ufab(_)));
+            self.sharing.iter().flat_map(Sharing::schemes).any(|scheme| matches!(scheme, HostSchemeConfig::Ufab(_)));
         (!has_probes).then(|| format!("{key}.ecn.ufabCore is not carried out: no scheme sends probes here"))
     }
 
@@ -183,7 +183,7 @@ impl Sharing {
                 format!("sharing.faults.{key} is not carried out: no broker writes or reads messages here")
             }));
         }
-        if faults.probe_loss > 0.0 && !self.schemes().any(|scheme| matches!(scheme, EdgeScheme::Ufab(_))) {
+        if faults.probe_loss > 0.0 && !self.schemes().any(|scheme| matches!(scheme, HostSchemeConfig::Ufab(_))) {
             all.push("sharing.faults.probeLoss is not carried out: no scheme sends probes here".to_owned());
         }
         all

@@ -35,8 +35,8 @@ pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, PortEcn, Red, SharedS
 pub use requests::{Rpc, Server};
 pub use schedule::{Period, Schedule, ScheduleError};
 pub use sharing::{
-    BrokerAt, EdgeScheme, ElasticSwitch, Eyeq, FabricBrokerAt, MessageFaults, Parley, SchemeOf, Sharing, SharingChange,
-    SharingError, SharingEvent, StaticLimits,
+    BrokerAt, ElasticSwitch, Eyeq, FabricBrokerAt, HostSchemeConfig, MessageFaults, Parley, SchemeOf, Sharing,
+    SharingChange, SharingError, SharingEvent, StaticLimits,
 };
 pub use sizes::{FlowSizes, PUBLISHED, SizesError};
 pub use tenants::{
@@ -135,15 +135,15 @@ impl Scenario {
     /// first one that wants anything.
     pub fn core_of_queue(&self, queue: u8) -> Option<Ecn> {
         let sharing = self.sharing.as_ref()?;
-        let core = |scheme: usize| sharing.schemes().nth(scheme).and_then(EdgeScheme::core);
-        self.schemes_in(queue).into_iter().find_map(core).or_else(|| sharing.schemes().find_map(EdgeScheme::core))
+        let core = |scheme: usize| sharing.schemes().nth(scheme).and_then(HostSchemeConfig::core);
+        self.schemes_in(queue).into_iter().find_map(core).or_else(|| sharing.schemes().find_map(HostSchemeConfig::core))
     }
 
     /// What one of the hosts' schemes has of each link: the line; or, where weighted queues are below strict ones and the scheme divides capacities that it is
     /// told, what the weights of its traffic's queues give it of what is not reserved above them.
     pub fn left_for(&self, scheme: usize) -> Vec<Rate> {
         let kind = self.sharing.as_ref().and_then(|sharing| sharing.schemes().nth(scheme));
-        if !kind.is_some_and(EdgeScheme::divides_capacity) {
+        if !kind.is_some_and(HostSchemeConfig::divides_capacity) {
             return self.network.links().map(|(_, link)| link.rate).collect();
         }
         let is_own = |queue: usize| u8::try_from(queue).is_ok_and(|queue| self.schemes_in(queue).contains(&scheme));

@@ -9,7 +9,7 @@
 //! use std::sync::Arc;
 //! use std::num::NonZeroU16;
 //! use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
-//! use wayleave_scenarios::{EdgeScheme, Ends, PacketKind, Scenario, Sharing, StaticLimits, Traffic};
+//! use wayleave_scenarios::{HostSchemeConfig, Ends, PacketKind, Scenario, Sharing, StaticLimits, Traffic};
 //! use wayleave_topology::builders::{Cabling, build};
 //! use wayleave_units::{Bytes, Rate, Time};
 //!
@@ -26,7 +26,7 @@
 //! let machine = Policy::new(&network, "machines", PolicyLevel::Machine, Vec::new(), None, services).unwrap();
 //!
 //! let mut scenario = Scenario::new("capped", network, Time::from_millis(10));
-//! scenario.sharing = Some(Sharing::new(EdgeScheme::StaticLimits(StaticLimits::default()), machine));
+//! scenario.sharing = Some(Sharing::new(HostSchemeConfig::StaticLimits(StaticLimits::default()), machine));
 //! let ends = Ends::Pairs(vec![(hosts[0], hosts[1])]);
 //! let kind = PacketKind::ConstantRate { rate: Rate::from_gbit(2) };
 //! let mut traffic = Traffic::packets("from b", ends, kind, Bytes::new(1_538));
@@ -40,11 +40,11 @@ use std::collections::BTreeSet;
 
 use wayleave_contracts::{Policy, PolicyLevel};
 use wayleave_scheme_api::Value;
-pub use wayleave_schemes::edges::EdgeScheme;
 pub use wayleave_schemes::host::elasticswitch::Settings as ElasticSwitch;
 pub use wayleave_schemes::host::eyeq::Settings as Eyeq;
 pub use wayleave_schemes::host::parley::{FabricBrokerAt, Settings as Parley};
 pub use wayleave_schemes::host::static_limits::Params as StaticLimits;
+pub use wayleave_schemes::hosts::HostSchemeConfig;
 use wayleave_schemes::registry::broker_schemes;
 use wayleave_topology::{Network, NodeId, NodeKind};
 use wayleave_units::{Bytes, Time};
@@ -56,7 +56,7 @@ const MAX_SERVICES: usize = u16::MAX as usize;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sharing {
     /// Who sets the limiters, and how.
-    pub scheme: EdgeScheme,
+    pub scheme: HostSchemeConfig,
     /// Other schemes for some services: several live in one host, each with the classes that are named here. All other
     /// services, and best effort, are `scheme`'s.
     pub also: Vec<SchemeOf>,
@@ -84,7 +84,7 @@ pub struct Sharing {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeOf {
     /// Who sets their limiters, and how.
-    pub scheme: EdgeScheme,
+    pub scheme: HostSchemeConfig,
     /// Which services; each at most once in all.
     pub services: Vec<String>,
 }
@@ -136,7 +136,7 @@ pub enum BrokerAt {
 impl Sharing {
     /// With a machine policy only. Pairs are forgotten after 1 s; 128 kB of packets wait for tokens; messages share
     /// the lowest queue with the rest, and nothing happens to them but what the network does.
-    pub fn new(scheme: EdgeScheme, machine: Policy) -> Self {
+    pub fn new(scheme: HostSchemeConfig, machine: Policy) -> Self {
         Self {
             scheme,
             also: Vec::new(),
@@ -152,7 +152,7 @@ impl Sharing {
     }
 
     /// All schemes, the one of best effort first.
-    pub fn schemes(&self) -> impl Iterator<Item = &EdgeScheme> {
+    pub fn schemes(&self) -> impl Iterator<Item = &HostSchemeConfig> {
         std::iter::once(&self.scheme).chain(self.also.iter().map(|also| &also.scheme))
     }
 
@@ -164,7 +164,7 @@ impl Sharing {
 
     /// Whether a scheme has brokers for racks and for the fabric.
     pub fn has_brokers(&self) -> bool {
-        self.schemes().any(EdgeScheme::has_brokers)
+        self.schemes().any(HostSchemeConfig::has_brokers)
     }
 
     /// The policies that there are, the machines' first.
@@ -235,10 +235,10 @@ impl Sharing {
                 && self.schemes().nth(self.scheme_of(&service.name)).is_some_and(|scheme| !scheme.has_parts())
         };
         if let Some(service) = self.machine.services().iter().find(nested) {
-            let scheme = self.schemes().nth(self.scheme_of(&service.name)).map_or("", EdgeScheme::name);
+            let scheme = self.schemes().nth(self.scheme_of(&service.name)).map_or("", HostSchemeConfig::name);
             return Err(SharingError::Nested { service: service.name.clone(), scheme });
         }
-        if !self.schemes().any(EdgeScheme::enforces_levels) {
+        if !self.schemes().any(HostSchemeConfig::enforces_levels) {
             let unused = [("rack", &self.rack), ("fabric", &self.fabric)].into_iter().find(|(_, p)| p.is_some());
             if let Some((key, _)) = unused {
                 return Err(SharingError::NoBrokers { key, scheme: self.scheme.name() });
@@ -301,7 +301,7 @@ impl Sharing {
             match &event.what {
                 // Which brokers a scheme from outside has, its driver knows.
                 SharingChange::Stops(_) | SharingChange::Starts(_)
-                    if !self.has_brokers() && !matches!(self.scheme, EdgeScheme::Custom(_)) =>
+                    if !self.has_brokers() && !matches!(self.scheme, HostSchemeConfig::Custom(_)) =>
                 {
                     return wrong(format!("scheme {} has no brokers", self.scheme.name()));
                 }
@@ -311,7 +311,7 @@ impl Sharing {
                     return wrong(format!("{} is a switch: rack brokers are at hosts", network.node(*host).name));
                 }
                 SharingChange::Interval(Time::ZERO) => return wrong("an interval of 0ns measures nothing".to_owned()),
-                SharingChange::Interval(_) if !self.schemes().any(EdgeScheme::has_interval) => {
+                SharingChange::Interval(_) if !self.schemes().any(HostSchemeConfig::has_interval) => {
                     return wrong(format!("scheme {} has no interval", self.scheme.name()));
                 }
                 SharingChange::Policy(policy) => {
@@ -341,7 +341,7 @@ impl Sharing {
 }
 
 /// Whether the parameters of a scheme are in range, and where it names hosts, hosts.
-fn check_scheme(scheme: &EdgeScheme, network: &Network) -> Result<(), SharingError> {
+fn check_scheme(scheme: &HostSchemeConfig, network: &Network) -> Result<(), SharingError> {
     scheme.check().map_err(|(parameter, value)| match (parameter.kind.is_zero(&value), &value) {
         (true, _) => SharingError::Zero { key: parameter.key },
         (false, Value::Percent(percent)) => SharingError::Part { key: parameter.key, value: format!("{percent} %") },

@@ -8,7 +8,7 @@ use wayleave_schemes::duplicates::{Filter, Verdict};
 use crate::clock::{self, Instant};
 use crate::fabric::Step;
 use crate::packet::Packet;
-use crate::tally::Tally;
+use crate::run_stats::RunStats;
 
 /// No set of copies.
 const NONE: u32 = u32::MAX;
@@ -72,13 +72,13 @@ impl Copies {
 
     /// A packet that may be a copy has come: the first one counts.
     #[cold]
-    pub(crate) fn eliminate(&mut self, packet: &Packet, tally: &mut Tally, now: Instant) {
+    pub(crate) fn eliminate(&mut self, packet: &Packet, stats: &mut RunStats, now: Instant) {
         let set = self.of_flow.get(packet.flow as usize).and_then(|&set| self.sets.get_mut(set as usize));
         let Some(set) = set else { return };
         // Numbers are of 16 bits on the wire.
         match set.filter.on_packet(clock::to_time(now), packet.sequence as u16) {
-            Verdict::Accept => tally.delivered(set.whole, packet, || packet.sequence, now),
-            Verdict::Discard => tally.duplicate(set.whole),
+            Verdict::Accept => stats.delivered(set.whole, packet, || packet.sequence, now),
+            Verdict::Discard => stats.duplicate(set.whole),
         }
     }
 }

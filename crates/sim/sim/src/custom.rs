@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use wayleave_scenarios::{EdgeScheme, Scenario, ScenarioError, SharingError};
+use wayleave_scenarios::{HostSchemeConfig, Scenario, ScenarioError, SharingError};
 use wayleave_scheme_api::{BrokerId, CustomBroker, CustomHost, PairSpec, Path, Switch, Tunnel};
 use wayleave_schemes::brokers::{BrokerNetwork, BrokerSeat, BrokerSetup};
 use wayleave_schemes::switches::AnySwitch;
@@ -12,7 +12,7 @@ use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::Rate;
 
 /// A scheme of the hosts from outside: what a scenario calls
-/// [`EdgeScheme::Custom`](wayleave_scenarios::EdgeScheme::Custom). [`Plugged`](wayleave_scheme_api::Plugged) makes its hosts
+/// [`HostSchemeConfig::Custom`](wayleave_scenarios::HostSchemeConfig::Custom). [`Plugged`](wayleave_scheme_api::Plugged) makes its hosts
 /// and brokers what is asked for here.
 pub trait CustomScheme: Send + Sync {
     /// The role of one machine.
@@ -104,7 +104,7 @@ impl Custom<'_> {
     pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
         let schemes = scenario.sharing.iter().flat_map(|sharing| sharing.schemes());
         for scheme in schemes {
-            if let EdgeScheme::Custom(name) = scheme
+            if let HostSchemeConfig::Custom(name) = scheme
                 && !self.schemes.contains_key(name)
             {
                 let known = self.schemes.keys().cloned().collect();

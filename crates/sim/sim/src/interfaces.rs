@@ -12,10 +12,10 @@ use wayleave_stack::{FairQueues, WeightedTurns};
 use wayleave_topology::NodeKind;
 
 use crate::clock::Instant;
-use crate::edge::PairSlot;
 use crate::events::HORIZON;
 use crate::fabric::{Fabric, Step};
 use crate::flows::{FlowSlot, Flows};
+use crate::hosts::PairSlot;
 use crate::link::Port;
 use crate::packet::PacketId;
 

@@ -26,24 +26,24 @@
 //! ```
 //!
 //! How it works: `engine` takes one event after the other and hands it to the part that it concerns. `fabric` moves packets
-//! over `link`s and through `port`s, and keeps the `events`; `flows`, `interfaces` and `transport` are the hosts, `edge` limits
-//! them where services share; `processes` begin things, with `sources`, `calls`, `chains` and `jobs`, `schedule` and `supply` switch them on and
-//! off and hand them data; `tally` counts; `parallel` runs parts of a network in several threads; `forward` lets parts of the network whose state repeats itself stand still and credits them
+//! over `link`s and through `port`s, and keeps the `events`; `flows`, `interfaces` and `transport` are the hosts, `hosts` limits
+//! them where services share; `processes` begin things, with `sources`, `rpc`, `flow_chain` and `jobs`, `schedule` and `app_source` switch them on and
+//! off and hand them data; `run_stats` counts; `parallel` runs parts of a network in several threads; `fast_forward` lets parts of the network whose state repeats itself stand still and credits them
 //! with the time. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
 
-mod calls;
-mod chains;
+mod app_source;
 mod clock;
 mod connections;
 mod copies;
 mod custom;
-mod edge;
-mod ends;
+mod endpoints;
 mod engine;
 mod events;
 mod fabric;
+mod fast_forward;
+mod flow_chain;
 mod flows;
-mod forward;
+mod hosts;
 mod ideal;
 mod interfaces;
 mod jobs;
@@ -57,11 +57,11 @@ mod processes;
 mod random;
 mod recorder;
 mod router;
+mod rpc;
+mod run_stats;
 mod schedule;
 mod sources;
 pub mod stats;
-mod supply;
-mod tally;
 mod telemetry;
 #[cfg(test)]
 mod tests;
@@ -69,8 +69,8 @@ pub mod trace;
 mod transport;
 
 pub use custom::{Custom, CustomScheme, HostPlace, SwitchFactory};
-pub use edge::{Carried, MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
-pub use forward::ForwardOutcome;
+pub use fast_forward::ForwardOutcome;
+pub use hosts::{Carried, MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
 pub use outcome::{
     Ending, FlowOutcome, LinkOutcome, Outcome, QueueCounts, QueueOutcome, ServiceOutcome, TrafficOutcome,
 };
@@ -90,7 +90,7 @@ pub fn run(scenario: &Scenario, seed: u64, go_on: impl FnMut(Time) -> bool) -> R
 }
 
 /// The same with schemes that are not in this repository: those that the scenario names as
-/// [`EdgeScheme::Custom`](wayleave_scenarios::EdgeScheme::Custom).
+/// [`HostSchemeConfig::Custom`](wayleave_scenarios::HostSchemeConfig::Custom).
 ///
 /// # Errors
 /// What is wrong with the scenario, also a name that was not given; nothing was simulated then.

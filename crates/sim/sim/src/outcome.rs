@@ -3,8 +3,8 @@
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Bytes, Time};
 
-use crate::edge::SharingOutcome;
-use crate::forward::ForwardOutcome;
+use crate::fast_forward::ForwardOutcome;
+use crate::hosts::SharingOutcome;
 use crate::recorder::Recording;
 use crate::stats::{Completions, Histogram, Histograms, Levels, Series};
 

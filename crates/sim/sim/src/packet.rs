@@ -27,7 +27,7 @@ pub(crate) enum Kind {
     Data,
     /// The acknowledgement of one.
     Ack,
-    /// What machines of the edge write to one another.
+    /// A message of a machine or a broker.
     Message,
     /// A probe on its way to the other end of its pair.
     Probe,

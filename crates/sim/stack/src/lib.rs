@@ -19,11 +19,11 @@
 //! [`HostStack`] holds all of it for one host and one scheme, but for the fair queues, which classes of several schemes
 //! share. It is a state machine: time is an argument, in picoseconds ([`Instant`]), and nothing here has a clock, a socket
 //! or a timer. A driver (the simulator; an agent) keeps flows and packets, calls it, and does what it returns. Layers that
-//! a scheme has not are [`Absent`](wayleave_scheme_api::Absent), and cost nothing.
+//! a scheme does not have are `None`.
 //!
 //! ```
-//! use wayleave_scheme_api::{Absent, Bucket, ClassId, Departure, Excess, LocalFlow};
-//! use wayleave_stack::{Flows, HostStack, Opening, Step, Verdict, Waiting};
+//! use wayleave_scheme_api::{Bucket, ClassId, Departure, Excess, LocalFlow};
+//! use wayleave_stack::{AdmitOutcome, Flows, HostStack, Opening, Step, Waiting};
 //! use wayleave_units::{Bytes, Rate, Time};
 //!
 //! /// Packets only.
@@ -34,7 +34,7 @@
 //!     fn local(&self, _: Waiting<(), &'static str>) -> LocalFlow { LocalFlow(0) }
 //! }
 //!
-//! let mut stack: HostStack<(), &'static str, Absent, Absent> = HostStack::new(1);
+//! let mut stack: HostStack<(), &'static str> = HostStack::new(1);
 //! let opening = Opening {
 //!     class: ClassId(0), paths: 1, round_trip: Time::from_micros(20), tunnel: None, path_role: None,
 //! };
@@ -44,8 +44,8 @@
 //! stack.limit_pair(0, Some(bucket), 1_000, 0);
 //!
 //! let [first, second] = ["first", "second"].map(|name| Waiting::Packet(name, 1_000));
-//! assert_eq!(stack.admit(0, first, 1_000, 0, &mut NoFlows), Verdict::Go(None));
-//! assert_eq!(stack.admit(0, second, 1_000, 0, &mut NoFlows), Verdict::Wait);
+//! assert_eq!(stack.admit(0, first, 1_000, 0, &mut NoFlows), AdmitOutcome::Go(None));
+//! assert_eq!(stack.admit(0, second, 1_000, 0, &mut NoFlows), AdmitOutcome::Wait);
 //! assert!(stack.wait(0, second));
 //! assert_eq!(stack.advance(0, 0, &mut NoFlows), Step::PairWaits(1_000_000));
 //! assert!(stack.on_pair_wake(0, 1_000_000));
@@ -63,7 +63,7 @@ mod window;
 
 pub use bucket::TokenBucket;
 pub use clock::{Instant, NEVER};
-pub use host::{ClassStep, Flows, HostStack, Opening, Step, Verdict, Waiting};
+pub use host::{AdmitOutcome, ClassStep, Flows, HostStack, Opening, Step, Waiting};
 pub use paths::{Paths, Shared};
 pub use tunnel::{NextPacket, TunnelCounts, TunnelState};
 pub use turns::WeightedTurns;

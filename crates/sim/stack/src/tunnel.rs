@@ -29,8 +29,8 @@ pub struct TunnelCounts {
 
 /// One tunnel with its packets `K`.
 #[derive(Debug)]
-pub struct TunnelState<K, T> {
-    role: T,
+pub struct TunnelState<K, T: ?Sized = dyn Tunnel + Send> {
+    role: Box<T>,
     /// In the order of arrival.
     packets: BTreeMap<u64, Held<K>>,
     /// The numbers of each flow's packets, by [`LocalFlow`].
@@ -59,9 +59,9 @@ pub enum NextPacket {
     NotBefore(Instant),
 }
 
-impl<K: Copy, T: Tunnel> TunnelState<K, T> {
+impl<K: Copy, T: Tunnel + ?Sized> TunnelState<K, T> {
     /// An empty one.
-    pub fn new(role: T) -> Self {
+    pub fn new(role: Box<T>) -> Self {
         Self {
             role,
             packets: BTreeMap::new(),
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn packets_leave_in_order_or_in_that_of_the_flow_whose_turn_it_is() {
-        let mut tunnel = TunnelState::new(Scripted::default());
+        let mut tunnel = TunnelState::new(Box::<Scripted>::default());
         for (name, flow) in [(1, 0), (2, 1), (3, 0), (4, 1)] {
             offer(&mut tunnel, packet(flow, 100), name);
         }
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_turn_that_was_to_come_earlier_is_now() {
-        let mut tunnel = TunnelState::new(Scripted::default());
+        let mut tunnel = TunnelState::new(Box::<Scripted>::default());
         offer(&mut tunnel, packet(0, 100), 1);
         tunnel.role.turn = Some(Turn::NotBefore(Time::from_nanos(5)));
         assert_eq!(tunnel.next(4_999), NextPacket::NotBefore(5_000));
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn no_more_is_told_as_marked_than_was_acknowledged() {
-        let mut tunnel = TunnelState::<u32, _>::new(Scripted::default());
+        let mut tunnel = TunnelState::<u32, _>::new(Box::<Scripted>::default());
         let ack = TunnelAck { newly: 1_460, marked: 0, remaining: None };
         assert_eq!(tunnel.acknowledge(0, LocalFlow(0), ack), 1_460);
     }
@@ -278,7 +278,7 @@ mod tests {
     proptest! {
         #[test]
         fn bytes_in_are_bytes_out_held_and_dropped(steps in prop::collection::vec((0_u8..4, 0_u32..3, 1_u32..2_000), 0..200)) {
-            let mut tunnel = TunnelState::new(Scripted::default());
+            let mut tunnel = TunnelState::new(Box::<Scripted>::default());
             let mut packets = 0;
             for (what, flow, bytes) in steps {
                 tunnel.role.entry = [Some(Entry::Dropped), Some(Entry::HeldBack), None, None][usize::from(what)];

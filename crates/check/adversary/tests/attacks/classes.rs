@@ -8,8 +8,8 @@ use wayleave_adversary::{
 };
 use wayleave_contracts::{Bandwidth, Division, Match, Objective, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Discipline, Ecn, EdgeScheme, Ends, PacketKind, Phase, PortEcn, Reliable, Scenario,
-    SchemeOf, Sharing, StaticLimits, Traffic, Transport, Workload,
+    Arrivals, Buffering, Congestion, Discipline, Ecn, Ends, HostSchemeConfig, PacketKind, Phase, PortEcn, Reliable,
+    Scenario, SchemeOf, Sharing, StaticLimits, Traffic, Transport, Workload,
 };
 use wayleave_schemes::host::scc;
 use wayleave_schemes::host::ufab;
@@ -133,10 +133,10 @@ fn minima(pairs: u64, minima: Rate, beside: Beside) -> ClassClaim {
         (traffic.service, traffic.queue) = (Some("others".to_owned()), Some(queue));
         scenario.traffic.push(traffic);
     }
-    let unlimited = EdgeScheme::StaticLimits(StaticLimits::default());
+    let unlimited = HostSchemeConfig::StaticLimits(StaticLimits::default());
     let mut sharing = Sharing::new(unlimited, policy(&star.network, services));
     let names = promises.iter().map(|promise| promise.service.clone()).collect();
-    sharing.also.push(SchemeOf { scheme: EdgeScheme::Ufab(ufab::Settings::default()), services: names });
+    sharing.also.push(SchemeOf { scheme: HostSchemeConfig::Ufab(ufab::Settings::default()), services: names });
     scenario.sharing = Some(sharing);
     let down = star.network.links_into(to)[0];
     let held = star.link.held(&star.residual, pairs, minima).unwrap();
@@ -247,8 +247,8 @@ fn objectives_get_their_shares_below_latency_contracts() {
         shares.push(SharePromise { service: name, weight });
     }
     let params = scc::Params { period: Time::from_micros(100), ..scc::Params::default() };
-    let mut sharing = Sharing::new(EdgeScheme::Scc(params), policy(&star.network, services));
-    let unlimited = EdgeScheme::StaticLimits(StaticLimits::default());
+    let mut sharing = Sharing::new(HostSchemeConfig::Scc(params), policy(&star.network, services));
+    let unlimited = HostSchemeConfig::StaticLimits(StaticLimits::default());
     sharing.also.push(SchemeOf { scheme: unlimited, services: vec!["latency".to_owned()] });
     scenario.sharing = Some(sharing);
     let mut claim = ClassClaim {

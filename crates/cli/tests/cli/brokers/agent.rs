@@ -12,8 +12,8 @@ use wayleave_agent::shares::broker::{self, Connection};
 use wayleave_broker::Setup;
 use wayleave_broker::process::{Agent, LimitsLine, RackOptions, ReportLine, ServiceCounters, Stop, Tenants, run_rack};
 use wayleave_formats::{Source, parse_builder, read_policy};
-use wayleave_schemes::edges::EdgeScheme;
 use wayleave_schemes::host::parley::Settings;
+use wayleave_schemes::hosts::HostSchemeConfig;
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
@@ -75,7 +75,7 @@ fn broker(path: PathBuf) -> (Stop, JoinHandle<()>) {
     let network = parse_builder("testbed:parley-testbed").unwrap().network;
     let policy = read_policy(&Source::new("policy", POLICY), &network).unwrap().policy;
     let settings = Settings { rack_interval: Time::from_millis(50), ..Settings::default() };
-    let setup = Arc::new(Setup::new(network, vec![policy], EdgeScheme::Parley(settings), 1).unwrap());
+    let setup = Arc::new(Setup::new(network, vec![policy], HostSchemeConfig::Parley(settings), 1).unwrap());
     let machine: NodeId = setup.network().hosts().next().unwrap();
     let tenants = Some(Tenants::of(setup.policies()));
     let listen = "127.0.0.1:0".parse().unwrap();

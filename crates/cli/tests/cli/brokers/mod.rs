@@ -11,8 +11,8 @@ use processes::Processes;
 use wayleave_broker::script::{self, Deed, Phase};
 use wayleave_broker::{Setup, process};
 use wayleave_formats::{Source, parse_builder, read_policy};
-use wayleave_schemes::edges::EdgeScheme;
 use wayleave_schemes::host::parley::Settings;
+use wayleave_schemes::hosts::HostSchemeConfig;
 use wayleave_units::{Rate, Time};
 
 const NETWORK: &str = "leaf-spine:leaves=2,spines=1,hosts=2,parallel=2,rate=10Gbit";
@@ -70,7 +70,7 @@ fn setup() -> Setup {
         fabric_timeout: Some(FABRIC_TIMEOUT),
         ..Settings::default()
     };
-    Setup::new(network, policies, EdgeScheme::Parley(settings), 1).unwrap()
+    Setup::new(network, policies, HostSchemeConfig::Parley(settings), 1).unwrap()
 }
 
 #[test]

@@ -22,6 +22,19 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// Returns a policy without services, which applies to all contention points of a level.
+    pub const fn empty(level: PolicyLevel) -> Self {
+        Self {
+            name: String::new(),
+            level,
+            nodes: Vec::new(),
+            peak: None,
+            services: Vec::new(),
+            parents: Vec::new(),
+            order: Vec::new(),
+        }
+    }
+
     /// What it is called.
     pub fn name(&self) -> &str {
         &self.name

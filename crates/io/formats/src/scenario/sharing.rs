@@ -1,8 +1,8 @@
 //! How hosts share: a scheme, the policies of its levels, faults of messages, and what changes on the way.
 
 use wayleave_contracts::{Policy, PolicyLevel};
-use wayleave_scenarios::{BrokerAt, EdgeScheme, MessageFaults, SchemeOf, Sharing, SharingChange, SharingEvent};
-use wayleave_schemes::edges::HOSTS;
+use wayleave_scenarios::{BrokerAt, HostSchemeConfig, MessageFaults, SchemeOf, Sharing, SharingChange, SharingEvent};
+use wayleave_schemes::hosts::HOSTS;
 use wayleave_topology::Network;
 
 use super::ends::read_host;
@@ -92,9 +92,9 @@ fn read_also(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) ->
     Some(SchemeOf { scheme: scheme?, services: services.into_iter().collect::<Option<_>>()? })
 }
 
-fn read_scheme(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<EdgeScheme> {
+fn read_scheme(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<HostSchemeConfig> {
     let (scheme, given) = schemes::read(node, &SCHEME, Some(network), problems)?;
-    EdgeScheme::of(scheme.name, &given)
+    HostSchemeConfig::of(scheme.name, &given)
 }
 
 fn read_faults(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<MessageFaults> {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use crate::common::scenarios::{SPEC, read, read_with, with_traffic};
 use wayleave_formats::{Source, beside, parse_builder, read_scenario, write_topology};
 use wayleave_scenarios::{
-    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, Element, Endpoint, Ends,
-    Eyeq, FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Onward, Pacing, PacketKind, Parley, Period, Phase,
-    PortEcn, Red, Reliable, Routing, Rpc, Scenario, Schedule, Server, SharingChange, Traffic, Transport, Workload,
+    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, Element, Endpoint, Ends, Eyeq,
+    FabricBrokerAt, FlowSizes, HostSchemeConfig, MessageFaults, Offer, OnOff, Onward, Pacing, PacketKind, Parley,
+    Period, Phase, PortEcn, Red, Reliable, Routing, Rpc, Scenario, Schedule, Server, SharingChange, Traffic, Transport,
+    Workload,
 };
 use wayleave_schemes::host::eyeq::{Marks, Staleness};
 use wayleave_schemes::path::flowlet;
@@ -460,7 +461,7 @@ fn sharing_is_read_as_it_stands() {
     let scenario = &read(spec).unwrap_or_else(|errors| panic!("{errors}")).runs[0].scenario;
     let host = |name: &str| scenario.network.find_node(name).unwrap();
     let sharing = scenario.sharing.as_ref().unwrap();
-    let EdgeScheme::Parley(parley) = &sharing.scheme else { panic!("{:?}", sharing.scheme) };
+    let HostSchemeConfig::Parley(parley) = &sharing.scheme else { panic!("{:?}", sharing.scheme) };
     let shaper = Eyeq {
         interval: Time::from_micros(500),
         alpha_percent: 25,
@@ -494,7 +495,7 @@ fn sharing_is_read_as_it_stands() {
     assert_eq!(sharing.queue, Some(1));
     let faults = MessageFaults { loss: 0.1, duplicate: 0.2, delay: Time::from_millis(3), probe_loss: 0.4 };
     assert_eq!((sharing.also.len(), sharing.scheme_of("a"), sharing.scheme_of("b")), (1, 0, 1));
-    let EdgeScheme::StaticLimits(limits) = &sharing.also[0].scheme else { panic!("{:?}", sharing.also) };
+    let HostSchemeConfig::StaticLimits(limits) = &sharing.also[0].scheme else { panic!("{:?}", sharing.also) };
     assert_eq!(limits.pair, Some(Rate::from_mbit(5)));
     assert_eq!(sharing.faults, faults);
     let changes: Vec<_> = sharing.events.iter().map(|event| (event.at, &event.what)).collect();
@@ -529,7 +530,7 @@ fn contracts_of_every_kind_make_a_scenario() {
     let reserved = scenario.reserved.iter().max().copied().unwrap();
     assert!(reserved >= Rate::from_mbit(520), "both latency contracts end at h8: {reserved}");
     let sharing = scenario.sharing.as_ref().unwrap();
-    let schemes: Vec<&str> = sharing.schemes().map(EdgeScheme::name).collect();
+    let schemes: Vec<&str> = sharing.schemes().map(HostSchemeConfig::name).collect();
     assert_eq!(schemes, ["scc", "ufab", "static-limits"]);
     let names: Vec<&str> = scenario.traffic.iter().map(|traffic| traffic.name.as_str()).collect();
     assert!(names.contains(&"bursts") && names.contains(&"robot 0") && names.contains(&"db to one"), "{names:?}");

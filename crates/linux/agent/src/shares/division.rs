@@ -461,7 +461,7 @@ enum Deed {
 }
 
 impl Deed {
-    fn of(action: HostAction<'_, Feedback, Timer>) -> Option<Self> {
+    fn of(action: HostAction<Feedback, Timer>) -> Option<Self> {
         match action {
             HostAction::SetBucket { limiter, bucket } => Some(Self::Limit(limiter, bucket.map(|one| one.rate))),
             HostAction::Send { to: Peer::Sender(pair), message } => Some(Self::Allow(pair, message.rate)),

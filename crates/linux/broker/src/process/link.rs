@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use wayleave_schemes::edges::AnyMessage;
+use wayleave_schemes::hosts::AnyMessage;
 
 use super::seal::Seal;
 use super::stream::{Messages, ReadError};

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use wayleave_contracts::Direction;
 use wayleave_scheme_api::{BrokerInput, Leadership};
 use wayleave_schemes::brokers::BrokerSeat;
-use wayleave_schemes::edges::{AnyBrokerTimer, AnyMessage};
+use wayleave_schemes::hosts::{AnyBrokerTimer, AnyMessage};
 use wayleave_units::{Time, WallTime};
 
 use crate::Setup;

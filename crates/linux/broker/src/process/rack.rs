@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
 use wayleave_schemes::brokers::Ignored;
-use wayleave_schemes::edges::{AnyBroker, AnyBrokerTimer, AnyMessage};
+use wayleave_schemes::hosts::{AnyBroker, AnyBrokerTimer, AnyMessage};
 use wayleave_schemes::usage_report::{Limited, UsageReport};
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read};
 use std::time::Instant;
 
 use wayleave_scheme_api::BrokerId;
-use wayleave_schemes::edges::{AnyMessage, EdgeScheme};
+use wayleave_schemes::hosts::{AnyMessage, HostSchemeConfig};
 
 use super::seal::{HEAD, Seal, TAG};
 use super::{Stop, today};
@@ -25,7 +25,7 @@ pub(super) enum ReadError {
 /// Reads messages from a stream that gives up waiting now and then, so that this can see whether it has to end.
 pub(super) struct Messages<'a, R> {
     stream: R,
-    scheme: &'a EdgeScheme,
+    scheme: &'a HostSchemeConfig,
     seal: Option<&'a Seal>,
     stop: &'a Stop,
     /// What came and was no whole message yet.
@@ -33,7 +33,7 @@ pub(super) struct Messages<'a, R> {
 }
 
 impl<'a, R: Read> Messages<'a, R> {
-    pub(super) fn new(stream: R, scheme: &'a EdgeScheme, seal: Option<&'a Seal>, stop: &'a Stop) -> Self {
+    pub(super) fn new(stream: R, scheme: &'a HostSchemeConfig, seal: Option<&'a Seal>, stop: &'a Stop) -> Self {
         Self { stream, scheme, seal, stop, bytes: Vec::new() }
     }
 

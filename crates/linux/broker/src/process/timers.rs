@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use wayleave_schemes::edges::AnyBrokerTimer;
+use wayleave_schemes::hosts::AnyBrokerTimer;
 use wayleave_units::Time;
 
 /// In the order in which they ring; of two for one time, the one that was armed first.

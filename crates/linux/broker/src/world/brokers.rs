@@ -1,7 +1,7 @@
 //! The brokers of a world: which of them live, and the timers that they armed.
 
 use wayleave_scheme_api::BrokerId;
-use wayleave_schemes::edges::{AnyBroker, AnyBrokerTimer};
+use wayleave_schemes::hosts::{AnyBroker, AnyBrokerTimer};
 
 /// All brokers, by number.
 pub(super) struct Brokers {

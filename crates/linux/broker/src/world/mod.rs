@@ -22,7 +22,7 @@ use rand::{Rng, SeedableRng};
 use wayleave_contracts::ContentionPoint;
 use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, ClassId, Leadership, Member};
 use wayleave_schemes::brokers::BrokerError;
-use wayleave_schemes::edges::{AnyBroker, AnyBrokerTimer, AnyMessage};
+use wayleave_schemes::hosts::{AnyBroker, AnyBrokerTimer, AnyMessage};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use wayleave_broker::Setup;
 use wayleave_broker::script::{Deed, Phase, run};
-use wayleave_schemes::edges::EdgeScheme;
 use wayleave_schemes::host::parley::Settings;
+use wayleave_schemes::hosts::HostSchemeConfig;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_units::{Rate, Time};
 
@@ -17,7 +17,7 @@ fn a_phase_ends_when_limits_stay_and_a_killed_broker_leaves_none() {
     let service = wayleave_contracts::Service { name: "a".to_owned(), filter: None, ..Default::default() };
     let level = wayleave_contracts::PolicyLevel::Rack;
     let policy = wayleave_contracts::Policy::new(&network, "p", level, Vec::new(), None, vec![service]).unwrap();
-    let setup = Arc::new(Setup::new(network, vec![policy], EdgeScheme::Parley(Settings::default()), 1).unwrap());
+    let setup = Arc::new(Setup::new(network, vec![policy], HostSchemeConfig::Parley(Settings::default()), 1).unwrap());
     let wants = (0..2).map(|machine| (machine, "a", Rate::from_gbit(8))).collect();
     let phases = [
         Phase { name: "both", wants, deeds: vec![] },

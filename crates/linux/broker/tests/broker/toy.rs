@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wayleave_broker::Setup;
 use wayleave_broker::world::World;
 use wayleave_scheme_api::{Descriptor, Role, Value};
-use wayleave_schemes::edges::{EdgeScheme, HOSTS};
+use wayleave_schemes::hosts::{HOSTS, HostSchemeConfig};
 use wayleave_schemes::services::Services;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_units::{Rate, Time};
@@ -32,7 +32,7 @@ fn setup() -> Arc<Setup> {
     let toy = toy();
     let position = |key| toy.position(key).unwrap();
     let given = vec![(position("rate"), Value::Rate(RATE)), (position("interval"), Value::Time(INTERVAL))];
-    let scheme = EdgeScheme::of(toy.name, &given).unwrap();
+    let scheme = HostSchemeConfig::of(toy.name, &given).unwrap();
     Arc::new(Setup::new(build::leaf_spine(&spec).unwrap(), Vec::new(), scheme, 1).unwrap())
 }
 

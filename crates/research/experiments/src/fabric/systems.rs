@@ -8,9 +8,9 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::PolicyLevel;
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Congestion, Discipline, Ecn, EdgeScheme, Element, Ends, FlowSizes, Outage, PacketKind,
-    Parley, Period, Phase, PortEcn, Reliable, Routing, Scenario, Schedule, SchemeOf, Sharing, StaticLimits, Traffic,
-    Transport, Workload,
+    Arrivals, Buffering, Change, Congestion, Discipline, Ecn, Element, Ends, FlowSizes, HostSchemeConfig, Outage,
+    PacketKind, Parley, Period, Phase, PortEcn, Reliable, Routing, Scenario, Schedule, SchemeOf, Sharing, StaticLimits,
+    Traffic, Transport, Workload,
 };
 use wayleave_schemes::host::scc;
 use wayleave_schemes::host::ufab;
@@ -296,7 +296,7 @@ fn share(
     residuals: &[Residual],
     scenario: &mut Scenario,
 ) -> Result<(), Failed> {
-    let unlimited = || EdgeScheme::StaticLimits(StaticLimits::default());
+    let unlimited = || HostSchemeConfig::StaticLimits(StaticLimits::default());
     let named = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
     // Where there are no contracts, their tenants have a minimum that carries them all.
     let latency = Some(Rate::from_mbit(1_000));
@@ -306,19 +306,19 @@ fn share(
             let line = |residual: &Residual| LINE.saturating_sub(residual.rate);
             scenario.reserved = residuals.iter().map(line).collect();
             let params = scc::Params::below_classes(Time::from_micros(100));
-            let mut sharing = Sharing::new(EdgeScheme::Scc(params), machine(Objectives::Divisions, None)?);
+            let mut sharing = Sharing::new(HostSchemeConfig::Scc(params), machine(Objectives::Divisions, None)?);
             let settings = ufab::Settings::beside_other_classes();
-            sharing.also.push(SchemeOf { scheme: EdgeScheme::Ufab(settings), services: named(&HOSES) });
+            sharing.also.push(SchemeOf { scheme: HostSchemeConfig::Ufab(settings), services: named(&HOSES) });
             sharing.also.push(SchemeOf { scheme: unlimited(), services: named(&[LATENCY, BEST_EFFORT]) });
             sharing
         }
         System::Ufab => {
-            Sharing::new(EdgeScheme::Ufab(ufab::Settings::default()), machine(Objectives::Minima, latency)?)
+            Sharing::new(HostSchemeConfig::Ufab(ufab::Settings::default()), machine(Objectives::Minima, latency)?)
         }
         System::Parley => {
             let rack = policy(stage, PolicyLevel::Rack, hose, Objectives::Minima, latency)?;
             let machine = machine(Objectives::Minima, latency)?;
-            Sharing { rack: Some(rack), ..Sharing::new(EdgeScheme::Parley(Parley::default()), machine) }
+            Sharing { rack: Some(rack), ..Sharing::new(HostSchemeConfig::Parley(Parley::default()), machine) }
         }
         // Nothing is limited; what arrives is measured against the same minima.
         System::Chameleon | System::Qjump | System::Dctcp | System::Cubic => {

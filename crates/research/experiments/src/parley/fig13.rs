@@ -6,7 +6,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::{Bandwidth, PerDirection, Policy, PolicyLevel};
 use wayleave_scenarios::{
-    EdgeScheme, Ends, PacketKind, Parley, Scenario, Sharing, SharingChange, SharingEvent, Traffic,
+    Ends, HostSchemeConfig, PacketKind, Parley, Scenario, Sharing, SharingChange, SharingEvent, Traffic,
 };
 use wayleave_sim::Outcome;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -205,7 +205,7 @@ fn fabric(pattern: Pattern, racks: u64, phases: usize, seed: u64) -> Result<Scen
     let mut sharing = Sharing {
         rack: Some(tenant(&network, PolicyLevel::Rack, None)?),
         fabric: Some(tenant(&network, PolicyLevel::Fabric, Some(LIMITS[0]))?),
-        ..Sharing::new(EdgeScheme::Parley(Parley::default()), machine)
+        ..Sharing::new(HostSchemeConfig::Parley(Parley::default()), machine)
     };
     for (phase, &limit) in LIMITS[..phases].iter().enumerate().skip(1) {
         let what = SharingChange::Policy(Box::new(tenant(&network, PolicyLevel::Fabric, Some(limit))?));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_contracts::PolicyLevel;
-use wayleave_scenarios::{Arrivals, EdgeScheme, Ends, Eyeq, FlowSizes, Reliable, Scenario, Sharing};
+use wayleave_scenarios::{Arrivals, Ends, Eyeq, FlowSizes, HostSchemeConfig, Reliable, Scenario, Sharing};
 use wayleave_topology::builders::build;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -152,7 +152,7 @@ fn burst(limited: Limited, scale: u64, rounds: u64) -> Result<Scenario, Failed> 
         let services = vec![service("rpc", 7001, received(None, Some(LIMIT)))];
         let machine = policy(&network, PolicyLevel::Machine, None, services)?;
         let shaper = Eyeq { interval, ..Eyeq::default() };
-        run.sharing = Some(Sharing::new(EdgeScheme::Eyeq(shaper), machine));
+        run.sharing = Some(Sharing::new(HostSchemeConfig::Eyeq(shaper), machine));
     }
     let ends = Ends::Pairs(hosts[..3].iter().map(|&from| (from, hosts[3])).collect());
     let sizes = Some(FlowSizes::Fixed(Bytes::new(RPC * scale)));

@@ -4,7 +4,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::PolicyLevel;
 use wayleave_scenarios::{
-    Buffering, Congestion, EdgeScheme, FlowSpec, Scenario, Sharing, StaticLimits, Traffic, Transport, Workload,
+    Buffering, Congestion, FlowSpec, HostSchemeConfig, Scenario, Sharing, StaticLimits, Traffic, Transport, Workload,
 };
 use wayleave_sim::stats::Histogram;
 use wayleave_topology::builders::{Cabling, build};
@@ -106,7 +106,7 @@ fn queue(load: u64, seed: u64, duration: Time) -> Result<Histogram, Failed> {
     scenario.switches.buffering = Buffering::Unlimited;
     let pair = Rate::from_bits_per_second(LINE.bits_per_second() * load / 100 / SENDERS);
     let limits = StaticLimits { pair: Some(pair), burst: BURST };
-    scenario.sharing = Some(Sharing::new(EdgeScheme::StaticLimits(limits), machine));
+    scenario.sharing = Some(Sharing::new(HostSchemeConfig::StaticLimits(limits), machine));
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut flows: Vec<FlowSpec> = senders
         .iter()

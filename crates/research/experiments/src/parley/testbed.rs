@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Ecn, EdgeScheme, Ends, Eyeq, Parley, PortEcn, Reliable, Scenario, Sharing,
+    Arrivals, Buffering, Congestion, Ecn, Ends, Eyeq, HostSchemeConfig, Parley, PortEcn, Reliable, Scenario, Sharing,
     Traffic, Transport, Workload,
 };
 use wayleave_schemes::host::eyeq::{Marks, Staleness};
@@ -194,10 +194,10 @@ impl System {
         }
         run.sharing = match self {
             Self::Nothing => None,
-            Self::Eyeq(hearing) => Some(Sharing::new(EdgeScheme::Eyeq(hearing.shaper(interval)), machine)),
+            Self::Eyeq(hearing) => Some(Sharing::new(HostSchemeConfig::Eyeq(hearing.shaper(interval)), machine)),
             Self::Parley(hearing) => {
                 let parley = Parley { shaper: hearing.shaper(interval), rack_interval, ..Parley::default() };
-                Some(Sharing { rack: Some(rack), ..Sharing::new(EdgeScheme::Parley(parley), machine) })
+                Some(Sharing { rack: Some(rack), ..Sharing::new(HostSchemeConfig::Parley(parley), machine) })
             }
         };
     }

@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use wayleave_contracts::{Division, Match, Objective, Policy, PolicyLevel, Protocol, Service};
-use wayleave_scenarios::{Congestion, Discipline, EdgeScheme, Routing, Scenario, Sharing, Transport, Workload};
+use wayleave_scenarios::{Congestion, Discipline, HostSchemeConfig, Routing, Scenario, Sharing, Transport, Workload};
 use wayleave_schemes::host::scc;
 use wayleave_schemes::transport::pfabric;
 use wayleave_units::Rate;
@@ -105,7 +105,7 @@ impl System {
             Self::Scc | Self::SccFirst | Self::SccOverDctcp => scc::Scheduling::Tunnel,
         };
         let params = scc::Params { scheduling, ..scc::Params::default() };
-        run.sharing = Some(Sharing::new(EdgeScheme::Scc(params), policy(run, divisions)?));
+        run.sharing = Some(Sharing::new(HostSchemeConfig::Scc(params), policy(run, divisions)?));
         Ok(())
     }
 }

@@ -2,7 +2,8 @@
 
 use wayleave_contracts::Policy;
 use wayleave_scenarios::{
-    Congestion, Ecn, EdgeScheme, ElasticSwitch, PacketKind, Routing, Scenario, Sharing, Traffic, Transport, Workload,
+    Congestion, Ecn, ElasticSwitch, HostSchemeConfig, PacketKind, Routing, Scenario, Sharing, Traffic, Transport,
+    Workload,
 };
 use wayleave_schemes::host::picnic;
 use wayleave_schemes::host::ufab;
@@ -131,13 +132,13 @@ const MARKS: Bytes = Bytes::new(80_000);
 
 fn share_by_ufab(run: &mut Scenario, settings: ufab::Settings, tenants: Policy) {
     run.transport = windows();
-    run.sharing = Some(Sharing::new(EdgeScheme::Ufab(settings), tenants));
+    run.sharing = Some(Sharing::new(HostSchemeConfig::Ufab(settings), tenants));
 }
 
 fn share_by_picnic(run: &mut Scenario, (congestion, gap): (Congestion, Time), tenants: Policy) {
     run.transport = Transport { congestion, ..Transport::default() };
     run.routing = Routing::Clove(clove::Params { gap, ..clove::Params::default() });
-    run.sharing = Some(Sharing::new(EdgeScheme::Picnic(picnic::Settings::default()), tenants));
+    run.sharing = Some(Sharing::new(HostSchemeConfig::Picnic(picnic::Settings::default()), tenants));
 }
 
 fn share_by_elasticswitch(run: &mut Scenario, congestion: Congestion, tenants: Policy) {
@@ -146,7 +147,7 @@ fn share_by_elasticswitch(run: &mut Scenario, congestion: Congestion, tenants: P
     // Its paper's 15 ms are slow here.
     let settings =
         ElasticSwitch { period: Time::from_micros(500), hold: Time::from_millis(2), ..ElasticSwitch::default() };
-    run.sharing = Some(Sharing::new(EdgeScheme::ElasticSwitch(settings), tenants));
+    run.sharing = Some(Sharing::new(HostSchemeConfig::ElasticSwitch(settings), tenants));
 }
 
 /// uFAB's windows are the only ones: its edge is the transport's congestion control (4.1).

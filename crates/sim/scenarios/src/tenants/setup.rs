@@ -12,7 +12,7 @@ use wayleave_topology::Class;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::{Tenants, TenantsError, members};
-use crate::{Discipline, Ecn, EdgeScheme, PortEcn, Routing, Scenario, SchemeOf, Sharing, StaticLimits};
+use crate::{Discipline, Ecn, HostSchemeConfig, PortEcn, Routing, Scenario, SchemeOf, Sharing, StaticLimits};
 
 /// Presto's flowcells, of one packet each: those of 64 kB are longer than the queue above which ports mark (docs/fabric.md).
 const CELL: Bytes = Bytes::new(1_460);
@@ -73,17 +73,17 @@ impl Tenants {
             let of = self.sharing.iter().filter(|tenant| is_of(&tenant.contract));
             of.map(|tenant| tenant.contract.name().to_owned()).collect()
         };
-        let unlimited = || EdgeScheme::StaticLimits(StaticLimits::default());
+        let unlimited = || HostSchemeConfig::StaticLimits(StaticLimits::default());
         let minima = named(|contract| matches!(contract, Contract::Bandwidth(_)));
         let objectives = named(|contract| matches!(contract, Contract::Objective(_)));
         let mut others = named(|contract| matches!(contract, Contract::BestEffort(_)));
         others.push(self.latency_service());
         let period = Time::from_nanos(self.round_trip().as_nanos().saturating_mul(PERIOD).max(1));
-        let scc = || EdgeScheme::Scc(scc::Params::below_classes(period));
+        let scc = || HostSchemeConfig::Scc(scc::Params::below_classes(period));
         // The first scheme has what belongs to nobody, and may have brokers.
         let mut sharing = Sharing::new(if objectives.is_empty() { unlimited() } else { scc() }, policy);
         if !minima.is_empty() {
-            sharing.also.push(SchemeOf { scheme: EdgeScheme::Ufab(self.ufab()), services: minima });
+            sharing.also.push(SchemeOf { scheme: HostSchemeConfig::Ufab(self.ufab()), services: minima });
         }
         if !objectives.is_empty() {
             sharing.also.push(SchemeOf { scheme: unlimited(), services: others });

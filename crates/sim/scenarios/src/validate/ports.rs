@@ -4,7 +4,7 @@ use wayleave_topology::{Network, NodeKind};
 use wayleave_units::Bytes;
 
 use super::PortError;
-use crate::{Buffering, Discipline, Ecn, EdgeScheme, PortBehaviour, PortEcn, Scenario};
+use crate::{Buffering, Discipline, Ecn, HostSchemeConfig, PortBehaviour, PortEcn, Scenario};
 
 /// Checks the ports of switches or hosts.
 pub(super) fn check(ports: &PortBehaviour, of: NodeKind, network: &Network) -> Result<(), PortError> {
@@ -38,7 +38,7 @@ pub(super) fn check(ports: &PortBehaviour, of: NodeKind, network: &Network) -> R
 pub(super) fn check_core(scenario: &Scenario) -> Result<(), PortError> {
     let (switches, sharing) = (&scenario.switches, scenario.sharing.as_ref());
     let with_core =
-        |(_, scheme): &(usize, &EdgeScheme)| scheme.core().is_some_and(|core| !matches!(core, Ecn::Threshold(_)));
+        |(_, scheme): &(usize, &HostSchemeConfig)| scheme.core().is_some_and(|core| !matches!(core, Ecn::Threshold(_)));
     let found = sharing.and_then(|sharing| sharing.schemes().enumerate().find(with_core));
     let Some((number, scheme)) = found else { return Ok(()) };
     let core = scheme.core();

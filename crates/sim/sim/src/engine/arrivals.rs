@@ -4,9 +4,9 @@ use wayleave_scheme_api::IntHop;
 
 use super::Engine;
 use crate::clock::Instant;
-use crate::edge::NO_PAIR;
 use crate::fabric::{Arrived, DropCause, Dropped, Step};
 use crate::flows::{self, FlowSlot, FlowState};
+use crate::hosts::NO_PAIR;
 use crate::packet::{FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
 use crate::trace::Event;
 use crate::transport::Answer;
@@ -42,13 +42,11 @@ impl Engine {
             Kind::Datagram => self.on_datagram(id, now),
             Kind::Data => {
                 let flow = &self.flows[number];
-                self.tally.delivered(flow.stat, packet, || flow.number_of(packet.sequence), now);
+                self.stats.delivered(flow.stat, packet, || flow.number_of(packet.sequence), now);
                 let (pair, is_reordered) = (flow.pair, flow.reorder.is_some());
-                if pair != NO_PAIR
-                    && let Some(edges) = &mut self.edges
-                {
+                if pair != NO_PAIR {
                     let packet = *packet;
-                    edges.arrived(pair, &packet, &mut self.fabric, now);
+                    self.hosts.arrived(pair, &packet, &mut self.fabric, now);
                 }
                 if is_reordered {
                     let up = self.flows.put_in_order(number, id, &self.fabric, now);
@@ -59,7 +57,7 @@ impl Engine {
                 }
             }
             Kind::Ack => self.on_acknowledgement(id, number, now),
-            _ => self.on_edge_packet(id, now),
+            _ => self.on_control_packet(id, now),
         }
     }
 
@@ -67,47 +65,43 @@ impl Engine {
     #[inline]
     fn on_datagram(&mut self, id: PacketId, now: Instant) {
         let packet = self.fabric.packet(id);
-        if packet.flags.has(Flags::COPIED)
-            && let Some(edges) = &mut self.edges
-            && edges.is_known_copy(id, &mut self.fabric, now)
-        {
+        if packet.flags.has(Flags::COPIED) && self.hosts.is_known_copy(id, &mut self.fabric, now) {
             return;
         }
         let packet = self.fabric.packet(id);
-        self.tally.delivered(packet.flow, packet, || packet.sequence, now);
-        if let Some(edges) = &mut self.edges {
+        self.stats.delivered(packet.flow, packet, || packet.sequence, now);
+        if self.hosts.is_shared() {
             let packet = *packet;
-            let dropped = edges.packet_arrived(&packet, &mut self.fabric, now);
+            let dropped = self.hosts.packet_arrived(&packet, &mut self.fabric, now);
             if let Some(dropped) = dropped {
                 self.dropped(dropped);
             }
             self.fabric.telemetry_mut().close(packet.extra.telemetry());
         }
         if !self.copies.is_empty() {
-            self.copies.eliminate(self.fabric.packet(id), &mut self.tally, now);
+            self.copies.eliminate(self.fabric.packet(id), &mut self.stats, now);
         }
         self.fabric.remove(id);
     }
 
     /// A packet that machines or brokers have sent reaches its host.
     #[cold]
-    fn on_edge_packet(&mut self, id: PacketId, now: Instant) {
-        let Some(edges) = &mut self.edges else { return };
+    fn on_control_packet(&mut self, id: PacketId, now: Instant) {
         let packet = self.fabric.packet(id);
         let dropped = match packet.kind {
             Kind::Message => {
                 let number = packet.flow;
                 self.fabric.remove(id);
-                edges.message_arrived(number, &mut self.fabric, now);
+                self.hosts.message_arrived(number, &mut self.fabric, now);
                 None
             }
-            Kind::Probe => edges.probe_arrived(id, &mut self.fabric, now),
+            Kind::Probe => self.hosts.probe_arrived(id, &mut self.fabric, now),
             Kind::ProbeAnswer => {
-                edges.probe_returned(id, &mut self.fabric, now);
+                self.hosts.probe_returned(id, &mut self.fabric, now);
                 None
             }
             Kind::PairAnswer => {
-                if let Some(pair) = edges.pair_answered(id, &mut self.fabric, now) {
+                if let Some(pair) = self.hosts.pair_answered(id, &mut self.fabric, now) {
                     self.run_pair(pair, now);
                 }
                 None
@@ -131,9 +125,9 @@ impl Engine {
     #[inline]
     fn deliver(&mut self, id: PacketId, slot: FlowSlot, now: Instant) {
         let flow = &mut self.flows[slot];
-        let back = flow.back;
-        let route = self.fabric.start(back.paths, flow.back_path);
-        let (first, last_hop) = self.fabric.ends(&back, flow.back_path);
+        let reverse = flow.reverse;
+        let route = self.fabric.start(reverse.paths, flow.reverse_path);
+        let (first, last_hop) = self.fabric.ends(&reverse, flow.reverse_path);
         let packet = self.fabric.packet_mut(id);
         let is_partial = packet.flags.has(Flags::PARTIAL);
         let received = if is_partial { flow.receiver.on_probe() } else { flow.receiver.on_segment(packet.sequence) };
@@ -143,10 +137,10 @@ impl Engine {
             // Answered, and not counted: nothing of its segment came.
         } else if received.is_duplicate {
             if is_in_vain {
-                self.tally.duplicate(flow.stat);
+                self.stats.duplicate(flow.stat);
             }
         } else {
-            self.tally.payload(flow.stat, packet.size - HEADERS - FRAMING);
+            self.stats.payload(flow.stat, packet.size - HEADERS - FRAMING);
         }
         let is_last = !received.is_duplicate && !is_partial && Some(received.expected) == flow.sender.segments();
         flows::answer(packet, received.expected, received.block, last_hop, route.unwrap_or(u32::MAX));
@@ -169,10 +163,10 @@ impl Engine {
         let packet = self.fabric.packet(id);
         let flow = &mut self.flows[slot];
         flow.on_the_way -= 1;
-        self.tally.acknowledged(flow.purpose.traffic, packet.sent, now);
+        self.stats.acknowledged(flow.purpose.traffic, packet.sent, now);
         if flow.pair != NO_PAIR {
             self.on_pair_acknowledgement(id, slot, now);
-        } else if flow.state != FlowState::Done {
+        } else if flow.state != FlowState::Acked {
             let hops = self.fabric.telemetry().get(packet.extra.telemetry());
             let (local, answer) = (flow.local(now), answer_of(packet, hops, flow.skipped));
             let newly = flow.sender.on_answer(local, &answer, |_, marked, _| marked);
@@ -186,26 +180,25 @@ impl Engine {
     /// the pair's packets hears of the path.
     #[cold]
     fn on_pair_acknowledgement(&mut self, id: PacketId, slot: FlowSlot, now: Instant) {
-        let Some(edges) = &mut self.edges else { return };
         let packet = self.fabric.packet(id);
         let hops = self.fabric.telemetry().get(packet.extra.telemetry());
         let flow = &mut self.flows[slot];
         let pair = flow.pair;
         let mut newly = 0;
-        if flow.state != FlowState::Done {
+        if flow.state != FlowState::Acked {
             let answer = answer_of(packet, hops, 0);
             let account = flow.sender.account_for(now, &answer);
             newly = account.newly;
-            let marked = match newly > 0 && edges.has_tunnel(pair) {
-                true => edges.through_tunnel(flow, newly, account.marked, now),
+            let marked = match newly > 0 && self.hosts.has_tunnel(pair) {
+                true => self.hosts.through_tunnel(flow, newly, account.marked, now),
                 false => account.marked,
             };
             flow.sender.conclude(now, &answer, account, marked);
         }
         flow.report(packet, newly, hops, now);
-        edges.report_path(pair, flows::report(packet, newly, now), hops, now);
+        self.hosts.report_path(pair, flows::report(packet, newly, now), hops, now);
         if let Some(sent) = self.fabric.telemetry().sent(packet.extra.telemetry())
-            && edges.window_answered(pair, packet.path, sent, now)
+            && self.hosts.window_answered(pair, packet.path, sent, now)
         {
             self.run_pair(pair, now);
         }
@@ -230,20 +223,18 @@ impl Engine {
     /// A packet is lost in the network.
     #[cold]
     pub(super) fn dropped(&mut self, Dropped { id, cause }: Dropped) {
-        if let Some(edges) = &mut self.edges {
-            if cause == DropCause::LinkDown
-                && let Some(first) = edges.probe_failed(id, &mut self.fabric)
-            {
-                self.enter(first, id, self.now);
-                return;
-            }
-            let packet = self.fabric.packet(id);
-            match packet.kind {
-                Kind::Datagram => edges.packet_lost(packet),
-                Kind::Data => edges.lost(self.flows[packet.flow].pair, packet.size),
-                Kind::Probe | Kind::ProbeAnswer => edges.probe_lost(),
-                Kind::Ack | Kind::Message | Kind::PairAnswer => {}
-            }
+        if cause == DropCause::LinkDown
+            && let Some(first) = self.hosts.probe_failed(id, &mut self.fabric)
+        {
+            self.enter(first, id, self.now);
+            return;
+        }
+        let packet = self.fabric.packet(id);
+        match packet.kind {
+            Kind::Datagram => self.hosts.lost(self.hosts.open_source(packet.flow), packet.size),
+            Kind::Data => self.hosts.lost(self.flows[packet.flow].pair, packet.size),
+            Kind::Probe | Kind::ProbeAnswer => self.hosts.account.probe_lost(),
+            Kind::Ack | Kind::Message | Kind::PairAnswer => {}
         }
         self.discard(id);
     }
@@ -254,17 +245,13 @@ impl Engine {
         self.fabric.forget_packet(id);
         match packet.kind {
             // Of several copies the first counts, and the others are no loss.
-            Kind::Datagram if !packet.flags.has(Flags::COPIED) => self.tally.dropped(packet.flow, &packet),
-            Kind::Message => {
-                if let Some(edges) = &mut self.edges {
-                    edges.message_lost(packet.flow);
-                }
-            }
+            Kind::Datagram if !packet.flags.has(Flags::COPIED) => self.stats.dropped(packet.flow, &packet),
+            Kind::Message => self.hosts.message_lost(packet.flow),
             Kind::Data | Kind::Ack => {
                 let flow = &mut self.flows[packet.flow];
                 // Where another part sends for the flow, nobody here counts what it sends.
                 flow.on_the_way = flow.on_the_way.wrapping_sub(1);
-                self.tally.dropped(flow.stat, &packet);
+                self.stats.dropped(flow.stat, &packet);
                 self.leave_if_over(packet.flow);
             }
             Kind::Datagram | Kind::Probe | Kind::ProbeAnswer | Kind::PairAnswer => {}
@@ -275,10 +262,8 @@ impl Engine {
     pub(super) fn leave_if_over(&mut self, slot: FlowSlot) {
         if self.flows.leave_if_over(slot) {
             let flow = &self.flows[slot];
-            if flow.pair != NO_PAIR
-                && let Some(edges) = &mut self.edges
-            {
-                edges.leave(flow.pair, flow.local, self.now);
+            if flow.pair != NO_PAIR {
+                self.hosts.leave(flow.pair, flow.local, self.now);
             }
         }
     }

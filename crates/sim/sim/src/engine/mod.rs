@@ -7,10 +7,10 @@
 //! | [`Flows`] | reliable flows, their places and alarms |
 //! | [`Processes`] | sources, arrivals of flows, requests, outages |
 //! | [`Copies`] | packets of sources that go over several routes |
-//! | [`Edges`] | what limits hosts that share: machines, stacks, pairs, messages, brokers |
-//! | [`Tally`] | what is counted of flows and traffic |
+//! | [`Hosts`] | the host layer: machines of schemes, stacks, pairs, messages, brokers |
+//! | [`RunStats`] | what is counted of flows and traffic |
 //!
-//! A part does what concerns itself and those above it in this table; edges know flows. What goes on in others is done here,
+//! A part does what concerns itself and those above it in this table; hosts know flows. What goes on in others is done here,
 //! where the parts meet: a packet that was dropped concerns its flow and its pair, a pair that may go on sends segments
 //! of flows, a flow that is complete is followed by another.
 //!
@@ -18,43 +18,43 @@
 //! |---|---|
 //! | `arrivals` | packets arrive at hosts, or are lost |
 //! | `sending` | flows send, and wait for their turn or an alarm |
-//! | `gate` | flows and packets pass the stack of their host, or wait there |
-//! | `wishes` | what machines and brokers want done, and what is due at the edges |
-//! | `deeds` | what happens of itself: packets, flows, requests, failures |
-//! | `part`, `meeting` | a part of a run in several threads, and where these meet |
-//! | `forward` | parts of the network whose state repeats itself stand still, and are credited with that time |
+//! | `admit` | flows and packets pass the stack of their host, or wait there |
+//! | `host_actions` | actions of machines and brokers, and timers of the host layer |
+//! | `processes` | packets of sources, beginnings of flows and requests, failures |
+//! | `logical_process`, `barrier` | a part of a run in several threads, and where these meet |
+//! | `fast_forward` | parts of the network whose state repeats itself stand still, and are credited with that time |
 //! | `outcome` | the end of a run |
 //!
 //! Actors are numbered without gaps: arrivals of all links, then services of all ports, then processes (sources,
 //! arrivals of flows, outages), then two alarms for each flow. The order matters where events fall on the same instant: packets arrive
 //! before ports choose.
 
+mod admit;
 mod arrivals;
-mod deeds;
-mod forward;
-mod gate;
-mod meeting;
+mod barrier;
+mod fast_forward;
+mod host_actions;
+mod logical_process;
 mod outcome;
-mod part;
+mod processes;
 mod sending;
-mod wishes;
 
 use wayleave_scenarios::Scenario;
 
-pub(crate) use meeting::{Meeting, Member};
+pub(crate) use barrier::{Barrier, Member};
 
 use crate::clock::{self, Instant};
 use crate::copies::Copies;
 use crate::custom::Custom;
-use crate::edge::Edges;
 use crate::events::Actor;
-use crate::fabric::{Ahead, Fabric};
+use crate::fabric::{Fabric, Prefetch};
+use crate::fast_forward::Forward;
 use crate::flows::Flows;
-use crate::forward::Forward;
+use crate::hosts::Hosts;
 use crate::interfaces::Interfaces;
 use crate::outcome::Ending;
 use crate::processes::{Builder, Processes};
-use crate::tally::Tally;
+use crate::run_stats::RunStats;
 
 /// Events between two looks at whether somebody wants the run to end.
 const EVENTS_PER_LOOK: u64 = 1 << 16;
@@ -70,9 +70,9 @@ pub(crate) struct Engine {
     flows: Flows,
     processes: Processes,
     copies: Copies,
-    /// What limits hosts, if they share.
-    edges: Option<Edges>,
-    tally: Tally,
+    /// Limits of the hosts; empty if they do not share.
+    hosts: Hosts,
+    stats: RunStats,
     /// The part that skips traffic whose state repeats itself, if that is asked for.
     forward: Option<Box<Forward>>,
     /// Events that were dealt with.
@@ -83,7 +83,7 @@ pub(crate) struct Engine {
     now: Instant,
     /// Whose event is dealt with.
     actor: Actor,
-    ahead: Ahead,
+    prefetch: Prefetch,
 }
 
 impl Engine {
@@ -91,13 +91,13 @@ impl Engine {
     pub(crate) fn new(scenario: &Scenario, seed: u64, custom: &Custom<'_>) -> Self {
         let mut fabric = Fabric::new(scenario, seed, custom);
         // Theirs is the first process.
-        let mut edges = Edges::new(scenario, seed, custom, &fabric);
+        let mut hosts = Hosts::new(scenario, seed, custom, &fabric);
         let mut copies = Copies::default();
-        let mut tally = Tally::new(scenario.traffic.len(), scenario.warmup, scenario.record.series);
-        let builder = Builder::new((scenario, seed), &mut fabric, edges.as_mut(), &mut copies, &mut tally);
+        let mut stats = RunStats::new(scenario.traffic.len(), scenario.warmup, scenario.record.series);
+        let builder = Builder::new((scenario, seed), &mut fabric, &mut hosts, &mut copies, &mut stats);
         let processes = builder.build();
         if let Some(traffic) = Fabric::attacked(scenario) {
-            fabric.attack(tally.flows_of(traffic));
+            fabric.attack(stats.flows_of(traffic));
         }
         let mut engine = Self {
             interfaces: Interfaces::new(scenario, fabric.links() as usize),
@@ -105,20 +105,18 @@ impl Engine {
             fabric,
             processes,
             copies,
-            edges,
-            tally,
+            hosts,
+            stats,
             forward: Forward::new(scenario, custom),
             events: 0,
             has_too_many_flows: false,
             end: clock::from_time(scenario.duration),
             now: 0,
             actor: 0,
-            ahead: Ahead::default(),
+            prefetch: Prefetch::default(),
         };
-        if let Some(edges) = &mut engine.edges {
-            edges.start(&mut engine.fabric);
-        }
-        engine.carry_out(0);
+        engine.hosts.start(&mut engine.fabric);
+        engine.apply_actions(0);
         engine.processes.start(&mut engine.fabric);
         engine
     }
@@ -127,7 +125,7 @@ impl Engine {
     pub(crate) fn run(&mut self, go_on: &mut dyn FnMut(Instant) -> bool) -> Ending {
         let mut stretches = 0;
         loop {
-            if self.deal(self.end.saturating_add(1), EVENTS_PER_STRETCH) {
+            if self.run_events(self.end.saturating_add(1), EVENTS_PER_STRETCH) {
                 self.now = self.end;
                 return Ending::Complete;
             }
@@ -145,14 +143,14 @@ impl Engine {
     /// Deals with the events before a time, but with so many at most. Whether none is left before that time.
     ///
     /// All that runs goes through this loop, whole networks and parts of one: what an event takes is one piece of machine code.
-    fn deal(&mut self, until: Instant, most: u64) -> bool {
+    fn run_events(&mut self, until: Instant, most: u64) -> bool {
         let (kinds, is_large) = (self.kinds(), self.fabric.is_large());
         let events = self.fabric.events();
         events.adapt(self.events);
         let mut limit = events.limit(until);
         for _ in 0..most {
-            if is_large && self.fabric.is_to_look_ahead() {
-                self.look_ahead();
+            if is_large && self.fabric.needs_prefetch() {
+                self.prefetch();
             }
             let Some((now, actor)) = self.fabric.events().take_before(limit) else {
                 if !self.fabric.events().is_due_before(until) {
@@ -164,20 +162,20 @@ impl Engine {
             (self.now, self.actor) = (now, actor);
             self.events += 1;
             if let Some(part) = self.fabric.part() {
-                part.crowd.begin(now, actor, (kinds[1]..kinds[2]).contains(&actor));
+                part.peak_packets.begin(now, actor, (kinds[1]..kinds[2]).contains(&actor));
             }
-            self.act(actor, kinds, now);
+            self.dispatch(actor, kinds, now);
         }
         false
     }
 
     /// Looks at what the packets meet that arrive next, as far as it is known.
     #[inline(never)]
-    fn look_ahead(&mut self) {
-        self.fabric.look_ahead(&mut self.ahead);
-        let flows = self.fabric.flows_ahead(&self.ahead);
+    fn prefetch(&mut self) {
+        self.fabric.prefetch(&mut self.prefetch);
+        let flows = self.fabric.flows_ahead(&self.prefetch);
         self.flows.look_at(flows.clone());
-        self.tally.look_at(flows.map(|(slot, _)| self.flows[slot].stat));
+        self.stats.look_at(flows.map(|(slot, _)| self.flows[slot].stat));
     }
 
     /// Behind the last actor that is an arrival, a service, and a process.
@@ -187,18 +185,18 @@ impl Engine {
 
     /// An event.
     #[inline(always)]
-    fn act(&mut self, actor: Actor, [links, services, processes]: [Actor; 3], now: Instant) {
+    fn dispatch(&mut self, actor: Actor, [links, services, processes]: [Actor; 3], now: Instant) {
         if actor < links {
             self.arrive(actor, now);
         } else if actor < services {
             self.serve(actor - links, now);
         } else if actor < processes {
-            self.proceed((actor - services) as usize, now);
+            self.run_process((actor - services) as usize, now);
         } else {
             self.wake(actor - processes, now);
         }
-        if self.edges.as_ref().is_some_and(Edges::has_actions) {
-            self.carry_out(now);
+        if !self.hosts.actions.is_empty() {
+            self.apply_actions(now);
         }
     }
 

@@ -13,12 +13,13 @@ impl Engine {
         let forward = self.finish_forward();
         self.fabric.catch_up_all(self.now);
         let simulated = clock::to_time(self.now);
-        let counted = simulated.saturating_sub(self.tally.warmup());
+        let counted = simulated.saturating_sub(self.stats.warmup());
         self.note_unfinished();
-        let sharing = self.edges.take().map(|edges| edges.outcome(&self.flows, self.now));
+        let is_shared = self.hosts.is_shared();
+        let sharing = is_shared.then(|| self.hosts.outcome(&self.flows, self.now));
         let (queues, services) = (self.fabric.queue_outcomes(), self.fabric.service_outcomes());
         let links = self.fabric.link_outcomes(counted, self.now);
-        let (traffic, flows) = self.tally.outcomes(self.processes.names());
+        let (traffic, flows) = self.stats.outcomes(self.processes.names());
         Outcome {
             name: name.to_owned(),
             seed,
@@ -50,18 +51,18 @@ impl Engine {
             if purpose.step == RpcStep::Message {
                 continue;
             }
-            let is_counted = !is_complete && purpose.bytes != u64::MAX && self.tally.counts(purpose.began);
+            let is_counted = !is_complete && purpose.bytes != u64::MAX && self.stats.counts(purpose.began);
             if is_counted && (purpose.step == RpcStep::None || requests.insert((purpose.traffic, purpose.pair))) {
-                self.tally.unfinished(purpose, self.now);
+                self.stats.unfinished(purpose, self.now);
             }
         }
         for iteration in self.processes.open_iterations() {
-            if self.tally.counts(iteration.began) {
-                self.tally.unfinished(&iteration, self.now);
+            if self.stats.counts(iteration.began) {
+                self.stats.unfinished(&iteration, self.now);
             }
         }
         for (traffic, flow) in self.processes.waiting() {
-            self.tally.waiting(traffic, &flow, self.now);
+            self.stats.waiting(traffic, &flow, self.now);
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use super::Engine;
 use crate::clock::Instant;
-use crate::edge::NO_PAIR;
 use crate::events::Actor;
 use crate::fabric::Step;
 use crate::flows::{FlowSlot, FlowState};
+use crate::hosts::NO_PAIR;
 use crate::interfaces::Item;
 use crate::link::Port;
 use crate::packet::{Flags, PacketId};
@@ -18,8 +18,8 @@ impl Engine {
         let flow = &mut self.flows[slot];
         if flow.sender.is_done() {
             // Who stands in a list leaves it when it is his turn; who is gone, since its last acknowledgement let its pair go on first, does not go twice.
-            if !matches!(flow.state, FlowState::Ready | FlowState::Held | FlowState::Gone | FlowState::Done) {
-                flow.state = FlowState::Done;
+            if !matches!(flow.state, FlowState::Ready | FlowState::Blocked | FlowState::Free | FlowState::Acked) {
+                flow.state = FlowState::Acked;
                 self.acknowledged(slot, now);
             }
             self.leave_if_over(slot);
@@ -52,10 +52,10 @@ impl Engine {
     /// The interface at which a flow with several links waits with its next segment: that of the first link of the path.
     #[cold]
     fn interface_of_next(&mut self, slot: FlowSlot, now: Instant) -> u32 {
-        let count = self.fabric.path_count(self.flows[slot].forth.paths);
+        let count = self.fabric.path_count(self.flows[slot].forward.paths);
         let flow = &mut self.flows[slot];
         let path = flow.plan_path(count, now);
-        let (first, _) = self.fabric.ends(&flow.forth, path);
+        let (first, _) = self.fabric.ends(&flow.forward, path);
         let number = self.interfaces.of(first.link());
         let last = self.interfaces.classes(number).saturating_sub(1);
         (flow.interface, flow.class) = (number, first.queue().min(u8::try_from(last).unwrap_or(u8::MAX)));
@@ -65,24 +65,22 @@ impl Engine {
     /// A flow stands in the list of its interface.
     #[inline]
     fn join_interface(&mut self, number: u32, queue: usize, slot: FlowSlot) {
-        let (edges, pair) = (&self.edges, self.flows[slot].pair);
-        let class = || edges.as_ref().map_or(0, |edges| edges.class_of_pair(pair));
+        let (hosts, pair) = (&self.hosts, self.flows[slot].pair);
+        let class = || hosts.class_of_pair(pair);
         self.interfaces.push(number, queue, slot, class);
     }
 
     /// Sends the next segment of a flow; whether it could.
     fn send(&mut self, slot: FlowSlot, now: Instant) -> bool {
-        let Some(id) = self.flows.segment(slot, &mut self.fabric, &mut self.tally, now) else { return false };
+        let Some(id) = self.flows.segment(slot, &mut self.fabric, &mut self.stats, now) else { return false };
         let flow = &self.flows[slot];
-        let (forth, pair) = (flow.forth, flow.pair);
+        let (forward, pair) = (flow.forward, flow.pair);
         let packet = self.fabric.packet(id);
-        let (first, _) = self.fabric.ends(&forth, u32::from(packet.path));
+        let (first, _) = self.fabric.ends(&forward, u32::from(packet.path));
         let (size, path, is_again) = (packet.size, packet.path, packet.flags.has(Flags::AGAIN));
-        if pair != NO_PAIR
-            && let Some(edges) = &mut self.edges
-        {
-            if let Some(sent) = edges.spend(&mut self.flows[slot], size, path, now) {
-                edges.note_flight(pair, path, sent, &self.fabric);
+        if pair != NO_PAIR {
+            if let Some(sent) = self.hosts.spend(&mut self.flows[slot], size, path, now) {
+                self.hosts.note_flight(pair, path, sent, &self.fabric);
                 self.fabric.carry_sent(id, sent);
             }
             self.copy_packet(pair, first, id, now);
@@ -106,8 +104,7 @@ impl Engine {
         let is_fair = self.interfaces.is_fair(number);
         if is_fair && !self.interfaces.has_turn(number, &self.fabric, now) {
             let packet = self.fabric.packet(id);
-            let edges = self.edges.as_ref();
-            let (class, most) = edges.map_or((0, u64::MAX), |edges| edges.class_of_packet(packet, &self.flows));
+            let (class, most) = self.hosts.class_of_packet(packet, &self.flows);
             let item = Item::Packet(id, first, packet.size);
             let has_place = self.interfaces.push_packet(number, class, item, most);
             if has_place {
@@ -185,7 +182,7 @@ impl Engine {
     #[inline]
     fn leave_interface(&mut self, slot: FlowSlot, now: Instant) {
         let flow = &self.flows[slot];
-        if flow.state == FlowState::Held {
+        if flow.state == FlowState::Blocked {
             self.flows.set_alarm(slot, &mut self.fabric, now);
             return;
         }
@@ -193,12 +190,12 @@ impl Engine {
             self.give_back(slot, now);
         }
         let flow = &mut self.flows[slot];
-        if flow.state == FlowState::Gone {
+        if flow.state == FlowState::Free {
             return;
         }
         flow.state = FlowState::Waiting;
         if flow.sender.is_done() {
-            flow.state = FlowState::Done;
+            flow.state = FlowState::Acked;
             self.acknowledged(slot, now);
             self.leave_if_over(slot);
         } else {
@@ -229,13 +226,13 @@ impl Engine {
     fn strike_timers(&mut self, slot: FlowSlot, now: Instant) {
         let flow = &mut self.flows[slot];
         let local = flow.local(now);
-        if flow.is_tunnelled && self.edges.as_mut().is_some_and(|edges| edges.holds(flow)) {
+        if flow.is_tunnelled && self.hosts.holds(flow) {
             flow.sender.put_off_timers(local);
         }
         if flow.sender.on_timer(local) {
-            self.tally.timed_out(flow.stat);
+            self.stats.timed_out(flow.stat);
             let pair = flow.pair;
-            if self.edges.as_mut().is_some_and(|edges| edges.forget_in_flight(pair)) {
+            if self.hosts.forget_in_flight(pair) {
                 self.run_pair(pair, now);
             }
         }
@@ -249,14 +246,13 @@ impl Engine {
         let flow = &mut self.flows[slot];
         if flow.supply.is_some()
             && let Some(is_on) = flow.feed(now)
-            && let Some(edges) = &mut self.edges
         {
-            edges.pause(flow.pair, !is_on, now);
+            self.hosts.pause(flow.pair, !is_on, now);
         }
         if let Some(up) = self.flows.release_late(slot, now) {
             self.hand_up(up, slot, now);
         }
-        if self.flows[slot].state == FlowState::Done {
+        if self.flows[slot].state == FlowState::Acked {
             self.flows.set_alarm(slot, &mut self.fabric, now);
             return;
         }

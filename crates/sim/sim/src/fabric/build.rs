@@ -63,7 +63,7 @@ impl Fabric {
             stamper_of,
             pools: builder.pools,
             arena: Arena::new(),
-            events: if links.len() < super::ahead::LARGE { EventQueue::default() } else { EventQueue::large() },
+            events: if links.len() < super::prefetch::LARGE { EventQueue::default() } else { EventQueue::large() },
             routes: Vec::new(),
             samples: Vec::new(),
             telemetry: TelemetryArena::default(),

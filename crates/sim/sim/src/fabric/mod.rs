@@ -6,39 +6,39 @@
 //! | file | what |
 //! |---|---|
 //! | `mod` | arrivals, first-come-first-served ports, what is counted |
-//! | `ahead` | what arrives next is looked at before |
+//! | `prefetch` | what arrives next is looked at before |
 //! | `queued` | ports that hold their packets |
-//! | `stamps` | telemetry of first-come-first-served ports |
+//! | `telemetry` | telemetry of first-come-first-served ports |
 //! | `jitter` | nodes whose packets each take a time of their own: for how long, in which order |
-//! | `holding` | the same packets as they come there and go on |
+//! | `jitter_queue` | the same packets as they come there and go on |
 //! | `failures` | links that fail, and what becomes of the packets there |
 //! | `health` | whether links work, and why packets are lost |
 //! | `packets` | packets, their telemetry and events, as those see them who send and receive |
-//! | `part`, `handing` | a fabric of which others simulate the rest: what it has of its own, what is handed over |
-//! | `cut`, `crowd` | which part has which nodes; how many packets there are in all of them |
-//! | `parked` | parts of the network that stand still for a while, and what is counted for that time |
+//! | `logical_process`, `boundary` | a fabric of which others simulate the rest: what it has of its own, what is handed over |
+//! | `cut`, `peak_packets` | which part has which nodes; how many packets there are in all of them |
+//! | `fast_forward` | parts of the network that stand still for a while, and what is counted for that time |
 //! | `paths` | the paths between hosts, and how long packets take there |
 //! | `step` | steps of routes |
 //! | `build` | the fabric of a scenario |
 //! | `outcome` | what was counted, at the end |
 
-mod ahead;
+mod boundary;
 mod build;
-mod crowd;
 mod cut;
 mod failures;
-mod handing;
+mod fast_forward;
 mod health;
-mod holding;
 mod jitter;
+mod jitter_queue;
+mod logical_process;
 mod outcome;
 mod packets;
-mod parked;
-mod part;
 mod paths;
+mod peak_packets;
+mod prefetch;
 mod queued;
-mod stamps;
 mod step;
+mod telemetry;
 #[cfg(test)]
 mod tests;
 
@@ -59,16 +59,16 @@ use crate::stats::{Histogram, Levels};
 use crate::telemetry::TelemetryArena;
 use crate::trace::Event;
 
-pub(crate) use ahead::Ahead;
-pub(crate) use crowd::{Change, Total};
 pub(crate) use cut::Cut;
+pub(crate) use fast_forward::LinkCounts;
 pub(crate) use health::{DropCause, Dropped, Health};
-pub(crate) use parked::LinkCounts;
-pub(crate) use part::Crossing;
-use part::Part;
+pub(crate) use logical_process::Crossing;
+use logical_process::LogicalProcess;
 pub(crate) use paths::Direction;
-pub(crate) use stamps::Stamper;
+pub(crate) use peak_packets::{Change, Total};
+pub(crate) use prefetch::Prefetch;
 pub(crate) use step::Step;
+pub(crate) use telemetry::Stamper;
 
 /// What is counted at a queue.
 #[derive(Clone, Debug, Default)]
@@ -137,7 +137,7 @@ pub(crate) struct Fabric {
     /// Packets put on links.
     hops: u64,
     /// What of it is simulated here, if others simulate the rest.
-    part: Option<Box<Part>>,
+    part: Option<Box<LogicalProcess>>,
     /// The most packets that there were at once in all parts, at the end.
     pub(crate) peak_of_all: Option<u64>,
     /// Bytes of memory of the other parts, at the end.

@@ -28,7 +28,7 @@ impl Fabric {
     #[inline]
     pub(crate) fn insert(&mut self, packet: Packet) -> PacketId {
         if let Some(part) = &mut self.part {
-            part.crowd.change(1);
+            part.peak_packets.change(1);
         }
         self.arena.insert(packet)
     }
@@ -37,7 +37,7 @@ impl Fabric {
     #[inline]
     pub(crate) fn remove(&mut self, id: PacketId) {
         if let Some(part) = &mut self.part {
-            part.crowd.change(-1);
+            part.peak_packets.change(-1);
         }
         self.arena.remove(id);
     }

@@ -163,22 +163,22 @@ impl Fabric {
     /// How many paths there are from one host to another in queue 0, and how long a full frame and a small answer take on the
     /// first ones, if nothing delays them.
     pub(crate) fn way_between(&mut self, from: NodeId, to: NodeId) -> (u32, Instant) {
-        let (Some(forth), Some(back)) = (self.direction(from, to, 0), self.direction(to, from, 0)) else {
+        let (Some(forward), Some(reverse)) = (self.direction(from, to, 0), self.direction(to, from, 0)) else {
             return (1, 0);
         };
-        (self.path_count(forth.paths).max(1), self.frame_and_answer(&forth, &back))
+        (self.path_count(forward.paths).max(1), self.frame_and_answer(&forward, &reverse))
     }
 
     /// The time of a full frame one way and a small answer the other, if nothing delays them.
-    pub(crate) fn frame_and_answer(&self, forth: &Direction, back: &Direction) -> Instant {
-        let mtu = self.network.link(LinkId(forth.first.link())).mtu.get();
+    pub(crate) fn frame_and_answer(&self, forward: &Direction, reverse: &Direction) -> Instant {
+        let mtu = self.network.link(LinkId(forward.first.link())).mtu.get();
         let frame = u32::try_from(mtu).unwrap_or(u32::MAX).saturating_add(FRAMING);
-        self.duration(forth, frame) + self.duration(back, ACKNOWLEDGEMENT)
+        self.duration(forward, frame) + self.duration(reverse, ACKNOWLEDGEMENT)
     }
 
     /// How long a segment of this payload and its acknowledgement take, if nothing delays them.
-    pub(crate) fn round_trip(&self, forth: &Direction, back: &Direction, payload: u32) -> Instant {
-        self.duration(forth, payload + HEADERS + FRAMING) + self.duration(back, ACKNOWLEDGEMENT)
+    pub(crate) fn round_trip(&self, forward: &Direction, reverse: &Direction, payload: u32) -> Instant {
+        self.duration(forward, payload + HEADERS + FRAMING) + self.duration(reverse, ACKNOWLEDGEMENT)
     }
 
     /// The rate of the slowest of these links.
@@ -199,21 +199,21 @@ impl Fabric {
 
     /// How long so much payload takes in segments of this size, if nothing delays them: the last packet leaves the
     /// slowest link when all have passed there.
-    pub(crate) fn alone(&self, forth: &Direction, segment: u32, bytes: u64) -> Instant {
+    pub(crate) fn alone(&self, forward: &Direction, segment: u32, bytes: u64) -> Instant {
         let count = bytes.div_ceil(u64::from(segment)).max(1);
         let last = (bytes - (count - 1) * u64::from(segment)) as u32 + HEADERS + FRAMING;
         let first = if count > 1 { segment + HEADERS + FRAMING } else { last };
-        let links = self.links_along(forth, 0);
+        let links = self.links_along(forward, 0);
         let latencies: Instant = links.iter().map(|&number| self.links[number as usize].latency).sum();
-        let mut ahead = 0;
+        let mut prefetch = 0;
         let mut behind: Instant = links.iter().map(|&number| self.transmission(number, last)).sum();
         let mut longest = 0;
         for &number in &links {
             behind -= self.transmission(number, last);
             let passing =
                 (count - 1).saturating_mul(self.transmission(number, first)) + self.transmission(number, last);
-            longest = longest.max(ahead + passing + behind);
-            ahead += self.transmission(number, first);
+            longest = longest.max(prefetch + passing + behind);
+            prefetch += self.transmission(number, first);
         }
         latencies + longest
     }
@@ -221,11 +221,11 @@ impl Fabric {
     /// Returns how a message of this payload uses its sender's and its receiver's port. It is over with its last bit at the receiver.
     ///
     /// Segments may take several paths, so the first one on a port may be any of them.
-    pub(crate) fn port_uses(&self, forth: &Direction, segment: u32, bytes: u64) -> [PortUse; 2] {
+    pub(crate) fn port_uses(&self, forward: &Direction, segment: u32, bytes: u64) -> [PortUse; 2] {
         let count = bytes.div_ceil(u64::from(segment)).max(1);
         let last = (bytes - (count - 1) * u64::from(segment)) as u32 + HEADERS + FRAMING;
         let full = segment + HEADERS + FRAMING;
-        let links = self.links_along(forth, 0);
+        let links = self.links_along(forward, 0);
         let between = |links: &[u32]| -> Instant {
             links.iter().map(|&link| self.links[link as usize].latency + self.transmission(link, last.min(full))).sum()
         };
@@ -241,13 +241,13 @@ impl Fabric {
     }
 
     /// Returns how long an acknowledgement takes if nothing delays it.
-    pub(crate) fn acknowledgement(&self, back: &Direction) -> Instant {
-        self.duration(back, ACKNOWLEDGEMENT)
+    pub(crate) fn acknowledgement(&self, reverse: &Direction) -> Instant {
+        self.duration(reverse, ACKNOWLEDGEMENT)
     }
 
     /// How long so much payload takes on the last link of a way, in segments of this size.
-    pub(crate) fn last_transfer(&self, forth: &Direction, segment: u32, bytes: u64) -> Instant {
-        let Some(&last) = self.links_along(forth, 0).last() else { return 0 };
+    pub(crate) fn last_transfer(&self, forward: &Direction, segment: u32, bytes: u64) -> Instant {
+        let Some(&last) = self.links_along(forward, 0).last() else { return 0 };
         let wire = bytes + bytes.div_ceil(u64::from(segment)).max(1) * u64::from(HEADERS + FRAMING);
         clock::transmission(wire, self.rates[last as usize])
     }

@@ -33,14 +33,14 @@ impl Flows {
             return false;
         }
         flow.slow_at = NEVER;
-        !matches!(flow.state, FlowState::Done | FlowState::Gone)
+        !matches!(flow.state, FlowState::Acked | FlowState::Free)
     }
 
     /// The same of its quick alarm. A flow that is done still has a reordering buffer.
     #[inline]
     pub(crate) fn quick_alarm_rings(&mut self, slot: FlowSlot, now: Instant) -> bool {
         let flow = &mut self[slot];
-        if flow.quick_at != now || flow.state == FlowState::Gone {
+        if flow.quick_at != now || flow.state == FlowState::Free {
             return false;
         }
         flow.quick_at = NEVER;

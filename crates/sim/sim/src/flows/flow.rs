@@ -5,12 +5,12 @@ use wayleave_schemes::path::presto::Reorder;
 use wayleave_schemes::transports::AnyPath;
 
 use super::purpose::Purpose;
+use crate::app_source::Supply;
 use crate::clock::{self, Instant};
-use crate::edge::PairSlot;
 use crate::fabric::{Direction, Fabric, Step};
+use crate::hosts::PairSlot;
 use crate::ideal::PortUse;
 use crate::packet::{ACKNOWLEDGEMENT, Block, Extra, FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
-use crate::supply::Supply;
 use crate::transport::{NEVER, Receiver, Sender};
 
 /// A flow's place; used again when the flow is over and none of its packets is left.
@@ -23,12 +23,12 @@ pub(crate) struct Flow {
     pub(crate) receiver: Receiver,
     /// The receiver's reordering buffer, where packets of one flow take several paths in turn.
     pub(crate) reorder: Option<Box<Reorder<PacketId>>>,
-    pub(crate) back: Direction,
+    pub(crate) reverse: Direction,
     /// The path of its acknowledgements, counted beyond their number.
-    pub(crate) back_path: u32,
+    pub(crate) reverse_path: u32,
     /// Index of its statistics.
     pub(crate) stat: u32,
-    /// What limits it, or [`crate::edge::NO_PAIR`].
+    /// What limits it, or [`crate::hosts::NO_PAIR`].
     pub(crate) pair: PairSlot,
     pub(crate) sender: Sender,
     /// For how long it was fast-forwarded: its sender and what chooses its paths do not know of that time.
@@ -38,7 +38,7 @@ pub(crate) struct Flow {
     /// When its alarms ring.
     pub(crate) slow_at: Instant,
     pub(crate) quick_at: Instant,
-    pub(crate) forth: Direction,
+    pub(crate) forward: Direction,
     /// Which interface sends for it, and in which class.
     pub(crate) interface: u32,
     /// Packets of it on the way.
@@ -76,11 +76,11 @@ pub(crate) enum FlowState {
     /// In the list of those that can send.
     Ready,
     /// In a line of its host's stack, or held back by its tunnel.
-    Held,
+    Blocked,
     /// Everything was acknowledged.
-    Done,
+    Acked,
     /// Its place is free.
-    Gone,
+    Free,
 }
 
 /// A segment that is to be sent.
@@ -141,12 +141,12 @@ impl Flow {
     /// Whether it can send a segment, and there is a path for it.
     #[inline]
     pub(crate) fn can_send(&self, fabric: &Fabric, now: Instant) -> bool {
-        self.sender.can_send(self.local(now)) && fabric.path_count(self.forth.paths) > 0
+        self.sender.can_send(self.local(now)) && fabric.path_count(self.forward.paths) > 0
     }
 
     /// Whether more of it is to be sent.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.state, FlowState::Waiting | FlowState::Ready | FlowState::Held)
+        matches!(self.state, FlowState::Waiting | FlowState::Ready | FlowState::Blocked)
     }
 
     /// There are tokens for a segment of so many bytes, on this path or on one that it chooses.
@@ -179,7 +179,7 @@ impl Flow {
 
     /// It hears of the route that its packets take from now on: the one that its pair uses, or the first of its paths, which
     /// are all as long.
-    pub(crate) fn tell_route(&mut self, fabric: &Fabric, now: Instant) {
+    pub(crate) fn notify_route(&mut self, fabric: &Fabric, now: Instant) {
         if !self.sender.hears_routes() {
             return;
         }
@@ -187,10 +187,10 @@ impl Flow {
             OWN_PATH => 0,
             path => u32::from(path),
         };
-        let links = fabric.links_along(&self.forth, path);
+        let links = fabric.links_along(&self.forward, path);
         let facts = RouteFacts {
             hops: links.len() as u32,
-            round_trip: clock::to_time(fabric.round_trip(&self.forth, &self.back, self.sender.segment())),
+            round_trip: clock::to_time(fabric.round_trip(&self.forward, &self.reverse, self.sender.segment())),
             slowest: fabric.slowest(&links),
         };
         self.sender.set_route(self.local(now), facts);
@@ -199,18 +199,18 @@ impl Flow {
     /// How long it would take alone.
     pub(crate) fn ideal(&self, fabric: &Fabric) -> Instant {
         let (segment, bytes) = (self.sender.segment(), self.purpose.bytes);
-        let network = fabric.alone(&self.forth, segment, bytes);
+        let network = fabric.alone(&self.forward, segment, bytes);
         self.supply.as_ref().map_or(network, |supply| {
             // Nobody sends the last segment before it is written.
             let segments = bytes.div_ceil(u64::from(segment)).max(1);
             let last = bytes - (segments - 1) * u64::from(segment);
-            network.max(supply.lasts(bytes) + fabric.alone(&self.forth, segment, last))
+            network.max(supply.lasts(bytes) + fabric.alone(&self.forward, segment, last))
         })
     }
 
     /// Returns how long it would take alone until its sender has the last acknowledgement, and its use of its sender's and its receiver's port until then.
     pub(crate) fn ideal_acknowledged(&self, fabric: &Fabric) -> (Instant, [PortUse; 2]) {
-        let answer = fabric.acknowledgement(&self.back);
+        let answer = fabric.acknowledgement(&self.reverse);
         let ports = self.port_uses(fabric).map(|port| PortUse { after: port.after + answer, ..port });
         (self.ideal(fabric) + answer, ports)
     }
@@ -221,12 +221,12 @@ impl Flow {
             // Messages need not share a port then: no more is known than how long each takes alone.
             return [PortUse { port: u32::MAX, before: 0, busy: 0, after: 0 }; 2];
         }
-        fabric.port_uses(&self.forth, self.sender.segment(), self.purpose.bytes)
+        fabric.port_uses(&self.forward, self.sender.segment(), self.purpose.bytes)
     }
 
     /// How long its segments take on the last link of its way.
     pub(crate) fn last_transfer(&self, fabric: &Fabric) -> Instant {
-        fabric.last_transfer(&self.forth, self.sender.segment(), self.purpose.bytes)
+        fabric.last_transfer(&self.forward, self.sender.segment(), self.purpose.bytes)
     }
 
     /// When it has to be looked at for its pace, its application, late segments or its reordering buffer.

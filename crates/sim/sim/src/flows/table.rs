@@ -7,13 +7,13 @@ use wayleave_schemes::transports::AnyPath;
 
 use super::flow::{Flow, FlowSlot, FlowState, OWN_PATH, Segment};
 use super::purpose::Purpose;
+use crate::app_source::Supply;
 use crate::clock::{self, Instant};
-use crate::edge::{NO_PAIR, PairSlot};
 use crate::events::{Actor, MAX_ACTORS};
 use crate::fabric::{Direction, Fabric};
+use crate::hosts::{NO_PAIR, PairSlot};
 use crate::packet::{Flags, Kind, PacketId};
-use crate::supply::Supply;
-use crate::tally::Tally;
+use crate::run_stats::RunStats;
 use crate::transport::{NEVER, Next, Receiver, Sender};
 
 /// All flows.
@@ -39,8 +39,8 @@ pub(crate) struct Start {
     pub(crate) number: u64,
     pub(crate) sender: Sender,
     pub(crate) supply: Option<Box<Supply>>,
-    pub(crate) forth: Direction,
-    pub(crate) back: Direction,
+    pub(crate) forward: Direction,
+    pub(crate) reverse: Direction,
     /// Which interface sends for it, with how many queues.
     pub(crate) interface: (u32, usize),
     pub(crate) has_several_links: bool,
@@ -96,19 +96,19 @@ impl Flows {
 
     /// A flow begins.
     pub(crate) fn open(&mut self, start: Start, fabric: &Fabric, now: Instant) -> FlowSlot {
-        let Start { number, forth, back, pair, interface: (interface, classes), .. } = start;
+        let Start { number, forward, reverse, pair, interface: (interface, classes), .. } = start;
         let mut flow = Flow {
             sender: start.sender,
             receiver: Receiver::default(),
             path: self.path(number, pair),
             reorder: self.routing.has_cells().then(Box::default),
-            forth,
-            back,
+            forward,
+            reverse,
             interface,
-            class: forth.first.queue().min(classes as u8 - 1),
+            class: forward.first.queue().min(classes as u8 - 1),
             state: FlowState::Waiting,
-            back_path: ((number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32)
-                % fabric.path_count(back.paths).max(1),
+            reverse_path: ((number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32)
+                % fabric.path_count(reverse.paths).max(1),
             skipped: 0,
             skipped_segments: 0,
             slow_at: NEVER,
@@ -130,7 +130,7 @@ impl Flows {
         flow.supply(now);
         let slot = self.vacant.pop().unwrap_or(self.all.len() as FlowSlot);
         debug_assert!(
-            self.all.get(slot as usize).is_none_or(|place| place.state == FlowState::Gone),
+            self.all.get(slot as usize).is_none_or(|place| place.state == FlowState::Free),
             "a place for two"
         );
         match self.all.get_mut(slot as usize) {
@@ -143,10 +143,10 @@ impl Flows {
     /// A flow whose last segment was acknowledged, and of which nothing is on the way, leaves its place to another. Whether it does.
     pub(crate) fn leave_if_over(&mut self, slot: FlowSlot) -> bool {
         let flow = &mut self.all[slot as usize];
-        if flow.state != FlowState::Done || flow.on_the_way != 0 {
+        if flow.state != FlowState::Acked || flow.on_the_way != 0 {
             return false;
         }
-        flow.state = FlowState::Gone;
+        flow.state = FlowState::Free;
         self.vacant.push(slot);
         true
     }
@@ -154,10 +154,10 @@ impl Flows {
     /// At the end of a run, what another part knows of its ends of flows: it simulates hosts whose links `is_there` names.
     pub(crate) fn absorb(&mut self, other: Self, is_there: impl Fn(u32) -> bool) {
         for (own, mut theirs) in self.all.iter_mut().zip(other.all) {
-            if is_there(own.back.first.link()) {
+            if is_there(own.reverse.first.link()) {
                 std::mem::swap(&mut own.receiver, &mut theirs.receiver);
             }
-            if is_there(own.forth.first.link()) {
+            if is_there(own.forward.first.link()) {
                 std::mem::swap(&mut own.receiver, &mut theirs.receiver);
                 *own = theirs;
             }
@@ -189,11 +189,11 @@ impl Flows {
         &mut self,
         slot: FlowSlot,
         fabric: &mut Fabric,
-        tally: &mut Tally,
+        stats: &mut RunStats,
         now: Instant,
     ) -> Option<PacketId> {
         let flow = &mut self.all[slot as usize];
-        let set = flow.forth.paths;
+        let set = flow.forward.paths;
         let count = fabric.path_count(set);
         if count == 0 {
             return None;
@@ -202,9 +202,9 @@ impl Flows {
             return None;
         };
         let segment = Segment { sequence, bytes, is_again, is_partial };
-        let forth_last = flow.forth.last_hop;
+        let forward_last = flow.forward.last_hop;
         let mut packet = flow.packet(slot, segment, now, count, |path| {
-            let last_hop = fabric.own_ends(set, path).map_or(forth_last, |(_, last)| last);
+            let last_hop = fabric.own_ends(set, path).map_or(forward_last, |(_, last)| last);
             (fabric.start(set, path).unwrap_or(0), last_hop)
         });
         if flow.wants_telemetry {
@@ -212,7 +212,7 @@ impl Flows {
             packet.flags = packet.flags.with(Flags::TELEMETRY);
         }
         flow.on_the_way += 1;
-        tally.sent(flow.stat, &packet);
+        stats.sent(flow.stat, &packet);
         Some(fabric.insert(packet))
     }
 
@@ -253,7 +253,7 @@ impl Flows {
                     flow.slow_at
                         ^ flow.sender.timeout_at()
                         ^ flow.sender.remaining()
-                        ^ u64::from(flow.forth.first.bits())
+                        ^ u64::from(flow.forward.first.bits())
                 }
             };
         }

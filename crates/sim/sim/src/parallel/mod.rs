@@ -14,10 +14,10 @@
 //! |---|---|
 //! | `obstacle` | which runs use one thread, and why |
 //! | `fabric/cut` | which part has which node |
-//! | `fabric/part`, `fabric/handing` | what a part has, what is handed over |
-//! | `fabric/crowd` | how many packets there are at once |
-//! | `engine/part` | the windows of one part |
-//! | `engine/meeting` | where threads meet after each window |
+//! | `fabric/logical_process`, `fabric/boundary` | what a part has, what is handed over |
+//! | `fabric/peak_packets` | how many packets there are at once |
+//! | `engine/logical_process` | the windows of one part |
+//! | `engine/barrier` | where threads meet after each window |
 
 mod obstacle;
 #[cfg(test)]
@@ -31,7 +31,7 @@ use wayleave_units::Time;
 
 use crate::clock::{self, Instant};
 use crate::custom::Custom;
-use crate::engine::{Engine, Meeting, Member};
+use crate::engine::{Barrier, Engine, Member};
 use crate::fabric::Cut;
 use crate::outcome::{Ending, Outcome};
 
@@ -57,18 +57,18 @@ pub fn run_on(
 }
 
 fn run_parts(cut: &Arc<Cut>, scenario: &Scenario, seed: u64, go_on: &mut dyn FnMut(Instant) -> bool) -> Outcome {
-    let meeting = Meeting::new(cut.parts());
+    let barrier = Barrier::new(cut.parts());
     let part = |number: usize, go_on: Option<&mut dyn FnMut(Instant) -> bool>| -> (Engine, Ending) {
-        let _member = Member(&meeting);
+        let _member = Member(&barrier);
         let mut engine = Engine::new(scenario, seed, &Custom::default());
         engine.become_part(number, cut);
-        let ending = engine.run_part(number, &meeting, go_on);
+        let ending = engine.run_part(number, &barrier, go_on);
         (engine, ending)
     };
-    let (part, meeting) = (&part, &meeting);
+    let (part, barrier) = (&part, &barrier);
     std::thread::scope(|scope| {
         // If not all threads can be started, those that were are not left waiting.
-        let _member = Member(meeting);
+        let _member = Member(barrier);
         let others: Vec<_> = (1..cut.parts()).map(|number| scope.spawn(move || part(number, None))).collect();
         let (mut engine, ending) = part(0, Some(go_on));
         for other in others {
@@ -77,7 +77,7 @@ fn run_parts(cut: &Arc<Cut>, scenario: &Scenario, seed: u64, go_on: &mut dyn FnM
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
-        engine.set_peak(meeting.peak());
+        engine.set_peak(barrier.peak());
         engine.outcome(&scenario.name, seed, ending)
     })
 }

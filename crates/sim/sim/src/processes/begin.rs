@@ -7,16 +7,16 @@ use wayleave_scheme_api::{CongestionSignal, FlowStart};
 
 use super::table::{Opening, Process, Processes};
 use super::traffic::{Counting, TrafficSpec};
-use crate::calls::{Calls, Follows, Loop};
-use crate::chains::{Chains, Over};
+use crate::app_source::Supply;
 use crate::clock::Instant;
 use crate::connections::{Arrived, Connections};
 use crate::fabric::{Fabric, Step};
+use crate::flow_chain::{Chains, Over};
 use crate::flows::{Purpose, RpcStep};
 use crate::ideal::PortUse;
 use crate::random;
-use crate::supply::Supply;
-use crate::tally::Tally;
+use crate::rpc::{Calls, Follows, Loop};
+use crate::run_stats::RunStats;
 use crate::transport::Sender;
 
 /// What the transport of a flow begins with.
@@ -193,10 +193,10 @@ impl Processes {
     }
 
     /// Where a flow is counted.
-    pub(crate) fn counted_at(&mut self, traffic: u32, ends: (Endpoint, Endpoint), tally: &mut Tally) -> u32 {
+    pub(crate) fn counted_at(&mut self, traffic: u32, ends: (Endpoint, Endpoint), stats: &mut RunStats) -> u32 {
         match &mut self.traffic[traffic as usize].counting {
-            Counting::PerPair(known) => *known.entry(ends).or_insert_with(|| tally.open(traffic, Some(ends))),
-            Counting::Together(known) => *known.get_or_insert_with(|| tally.open(traffic, None)),
+            Counting::PerPair(known) => *known.entry(ends).or_insert_with(|| stats.open(traffic, Some(ends))),
+            Counting::Together(known) => *known.get_or_insert_with(|| stats.open(traffic, None)),
         }
     }
 

@@ -17,26 +17,26 @@ use wayleave_units::{Bytes, Time};
 use super::jobs::BEGINNING;
 use super::table::{Process, Processes};
 use super::traffic::{Counting, TrafficSpec};
-use crate::calls::Calls;
-use crate::chains::Chains;
 use crate::clock::{self, Instant};
 use crate::connections::Connections;
 use crate::copies::{Copies, CopyWay};
-use crate::edge::Edges;
-use crate::ends::Pairs;
+use crate::endpoints::Pairs;
 use crate::fabric::{Fabric, Step};
+use crate::flow_chain::Chains;
+use crate::hosts::Hosts;
 use crate::jobs::JobRun;
 use crate::packet::Kind;
 use crate::random;
+use crate::rpc::Calls;
+use crate::run_stats::RunStats;
 use crate::schedule::Schedule;
 use crate::sources::{Source, Way};
-use crate::tally::Tally;
 use crate::transport::NEVER;
 
 /// Flows of more pairs than this are counted together.
 pub(crate) const MAX_COUNTED_PAIRS: usize = 4096;
 
-/// The purposes of the random numbers of deadlines; those of traffic are below, with those of the edges between them.
+/// The purposes of the random numbers of deadlines; those of traffic are below, with those of the hosts between them.
 const DEADLINES: u64 = 1 << 41;
 
 /// Seeds of what chooses paths for packets of sources; those of flows are below.
@@ -55,9 +55,9 @@ pub(crate) struct Builder<'a> {
     scenario: &'a Scenario,
     seed: u64,
     fabric: &'a mut Fabric,
-    edges: Option<&'a mut Edges>,
+    hosts: &'a mut Hosts,
     copies: &'a mut Copies,
-    tally: &'a mut Tally,
+    stats: &'a mut RunStats,
     processes: Processes,
 }
 
@@ -65,19 +65,19 @@ impl<'a> Builder<'a> {
     pub(crate) fn new(
         (scenario, seed): (&'a Scenario, u64),
         fabric: &'a mut Fabric,
-        edges: Option<&'a mut Edges>,
+        hosts: &'a mut Hosts,
         copies: &'a mut Copies,
-        tally: &'a mut Tally,
+        stats: &'a mut RunStats,
     ) -> Self {
         let processes = Processes::new(fabric.actors());
-        Self { scenario, seed, fabric, edges, copies, tally, processes }
+        Self { scenario, seed, fabric, hosts, copies, stats, processes }
     }
 
-    /// All processes. The first one is that of the edges, if there are any: they know its number.
+    /// All processes. The first one is that of the hosts, if there are any: they know its number.
     pub(crate) fn build(mut self) -> Processes {
         let scenario = self.scenario;
-        if self.edges.is_some() {
-            self.processes.all.push(Process::Edges);
+        if self.hosts.is_shared() {
+            self.processes.all.push(Process::Hosts);
         }
         let class =
             |vm: &wayleave_scenarios::Vm| vm.service.as_deref().map_or(Services::OTHER.0, |name| self.class_of(name));
@@ -91,7 +91,7 @@ impl<'a> Builder<'a> {
         if scenario.warmup > Time::ZERO {
             self.processes.all.push(Process::WarmedUp(clock::from_time(scenario.warmup)));
         }
-        let measures = self.edges.as_deref().and_then(Edges::measures_guarantees);
+        let measures = self.hosts.measures_guarantees();
         self.processes.all.extend(measures.map(|interval| Process::Guarantees { next: interval, interval }));
         if scenario.fast_forward.is_some() {
             self.processes.all.push(Process::Forward { wakes_at: NEVER });
@@ -101,7 +101,7 @@ impl<'a> Builder<'a> {
 
     /// The class of a service; best effort where hosts do not share.
     fn class_of(&self, service: &str) -> u32 {
-        self.edges.as_deref().map_or(Services::OTHER.0, |edges| edges.class_of(service))
+        self.hosts.class_of(service)
     }
 
     /// `lowest` is the queue of traffic that names none.
@@ -193,7 +193,7 @@ impl<'a> Builder<'a> {
     /// Returns the choice of paths for a source's packets; `None` if all take one, and where hosts share: their stacks choose.
     fn spreading(&self, way: &Way) -> Option<AnyPath> {
         let routing = &self.scenario.routing;
-        let is_one = matches!(routing, Routing::PerFlow(_)) || way.paths.is_none() || self.edges.is_some();
+        let is_one = matches!(routing, Routing::PerFlow(_)) || way.paths.is_none() || self.hosts.is_shared();
         (!is_one).then(|| routing.path(self.seed.rotate_left(32) ^ (SOURCES | u64::from(way.flow))))
     }
 
@@ -222,17 +222,17 @@ impl<'a> Builder<'a> {
         let way = Way { first, route, last_hop, flow: whole, is_tagged, paths, copies: None };
         let Some((routes, filter)) = &spec.copies else {
             let classes = spec.classes_between(from, to, &self.processes.vm_classes);
-            if let Some(edges) = self.edges.as_deref_mut() {
-                edges.add_source(whole, (from, to), classes, spec.queue);
+            if self.hosts.is_shared() {
+                self.hosts.add_source(whole, (from, to), classes, spec.queue);
             }
             return Some(way);
         };
         let own = self.open_packets(index, spec, (from, to));
-        self.tally.is_copy(own, 0);
+        self.stats.is_copy(own, 0);
         let mut ways = Vec::new();
         for (number, &(first, route)) in (1..).zip(routes) {
             let flow = self.open_packets(index, spec, (from, to));
-            self.tally.is_copy(flow, number);
+            self.stats.is_copy(flow, number);
             ways.push(CopyWay { first, route, flow });
         }
         let set = self.copies.add(whole, own, ways, filter.clone());
@@ -241,7 +241,7 @@ impl<'a> Builder<'a> {
 
     /// A place to count packets that nobody acknowledges.
     fn open_packets(&mut self, index: u32, spec: &TrafficSpec, ends: (Endpoint, Endpoint)) -> u32 {
-        let flow = self.tally.open(index, Some(ends));
+        let flow = self.stats.open(index, Some(ends));
         self.fabric.name(Kind::Datagram, flow, &spec.name, (ends.0.host, ends.1.host), 0);
         flow
     }

@@ -14,7 +14,7 @@ pub(super) const BEGINNING: u32 = u32::MAX;
 
 /// What a job does that others carry out.
 #[derive(Debug)]
-pub(crate) enum JobDeed {
+pub(crate) enum JobAction {
     /// An iteration begins.
     Begins,
     /// A message leaves.
@@ -48,16 +48,16 @@ impl Processes {
     }
 
     /// What a job does next, until it waits.
-    pub(crate) fn job_deed(&mut self, traffic: u32, fabric: &mut Fabric, now: Instant) -> Option<JobDeed> {
+    pub(crate) fn job_deed(&mut self, traffic: u32, fabric: &mut Fabric, now: Instant) -> Option<JobAction> {
         loop {
             let spec = &mut self.traffic[traffic as usize];
             let job = spec.job.as_mut()?;
             match job.next(now, spec.stop)? {
-                JobStep::Begins => return Some(JobDeed::Begins),
+                JobStep::Begins => return Some(JobAction::Begins),
                 JobStep::Message { operation, from, to, bytes } => {
                     let (step, ends) = (RpcStep::Message, (from, to));
                     let purpose = Purpose { traffic, step, began: now, bytes, pair: operation, ends, ..Purpose::NONE };
-                    return Some(JobDeed::Open(Opening { from, to, queue: spec.queue, purpose }));
+                    return Some(JobAction::Open(Opening { from, to, queue: spec.queue, purpose }));
                 }
                 JobStep::Computes { operation, until } => {
                     let number = job.process;
@@ -68,7 +68,7 @@ impl Processes {
                 }
                 JobStep::Ends { began, ideal, first } => {
                     let iteration = Purpose { traffic, began, bytes: job.payload(), ..Purpose::NONE };
-                    return Some(JobDeed::Ends { iteration, ideal, first });
+                    return Some(JobAction::Ends { iteration, ideal, first });
                 }
             }
         }

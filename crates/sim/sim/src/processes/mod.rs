@@ -1,6 +1,6 @@
 //! What happens of itself: packets of sources, flows that begin, links that fail.
 //!
-//! [`Processes`] says what happens at a time, a [`Deed`], and whoever drives it carries it out.
+//! [`Processes`] says what happens at a time, a [`ProcessAction`], and whoever drives it carries it out.
 //!
 //! | file | what |
 //! |---|---|
@@ -17,5 +17,5 @@ mod table;
 mod traffic;
 
 pub(crate) use build::{Builder, MAX_COUNTED_PAIRS};
-pub(crate) use jobs::JobDeed;
-pub(crate) use table::{Deed, Emission, Opening, Processes, Wakes};
+pub(crate) use jobs::JobAction;
+pub(crate) use table::{Emission, Opening, ProcessAction, Processes, Wakeup};

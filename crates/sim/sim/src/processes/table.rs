@@ -42,8 +42,8 @@ pub(super) enum Process {
     WarmedUp(Instant),
     /// What guarantees missed is measured at the end of each interval.
     Guarantees { next: Instant, interval: Instant },
-    /// What happens at the edges, which keep its time themselves.
-    Edges,
+    /// Timers of the host layer, which has a queue of its own.
+    Hosts,
     /// Fast-forward looks at the run, or ends.
     Forward { wakes_at: Instant },
 }
@@ -61,13 +61,13 @@ pub(crate) struct Processes {
 
 /// Whether a process does something when its event comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wakes {
+pub(crate) enum Wakeup {
     /// It does what is due.
     Acts,
     /// The same, and it only looks at the run: it changes nothing of it.
     Looks,
-    /// What is due is known at the edges.
-    Edges,
+    /// Timers of the host layer.
+    Hosts,
     /// Fast-forward.
     Forward,
     /// Nothing: its event is out of date.
@@ -76,7 +76,7 @@ pub(crate) enum Wakes {
 
 /// What happens.
 #[derive(Debug)]
-pub(crate) enum Deed {
+pub(crate) enum ProcessAction {
     /// The packet of a source leaves: [`Processes::emit`].
     Emit,
     /// A flow begins.
@@ -157,7 +157,7 @@ impl Processes {
             Process::Outage(outage) => Some(clock::from_time(outage.at)),
             Process::WarmedUp(at) => Some(*at),
             Process::Guarantees { next, .. } => Some(*next),
-            Process::Edges | Process::Forward { .. } => None,
+            Process::Hosts | Process::Forward { .. } => None,
         }
     }
 
@@ -189,96 +189,96 @@ impl Processes {
 
     /// The event of a process has come.
     #[inline]
-    pub(crate) fn wake(&mut self, number: usize, now: Instant) -> Wakes {
+    pub(crate) fn wake(&mut self, number: usize, now: Instant) -> Wakeup {
         match &mut self.all[number] {
-            Process::Guarantees { .. } => Wakes::Looks,
-            Process::Edges => Wakes::Edges,
+            Process::Guarantees { .. } => Wakeup::Looks,
+            Process::Hosts => Wakeup::Hosts,
             Process::Forward { wakes_at } if *wakes_at == now => {
                 *wakes_at = NEVER;
-                Wakes::Forward
+                Wakeup::Forward
             }
-            Process::Forward { .. } => Wakes::Sleeps,
-            Process::Loops { wakes_at, .. } | Process::Job { wakes_at, .. } if *wakes_at != now => Wakes::Sleeps,
+            Process::Forward { .. } => Wakeup::Sleeps,
+            Process::Loops { wakes_at, .. } | Process::Job { wakes_at, .. } if *wakes_at != now => Wakeup::Sleeps,
             Process::Loops { wakes_at, .. } | Process::Job { wakes_at, .. } => {
                 *wakes_at = NEVER;
-                Wakes::Acts
+                Wakeup::Acts
             }
-            _ => Wakes::Acts,
+            _ => Wakeup::Acts,
         }
     }
 
     /// What a process does next, if that is due; otherwise its event is put, if there is one.
     #[inline]
-    pub(crate) fn next(&mut self, number: usize, fabric: &mut Fabric, now: Instant) -> Option<Deed> {
+    pub(crate) fn next(&mut self, number: usize, fabric: &mut Fabric, now: Instant) -> Option<ProcessAction> {
         let at = self.due(number)?;
         if at > now {
             self.put(number, at, fabric, now);
             return None;
         }
         match &self.all[number] {
-            Process::Source { .. } => Some(Deed::Emit),
+            Process::Source { .. } => Some(ProcessAction::Emit),
             _ => Some(self.act(number, now)),
         }
     }
 
-    fn act(&mut self, number: usize, now: Instant) -> Deed {
+    fn act(&mut self, number: usize, now: Instant) -> ProcessAction {
         match &mut self.all[number] {
-            Process::Source { .. } => Deed::Emit,
+            Process::Source { .. } => ProcessAction::Emit,
             Process::Poisson { traffic, next, mean_gap } => {
                 let traffic = *traffic;
                 let spec = &mut self.traffic[traffic as usize];
                 *next = next.saturating_add(random::exponential(&mut spec.rng, *mean_gap).max(1));
                 match spec.pairs.draw(&mut spec.rng) {
-                    Some(pair) => Deed::Open(self.begin(traffic, pair, now)),
-                    None => Deed::Nothing,
+                    Some(pair) => ProcessAction::Open(self.begin(traffic, pair, now)),
+                    None => ProcessAction::Nothing,
                 }
             }
             Process::Rounds { traffic, next, period } => {
                 let traffic = *traffic;
                 *next = period.map_or(NEVER, |period| next.saturating_add(period));
                 let spec = &mut self.traffic[traffic as usize];
-                Deed::Round(traffic, spec.pairs.all(&mut spec.rng))
+                ProcessAction::Round(traffic, spec.pairs.all(&mut spec.rng))
             }
             Process::Loops { traffic, due, .. } => match due.pop() {
-                Some(Reverse((_, index))) => Deed::Request(*traffic, index),
-                None => Deed::Nothing,
+                Some(Reverse((_, index))) => ProcessAction::Request(*traffic, index),
+                None => ProcessAction::Nothing,
             },
             Process::Job { traffic, due, .. } => match due.pop() {
-                Some(Reverse((_, what))) => Deed::Job(*traffic, what),
-                None => Deed::Nothing,
+                Some(Reverse((_, what))) => ProcessAction::Job(*traffic, what),
+                None => ProcessAction::Nothing,
             },
             Process::Uniform { traffic, due, mean } => {
                 let traffic = *traffic;
                 let spec = &mut self.traffic[traffic as usize];
-                let Some(Reverse((at, pair))) = due.pop() else { return Deed::Nothing };
+                let Some(Reverse((at, pair))) = due.pop() else { return ProcessAction::Nothing };
                 let gap = random::uniform(&mut spec.rng, 2 * *mean);
                 due.push(Reverse((at.saturating_add(gap), pair)));
                 let flow = Arrived { at: now, bytes: spec.draw_size(u64::MAX), deadline: spec.draw_deadline() };
-                self.arrive(traffic, pair, flow).map_or(Deed::Nothing, Deed::Open)
+                self.arrive(traffic, pair, flow).map_or(ProcessAction::Nothing, ProcessAction::Open)
             }
             Process::Periodic { traffic, due, period } => {
                 let traffic = *traffic;
-                let Some(Reverse((at, pair))) = due.pop() else { return Deed::Nothing };
+                let Some(Reverse((at, pair))) = due.pop() else { return ProcessAction::Nothing };
                 due.push(Reverse((at.saturating_add(*period), pair)));
                 let spec = &mut self.traffic[traffic as usize];
                 let ends = match spec.loops.get(pair as usize) {
                     Some(&(from, to)) if from == to => spec.pairs.draw_from(from, &mut spec.rng),
                     ends => ends.copied(),
                 };
-                ends.map_or(Deed::Nothing, |ends| Deed::Open(self.begin(traffic, ends, now)))
+                ends.map_or(ProcessAction::Nothing, |ends| ProcessAction::Open(self.begin(traffic, ends, now)))
             }
             Process::Listed { traffic, flows, next } => {
                 let (traffic, flow) = (*traffic, flows[*next]);
                 *next += 1;
-                Deed::Open(self.begin_listed(traffic, &flow, now))
+                ProcessAction::Open(self.begin_listed(traffic, &flow, now))
             }
-            Process::Outage(outage) => Deed::Change(*outage),
-            Process::WarmedUp(_) => Deed::WarmedUp,
+            Process::Outage(outage) => ProcessAction::Change(*outage),
+            Process::WarmedUp(_) => ProcessAction::WarmedUp,
             Process::Guarantees { next, interval } => {
                 *next = next.saturating_add(*interval);
-                Deed::Measure
+                ProcessAction::Measure
             }
-            Process::Edges | Process::Forward { .. } => Deed::Nothing,
+            Process::Hosts | Process::Forward { .. } => ProcessAction::Nothing,
         }
     }
 

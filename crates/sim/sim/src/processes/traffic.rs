@@ -8,18 +8,18 @@ use wayleave_scenarios::{Deadline, Endpoint, FlowSizes, Offer, Transport};
 use wayleave_schemes::duplicates::Filter;
 use wayleave_schemes::services::Services;
 
-use crate::calls::Calls;
-use crate::chains::Chains;
+use crate::app_source::Supply;
 use crate::clock::{self, Instant};
 use crate::connections::Connections;
-use crate::ends::Pairs;
+use crate::endpoints::Pairs;
 use crate::fabric::Step;
+use crate::flow_chain::Chains;
 use crate::flows::Purpose;
 use crate::jobs::JobRun;
 use crate::packet::HEADERS;
 use crate::random;
+use crate::rpc::Calls;
 use crate::schedule::Schedule;
-use crate::supply::Supply;
 use crate::transport::{NEVER, Setup};
 
 /// One kind of traffic, resolved.

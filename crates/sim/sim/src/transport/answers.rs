@@ -143,7 +143,7 @@ impl Sender {
         let is_bare = newly == 0 && answer.block.end <= answer.expected;
         let duplicate = answer.is_duplicate.then_some(answer.sequence);
         if self.prober.on_answer(Feedback { first: answer.expected, duplicate, is_bare }) == Finding::Repaired {
-            self.tell_loss(now);
+            self.notify_loss(now);
         }
         if let Repair::Fast { until } | Repair::Timeout { until } = self.repair
             && self.flight.first() >= until
@@ -190,7 +190,7 @@ impl Sender {
             // The first one leaves at once (RFC 6675, 5, step 4.3); the others as the window lets them.
             self.due = Due::First;
             self.prober.reset();
-            self.tell_loss(now);
+            self.notify_loss(now);
         }
     }
 
@@ -199,7 +199,7 @@ impl Sender {
     }
 
     /// The window shrinks.
-    fn tell_loss(&mut self, now: Instant) {
+    fn notify_loss(&mut self, now: Instant) {
         self.shrank_at = now;
         let in_flight = u64::from(self.flight.in_flight()) * u64::from(self.segment);
         self.control.on_loss(clock::to_time(now), Loss::Fast { in_flight });

@@ -11,10 +11,10 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, ElasticSwitch, Element,
-    Endpoint, Ends, Eyeq, FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Outage, Pacing, PacketKind, Parley,
-    Period, Phase, PortBehaviour, PortEcn, Red, Reliable, Routing, Rpc, Scenario, Schedule, Server, SharedService,
-    Sharing, SharingChange, SharingEvent, StaticLimits, Traffic, Transport, Vm, Workload,
+    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, ElasticSwitch, Element, Endpoint,
+    Ends, Eyeq, FabricBrokerAt, FlowSizes, HostSchemeConfig, MessageFaults, Offer, OnOff, Outage, Pacing, PacketKind,
+    Parley, Period, Phase, PortBehaviour, PortEcn, Red, Reliable, Routing, Rpc, Scenario, Schedule, Server,
+    SharedService, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic, Transport, Vm, Workload,
 };
 use wayleave_schemes::path::flowlet;
 use wayleave_schemes::path::presto;
@@ -169,10 +169,10 @@ impl Maker {
         let parley = Parley { shaper: eyeq.clone(), rack_interval: time, fabric_broker: place, ..Parley::default() };
         let pair = Rate::from_mbit(self.rng.random_range(1..900));
         let schemes = [
-            EdgeScheme::StaticLimits(StaticLimits { pair: self.of(&[None, Some(pair)]), burst: bytes }),
-            EdgeScheme::Eyeq(eyeq),
-            EdgeScheme::ElasticSwitch(ElasticSwitch { period: time, ..ElasticSwitch::default() }),
-            EdgeScheme::Parley(parley),
+            HostSchemeConfig::StaticLimits(StaticLimits { pair: self.of(&[None, Some(pair)]), burst: bytes }),
+            HostSchemeConfig::Eyeq(eyeq),
+            HostSchemeConfig::ElasticSwitch(ElasticSwitch { period: time, ..ElasticSwitch::default() }),
+            HostSchemeConfig::Parley(parley),
         ];
         let scheme = self.of(&schemes);
         let mut sharing = Sharing::new(scheme, self.policy(network, PolicyLevel::Machine));

@@ -1,6 +1,6 @@
-//! What the host role sets, and what comes back from the network.
+//! Controls of the host role: limits, windows and paths.
 
-use wayleave_scheme_api::{Bucket, ClassId, IntHop, Path, PathIndex, PathProbe, PathReport, PathUse, Tunnel};
+use wayleave_scheme_api::{Bucket, ClassId, PathIndex, PathProbe, PathUse};
 
 use super::{HostStack, State};
 use crate::bucket::TokenBucket;
@@ -8,7 +8,7 @@ use crate::clock::{self, Instant, NEVER};
 use crate::window::Window;
 
 // Each method returns whether the pair's `advance` is to be called.
-impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
+impl<F: Copy, K: Copy> HostStack<F, K> {
     /// Sets, replaces or lifts a pair's limiter. `frame` is the largest on the wire: a burst below it would let nothing
     /// through.
     pub fn limit_pair(&mut self, pair: u32, bucket: Option<Bucket>, frame: u32, now: Instant) -> bool {
@@ -81,60 +81,6 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
         self.wake_if_blocked(pair)
     }
 
-    /// A packet leaves that had been let go with `granted` bytes on `path`. What its answer has to bring back, if a
-    /// window counts it.
-    pub fn sent(&mut self, pair: u32, path: PathIndex, bytes: u32, granted: u32, now: Instant) -> Option<u64> {
-        let state = self.pair_mut(pair)?;
-        let round_trip = state.round_trip;
-        let window = state.windows.get_mut(path.index())?;
-        Some(window.send(bytes, granted, round_trip, now))
-    }
-
-    /// What was let go with so many bytes sent only `used` of them, or was not sent at all.
-    pub fn put_back(&mut self, pair: u32, granted: u32, used: u32) {
-        let Some(Some(state)) = self.pairs.get_mut(pair as usize) else { return };
-        let class = &mut self.classes[state.class as usize];
-        for bucket in [&mut state.bucket, &mut class.bucket].into_iter().flatten() {
-            bucket.put_back(granted - used.min(granted));
-        }
-    }
-
-    /// What was let go on a path will not be sent.
-    pub fn release(&mut self, pair: u32, path: PathIndex, granted: u32) -> bool {
-        let window = self.pair_mut(pair).and_then(|pair| pair.windows.get_mut(path.index()));
-        if let Some(window) = window {
-            window.release(granted);
-        }
-        self.wake_if_blocked(pair)
-    }
-
-    /// A packet of a path was answered, which brought back `sent`.
-    pub fn answered(&mut self, pair: u32, path: PathIndex, sent: u64, now: Instant) -> bool {
-        let window = self.pair_mut(pair).and_then(|pair| pair.windows.get_mut(path.index()));
-        window.is_some_and(|window| window.answer(sent, now)) && self.wake_if_blocked(pair)
-    }
-
-    /// What is in flight of a pair will not be answered any more: a transport found that by a time-out.
-    pub fn forget_in_flight(&mut self, pair: u32) -> bool {
-        let Some(state) = self.pair_mut(pair) else { return false };
-        let is_new = state.windows.iter_mut().fold(false, |is_new, window| window.forget() | is_new);
-        is_new && self.wake_if_blocked(pair)
-    }
-
-    /// What an acknowledgement told of a path, for the pair's path role.
-    pub fn on_path_report(&mut self, pair: u32, report: PathReport, now: Instant) {
-        if let Some(role) = self.pair_mut(pair).and_then(|pair| pair.path_role.as_mut()) {
-            role.on_report(clock::to_time(now), report);
-        }
-    }
-
-    /// What the ports of a path wrote, for the pair's path role.
-    pub fn on_path_telemetry(&mut self, pair: u32, path: u32, hops: &[IntHop], now: Instant) {
-        if let Some(role) = self.pair_mut(pair).and_then(|pair| pair.path_role.as_mut()) {
-            role.on_telemetry(clock::to_time(now), path, hops);
-        }
-    }
-
     /// What the pair's path role wants probed now, of so many paths.
     pub fn path_probe(&mut self, pair: u32, paths: u32, now: Instant) -> Option<PathProbe> {
         self.pair_mut(pair)?.path_role.as_mut()?.probe(clock::to_time(now), paths)
@@ -151,7 +97,7 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
         is_so
     }
 
-    fn wake_if_blocked(&mut self, pair: u32) -> bool {
+    pub(super) fn wake_if_blocked(&mut self, pair: u32) -> bool {
         self.wake(pair, State::Blocked) || self.wake(pair, State::Sleeps)
     }
 }

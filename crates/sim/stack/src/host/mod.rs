@@ -9,14 +9,14 @@
 //!
 //! Flows of a pair take turns, one packet each, as do the pairs of a class.
 
+mod admit;
 mod controls;
-mod gate;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
 
-use wayleave_scheme_api::{ClassId, Departure, LocalFlow, Path, PathIndex, Slot, Tunnel};
+use wayleave_scheme_api::{ClassId, CustomPath, CustomTunnel, Departure, LocalFlow, PathIndex, Slot};
 use wayleave_units::Time;
 
 use crate::bucket::TokenBucket;
@@ -48,7 +48,7 @@ pub trait Flows<F, K> {
 
 /// What becomes of a packet that could leave at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AdmitOutcome {
     /// It leaves; on this path, or on one that its flow chooses.
     Go(Option<PathIndex>),
     /// A limiter drops it.
@@ -69,7 +69,7 @@ pub enum Step<F, K> {
     /// It waits for its class, which is to be looked at then.
     ClassWaits(ClassId, Instant),
     /// Nothing waits, or what waits needs an event.
-    Rests,
+    Idle,
 }
 
 /// What a class does next.
@@ -84,7 +84,7 @@ pub enum ClassStep<F, K> {
     /// The class waits until this time.
     Waits(Instant),
     /// No pair waits.
-    Rests,
+    Idle,
 }
 
 /// Where a pair stands.
@@ -101,12 +101,12 @@ enum State {
     /// A packet of its tunnel could leave, but waits for its turn at the interface.
     AtInterface,
     /// The first in its line is being let go.
-    Served,
+    Dequeued,
 }
 
 /// One pair.
 #[derive(Debug)]
-struct Pair<F, K, T, P> {
+struct Pair<F, K> {
     class: u32,
     bucket: Option<TokenBucket>,
     state: State,
@@ -120,8 +120,8 @@ struct Pair<F, K, T, P> {
     round_trip: Instant,
     /// The path of the next packet, once it was chosen.
     next_path: Option<PathIndex>,
-    path_role: Option<P>,
-    tunnel: Option<Box<TunnelState<K, T>>>,
+    path_role: Option<CustomPath>,
+    tunnel: Option<Box<TunnelState<K>>>,
     /// Flows that the tunnel holds back.
     held_back: Vec<F>,
 }
@@ -137,7 +137,7 @@ struct Class {
 
 /// What a pair needs to open.
 #[derive(Debug)]
-pub struct Opening<T, P> {
+pub struct Opening {
     /// Its class.
     pub class: ClassId,
     /// How many candidate paths it has.
@@ -145,16 +145,16 @@ pub struct Opening<T, P> {
     /// Its round trip without queues.
     pub round_trip: Time,
     /// Its tunnel, if its scheme has tunnels.
-    pub tunnel: Option<T>,
+    pub tunnel: Option<CustomTunnel>,
     /// What spreads its packets over paths, if its flows do not choose for themselves.
-    pub path_role: Option<P>,
+    pub path_role: Option<CustomPath>,
 }
 
-/// The stack of one host below its transports, for one scheme. `F` is a flow, `K` a packet, as the driver calls them; `T`
-/// is the tunnels' role, `P` the pairs' path role, both [`Absent`](wayleave_scheme_api::Absent) where there are none.
+/// The stack of one host below its transports, for one scheme. `F` is a flow, `K` a packet, as the driver calls
+/// them.
 #[derive(Debug)]
-pub struct HostStack<F, K, T, P> {
-    pairs: Vec<Option<Pair<F, K, T, P>>>,
+pub struct HostStack<F, K> {
+    pairs: Vec<Option<Pair<F, K>>>,
     classes: Vec<Class>,
     /// Flows that stood in a line and cannot send any more.
     gone: Vec<F>,
@@ -162,7 +162,7 @@ pub struct HostStack<F, K, T, P> {
     offers: Vec<F>,
 }
 
-impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
+impl<F: Copy, K: Copy> HostStack<F, K> {
     /// With so many classes.
     pub fn new(classes: usize) -> Self {
         let classes = std::iter::repeat_with(Class::default).take(classes).collect();
@@ -170,7 +170,7 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
     }
 
     /// A pair opens; its number is the driver's, and free.
-    pub fn open(&mut self, pair: u32, opening: Opening<T, P>) {
+    pub fn open(&mut self, pair: u32, opening: Opening) {
         let at = pair as usize;
         if self.pairs.len() <= at {
             self.pairs.resize_with(at + 1, || None);
@@ -199,11 +199,11 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
         }
     }
 
-    fn pair(&self, pair: u32) -> Option<&Pair<F, K, T, P>> {
+    fn pair(&self, pair: u32) -> Option<&Pair<F, K>> {
         self.pairs.get(pair as usize)?.as_ref()
     }
 
-    fn pair_mut(&mut self, pair: u32) -> Option<&mut Pair<F, K, T, P>> {
+    fn pair_mut(&mut self, pair: u32) -> Option<&mut Pair<F, K>> {
         self.pairs.get_mut(pair as usize)?.as_mut()
     }
 
@@ -245,12 +245,12 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
     }
 
     /// A pair's tunnel.
-    pub fn tunnel(&self, pair: u32) -> Option<&TunnelState<K, T>> {
+    pub fn tunnel(&self, pair: u32) -> Option<&TunnelState<K>> {
         self.pair(pair)?.tunnel.as_deref()
     }
 
     /// The same, to change it.
-    pub fn tunnel_mut(&mut self, pair: u32) -> Option<&mut TunnelState<K, T>> {
+    pub fn tunnel_mut(&mut self, pair: u32) -> Option<&mut TunnelState<K>> {
         self.pair_mut(pair)?.tunnel.as_deref_mut()
     }
 

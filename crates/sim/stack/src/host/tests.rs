@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use wayleave_scheme_api::{
-    Absent, Bucket, ClassId, Departure, Entry, Excess, LocalFlow, PathIndex, PathUse, Tunnel, TunnelPacket, TunnelQueue,
+    Bucket, ClassId, CustomTunnel, Departure, Entry, Excess, LocalFlow, PathIndex, PathUse, Tunnel, TunnelPacket,
+    TunnelQueue,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -31,9 +32,9 @@ impl Flows<usize, u32> for Left {
     }
 }
 
-type Host<T = Absent> = HostStack<usize, u32, T, Absent>;
+type Host = HostStack<usize, u32>;
 
-fn opening<T>(class: u32, paths: u32, tunnel: Option<T>) -> Opening<T, Absent> {
+fn opening(class: u32, paths: u32, tunnel: Option<CustomTunnel>) -> Opening {
     Opening { class: ClassId(class), paths, round_trip: Time::from_micros(10), tunnel, path_role: None }
 }
 
@@ -74,7 +75,7 @@ fn serve(host: &mut Host, mut now: Instant, count: usize) -> Vec<(u32, Instant)>
 fn a_pair_without_limits_never_waits() {
     let mut host = host(1, 1);
     for name in 0..100 {
-        assert_eq!(host.admit(0, packet(name), FRAME, 0, &mut Left::default()), Verdict::Go(None));
+        assert_eq!(host.admit(0, packet(name), FRAME, 0, &mut Left::default()), AdmitOutcome::Go(None));
     }
     assert!(host.is_idle(0));
 }
@@ -83,7 +84,7 @@ fn a_pair_without_limits_never_waits() {
 fn the_pairs_of_a_class_take_turns_at_its_rate() {
     let mut host = host(3, 1);
     host.limit_class(ClassId(0), bucket(LINE, Excess::Waits), FRAME, 0);
-    assert_eq!(host.admit(0, packet(0), FRAME, 0, &mut Left::default()), Verdict::Go(None));
+    assert_eq!(host.admit(0, packet(0), FRAME, 0, &mut Left::default()), AdmitOutcome::Go(None));
     let mut steps = Vec::new();
     for pair in [0, 1, 2, 0, 1, 2] {
         if host.wait(pair, packet(pair)) {
@@ -91,7 +92,7 @@ fn the_pairs_of_a_class_take_turns_at_its_rate() {
         }
     }
     // The first one says when the class is to be looked at.
-    assert_eq!(steps, [Step::ClassWaits(ClassId(0), STEP), Step::Rests, Step::Rests]);
+    assert_eq!(steps, [Step::ClassWaits(ClassId(0), STEP), Step::Idle, Step::Idle]);
     assert!(host.on_class_wake(ClassId(0), STEP));
     let turns = serve(&mut host, STEP, 6);
     assert_eq!(turns.iter().map(|(pair, _)| *pair).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2]);
@@ -103,11 +104,11 @@ fn who_comes_later_does_not_overtake_who_waits() {
     let mut host = host(1, 1);
     host.limit_pair(0, bucket(LINE, Excess::Waits), FRAME, 0);
     let flows = &mut Left(vec![1]);
-    assert_eq!(host.admit(0, packet(1), FRAME, 0, flows), Verdict::Go(None));
+    assert_eq!(host.admit(0, packet(1), FRAME, 0, flows), AdmitOutcome::Go(None));
     assert!(host.wait(0, Waiting::Flow(0)));
     assert_eq!(host.advance(0, 0, flows), Step::PairWaits(STEP));
     // There are tokens again, and the flow still comes first.
-    assert_eq!(host.admit(0, packet(2), FRAME, 5 * STEP, flows), Verdict::Wait);
+    assert_eq!(host.admit(0, packet(2), FRAME, 5 * STEP, flows), AdmitOutcome::Wait);
     assert!(!host.wait(0, packet(2)));
     assert!(host.on_pair_wake(0, STEP));
     assert_eq!(host.advance(0, 5 * STEP, flows), Step::Go(Waiting::Flow(0), FRAME, None));
@@ -135,12 +136,12 @@ fn a_limiter_that_drops_holds_nothing_back_neither_of_a_pair_nor_of_a_class() {
     let mut host = host(1, 1);
     let flows = &mut Left::default();
     host.limit_pair(0, bucket(LINE, Excess::Drops), FRAME, 0);
-    assert_eq!(host.admit(0, packet(1), FRAME, 0, flows), Verdict::Go(None));
-    assert_eq!(host.admit(0, packet(2), FRAME, 0, flows), Verdict::Drop);
+    assert_eq!(host.admit(0, packet(1), FRAME, 0, flows), AdmitOutcome::Go(None));
+    assert_eq!(host.admit(0, packet(2), FRAME, 0, flows), AdmitOutcome::Drop);
     host.limit_pair(0, None, FRAME, 0);
     host.limit_class(ClassId(0), bucket(LINE, Excess::Drops), FRAME, 0);
-    assert_eq!(host.admit(0, packet(3), FRAME, 0, flows), Verdict::Go(None));
-    assert_eq!(host.admit(0, packet(4), FRAME, 0, flows), Verdict::Drop);
+    assert_eq!(host.admit(0, packet(3), FRAME, 0, flows), AdmitOutcome::Go(None));
+    assert_eq!(host.admit(0, packet(4), FRAME, 0, flows), AdmitOutcome::Drop);
     assert!(host.is_idle(0));
 }
 
@@ -154,7 +155,7 @@ fn what_waits_when_its_limiter_begins_to_drop_is_dropped() {
     host.advance(0, 0, flows);
     assert!(host.limit_pair(0, bucket(LINE, Excess::Drops), FRAME, 0), "it is to be looked at again");
     assert_eq!(host.advance(0, 0, flows), Step::Drop(packet(2), FRAME));
-    assert_eq!(host.advance(0, 0, flows), Step::Rests);
+    assert_eq!(host.advance(0, 0, flows), Step::Idle);
 }
 
 #[test]
@@ -163,12 +164,12 @@ fn a_window_counts_what_was_let_go_and_opens_with_answers() {
     let flows = &mut Left(vec![9]);
     host.set_window(0, PathIndex(1), Some(2 * u64::from(FRAME)));
     let path = Some(PathIndex(1));
-    assert_eq!(host.admit(0, Waiting::Flow(0), FRAME, 0, flows), Verdict::Go(path), "the flow chooses the last");
+    assert_eq!(host.admit(0, Waiting::Flow(0), FRAME, 0, flows), AdmitOutcome::Go(path), "the flow chooses the last");
     assert_eq!(host.sent(0, PathIndex(1), FRAME - 100, FRAME, 0), Some(900));
-    assert_eq!(host.admit(0, Waiting::Flow(0), FRAME, 0, flows), Verdict::Go(path));
-    assert_eq!(host.admit(0, Waiting::Flow(0), FRAME, 0, flows), Verdict::Wait);
+    assert_eq!(host.admit(0, Waiting::Flow(0), FRAME, 0, flows), AdmitOutcome::Go(path));
+    assert_eq!(host.admit(0, Waiting::Flow(0), FRAME, 0, flows), AdmitOutcome::Wait);
     host.wait(0, Waiting::Flow(0));
-    assert_eq!(host.advance(0, 0, flows), Step::Rests);
+    assert_eq!(host.advance(0, 0, flows), Step::Idle);
     assert_eq!(host.waits_for_answers(0), Some(0));
     assert!(host.answered(0, PathIndex(1), 900, 7));
     assert_eq!(host.advance(0, 7, flows), Step::Go(Waiting::Flow(0), FRAME, path));
@@ -182,15 +183,15 @@ fn a_pair_without_a_path_holds_back_until_it_has_one() {
     for path in [0, 1] {
         host.leave_path(0, PathIndex(path));
     }
-    assert_eq!(host.admit(0, packet(1), FRAME, 0, flows), Verdict::Wait);
+    assert_eq!(host.admit(0, packet(1), FRAME, 0, flows), AdmitOutcome::Wait);
     host.wait(0, packet(1));
-    assert_eq!(host.advance(0, 0, flows), Step::Rests);
+    assert_eq!(host.advance(0, 0, flows), Step::Idle);
     assert_eq!(host.waits_for_answers(0), None, "no answer would help");
     assert!(host.use_path(0, PathIndex(0), PathUse::Share, 3 * STEP));
     assert_eq!(host.advance(0, 0, flows), Step::PairWaits(3 * STEP));
     assert!(host.on_pair_wake(0, 3 * STEP));
     assert_eq!(host.advance(0, 3 * STEP, flows), Step::Go(packet(1), FRAME, Some(PathIndex(0))));
-    assert_eq!(host.advance(0, 3 * STEP, flows), Step::Rests);
+    assert_eq!(host.advance(0, 3 * STEP, flows), Step::Idle);
     assert!(!host.replace_paths(0, 2, 0), "nothing waits");
     assert!(!host.is_windowed(0) && !host.is_steered(0));
 }
@@ -201,18 +202,18 @@ fn what_was_granted_and_not_used_goes_back_to_both_buckets() {
     let flows = &mut Left::default();
     host.limit_pair(0, bucket(LINE, Excess::Waits), FRAME, 0);
     host.limit_class(ClassId(0), bucket(LINE, Excess::Waits), FRAME, 0);
-    assert_eq!(host.admit(0, packet(1), FRAME, 0, flows), Verdict::Go(None));
+    assert_eq!(host.admit(0, packet(1), FRAME, 0, flows), AdmitOutcome::Go(None));
     host.put_back(0, FRAME, 400);
-    assert_eq!(host.admit(0, packet(2), 600, 0, flows), Verdict::Go(None));
-    assert_eq!(host.admit(0, packet(3), 1, 0, flows), Verdict::Wait);
+    assert_eq!(host.admit(0, packet(2), 600, 0, flows), AdmitOutcome::Go(None));
+    assert_eq!(host.admit(0, packet(3), 1, 0, flows), AdmitOutcome::Wait);
 }
 
 #[test]
 fn a_pair_that_is_not_there_holds_nothing_back_and_nothing_panics() {
     let mut host = host(0, 1);
     let flows = &mut Left::default();
-    assert_eq!(host.admit(5, packet(1), FRAME, 0, flows), Verdict::Go(None));
-    assert_eq!(host.advance(5, 0, flows), Step::Rests);
+    assert_eq!(host.admit(5, packet(1), FRAME, 0, flows), AdmitOutcome::Go(None));
+    assert_eq!(host.advance(5, 0, flows), Step::Idle);
     assert!(!host.wait(5, packet(1)) && !host.set_window(5, PathIndex(0), None) && !host.on_pair_wake(5, 0));
     assert!(!host.limit_class(ClassId(9), None, FRAME, 0));
     host.put_back(5, 1, 0);
@@ -230,8 +231,8 @@ impl Tunnel for Two {
 
 #[test]
 fn a_tunnel_empties_at_the_rate_of_its_pair_and_calls_those_that_it_held_back() {
-    let mut host: Host<Two> = HostStack::new(1);
-    host.open(0, opening(0, 1, Some(Two)));
+    let mut host: Host = HostStack::new(1);
+    host.open(0, opening(0, 1, Some(Box::new(Two))));
     host.limit_pair(0, bucket(LINE, Excess::Waits), FRAME, 0);
     let of = |bytes| TunnelPacket { flow: LocalFlow(0), bytes, payload: bytes, remaining: None, unsent: None };
     for name in [1, 2] {
@@ -273,7 +274,7 @@ proptest! {
                 Step::Go(_, bytes, _) => sent.push((now, pair, bytes)),
                 Step::PairWaits(at) => { times.insert((at, Some(pair))); break }
                 Step::ClassWaits(_, at) => { times.insert((at, None)); break }
-                Step::Rests => break,
+                Step::Idle => break,
                 Step::Drop(..) => unreachable!("no limiter drops"),
             }
         };
@@ -282,7 +283,7 @@ proptest! {
             if let Some((pair, bytes, gap)) = arrivals.next() {
                 let what = Waiting::Packet(0, bytes);
                 match host.admit(pair, what, bytes, now, flows) {
-                    Verdict::Go(_) => sent.push((now, pair, bytes)),
+                    AdmitOutcome::Go(_) => sent.push((now, pair, bytes)),
                     _ => if host.wait(pair, what) { run(&mut host, pair, now, &mut sent, &mut times) },
                 }
                 now += gap;
@@ -304,7 +305,7 @@ proptest! {
                             }
                             ClassStep::PairWaits(pair, at) => { times.insert((at, Some(pair))); }
                             ClassStep::Waits(at) => { times.insert((at, None)); break }
-                            ClassStep::Rests => break,
+                            ClassStep::Idle => break,
                             ClassStep::Drop(..) => unreachable!("no limiter drops"),
                         }
                     },

@@ -6,7 +6,7 @@ use wayleave_topology::FlowId;
 use super::{Loko, Params, Services, explanation};
 use crate::explanation::Section;
 use crate::placement::Placement;
-use crate::standing::{Held, SharedService, Standing, Term};
+use crate::admitted::{Held, SharedService, Standing, Term};
 
 impl Standing for Loko {
     fn queues(&self) -> Option<&Placement> {

@@ -7,7 +7,7 @@ use super::admission::{CONTENTION, EPSILON, SHAPER, times};
 use super::{Qjump, explanation};
 use crate::explanation::Section;
 use crate::placement::Placement;
-use crate::standing::{Held, Standing, Term};
+use crate::admitted::{Held, Standing, Term};
 
 impl Standing for Qjump {
     fn queues(&self) -> Option<&Placement> {

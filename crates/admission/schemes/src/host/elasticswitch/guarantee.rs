@@ -62,7 +62,7 @@ impl ElasticSwitch {
     }
 
     /// What a pair that arrives here gets now.
-    pub(super) fn grant(&mut self, pair: Incoming, act: &mut impl FnMut(Action<'_>)) {
+    pub(super) fn grant(&mut self, pair: Incoming, act: &mut impl FnMut(Action)) {
         let Some(&Some(Receiving { class, .. })) = self.receiving.get(pair.index()) else { return };
         self.divide_incoming(class);
         let pairs = self.classes.get(&class).map(|class| &class.incoming);
@@ -74,7 +74,7 @@ impl ElasticSwitch {
     }
 
     /// Hoses are divided again, and both ends of every pair are told.
-    pub(super) fn partition_all(&mut self, now: Time, act: &mut impl FnMut(Action<'_>)) {
+    pub(super) fn partition_all(&mut self, now: Time, act: &mut impl FnMut(Action)) {
         let Clock::Running { since } = self.partitions else { return };
         let elapsed = now.saturating_sub(since);
         self.retire(now);
@@ -106,7 +106,7 @@ impl ElasticSwitch {
         sending.demand.get_or_insert(DemandEstimator::new(estimator)).observe(now, Observation { usage, limit });
     }
 
-    pub(super) fn offer(&mut self, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
+    pub(super) fn offer(&mut self, pair: Outgoing, act: &mut impl FnMut(Action)) {
         let line = self.line;
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         sending.rate.guarantee(sending.guarantee);

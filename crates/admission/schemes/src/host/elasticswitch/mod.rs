@@ -52,7 +52,7 @@ use rate::RateAllocation;
 pub use settings::Settings;
 
 use crate::brokers::NoBroker;
-use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost, UDP};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, UDP};
 
 /// Messages hold two rates, or a count and a flag.
 const TWO_RATES: usize = 16;
@@ -75,9 +75,8 @@ impl Described for ElasticSwitch {
 
 impl HostScheme for ElasticSwitch {
     type Broker = NoBroker<Message>;
-    type Tunnel = wayleave_scheme_api::Absent;
 
-    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
+    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, HostBuildError> {
         Ok(Self::new(setup.line.transmit, settings.params()))
     }
 
@@ -119,7 +118,7 @@ pub enum Timer {
 }
 
 /// An action of this host.
-pub type Action<'a> = HostAction<'a, Message, Timer>;
+pub type Action = HostAction<Message, Timer>;
 
 /// A class at this machine: its hoses, and the pairs that take part.
 #[derive(Clone, Debug)]
@@ -227,7 +226,7 @@ impl ElasticSwitch {
     }
 
     /// Timers begin when something takes part.
-    fn start(&mut self, now: Time, act: &mut impl FnMut(Action<'_>)) {
+    fn start(&mut self, now: Time, act: &mut impl FnMut(Action)) {
         for (clock, period, timer) in [
             (&mut self.partitions, self.params.partition_period, Timer::Partition),
             (&mut self.rates, self.params.rate_period, Timer::Rates),
@@ -240,7 +239,7 @@ impl ElasticSwitch {
     }
 
     /// Sets the limiter of a pair, if it is another than before.
-    fn set_limit(&mut self, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
+    fn set_limit(&mut self, pair: Outgoing, act: &mut impl FnMut(Action)) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         let rate = sending.rate.rate();
         if sending.limit.replace(rate) != Some(rate) {
@@ -250,7 +249,7 @@ impl ElasticSwitch {
     }
 
     /// A pair begins to send: it has a part of its hose at once, and says so.
-    fn begin(&mut self, now: Time, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
+    fn begin(&mut self, now: Time, pair: Outgoing, act: &mut impl FnMut(Action)) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         sending.activity = Activity::Active { last: now };
         (sending.demand, sending.granted) = (None, None);
@@ -270,7 +269,7 @@ impl ElasticSwitch {
     }
 
     /// A timer goes on while something takes part.
-    fn again(&self, now: Time, period: Time, timer: Timer, act: &mut impl FnMut(Action<'_>)) -> Clock {
+    fn again(&self, now: Time, period: Time, timer: Timer, act: &mut impl FnMut(Action)) -> Clock {
         if self.classes.values().all(|class| class.outgoing.is_empty() && class.incoming.is_empty()) {
             return Clock::Stopped;
         }
@@ -279,7 +278,7 @@ impl ElasticSwitch {
     }
 
     /// Rates grow where they are used; receivers tell of congestion.
-    fn step_rates(&mut self, now: Time, act: &mut impl FnMut(Action<'_>)) {
+    fn step_rates(&mut self, now: Time, act: &mut impl FnMut(Action)) {
         let Clock::Running { since } = self.rates else { return };
         let elapsed = now.saturating_sub(since);
         let outgoing: Vec<Outgoing> = self.classes.values().flat_map(|class| class.outgoing.iter().copied()).collect();
@@ -305,7 +304,7 @@ impl ElasticSwitch {
     }
 
     /// The other end of a pair that leaves here says something.
-    fn hear_receiver(&mut self, now: Time, pair: Outgoing, message: Message, act: &mut impl FnMut(Action<'_>)) {
+    fn hear_receiver(&mut self, now: Time, pair: Outgoing, message: Message, act: &mut impl FnMut(Action)) {
         let line = self.line;
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         match message {
@@ -327,7 +326,7 @@ impl ElasticSwitch {
     }
 
     /// The other end of a pair that arrives here says what it gives.
-    fn hear_sender(&mut self, now: Time, pair: Incoming, bound: Rate, act: &mut impl FnMut(Action<'_>)) {
+    fn hear_sender(&mut self, now: Time, pair: Incoming, bound: Rate, act: &mut impl FnMut(Action)) {
         let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { return };
         receiving.bound = bound;
         if std::mem::replace(&mut receiving.activity, Activity::Active { last: now }) == Activity::Idle {
@@ -350,7 +349,7 @@ impl ElasticSwitch {
     }
 
     /// A class has other terms; its maximum is kept by a root limiter.
-    fn set_class(&mut self, class: ClassId, [transmit, receive]: [Share; 2], act: &mut impl FnMut(Action<'_>)) {
+    fn set_class(&mut self, class: ClassId, [transmit, receive]: [Share; 2], act: &mut impl FnMut(Action)) {
         let known = self.classes.entry(class).or_default();
         let before = std::mem::replace(&mut known.transmit, transmit);
         known.receive = receive;
@@ -379,7 +378,7 @@ impl Host for ElasticSwitch {
     type Message = Message;
     type Timer = Timer;
 
-    fn on(&mut self, now: Time, input: HostInput<'_, Message, Timer>, act: &mut impl FnMut(Action<'_>)) {
+    fn on(&mut self, now: Time, input: HostInput<'_, Message, Timer>, act: &mut impl FnMut(Action)) {
         match input {
             HostInput::Sent { pair, bytes, .. } => {
                 let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };

@@ -10,7 +10,7 @@ use super::{Action, Clock, Eyeq, Timer};
 
 impl Eyeq {
     /// An interval is over.
-    pub(super) fn interval(&mut self, now: Time, act: &mut impl FnMut(Action<'_>)) {
+    pub(super) fn interval(&mut self, now: Time, act: &mut impl FnMut(Action)) {
         let Clock::Running { since } = self.clock else { return };
         let elapsed = now.saturating_sub(since);
         self.note_activity(now);
@@ -56,7 +56,7 @@ impl Eyeq {
     }
 
     /// The root limiters.
-    fn share_transmit(&mut self, now: Time, elapsed: Time, act: &mut impl FnMut(Action<'_>)) {
+    fn share_transmit(&mut self, now: Time, elapsed: Time, act: &mut impl FnMut(Action)) {
         let line = self.transmit.capacity();
         let sent = self.active.iter().map(|&place| self.classes[place].transmit.sent).sum();
         let fullness = fullness(utilisation(sent, elapsed), line);
@@ -73,7 +73,7 @@ impl Eyeq {
     }
 
     /// Classes that have moved nothing for long share no more.
-    fn retire(&mut self, now: Time, act: &mut impl FnMut(Action<'_>)) {
+    fn retire(&mut self, now: Time, act: &mut impl FnMut(Action)) {
         let mut at = 0;
         while let Some(&place) = self.active.get(at) {
             match self.classes[place].activity {
@@ -86,7 +86,7 @@ impl Eyeq {
         }
     }
 
-    pub(super) fn rest(&mut self, place: usize, act: &mut impl FnMut(Action<'_>)) {
+    pub(super) fn rest(&mut self, place: usize, act: &mut impl FnMut(Action)) {
         self.transmit.want(place, Rate::ZERO);
         self.receive.want(place, Rate::ZERO);
         let capacity = self.receive.potential(place);

@@ -78,7 +78,7 @@ pub use settings::Settings;
 use side::{Side, least, terms};
 
 use crate::brokers::NoBroker;
-use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS};
 use crate::usage_report::Metered;
 
 /// What EyeQ says of itself.
@@ -103,10 +103,9 @@ impl HostScheme for Eyeq {
     const DIVIDES_CAPACITY: bool = true;
 
     type Broker = NoBroker<Feedback>;
-    type Tunnel = wayleave_scheme_api::Absent;
 
-    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
-        Self::new(setup.line, settings.params(setup)).map_err(NoHost::because)
+    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, HostBuildError> {
+        Self::new(setup.line, settings.params(setup)).map_err(HostBuildError::because)
     }
 
     fn set_interval(&mut self, interval: Time) {
@@ -154,7 +153,7 @@ pub struct ClassState {
 }
 
 /// An action of this host.
-pub type Action<'a> = HostAction<'a, Feedback, Timer>;
+pub type Action = HostAction<Feedback, Timer>;
 
 /// One machine's shaper.
 ///
@@ -262,7 +261,7 @@ impl Eyeq {
         class: ClassId,
         direction: Direction,
         capacity: Option<Rate>,
-        act: &mut impl FnMut(Action<'_>),
+        act: &mut impl FnMut(Action),
     ) {
         let place = self.place(class);
         let class = &mut self.classes[place];
@@ -341,14 +340,14 @@ impl Eyeq {
     }
 
     /// A class has other terms.
-    fn change_terms(&mut self, place: usize, act: &mut impl FnMut(Action<'_>)) {
+    fn change_terms(&mut self, place: usize, act: &mut impl FnMut(Action)) {
         self.rebuild();
         self.begin_anew(place);
         self.set_root(place, act);
     }
 
     /// Sets the root limiter of a class, if it is another than before.
-    fn set_root(&mut self, place: usize, act: &mut impl FnMut(Action<'_>)) {
+    fn set_root(&mut self, place: usize, act: &mut impl FnMut(Action)) {
         let class = &mut self.classes[place];
         let rate = least(class.transmit.limit, least(class.transmit.terms.max, class.transmit.allowed));
         let burst = self.params.burst_of(class.id);
@@ -360,14 +359,14 @@ impl Eyeq {
 
     /// A class moves something: it takes part from now on, and intervals begin if none was running.
     #[inline]
-    fn wake(&mut self, now: Time, place: usize, act: &mut impl FnMut(Action<'_>)) {
+    fn wake(&mut self, now: Time, place: usize, act: &mut impl FnMut(Action)) {
         if self.classes[place].activity == Activity::Idle {
             self.activate(now, place, act);
         }
     }
 
     #[cold]
-    fn activate(&mut self, now: Time, place: usize, act: &mut impl FnMut(Action<'_>)) {
+    fn activate(&mut self, now: Time, place: usize, act: &mut impl FnMut(Action)) {
         self.begin_anew(place);
         self.classes[place].activity = Activity::Active { last: now };
         self.active.push(place);
@@ -383,7 +382,7 @@ impl Host for Eyeq {
     type Timer = Timer;
 
     #[inline]
-    fn on(&mut self, now: Time, input: HostInput<'_, Feedback, Timer>, act: &mut impl FnMut(Action<'_>)) {
+    fn on(&mut self, now: Time, input: HostInput<'_, Feedback, Timer>, act: &mut impl FnMut(Action)) {
         match input {
             HostInput::Received { pair, arrivals } => self.receive(now, pair, arrivals, act),
             HostInput::Sent { pair, bytes, .. } => {

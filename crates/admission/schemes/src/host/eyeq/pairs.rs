@@ -9,7 +9,7 @@ use super::{Action, Eyeq, Feedback, Timer};
 impl Eyeq {
     /// Something of a class arrives; every so often its sender is told R.
     #[inline]
-    pub(super) fn receive(&mut self, now: Time, pair: Incoming, arrivals: Arrivals, act: &mut impl FnMut(Action<'_>)) {
+    pub(super) fn receive(&mut self, now: Time, pair: Incoming, arrivals: Arrivals, act: &mut impl FnMut(Action)) {
         let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { return };
         let (place, weight, told) = (receiving.class, receiving.weight, receiving.told);
         self.wake(now, place, act);
@@ -34,7 +34,7 @@ impl Eyeq {
     }
 
     /// A receiver says what a pair may send.
-    pub(super) fn hear(&mut self, now: Time, pair: Outgoing, rate: Rate, act: &mut impl FnMut(Action<'_>)) {
+    pub(super) fn hear(&mut self, now: Time, pair: Outgoing, rate: Rate, act: &mut impl FnMut(Action)) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         sending.heard = now;
         if sending.limit.is_none() {
@@ -45,7 +45,7 @@ impl Eyeq {
     }
 
     /// Sets the limiter of a pair, if it is another than before.
-    pub(super) fn limit_pair(&mut self, pair: Outgoing, limit: Option<Rate>, act: &mut impl FnMut(Action<'_>)) {
+    pub(super) fn limit_pair(&mut self, pair: Outgoing, limit: Option<Rate>, act: &mut impl FnMut(Action)) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         if sending.limit == limit {
             return;
@@ -97,7 +97,7 @@ impl Eyeq {
     }
 
     /// A limiter that nobody has spoken of for long is lifted.
-    pub(super) fn silence(&mut self, now: Time, pair: Outgoing, epoch: u32, act: &mut impl FnMut(Action<'_>)) {
+    pub(super) fn silence(&mut self, now: Time, pair: Outgoing, epoch: u32, act: &mut impl FnMut(Action)) {
         let Some(&Some(sending)) = self.sending.get(pair.index()) else { return };
         if sending.epoch != epoch || sending.limit.is_none() {
             return;

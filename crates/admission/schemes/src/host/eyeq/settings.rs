@@ -4,7 +4,7 @@ use wayleave_scheme_api::{ClassId, Kind, Parameters, Setting, Value, nested, par
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::{Marks, MeterParams, Params, Staleness};
-use crate::edges::HostSetup;
+use crate::hosts::HostSetup;
 
 /// A size, also of nothing.
 const SIZE: Kind = Kind::Bytes { least: Bytes::ZERO, most: Bytes::MAX };

@@ -3,10 +3,10 @@
 use core::convert::Infallible;
 
 use wayleave_contracts::ContentionPoint;
+use wayleave_packet_format::broker::{PREFIX_BYTES, RateList, Subject};
 use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, ClassId, Leadership};
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
-use wayleave_packet_format::broker::{PREFIX_BYTES, RateList, Subject};
 
 use super::fabric::FabricBroker;
 use super::message::Message;

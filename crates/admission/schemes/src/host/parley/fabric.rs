@@ -2,11 +2,11 @@
 
 use core::convert::Infallible;
 
+use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, ServiceRates, Subject};
 use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
 use wayleave_sharing::LiveShares;
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
-use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, ServiceRates, Subject};
 
 use super::message::Message;
 use super::params::Params;

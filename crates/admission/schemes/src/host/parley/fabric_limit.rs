@@ -1,7 +1,7 @@
 //! What a rack broker knows of the fabric broker: limits of services in its rack, until they are too old.
 
-use wayleave_units::{Rate, Time};
 use wayleave_packet_format::broker::{RateList, ServiceRates};
+use wayleave_units::{Rate, Time};
 
 /// Limits from above.
 #[derive(Clone, Debug)]

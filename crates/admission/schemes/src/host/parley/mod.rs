@@ -76,7 +76,7 @@ use wayleave_scheme_api::{Described, Descriptor, Parameters, Role};
 use wayleave_units::Time;
 
 use crate::brokers::{BrokerError, BrokerNetwork, BrokerSeat, BrokerSetup, BrokerTimes};
-use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost, UDP};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, UDP};
 
 /// What Parley says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -105,15 +105,14 @@ impl HostScheme for Shaper {
     const ENFORCES_LEVELS: bool = true;
 
     type Broker = ParleyBroker;
-    type Tunnel = wayleave_scheme_api::Absent;
 
-    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
+    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, HostBuildError> {
         let params = settings.params();
         let phase = (setup.phase)(params.rack_interval);
         // Every host that takes part has one.
-        let broker = setup.brokers.of(setup.node).ok_or_else(|| NoHost::because("the host has no broker"))?;
+        let broker = setup.brokers.of(setup.node).ok_or_else(|| HostBuildError::because("the host has no broker"))?;
         let place = ShaperPlace { broker, rack: setup.rack.to_vec(), epoch: setup.epoch, phase };
-        Self::new(setup.line, settings.shaper.params(setup), params, place).map_err(NoHost::because)
+        Self::new(setup.line, settings.shaper.params(setup), params, place).map_err(HostBuildError::because)
     }
 
     fn brokers(around: &BrokerNetwork<'_>, settings: &Settings) -> Vec<BrokerSeat> {

@@ -2,11 +2,11 @@
 
 use core::convert::Infallible;
 
+use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, ServiceRates, Subject, rounded_up};
 use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
 use wayleave_sharing::{Shares, Tree};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
-use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, ServiceRates, Subject, rounded_up};
 
 use super::fabric_limit::Above;
 use super::message::Message;

@@ -1,11 +1,11 @@
 //! The machine's side (3.2.1, 5.1, 5.2): EyeQ's shaper under the capacities that the rack broker says.
 
 use wayleave_contracts::Direction;
+use wayleave_packet_format::broker::{RateList, Subject};
 use wayleave_scheme_api::{BrokerId, ClassId, Host, HostAction, HostInput, Incoming, Origin, Outgoing, Peer};
 use wayleave_sharing::TreeError;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_packet_format::broker::{RateList, Subject};
 
 use super::message::Message;
 use super::params::Params;
@@ -62,7 +62,7 @@ enum Crossing {
     Uplinks,
 }
 
-type Action<'a> = HostAction<'a, Message, Timer>;
+type Action = HostAction<Message, Timer>;
 
 impl Shaper {
     /// A machine without classes.
@@ -146,7 +146,7 @@ impl Shaper {
         }
     }
 
-    fn report(&mut self, now: Time, act: &mut impl FnMut(Action<'_>)) {
+    fn report(&mut self, now: Time, act: &mut impl FnMut(Action)) {
         if self.heard.is_some_and(|(at, _)| now.saturating_sub(at) >= self.params.rack_timeout) {
             self.heard = None;
             self.set_limits(Vec::new(), act);
@@ -161,7 +161,7 @@ impl Shaper {
     }
 
     /// The broker says what services may have.
-    fn hear(&mut self, now: Time, from: BrokerId, list: &RateList, act: &mut impl FnMut(Action<'_>)) {
+    fn hear(&mut self, now: Time, from: BrokerId, list: &RateList, act: &mut impl FnMut(Action)) {
         let is_for_me = from == self.place.broker && list.subject == Subject::MachineLimits;
         let is_old = self.heard.is_some_and(|(_, serial)| list.serial < serial);
         if !is_for_me || is_old || list.epoch != self.place.epoch {
@@ -175,7 +175,7 @@ impl Shaper {
         self.set_limits(limits.collect(), act);
     }
 
-    fn set_limits(&mut self, limits: Vec<Limited>, act: &mut impl FnMut(Action<'_>)) {
+    fn set_limits(&mut self, limits: Vec<Limited>, act: &mut impl FnMut(Action)) {
         let old = std::mem::replace(&mut self.limits, limits);
         for before in &old {
             if !self.limits.iter().any(|limited| limited.class == before.class) {
@@ -188,7 +188,7 @@ impl Shaper {
         }
     }
 
-    fn set(&mut self, class: ClassId, limit: [Option<Rate>; 2], act: &mut impl FnMut(Action<'_>)) {
+    fn set(&mut self, class: ClassId, limit: [Option<Rate>; 2], act: &mut impl FnMut(Action)) {
         for (direction, limit) in Direction::ALL.into_iter().zip(limit) {
             self.eyeq.set_capacity(class, direction, limit, &mut |action| act(outer(action)));
         }
@@ -199,7 +199,7 @@ impl Host for Shaper {
     type Message = Message;
     type Timer = Timer;
 
-    fn on(&mut self, now: Time, input: HostInput<'_, Message, Timer>, act: &mut impl FnMut(Action<'_>)) {
+    fn on(&mut self, now: Time, input: HostInput<'_, Message, Timer>, act: &mut impl FnMut(Action)) {
         self.note(&input);
         let at = now + self.params.rack_interval;
         match input {
@@ -237,6 +237,6 @@ fn inner(input: HostInput<'_, Message, Timer>) -> Option<HostInput<'_, eyeq::Fee
 
 /// What the shaper below wants done.
 #[inline]
-fn outer(action: HostAction<'_, eyeq::Feedback, eyeq::Timer>) -> Action<'_> {
+fn outer(action: HostAction<eyeq::Feedback, eyeq::Timer>) -> Action {
     action.widen(Message::Feedback, Timer::Shaper)
 }

@@ -37,8 +37,8 @@ use wayleave_units::{Bytes, Rate, Time};
 pub use settings::Settings;
 
 use crate::brokers::NoBroker;
-use crate::edges::{HostScheme, HostSetup, NoHost};
 use crate::host::eyeq::{self, Eyeq, Feedback, Line, Timer};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup};
 
 /// What PicNIC' says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -61,10 +61,9 @@ impl HostScheme for Picnic {
     const DIVIDES_CAPACITY: bool = true;
 
     type Broker = NoBroker<Feedback>;
-    type Tunnel = wayleave_scheme_api::Absent;
 
-    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
-        Self::new(setup.line, settings.meter(), settings.unit, settings.burst).map_err(NoHost::because)
+    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, HostBuildError> {
+        Self::new(setup.line, settings.meter(), settings.unit, settings.burst).map_err(HostBuildError::because)
     }
 
     fn set_interval(&mut self, interval: Time) {
@@ -81,7 +80,7 @@ impl HostScheme for Picnic {
 }
 
 /// An action of this host.
-pub type Action<'a> = HostAction<'a, Feedback, Timer>;
+pub type Action = HostAction<Feedback, Timer>;
 
 /// One machine of PicNIC'.
 ///
@@ -143,7 +142,7 @@ impl Picnic {
     }
 
     /// A class has these terms from now on: its queue, its pairs and its limiter follow.
-    fn set_class(&mut self, class: ClassId, transmit: Share, act: &mut impl FnMut(Action<'_>)) {
+    fn set_class(&mut self, class: ClassId, transmit: Share, act: &mut impl FnMut(Action)) {
         let weight = self.weight(transmit.min);
         let before = self.classes.insert(class, Class { weight, max: transmit.max });
         // Also a weight of 1 is told: classes take turns from the first weight on.
@@ -165,7 +164,7 @@ impl Picnic {
         pairs.filter(move |&(_, of)| *of == Some(class)).map(|(pair, _)| Outgoing(pair as u32))
     }
 
-    fn open(&mut self, pair: Outgoing, class: ClassId, act: &mut impl FnMut(Action<'_>)) {
+    fn open(&mut self, pair: Outgoing, class: ClassId, act: &mut impl FnMut(Action)) {
         if self.pairs.len() <= pair.index() {
             self.pairs.resize(pair.index() + 1, None);
         }
@@ -175,7 +174,7 @@ impl Picnic {
     }
 
     /// What EyeQ wants, but for its limiters of classes: queues with weights stand there.
-    fn meter(&mut self, now: Time, input: HostInput<'_, Feedback, Timer>, act: &mut impl FnMut(Action<'_>)) {
+    fn meter(&mut self, now: Time, input: HostInput<'_, Feedback, Timer>, act: &mut impl FnMut(Action)) {
         self.meter.on(now, input, &mut |action| {
             if !matches!(action, HostAction::SetBucket { limiter: Limiter::Class(_), .. }) {
                 act(action);
@@ -194,7 +193,7 @@ impl Host for Picnic {
     type Message = Feedback;
     type Timer = Timer;
 
-    fn on(&mut self, now: Time, input: HostInput<'_, Feedback, Timer>, act: &mut impl FnMut(Action<'_>)) {
+    fn on(&mut self, now: Time, input: HostInput<'_, Feedback, Timer>, act: &mut impl FnMut(Action)) {
         match input {
             HostInput::ClassSet { class, transmit, receive } => {
                 self.set_class(class, transmit, act);

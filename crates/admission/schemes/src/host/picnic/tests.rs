@@ -5,8 +5,8 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
 use super::{Picnic, Settings};
-use crate::host::eyeq::{Feedback, Line, Timer};
 use crate::fluid::{Fluid, random_input, random_rate};
+use crate::host::eyeq::{Feedback, Line, Timer};
 use crate::random::SplitMix;
 
 const LINE: Rate = Rate::from_gbit(10);

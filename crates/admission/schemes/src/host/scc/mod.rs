@@ -33,7 +33,7 @@ mod underlay;
 use std::collections::BTreeMap;
 
 use wayleave_contracts::{PerDirection, Service};
-use wayleave_scheme_api::{ClassId, Described, Descriptor, Parameters, Role};
+use wayleave_scheme_api::{ClassId, CustomTunnel, Described, Descriptor, Parameters, Role};
 use wayleave_units::{Bytes, Rate, Time};
 
 pub use message::{Answer, Message};
@@ -44,7 +44,7 @@ pub use underlay::{Scc, Timer};
 pub use wayleave_contracts::Objective;
 
 use crate::brokers::{BrokerError, BrokerNetwork, BrokerSeat, BrokerSetup, BrokerTimes};
-use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost, TunnelSetup, UDP};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, TunnelSetup, UDP};
 use crate::services::Services;
 use crate::switches::Ecn;
 use division::Division;
@@ -69,12 +69,10 @@ impl Described for Scc {
 
 impl HostScheme for Scc {
     const HAS_BROKERS: bool = true;
-    const HAS_TUNNELS: bool = true;
 
     type Broker = Tracker;
-    type Tunnel = PrivateControl;
 
-    fn build(setup: &mut HostSetup<'_>, params: &Params) -> Result<Self, NoHost> {
+    fn build(setup: &mut HostSetup<'_>, params: &Params) -> Result<Self, HostBuildError> {
         let shares = tracker::shares(Some(setup.policy), setup.services, params);
         let divisions = shares.into_iter().map(|(class, share)| (class, division(setup, class, share, params)));
         let divisions: BTreeMap<ClassId, Division> = divisions.collect();
@@ -91,13 +89,14 @@ impl HostScheme for Scc {
         Ok(Tracker::new(setup, params))
     }
 
-    fn tunnel(setup: &TunnelSetup<'_>, params: &Params) -> Option<PrivateControl> {
+    fn tunnel(setup: &TunnelSetup<'_>, params: &Params) -> Option<CustomTunnel> {
         let terms = setup.services.name(setup.pair.class).and_then(|name| {
             let service = setup.policy.services().iter().find(|service| service.name == name)?;
             service.division
         });
         let share = terms.map_or(params.best_effort, |division| division.share);
-        Some(PrivateControl::new(terms.and_then(|division| division.objective), share, setup.line, params))
+        let objective = terms.and_then(|division| division.objective);
+        Some(Box::new(PrivateControl::new(objective, share, setup.line, params)))
     }
 
     fn check_service(service: &Service) -> Result<(), String> {

@@ -102,7 +102,7 @@ pub(super) struct Place {
 }
 
 /// An action of this host.
-pub(super) type Action<'a> = HostAction<'a, Message, Timer>;
+pub(super) type Action = HostAction<Message, Timer>;
 
 /// The underlay of one host.
 #[derive(Clone, Debug)]
@@ -141,7 +141,7 @@ impl Scc {
         Some((Rate::from_bits_per_second(sending.rate), Rate::from_bits_per_second(sending.weight)))
     }
 
-    fn open(&mut self, now: Time, pair: Outgoing, spec: &PairSpec, act: &mut impl FnMut(Action<'_>)) {
+    fn open(&mut self, now: Time, pair: Outgoing, spec: &PairSpec, act: &mut impl FnMut(Action)) {
         self.close(pair);
         let class = spec.class;
         let weight = self.divisions.get(&class).map_or(0, Division::first_weight);
@@ -173,7 +173,7 @@ impl Scc {
     }
 
     /// A tunnel would like this weight.
-    fn refer(&mut self, now: Time, pair: Outgoing, reference: u64, act: &mut impl FnMut(Action<'_>)) {
+    fn refer(&mut self, now: Time, pair: Outgoing, reference: u64, act: &mut impl FnMut(Action)) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         let Some(division) = self.divisions.get_mut(&sending.class) else { return };
         let is_first = division.own() == 0;
@@ -191,7 +191,7 @@ impl Scc {
     }
 
     /// A tunnel gets the weight that follows from what is known (equation 4).
-    fn weigh(&mut self, now: Time, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
+    fn weigh(&mut self, now: Time, pair: Outgoing, act: &mut impl FnMut(Action)) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         let Some(division) = self.divisions.get(&sending.class) else { return };
         let Some(weight) = division.weight(sending.reference, &self.params) else { return };
@@ -201,14 +201,14 @@ impl Scc {
         }
     }
 
-    fn tell_weight(&self, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
+    fn tell_weight(&self, pair: Outgoing, act: &mut impl FnMut(Action)) {
         let Some(Some(sending)) = self.sending.get(pair.index()) else { return };
         let weight = u32::try_from(sending.weight / KILO).unwrap_or(u32::MAX).max(1);
         act(HostAction::SetWeight { of: Weighted::Pair(pair), weight });
     }
 
     /// Sets the limiter of a tunnel, if its rate is another than before.
-    fn set_rate(&mut self, now: Time, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
+    fn set_rate(&mut self, now: Time, pair: Outgoing, act: &mut impl FnMut(Action)) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         let rate = sending.control.rate(sending.terms(self.line, &self.params), &self.params);
         if sending.rate != rate {
@@ -226,7 +226,7 @@ impl Scc {
         }
     }
 
-    fn on_sent(&mut self, now: Time, pair: Outgoing, bytes: Bytes, act: &mut impl FnMut(Action<'_>)) {
+    fn on_sent(&mut self, now: Time, pair: Outgoing, bytes: Bytes, act: &mut impl FnMut(Action)) {
         let period = self.params.period;
         let periods = |count: u32| Time::from_nanos(period.as_nanos().saturating_mul(count.into()));
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
@@ -253,7 +253,7 @@ impl Scc {
         now: Time,
         pair: Outgoing,
         (arrived, clear): ((u64, u64, u64), Time),
-        act: &mut impl FnMut(Action<'_>),
+        act: &mut impl FnMut(Action),
     ) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         let span = sending.in_flight.span(self.params.period);
@@ -271,7 +271,7 @@ impl Scc {
         self.set_rate(now, pair, act);
     }
 
-    fn on_received(&mut self, now: Time, pair: Incoming, arrivals: Arrivals, act: &mut impl FnMut(Action<'_>)) {
+    fn on_received(&mut self, now: Time, pair: Incoming, arrivals: Arrivals, act: &mut impl FnMut(Action)) {
         let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { return };
         receiving.bytes = receiving.bytes.saturating_add(arrivals.bytes.get());
         receiving.marked = receiving.marked.saturating_add(arrivals.marked.get());
@@ -286,7 +286,7 @@ impl Scc {
         }
     }
 
-    fn feed_back(&mut self, now: Time, pair: Incoming, epoch: u32, act: &mut impl FnMut(Action<'_>)) {
+    fn feed_back(&mut self, now: Time, pair: Incoming, epoch: u32, act: &mut impl FnMut(Action)) {
         let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { return };
         if receiving.epoch != epoch {
             return;
@@ -303,7 +303,7 @@ impl Scc {
     }
 
     /// Tells the trackers of a division what its tunnels here would like.
-    fn report(&mut self, class: ClassId, act: &mut impl FnMut(Action<'_>)) {
+    fn report(&mut self, class: ClassId, act: &mut impl FnMut(Action)) {
         let Some(division) = self.divisions.get_mut(&class) else { return };
         let sum = division.own();
         for (tracker, answer) in division.report(&self.params) {
@@ -312,7 +312,7 @@ impl Scc {
         }
     }
 
-    fn report_all(&mut self, now: Time, act: &mut impl FnMut(Action<'_>)) {
+    fn report_all(&mut self, now: Time, act: &mut impl FnMut(Action)) {
         let due: Vec<ClassId> =
             self.divisions.iter().filter(|(_, division)| division.has_report()).map(|(&class, _)| class).collect();
         if due.is_empty() {
@@ -329,7 +329,7 @@ impl Scc {
         now: Time,
         (from, class): (BrokerId, ClassId),
         said: (u64, u64, u64),
-        act: &mut impl FnMut(Action<'_>),
+        act: &mut impl FnMut(Action),
     ) {
         let Some(division) = self.divisions.get_mut(&class) else { return };
         division.on_scale(from, said);
@@ -402,7 +402,7 @@ impl Host for Scc {
     type Message = Message;
     type Timer = Timer;
 
-    fn on(&mut self, now: Time, input: HostInput<'_, Message, Timer>, act: &mut impl FnMut(Action<'_>)) {
+    fn on(&mut self, now: Time, input: HostInput<'_, Message, Timer>, act: &mut impl FnMut(Action)) {
         match input {
             HostInput::Sent { pair, bytes, .. } => self.on_sent(now, pair, bytes, act),
             HostInput::Received { pair, arrivals } => self.on_received(now, pair, arrivals, act),

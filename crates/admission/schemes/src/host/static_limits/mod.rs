@@ -20,13 +20,15 @@ mod tests;
 
 use std::convert::Infallible;
 
-use wayleave_scheme_api::{Bucket, Described, Descriptor, Excess, Host, HostAction, HostInput, Limiter, Parameters, Role};
+use wayleave_scheme_api::{
+    Bucket, Described, Descriptor, Excess, Host, HostAction, HostInput, Limiter, Parameters, Role,
+};
 use wayleave_units::{Rate, Time};
 
 pub use params::Params;
 
 use crate::brokers::NoBroker;
-use crate::edges::{HostScheme, HostSetup, NoHost};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup};
 
 /// What fixed limits says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -46,9 +48,8 @@ impl Described for StaticLimits {
 
 impl HostScheme for StaticLimits {
     type Broker = NoBroker<Infallible>;
-    type Tunnel = wayleave_scheme_api::Absent;
 
-    fn build(_: &mut HostSetup<'_>, params: &Params) -> Result<Self, NoHost> {
+    fn build(_: &mut HostSetup<'_>, params: &Params) -> Result<Self, HostBuildError> {
         Ok(Self::new(*params))
     }
 
@@ -102,7 +103,7 @@ impl Host for StaticLimits {
         &mut self,
         _: Time,
         input: HostInput<'_, Infallible, Infallible>,
-        act: &mut impl FnMut(HostAction<'_, Infallible, Infallible>),
+        act: &mut impl FnMut(HostAction<Infallible, Infallible>),
     ) {
         match input {
             HostInput::ClassSet { class, transmit, .. } => {

@@ -9,7 +9,7 @@ use wayleave_scheme_api::{
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::brokers::NoBroker;
-use crate::edges::{HostScheme, HostSetup, NoHost};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup};
 
 /// What the toy says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -46,9 +46,8 @@ impl Described for ToyCap {
 
 impl HostScheme for ToyCap {
     type Broker = NoBroker<Infallible>;
-    type Tunnel = wayleave_scheme_api::Absent;
 
-    fn build(_: &mut HostSetup<'_>, params: &Params) -> Result<Self, NoHost> {
+    fn build(_: &mut HostSetup<'_>, params: &Params) -> Result<Self, HostBuildError> {
         Ok(Self { params: *params })
     }
 
@@ -65,7 +64,7 @@ impl Host for ToyCap {
         &mut self,
         _: Time,
         input: HostInput<'_, Infallible, Infallible>,
-        act: &mut impl FnMut(HostAction<'_, Infallible, Infallible>),
+        act: &mut impl FnMut(HostAction<Infallible, Infallible>),
     ) {
         if let HostInput::Opened { pair, .. } = input {
             let bucket = Bucket { rate: self.params.rate, burst: self.params.burst, excess: Excess::Waits };

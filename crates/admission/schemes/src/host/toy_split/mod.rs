@@ -15,7 +15,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::brokers::{
     BrokerCodec, BrokerError, BrokerNetwork, BrokerSeat, BrokerSetup, BrokerTimes, NoMessage, SchemeBroker,
 };
-use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost, UDP};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, UDP};
 use crate::services::Services;
 use crate::usage_report::{Limited, UsageReport};
 
@@ -89,10 +89,9 @@ impl HostScheme for ToySplit {
     const ENFORCES_LEVELS: bool = true;
 
     type Broker = Splitter;
-    type Tunnel = wayleave_scheme_api::Absent;
 
-    fn build(setup: &mut HostSetup<'_>, _: &Params) -> Result<Self, NoHost> {
-        let broker = setup.brokers.of(setup.node).ok_or_else(|| NoHost::because("there is no broker"))?;
+    fn build(setup: &mut HostSetup<'_>, _: &Params) -> Result<Self, HostBuildError> {
+        let broker = setup.brokers.of(setup.node).ok_or_else(|| HostBuildError::because("there is no broker"))?;
         Ok(Self { broker, pairs: Vec::new(), part: None })
     }
 
@@ -121,7 +120,7 @@ impl HostScheme for ToySplit {
 }
 
 impl ToySplit {
-    fn limit(&self, pair: Outgoing) -> HostAction<'static, Message, ()> {
+    fn limit(&self, pair: Outgoing) -> HostAction<Message, ()> {
         let bucket = self.part.map(|rate| Bucket { rate, burst: Bytes::new(10_000), excess: Excess::Waits });
         HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket }
     }
@@ -131,7 +130,7 @@ impl Host for ToySplit {
     type Message = Message;
     type Timer = ();
 
-    fn on(&mut self, _: Time, input: HostInput<'_, Message, ()>, act: &mut impl FnMut(HostAction<'_, Message, ()>)) {
+    fn on(&mut self, _: Time, input: HostInput<'_, Message, ()>, act: &mut impl FnMut(HostAction<Message, ()>)) {
         match input {
             HostInput::Started => act(HostAction::Send { to: Peer::Broker(self.broker), message: Message::Here }),
             HostInput::Opened { pair, .. } => {

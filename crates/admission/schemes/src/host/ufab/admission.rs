@@ -4,9 +4,9 @@
 //! qualify: what is only lent cannot be promised. What is there now, A, is what equation 3 fills: at least C', at most eta of the line. There a
 //! window rises by a step an answer at most, or the low rate after a burst of the classes above would pass for a free line.
 
+use wayleave_packet_format::probe::rounded;
 use wayleave_scheme_api::IntHop;
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_packet_format::probe::rounded;
 
 use super::settings::{Floor, Queue, Rise, Settings, Step, Sum, Surplus};
 

@@ -80,8 +80,8 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use wayleave_scheme_api::{
-    Bucket, ClassId, Demand, Described, Descriptor, Excess, HopWindow, Host, HostAction, HostInput, Incoming, Limiter,
-    MaxGrant, Outgoing, Parameters, PathsChange, Probe, ProbeAnswer, ProbeKind, Role, Share, Weighted,
+    Bucket, ClassId, Demand, Described, Descriptor, Excess, Host, HostAction, HostInput, Incoming, Limiter, MaxGrant,
+    Outgoing, Parameters, PathsChange, Probe, ProbeAnswer, ProbeKind, Role, Share, Weighted,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -89,7 +89,7 @@ pub use timer::{Action, Timer};
 pub use settings::{Floor, Queue, Rise, Settings, Step, Sum, Surplus, Turns, Unused};
 
 use crate::brokers::NoBroker;
-use crate::edges::{HostScheme, HostSetup, NoHost};
+use crate::hosts::{HostBuildError, HostScheme, HostSetup};
 use crate::random::SplitMix;
 use crate::switches::Ecn;
 use hose::Hose;
@@ -174,8 +174,7 @@ pub struct Ufab {
     frozen_until: Time,
     divides: bool,
     is_alive: bool,
-    /// Memory of a probe, and of a division.
-    said: Vec<HopWindow>,
+    /// Memory of a division.
     wishes: Vec<Wish>,
     parts: Vec<u64>,
 }
@@ -193,7 +192,6 @@ impl Ufab {
             frozen_until: Time::ZERO,
             divides: false,
             is_alive: false,
-            said: Vec::new(),
             wishes: Vec::new(),
             parts: Vec::new(),
         }
@@ -201,16 +199,16 @@ impl Ufab {
 
     /// Does something with a pair, and with what it needs.
     fn with(&mut self, now: Time, pair: Outgoing, key: Option<u64>, work: impl FnOnce(&mut Sending, &mut Around<'_>)) {
-        let Self { settings, random, frozen_until, said, sending, .. } = self;
+        let Self { settings, random, frozen_until, sending, .. } = self;
         let Some(Some(sending)) = sending.get_mut(pair.index()) else { return };
         if key.is_some_and(|key| key != sending.spec.key) {
             return;
         }
-        work(sending, &mut Around { now, pair, settings, random, frozen_until, said });
+        work(sending, &mut Around { now, pair, settings, random, frozen_until });
     }
 
     /// The hose of a class is divided among its pairs (E, Algorithm 1).
-    fn divide(&mut self, class: ClassId, act: &mut dyn FnMut(Action<'_>)) {
+    fn divide(&mut self, class: ClassId, act: &mut dyn FnMut(Action)) {
         let Self { settings, classes, sending, wishes, parts, .. } = self;
         let Some(class) = classes.get(&class) else { return };
         let state = |pair: &Outgoing| sending.get(pair.index()).and_then(Option::as_ref);
@@ -237,7 +235,7 @@ impl Ufab {
     }
 
     /// All hoses are, every so often while anything is sent.
-    fn divide_all(&mut self, now: Time, act: &mut dyn FnMut(Action<'_>)) {
+    fn divide_all(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
         self.divides = self.sending.iter().flatten().any(Sending::is_active);
         if !self.divides {
             return;
@@ -258,7 +256,7 @@ impl Ufab {
     }
 
     /// A pair begins, or goes on, to send.
-    fn begins(&mut self, now: Time, pair: Outgoing, is_new: bool, act: &mut dyn FnMut(Action<'_>)) {
+    fn begins(&mut self, now: Time, pair: Outgoing, is_new: bool, act: &mut dyn FnMut(Action)) {
         if let Some(class) = self.class_of(pair) {
             self.with(now, pair, None, |pair, _| pair.wakes());
             self.divide(class, act);
@@ -279,7 +277,7 @@ impl Ufab {
         Time::from_nanos((self.settings.clean.as_nanos() / 4).max(1))
     }
 
-    fn on_timer(&mut self, now: Time, timer: Timer, act: &mut dyn FnMut(Action<'_>)) {
+    fn on_timer(&mut self, now: Time, timer: Timer, act: &mut dyn FnMut(Action)) {
         match timer {
             Timer::Lost { pair, key, path, change } => {
                 self.with(now, pair, Some(key), |pair, around| pair.lost(path, change, around, act));
@@ -350,9 +348,8 @@ impl Described for Ufab {
 
 impl HostScheme for Ufab {
     type Broker = NoBroker<Infallible>;
-    type Tunnel = wayleave_scheme_api::Absent;
 
-    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
+    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, HostBuildError> {
         let seed = (setup.phase)(Time::MAX).as_nanos();
         Ok(Self::new(setup.line.transmit, settings.clone(), seed))
     }
@@ -391,7 +388,7 @@ impl Host for Ufab {
     type Message = Infallible;
     type Timer = Timer;
 
-    fn on(&mut self, now: Time, input: HostInput<'_, Infallible, Timer>, act: &mut impl FnMut(Action<'_>)) {
+    fn on(&mut self, now: Time, input: HostInput<'_, Infallible, Timer>, act: &mut impl FnMut(Action)) {
         match input {
             HostInput::ClassSet { class, transmit, receive } => {
                 let state = self.classes.entry(class).or_default();

@@ -29,8 +29,6 @@ pub(super) struct Around<'a> {
     pub(super) random: &'a mut SplitMix,
     /// The host moves no pair before.
     pub(super) frozen_until: &'a mut Time,
-    /// Memory of a probe.
-    pub(super) said: &'a mut Vec<HopWindow>,
 }
 
 /// One pair.
@@ -168,7 +166,7 @@ impl Sending {
     }
 
     /// Nothing may be sent yet.
-    pub(super) fn open(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    pub(super) fn open(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         for path in (0..self.spec.paths).map(PathIndex) {
             act(HostAction::SetWindow { pair: around.pair, path, window: Some(Bytes::ZERO) });
         }
@@ -181,7 +179,7 @@ impl Sending {
     }
 
     /// It has something to send.
-    pub(super) fn begins(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    pub(super) fn begins(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         if self.in_use.is_empty() && self.search.is_none() {
             self.join(around, act);
         } else if self.limit_rate() == Some(0) {
@@ -190,7 +188,7 @@ impl Sending {
     }
 
     /// It has nothing more to send.
-    pub(super) fn ends(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    pub(super) fn ends(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         (self.wants, self.ended_at) = (false, around.now);
         if !std::mem::replace(&mut self.is_idle_armed, true) {
             let at = around.now + round_trips(self.spec.round_trip, around.settings.idle);
@@ -199,7 +197,7 @@ impl Sending {
     }
 
     /// It may have been idle for long enough.
-    pub(super) fn idle(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    pub(super) fn idle(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         self.is_idle_armed = false;
         if self.wants {
             return;
@@ -220,7 +218,7 @@ impl Sending {
     }
 
     /// Candidates are other ones than before: what was known of them means nothing.
-    pub(super) fn replaced(&mut self, paths: u32, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    pub(super) fn replaced(&mut self, paths: u32, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         self.spec.paths = paths;
         for path in &mut self.paths {
             let mut registration = std::mem::take(&mut path.registration);
@@ -235,7 +233,7 @@ impl Sending {
         }
     }
 
-    fn join(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    fn join(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         if self.spec.paths == 1 && !around.settings.asks {
             self.take(&[PathIndex(0)], around.now, around, act);
         } else {
@@ -244,13 +242,13 @@ impl Sending {
     }
 
     /// Candidates are probed, all at the same time.
-    fn look(&mut self, why: Why, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    fn look(&mut self, why: Why, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         let waiting = sample(self.spec.paths, around.settings.candidates, &self.in_use, around.random);
         self.serial += 1;
         let (pair, serial) = (around.pair, self.serial);
         let probe = self.candidate(around.settings);
         for &path in &waiting {
-            act(HostAction::SendProbe { pair, path, probe, windows: &[HopWindow::default()] });
+            act(HostAction::SendProbe { pair, path, probe, windows: vec![HopWindow::default()] });
         }
         self.search = Some(Search { why, serial, waiting, found: Vec::new() });
         let timer = Timer::Search { pair, key: self.spec.key, serial };
@@ -263,7 +261,7 @@ impl Sending {
         (path, probe, outcome): (PathIndex, &Probe, ProbeOutcome),
         hops: &[IntHop],
         around: &mut Around<'_>,
-        act: &mut dyn FnMut(Action<'_>),
+        act: &mut dyn FnMut(Action),
     ) {
         let answer = match outcome {
             ProbeOutcome::Answered(answer) => Some(answer),
@@ -292,7 +290,7 @@ impl Sending {
         path: PathIndex,
         hops: Option<&[IntHop]>,
         around: &mut Around<'_>,
-        act: &mut dyn FnMut(Action<'_>),
+        act: &mut dyn FnMut(Action),
     ) {
         let terms = self.terms_of(self.part(), around.settings);
         let used = self.in_use.iter().filter_map(|path| self.paths.get(path.index()));
@@ -311,13 +309,13 @@ impl Sending {
     }
 
     /// A search has lasted long enough.
-    pub(super) fn searched(&mut self, serial: u32, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    pub(super) fn searched(&mut self, serial: u32, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         if self.search.as_ref().is_some_and(|search| search.serial == serial) {
             self.settle(around, act);
         }
     }
 
-    fn settle(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    fn settle(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         let Some(mut search) = self.search.take() else { return };
         match search.why {
             Why::Join => {
@@ -377,7 +375,7 @@ impl Sending {
     }
 
     /// Paths are used from now on, beside others if there are any: all share the pair's tokens before the first is told of its part.
-    fn take(&mut self, chosen: &[PathIndex], from: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    fn take(&mut self, chosen: &[PathIndex], from: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         for &path in chosen {
             self.in_use.push(path);
             self.path(path);
@@ -386,7 +384,7 @@ impl Sending {
         chosen.iter().for_each(|&path| self.begin_on(path, from, around, act));
     }
 
-    fn begin_on(&mut self, path: PathIndex, from: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    fn begin_on(&mut self, path: PathIndex, from: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         let pair = around.pair;
         let terms = self.terms(path, around.settings);
         let admission = Admission::join(terms, around.settings);
@@ -403,7 +401,7 @@ impl Sending {
         self.compare_later(path, around, act);
     }
 
-    fn compare_later(&mut self, path: PathIndex, around: &Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    fn compare_later(&mut self, path: PathIndex, around: &Around<'_>, act: &mut dyn FnMut(Action)) {
         if self.spec.paths > 1 && !std::mem::replace(&mut self.path(path).is_compared, true) {
             let at = around.now + Time::from_nanos((around.settings.better_for.as_nanos() / LOOKS).max(1));
             act(HostAction::Arm { at, timer: Timer::Better { pair: around.pair, key: self.spec.key, path } });
@@ -411,7 +409,7 @@ impl Sending {
     }
 
     /// A path is not used any more, and its ports are told.
-    fn stop(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    fn stop(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         let admission = self.path(path).admission.take();
         if admission.is_some_and(|admission| admission.floor() > 0) {
             act(HostAction::SetFloor { pair: around.pair, path, rate: Rate::ZERO });
@@ -421,7 +419,7 @@ impl Sending {
     }
 
     /// 3.5: to another path.
-    fn migrate(&mut self, old: PathIndex, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    fn migrate(&mut self, old: PathIndex, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         self.in_use.retain(|&other| other != old);
         let wait = if around.settings.in_order { self.spec.round_trip } else { Time::ZERO };
         self.take(&[path], around.now + wait, around, act);
@@ -432,7 +430,7 @@ impl Sending {
     }
 
     /// Ports learn what has changed, if nothing is under way: one change at a time.
-    fn reconcile(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    fn reconcile(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         let Terms { tokens, weight, .. } = self.terms(path, around.settings);
         let now = around.now;
         let (settings, round_trip) = (around.settings, self.spec.round_trip);
@@ -457,24 +455,18 @@ impl Sending {
     }
 
     /// The change that is under way, for the first time or again.
-    fn send(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    fn send(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         let (pair, key, at) = (around.pair, self.spec.key, self.timeout(around));
         let request = self.allowance.request();
-        if let Some(probe) = self.path(path).registration.probe(key, around.said) {
+        if let Some((probe, windows)) = self.path(path).registration.probe(key) {
             let probe = Probe { request, ..probe };
-            act(HostAction::SendProbe { pair, path, probe, windows: around.said });
+            act(HostAction::SendProbe { pair, path, probe, windows });
             act(HostAction::Arm { at, timer: Timer::Lost { pair, key, path, change: probe.change } });
         }
     }
 
     /// Bytes left for the network.
-    pub(super) fn sent(
-        &mut self,
-        path: PathIndex,
-        bytes: u64,
-        around: &mut Around<'_>,
-        act: &mut dyn FnMut(Action<'_>),
-    ) {
+    pub(super) fn sent(&mut self, path: PathIndex, bytes: u64, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         let every = around.settings.probe_every.get();
         let state = self.path(path);
         state.unprobed += bytes;
@@ -491,7 +483,7 @@ impl Sending {
         probe: &Probe,
         hops: &[IntHop],
         around: &mut Around<'_>,
-        act: &mut dyn FnMut(Action<'_>),
+        act: &mut dyn FnMut(Action),
     ) {
         let (now, settings) = (around.now, around.settings);
         if !self.path(path).registration.answered(now, probe, hops) {
@@ -536,13 +528,7 @@ impl Sending {
     }
 
     /// A probe may be lost.
-    pub(super) fn lost(
-        &mut self,
-        path: PathIndex,
-        change: u16,
-        around: &mut Around<'_>,
-        act: &mut dyn FnMut(Action<'_>),
-    ) {
+    pub(super) fn lost(&mut self, path: PathIndex, change: u16, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         let now = around.now;
         let Some((kind, begun, tries)) = self.path(path).registration.overdue(change) else { return };
         if now.saturating_sub(begun) >= around.settings.give_up() {
@@ -565,7 +551,7 @@ impl Sending {
     }
 
     /// Whether there is more on another path is looked at from time to time.
-    pub(super) fn compare(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    pub(super) fn compare(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         self.path(path).is_compared = false;
         if !self.in_use.contains(&path) {
             return;
@@ -577,7 +563,7 @@ impl Sending {
     }
 
     /// Ports forget who says nothing for too long.
-    pub(super) fn keep_alive(&mut self, every: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    pub(super) fn keep_alive(&mut self, every: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         for path in self.in_use.clone() {
             let state = self.path(path);
             if around.now.saturating_sub(state.registration.answered_at()) >= every {

@@ -1,8 +1,8 @@
 //! What the ports of a path count of a pair, as far as its sender knows, and the one change of it that is under way.
 
+use wayleave_packet_format::probe::CHANGE_BITS;
 use wayleave_scheme_api::{HopWindow, IntHop, Probe, ProbeKind};
 use wayleave_units::{Bytes, Time};
-use wayleave_packet_format::probe::CHANGE_BITS;
 
 /// Of one pair on one path.
 #[derive(Clone, Debug, Default)]
@@ -80,25 +80,25 @@ impl Registration {
         self.under_way = Some(Change { kind, tokens, weight, windows, begun: now, tries: 0 });
     }
 
-    /// The probe of the change that is under way, each time that it is sent.
-    pub(super) fn probe(&mut self, pair: u64, said: &mut Vec<HopWindow>) -> Option<Probe> {
+    /// Returns the probe of the pending change, with one window for each hop. Each call counts as a transmission.
+    pub(super) fn probe(&mut self, pair: u64) -> Option<(Probe, Vec<HopWindow>)> {
         let change = self.under_way.as_mut()?;
         change.tries += 1;
-        said.clear();
         let hops = self.hops.len().max(change.windows.len()).max(1);
-        said.extend((0..hops).map(|at| {
+        let windows = (0..hops).map(|at| {
             let window = change.windows.get(at).or(change.windows.last()).copied().unwrap_or_default();
             let Counted { window: counted, period } = self.hops.get(at).copied().unwrap_or_default();
             HopWindow { window, counted, period }
-        }));
-        Some(Probe {
+        });
+        let probe = Probe {
             counted: self.tokens,
             weight: change.weight,
             weight_counted: self.weight,
             change: self.change,
             is_repeated: change.tries > 1,
             ..Probe::new(pair, change.kind, change.tokens)
-        })
+        };
+        Some((probe, windows.collect()))
     }
 
     /// A probe is answered; whether it is the one that is waited for.
@@ -137,15 +137,15 @@ mod tests {
 
     #[test]
     fn a_change_is_said_against_what_was_answered_last() {
-        let (mut path, mut numbers, mut said) = (Registration::default(), Changes::default(), Vec::new());
+        let (mut path, mut numbers) = (Registration::default(), Changes::default());
         path.begin(Time::ZERO, &mut numbers, (ProbeKind::Active, 10, 30), vec![Bytes::new(500)]);
-        let first = path.probe(7, &mut said).unwrap();
+        let (first, windows) = path.probe(7).unwrap();
         assert_eq!(
-            (first.counted, first.is_repeated, said.as_slice()),
+            (first.counted, first.is_repeated, windows.as_slice()),
             (0, false, &[HopWindow::new(Bytes::new(500))][..])
         );
         // It is lost, and repeated word for word.
-        let again = path.probe(7, &mut said).unwrap();
+        let (again, _) = path.probe(7).unwrap();
         assert_eq!(again, Probe { is_repeated: true, ..first });
         assert!(path.answered(Time::from_micros(9), &again, &hops(&[false, true])));
         assert!(!path.answered(Time::from_micros(9), &first, &hops(&[false, true])), "the same answer twice");
@@ -155,7 +155,7 @@ mod tests {
             (ProbeKind::Active, 20, 60),
             vec![Bytes::new(700), Bytes::new(600)],
         );
-        let second = path.probe(7, &mut said).unwrap();
+        let (second, windows) = path.probe(7).unwrap();
         assert_eq!((second.tokens, second.counted, second.change), (20, 10, first.change + 1));
         assert_eq!((second.weight, second.weight_counted), (60, 30));
         let expected = [(700, false), (600, true)].map(|(window, period)| HopWindow {
@@ -163,7 +163,7 @@ mod tests {
             counted: Bytes::new(500),
             period: Some(period),
         });
-        assert_eq!(said, expected);
+        assert_eq!(windows, expected);
         assert!(
             !path.answered(Time::from_micros(9), &again, &hops(&[false, true])),
             "an answer that comes late is of another change"
@@ -172,13 +172,13 @@ mod tests {
 
     #[test]
     fn nothing_is_counted_once_a_finish_is_answered() {
-        let (mut path, mut numbers, mut said) = (Registration::default(), Changes::default(), Vec::new());
+        let (mut path, mut numbers) = (Registration::default(), Changes::default());
         path.begin(Time::ZERO, &mut numbers, (ProbeKind::Active, 10, 30), vec![Bytes::new(500)]);
-        let join = path.probe(7, &mut said).unwrap();
+        let (join, _) = path.probe(7).unwrap();
         path.answered(Time::ZERO, &join, &hops(&[false]));
         path.begin(Time::ZERO, &mut numbers, (ProbeKind::Finish, 0, 0), Vec::new());
-        let finish = path.probe(7, &mut said).unwrap();
-        assert_eq!((finish.counted, said[0].counted, said[0].window), (10, Bytes::new(500), Bytes::ZERO));
+        let (finish, windows) = path.probe(7).unwrap();
+        assert_eq!((finish.counted, windows[0].counted, windows[0].window), (10, Bytes::new(500), Bytes::ZERO));
         assert!(path.is_changing() && path.answered(Time::ZERO, &finish, &hops(&[false])));
         assert!(!path.is_counted());
     }

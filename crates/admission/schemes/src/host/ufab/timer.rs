@@ -50,4 +50,4 @@ pub enum Timer {
 }
 
 /// An action of this host.
-pub type Action<'a> = HostAction<'a, Infallible, Timer>;
+pub type Action = HostAction<Infallible, Timer>;

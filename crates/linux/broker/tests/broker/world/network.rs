@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use wayleave_broker::Setup;
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
-use wayleave_schemes::edges::EdgeScheme;
 use wayleave_schemes::host::parley::Settings;
+use wayleave_schemes::hosts::HostSchemeConfig;
 use wayleave_topology::Network;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_units::Rate;
@@ -46,6 +46,6 @@ pub(crate) fn setup(with_fabric: bool) -> Arc<Setup> {
         let limited = service("a", 1, Bandwidth { max: gbit(7), ..default });
         policies.push(of(PolicyLevel::Fabric, None, vec![limited]));
     }
-    let scheme = EdgeScheme::Parley(Settings { filled_percent: 99, ..Settings::default() });
+    let scheme = HostSchemeConfig::Parley(Settings { filled_percent: 99, ..Settings::default() });
     Arc::new(Setup::new(network, policies, scheme, 7).unwrap())
 }

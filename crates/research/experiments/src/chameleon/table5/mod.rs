@@ -12,7 +12,7 @@ mod rows;
 mod seen;
 mod sharing;
 
-use wayleave_scenarios::{EdgeScheme, ElasticSwitch, Eyeq, Parley};
+use wayleave_scenarios::{ElasticSwitch, Eyeq, HostSchemeConfig, Parley};
 
 use self::rows::{ROWS, Tick};
 use self::seen::{MOST, Seen};
@@ -38,9 +38,9 @@ const JOBS: [Job; 10] = [
     Job::Admission("QJump", System::Qjump(Qjump { fast: Fast::Refused, ..Qjump::FLAT })),
     Job::Loko("Loko"),
     Job::Sharing("DCTCP", None),
-    Job::Sharing("EyeQ", Some(|| EdgeScheme::Eyeq(Eyeq::default()))),
-    Job::Sharing("ElasticSwitch", Some(|| EdgeScheme::ElasticSwitch(ElasticSwitch::default()))),
-    Job::Sharing("Parley", Some(|| EdgeScheme::Parley(Parley::default()))),
+    Job::Sharing("EyeQ", Some(|| HostSchemeConfig::Eyeq(Eyeq::default()))),
+    Job::Sharing("ElasticSwitch", Some(|| HostSchemeConfig::ElasticSwitch(ElasticSwitch::default()))),
+    Job::Sharing("Parley", Some(|| HostSchemeConfig::Parley(Parley::default()))),
     Job::Admission("Wayleave", System::Wayleave),
     Job::Fabric("Wayleave, one fabric"),
 ];

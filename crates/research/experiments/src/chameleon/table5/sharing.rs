@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, Congestion, Ecn, EdgeScheme, Ends, PacketKind, Phase, Reliable, Scenario, Sharing, Traffic, Transport,
-    Workload,
+    Arrivals, Congestion, Ecn, Ends, HostSchemeConfig, PacketKind, Phase, Reliable, Scenario, Sharing, Traffic,
+    Transport, Workload,
 };
 use wayleave_sim::{FlowOutcome, Outcome};
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -43,7 +43,7 @@ const ONE: &str = "one";
 const OTHERS: &str = "others";
 
 /// What shares the network, if anything does.
-pub(super) type Shares = Option<fn() -> EdgeScheme>;
+pub(super) type Shares = Option<fn() -> HostSchemeConfig>;
 
 /// Measures a system.
 pub(super) fn sharing(name: &'static str, shares: Shares) -> Result<Seen, Failed> {
@@ -110,7 +110,7 @@ fn scenario(
     name: &str,
     network: &Arc<Network>,
     hosts: &[NodeId],
-    scheme: Option<EdgeScheme>,
+    scheme: Option<HostSchemeConfig>,
     company: Company,
 ) -> Result<Scenario, Failed> {
     let mut scenario = Scenario::new(name, network.clone(), DURATION);
@@ -119,7 +119,7 @@ fn scenario(
     scenario.switches.ecn = Ecn::above(THRESHOLD).into();
     if let Some(scheme) = scheme {
         let policy = |level| policy(network, level);
-        let rack = matches!(scheme, EdgeScheme::Parley(_)).then(|| policy(PolicyLevel::Rack)).transpose()?;
+        let rack = matches!(scheme, HostSchemeConfig::Parley(_)).then(|| policy(PolicyLevel::Rack)).transpose()?;
         scenario.sharing = Some(Sharing { rack, ..Sharing::new(scheme, policy(PolicyLevel::Machine)?) });
     }
     let shares = scenario.sharing.is_some();

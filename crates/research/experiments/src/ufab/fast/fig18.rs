@@ -1,6 +1,6 @@
 //! Fig. 18: how fast a network converges, by its load and by the window in which a host moves one pair only, and by how often is probed (section 5.6).
 
-use wayleave_scenarios::{EdgeScheme, Scenario};
+use wayleave_scenarios::{HostSchemeConfig, Scenario};
 use wayleave_schemes::host::ufab::Settings;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -124,7 +124,7 @@ fn scenario(
     scenario.record.series = Some(BIN);
     Contender::Ufab.share(&mut scenario, policy(network, &tenants)?);
     if let Some(sharing) = &mut scenario.sharing {
-        sharing.scheme = EdgeScheme::Ufab(settings);
+        sharing.scheme = HostSchemeConfig::Ufab(settings);
     }
     scenario.traffic = traffic;
     Ok(scenario)

@@ -83,7 +83,7 @@ fn example(epsilon: Option<u64>, unused: Unused) -> Result<Said, Failed> {
     let mut scenario = Scenario::new("tokens", network.clone(), Time::from_millis(3));
     Contender::Ufab.share(&mut scenario, policy(&network, &[tenant])?);
     if let Some(sharing) = &mut scenario.sharing {
-        sharing.scheme = wayleave_scenarios::EdgeScheme::Ufab(Settings { unused, ..super::fast() });
+        sharing.scheme = wayleave_scenarios::HostSchemeConfig::Ufab(Settings { unused, ..super::fast() });
     }
     let pairs = [(0, 3), (0, 4), (0, 5), (1, 5)];
     scenario.traffic = pairs.iter().map(|&(from, to)| endless("a", hosts[from], hosts[to], Time::ZERO)).collect();

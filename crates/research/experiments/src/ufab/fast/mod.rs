@@ -22,7 +22,7 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::Policy;
-use wayleave_scenarios::{Arrivals, Buffering, EdgeScheme, Ends, Offer, Reliable, Scenario, Traffic};
+use wayleave_scenarios::{Arrivals, Buffering, Ends, HostSchemeConfig, Offer, Reliable, Scenario, Traffic};
 use wayleave_schemes::host::ufab::Settings;
 use wayleave_sim::Outcome;
 use wayleave_sim::stats::Histogram;
@@ -91,7 +91,9 @@ impl Contender {
     /// Lets tenants share by it: as on the testbed, but for what uFAB's edges and switches have to know of the line.
     fn share(self, run: &mut Scenario, tenants: Policy) {
         self.on_testbed().share(run, tenants);
-        let Some(EdgeScheme::Ufab(settings)) = run.sharing.as_mut().map(|sharing| &mut sharing.scheme) else { return };
+        let Some(HostSchemeConfig::Ufab(settings)) = run.sharing.as_mut().map(|sharing| &mut sharing.scheme) else {
+            return;
+        };
         *settings = Settings { latency_bound: settings.latency_bound, ..fast() };
         match self {
             Self::Eager => settings.probe_every = Bytes::new(1_500),

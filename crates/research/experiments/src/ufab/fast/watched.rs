@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use wayleave_scenarios::{EdgeScheme, Scenario};
+use wayleave_scenarios::{HostSchemeConfig, Scenario};
 use wayleave_scheme_api::{
     CustomHost, CustomMessage, HostAction, HostInput, Incoming, PathUse, Plugged, Probe, ProbeAnswer, ProbeKind,
     ProbeOutcome, Switch,
@@ -55,7 +55,7 @@ impl CustomHost for Machine {
         &mut self,
         now: Time,
         input: HostInput<'_, CustomMessage, u64>,
-        act: &mut dyn FnMut(HostAction<'_, CustomMessage, u64>),
+        act: &mut dyn FnMut(HostAction<CustomMessage, u64>),
     ) {
         let Self { edge, node, notes } = self;
         if let HostInput::ProbeReturned { probe, outcome: ProbeOutcome::Answered(ProbeAnswer { tokens, .. }), .. } =
@@ -108,8 +108,10 @@ pub(super) fn watch(scenario: &Scenario, seed: u64) -> Result<(Outcome, Vec<Note
     const NAME: &str = "ufab, watched";
     let mut scenario = scenario.clone();
     let scheme = scenario.sharing.as_mut().map(|sharing| &mut sharing.scheme);
-    let Some(scheme @ EdgeScheme::Ufab(_)) = scheme else { return Err(Failed::broken("uFAB alone can be watched")) };
-    let EdgeScheme::Ufab(settings) = std::mem::replace(scheme, EdgeScheme::Custom(NAME.to_owned())) else {
+    let Some(scheme @ HostSchemeConfig::Ufab(_)) = scheme else {
+        return Err(Failed::broken("uFAB alone can be watched"));
+    };
+    let HostSchemeConfig::Ufab(settings) = std::mem::replace(scheme, HostSchemeConfig::Custom(NAME.to_owned())) else {
         return Err(Failed::broken("uFAB alone can be watched"));
     };
     let network = &scenario.network;

@@ -43,7 +43,7 @@ impl Unlucky {
 }
 
 impl Fate for Unlucky {
-    fn forth(&mut self, sequence: u32, _: u64) -> Option<Instant> {
+    fn forward(&mut self, sequence: u32, _: u64) -> Option<Instant> {
         for (segment, times) in &mut self.doomed {
             if *segment == sequence && *times > 0 {
                 *times -= 1;

@@ -10,7 +10,7 @@ use crate::packet::Block;
 /// What a line does to packets.
 pub(super) trait Fate {
     /// How long a transmission of a segment takes; `None` if it is lost. `number` counts transmissions.
-    fn forth(&mut self, sequence: u32, number: u64) -> Option<Instant>;
+    fn forward(&mut self, sequence: u32, number: u64) -> Option<Instant>;
 
     /// The same for an acknowledgement.
     fn back(&mut self) -> Option<Instant>;
@@ -76,7 +76,7 @@ impl<F: Fate> Line<F> {
                     if sequence == self.sender.flight.first() {
                         self.moved_at = self.now;
                     }
-                    let delay = self.fate.forth(sequence, self.sent);
+                    let delay = self.fate.forward(sequence, self.sent);
                     self.put(delay, OnTheWay::Segment { sequence, sent: self.now });
                     witness(&self.sender, self.now, Step::Sent(sequence));
                 }

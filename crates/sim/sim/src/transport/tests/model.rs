@@ -180,7 +180,7 @@ impl Weather {
 }
 
 impl Fate for Weather {
-    fn forth(&mut self, _: u32, _: u64) -> Option<Instant> {
+    fn forward(&mut self, _: u32, _: u64) -> Option<Instant> {
         self.takes()
     }
 

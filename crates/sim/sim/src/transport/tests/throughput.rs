@@ -28,7 +28,7 @@ struct Lossy {
 }
 
 impl Fate for Lossy {
-    fn forth(&mut self, _: u32, number: u64) -> Option<Instant> {
+    fn forward(&mut self, _: u32, number: u64) -> Option<Instant> {
         let is_lost = match &mut self.pattern {
             Pattern::Periodic(every) => number.is_multiple_of(*every),
             Pattern::Random(p, rng) => random::unit(rng.as_mut()) < *p,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Ecn, EdgeScheme, Ends, FlowSizes, Routing, Scenario, Schedule, Sharing,
+    Arrivals, Buffering, Congestion, Ecn, Ends, FlowSizes, HostSchemeConfig, Routing, Scenario, Schedule, Sharing,
     StaticLimits, Traffic, Transport,
 };
 use wayleave_schemes::path::clove::{Choice, Params};
@@ -51,7 +51,7 @@ fn scenario(network: &Arc<Network>, routing: Routing, milliseconds: u64) -> Scen
     scenario.routing = routing;
     scenario.switches.buffering = Buffering::Unlimited;
     scenario.switches.ecn = Ecn::above(Bytes::new(100_000)).into();
-    let limits = EdgeScheme::StaticLimits(StaticLimits::default());
+    let limits = HostSchemeConfig::StaticLimits(StaticLimits::default());
     scenario.sharing = Some(Sharing::new(limits, services(network, &[("a", None)])));
     scenario
 }

@@ -4,7 +4,8 @@ use std::num::NonZeroU16;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, EdgeScheme, Endpoint, Ends, PacketKind, Reliable, Scenario, Sharing, StaticLimits, Traffic, Vm, Workload,
+    Arrivals, Endpoint, Ends, HostSchemeConfig, PacketKind, Reliable, Scenario, Sharing, StaticLimits, Traffic, Vm,
+    Workload,
 };
 use wayleave_sim::{MachineShare, Outcome};
 use wayleave_topology::Network;
@@ -43,7 +44,7 @@ fn limited(hosts: usize, class: Option<Rate>, pair: Option<Rate>, burst: u64, mi
     scenario.transport = fixed_window(200);
     let limits = StaticLimits { pair, burst: Bytes::new(burst) };
     let machine = services(&star.network, &[("a", class)]);
-    scenario.sharing = Some(Sharing::new(EdgeScheme::StaticLimits(limits), machine));
+    scenario.sharing = Some(Sharing::new(HostSchemeConfig::StaticLimits(limits), machine));
     Limited { star, scenario }
 }
 

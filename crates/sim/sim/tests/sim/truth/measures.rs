@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
-use wayleave_scenarios::{EdgeScheme, Offer, Scenario, Schedule, Sharing, StaticLimits, Traffic, Workload};
+use wayleave_scenarios::{HostSchemeConfig, Offer, Scenario, Schedule, Sharing, StaticLimits, Traffic, Workload};
 use wayleave_sim::stats::Shortfall;
 use wayleave_sim::{MachineShare, Outcome};
 use wayleave_units::{Bytes, Rate, Time};
@@ -64,7 +64,7 @@ fn guaranteed(pair: Option<Rate>, change: impl FnOnce(&mut Traffic)) -> Outcome 
     let machine =
         Policy::new(&star.network, "machines", PolicyLevel::Machine, Vec::new(), None, vec![service]).unwrap();
     let limits = StaticLimits { pair, burst: Bytes::new(10 * FRAME) };
-    scenario.sharing = Some(Sharing::new(EdgeScheme::StaticLimits(limits), machine));
+    scenario.sharing = Some(Sharing::new(HostSchemeConfig::StaticLimits(limits), machine));
     let mut traffic = endless("flow", star.hosts[0], star.hosts[1]);
     traffic.service = Some("a".to_owned());
     change(&mut traffic);

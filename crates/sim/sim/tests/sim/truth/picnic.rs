@@ -2,7 +2,7 @@
 //! which it does best (docs/sharing.md).
 
 use wayleave_scenarios::{
-    Buffering, Congestion, Ecn, EdgeScheme, Ends, PacketKind, Routing, Scenario, Sharing, Traffic, Transport,
+    Buffering, Congestion, Ecn, Ends, HostSchemeConfig, PacketKind, Routing, Scenario, Sharing, Traffic, Transport,
 };
 use wayleave_schemes::host::elasticswitch;
 use wayleave_schemes::host::picnic;
@@ -26,17 +26,17 @@ enum Baseline {
     Es,
 }
 
-fn set_up(scenario: &mut Scenario, baseline: Baseline) -> EdgeScheme {
+fn set_up(scenario: &mut Scenario, baseline: Baseline) -> HostSchemeConfig {
     scenario.switches.buffering = Buffering::EachQueue(Bytes::new(2_750_000));
     let gap = Time::from_micros(36);
     scenario.routing = Routing::Clove(clove::Params { gap, ..clove::Params::default() });
     let (congestion, scheme) = match baseline {
-        Baseline::Pwc => (Congestion::swift(), EdgeScheme::Picnic(picnic::Settings::default())),
+        Baseline::Pwc => (Congestion::swift(), HostSchemeConfig::Picnic(picnic::Settings::default())),
         Baseline::Es => {
             scenario.switches.ecn = Ecn::above(Bytes::new(80_000)).into();
             let [period, hold] = [500, 2_000].map(Time::from_micros);
             let settings = elasticswitch::Settings { period, hold, ..elasticswitch::Settings::default() };
-            (Congestion::dctcp(), EdgeScheme::ElasticSwitch(settings))
+            (Congestion::dctcp(), HostSchemeConfig::ElasticSwitch(settings))
         }
     };
     scenario.transport = Transport { congestion, ..Transport::default() };

@@ -4,7 +4,7 @@
 //! them. So nothing of what is checked here is a mean of friendly cases.
 
 use wayleave_scenarios::{
-    Buffering, Discipline, EdgeScheme, Ends, Eyeq, PacketKind, Period, Scenario, Schedule, SchemeOf, Sharing,
+    Buffering, Discipline, Ends, Eyeq, HostSchemeConfig, PacketKind, Period, Scenario, Schedule, SchemeOf, Sharing,
     StaticLimits, Traffic,
 };
 use wayleave_schemes::host::ufab::{Floor, Rise, Settings};
@@ -68,8 +68,8 @@ fn port(pairs: usize, others: Others, settings: Settings) -> Port {
     let at: Vec<_> = (0..pairs).map(|at| vec![star.hosts[at], last]).collect();
     let policy = tenants(network, &vec![min; pairs], &at);
     let services = (0..pairs).map(|at| format!("a{at}")).collect();
-    let mut sharing = Sharing::new(EdgeScheme::StaticLimits(StaticLimits::default()), policy);
-    sharing.also.push(SchemeOf { scheme: EdgeScheme::Ufab(settings), services });
+    let mut sharing = Sharing::new(HostSchemeConfig::StaticLimits(StaticLimits::default()), policy);
+    sharing.also.push(SchemeOf { scheme: HostSchemeConfig::Ufab(settings), services });
     scenario.sharing = Some(sharing);
     for pair in 0..pairs {
         let mut traffic = of(pair, endless(&format!("a{pair}"), star.hosts[pair], last));
@@ -306,7 +306,7 @@ fn an_idle_minimum_is_used_by_others_and_given_back() {
 fn machines_that_no_switch_tells_divide_what_is_reserved_for_them() {
     let eyeq = |is_told: bool| {
         let mut port = port(2, Others::Everything, Settings::default());
-        port.scenario.sharing.as_mut().unwrap().also[0].scheme = EdgeScheme::Eyeq(Eyeq::default());
+        port.scenario.sharing.as_mut().unwrap().also[0].scheme = HostSchemeConfig::Eyeq(Eyeq::default());
         port.scenario.warmup = Time::from_millis(10);
         if !is_told {
             port.scenario.reserved.clear();

@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use wayleave_contracts::{Division, Match, Objective, Policy, PolicyLevel, Protocol, Service};
-use wayleave_scenarios::{BrokerAt, EdgeScheme, Scenario, Sharing, SharingChange, SharingEvent, Traffic};
+use wayleave_scenarios::{BrokerAt, HostSchemeConfig, Scenario, Sharing, SharingChange, SharingEvent, Traffic};
 use wayleave_schemes::host::scc::{Law, Params};
 use wayleave_sim::Outcome;
 use wayleave_topology::{Network, NodeId};
@@ -42,7 +42,7 @@ pub(super) fn incast(shares: &[u64], tunnels: usize, milliseconds: u64, params: 
     scenario.warmup = Time::from_millis(milliseconds / 2);
     scenario.switches.buffering = wayleave_scenarios::Buffering::EachQueue(Bytes::new(250 * 1_538));
     let shares: Vec<_> = shares.iter().map(|&share| (share, None)).collect();
-    scenario.sharing = Some(Sharing::new(EdgeScheme::Scc(params), divisions(&star.network, &shares)));
+    scenario.sharing = Some(Sharing::new(HostSchemeConfig::Scc(params), divisions(&star.network, &shares)));
     let last: NodeId = star.hosts[hosts];
     let traffic = |host: usize| of(host % shares.len(), endless(&format!("t{host}"), star.hosts[host], last));
     scenario.traffic = (0..hosts).map(traffic).collect();
@@ -123,7 +123,7 @@ fn the_second_tracker_takes_over() {
     let star = star(&[LINE; 5], 70_000);
     let mut scenario = Scenario::new("trackers", star.network.clone(), Time::from_millis(600));
     let mut sharing =
-        Sharing::new(EdgeScheme::Scc(Params::default()), divisions(&star.network, &[(500, None), (500, None)]));
+        Sharing::new(HostSchemeConfig::Scc(Params::default()), divisions(&star.network, &[(500, None), (500, None)]));
     let stop = |at, host| SharingEvent {
         at: Time::from_millis(at),
         what: SharingChange::Stops(BrokerAt::Machine(star.hosts[host])),
@@ -172,7 +172,7 @@ fn ten_flows_in_a_tunnel_have_no_more_than_one_in_another() {
     scenario.switches.buffering = wayleave_scenarios::Buffering::EachQueue(Bytes::new(250 * 1_538));
     scenario.warmup = Time::from_millis(200);
     let policy = divisions(&star.network, &[(500, None), (500, None)]);
-    scenario.sharing = Some(Sharing::new(EdgeScheme::Scc(Params::default()), policy));
+    scenario.sharing = Some(Sharing::new(HostSchemeConfig::Scc(Params::default()), policy));
     let flow = |index: usize| {
         let division = usize::from(index > 0);
         of(division, endless(&format!("f{index}"), star.hosts[division], star.hosts[2]))

@@ -4,8 +4,8 @@ use std::num::NonZeroU16;
 
 use wayleave_contracts::{Division, Match, Objective, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    BrokerAt, Buffering, Change, Congestion, EdgeScheme, Element, MessageFaults, Outage, Scenario, Schedule, Sharing,
-    SharingChange, SharingEvent, Traffic, Transport, Workload,
+    BrokerAt, Buffering, Change, Congestion, Element, HostSchemeConfig, MessageFaults, Outage, Scenario, Schedule,
+    Sharing, SharingChange, SharingEvent, Traffic, Transport, Workload,
 };
 use wayleave_schemes::host::scc::{Params, Scheduling};
 use wayleave_sim::Outcome;
@@ -58,7 +58,7 @@ fn scenario(star: &Star, divisions: &[(u64, Option<Objective>)], length: Time) -
     scenario.switches.buffering = Buffering::EachQueue(Bytes::new(250 * FRAME));
     scenario.transport.congestion = Congestion::dctcp();
     let machine = policy(&star.network, divisions);
-    scenario.sharing = Some(Sharing::new(EdgeScheme::Scc(Params::default()), machine));
+    scenario.sharing = Some(Sharing::new(HostSchemeConfig::Scc(Params::default()), machine));
     scenario
 }
 
@@ -95,7 +95,7 @@ fn drawn(seed: u64) -> (Scenario, Vec<u64>) {
     let star = senders(8);
     let mut scenario = scenario(&star, &divisions, Time::from_millis(600));
     scenario.warmup = Time::from_millis(200);
-    if let Some(Sharing { scheme: EdgeScheme::Scc(params), .. }) = &mut scenario.sharing {
+    if let Some(Sharing { scheme: HostSchemeConfig::Scc(params), .. }) = &mut scenario.sharing {
         params.scheduling = [Scheduling::Tunnel, Scheduling::Transports][random.below(2) as usize];
     }
     for division in 0..count {

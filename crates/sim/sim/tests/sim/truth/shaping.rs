@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use wayleave_contracts::{Bandwidth, PerDirection, Policy, PolicyLevel, Service};
 use wayleave_scenarios::{
-    BrokerAt, Buffering, Discipline, Ecn, EdgeScheme, ElasticSwitch, Ends, Eyeq, FabricBrokerAt, PacketKind, Parley,
-    Scenario, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic,
+    BrokerAt, Buffering, Discipline, Ecn, ElasticSwitch, Ends, Eyeq, FabricBrokerAt, HostSchemeConfig, PacketKind,
+    Parley, Scenario, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic,
 };
 use wayleave_sim::{Outcome, RackShare};
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -38,7 +38,7 @@ fn a_receiver_with_eyeq_holds_all_senders_to_nine_tenths_of_its_line() {
         scenario.warmup = Time::from_millis(20);
         scenario.switches = ports(Discipline::Fifo, Buffering::EachQueue(Bytes::new(500_000)));
         let machine = services(&star.network, &[("a", None)]);
-        scenario.sharing = Some(Sharing::new(EdgeScheme::Eyeq(Eyeq::default()), machine));
+        scenario.sharing = Some(Sharing::new(HostSchemeConfig::Eyeq(Eyeq::default()), machine));
         scenario.traffic =
             (1..=senders).map(|at| flood(&format!("{at}"), "a", star.hosts[at], star.hosts[0], LINE)).collect();
         let outcome = run(&scenario, 1);
@@ -71,7 +71,7 @@ fn services_share_a_receiver_by_weight_under_eyeq() {
     };
     let list = vec![weighted("a", 0, 1), Service { name: "b".to_owned(), ..weighted("a", 1, 2) }];
     let machine = Policy::new(&star.network, "machines", PolicyLevel::Machine, Vec::new(), None, list).unwrap();
-    scenario.sharing = Some(Sharing::new(EdgeScheme::Eyeq(Eyeq::default()), machine));
+    scenario.sharing = Some(Sharing::new(HostSchemeConfig::Eyeq(Eyeq::default()), machine));
     scenario.traffic =
         vec![flood("a", "a", star.hosts[1], star.hosts[0], LINE), flood("b", "b", star.hosts[2], star.hosts[0], LINE)];
     let outcome = run(&scenario, 1);
@@ -87,7 +87,7 @@ fn a_transport_that_knows_no_marks_is_not_changed_by_them() {
         let mut scenario = Scenario::new("marks", star.network.clone(), Time::from_millis(20));
         scenario.switches.ecn = ecn.into();
         let machine = services(&star.network, &[("a", None)]);
-        scenario.sharing = Some(Sharing::new(EdgeScheme::StaticLimits(StaticLimits::default()), machine));
+        scenario.sharing = Some(Sharing::new(HostSchemeConfig::StaticLimits(StaticLimits::default()), machine));
         let flow = |name: &str, from: usize| {
             let mut traffic = endless(name, star.hosts[from], star.hosts[0]);
             traffic.service = Some("a".to_owned());
@@ -126,7 +126,7 @@ fn parley(network: &Arc<Network>, milliseconds: u64) -> Scenario {
     let mut scenario = Scenario::new("parley", network.clone(), Time::from_millis(milliseconds));
     let settings = Parley { rack_interval: Time::from_millis(10), ..Parley::default() };
     let machine = services(network, &[("a", None), ("b", None)]);
-    let sharing = Sharing::new(EdgeScheme::Parley(settings), machine);
+    let sharing = Sharing::new(HostSchemeConfig::Parley(settings), machine);
     scenario.record.series = Some(Time::from_millis(10));
     scenario.sharing = Some(sharing);
     scenario
@@ -198,7 +198,7 @@ fn a_fabric_policy_holds_for_all_racks_and_can_change() {
     for place in [FabricBrokerAt::default(), FabricBrokerAt::Host(hosts[5])] {
         let mut scenario = parley(&network, 1_000);
         let sharing = scenario.sharing.as_mut().unwrap();
-        if let EdgeScheme::Parley(settings) = &mut sharing.scheme {
+        if let HostSchemeConfig::Parley(settings) = &mut sharing.scheme {
             settings.fabric_broker = place;
         }
         sharing.fabric = Some(at_level(&network, PolicyLevel::Fabric, Rate::from_gbit(2)));
@@ -256,7 +256,7 @@ fn under_elasticswitch_guarantees_hold_and_the_rest_is_used() {
     scenario.warmup = Time::from_millis(750);
     scenario.switches = ports(Discipline::Fifo, Buffering::EachQueue(Bytes::new(500_000)));
     scenario.switches.ecn = Ecn::above(Bytes::new(80_000)).into();
-    scenario.sharing = Some(Sharing::new(EdgeScheme::ElasticSwitch(ElasticSwitch::default()), machine));
+    scenario.sharing = Some(Sharing::new(HostSchemeConfig::ElasticSwitch(ElasticSwitch::default()), machine));
     // One of a against four of b, into one host.
     scenario.traffic = (1..6)
         .map(|at| {

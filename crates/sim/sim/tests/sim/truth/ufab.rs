@@ -4,7 +4,7 @@ use std::num::{NonZeroU16, NonZeroU32};
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, EdgeScheme, Element, Ends, FlowSizes, Outage, Scenario, Sharing, Traffic,
+    Arrivals, Buffering, Change, Element, Ends, FlowSizes, HostSchemeConfig, Outage, Scenario, Sharing, Traffic,
 };
 use wayleave_schemes::host::ufab::{Queue, Settings, Step, Surplus};
 use wayleave_schemes::switch::ufab_core::Registers;
@@ -50,7 +50,7 @@ pub(super) fn incast(minima: &[u64], milliseconds: u64, settings: Settings) -> (
     scenario.transport = fixed_window(1_000);
     let last = star.hosts[minima.len()];
     let at: Vec<Vec<NodeId>> = (0..minima.len()).map(|at| vec![star.hosts[at], last]).collect();
-    scenario.sharing = Some(Sharing::new(EdgeScheme::Ufab(settings), tenants(&star.network, minima, &at)));
+    scenario.sharing = Some(Sharing::new(HostSchemeConfig::Ufab(settings), tenants(&star.network, minima, &at)));
     scenario.traffic = (0..minima.len()).map(|at| of(at, endless(&format!("a{at}"), star.hosts[at], last))).collect();
     (star, scenario)
 }
@@ -170,7 +170,7 @@ pub(super) fn crossed(minima: &[u64], milliseconds: u64, settings: Settings) -> 
     scenario.switches.buffering = Buffering::Unlimited;
     scenario.transport = fixed_window(1_000);
     let at: Vec<Vec<NodeId>> = (0..minima.len()).map(|at| vec![diamond.left[at], diamond.right[at]]).collect();
-    scenario.sharing = Some(Sharing::new(EdgeScheme::Ufab(settings), tenants(&diamond.network, minima, &at)));
+    scenario.sharing = Some(Sharing::new(HostSchemeConfig::Ufab(settings), tenants(&diamond.network, minima, &at)));
     let pair = |at: usize| of(at, endless(&format!("a{at}"), diamond.left[at], diamond.right[at]));
     scenario.traffic = (0..minima.len()).map(pair).collect();
     (diamond, scenario)
@@ -304,7 +304,8 @@ fn a_pair_that_is_held_elsewhere_leaves_its_part_to_others() {
     let mut scenario = Scenario::new("line", network.clone(), Time::from_millis(40));
     scenario.switches.buffering = Buffering::Unlimited;
     scenario.transport = fixed_window(1_000);
-    scenario.sharing = Some(Sharing::new(EdgeScheme::Ufab(Settings::default()), tenants(&network, &[1_000; 4], &[])));
+    scenario.sharing =
+        Some(Sharing::new(HostSchemeConfig::Ufab(Settings::default()), tenants(&network, &[1_000; 4], &[])));
     let pair = |(at, ends): (usize, &(NodeId, NodeId))| of(at, endless(&format!("a{at}"), ends.0, ends.1));
     scenario.traffic = ends.iter().enumerate().map(pair).collect();
     scenario.warmup = Time::from_millis(10);
@@ -324,7 +325,7 @@ fn a_hose_is_divided_among_the_pairs_of_its_tenant() {
     scenario.switches.buffering = Buffering::Unlimited;
     scenario.transport = fixed_window(1_000);
     scenario.sharing =
-        Some(Sharing::new(EdgeScheme::Ufab(Settings::default()), tenants(&star.network, &[2_000, 6_000], &[])));
+        Some(Sharing::new(HostSchemeConfig::Ufab(Settings::default()), tenants(&star.network, &[2_000, 6_000], &[])));
     let [a, b, c, d] = [0, 1, 2, 3].map(|at| star.hosts[at]);
     scenario.traffic =
         vec![of(0, endless("first", a, c)), of(0, endless("second", a, d)), of(1, endless("other", b, c))];
@@ -408,7 +409,8 @@ fn shares_are_the_weighted_max_min_allocation() {
         scenario.transport = fixed_window(1_000);
         let minima: Vec<u64> = crossings.iter().map(|crossing| crossing.min).collect();
         let at: Vec<Vec<NodeId>> = ends.iter().map(|&(from, to)| vec![from, to]).collect();
-        scenario.sharing = Some(Sharing::new(EdgeScheme::Ufab(Settings::default()), tenants(&network, &minima, &at)));
+        scenario.sharing =
+            Some(Sharing::new(HostSchemeConfig::Ufab(Settings::default()), tenants(&network, &minima, &at)));
         let pair = |(at, ends): (usize, &(NodeId, NodeId))| of(at, endless(&format!("a{at}"), ends.0, ends.1));
         scenario.traffic = ends.iter().enumerate().map(pair).collect();
         scenario.warmup = Time::from_millis(10);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Buffering, Change, EdgeScheme, Element, Ends, Outage, PacketKind, Scenario, Schedule, Sharing, Traffic,
+    Buffering, Change, Element, Ends, HostSchemeConfig, Outage, PacketKind, Scenario, Schedule, Sharing, Traffic,
 };
 use wayleave_schemes::host::ufab::{Settings, Surplus};
 use wayleave_sim::Outcome;
@@ -145,7 +145,7 @@ fn scenario(network: &Arc<Network>, of: &[(Terms, Vec<NodeId>)], settings: Setti
     scenario.record.carried_from = Time::from_millis(millis[0]);
     scenario.switches.buffering = Buffering::Unlimited;
     scenario.transport = fixed_window(1_000);
-    scenario.sharing = Some(Sharing::new(EdgeScheme::Ufab(settings), hoses(network, of)));
+    scenario.sharing = Some(Sharing::new(HostSchemeConfig::Ufab(settings), hoses(network, of)));
     scenario
 }
 
@@ -376,7 +376,7 @@ fn eyeq_picnic_and_parley_keep_maxima_at_receivers() {
             let (network, hosts) = build(Shape::Star);
             let of = [(Terms { min: 200, max: 1_000 }, hosts[..count].to_vec())];
             let mut scenario = scenario(&network, &of, contracts(), [20, 20]);
-            scenario.sharing.as_mut().unwrap().scheme = EdgeScheme::of(name, &Vec::new()).unwrap();
+            scenario.sharing.as_mut().unwrap().scheme = HostSchemeConfig::of(name, &Vec::new()).unwrap();
             send(&mut scenario, 0, &pairs(pattern, &hosts[..count]));
             let outcome = run(&scenario, 1);
             let all = of[0].1.iter().flat_map(|&member| rates(&scenario, &outcome, 0, member));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_scenarios::{Buffering, EdgeScheme, Offer, Routing, Scenario, Sharing, Workload};
+use wayleave_scenarios::{Buffering, HostSchemeConfig, Offer, Routing, Scenario, Sharing, Workload};
 use wayleave_scheme_api::ProbeKind;
 use wayleave_schemes::host::ufab::{Settings, Sum, Unused};
 use wayleave_topology::LinkId;
@@ -105,7 +105,7 @@ fn windows_as_bytes_give_the_longer_round_trip_less() {
         scenario.switches.buffering = Buffering::Unlimited;
         scenario.transport = fixed_window(1_000);
         let settings = Settings { sum, ..Settings::default() };
-        scenario.sharing = Some(Sharing::new(EdgeScheme::Ufab(settings), tenants(&network, &[2_000; 2], &[])));
+        scenario.sharing = Some(Sharing::new(HostSchemeConfig::Ufab(settings), tenants(&network, &[2_000; 2], &[])));
         scenario.traffic = vec![of(0, endless("near", near, to)), of(1, endless("far", far, to))];
         scenario.warmup = Time::from_millis(10);
         let shares = shares(&run(&scenario, 1), 20.0);
@@ -127,7 +127,7 @@ fn a_pair_that_wants_little_says_what_it_keeps() {
         scenario.switches.buffering = Buffering::Unlimited;
         scenario.transport = fixed_window(1_000);
         let settings = Settings { unused, ..Settings::default() };
-        scenario.sharing = Some(Sharing::new(EdgeScheme::Ufab(settings), tenants(&star.network, &[4_000], &[])));
+        scenario.sharing = Some(Sharing::new(HostSchemeConfig::Ufab(settings), tenants(&star.network, &[4_000], &[])));
         let [from, little, much] = [0, 1, 2].map(|at| star.hosts[at]);
         let mut slow = of(0, endless("little", from, little));
         if let Workload::Flows(flows) = &mut slow.workload {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_scenarios::{Buffering, Change, EdgeScheme, Element, Outage, Scenario, Schedule, Sharing};
+use wayleave_scenarios::{Buffering, Change, Element, HostSchemeConfig, Outage, Scenario, Schedule, Sharing};
 use wayleave_scheme_api::{Probe, ProbeKind};
 use wayleave_schemes::host::ufab::{Settings, Unused};
 use wayleave_topology::{LinkId, NodeId};
@@ -167,7 +167,8 @@ fn found_on_a_tree(seed: u64, ways: Ways) -> Found {
     let mut scenario = Scenario::new("tree", network.clone(), Time::from_millis(30));
     scenario.switches.buffering = Buffering::Unlimited;
     scenario.transport = fixed_window(1_000);
-    scenario.sharing = Some(Sharing::new(EdgeScheme::Ufab(Settings::default()), tenants(&network, &minima, &hosts)));
+    scenario.sharing =
+        Some(Sharing::new(HostSchemeConfig::Ufab(Settings::default()), tenants(&network, &minima, &hosts)));
     let pair = |(at, hosts): (usize, &Vec<NodeId>)| of(at, endless(&format!("a{at}"), hosts[0], hosts[1]));
     scenario.traffic = hosts.iter().enumerate().map(pair).collect();
     scenario.warmup = Time::from_millis(10);
@@ -289,7 +290,7 @@ fn tokens_stay_within_the_hose_but_for_a_round_trip() {
         scenario.switches.buffering = Buffering::Unlimited;
         scenario.transport = fixed_window(1_000);
         let settings = Settings { unused, ..Settings::default() };
-        scenario.sharing = Some(Sharing::new(EdgeScheme::Ufab(settings), tenants(&star.network, &[4_000], &[])));
+        scenario.sharing = Some(Sharing::new(HostSchemeConfig::Ufab(settings), tenants(&star.network, &[4_000], &[])));
         let to = |at: usize| of(0, endless(&format!("to {at}"), star.hosts[0], star.hosts[at]));
         scenario.traffic = (1..5).map(to).collect();
         let ms = Time::from_millis;
@@ -379,7 +380,7 @@ fn rates_converge_although_answers_come_at_different_times() {
     let settings = Settings { unit: Rate::from_mbit(2), interval: Time::from_micros(12), ..Settings::default() };
     let minima = vec![500; senders];
     let at: Vec<Vec<NodeId>> = (0..senders).map(|at| vec![star.hosts[at], star.hosts[senders]]).collect();
-    scenario.sharing = Some(Sharing::new(EdgeScheme::Ufab(settings), tenants(&star.network, &minima, &at)));
+    scenario.sharing = Some(Sharing::new(HostSchemeConfig::Ufab(settings), tenants(&star.network, &minima, &at)));
     let to = |at: usize| of(at, endless(&format!("a{at}"), star.hosts[at], star.hosts[senders]));
     scenario.traffic = (0..senders).map(to).collect();
     scenario.warmup = Time::from_millis(3);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
-use wayleave_scenarios::{EdgeScheme, Scenario};
+use wayleave_scenarios::{HostSchemeConfig, Scenario};
 use wayleave_scheme_api::{
     CustomHost, CustomMessage, HostAction, HostInput, Incoming, IntHop, Limiter, Mark, Outgoing, PathIndex, Plugged,
     Probe, ProbeAnswer, ProbeAt, ProbeKind, QueueState, Switch,
@@ -56,7 +56,7 @@ impl CustomHost for WatchedHost {
         &mut self,
         now: Time,
         input: HostInput<'_, CustomMessage, u64>,
-        act: &mut dyn FnMut(HostAction<'_, CustomMessage, u64>),
+        act: &mut dyn FnMut(HostAction<CustomMessage, u64>),
     ) {
         let Self { edge, node, peers, log } = self;
         if let HostInput::ProbeReturned { path, probe, .. } = &input {
@@ -134,7 +134,8 @@ impl CustomScheme for Watched {
 pub(super) fn watch(scenario: &Scenario, seed: u64) -> (Outcome, Vec<Event>) {
     let mut scenario = scenario.clone();
     let sharing = scenario.sharing.as_mut().unwrap();
-    let EdgeScheme::Ufab(settings) = std::mem::replace(&mut sharing.scheme, EdgeScheme::Custom("watched".to_owned()))
+    let HostSchemeConfig::Ufab(settings) =
+        std::mem::replace(&mut sharing.scheme, HostSchemeConfig::Custom("watched".to_owned()))
     else {
         panic!("another scheme")
     };

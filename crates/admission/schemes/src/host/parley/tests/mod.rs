@@ -4,10 +4,10 @@ mod rack;
 mod shaper;
 
 use wayleave_contracts::PolicyLevel;
+use wayleave_packet_format::broker::{RateList, ServiceRates, Subject};
 use wayleave_scheme_api::{BrokerId, BrokerInput, Member};
 use wayleave_topology::NodeKind;
 use wayleave_units::{Rate, Time};
-use wayleave_packet_format::broker::{RateList, ServiceRates, Subject};
 
 use self::rack::{Racks, SECOND, gbit, mbit, network, policy, service};
 use super::*;

@@ -1,11 +1,11 @@
 //! Racks whose machines send as much as they want and may, a round at a time. Messages arrive at once or never.
 
 use wayleave_contracts::{Bandwidth, PerDirection, Policy, PolicyLevel, Service};
+use wayleave_packet_format::broker::RateList;
 use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, ClassId, Member};
 use wayleave_topology::Network;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_packet_format::broker::RateList;
 
 use super::super::*;
 use crate::services::{Policies, Services};

@@ -1,12 +1,12 @@
 //! One machine, told by hand.
 
+use wayleave_packet_format::broker::{RateList, ServiceRates, Subject};
 use wayleave_scheme_api::{
     Arrivals, BrokerId, ClassId, Host, HostAction, HostInput, Incoming, Limiter, Origin, Outgoing, PairSpec, PathIndex,
     Peer, Share,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_packet_format::broker::{RateList, ServiceRates, Subject};
 
 use super::super::*;
 use super::rack::{SECOND, gbit, network};

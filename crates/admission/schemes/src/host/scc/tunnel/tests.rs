@@ -29,7 +29,7 @@ struct Bench {
 impl Bench {
     fn new(objective: Objective, params: &Params) -> Self {
         let role = PrivateControl::new(Some(objective), Rate::from_mbit(1_000), Rate::from_gbit(10), params);
-        Self { tunnel: TunnelState::new(role), held: Vec::new(), sent: Vec::new(), now: 0 }
+        Self { tunnel: TunnelState::new(Box::new(role)), held: Vec::new(), sent: Vec::new(), now: 0 }
     }
 
     /// A flow of so many packets, if that is known, with a deadline.
@@ -381,7 +381,8 @@ fn without_its_own_schedule_a_tunnel_weighs_the_same_and_keeps_the_order() {
 #[test]
 fn tunnels_without_an_objective_weigh_the_same_and_keep_the_order() {
     let role = PrivateControl::new(None, Rate::from_mbit(100), Rate::from_gbit(1), &Params::default());
-    let mut bench = Bench { tunnel: TunnelState::new(role), ..Bench::new(Objective::Latency, &Params::default()) };
+    let mut bench =
+        Bench { tunnel: TunnelState::new(Box::new(role)), ..Bench::new(Objective::Latency, &Params::default()) };
     let flows: Vec<u32> = (0..3).rev().map(|left| bench.flow(left + 1, 1, Some(1))).collect();
     assert_eq!(bench.slot(), 1);
     assert_eq!(bench.order(3), flows);

@@ -20,7 +20,7 @@ fn one_of(hosts: usize) -> Scc {
     Scc::new(Place { line: Rate::from_gbit(1), divisions, phase: us(10) }, Params::default())
 }
 
-fn tell(host: &mut Scc, now: Time, input: HostInput<'_, Message, Timer>) -> Vec<HostAction<'static, Message, Timer>> {
+fn tell(host: &mut Scc, now: Time, input: HostInput<'_, Message, Timer>) -> Vec<HostAction<Message, Timer>> {
     let mut actions = Vec::new();
     host.on(now, input, &mut |action| {
         actions.push(match action {
@@ -61,8 +61,8 @@ fn a_new_tunnel_has_its_hosts_part_of_the_share_until_the_tracker_answers() {
     assert!(matches!(actions[0], HostAction::SetWeight { weight: 40_000, .. }), "{actions:?}");
     assert_eq!(rate(&host), 40_000_000);
     let actions = tell(&mut host, us(1), HostInput::ReferenceWeight { pair: PAIR, weight: 5 });
-    let reports = |actions: &[HostAction<'_, Message, Timer>]| {
-        let is_report = |action: &&HostAction<'_, _, _>| {
+    let reports = |actions: &[HostAction<Message, Timer>]| {
+        let is_report = |action: &&HostAction<_, _>| {
             matches!(action, HostAction::Send { to: Peer::Broker(_), message: Message::Report { sum: 5, .. } })
         };
         actions.iter().filter(is_report).count()
@@ -109,7 +109,7 @@ fn a_receiver_tells_for_how_long_nothing_was_marked_of_any_tunnel() {
     tell(&mut host, us(0), HostInput::Received { pair: Incoming(0), arrivals: arrivals(0) });
     tell(&mut host, us(100), HostInput::Received { pair: Incoming(1), arrivals: arrivals(100) });
     let actions = tell(&mut host, us(300), HostInput::Timer(Timer::Feedback(Incoming(0), 1)));
-    let is_told = |action: &HostAction<'_, Message, Timer>| matches!(action, HostAction::Send { message: Message::Feedback { marked: 0, clear, .. }, .. } if *clear == us(200));
+    let is_told = |action: &HostAction<Message, Timer>| matches!(action, HostAction::Send { message: Message::Feedback { marked: 0, clear, .. }, .. } if *clear == us(200));
     assert!(actions.iter().any(is_told), "{actions:?}");
 }
 
@@ -138,8 +138,8 @@ fn a_tunnel_at_its_window_uses_its_rate() {
 #[test]
 fn a_tunnel_has_no_more_in_flight_than_its_rate_for_a_round_trip_and_a_period() {
     let mut host = host();
-    let windows = |actions: &[HostAction<'_, Message, Timer>]| -> Vec<(u32, u64)> {
-        let window = |action: &HostAction<'_, Message, Timer>| match action {
+    let windows = |actions: &[HostAction<Message, Timer>]| -> Vec<(u32, u64)> {
+        let window = |action: &HostAction<Message, Timer>| match action {
             HostAction::SetWindow { path, window, .. } => Some((path.0, window.unwrap().get())),
             _ => None,
         };

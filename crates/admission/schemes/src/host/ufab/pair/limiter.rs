@@ -43,7 +43,7 @@ impl Sending {
     }
 
     /// The pair's limiter lets through what its receiver grants. The sender's own limiter is one of the class.
-    pub(in crate::host::ufab) fn limit(&mut self, pair: Outgoing, act: &mut dyn FnMut(Action<'_>)) {
+    pub(in crate::host::ufab) fn limit(&mut self, pair: Outgoing, act: &mut dyn FnMut(Action)) {
         let limit = self.limit_rate().map(|rate| Rate::from_bits_per_second(rate.max(1)));
         if limit != std::mem::replace(&mut self.limit, limit) {
             act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: limit.map(bucket) });
@@ -51,7 +51,7 @@ impl Sending {
     }
 
     /// Sends a request for a part of the receiver's maximum if one is due. A pair that has had nothing to send for a round trip releases its part.
-    pub(in crate::host::ufab) fn renew(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    pub(in crate::host::ufab) fn renew(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         let has_ended = !self.wants && around.now.saturating_sub(self.ended_at) >= self.spec.round_trip;
         let releases = has_ended && self.limit_rate().is_some_and(|rate| rate > 0);
         if releases {
@@ -67,20 +67,15 @@ impl Sending {
     }
 
     /// Sends a probe that carries a request, and which ports do not count.
-    pub(super) fn ask(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+    pub(super) fn ask(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         let Some(&path) = self.in_use.first() else { return };
         self.allowance.asked(around.now);
         let probe = self.candidate(around.settings);
-        act(HostAction::SendProbe { pair: around.pair, path, probe, windows: &[HopWindow::default()] });
+        act(HostAction::SendProbe { pair: around.pair, path, probe, windows: vec![HopWindow::default()] });
     }
 
     /// The receiver has answered with the pair's part of its maximum.
-    pub(super) fn granted(
-        &mut self,
-        grant: Option<MaxGrant>,
-        around: &mut Around<'_>,
-        act: &mut dyn FnMut(Action<'_>),
-    ) {
+    pub(super) fn granted(&mut self, grant: Option<MaxGrant>, around: &mut Around<'_>, act: &mut dyn FnMut(Action)) {
         let had = self.limit_rate();
         let mut is_less = self.allowance.answered(around.now, grant);
         if !self.is_active() || !self.wants && had == Some(0) {

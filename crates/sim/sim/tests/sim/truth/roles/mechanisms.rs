@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use wayleave_scenarios::{
-    Buffering, Change, Congestion, EdgeScheme, Element, Ends, Outage, PacketKind, SchemeOf, StaticLimits, Traffic,
+    Buffering, Change, Congestion, Element, Ends, HostSchemeConfig, Outage, PacketKind, SchemeOf, StaticLimits, Traffic,
 };
 use wayleave_scheme_api::{
     Absent, Broker, BrokerAction, BrokerInput, Bucket, ClassId, CustomBroker, Departure, Entry, Excess, HopWindow,
@@ -322,7 +322,7 @@ fn a_probe_takes_its_path_and_brings_back_what_the_ports_wrote() {
             HostInput::Opened { pair, spec } => {
                 for path in (0..spec.paths).map(PathIndex) {
                     let probe = Probe::new(spec.key, ProbeKind::Candidate, 7);
-                    act(HostAction::SendProbe { pair, path, probe, windows: &[HopWindow::new(Bytes::new(5))] });
+                    act(HostAction::SendProbe { pair, path, probe, windows: vec![HopWindow::new(Bytes::new(5))] });
                 }
             }
             HostInput::ProbeReturned { path, outcome, hops, .. } => {
@@ -373,7 +373,7 @@ fn a_probe_into_a_failed_link_comes_back_as_failed_unless_the_failure_is_silent(
                 HostInput::Timer(pair) => {
                     let pair = wayleave_scheme_api::Outgoing(pair as u32);
                     let probe = Probe::new(1, ProbeKind::Active, 1);
-                    act(HostAction::SendProbe { pair, path: PathIndex(0), probe, windows: &[HopWindow::default()] });
+                    act(HostAction::SendProbe { pair, path: PathIndex(0), probe, windows: vec![HopWindow::default()] });
                 }
                 HostInput::ProbeReturned { outcome, hops, .. } => {
                     assert_eq!(hops.len(), 2, "the ports up to there have seen it");
@@ -398,7 +398,7 @@ fn several_schemes_live_in_one_host_each_with_its_classes() {
     let sharing = scenario.sharing.as_mut().unwrap();
     let limits = StaticLimits { pair: Some(Rate::from_gbit(1)), burst: Bytes::new(4 * FRAME) };
     let services = vec!["a".to_owned()];
-    sharing.also = vec![SchemeOf { scheme: EdgeScheme::StaticLimits(limits), services }];
+    sharing.also = vec![SchemeOf { scheme: HostSchemeConfig::StaticLimits(limits), services }];
     let hosts = &star.hosts;
     scenario.traffic = vec![of("a", endless("a", hosts[0], hosts[1])), of("b", endless("b", hosts[0], hosts[2]))];
     let classes: Arc<Mutex<Vec<ClassId>>> = Arc::default();

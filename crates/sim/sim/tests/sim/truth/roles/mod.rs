@@ -11,7 +11,7 @@ mod ufab;
 
 use std::sync::Arc;
 
-use wayleave_scenarios::{Discipline, EdgeScheme, PortBehaviour, Scenario, Sharing, Traffic};
+use wayleave_scenarios::{Discipline, HostSchemeConfig, PortBehaviour, Scenario, Sharing, Traffic};
 use wayleave_scheme_api::{
     CustomBroker, CustomHost, Host, HostAction, HostInput, Leadership, PairSpec, Path, Plugged, Switch, Tunnel,
 };
@@ -122,12 +122,12 @@ struct Script<F>(F);
 
 impl<F> Host for Script<F>
 where
-    F: FnMut(Time, HostInput<'_, u64, u64>, &mut dyn FnMut(HostAction<'_, u64, u64>)),
+    F: FnMut(Time, HostInput<'_, u64, u64>, &mut dyn FnMut(HostAction<u64, u64>)),
 {
     type Message = u64;
     type Timer = u64;
 
-    fn on(&mut self, now: Time, input: HostInput<'_, u64, u64>, act: &mut impl FnMut(HostAction<'_, u64, u64>)) {
+    fn on(&mut self, now: Time, input: HostInput<'_, u64, u64>, act: &mut impl FnMut(HostAction<u64, u64>)) {
         (self.0)(now, input, act);
     }
 }
@@ -135,7 +135,7 @@ where
 /// The host of a function.
 fn script<F>(function: F) -> Box<dyn CustomHost>
 where
-    F: FnMut(Time, HostInput<'_, u64, u64>, &mut dyn FnMut(HostAction<'_, u64, u64>)) + Send + 'static,
+    F: FnMut(Time, HostInput<'_, u64, u64>, &mut dyn FnMut(HostAction<u64, u64>)) + Send + 'static,
 {
     Box::new(Plugged::new(Script(function), |_: &u64| 100))
 }
@@ -144,7 +144,7 @@ where
 fn scenario(network: &Arc<Network>, milliseconds: u64) -> Scenario {
     let mut scenario = Scenario::new("outside", network.clone(), Time::from_millis(milliseconds));
     let machine = services(network, &[("a", None), ("b", None)]);
-    scenario.sharing = Some(Sharing::new(EdgeScheme::Custom("outside".to_owned()), machine));
+    scenario.sharing = Some(Sharing::new(HostSchemeConfig::Custom("outside".to_owned()), machine));
     scenario
 }
 

@@ -46,7 +46,7 @@ struct Underlay {
 const FEEDBACK: Time = Time::from_micros(100);
 
 impl Underlay {
-    fn limit(&mut self, pair: Outgoing, rate: u64, act: &mut impl FnMut(HostAction<'_, Message, Timer>)) {
+    fn limit(&mut self, pair: Outgoing, rate: u64, act: &mut impl FnMut(HostAction<Message, Timer>)) {
         let rate = rate.clamp(10_000_000, LINE.bits_per_second());
         self.rates.insert(pair.0, rate);
         let rate = Rate::from_bits_per_second(rate);
@@ -63,7 +63,7 @@ impl Host for Underlay {
         &mut self,
         now: Time,
         input: HostInput<'_, Message, Timer>,
-        act: &mut impl FnMut(HostAction<'_, Message, Timer>),
+        act: &mut impl FnMut(HostAction<Message, Timer>),
     ) {
         match input {
             HostInput::Opened { pair, .. } => self.limit(pair, 1_000_000_000, act),

@@ -47,7 +47,7 @@ struct Edge {
     tokens: BTreeMap<u32, u64>,
 }
 
-type Act<'a> = &'a mut dyn FnMut(HostAction<'_, Infallible, Timer>);
+type Act<'a> = &'a mut dyn FnMut(HostAction<Infallible, Timer>);
 
 /// L_w (4.1): an active probe for so many bytes, here four frames.
 const PROBE_EVERY: u64 = 4 * FRAME;
@@ -55,7 +55,7 @@ const PROBE_EVERY: u64 = 4 * FRAME;
 impl Pair {
     fn probe(&mut self, now: Time, pair: Outgoing, path: PathIndex, kind: ProbeKind, act: Act<'_>) {
         let probe = Probe::new(self.spec.key, kind, self.tokens);
-        act(HostAction::SendProbe { pair, path, probe, windows: &[HopWindow::new(self.window)] });
+        act(HostAction::SendProbe { pair, path, probe, windows: vec![HopWindow::new(self.window)] });
         self.sent += 1;
         self.awaited.insert((path.0, kind as u8), self.sent);
         let at = now + Time::from_nanos(8 * self.spec.round_trip.as_nanos());
@@ -142,7 +142,7 @@ impl Host for Edge {
         &mut self,
         now: Time,
         input: HostInput<'_, Infallible, Timer>,
-        act: &mut impl FnMut(HostAction<'_, Infallible, Timer>),
+        act: &mut impl FnMut(HostAction<Infallible, Timer>),
     ) {
         match input {
             HostInput::ClassSet { class, transmit, .. } => {

@@ -1,0 +1,81 @@
+//! What arrives next is looked at before, so that a large network does not wait for memory once for each packet.
+//!
+//! The packets of a bucket of the event queue have nothing to do with one another, mostly. Before the first of them arrives, all of their
+//! links are read, then they themselves, then where they go: reads that do not depend on one another wait together. Nothing follows from what is
+//! read here; a packet that arrives is looked at again.
+
+use super::{Fabric, Step};
+use crate::events::EventQueue;
+use crate::link::Target;
+use crate::packet::{Kind, PacketId};
+
+/// From so many links on their state, with what is on them, does not fit into the caches that a core has for itself.
+pub(super) const LARGE: usize = 1_000;
+
+/// What is looked at, kept for its memory.
+#[derive(Debug, Default)]
+pub(crate) struct Prefetch {
+    /// The packets that arrive, and where.
+    packets: Vec<(PacketId, Target)>,
+    /// Those of them that arrive at switches: the place of their next step, and their last hop.
+    steps: Vec<(usize, u32)>,
+    /// Those that reach their hosts.
+    at_hosts: Vec<PacketId>,
+}
+
+impl Fabric {
+    /// The events.
+    #[inline]
+    pub(crate) fn events(&mut self) -> &mut EventQueue {
+        &mut self.events
+    }
+
+    /// Whether looking ahead pays.
+    pub(crate) fn is_large(&self) -> bool {
+        self.events.is_large()
+    }
+
+    /// Whether it is time to look ahead: the next event is the first of a bucket.
+    #[inline]
+    pub(crate) fn needs_prefetch(&self) -> bool {
+        self.events.is_batch_over()
+    }
+
+    /// Looks at what the packets meet that arrive in the next bucket. `prefetch` is for what is found on the way; in the end it has those that reach
+    /// their hosts.
+    pub(crate) fn prefetch(&mut self, prefetch: &mut Prefetch) {
+        self.events.turn();
+        prefetch.packets.clear();
+        prefetch.at_hosts.clear();
+        for actor in self.events.batch() {
+            // Other actors are behind those of links.
+            if let Some(link) = self.links.get(actor as usize) {
+                prefetch.packets.push((link.ends().0, link.target()));
+            }
+        }
+        prefetch.steps.clear();
+        for &(id, target) in &prefetch.packets {
+            match self.arena.find(id) {
+                Some(_) if target == Target::Host => prefetch.at_hosts.push(id),
+                Some(packet) => {
+                    let place = packet.route as usize + usize::from(packet.hop.wrapping_add(1));
+                    prefetch.steps.push((place, packet.last_hop));
+                }
+                None => {}
+            }
+        }
+        let mut seen = 0;
+        for &(place, last_hop) in &prefetch.steps {
+            let step = self.routes.get(place).copied().filter(|&step| step != Step::END);
+            let link = self.links.get(step.unwrap_or(Step::from_bits(last_hop)).link() as usize);
+            seen ^= link.map_or(0, |link| link.free_at);
+        }
+        std::hint::black_box(seen);
+    }
+
+    /// The flows of packets that are about to reach their hosts, and whether these are segments or acknowledgements.
+    pub(crate) fn flows_ahead(&self, prefetch: &Prefetch) -> impl Iterator<Item = (u32, Kind)> + Clone {
+        let packets = prefetch.at_hosts.iter().map(|&id| self.arena.get(id));
+        packets.filter(|packet| matches!(packet.kind, Kind::Data | Kind::Ack)).map(|packet| (packet.flow, packet.kind))
+    }
+}

@@ -1,0 +1,191 @@
+//! Fast-forward: where the state of flows repeats itself, nobody simulates their packets.
+//!
+//! After Long et al., "Supercharging Packet-level Network Simulation of Large Model Training via Memoization and Fast-Forwarding"
+//! (Wormhole, NSDI 2026): the network falls into parts that share no port, and a part that is steady is skipped up to the next event.
+//! Deviations: a part is steady where its state is the same a period later, not where its rates hardly change, so that a skip changes
+//! nothing (decision 121). Their memory of transients is not here.
+//!
+//! A [group](Watch) is what flows share ports with one another, on the way of their segments or of their acknowledgements. Where its
+//! [state](state) repeats itself it is [parked](Parked): its events leave the queue, and nothing of it changes. When it goes on, because
+//! a flow would soon be complete, a new flow comes to one of its ports, or the run ends, everything that is due there is due whole periods
+//! later, its flows are credited with what they would have sent, and its ports with what they would have counted. No state has to be
+//! moved: senders and their congestion control have a clock of their own, which stood still
+//! ([`Flow::local`](crate::flows::Flow::local)), and instead of numbers on the way the number of the last segment
+//! changes ([`Sender::skip`](crate::transport::Sender::skip)).
+//!
+//! | file | what |
+//! |---|---|
+//! | `mod` | which groups are watched and parked, and what is counted of that |
+//! | `groups` | flows that share ports |
+//! | `watch` | one group, until it is parked |
+//! | `period` | after how long a state may be repeated |
+//! | `state` | the state of a group, relative to a time |
+//! | `parts` | what groups are looked at with |
+//! | `scope` | what can be fast-forwarded at all |
+//! | `outcome` | what a run says of it |
+//!
+//! `engine/forward` is where it meets the rest of the run.
+
+mod groups;
+mod member;
+mod outcome;
+mod parts;
+mod period;
+mod scope;
+mod state;
+mod watch;
+
+pub use outcome::ForwardOutcome;
+use parts::Known;
+pub(crate) use parts::{LEAST_LOOK, Parts};
+pub(crate) use watch::{Looked, Parked, Watch};
+
+use wayleave_scenarios::Scenario;
+
+use crate::clock::{self, Instant};
+use crate::custom::Custom;
+use crate::flows::{FlowSlot, FlowState, Flows};
+use crate::stats::Histogram;
+
+/// Largest change of a completion time by skips: none, since what they leave out is known exactly ([`state`]).
+const ERROR_OF_A_SKIP: u64 = 0;
+
+/// Parts of the network that are watched, and those that stand still.
+#[derive(Debug)]
+pub(crate) struct Forward {
+    error: f64,
+    /// Nothing that is sent before is counted, and nothing is skipped.
+    warmup: Instant,
+    end: Instant,
+    /// By place of flows.
+    known: Vec<Known>,
+    watches: Vec<Watch>,
+    parked: Vec<Parked>,
+    /// Flows have come or gone since groups were made.
+    is_changed: bool,
+    outcome: ForwardOutcome,
+    /// Bounds of the errors of completed flows, in millionths of their times.
+    errors: Histogram,
+}
+
+impl Forward {
+    /// What a scenario that was validated asks for.
+    pub(crate) fn new(scenario: &Scenario, custom: &Custom<'_>) -> Option<Box<Self>> {
+        let asked = scenario.fast_forward?;
+        let refusal = scope::refusal(scenario, custom);
+        Some(Box::new(Self {
+            error: asked.error,
+            warmup: clock::from_time(scenario.warmup),
+            end: clock::from_time(scenario.duration),
+            known: Vec::new(),
+            watches: Vec::new(),
+            parked: Vec::new(),
+            is_changed: false,
+            outcome: ForwardOutcome { refusal, ..ForwardOutcome::default() },
+            errors: Histogram::new(),
+        }))
+    }
+
+    /// Whether nothing can be skipped.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.outcome.refusal.is_some()
+    }
+
+    /// A flow begins. Those groups that stand still and share a port with it, which have to go on.
+    pub(crate) fn opened(&mut self, slot: FlowSlot, links: Vec<u32>, now: Instant) -> Vec<Parked> {
+        if self.known.len() <= slot as usize {
+            self.known.resize_with(slot as usize + 1, Known::default);
+        }
+        self.is_changed = true;
+        let is_met = |parked: &Parked| links.iter().any(|&link| parked.has(link));
+        let met = take_if(&mut self.parked, is_met);
+        self.known[slot as usize] = Known { opened: now, links, ..Known::default() };
+        met
+    }
+
+    /// A flow is complete.
+    pub(crate) fn completed(&mut self) {
+        self.errors.record(ERROR_OF_A_SKIP);
+    }
+
+    /// Those groups whose time has come.
+    pub(crate) fn take_due(&mut self, now: Instant) -> Vec<Parked> {
+        take_if(&mut self.parked, |parked| parked.until <= now)
+    }
+
+    /// All groups that stand still: the run ends.
+    pub(crate) fn take_all(&mut self) -> Vec<Parked> {
+        std::mem::take(&mut self.parked)
+    }
+
+    /// A group that stood still goes on: it is watched again, with what is known of it.
+    pub(crate) fn resume(&mut self, parked: Parked, parts: &mut Parts<'_>, now: Instant) {
+        self.outcome.skipped_segments += parked.resume(parts, now);
+        let by = now - parked.since;
+        for member in &parked.watch.members {
+            self.known[member.slot as usize].is_parked = false;
+        }
+        self.outcome.skips += 1;
+        self.outcome.skipped_flow_time += parked.watch.members.len() as u128 * u128::from(by);
+        self.watches.push(parked.into_watch());
+    }
+
+    /// Looks at all groups that do not stand still, and parks those that repeat themselves. When to look again, if there is something to see.
+    /// `event`: when something begins that is known already.
+    pub(crate) fn look(&mut self, parts: &mut Parts<'_>, event: Option<Instant>, now: Instant) -> Option<Instant> {
+        if now < self.warmup {
+            return Some(self.warmup);
+        }
+        let is_over = |watch: &Watch| watch.next <= now && !watch.is_current(&self.known, parts.flows);
+        if self.is_changed || self.watches.iter().any(is_over) {
+            self.regroup(parts.flows);
+        }
+        let mut watches = std::mem::take(&mut self.watches);
+        let end = event.map_or(self.end, |event| event.min(self.end));
+        watches.retain_mut(|watch| match watch.look_if_due(parts, end, now) {
+            Looked::Watching => true,
+            Looked::Declined(why) => {
+                self.outcome.decline(why);
+                true
+            }
+            Looked::Steady { cycle, until } => {
+                for member in &watch.members {
+                    self.known[member.slot as usize].is_parked = true;
+                }
+                self.parked.push(Parked::new(watch, cycle, (now, until), parts));
+                false
+            }
+        });
+        self.watches = watches;
+        let looks = self.watches.iter().map(|watch| watch.next);
+        self.parked.iter().map(|parked| parked.until).chain(looks).min()
+    }
+
+    /// Groups of those flows that do not stand still. A group that is what it was stays watched.
+    fn regroup(&mut self, flows: &Flows) {
+        self.is_changed = false;
+        let is_there = |slot: FlowSlot| flows[slot].state != FlowState::Free;
+        let slots: Vec<FlowSlot> = (0..self.known.len() as FlowSlot)
+            .filter(|&slot| is_there(slot) && !self.known[slot as usize].is_parked)
+            .collect();
+        let links = |slot: FlowSlot| &self.known[slot as usize].links[..];
+        let mut before = std::mem::take(&mut self.watches);
+        for group in groups::groups(&slots, links) {
+            let watch = Watch::new(&group, |slot| self.known[slot as usize].opened, links);
+            let place = before.iter().position(|old| old.members == watch.members);
+            self.watches.push(place.map_or(watch, |place| before.swap_remove(place)));
+        }
+    }
+
+    /// What the run says of it.
+    pub(crate) fn into_outcome(self) -> ForwardOutcome {
+        ForwardOutcome { error: self.error, errors: self.errors, ..self.outcome }
+    }
+}
+
+/// Takes those out of a list that are meant; the others keep their order.
+fn take_if(all: &mut Vec<Parked>, is_meant: impl Fn(&Parked) -> bool) -> Vec<Parked> {
+    let (meant, others) = std::mem::take(all).into_iter().partition(is_meant);
+    *all = others;
+    meant
+}

@@ -1,0 +1,258 @@
+//! Packets of pairs at their hosts: the stack admits, counts and answers them, and machines are notified.
+//!
+//! Tokens and room in windows are taken when a flow or a packet is let go, one segment at a time: what a flow was granted
+//! and does not send goes back. So nothing that waits behind the interface can be overtaken in the buckets.
+
+use wayleave_scheme_api::{Arrivals, ClassId, Departure, HostInput, IntHop, LocalFlow, Path, PathIndex, PathReport};
+use wayleave_stack::{ClassStep, Flows as StackFlows, Waiting};
+use wayleave_units::Bytes;
+
+use super::slot::{HostId, NO_PAIR, PairSlot};
+use super::state::{Hosts, Stack};
+use super::timers::HostTimer;
+use crate::clock::{self, Instant};
+use crate::fabric::{Fabric, Step};
+use crate::flows::{Flow, FlowSlot, Flows};
+use crate::packet::{Flags, Kind, Packet, PacketId};
+
+/// How long a window waits for answers before what is in flight counts as lost, in ps: the shortest retransmission
+/// time-out that is usual in datacenters (DCTCP, SIGCOMM 2010, section 4: 10 ms).
+const SILENCE: Instant = 10_000_000_000;
+
+/// What a class does next.
+type NextOfClass = ClassStep<FlowSlot, (PacketId, Step)>;
+
+/// What waits at a host.
+pub(crate) type Waits = Waiting<FlowSlot, (PacketId, Step)>;
+
+/// What a host's stack asks of flows.
+pub(crate) struct Sending<'a> {
+    flows: &'a mut Flows,
+    fabric: &'a Fabric,
+    now: Instant,
+}
+
+impl StackFlows<FlowSlot, (PacketId, Step)> for Sending<'_> {
+    fn next_bytes(&self, flow: FlowSlot) -> Option<u32> {
+        let flow = &self.flows[flow];
+        flow.can_send(self.fabric, self.now).then(|| flow.next_bytes())
+    }
+
+    fn choose(&mut self, what: Waits, departure: Departure) -> u32 {
+        let flow = match what {
+            Waiting::Flow(flow) => flow,
+            Waiting::Packet((id, _), _) => match self.fabric.packet(id) {
+                packet if packet.kind == Kind::Data => packet.flow,
+                // A source keeps to one path.
+                packet => return packet.flow % departure.paths.max(1),
+            },
+        };
+        self.flows[flow].path.choose(clock::to_time(self.now), departure)
+    }
+
+    fn local(&self, what: Waits) -> LocalFlow {
+        let flow = match what {
+            Waiting::Flow(flow) => flow,
+            Waiting::Packet((id, _), _) => match self.fabric.packet(id) {
+                packet if packet.kind == Kind::Data => packet.flow,
+                // The sources of a pair count as one flow.
+                _ => return LocalFlow(0),
+            },
+        };
+        LocalFlow(self.flows[flow].local)
+    }
+}
+
+/// What a pair or a class waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wait {
+    /// A pair, until this time, or for an event.
+    Pair(PairSlot, Option<Instant>),
+    /// A class of a host, until this time.
+    Class(HostId, u32, Instant),
+    /// A class of the host that a pair leaves, until this time.
+    ClassOf(PairSlot, ClassId, Instant),
+}
+
+impl<'a> Sending<'a> {
+    pub(crate) fn new(flows: &'a mut Flows, fabric: &'a Fabric, now: Instant) -> Self {
+        Self { flows, fabric, now }
+    }
+}
+
+impl Hosts {
+    /// The stack of a pair's host, and its number there.
+    pub(crate) fn stack(&mut self, slot: PairSlot) -> Option<(&mut Stack, u32)> {
+        let pair = self.pairs.get(slot as usize)?;
+        Some((&mut self.hosts[pair.sender as usize].stack, pair.outgoing.0))
+    }
+
+    /// The stack of a host.
+    pub(crate) fn stack_at(&mut self, host: HostId) -> &mut Stack {
+        &mut self.hosts[host as usize].stack
+    }
+
+    /// A segment of a flow leaves: what it was granted beyond that goes back. What its answer has to bring back.
+    #[cold]
+    pub(crate) fn spend(&mut self, flow: &mut Flow, bytes: u32, path: u8, now: Instant) -> Option<u64> {
+        let (slot, granted) = (flow.pair, std::mem::take(&mut flow.granted));
+        if granted > bytes
+            && let Some((stack, pair)) = self.stack(slot)
+        {
+            stack.put_back(pair, granted, bytes);
+        }
+        self.left(slot, bytes, granted, path, now)
+    }
+
+    /// Bytes of a pair leave its host, for which `granted` had been let go. What their answer has to bring back.
+    pub(crate) fn left(&mut self, slot: PairSlot, bytes: u32, granted: u32, path: u8, now: Instant) -> Option<u64> {
+        let pair = &mut self.pairs[slot as usize];
+        pair.used_at = now;
+        let (sender, scheme, outgoing) = (pair.sender, pair.scheme, pair.outgoing);
+        self.account.sent(pair, bytes, now);
+        if pair.path.replace(path).is_some_and(|before| before != path) {
+            self.account.moved(pair);
+        }
+        let path = PathIndex(u32::from(path));
+        let sent = self.hosts[sender as usize].stack.sent(outgoing.0, path, bytes, granted, now);
+        let bytes = Bytes::new(u64::from(bytes));
+        self.notify(sender, scheme, HostInput::Sent { pair: outgoing, path, bytes }, now);
+        sent
+    }
+
+    /// A packet of a pair arrives.
+    #[cold]
+    pub(crate) fn arrived(&mut self, slot: PairSlot, packet: &Packet, fabric: &mut Fabric, now: Instant) {
+        let incoming = self.incoming(slot, fabric, now);
+        let pair = &mut self.pairs[slot as usize];
+        pair.used_at = now;
+        let (receiver, scheme) = (pair.receiver, pair.scheme);
+        let bytes = Bytes::new(u64::from(packet.size));
+        let arrivals = Arrivals {
+            bytes,
+            marked: if packet.flags.has(Flags::MARKED) { bytes } else { Bytes::ZERO },
+            lost: Bytes::new(std::mem::take(&mut pair.lost)),
+        };
+        self.account.received(pair, packet.size, now);
+        if let Some(promises) = &mut self.promises {
+            promises.received(pair.to_place, packet.size, now);
+            let (from, to, class, ..) = pair.key;
+            let (first, _) = fabric.ends(&pair.forward, u32::from(packet.path));
+            let links = || fabric.links_of(first, packet.route, Step::from_bits(packet.last_hop));
+            promises.carried.arrived((slot, pair.epoch), (from, to, class), (packet.route, packet.size, now), links);
+        }
+        self.notify(receiver, scheme, HostInput::Received { pair: incoming, arrivals }, now);
+    }
+
+    /// Whether a source's packet may stand in line.
+    pub(crate) fn has_place(&self, slot: PairSlot, bytes: u32) -> bool {
+        let pair = &self.pairs[slot as usize];
+        let queued = self.hosts[pair.sender as usize].stack.queued(pair.outgoing.0);
+        queued + u64::from(bytes) <= self.sharing.packet_queue.get()
+    }
+
+    /// The packet of its tunnel that a pair could send now if it had its turn at the interface, its bytes and the pair's weight.
+    pub(crate) fn next_of_tunnel(&mut self, slot: PairSlot, sending: &Sending<'_>) -> Option<(Step, u32, u32)> {
+        let weight = self.pairs.get(slot as usize)?.weight;
+        let (stack, pair) = self.stack(slot)?;
+        let ((_, first), bytes) = stack.next_of_tunnel(pair, sending.now, sending)?;
+        Some((first, bytes, weight))
+    }
+
+    /// What a class does next, and the pair that it is about; any pair of the host if it is about none.
+    pub(crate) fn serve(
+        &mut self,
+        host: HostId,
+        class: u32,
+        mut sending: Sending<'_>,
+    ) -> Option<(NextOfClass, PairSlot)> {
+        let host = self.hosts.get_mut(host as usize)?;
+        let step = host.stack.serve(ClassId(class), sending.now, &mut sending);
+        let slot = match step {
+            ClassStep::Go(pair, ..) | ClassStep::Drop(pair, ..) | ClassStep::PairWaits(pair, _) => {
+                host.outgoing[pair as usize]
+            }
+            ClassStep::Waits(_) | ClassStep::Idle => {
+                host.outgoing.iter().copied().find(|&slot| slot != NO_PAIR).unwrap_or(NO_PAIR)
+            }
+        };
+        Some((step, slot))
+    }
+
+    /// A pair or a class waits.
+    pub(crate) fn wait(&mut self, wait: Wait, fabric: &mut Fabric, now: Instant) {
+        let (at, what) = match wait {
+            Wait::Pair(slot, Some(at)) => (at, HostTimer::Pair(slot)),
+            Wait::Pair(slot, None) => return self.watch_window(slot, fabric, now),
+            Wait::Class(host, class, at) => (at, HostTimer::Class(host, class)),
+            Wait::ClassOf(slot, class, at) => (at, HostTimer::Class(self.pairs[slot as usize].sender, class.0)),
+        };
+        self.timer_queue.arm(at, what, fabric, now);
+    }
+
+    /// What an acknowledgement told of a path, for what spreads a pair's packets.
+    pub(crate) fn report_path(&mut self, slot: PairSlot, report: PathReport, hops: &[IntHop], now: Instant) {
+        let Some((stack, pair)) = self.stack(slot) else { return };
+        let path = report.path;
+        stack.on_path_report(pair, report, now);
+        if !hops.is_empty() {
+            stack.on_path_telemetry(pair, path, hops, now);
+        }
+    }
+
+    /// A packet was answered, which brought back what its pair had sent on its path. Whether the pair may go on.
+    #[cold]
+    pub(crate) fn window_answered(&mut self, slot: PairSlot, path: u8, sent: u64, now: Instant) -> bool {
+        if let Some(promises) = &mut self.promises
+            && let Some(pair) = self.pairs.get(slot as usize)
+        {
+            promises.answered((slot, pair.epoch, path), sent);
+        }
+        let path = PathIndex(u32::from(path));
+        self.stack(slot).is_some_and(|(stack, pair)| stack.answered(pair, path, sent, now))
+    }
+
+    /// A transport of a pair found by its time-out that what is in flight will not be answered. Whether the pair may go on.
+    #[cold]
+    pub(crate) fn forget_in_flight(&mut self, slot: PairSlot) -> bool {
+        if let Some(promises) = &mut self.promises
+            && let Some(pair) = self.pairs.get(slot as usize)
+        {
+            promises.forget(slot, pair.epoch);
+        }
+        self.stack(slot).is_some_and(|(stack, pair)| stack.forget_in_flight(pair))
+    }
+
+    /// A pair that a window holds back is looked at again, in case its answers are lost.
+    fn watch_window(&mut self, slot: PairSlot, fabric: &mut Fabric, now: Instant) {
+        // A pair may have hundreds of windows: they are not looked through again while it is watched.
+        if self.pairs.get(slot as usize).is_none_or(|pair| pair.is_watched) {
+            return;
+        }
+        let Some((stack, pair)) = self.stack(slot) else { return };
+        let Some(since) = stack.waits_for_answers(pair) else { return };
+        let pair = &mut self.pairs[slot as usize];
+        pair.is_watched = true;
+        let epoch = pair.epoch;
+        let at = since.saturating_add(SILENCE).max(now);
+        self.timer_queue.arm(at, HostTimer::Silence(slot, epoch), fabric, now);
+    }
+
+    /// A window has been silent for a while. Whether the pair may go on, because what is in flight counts as lost.
+    pub(crate) fn on_silence(&mut self, slot: PairSlot, epoch: u32, fabric: &mut Fabric, now: Instant) -> bool {
+        let pair = &mut self.pairs[slot as usize];
+        if pair.epoch != epoch {
+            return false;
+        }
+        pair.is_watched = false;
+        let Some((stack, pair)) = self.stack(slot) else { return false };
+        match stack.waits_for_answers(pair) {
+            Some(since) if since.saturating_add(SILENCE) <= now => self.forget_in_flight(slot),
+            Some(_) => {
+                self.watch_window(slot, fabric, now);
+                false
+            }
+            None => false,
+        }
+    }
+}

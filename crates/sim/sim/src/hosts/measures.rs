@@ -1,0 +1,80 @@
+//! What guarantees missed, and what the outcome of a run says of the hosts.
+
+use wayleave_scheme_api::ClassId;
+
+use super::account::SharingOutcome;
+use super::pair::Pair;
+use super::slot::PairSlot;
+use super::state::Hosts;
+use crate::clock::Instant;
+use crate::fabric::Fabric;
+use crate::flows::Flows;
+use crate::packet::{FRAMING, HEADERS};
+
+impl Hosts {
+    /// The warm-up is over.
+    pub(crate) fn forget(&mut self, now: Instant) {
+        self.account.forget();
+        if let Some(promises) = &mut self.promises {
+            promises.end_warmup(now);
+        }
+    }
+
+    /// A packet has left, with which its pair had sent so much on its path: it is in flight there.
+    #[inline]
+    pub(crate) fn note_flight(&mut self, slot: PairSlot, path: u8, sent: u64, fabric: &Fabric) {
+        if let Some(promises) = &mut self.promises {
+            let Some(pair) = self.pairs.get(slot as usize) else { return };
+            // Others have windows as well (SCC), which no bound of the guaranteed class counts.
+            if !promises.is_guaranteed(pair.to_place) {
+                return;
+            }
+            let way = (slot, pair.epoch, path);
+            promises.sent(way, sent, || fabric.links_along(&pair.forward, u32::from(path)));
+        }
+    }
+
+    /// Whether it is measured what guarantees miss, and how often.
+    pub(crate) fn measures_guarantees(&self) -> Option<Instant> {
+        self.account.measures_guarantees()
+    }
+
+    /// An interval ends: what guarantees owed and missed in it.
+    pub(crate) fn measure_guarantees(&mut self, flows: &Flows, now: Instant) {
+        let waiting = self.waiting(flows);
+        self.account.measure_guarantees(&self.sharing.machine, &waiting, now);
+    }
+
+    /// What is wanted and not sent, per host and class: on its way from there, and on its way to there. Bytes on the wire.
+    fn waiting(&self, flows: &Flows) -> Vec<[u64; 2]> {
+        let mut waiting = vec![[0_u64; 2]; self.is_here.len()];
+        let mut add = |pair: &Pair, bytes: u64| {
+            for (place, way) in [(pair.from_place, 0), (pair.to_place, 1)] {
+                let sum = &mut waiting[place as usize][way];
+                *sum = sum.saturating_add(bytes);
+            }
+        };
+        for flow in flows.iter().filter(|flow| flow.is_open()) {
+            if let Some(pair) = self.pairs.get(flow.pair as usize) {
+                add(pair, flow.sender.unsent(HEADERS + FRAMING));
+            }
+        }
+        for pair in &self.pairs {
+            add(pair, self.hosts[pair.sender as usize].stack.held(pair.outgoing.0));
+        }
+        waiting
+    }
+
+    /// How hosts shared, at the end.
+    pub(crate) fn outcome(mut self, flows: &Flows, end: Instant) -> SharingOutcome {
+        if self.measures_guarantees().is_some() {
+            self.measure_guarantees(flows, end);
+        }
+        self.count_open_tunnels();
+        let Some(mut promises) = self.promises.take() else { return self.account.outcome(Vec::new()) };
+        let named = |class| self.services.name(ClassId(class)).map(str::to_owned);
+        let carried = std::mem::take(&mut promises.carried).outcome(end, named);
+        let (in_flight, lags) = promises.outcome(end);
+        SharingOutcome { in_flight, carried, ..self.account.outcome(lags) }
+    }
+}

@@ -1,0 +1,165 @@
+//! Messages travel as packets, in the queue that the scenario gives them, and may be lost there.
+
+use wayleave_scheme_api::{BrokerId, BrokerInput, HostInput, Member, Origin, Peer};
+use wayleave_schemes::brokers::BrokerLocation;
+use wayleave_schemes::hosts::AnyMessage;
+
+use super::message::{Message, Recipient, Transit, way};
+use super::slot::{HostId, NO_HOST, NO_PAIR, PairSlot};
+use super::state::Hosts;
+use super::timers::HostTimer;
+use crate::clock::{self, Instant};
+use crate::fabric::{DropCause, Dropped, Fabric};
+use crate::packet::{Kind, Packet};
+use crate::random;
+
+impl Hosts {
+    /// What a machine writes to somebody; `None` if there is nobody.
+    pub(crate) fn machine_message(&self, host: HostId, to: Peer, body: AnyMessage) -> Option<Message> {
+        let host = &self.hosts[host as usize];
+        let slot_of = |list: &[PairSlot], at: usize| list.get(at).copied().filter(|&slot| slot != NO_PAIR);
+        // The pair may be being forgotten.
+        let (slot, is_back) = match to {
+            Peer::Sender(incoming) => (slot_of(&host.incoming, incoming.index())?, true),
+            Peer::Receiver(outgoing) => (slot_of(&host.outgoing, outgoing.index())?, false),
+            Peer::Broker(broker) => return self.to_broker(Member::Host(host.node), broker, body),
+        };
+        let pair = &self.pairs[slot as usize];
+        let way = Transit::Network(host.node, if is_back { pair.key.0 } else { pair.key.1 });
+        let to = if is_back { Recipient::Sender(slot, pair.epoch) } else { Recipient::Receiver(slot, pair.epoch) };
+        Some(Message { way, to, body })
+    }
+
+    /// What a broker writes to somebody; `None` if there is nobody.
+    pub(crate) fn broker_message(&self, from: BrokerId, to: Member, body: AnyMessage) -> Option<Message> {
+        let node = match to {
+            Member::Broker(broker) => return self.to_broker(Member::Broker(from), broker, body),
+            Member::Host(node) => node,
+        };
+        let host = self.of_node.get(node.index()).copied().filter(|&host| host != NO_HOST)?;
+        let (sender, scheme) = (self.brokers.location(from)?, self.brokers.scheme(from)?);
+        let way = way(sender, BrokerLocation::Host(self.hosts[host as usize].node));
+        Some(Message { way, to: Recipient::Machine(host, scheme, from), body })
+    }
+
+    fn to_broker(&self, from: Member, to: BrokerId, body: AnyMessage) -> Option<Message> {
+        let sender = match from {
+            Member::Host(host) => BrokerLocation::Host(host),
+            Member::Broker(broker) => self.brokers.location(broker)?,
+        };
+        let way = way(sender, self.brokers.location(to)?);
+        Some(Message { way, to: Recipient::Broker(to, from), body })
+    }
+
+    /// How often a message is sent: those of brokers have the faults of the scenario. [`Hosts::send`] sends each.
+    pub(crate) fn copies_of(&mut self, message: &Message) -> u32 {
+        if !message.has_faults() {
+            return 1;
+        }
+        if random::unit(&mut self.rng) < self.sharing.faults.duplicate { 2 } else { 1 }
+    }
+
+    /// A message is on its way: as a packet, later, or not at all; at once within a machine. What was dropped for it.
+    pub(crate) fn send(&mut self, message: Message, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
+        if !message.has_faults() {
+            if message.is_local() {
+                self.deliver_message(message, fabric, now);
+                return None;
+            }
+            return self.post(message, fabric, now);
+        }
+        let faults = self.sharing.faults;
+        let is_lost = random::unit(&mut self.rng) < faults.loss;
+        let mut delay = (random::unit(&mut self.rng) * clock::from_time(faults.delay) as f64) as Instant;
+        if let Transit::Outside(time) = message.way {
+            delay += clock::from_time(time);
+        }
+        if is_lost {
+            self.account.message(message.body.wire_bytes());
+            self.account.message_lost();
+        } else if let (Transit::Network(..), 0) = (message.way, delay) {
+            return self.post(message, fabric, now);
+        } else {
+            let number = self.messages.keep(message);
+            self.timer_queue.arm(now.saturating_add(delay), HostTimer::Message(number), fabric, now);
+        }
+        None
+    }
+
+    /// A message that was held back goes on. What was dropped for it, and whether it was heard.
+    pub(crate) fn send_held(&mut self, number: u32, fabric: &mut Fabric, now: Instant) -> (Option<Dropped>, bool) {
+        let Some(message) = self.messages.take(number) else { return (None, false) };
+        match message.way {
+            Transit::Network(..) => (self.post(message, fabric, now), false),
+            Transit::Outside(_) => {
+                self.account.message(message.body.wire_bytes());
+                self.deliver_message(message, fabric, now);
+                (None, true)
+            }
+        }
+    }
+
+    /// A message leaves its host as a packet. What was dropped for it.
+    pub(super) fn post(&mut self, message: Message, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
+        let Transit::Network(from, to) = message.way else { return None };
+        let direction = fabric.direction(from, to, self.queue)?;
+        let bytes = message.body.wire_bytes();
+        self.account.message(bytes);
+        let (number, spread) = self.messages.post(message);
+        let path = spread % fabric.path_count(direction.paths).max(1);
+        let route = fabric.start(direction.paths, path);
+        let (first, last_hop) = fabric.ends(&direction, path);
+        let packet = Packet {
+            sent: now,
+            due: now,
+            flow: number,
+            size: bytes,
+            route: route.unwrap_or(u32::MAX),
+            last_hop: last_hop.bits(),
+            hop: u8::MAX,
+            kind: Kind::Message,
+            ..Packet::default()
+        };
+        let id = fabric.insert(packet);
+        match route {
+            None => Some(Dropped { id, cause: DropCause::NoRoute }),
+            Some(_) => fabric.enter(first, id, now),
+        }
+    }
+
+    /// A message arrives.
+    #[cold]
+    pub(crate) fn message_arrived(&mut self, number: u32, fabric: &mut Fabric, now: Instant) {
+        if let Some(message) = self.messages.take(number) {
+            self.deliver_message(message, fabric, now);
+        }
+    }
+
+    /// Whom a message is for hears it.
+    fn deliver_message(&mut self, message: Message, fabric: &mut Fabric, now: Instant) {
+        let Message { to, body: message, .. } = message;
+        match to {
+            Recipient::Sender(slot, epoch) => {
+                let Some(pair) = self.open(slot, epoch) else { return };
+                let (host, scheme, from) = (pair.sender, pair.scheme, Origin::Receiver(pair.outgoing));
+                self.notify(host, scheme, HostInput::Message { from, message }, now);
+            }
+            Recipient::Receiver(slot, epoch) => {
+                let Some(pair) = self.open(slot, epoch) else { return };
+                let (host, scheme) = (pair.receiver, pair.scheme);
+                let incoming = self.incoming(slot, fabric, now);
+                self.notify(host, scheme, HostInput::Message { from: Origin::Sender(incoming), message }, now);
+            }
+            Recipient::Machine(host, scheme, from) => {
+                self.notify(host, scheme, HostInput::Message { from: Origin::Broker(from), message }, now);
+            }
+            Recipient::Broker(broker, from) => self.notify_broker(broker, BrokerInput::Message { from, message }, now),
+        }
+    }
+
+    /// A message is lost.
+    pub(crate) fn message_lost(&mut self, number: u32) {
+        self.messages.take(number);
+        self.account.message_lost();
+    }
+}

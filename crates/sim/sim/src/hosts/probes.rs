@@ -1,0 +1,215 @@
+//! Probes travel as packets along their path, in the queue of their pair, and come back with the answer of the other end.
+//!
+//! A probe is `18 + 20` B of Ethernet and framing, 20 B of IPv4, one byte a hop of source route, 4 B of header and 8 B a
+//! hop of telemetry (uFAB, SIGCOMM 2022, G), and never less than a frame of the smallest size. Room for all hops is there
+//! from the start, so that its size is the same at every port.
+
+use wayleave_scheme_api::{HopWindow, HostInput, Outgoing, PathIndex, PathProbe, Probe, ProbeOutcome};
+
+use super::slot::{HostId, PairSlot};
+use super::state::{Hosts, time};
+use super::timers::HostTimer;
+use crate::clock::{self, Instant};
+use crate::fabric::{Direction, DropCause, Dropped, Fabric, Step};
+use crate::packet::{ACKNOWLEDGEMENT, FRAMING, Flags, Kind, Packet, PacketId};
+use crate::random;
+
+/// IPv4 header, and type, hops and tokens of the probe (G).
+const FIXED: u32 = 20 + 4;
+
+/// A hop's telemetry (G: 64 bits), and its entry of the source route.
+const PER_HOP: u32 = 8 + 1;
+
+fn probe_bytes(hops: u32) -> u32 {
+    (FRAMING + FIXED + PER_HOP * hops).max(ACKNOWLEDGEMENT)
+}
+
+impl Hosts {
+    /// A machine sends a probe along one of a pair's candidate paths. What was dropped for it.
+    pub(crate) fn send_probe(
+        &mut self,
+        (host, pair): (HostId, Outgoing),
+        path: PathIndex,
+        (probe, windows): (Probe, Vec<HopWindow>),
+        fabric: &mut Fabric,
+        now: Instant,
+    ) -> Option<Dropped> {
+        let slot = self.outgoing(host, pair);
+        // The pair may be being forgotten.
+        let pair = self.pairs.get_mut(slot as usize)?;
+        pair.used_at = now;
+        let (epoch, forward) = (pair.epoch, pair.forward);
+        let loss = self.sharing.faults.probe_loss;
+        let is_lost = loss > 0.0 && random::unit(&mut self.rng) < loss;
+        let Some(route) = fabric.start(forward.paths, path.0) else {
+            // No path is left: nobody forwards it, and nobody says so.
+            self.account.probe(0, true);
+            return None;
+        };
+        let size = probe_bytes(fabric.hops_of(route) + 1);
+        self.account.probe(size, is_lost);
+        if is_lost {
+            return None;
+        }
+        let stack = fabric.telemetry_mut().open_probe(probe, windows);
+        leave(Packet { flow: slot, sequence: epoch, size, route, ..packet(path, stack) }, forward, fabric, now)
+    }
+
+    /// What spreads a pair's packets over paths may want a probe: one without a header, to which ports add nothing but their
+    /// records. It does not keep its pair open. What was dropped for it.
+    #[cold]
+    pub(crate) fn probe_path(
+        &mut self,
+        slot: PairSlot,
+        epoch: u32,
+        fabric: &mut Fabric,
+        now: Instant,
+    ) -> Option<Dropped> {
+        let forward = self.open(slot, epoch)?.forward;
+        let (stack, pair) = self.stack(slot)?;
+        let PathProbe { path, next } = stack.path_probe(pair, fabric.path_count(forward.paths).max(1), now)?;
+        let at = now.saturating_add(clock::from_time(next)).max(now + 1);
+        self.timer_queue.arm(at, HostTimer::PathProbe(slot, epoch), fabric, now);
+        let route = fabric.start(forward.paths, path)?;
+        let size = probe_bytes(fabric.hops_of(route) + 1);
+        self.account.probe(size, false);
+        let stack = fabric.telemetry_mut().open();
+        leave(
+            Packet { flow: slot, sequence: epoch, size, route, ..packet(PathIndex(path), stack) },
+            forward,
+            fabric,
+            now,
+        )
+    }
+
+    /// A probe arrives at the other end of its pair, which answers at once. What was dropped for that.
+    #[cold]
+    pub(crate) fn probe_arrived(&mut self, id: PacketId, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
+        let Packet { flow: slot, sequence: epoch, extra, .. } = *fabric.packet(id);
+        let Some(reverse) = self.open(slot, epoch).map(|pair| pair.reverse) else {
+            fabric.forget_packet(id);
+            return None;
+        };
+        let Some(at) = fabric.telemetry().probe(extra.telemetry()) else {
+            return send_back(id, Kind::ProbeAnswer, reverse, fabric, now);
+        };
+        let probe = at.probe;
+        let incoming = self.incoming(slot, fabric, now);
+        let pair = &mut self.pairs[slot as usize];
+        pair.used_at = now;
+        let (receiver, scheme) = (pair.receiver, pair.scheme);
+        let answer = wayleave_scheme_api::Host::answer(self.role(receiver, scheme), time(now), incoming, &probe);
+        fabric.telemetry_mut().settle(extra.telemetry(), ProbeOutcome::Answered(answer));
+        send_back(id, Kind::ProbeAnswer, reverse, fabric, now)
+    }
+
+    /// A probe is back at its sender.
+    #[cold]
+    pub(crate) fn probe_returned(&mut self, id: PacketId, fabric: &mut Fabric, now: Instant) {
+        let Packet { flow: slot, sequence: epoch, path, extra, .. } = *fabric.packet(id);
+        let header = fabric.telemetry().outcome(extra.telemetry());
+        if let (Some((probe, outcome)), Some(pair)) = (header, self.open(slot, epoch)) {
+            let (sender, scheme, outgoing) = (pair.sender, pair.scheme, pair.outgoing);
+            let path = PathIndex(u32::from(path));
+            let hops = fabric.telemetry().get(extra.telemetry());
+            let input = HostInput::ProbeReturned { pair: outgoing, path, probe, outcome, hops };
+            self.notify(sender, scheme, input, now);
+        } else if header.is_none() && self.open(slot, epoch).is_some() {
+            let hops = fabric.telemetry().get(extra.telemetry());
+            if let Some((stack, pair)) = self.stack(slot) {
+                stack.on_path_telemetry(pair, u32::from(path), hops, now);
+            }
+        }
+        fabric.forget_packet(id);
+    }
+
+    /// A switch could not forward a probe, because it knows that the link is down, and says so (uFAB, G: failure
+    /// response). The answer goes back from there, with this step. `None`: it is not such a probe, or the host itself could
+    /// not send it, and it is lost.
+    #[cold]
+    pub(crate) fn probe_failed(&self, id: PacketId, fabric: &mut Fabric) -> Option<Step> {
+        let Packet { kind, flow: slot, sequence: epoch, extra, .. } = *fabric.packet(id);
+        if kind != Kind::Probe {
+            return None;
+        }
+        // A path role needs reports of whole paths: its probes have no header and are not answered from here.
+        fabric.telemetry().probe(extra.telemetry())?;
+        let at = fabric.switch_of_packet(id)?;
+        let pair = self.open(slot, epoch)?;
+        let (first, route, last_hop) = fabric.way_from_switch(at, pair.key.0, pair.forward.first.queue())?;
+        fabric.telemetry_mut().settle(extra.telemetry(), ProbeOutcome::Failed);
+        let packet = fabric.packet_mut(id);
+        (packet.kind, packet.flags) = (Kind::ProbeAnswer, Flags::default());
+        (packet.route, packet.hop, packet.last_hop) = (route, 0, last_hop.bits());
+        Some(first)
+    }
+
+    /// The receiving machine of a packet of a pair, for a window: it answers packets that nobody acknowledges. What was
+    /// dropped for that.
+    pub(super) fn answer_packet(
+        &mut self,
+        slot: PairSlot,
+        packet: &Packet,
+        fabric: &mut Fabric,
+        now: Instant,
+    ) -> Option<Dropped> {
+        let pair = self.pairs.get(slot as usize)?;
+        let (epoch, reverse) = (pair.epoch, pair.reverse);
+        let sent = fabric.telemetry().sent(packet.extra.telemetry())?;
+        let mut answer = Packet {
+            sent: now,
+            due: now,
+            flow: slot,
+            sequence: epoch,
+            size: ACKNOWLEDGEMENT,
+            path: packet.path,
+            ..Packet::default()
+        };
+        let stack = fabric.telemetry_mut().open();
+        fabric.telemetry_mut().set_sent(stack, sent);
+        answer.extra.set_telemetry(stack);
+        let id = fabric.insert(answer);
+        send_back(id, Kind::PairAnswer, reverse, fabric, now)
+    }
+
+    /// The answer of a packet that nobody acknowledges is back. The pair, if that may go on because of it.
+    #[cold]
+    pub(crate) fn pair_answered(&mut self, id: PacketId, fabric: &mut Fabric, now: Instant) -> Option<PairSlot> {
+        let Packet { flow: slot, sequence: epoch, path, extra, .. } = *fabric.packet(id);
+        let sent = fabric.telemetry().sent(extra.telemetry());
+        fabric.forget_packet(id);
+        self.open(slot, epoch)?;
+        self.window_answered(slot, path, sent?, now).then_some(slot)
+    }
+}
+
+/// A probe along a path, with its records.
+fn packet(path: PathIndex, stack: u32) -> Packet {
+    let mut packet =
+        Packet { hop: u8::MAX, kind: Kind::Probe, flags: Flags::TELEMETRY, path: path.0 as u8, ..Packet::default() };
+    packet.extra.set_telemetry(stack);
+    packet
+}
+
+/// A probe leaves its host. What was dropped for it.
+fn leave(packet: Packet, forward: Direction, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
+    let (first, last_hop) = fabric.ends(&forward, u32::from(packet.path));
+    let id = fabric.insert(Packet { sent: now, due: now, last_hop: last_hop.bits(), ..packet });
+    fabric.enter(first, id, now)
+}
+
+/// A packet turns round: it goes back to the sender of its pair, and collects nothing more. What was dropped for that.
+fn send_back(id: PacketId, kind: Kind, reverse: Direction, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
+    let packet = fabric.packet_mut(id);
+    packet.kind = kind;
+    packet.flags = Flags::default();
+    packet.hop = u8::MAX;
+    let path = u32::from(packet.path);
+    let Some(route) = fabric.start(reverse.paths, path) else {
+        return Some(Dropped { id, cause: DropCause::NoRoute });
+    };
+    let (first, last_hop) = fabric.ends(&reverse, path);
+    let packet = fabric.packet_mut(id);
+    (packet.route, packet.last_hop) = (route, last_hop.bits());
+    fabric.enter(first, id, now)
+}

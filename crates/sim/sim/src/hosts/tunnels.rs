@@ -1,0 +1,120 @@
+//! Tunnels: segments enter them as soon as their transports send, and leave when the pair's limiter lets them.
+
+use wayleave_scheme_api::{CongestionSignal, Entry, FlowStart, HostInput, LocalFlow, TunnelAck, TunnelPacket};
+
+use super::slot::PairSlot;
+use super::state::Hosts;
+use super::timers::HostTimer;
+use crate::clock::{self, Instant};
+use crate::fabric::{Fabric, Step};
+use crate::flows::{Flow, FlowSlot};
+use crate::packet::PacketId;
+
+impl Hosts {
+    /// Whether a pair's packets go through a tunnel.
+    pub(crate) fn has_tunnel(&self, slot: PairSlot) -> bool {
+        let pair = self.pairs.get(slot as usize);
+        pair.is_some_and(|pair| self.hosts[pair.sender as usize].stack.tunnel(pair.outgoing.0).is_some())
+    }
+
+    /// What a tunnel does with a packet of a flow that asks; one that is held back stands in line then. `None` if there is
+    /// no tunnel.
+    pub(crate) fn ask_tunnel(
+        &mut self,
+        slot: PairSlot,
+        flow: FlowSlot,
+        packet: TunnelPacket,
+        now: Instant,
+    ) -> Option<Entry> {
+        let (stack, pair) = self.stack(slot)?;
+        let entry = stack.tunnel_mut(pair)?.ask(now, packet);
+        if entry == Entry::HeldBack {
+            stack.hold_back(pair, flow);
+        }
+        Some(entry)
+    }
+
+    /// What a tunnel does with the packet of a source. Nobody can be held back there: what would be is dropped.
+    pub(crate) fn ask_tunnel_of_source(&mut self, slot: PairSlot, packet: TunnelPacket, now: Instant) -> Option<Entry> {
+        let (stack, pair) = self.stack(slot)?;
+        match stack.tunnel_mut(pair)?.ask(now, packet) {
+            Entry::HeldBack => Some(Entry::Dropped),
+            entry => Some(entry),
+        }
+    }
+
+    /// A packet enters a tunnel that has said so. Whether it is dropped there.
+    pub(crate) fn enter_tunnel(
+        &mut self,
+        slot: PairSlot,
+        entry: Entry,
+        packet: TunnelPacket,
+        what: (PacketId, Step),
+        (fabric, now): (&mut Fabric, Instant),
+    ) -> bool {
+        let Some((stack, pair)) = self.stack(slot) else { return false };
+        let Some(tunnel) = stack.tunnel_mut(pair) else { return false };
+        match entry {
+            Entry::Queued => {
+                if tunnel.put(now, packet, what) {
+                    self.on_first_slot(slot, fabric, now);
+                }
+                false
+            }
+            Entry::Dropped | Entry::HeldBack => {
+                tunnel.drop(packet);
+                true
+            }
+        }
+    }
+
+    /// Whether packets of a flow have not left their host yet.
+    pub(crate) fn holds(&mut self, flow: &Flow) -> bool {
+        let local = LocalFlow(flow.local);
+        let Some((stack, pair)) = self.stack(flow.pair) else { return false };
+        stack.tunnel(pair).is_some_and(|tunnel| tunnel.holds(local))
+    }
+
+    /// How much of an acknowledgement its transport is told was marked.
+    #[cold]
+    pub(crate) fn through_tunnel(&mut self, flow: &Flow, newly: u64, marked: u64, now: Instant) -> u64 {
+        let remaining = flow.sender.segments().map(|_| flow.sender.remaining());
+        let local = LocalFlow(flow.local);
+        let Some((stack, pair)) = self.stack(flow.pair) else { return marked };
+        let Some(tunnel) = stack.tunnel_mut(pair) else { return marked };
+        tunnel.acknowledge(now, local, TunnelAck { newly, marked, remaining })
+    }
+
+    /// A flow joins a tunnel.
+    pub(super) fn join_tunnel(
+        &mut self,
+        slot: PairSlot,
+        local: u32,
+        (start, signal): (&FlowStart, CongestionSignal),
+        now: Instant,
+    ) {
+        let Some((stack, pair)) = self.stack(slot) else { return };
+        if let Some(tunnel) = stack.tunnel_mut(pair) {
+            tunnel.open(now, LocalFlow(local), start, signal);
+        }
+    }
+
+    /// A decision slot of a pair's tunnel begins: the first one since the pair opened, or since the tunnel had no flows.
+    pub(crate) fn on_first_slot(&mut self, slot: PairSlot, fabric: &mut Fabric, now: Instant) -> bool {
+        let epoch = self.pairs.get(slot as usize).map_or(0, |pair| pair.epoch);
+        self.on_slot(slot, epoch, fabric, now)
+    }
+
+    /// A decision slot of a pair's tunnel begins. Whether there is one.
+    pub(crate) fn on_slot(&mut self, slot: PairSlot, epoch: u32, fabric: &mut Fabric, now: Instant) -> bool {
+        let Some(pair) = self.open(slot, epoch) else { return false };
+        let (sender, scheme, outgoing) = (pair.sender, pair.scheme, pair.outgoing);
+        let Some(decision) = self.hosts[sender as usize].stack.tunnel_slot(outgoing.0, now) else { return false };
+        if let Some(next) = decision.next {
+            // A slot without length would last for ever.
+            self.timer_queue.arm(clock::from_time(next).max(now + 1_000), HostTimer::Slot(slot, epoch), fabric, now);
+        }
+        self.notify(sender, scheme, HostInput::ReferenceWeight { pair: outgoing, weight: decision.weight }, now);
+        true
+    }
+}

@@ -1,0 +1,446 @@
+//! Packets that leave a host, wait in its stack, or are answered: tokens, paths and windows on the way.
+
+use wayleave_scheme_api::{ClassId, Departure, Excess, IntHop, PathIndex, PathReport};
+
+use super::{AdmitOutcome, Class, ClassStep, Flows, HostStack, Pair, State, Step, Waiting};
+use crate::clock::{self, Instant, NEVER};
+use crate::tunnel::NextPacket;
+use crate::window::Room;
+
+// What is asked before a packet leaves, in the order of the stack.
+impl<F: Copy, K: Copy> Pair<F, K> {
+    /// Whether the pair's own bucket has the tokens.
+    fn tokens(&mut self, bytes: u32, now: Instant) -> Room {
+        match self.bucket.as_mut().map(|bucket| bucket.ready_at(bytes, now)) {
+            Some(at) if at > now => Room::Until(at),
+            _ => Room::Open,
+        }
+    }
+
+    /// The path of the next packet, if the stack has to know it, and whether the path takes it now.
+    fn path(
+        &mut self,
+        what: Waiting<F, K>,
+        bytes: u32,
+        now: Instant,
+        flows: &mut impl Flows<F, K>,
+    ) -> (Option<PathIndex>, Room) {
+        if self.windows.is_empty() && !self.paths.is_chosen() && self.path_role.is_none() {
+            return (None, Room::Open);
+        }
+        let shares = self.paths.shared();
+        if shares == 0 {
+            return (None, Room::Closed);
+        }
+        let known =
+            self.next_path.and_then(|path| (0..shares).find(|&at| self.paths.share(at).map(|s| s.path) == Some(path)));
+        let number = known.unwrap_or_else(|| {
+            let departure = Departure { bytes, paths: shares };
+            let chosen = match (&mut self.path_role, shares) {
+                (_, 1) => 0,
+                (Some(role), _) => role.choose_for(clock::to_time(now), flows.local(what), departure),
+                (None, _) => flows.choose(what, departure),
+            };
+            chosen.min(shares - 1)
+        });
+        let Some(share) = self.paths.share(number) else { return (None, Room::Closed) };
+        self.next_path = Some(share.path);
+        let room = match share.from {
+            from if from > now => Room::Until(from),
+            _ => self.windows.get(share.path.index()).map_or(Room::Open, |window| window.room(bytes, now)),
+        };
+        (Some(share.path), room)
+    }
+
+    fn reserve(&mut self, path: Option<PathIndex>, bytes: u32, now: Instant) {
+        if let Some(window) = path.and_then(|path| self.windows.get_mut(path.index())) {
+            window.reserve(bytes, now);
+        }
+        self.next_path = None;
+    }
+
+    fn drops(&self) -> bool {
+        self.bucket.as_ref().is_some_and(|bucket| bucket.excess() == Excess::Drops)
+    }
+}
+
+/// Of what is first in a pair's line.
+enum Head<F, K> {
+    None,
+    First(Waiting<F, K>, u32, Option<u64>),
+    NotBefore(Instant),
+}
+
+impl<F: Copy, K: Copy> HostStack<F, K> {
+    /// Whether a packet that comes now may leave at once: nothing waits before it, and there are tokens and room. What
+    /// may leave has its tokens taken.
+    pub fn admit(
+        &mut self,
+        pair: u32,
+        what: Waiting<F, K>,
+        bytes: u32,
+        now: Instant,
+        flows: &mut impl Flows<F, K>,
+    ) -> AdmitOutcome {
+        let Some(Some(state)) = self.pairs.get_mut(pair as usize) else { return AdmitOutcome::Go(None) };
+        let class = &mut self.classes[state.class as usize];
+        if state.state != State::Free || !class.line.is_empty() {
+            return AdmitOutcome::Wait;
+        }
+        if state.tokens(bytes, now) != Room::Open {
+            return if state.drops() { AdmitOutcome::Drop } else { AdmitOutcome::Wait };
+        }
+        let (path, room) = state.path(what, bytes, now, flows);
+        if room != Room::Open {
+            return AdmitOutcome::Wait;
+        }
+        if class.bucket.as_mut().is_some_and(|bucket| bucket.ready_at(bytes, now) > now) {
+            return if class.drops() { AdmitOutcome::Drop } else { AdmitOutcome::Wait };
+        }
+        take(state, class, bytes, now);
+        state.reserve(path, bytes, now);
+        AdmitOutcome::Go(path)
+    }
+
+    /// Something waits at a pair. Whether [`Self::advance`] is to be called.
+    pub fn wait(&mut self, pair: u32, what: Waiting<F, K>) -> bool {
+        let Some(state) = self.pair_mut(pair) else { return false };
+        if let Waiting::Packet(_, bytes) = what {
+            state.queued += u64::from(bytes);
+        }
+        state.waiting.push_back(what);
+        state.state == State::Free
+    }
+
+    /// Whether [`Self::advance`] is to be called because a packet came into a pair's tunnel.
+    pub fn is_free(&self, pair: u32) -> bool {
+        self.pair(pair).is_some_and(|pair| pair.state == State::Free)
+    }
+
+    /// The packet of its tunnel that a pair, which stands nowhere, could send now if it had its turn at the interface, and its bytes.
+    pub fn next_of_tunnel(&mut self, pair: u32, now: Instant, flows: &impl Flows<F, K>) -> Option<(K, u32)> {
+        let Some(Some(state)) = self.pairs.get(pair as usize) else { return None };
+        if state.tunnel.is_none() || state.state != State::Free {
+            return None;
+        }
+        let Head::First(Waiting::Packet(packet, bytes), ..) = self.head(pair, now, flows) else { return None };
+        let state = self.pair_mut(pair)?;
+        (state.tokens(bytes, now) == Room::Open).then_some((packet, bytes))
+    }
+
+    /// A pair stands in line at the interface until its turn.
+    pub fn stand_at_interface(&mut self, pair: u32) {
+        self.stand(pair, State::AtInterface);
+    }
+
+    /// It is a pair's turn at the interface. Whether it stands there; then [`Self::advance`] is to be called.
+    pub fn take_turn(&mut self, pair: u32) -> bool {
+        let Some(state) = self.pair_mut(pair).filter(|pair| pair.state == State::AtInterface) else { return false };
+        state.state = State::Free;
+        true
+    }
+
+    /// What a pair does next, which stands nowhere: when something waits that did not before, when its time has come,
+    /// and after a [`Step::Go`] or [`Step::Drop`].
+    pub fn advance(&mut self, pair: u32, now: Instant, flows: &mut impl Flows<F, K>) -> Step<F, K> {
+        let (what, bytes, number) = match self.head(pair, now, flows) {
+            Head::None => {
+                self.stand(pair, State::Free);
+                return Step::Idle;
+            }
+            Head::NotBefore(at) => return self.sleep(pair, at),
+            Head::First(what, bytes, number) => (what, bytes, number),
+        };
+        let Some(Some(state)) = self.pairs.get_mut(pair as usize) else { return Step::Idle };
+        if let Room::Until(at) = state.tokens(bytes, now) {
+            if state.drops() {
+                return Step::Drop(self.leave(pair, what, number, now), bytes);
+            }
+            return self.sleep(pair, at);
+        }
+        let (path, room) = state.path(what, bytes, now, flows);
+        match room {
+            Room::Open => {}
+            Room::Until(at) => return self.sleep(pair, at),
+            Room::Closed => {
+                state.state = State::Blocked;
+                return Step::Idle;
+            }
+        }
+        let number_of_class = state.class;
+        let class = &mut self.classes[number_of_class as usize];
+        let lacks = class.bucket.as_mut().is_some_and(|bucket| bucket.ready_at(bytes, now) > now);
+        if lacks && class.drops() {
+            return Step::Drop(self.leave(pair, what, number, now), bytes);
+        }
+        if lacks || !class.line.is_empty() {
+            state.state = State::InLine;
+            class.line.push_back(pair);
+            let class = ClassId(number_of_class);
+            return self.class_wake(class, now, flows).map_or(Step::Idle, |at| Step::ClassWaits(class, at));
+        }
+        take(state, class, bytes, now);
+        state.reserve(path, bytes, now);
+        Step::Go(self.leave(pair, what, number, now), bytes, path)
+    }
+
+    /// What a class does next whose time has come, or whose bucket is another.
+    pub fn serve(&mut self, class: ClassId, now: Instant, flows: &mut impl Flows<F, K>) -> ClassStep<F, K> {
+        loop {
+            let Some(&pair) = self.classes.get(class.index()).and_then(|class| class.line.front()) else {
+                return ClassStep::Idle;
+            };
+            let head = self.head(pair, now, flows);
+            let state = &mut self.classes[class.index()];
+            let mut lacks = false;
+            if let Head::First(_, bytes, _) = head {
+                lacks = state.bucket.as_mut().is_some_and(|bucket| bucket.ready_at(bytes, now) > now);
+                if lacks && !state.drops() {
+                    return self.class_wake(class, now, flows).map_or(ClassStep::Idle, ClassStep::Waits);
+                }
+            }
+            state.line.pop_front();
+            self.stand(pair, State::Free);
+            let (what, bytes, number) = match head {
+                Head::None => continue,
+                Head::NotBefore(at) => {
+                    self.sleep(pair, at);
+                    return ClassStep::PairWaits(pair, at);
+                }
+                Head::First(what, bytes, number) => (what, bytes, number),
+            };
+            let Some(Some(state)) = self.pairs.get_mut(pair as usize) else { continue };
+            if let Room::Until(at) = state.tokens(bytes, now) {
+                if state.drops() {
+                    return ClassStep::Drop(pair, self.leave(pair, what, number, now), bytes);
+                }
+                self.sleep(pair, at);
+                return ClassStep::PairWaits(pair, at);
+            }
+            let (path, room) = state.path(what, bytes, now, flows);
+            match room {
+                Room::Open => {}
+                Room::Until(at) => {
+                    self.sleep(pair, at);
+                    return ClassStep::PairWaits(pair, at);
+                }
+                Room::Closed => {
+                    state.state = State::Blocked;
+                    continue;
+                }
+            }
+            if lacks {
+                return ClassStep::Drop(pair, self.leave(pair, what, number, now), bytes);
+            }
+            take(state, &mut self.classes[class.index()], bytes, now);
+            state.reserve(path, bytes, now);
+            return ClassStep::Go(pair, self.leave(pair, what, number, now), bytes, path);
+        }
+    }
+
+    /// A pair that had its turn in its class goes to the end of the line, if something waits there that could leave but
+    /// for the class. When it is to be looked at otherwise.
+    pub fn queue_up(&mut self, pair: u32, now: Instant, flows: &mut impl Flows<F, K>) -> Option<Instant> {
+        self.stand(pair, State::Free);
+        let (what, bytes) = match self.head(pair, now, flows) {
+            Head::None => return None,
+            Head::NotBefore(at) => {
+                self.sleep(pair, at);
+                return Some(at);
+            }
+            Head::First(what, bytes, _) => (what, bytes),
+        };
+        let state = self.pair_mut(pair)?;
+        let mut room = state.tokens(bytes, now);
+        if room == Room::Open {
+            room = state.path(what, bytes, now, flows).1;
+        }
+        match room {
+            Room::Until(at) => {
+                self.sleep(pair, at);
+                Some(at)
+            }
+            Room::Closed => {
+                state.state = State::Blocked;
+                None
+            }
+            Room::Open => {
+                state.state = State::InLine;
+                let class = state.class;
+                self.classes[class as usize].line.push_back(pair);
+                None
+            }
+        }
+    }
+
+    /// A pair's time has come; whether [`Self::advance`] is to be called. Out of date if it was to be looked at earlier.
+    pub fn on_pair_wake(&mut self, pair: u32, at: Instant) -> bool {
+        let Some(state) = self.pair_mut(pair) else { return false };
+        let is_due = state.wake_at == at && state.state == State::Sleeps;
+        if is_due {
+            state.wake_at = NEVER;
+            state.state = State::Free;
+        }
+        is_due
+    }
+
+    /// A class' time has come; whether [`Self::serve`] is to be called.
+    pub fn on_class_wake(&mut self, class: ClassId, at: Instant) -> bool {
+        let Some(state) = self.classes.get_mut(class.index()) else { return false };
+        let is_due = state.wake_at == Some(at);
+        if is_due {
+            state.wake_at = None;
+        }
+        is_due
+    }
+
+    /// A packet leaves that had been let go with `granted` bytes on `path`. What its answer has to bring back, if a
+    /// window counts it.
+    pub fn sent(&mut self, pair: u32, path: PathIndex, bytes: u32, granted: u32, now: Instant) -> Option<u64> {
+        let state = self.pair_mut(pair)?;
+        let round_trip = state.round_trip;
+        let window = state.windows.get_mut(path.index())?;
+        Some(window.send(bytes, granted, round_trip, now))
+    }
+
+    /// What was let go with so many bytes sent only `used` of them, or was not sent at all.
+    pub fn put_back(&mut self, pair: u32, granted: u32, used: u32) {
+        let Some(Some(state)) = self.pairs.get_mut(pair as usize) else { return };
+        let class = &mut self.classes[state.class as usize];
+        for bucket in [&mut state.bucket, &mut class.bucket].into_iter().flatten() {
+            bucket.put_back(granted - used.min(granted));
+        }
+    }
+
+    /// What was let go on a path will not be sent.
+    pub fn release(&mut self, pair: u32, path: PathIndex, granted: u32) -> bool {
+        let window = self.pair_mut(pair).and_then(|pair| pair.windows.get_mut(path.index()));
+        if let Some(window) = window {
+            window.release(granted);
+        }
+        self.wake_if_blocked(pair)
+    }
+
+    /// A packet of a path was answered, which brought back `sent`.
+    pub fn answered(&mut self, pair: u32, path: PathIndex, sent: u64, now: Instant) -> bool {
+        let window = self.pair_mut(pair).and_then(|pair| pair.windows.get_mut(path.index()));
+        window.is_some_and(|window| window.answer(sent, now)) && self.wake_if_blocked(pair)
+    }
+
+    /// What is in flight of a pair will not be answered any more: a transport found that by a time-out.
+    pub fn forget_in_flight(&mut self, pair: u32) -> bool {
+        let Some(state) = self.pair_mut(pair) else { return false };
+        let is_new = state.windows.iter_mut().fold(false, |is_new, window| window.forget() | is_new);
+        is_new && self.wake_if_blocked(pair)
+    }
+
+    /// What an acknowledgement told of a path, for the pair's path role.
+    pub fn on_path_report(&mut self, pair: u32, report: PathReport, now: Instant) {
+        if let Some(role) = self.pair_mut(pair).and_then(|pair| pair.path_role.as_mut()) {
+            role.on_report(clock::to_time(now), report);
+        }
+    }
+
+    /// What the ports of a path wrote, for the pair's path role.
+    pub fn on_path_telemetry(&mut self, pair: u32, path: u32, hops: &[IntHop], now: Instant) {
+        if let Some(role) = self.pair_mut(pair).and_then(|pair| pair.path_role.as_mut()) {
+            role.on_telemetry(clock::to_time(now), path, hops);
+        }
+    }
+
+    /// What is first in a pair's line. Flows that cannot send any more leave it.
+    fn head(&mut self, pair: u32, now: Instant, flows: &impl Flows<F, K>) -> Head<F, K> {
+        let Self { pairs, gone, .. } = self;
+        let Some(Some(pair)) = pairs.get_mut(pair as usize) else { return Head::None };
+        if let Some(tunnel) = &mut pair.tunnel {
+            match tunnel.next(now) {
+                NextPacket::None => {}
+                NextPacket::NotBefore(at) => return Head::NotBefore(at),
+                NextPacket::At(number) => {
+                    if let (Some((packet, _)), Some(bytes)) = (tunnel.peek(number), tunnel.bytes(number)) {
+                        return Head::First(Waiting::Packet(packet, bytes), bytes, Some(number));
+                    }
+                }
+            }
+        }
+        loop {
+            match pair.waiting.front() {
+                None => return Head::None,
+                Some(&what @ Waiting::Packet(_, bytes)) => return Head::First(what, bytes, None),
+                Some(&what @ Waiting::Flow(flow)) => match flows.next_bytes(flow) {
+                    Some(bytes) => return Head::First(what, bytes, None),
+                    None => {
+                        pair.waiting.pop_front();
+                        gone.push(flow);
+                    }
+                },
+            }
+        }
+    }
+
+    /// The first of a pair's line leaves it.
+    fn leave(&mut self, pair: u32, what: Waiting<F, K>, number: Option<u64>, now: Instant) -> Waiting<F, K> {
+        let Self { pairs, offers, .. } = self;
+        let Some(Some(state)) = pairs.get_mut(pair as usize) else { return what };
+        state.state = State::Dequeued;
+        state.next_path = None;
+        match (number, &mut state.tunnel) {
+            (Some(number), Some(tunnel)) => {
+                tunnel.take(now, number);
+                offers.append(&mut state.held_back);
+            }
+            _ => {
+                state.waiting.pop_front();
+                if let Waiting::Packet(_, bytes) = what {
+                    state.queued -= u64::from(bytes);
+                }
+            }
+        }
+        what
+    }
+
+    fn stand(&mut self, pair: u32, state: State) {
+        if let Some(pair) = self.pair_mut(pair) {
+            pair.state = state;
+        }
+    }
+
+    fn sleep(&mut self, pair: u32, at: Instant) -> Step<F, K> {
+        if let Some(pair) = self.pair_mut(pair) {
+            pair.state = State::Sleeps;
+            pair.wake_at = at;
+        }
+        Step::PairWaits(at)
+    }
+
+    /// When a class is to be looked at whose first pair lacks tokens, if that is not known yet.
+    fn class_wake(&mut self, class: ClassId, now: Instant, flows: &impl Flows<F, K>) -> Option<Instant> {
+        let state = &self.classes[class.index()];
+        if state.wake_at.is_some() {
+            return None;
+        }
+        let &first = state.line.front()?;
+        let bytes = match self.head(first, now, flows) {
+            Head::First(_, bytes, _) => bytes,
+            // Found at once.
+            Head::None | Head::NotBefore(_) => 0,
+        };
+        let state = &mut self.classes[class.index()];
+        let at = state.bucket.as_mut().map_or(now, |bucket| bucket.ready_at(bytes, now));
+        state.wake_at = Some(at);
+        Some(at)
+    }
+}
+
+impl Class {
+    fn drops(&self) -> bool {
+        self.bucket.as_ref().is_some_and(|bucket| bucket.excess() == Excess::Drops)
+    }
+}
+
+/// Takes the tokens of a packet that leaves.
+fn take<F, K>(pair: &mut Pair<F, K>, class: &mut Class, bytes: u32, now: Instant) {
+    for bucket in [&mut pair.bucket, &mut class.bucket].into_iter().flatten() {
+        bucket.take(bytes, now);
+    }
+}
