@@ -70,9 +70,15 @@ pub(crate) fn wayleave(arguments: &str) -> Run {
 
 /// The same with a text on its standard input.
 fn fed(arguments: &str, input: &str) -> Run {
+    run_in(&[], arguments, input)
+}
+
+/// The same with variables in its environment.
+fn run_in(environment: &[(&str, &str)], arguments: &str, input: &str) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_wayleave"))
         .args(arguments.split_whitespace())
         .env_remove("COLUMNS")
+        .envs(environment.iter().copied())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
