@@ -42,7 +42,7 @@ ATTACK ?= 20
 MEANWHILE ?=
 # The folder of `make try-topologies`, and what its files do not say.
 DIR ?=
-IMPORT ?= --default-rate 10Gbit --default-delay 1ms --delay-from-places
+IMPORT ?= --default-rate 10Gbit --default-delay 1ms --delay-from-coordinates
 # Passed on to the command: make bench ARGS="k4-q8-noreroute k12-q4-noreroute".
 ARGS ?=
 # Figures of `make reproduce`, and the folder of their results; figures that are already there stay, so several runs make one document.

@@ -44,7 +44,7 @@ impl Args for BrokerSchemeArgs {
     fn augment_args(command: Command) -> Command {
         let names = schemes().map(|scheme| PossibleValue::new(scheme.name).help(scheme.summary));
         let default = schemes().next().map_or("", |scheme| scheme.name);
-        let help = "Whose brokers these are: all brokers have to have the same, with the same parameters";
+        let help = "Scheme of the brokers, equal on all of them";
         let scheme = Arg::new("scheme").long("scheme").help(help).value_name("SCHEME").default_value(default);
         let scheme = scheme.value_parser(PossibleValuesParser::new(names)).help_heading("Scheme");
         command.arg(scheme).args(described().map(|(scheme, parameter)| option(scheme, parameter)))

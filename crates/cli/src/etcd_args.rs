@@ -10,19 +10,19 @@ use wayleave_server::cluster::{Access, User};
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Access to etcd")]
 pub(crate) struct EtcdArgs {
-    /// The user of etcd, if it wants one
+    /// User of etcd, if it requires authentication
     #[arg(long, value_name = "NAME", requires = "etcd_password_file", requires = "etcd")]
     etcd_user: Option<String>,
-    /// The file with the user's password, which nobody else may read; it is read again whenever etcd wants it
+    /// File with the user's password, readable by its owner only
     #[arg(long, value_name = "FILE", requires = "etcd_user")]
     etcd_password_file: Option<PathBuf>,
-    /// Certificates (PEM) to trust in place of those of the web, for https:// addresses of members
+    /// Certificates (PEM) to trust in place of public authorities, for https:// members
     #[arg(long, value_name = "FILE", requires = "etcd")]
     etcd_ca: Option<PathBuf>,
-    /// The certificate (PEM) that is shown to members that ask for one
+    /// Client certificate (PEM) for members that request one
     #[arg(long, value_name = "FILE", requires = "etcd_key", requires = "etcd")]
     etcd_cert: Option<PathBuf>,
-    /// Its private key (PEM)
+    /// Private key (PEM) of that certificate
     #[arg(long, value_name = "FILE", requires = "etcd_cert")]
     etcd_key: Option<PathBuf>,
 }

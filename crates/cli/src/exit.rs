@@ -38,7 +38,7 @@ Exit codes:
   2  bad input or usage, also a file that is not there or cannot be read
   3  something was refused, or would break
   4  the recheck found a broken promise, or verify saw one or something that is not as a plan says
-  5  a fault that verify --break put in was not noticed, or changes nothing here
+  5  a fault that verify --inject put in was not detected, or changes nothing here
   6  what diff compared differs
   7  incomplete: promises that were not tested, traffic of which nothing arrived, or contracts of tenants whose past is not known
   130  stopped by Ctrl-C: results until then are kept, and marked as partial";

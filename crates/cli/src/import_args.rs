@@ -11,34 +11,34 @@ use crate::failure::Failure;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Files of other tools")]
 pub(crate) struct ImportArgs {
-    /// The rate of links that say none
+    /// Default rate of links without one
     #[arg(long, value_name = "RATE")]
     default_rate: Option<Rate>,
-    /// The delay of links that say none [default: 0ns]
+    /// Default delay of links without one [default: 0ns]
     #[arg(long, value_name = "TIME")]
     default_delay: Option<Time>,
-    /// The MTU of links that say none [default: that of the format, such as 9500B for containerlab, otherwise 1500B]
+    /// Default MTU of links without one [default: that of the format, such as 9500B for containerlab, otherwise 1500B]
     #[arg(long, value_name = "SIZE")]
     default_mtu: Option<Bytes>,
-    /// Refuse files with keys that are not used, instead of a warning
+    /// Refuse files with unused keys, instead of a warning
     #[arg(long)]
     strict: bool,
-    /// Links that say no delay get that of light in a fibre between the longitudes and latitudes of their ends
-    #[arg(long)]
-    delay_from_places: bool,
-    /// What rates without a unit count
+    /// Compute the delay of links without one from the coordinates of their ends (light in fibre)
+    #[arg(long, alias = "delay-from-places")]
+    delay_from_coordinates: bool,
+    /// Unit of rates without one
     #[arg(long, value_enum, value_name = "UNIT")]
     rate_unit: Option<RateUnitName>,
-    /// What delays without a unit count
+    /// Unit of delays without one
     #[arg(long, value_enum, value_name = "UNIT")]
     delay_unit: Option<DelayUnitName>,
-    /// Which nodes are hosts, beside those that the file calls so [default: one is attached to each if there are none]
+    /// Nodes that are hosts, besides those marked in the file [default: attach one to each switch if there are none]
     #[arg(long, value_enum, value_name = "WHICH")]
     hosts: Option<HostsName>,
-    /// How many hosts are attached to each switch (implies --hosts attach)
+    /// Number of hosts attached to each switch (implies --hosts attach)
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_HOSTS_PER_NODE)))]
     hosts_per_node: Option<u32>,
-    /// The rate of the links of attached hosts [default: that of the fastest link of their switch]
+    /// Link rate of attached hosts [default: that of the fastest link of their switch]
     #[arg(long, value_name = "RATE")]
     host_rate: Option<Rate>,
 }
@@ -118,7 +118,7 @@ impl ImportArgs {
             default_delay: self.default_delay,
             default_mtu: self.default_mtu,
             strict: self.strict,
-            delay_from_places: self.delay_from_places,
+            delay_from_places: self.delay_from_coordinates,
             rate_unit: self.rate_unit.map(RateUnitName::unit),
             delay_unit: self.delay_unit.map(DelayUnitName::unit),
             hosts,
@@ -133,7 +133,7 @@ impl ImportArgs {
             ("--default-delay", self.default_delay.is_some()),
             ("--default-mtu", self.default_mtu.is_some()),
             ("--strict", self.strict),
-            ("--delay-from-places", self.delay_from_places),
+            ("--delay-from-coordinates", self.delay_from_coordinates),
             ("--rate-unit", self.rate_unit.is_some()),
             ("--delay-unit", self.delay_unit.is_some()),
             ("--hosts", self.hosts.is_some()),

@@ -11,8 +11,7 @@ use crate::import_args::ImportArgs;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Network")]
 pub(crate) struct NetworkArgs {
-    /// A file, or a builder such as fat-tree:k=4,queues=8 (`wayleave topology list` names them all); - is stdin. Files
-    /// of other tools are read as well: containerlab, NetworkX node-link JSON, GML, GraphML
+    /// Topology file, or a builder such as fat-tree:k=4 (run `wayleave topology list`)
     #[arg(short, long, value_name = "FILE|BUILDER")]
     pub(crate) topology: String,
     #[command(flatten)]
@@ -23,10 +22,10 @@ pub(crate) struct NetworkArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Network")]
 pub(crate) struct NetworkDetails {
-    /// The buffer of every switch queue, whatever the topology says
+    /// Buffer of every switch queue; overrides the topology
     #[arg(long, value_name = "SIZE")]
     pub(crate) buffer: Option<Bytes>,
-    /// The buffer of every host queue, whatever the topology says
+    /// Buffer of every host queue; overrides the topology
     #[arg(long, value_name = "SIZE")]
     pub(crate) host_buffer: Option<Bytes>,
     #[command(flatten)]

@@ -14,6 +14,7 @@ mod demo;
 mod etcd_args;
 mod exit;
 mod failure;
+mod groups;
 mod import_args;
 mod inputs;
 mod interrupt;
@@ -26,12 +27,13 @@ mod scheme_args;
 mod session;
 mod settings;
 mod setup;
+mod short_help;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
 
-use args::{Cli, Command};
+use args::{Cli, Command, command_line};
 use exit::Exit;
 use failure::Failure;
 
@@ -48,52 +50,58 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<Exit, Failure> {
-    let cli = Cli::parse_from(settings::layered(std::env::args_os().collect(), Cli::command)?);
+    let line = settings::layered(std::env::args_os().collect(), command_line)?;
+    let matches = command_line().get_matches_from(line);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command_line()).exit());
     match &cli.command {
         Command::Demo(args) => commands::demo::run(args),
         Command::Plan(args) => commands::plan::run(args),
         Command::Explain(args) => commands::explain::run(args),
         Command::WhatIf(args) => commands::what_if::run(args),
+        Command::Verify(args) => commands::verify::run(args),
+        Command::Diff(args) => commands::diff::run(args),
+        Command::Topology(command) => commands::topology::run(command),
+        Command::Policy(command) => commands::policy::run(command),
+        Command::Size(args) => commands::size::run(args),
+        Command::Tune(args) => commands::tune::run(args),
+        Command::CharacterizeSwitch(args) => commands::characterize_switch::run(args),
+        Command::ExportConfig(args) => commands::export_config::run(args),
+        Command::Generate(command) => commands::generate::run(command),
+        Command::Serve(args) => commands::serve::run(args),
+        Command::Agent(args) => commands::agent::run(args),
         Command::Login(args) => commands::login::run(args),
         Command::Apply(args) => commands::apply::run(args),
         Command::Get(args) => commands::get::run(args),
         Command::Describe(args) => commands::describe::run(args),
         Command::Delete(args) => commands::delete::run(args),
-        Command::Rollback(args) => commands::rollback::run(args),
-        Command::Down(args) => commands::element::down(args),
-        Command::Up(args) => commands::element::up(args),
-        Command::Events(args) => commands::events::run(args),
-        Command::Check(args) => commands::check::run(args),
-        Command::Capture(args) => commands::capture::run(args),
-        Command::Audit(args) => commands::audit::run(args),
-        Command::Backup(args) => commands::backup::run(args),
         Command::Status(args) => commands::status::run(args),
         Command::Top(args) => commands::top::run(args),
+        Command::Events(args) => commands::events::run(args),
+        Command::Audit(args) => commands::audit::run(args),
+        Command::Link(command) => commands::element::link(command),
+        Command::Node(command) => commands::element::node(command),
+        Command::Probe(args) => commands::probe::run(args),
+        Command::Rollback(args) => commands::rollback::run(args),
         Command::Token(command) => commands::token::run(command),
-        Command::Analyze(args) => commands::analyze::run(args),
-        Command::Topology(command) => commands::topology::run(command),
-        Command::Policy(command) => commands::policy::run(command),
-        Command::Provision(args) => commands::provision::run(args),
-        Command::Serve(args) => commands::serve::run(args),
-        Command::Agent(args) => commands::agent::run(args),
-        Command::Broker(command) => commands::broker::run(command),
-        Command::Config(command) => commands::config::run(command, Cli::command),
+        Command::Backup(args) => commands::backup::run(args),
         Command::Ledger(command) => commands::ledger::run(command),
-        Command::Requests(args) => commands::requests::run(args),
-        Command::Tune(args) => commands::tune::run(args),
-        Command::Benchmark(args) => commands::benchmark::run(args),
-        Command::Render(args) => commands::render::run(args),
-        Command::Verify(args) => commands::verify::run(args),
-        Command::Bench(command) => commands::bench::run(command),
+        Command::Broker(command) => commands::broker::run(command),
+        Command::Config(command) => commands::config::run(command, command_line),
         Command::Doctor(args) => commands::doctor::run(args),
         Command::Lab(command) => commands::lab::run(command),
-        Command::Schemes(args) => commands::schemes::run(args),
-        Command::Schema(args) => commands::schema::run(args),
-        Command::Reproduce(args) => commands::reproduce::run(args),
-        Command::Diff(args) => commands::diff::run(args),
+        Command::Capture(args) => commands::capture::run(args),
         Command::Sim(args) => commands::sim::run(args),
+        Command::Reproduce(args) => commands::reproduce::run(args),
+        Command::Analyze(args) => commands::analyze::run(args),
+        Command::Bench(command) => commands::bench::run(command),
+        Command::Schemes(args) => commands::schemes::run(args),
         Command::Trace(command) => commands::trace::run(command),
-        Command::Completions(args) => commands::completions::run(args, Cli::command()),
-        Command::Man(args) => commands::man::run(args, Cli::command()),
+        Command::Schema(args) => commands::schema::run(args),
+        Command::Completions(args) => commands::completions::run(args, command_line()),
+        Command::Man(args) => commands::man::run(args, command_line()),
+        Command::Help(args) => commands::help::run(args, command_line()),
+        Command::Requests(args) => commands::generate::contracts(args),
+        Command::Down(args) => commands::element::old_fail(args),
+        Command::Up(args) => commands::element::old_restore(args),
     }
 }

@@ -12,31 +12,31 @@ use crate::failure::Failure;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Network model")]
 pub(crate) struct ModelArgs {
-    /// The model that the other options here start from; `published` is that of Chameleon's controller, for comparison
+    /// Base model; `published` is that of Chameleon's controller, for comparison
     #[arg(long, value_enum, default_value_t, value_name = "MODEL")]
     pub(crate) model: Base,
-    /// Service promised to lower queues: the whole convex curve, or only its first slope
+    /// Service of lower queues: the whole convex curve, or its first slope only
     #[arg(long, value_enum, value_name = "CURVE")]
     residual: Option<ResidualArg>,
-    /// The largest frame of every link on the wire, such as 1530B; `mtu` takes it from each link
+    /// Largest frame on the wire, such as 1530B; `mtu` is that of each link
     #[arg(long, value_name = "SIZE|mtu")]
     max_frame: Option<MaxFrame>,
-    /// Whether frames are counted with preamble, gap, FCS and tags
+    /// Count preamble, gap, FCS and tags of frames
     #[arg(long, value_enum, value_name = "SWITCH")]
     overhead: Option<Switch>,
-    /// The longest stack of tags that the overhead counts, which is also the most switches on a route
+    /// Number of tags in the overhead: the maximum number of switches on a route
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=64))]
     tags: Option<u32>,
-    /// Whether the lowest queue of every switch port is kept for traffic without a contract
+    /// Reserve the lowest queue of every switch port for traffic without a contract
     #[arg(long, value_enum, value_name = "SWITCH")]
     best_effort: Option<Switch>,
-    /// Whether a bound may be equal to its limit
+    /// Compare bounds with limits: strictly below, or at most equal
     #[arg(long, value_enum, value_name = "HOW")]
     compare: Option<CompareArg>,
-    /// Whether traffic counts as bounded by the line that it comes from
+    /// Limit arrivals of a queue by the rates of its input links
     #[arg(long, value_enum, value_name = "SWITCH")]
     pub(crate) shaping: Option<Switch>,
-    /// What the jitter of a node may do to packets of one queue: keep their order over all inputs, or anything
+    /// Order of packets of one queue after the jitter of a node
     #[arg(long, value_enum, value_name = "HOW")]
     jitter: Option<JitterArg>,
 }
@@ -82,9 +82,9 @@ enum CompareArg {
 
 #[derive(ValueEnum, Clone, Copy, Debug)]
 enum JitterArg {
-    /// Packets of one queue keep the order in which they came to the node
+    /// Packets of one queue keep their order of arrival at the node
     Ordered,
-    /// Every packet takes a time of its own
+    /// Every packet has an independent delay
     Any,
 }
 

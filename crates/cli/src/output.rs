@@ -13,10 +13,10 @@ use wayleave_units::escaped_but;
 /// How data is printed.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum OutputFormat {
-    /// For people
+    /// Human-readable table
     #[default]
     Table,
-    /// For programs
+    /// JSON
     Json,
 }
 

@@ -37,7 +37,8 @@ impl Args for SchemeArgs {
             .iter()
             .map(|Entry { descriptor, .. }| PossibleValue::new(descriptor.name).help(descriptor.summary));
         let default = ADMISSION.first().map_or("", |entry| entry.descriptor.name);
-        let scheme = Arg::new("scheme").long("scheme").help("Who decides").value_name("SCHEME").default_value(default);
+        let scheme =
+            Arg::new("scheme").long("scheme").help("Admission scheme").value_name("SCHEME").default_value(default);
         let scheme = scheme.value_parser(PossibleValuesParser::new(names)).help_heading("Scheme");
         let options = described().map(|(scheme, parameter)| option(scheme, parameter));
         let all: Vec<Arg> = std::iter::once(scheme).chain(options).collect();

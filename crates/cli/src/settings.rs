@@ -118,8 +118,14 @@ fn below(given: &ArgMatches, whole: fn() -> Command) -> Result<Vec<Setting>, Fai
     };
     for arg in &options {
         let Some(name) = arg.get_long() else { continue };
-        let variable = variable(name);
-        let Some(value) = std::env::var(&variable).ok().filter(|_| !is_said(arg, &settings)) else { continue };
+        let set: Vec<(String, String)> = names_of(arg)
+            .map(variable)
+            .filter_map(|name| std::env::var(&name).ok().map(|value| (name, value)))
+            .collect();
+        if let [(first, _), (second, _), ..] = &set[..] {
+            return Err(Failure::Usage(format!("{first} and {second} are two names of one setting: unset one")));
+        }
+        let Some((variable, value)) = set.into_iter().next().filter(|_| !is_said(arg, &settings)) else { continue };
         let origin = Origin::Environment(variable);
         settings.push(Setting { name: name.to_owned(), values: vec![value], is_flag: is_flag(arg), origin });
     }
@@ -152,7 +158,7 @@ fn check_variables(names: impl Iterator<Item = String>, whole: fn() -> Command) 
     if ours.peek().is_none() {
         return Ok(());
     }
-    let known: Vec<String> = options(whole).iter().filter_map(Arg::get_long).map(variable).collect();
+    let known: Vec<String> = options(whole).iter().flat_map(names_of).map(variable).collect();
     let known = || known.iter().filter_map(|name| name.strip_prefix(PREFIX)).chain(OF_CLIENTS);
     let wrong = ours.find_map(|name| {
         let is_known = known().any(|known| known == name);
@@ -166,28 +172,38 @@ fn variable(name: &str) -> String {
     format!("{PREFIX}{}", name.to_uppercase().replace('-', "_"))
 }
 
+/// Returns the name of an option, then its old names, all without dashes.
+fn names_of(arg: &Arg) -> impl Iterator<Item = &str> {
+    arg.get_long().into_iter().chain(arg.get_all_aliases().unwrap_or_default())
+}
+
 /// What a file says: names and values.
 fn read(file: &Path, options: &[Arg]) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let shown = file.display();
     let text = std::fs::read_to_string(file).map_err(|error| Failure::Located(format!("{shown}: {error}")))?;
     let table: toml::Table =
         text.parse().map_err(|error: toml::de::Error| Failure::Located(format!("{shown}: {error}")))?;
-    let mut settings = Vec::new();
-    for (name, value) in table {
-        let place = place(&text, &name).map_or_else(|| shown.to_string(), |line| format!("{shown}:{line}"));
-        let known = || options.iter().filter_map(|arg| arg.get_long()).filter(|name| *name != "config");
-        if !known().any(|known| known == name) {
-            let nearest = wayleave_explain::sentences::nearest(&name, known());
+    let mut settings: Vec<(String, Vec<String>)> = Vec::new();
+    for (name, value) in &table {
+        let place = place(&text, name).map_or_else(|| shown.to_string(), |line| format!("{shown}:{line}"));
+        let known = || options.iter().filter(|arg| arg.get_long() != Some("config"));
+        let Some(arg) = known().find(|arg| names_of(arg).any(|known| known == name)) else {
+            let nearest = wayleave_explain::sentences::nearest(name, known().filter_map(|arg| arg.get_long()));
             let hint = nearest.map_or_else(
                 || "; `wayleave config show` prints all settings".to_owned(),
                 |nearest| format!("; did you mean {nearest}?"),
             );
             return Err(Failure::Located(format!("{place}: there is no setting {name}{hint}")));
+        };
+        if let Some(used) = names_of(arg).find(|other| *other != name && table.contains_key(*other)) {
+            return Err(Failure::Located(format!(
+                "{place}: {name} and {used} are two names of one setting: remove one"
+            )));
         }
-        let values = texts(&value).ok_or_else(|| {
+        let values = texts(value).ok_or_else(|| {
             Failure::Located(format!("{place}: {name}: text, a number, true, false, or a list of them is expected"))
         })?;
-        settings.push((name, values));
+        settings.push((arg.get_long().unwrap_or(name).to_owned(), values));
     }
     Ok(settings)
 }

@@ -156,7 +156,7 @@ fn a_probe_names_the_place_where_it_is_lost_and_a_capture_shows_its_tags() {
     let lab = Lab(format!("k{}", std::process::id()));
     let up = done(&format!("lab up -f ring:switches=3,hosts=1 --name {}", lab.0));
     assert!(up.status.success(), "{up:?}");
-    let check = |options: &str| done(&format!("lab check h1 h2 --name {} {options} -o json", lab.0));
+    let check = |options: &str| done(&format!("lab probe h1 h2 --name {} {options} -o json", lab.0));
     let output = check("");
     let seen = json(&output);
     assert_eq!((output.status.code(), &seen["received"], &seen["lastSeenAt"]), (Some(0), &seen["sent"], &Value::Null));

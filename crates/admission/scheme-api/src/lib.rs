@@ -87,7 +87,7 @@ pub use absent::Absent;
 pub use admission::{Admission, Decision, DisjointRoute, Handover, Move, Request};
 pub use broker::{Broker, BrokerAction, BrokerInput, Leadership, Member};
 pub use custom::{CustomBroker, CustomHost, CustomMessage, CustomPath, CustomTunnel, Plugged};
-pub use descriptor::{Described, Descriptor, Given, Kind, Parameter, Role, Value, Word};
+pub use descriptor::{Descriptor, Given, Kind, Parameter, Role, Value, Word};
 pub use flow::{Ack, Flow, FlowStart, Limit, Loss, Phase, RouteFacts};
 pub use host::{
     Arrivals, Bucket, Demand, Excess, Host, HostAction, HostInput, Limiter, Origin, PairSpec, PathUse, PathsChange,

@@ -100,13 +100,13 @@ impl Fault {
             Self::BuffersGone => "buffers-gone",
             Self::DuplicationOff => "duplication-off",
             Self::PrioritiesSwapped => "priorities-swapped",
-            Self::CalculusLow => "calculus-low",
-            Self::FrameForgotten => "frame-forgotten",
+            Self::CalculusLow => "delay-understated",
+            Self::FrameForgotten => "frame-omitted",
             Self::BurstLarger => "burst-larger",
             Self::RateLarger => "rate-larger",
             Self::MoveForgotten => "move-forgotten",
-            Self::MovesChained => "moves-chained",
-            Self::JitterIgnored => "jitter-ignored",
+            Self::MovesChained => "transitions-overlap",
+            Self::JitterIgnored => "jitter-omitted",
         }
     }
 

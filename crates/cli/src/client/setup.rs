@@ -16,8 +16,7 @@ pub(crate) struct SetupArgs {
 
 #[derive(Args, Clone, Debug)]
 struct SetupOptions {
-    /// The network of a --ledger file or of contracts that are read with -f: a file, or a builder such as
-    /// fat-tree:k=4,queues=8
+    /// Topology of --ledger or -f: a file, or a builder such as fat-tree:k=4
     #[arg(short, long, value_name = "FILE|BUILDER", help_heading = "Network")]
     topology: Option<String>,
     #[command(flatten)]

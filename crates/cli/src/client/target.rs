@@ -25,7 +25,7 @@ nothing says where the controller is. One of these does:
 pub(crate) struct Target {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
-    /// A ledger file in place of a server, with an operator's rights; no server may have it open
+    /// Ledger file in place of a server, as operator; no server may have it open
     #[arg(long, value_name = "FILE", help_heading = "Controller", conflicts_with_all = ["server", "context"])]
     pub(crate) ledger: Option<PathBuf>,
     #[command(flatten)]
@@ -38,24 +38,23 @@ pub(crate) struct Target {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Controller")]
 pub(crate) struct ServerArgs {
-    /// The address of the server, such as http://127.0.0.1:7480 [environment: WAYLEAVE_SERVER]
+    /// URL of the server, such as http://127.0.0.1:7480 [env: WAYLEAVE_SERVER]
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
-    /// The name under which `login` has saved server and token [environment: WAYLEAVE_CONTEXT]
+    /// Name of a server and token that `login` has saved [env: WAYLEAVE_CONTEXT]
     #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
-    /// A file with the token; - is stdin [environment: WAYLEAVE_TOKEN_FILE]
+    /// File with the token; - is stdin [env: WAYLEAVE_TOKEN_FILE]
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// The certificates (PEM) to trust, for a server whose own is not signed by a public authority [environment:
-    /// WAYLEAVE_CA]
-    #[arg(long, value_name = "FILE")]
+    /// Certificates (PEM) to trust in place of public authorities [env: WAYLEAVE_CA]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) ca: Option<PathBuf>,
-    /// Your own certificate (PEM), which can act in place of a token [environment: WAYLEAVE_CERT]
-    #[arg(long, value_name = "FILE")]
+    /// Client certificate (PEM), in place of a token [env: WAYLEAVE_CERT]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) cert: Option<PathBuf>,
-    /// Its private key (PEM) [environment: WAYLEAVE_CERT_KEY]
-    #[arg(long, value_name = "FILE")]
+    /// Private key (PEM) of the client certificate [env: WAYLEAVE_CERT_KEY]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) cert_key: Option<PathBuf>,
 }
 
@@ -63,7 +62,7 @@ pub(crate) struct ServerArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Controller")]
 pub(crate) struct TenantArg {
-    /// Whose objects are meant [default: the token's tenant, or the one that login has saved]
+    /// Tenant of the objects [default: the token's tenant, or the one saved by login]
     #[arg(long, value_name = "NAME")]
     pub(crate) tenant: Option<String>,
 }

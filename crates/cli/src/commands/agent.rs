@@ -29,17 +29,17 @@ const EXAMPLE: &str = "\
 Examples:
   wayleave agent --config agent.yaml
   wayleave agent --config agent.yaml endpoint add h1 acme:web tap0
-  wayleave agent --config agent.yaml down
+  wayleave agent --config agent.yaml uninstall
   wayleave agent init --node h1 --server https://controller.example:7480 --interface 'h1->s1=eth1'
 
-What is installed is in the kernel: it goes on when the agent ends, until `down` takes it away. `wayleave schema agent` says what can stand in
-the file; docs/agent.md says which rights are needed, and why.";
+Installed programs, maps and qdiscs stay in the kernel when the agent ends, until `uninstall` removes them. \
+`wayleave schema agent` documents the file, docs/agent.md the required capabilities.";
 
-/// Carry out what the controller decides on the hosts and switches of this machine
+/// Run the agent, which enforces contracts on the hosts and switches of this machine
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct AgentArgs {
-    /// What is driven, and where the controller is
+    /// Configuration file of the agent
     #[arg(long, value_name = "FILE", default_value = "/etc/wayleave/agent.yaml")]
     config: PathBuf,
     #[command(flatten)]
@@ -52,9 +52,10 @@ pub(crate) struct AgentArgs {
 #[derive(Subcommand, Clone, Debug)]
 enum AgentCommand {
     Init(Box<InitArgs>),
-    /// Take away everything that the agent of this file has installed; it must not run any more
-    Down,
-    /// Say which interfaces belong to whom; whether the agent runs or not
+    /// Remove all programs, maps and qdiscs that the agent has installed; stop the agent first
+    #[command(alias = "down")]
+    Uninstall,
+    /// Attach or detach the interface of an endpoint, also while the agent runs
     #[command(subcommand)]
     Endpoint(EndpointCommand),
 }
@@ -62,24 +63,23 @@ enum AgentCommand {
 /// Interfaces that come and go.
 #[derive(Subcommand, Clone, Debug)]
 enum EndpointCommand {
-    /// An interface is there, or will be: the agent finds it within a second. Warns if it is not there now, or if the controller has no such VM on the
-    /// host
+    /// Attach an interface to an endpoint; warns if the interface or the VM is unknown
     Add {
-        /// The host, as the file and the topology call it
+        /// Host, by its name in the topology
         node: String,
-        /// Whose it is: a VM as tenant:name, or host:NAME for the host itself
+        /// Endpoint: a VM as TENANT:NAME, or host:NAME for the host itself
         endpoint: String,
-        /// The host's end of the interface
+        /// Host's end of the interface
         interface: String,
-        /// The VLAN whose tag its frames have on that interface
+        /// VLAN tag of its frames on that interface
         #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=4094))]
         vlan: Option<u16>,
     },
-    /// An endpoint has no interface any more
+    /// Detach the interface of an endpoint
     Remove {
         /// The host
         node: String,
-        /// Whose it was
+        /// Endpoint whose interface is detached
         endpoint: String,
     },
 }
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &AgentArgs) -> Result<Exit, Failure> {
         // That needs no file, and is done above.
         Some(AgentCommand::Init(_)) => Ok(Exit::Fine),
         None => drive(args, &file),
-        Some(AgentCommand::Down) => {
+        Some(AgentCommand::Uninstall) => {
             args.log.begin()?;
             // What is taken away needs no controller, and so no credential: with one, the controller is told.
             let options = with_credentials(&file).unwrap_or_else(|error| {

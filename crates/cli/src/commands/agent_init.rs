@@ -39,57 +39,57 @@ const BPF: &str = "/sys/fs/bpf";
 const PROGRAM: &str = "/usr/bin/wayleave";
 const CONFIG: &str = "/etc/wayleave/agent.yaml";
 
-/// Write the file, the token and the unit of an agent, and mount what it needs
+/// Install an agent: configuration file, token, systemd unit and BPF mount
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct InitArgs {
-    /// The host or switch, as the topology calls it
+    /// Host or switch, by its name in the topology
     #[arg(long, value_name = "NODE")]
     node: String,
-    /// Where the controller is
+    /// URL of the controller
     #[arg(long, value_name = "URL")]
     server: String,
-    /// Certificates to trust instead of the public ones
+    /// Certificates (PEM) to trust in place of public authorities
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// The token of the role agent for this node; - is stdin, and without it somebody is asked for it
+    /// File with the node's agent token; - is stdin [default: a prompt]
     #[arg(long, value_name = "FILE", conflicts_with = "cert")]
     token_file: Option<PathBuf>,
-    /// The agent's certificate (PEM) in place of a token; it is read where it is, also after it was renewed
+    /// Client certificate (PEM) of the agent, in place of a token; read again after renewal
     #[arg(long, value_name = "FILE", requires = "cert_key")]
     cert: Option<PathBuf>,
-    /// The private key (PEM) of that certificate
+    /// Private key (PEM) of that certificate
     #[arg(long, value_name = "FILE", requires = "cert")]
     cert_key: Option<PathBuf>,
-    /// A link that leaves the node, and the interface by which it does; in place of what the topology says
+    /// Outgoing link of the node and its interface; overrides the topology
     #[arg(long = "interface", value_name = "LINK=INTERFACE", value_parser = pair, required_unless_present = "topology")]
     interfaces: Vec<(String, String)>,
-    /// The network, to take the interfaces' names from it and to check links; - is stdin
+    /// Topology with the interfaces' names, to check links; - is stdin
     #[arg(short, long, value_name = "FILE|BUILDER")]
     topology: Option<String>,
-    #[command(flatten)]
-    import: ImportArgs,
-    /// The bridge of Open vSwitch that forwards for the node, if it is a switch and the kernel does not
+    /// Open vSwitch bridge that forwards for the node, if the kernel does not
     #[arg(long, value_name = "BRIDGE", conflicts_with = "endpoints")]
     ovs: Option<String>,
-    /// A VM, or host:NODE for the host itself, and the host's end of its interface; behind a comma its VLAN
+    /// VM, or host:NODE for the host itself, and the host's end of its interface, with its VLAN
     #[arg(long = "endpoint", value_name = "TENANT:VM=INTERFACE[,VLAN]", value_parser = pair)]
     endpoints: Vec<(String, String)>,
-    /// Where the file and the token are written
+    /// Directory of the configuration file and the token
     #[arg(long, value_name = "DIRECTORY", default_value = "/etc/wayleave")]
     directory: PathBuf,
-    /// Where the unit of systemd is written
+    /// File of the systemd unit
     #[arg(long, value_name = "FILE", default_value = "/etc/systemd/system/wayleave-agent.service")]
     unit: PathBuf,
-    /// Write no unit
+    /// Do not write a systemd unit
     #[arg(long)]
     no_unit: bool,
-    /// Do not mount a bpf file system at /sys/fs/bpf, where none is
+    /// Do not mount a BPF file system at /sys/fs/bpf
     #[arg(long)]
     no_mount: bool,
-    /// Replace what is there
+    /// Replace existing files
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    import: ImportArgs,
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

@@ -24,43 +24,43 @@ Examples:
   wayleave analyze network.json --analysis tfa,lp --shaping off -o json
   wayleave analyze -t fat-tree:k=4 -f contracts.yaml --flow ptp-7
 
-NETWORK is an output-port network in Saihu's JSON: servers with service curves, and flows with arrival
-curves and paths; or a physical network in its XML. With -t and -f instead, contracts are admitted as `wayleave plan` does, and every queue
+NETWORK is an output-port network in Saihu's JSON: servers with service curves, and flows with arrival \
+curves and paths; or a physical network in its XML. With -t and -f instead, contracts are admitted as `wayleave plan` does, and every queue \
 that holds flows is a server with what the queues above it leave.";
 
-/// Bound the delays of a whole network: total flow, separate flow, PMOO and linear programs side by side
+/// Compare delay analyses of a network: TFA, SFA, PMOO and linear programs
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 #[command(mut_arg("topology", |topology| topology.required(false).default_value("").hide_default_value(true)))]
 pub(crate) struct AnalyzeArgs {
-    /// An output-port network in Saihu's JSON, or a physical one in its XML; - is stdin
+    /// Output-port network in Saihu's JSON, or a physical one in its XML; - is stdin
     #[arg(value_name = "NETWORK", required_unless_present = "files", conflicts_with_all = ["files", "topology"])]
     file: Option<String>,
-    /// Contracts instead: those that are admitted on --topology are analysed; several files are read in order
+    /// Analyse contracts that are admitted on --topology; several files in order
     #[arg(short = 'f', long = "file", value_name = "CONTRACTS", requires = "topology")]
     files: Vec<String>,
-    /// Which analyses
+    /// Analyses
     #[arg(long = "analysis", value_name = "LIST", value_enum, value_delimiter = ',', default_values_t = Analysis::ALL)]
     analyses: Vec<Analysis>,
-    /// Only this flow or contract; can be given several times
+    /// Only this flow or contract; may be repeated
     #[arg(long = "flow", value_name = "NAME")]
     flows: Vec<String>,
-    /// Whether packets leave a server at once, not bit by bit [default: what the file says, or off]
+    /// Packetizer behind servers [default: that of the file, or off]
     #[arg(long, value_enum, value_name = "SWITCH", conflicts_with = "files")]
     packetizer: Option<Switch>,
-    /// In which order servers serve [default: what the file says, or fifo]
+    /// Service order of servers [default: that of the file, or fifo]
     #[arg(long, value_enum, value_name = "ORDER", conflicts_with = "files")]
     multiplexing: Option<Order>,
-    /// How to print the bounds
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: Format,
-    /// Every flow, not only the first 40
+    /// Show all flows, not only the first 40
     #[arg(long)]
     all: bool,
-    /// Write the network that is analysed in Saihu's JSON, or in its XML if FILE ends with .xml; FILE is replaced
+    /// Write the analysed network in Saihu's JSON, or XML if FILE ends with .xml
     #[arg(long, value_name = "FILE")]
     export: Option<PathBuf>,
-    /// Show progress even if the standard error is no terminal
+    /// Show progress even if standard error is not a terminal
     #[arg(long)]
     progress: bool,
     #[command(flatten)]
@@ -108,7 +108,7 @@ enum Format {
     Table,
     /// Flows and servers
     Wide,
-    /// For programs
+    /// JSON
     Json,
 }
 

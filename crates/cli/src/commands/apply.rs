@@ -32,34 +32,33 @@ Examples:
   wayleave apply -f contracts.yaml --dry-run              (what would change: rate: 10Mbit -> 20Mbit)
   wayleave get contracts -o json | wayleave apply -f -    (changes nothing)
   wayleave apply -f shop.yaml --prune -l app=shop         (deletes those with the label that shop.yaml no longer has)
-  wayleave requests -t fat-tree:k=4 --count 100 | wayleave apply -f - --dry-run";
+  wayleave generate contracts -t fat-tree:k=4 --count 100 | wayleave apply -f - --dry-run";
 
-/// Create and change what files say: tenants, VMs, contracts and policies
+/// Create and update tenants, VMs, contracts and policies from files
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct ApplyArgs {
-    /// Contracts (YAML, JSON, CSV, or what `get contracts -o json` prints), tenants and VMs (kind: Tenants), or a policy of services (kind: Policy); several files in order, - is stdin
+    /// Contracts (YAML, JSON, CSV), tenants and VMs (kind: Tenants) or a policy (kind: Policy); - is stdin
     #[arg(short = 'f', long = "file", value_name = "FILE", required = true)]
     files: Vec<String>,
-    /// All contracts of a file, or none of them
+    /// Admit all contracts of a file, or none
     #[arg(long)]
     atomic: bool,
-    /// Show what would be created, changed (field: old -> new) or refused, and change nothing. Each file is looked at by itself
+    /// Show what would be created, changed or refused, and change nothing; each file on its own
     #[arg(long)]
     dry_run: bool,
-    /// Then delete contracts of the tenant that have the labels of -l and that the files no longer have. They are listed and confirmed before anything is
-    /// changed. Nothing is deleted if anything is refused
+    /// Delete the tenant's contracts with the labels of -l that the files lack, after confirmation
     #[arg(long, requires = "selector")]
     prune: bool,
-    /// Labels of the contracts that --prune may delete: key=value, several with commas between them. Every contract of the files must have all of them
+    /// Labels of contracts that --prune may delete: key=value,...; all contracts of the files have them
     #[arg(short = 'l', long, value_name = "LABELS", requires = "prune")]
     selector: Option<Selector>,
     #[command(flatten)]
     confirm: Confirm,
-    /// Show every item in the table, not only the first 40 and the first 20 refusals
+    /// Show all items, not only the first 40 and the first 20 refusals
     #[arg(long)]
     all: bool,
-    /// How to print what became of them
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
     #[command(flatten)]

@@ -18,20 +18,20 @@ Examples:
   wayleave audit --who t-8606be049c91
   wayleave audit --object acme:backup -o json";
 
-/// Show who did what, the latest first: every change, and every request that was refused
+/// List changes and refused requests with the token that made them, latest first
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct AuditArgs {
-    /// Only what this token did (`wayleave get tokens` shows what tokens are called); `nobody` for requests without a known token
+    /// Only actions of this token (run `wayleave get tokens`); `nobody` is no known token
     #[arg(long, value_name = "TOKEN")]
     who: Option<String>,
-    /// Only what was done to this: `tenant:name` of a contract or VM, or the name of something else
+    /// Only actions on this object: TENANT:NAME of a contract or VM, or another name
     #[arg(long, value_name = "OBJECT")]
     object: Option<String>,
-    /// How many at most
+    /// Maximum number
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
     limit: usize,
-    /// How to print them: a line each, for people or as JSON
+    /// Output format, one line each
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
     #[command(flatten)]

@@ -18,11 +18,11 @@ Example:
 
 The file is made beside the ledger, on the machine of the server. docs/ledger.md says how it is restored.";
 
-/// Copy the ledger of a server while it serves, and check the copy
+/// Back up the ledger of a running server, and check the copy
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct BackupArgs {
-    /// The name of the file; there must be none yet
+    /// File name; it must not exist
     #[arg(value_name = "NAME")]
     name: String,
     #[command(flatten)]

@@ -16,11 +16,11 @@ use wayleave_schemes::admission::chameleon::RoutingName;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::model_args::ModelArgs;
-use crate::output::out;
+use crate::output::{out, tell};
 use crate::program;
 use crate::scheme_args::words;
 
-/// Measure how long things take, as one JSON object a line
+/// Benchmark Wayleave itself: one JSON object per line
 #[derive(Subcommand, Clone, Debug)]
 pub(crate) enum BenchCommand {
     Admission(AdmissionArgs),
@@ -29,13 +29,13 @@ pub(crate) enum BenchCommand {
         after_help = "Examples:\n  wayleave bench sim k4-cbr k16-dctcp\n  wayleave bench sim k16-dctcp --threads 2"
     )]
     Sim(SimArgs),
-    /// The shares of a tree of services: all of them at once, and after one demand has changed
+    /// Shares in a tree of services: all at once, and after one change of demand
     #[command(after_help = "Example:\n  wayleave bench sharing flat-100k tree4-100k")]
     Sharing(SeededArgs),
-    /// The controller: requests a second over loopback, all on disk, and how soon it is back after a restart
+    /// The controller: requests per second with a ledger on disk, and time to restart
     #[command(after_help = "Example:\n  wayleave bench controller restart-100k")]
     Controller(CaseArgs),
-    /// A host's eBPF programs: what a packet costs, and how exact rate and burst are. Needs root
+    /// A host's eBPF programs: cost per packet, precision of rate and burst (root)
     #[command(after_help = "Example:\n  sudo wayleave bench dataplane 2-tags 6-tags")]
     Dataplane(CaseArgs),
 }
@@ -44,26 +44,26 @@ const EXAMPLE: &str = "\
 Example:
   wayleave bench admission k4-q8-noreroute k12-q4-noreroute --scenario 8";
 
-/// Admission control: networks are filled until the first refusal
+/// Admission control: fill networks until the first refusal
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct AdmissionArgs {
-    /// What to run [default: all but those of k = 16, which take minutes]
+    /// Cases to run [default: all but those of k = 16, which take minutes]
     #[arg(value_name = "CASE")]
     cases: Vec<String>,
-    /// Name the cases and stop
+    /// List the cases
     #[arg(long)]
     list: bool,
-    /// The mix of requests (Table 2 of Chameleon)
+    /// Mix of flow types (Table 2 of Chameleon)
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=8))]
     scenario: u64,
-    /// The seed of the requests
+    /// Seed of the requests
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Run this one here: what each case's own process is told
     #[arg(long, hide = true, value_name = "CASE")]
     only: Option<String>,
-    /// How routes are found [default: scarcity, or least-delay with --model published]
+    /// Routing [default: scarcity, or least-delay with --model published]
     #[arg(long, value_name = "HOW", value_parser = words::<RoutingName>(RoutingName::WORDS))]
     routing: Option<RoutingName>,
     #[command(flatten)]
@@ -73,10 +73,10 @@ pub(crate) struct AdmissionArgs {
 /// Cases that take no further settings
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CaseArgs {
-    /// What to run [default: all]
+    /// Cases to run [default: all]
     #[arg(value_name = "CASE")]
     cases: Vec<String>,
-    /// Name the cases and stop
+    /// List the cases
     #[arg(long)]
     list: bool,
     /// Run this one here: what each case's own process is told
@@ -89,7 +89,7 @@ pub(crate) struct CaseArgs {
 pub(crate) struct SeededArgs {
     #[command(flatten)]
     cases: CaseArgs,
-    /// The seed of what is drawn
+    /// Seed of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -99,7 +99,7 @@ pub(crate) struct SeededArgs {
 pub(crate) struct SimArgs {
     #[command(flatten)]
     seeded: SeededArgs,
-    /// One run on so many threads, against the same on one: packet-hops a second of the clock
+    /// Compare one run on this number of threads with one on a single thread
     #[arg(long, value_parser = clap::value_parser!(u16).range(2..))]
     threads: Option<u16>,
 }
@@ -120,7 +120,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<Exit, Failure> {
             let measure = |name: &str| sharing::run(*named(SHARE_CASES, |case| case.name, name)?, *seed);
             run_cases(cases, "sharing", &SHARE_CASES.iter().map(|case| case.name).collect::<Vec<_>>(), measure)
         }
-        BenchCommand::Controller(cases) => run_cases(cases, "controller", controller::CASES, run_controller),
+        BenchCommand::Controller(cases) => run_controller_cases(cases),
         BenchCommand::Dataplane(cases) => run_cases(cases, "dataplane", dataplane::CASES, dataplane::run),
     }
 }
@@ -139,6 +139,24 @@ fn run_admission(args: &AdmissionArgs) -> Result<Exit, Failure> {
     let usual = names.iter().copied().filter(|name| !name.starts_with("k16-")).collect();
     chosen(&args.cases, &names, usual)?.into_iter().try_for_each(run_apart)?;
     Ok(Exit::Fine)
+}
+
+/// Runs the cases that this machine has the programs for, and names the others. The exit code is 7 if one of these was asked for by name.
+fn run_controller_cases(args: &CaseArgs) -> Result<Exit, Failure> {
+    let runs_here = args.list || args.only.is_some();
+    let mut cases = chosen(&args.cases, controller::CASES, controller::CASES.to_vec())?;
+    cases.retain(|case| {
+        let reason = controller::left_out(case).filter(|_| !runs_here);
+        reason.inspect(|reason| tell!("{case}: left out: {reason}")).is_none()
+    });
+    if cases.is_empty() {
+        return Ok(Exit::Incomplete);
+    }
+    let is_named = |name: &String| cases.iter().any(|case| case == name);
+    let is_complete = args.cases.iter().all(is_named);
+    let args = CaseArgs { cases: cases.iter().map(ToString::to_string).collect(), ..args.clone() };
+    run_cases(&args, "controller", controller::CASES, run_controller)?;
+    Ok(if is_complete { Exit::Fine } else { Exit::Incomplete })
 }
 
 /// Runs a case of the controller in a folder of its own, which is gone afterwards.

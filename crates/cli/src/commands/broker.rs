@@ -31,12 +31,12 @@ Examples:
     --peers h2=10.0.0.2:7410,h3=10.0.0.3:7410
   wayleave broker fabric -t testbed:parley-testbed -f fabric.yaml --listen 10.0.9.9:7411
 
-With --scheme, the brokers of another scheme: `wayleave schemes` says which ones have the role of a broker.
+With --scheme, the brokers of another scheme: `wayleave schemes` says which ones have the role of a broker. \
 docs/sharing.md says what brokers do, and what the lines between a broker and a data plane mean.";
 
-/// Divide bandwidth among services while they run: one broker on each machine of a rack, one for the fabric
+/// Run a broker, which divides bandwidth among services of a rack or a fabric
 #[derive(Subcommand, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) enum BrokerCommand {
     Rack(Box<RackArgs>),
     Fabric(Box<FabricArgs>),
@@ -45,17 +45,16 @@ pub(crate) enum BrokerCommand {
 /// What all brokers of a network have to be told alike.
 #[derive(Args, Clone, Debug)]
 struct CommonArgs {
-    /// A policy (kind: Policy), at most one of each level; all brokers have to have the same
+    /// Policy (kind: Policy), at most one per level, equal on all brokers
     #[arg(short, long = "file", value_name = "FILE", required = true, value_delimiter = ',')]
     files: Vec<String>,
-    /// Which policies these are: brokers with another number are not heeded. Raise it whenever services come or go
+    /// Version of the policies: brokers with another one are ignored; raise it with every change
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     epoch: u32,
-    /// Where it listens, such as 10.0.0.1:7410; port 0 is any that is free
+    /// Address to listen on, such as 10.0.0.1:7410; port 0 is any free port
     #[arg(long, value_name = "ADDRESS")]
     listen: String,
-    /// A file with a secret that all brokers of the network have, of at least 32 bytes (`openssl rand -hex 32`), which only its owner may read:
-    /// messages without it are not heeded, and none twice
+    /// File with the secret of all brokers, at least 32 bytes (`openssl rand -hex 32`), to authenticate messages
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
     #[command(flatten)]
@@ -74,24 +73,23 @@ A data plane writes what its services have sent and received, and reads what the
   {\"services\": {\"dfs\": {\"sent\": 125000000, \"received\": 0}}}
   {\"limits\": {\"dfs\": {\"transmit_bits_per_second\": 500000000}}, \"machines\": 4, \"leader\": \"h1\"}";
 
-/// Run the broker of one machine: counters of its services come as lines of JSON, their limits go out as such
+/// Run the broker of one machine: reads counters and writes limits as JSON lines
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(RACK_EXAMPLE))]
+#[command(after_help = RACK_EXAMPLE, after_long_help = exit::after(RACK_EXAMPLE))]
 pub(crate) struct RackArgs {
-    /// The machine (a host of the network) that it is the broker of
+    /// Host of the network that this broker is for
     #[arg(long, value_name = "HOST")]
     machine: String,
-    /// The brokers of the rack's other machines: HOST=ADDRESS. Those that are not named count as silent
+    /// Brokers of the rack's other machines, HOST=ADDRESS; others count as silent
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     peers: Vec<String>,
-    /// The address of the fabric broker; without it, nothing limits a service of all racks together
+    /// Address of the fabric broker [default: none, no limits across racks]
     #[arg(long, value_name = "ADDRESS")]
     fabric: Option<String>,
-    /// The socket of this machine's agent, such as /run/wayleave/h1/broker.sock: lines are exchanged there and not by standard input and output,
-    /// and the agent limits all contracts of a tenant to what the service may have that names the tenant, or is called so
+    /// Socket of this machine's agent, such as /run/wayleave/h1/broker.sock, in place of standard input and output
     #[arg(long, value_name = "SOCKET")]
     agent: Option<PathBuf>,
-    /// How often the controller is asked what the uplinks can carry, if --server or --context names one
+    /// Interval at which the capacity of uplinks is read from --server or --context
     #[arg(long, value_name = "TIME", default_value = "10s")]
     uplinks_interval: Time,
     #[command(flatten)]
@@ -100,11 +98,13 @@ pub(crate) struct RackArgs {
     server: ServerArgs,
 }
 
-/// Run the fabric broker: leaders of racks ask it what their services may have
+const FABRIC_EXAMPLE: &str = "\
+Example:
+  wayleave broker fabric -t testbed:parley-testbed -f fabric.yaml --listen 10.0.9.9:7411";
+
+/// Run the fabric broker, which gives rack leaders the limits of their services
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(
-    "Example:\n  wayleave broker fabric -t testbed:parley-testbed -f fabric.yaml --listen 10.0.9.9:7411"
-))]
+#[command(after_help = FABRIC_EXAMPLE, after_long_help = exit::after(FABRIC_EXAMPLE))]
 pub(crate) struct FabricArgs {
     #[command(flatten)]
     common: CommonArgs,

@@ -25,32 +25,32 @@ Examples:
   sudo wayleave capture --node s1 --interface eth3
   sudo wayleave capture --write host.pcap --lasts 10s
 
-A line shows when and where a frame was seen, which links and queues its tags still name, and what it carries. Frames that leave are seen behind the queues. Ctrl-C ends it.
+A line shows when and where a frame was seen, which links and queues its tags still name, and what it carries. Frames that leave are seen behind the queues. Ctrl-C ends it. \
 The topology is the one that the node's agent has heard of last; whether the agent runs does not matter.";
 
 /// How long an ending goes unnoticed while nothing passes.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Show the frames that pass a host or a switch of this machine, with their tags
+/// Capture frames on a host or a switch of this machine, and decode their tags
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct CaptureArgs {
-    /// The agent's file
+    /// Configuration file of the agent
     #[arg(long, value_name = "FILE", default_value = "/etc/wayleave/agent.yaml")]
     config: PathBuf,
-    /// Which node of the file, if it has several
+    /// Node, if the file has several
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
-    /// Only this interface
+    /// Only frames of this interface
     #[arg(long, value_name = "NAME")]
     interface: Option<String>,
-    /// End after so many frames
+    /// Stop after this number of frames
     #[arg(long, value_name = "COUNT")]
     count: Option<u64>,
-    /// End after so long
+    /// Stop after this time
     #[arg(long, value_name = "TIME")]
     lasts: Option<Time>,
-    /// Write the frames into this file (pcap, times in nanoseconds) instead of showing them
+    /// Write the frames to this pcap file (nanoseconds), instead of printing them
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
 }

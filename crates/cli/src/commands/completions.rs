@@ -17,7 +17,7 @@ Example:
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// Shell
     shell: Shell,
 }
 

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output::out;
 use crate::settings;
 
-/// Say which settings `wayleave serve` would use
+/// Show the settings of `wayleave serve`
 #[derive(Subcommand, Clone, Debug)]
 pub(crate) enum ConfigCommand {
     Show(ShowArgs),
@@ -20,12 +20,12 @@ Examples:
 
 /// Print all settings as a file that `serve` reads
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct ShowArgs {
-    /// Also where each comes from
+    /// Show the origin of each setting
     #[arg(long)]
     origin: bool,
-    /// The flags that `serve` would be given
+    /// Flags of `serve`
     #[arg(last = true, value_name = "FLAGS")]
     flags: Vec<String>,
 }

@@ -13,7 +13,7 @@ const LISTED: usize = 40;
 /// Confirms without a question.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Confirm {
-    /// Delete without asking; needed where the standard input is no terminal
+    /// Delete without confirmation; required if standard input is not a terminal
     #[arg(long)]
     yes: bool,
 }

@@ -20,21 +20,21 @@ Examples:
   wayleave delete vm acme:web-1
   wayleave delete contract acme:web-db --force";
 
-/// End contracts, VMs, tenants, policies or tokens
+/// Delete contracts, VMs, tenants, policies or tokens
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct DeleteArgs {
-    /// What is ended
+    /// Kind of the objects
     #[arg(value_enum, value_name = "WHAT")]
     kind: Kind,
-    /// Which: names, or TENANT:NAME of contracts and VMs
+    /// Names, or TENANT:NAME of contracts and VMs
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
-    /// What is not there is no error
+    /// Ignore objects that do not exist
     #[arg(long)]
     if_there: bool,
-    /// Give away what a contract holds although its host has not confirmed that it has stopped. Only if you know that it
-    /// has, because it is switched off or gone: if it still sends, promises to others break
+    /// Free the reservation without the host's confirmation: only if the host is off or gone, as it breaks other
+    /// guarantees if it still sends
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -43,16 +43,16 @@ pub(crate) struct DeleteArgs {
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// What it has reserved is held until its last packets have left
+    /// Its reservation is held until its last packets have left
     #[value(alias = "contracts")]
     Contract,
-    /// Which no contract needs any more
+    /// A VM without contracts
     #[value(alias = "vms")]
     Vm,
-    /// Which has nothing left
+    /// A tenant without VMs and contracts
     #[value(alias = "tenants")]
     Tenant,
-    /// What is held for it is free
+    /// Its reservations are freed
     #[value(alias = "policies")]
     Policy,
     #[value(alias = "tokens")]

@@ -20,30 +20,30 @@ Examples:
   wayleave demo --scenario 8 --seed 1 --out wayleave-demo
   wayleave demo --serve --count 500";
 
-/// See four tenants get what they were promised on one network, and what Wayleave and Silo admit of one list: text, pictures and pages, in seconds
+/// Demonstrate four tenants on one network, and compare admission with Silo (seconds)
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct DemoArgs {
-    /// The mix of the requests: Table 2 of Chameleon (CoNEXT 2020)
+    /// Mix of flow types: Table 2 of Chameleon (CoNEXT 2020)
     #[arg(long, value_name = "1 TO 8", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=8))]
     scenario: u8,
-    /// The same seed gives the same requests
+    /// Seed of the requests
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many requests
+    /// Number of requests
     #[arg(long, default_value_t = 2500, value_parser = clap::value_parser!(u32).range(1..=20_000))]
     count: u32,
-    /// How many admitted flows Wayleave tries to move at most to make room for a request
+    /// Maximum number of admitted flows to reroute for a request
     #[arg(long, visible_alias = "reroute-limit", value_name = "LIMIT", default_value_t = USUAL_LIMIT,
         num_args = 0..=1, default_missing_value = "20")]
     reroute: u32,
-    /// Where report.html and reservations.svg are written
+    /// Directory of report.html and reservations.svg
     #[arg(long, value_name = "DIRECTORY", default_value = "wayleave-demo")]
     out: PathBuf,
-    /// Leave a controller running with the contracts instead: no text, no picture; Ctrl-C ends it
+    /// Run a controller with these contracts until Ctrl-C, without text and pictures
     #[arg(long)]
     serve: bool,
-    /// The ledger of that controller [default: one that is gone in the end]
+    /// Ledger of that controller [default: temporary]
     #[arg(long, value_name = "FILE", requires = "serve")]
     ledger: Option<PathBuf>,
 }

@@ -29,14 +29,14 @@ Examples:
 /// How many events about an object are shown.
 const EVENTS: usize = 10;
 
-/// Say everything about one contract, VM, tenant, policy, host, node or link
+/// Show all details of a contract, VM, tenant, policy, host, node or link
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct DescribeArgs {
-    /// Of which sort
+    /// Kind of the object
     #[arg(value_enum, value_name = "WHAT")]
     kind: Kind,
-    /// Which: a name, or TENANT:NAME of a contract or a VM
+    /// Name, or TENANT:NAME of a contract or a VM
     #[arg(value_name = "NAME")]
     name: String,
     #[command(flatten)]
@@ -45,11 +45,11 @@ pub(crate) struct DescribeArgs {
 
 #[derive(ValueEnum, Clone, Copy, Debug)]
 enum Kind {
-    /// Terms, state, versions, the proof, and what has happened to it
+    /// Terms, state, versions, proof and event history
     Contract,
     Vm,
     Tenant,
-    /// What it guarantees, and what is held for it
+    /// Guarantees and reservations
     Policy,
     Host,
     Node,

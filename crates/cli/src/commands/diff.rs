@@ -22,20 +22,20 @@ Examples:
   wayleave diff results-dctcp results-ufab    (folders of wayleave sim --out)
   wayleave plan -t network.yaml -f contracts.yaml -o json | wayleave diff before.json -";
 
-/// Say what differs between two plans, two runs or two sweeps: who is admitted, bounds, figures
+/// Compare two plans, two simulation runs or two sweeps
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct DiffArgs {
-    /// What plan or sim has printed with -o json, or a folder of results; - is stdin
+    /// Output of plan or sim with -o json, or a folder of results; - is stdin
     #[arg(value_name = "FIRST")]
     first: String,
-    /// The other one, of the same kind
+    /// Second output, of the same kind
     #[arg(value_name = "SECOND")]
     second: String,
-    /// How to print the differences
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
-    /// Every difference, not only the first 40
+    /// Show all differences, not only the first 40
     #[arg(long)]
     all: bool,
 }

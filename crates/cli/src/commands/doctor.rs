@@ -21,13 +21,13 @@ Exit codes:
   0  agents and labs can run here
   1  something that they need is missing";
 
-/// Say what this machine has and lacks for agents and labs
+/// Check this machine's prerequisites for agents and labs
 ///
 /// Everything is tried in a network namespace that is thrown away; nothing of the machine is changed.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct DoctorArgs {
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
 }

@@ -18,17 +18,17 @@ Examples:
   wayleave events --follow
   wayleave events --follow --after 1200 -o json";
 
-/// Show what has happened, or watch what happens
+/// List or follow events
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct EventsArgs {
-    /// Go on until Ctrl-C; after a break, with what was missed
+    /// Follow until Ctrl-C; resumes after a lost connection
     #[arg(short, long)]
     follow: bool,
-    /// Only those after this number
+    /// Only events after this number
     #[arg(long, value_name = "NUMBER")]
     after: Option<u64>,
-    /// How to print them: a line each, for people or as JSON
+    /// Output format, one line each
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
     #[command(flatten)]

@@ -24,25 +24,23 @@ Examples:
   wayleave explain acme:web-db
   wayleave explain web-db --ledger wayleave.db -t fat-tree:k=4 --tenant acme";
 
-/// Say why a contract is admitted, term by term, or why not and what would fit
+/// Explain a decision: the delay bound hop by hop, or why it was refused
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct ExplainArgs {
-    /// The contract; of a controller NAME or TENANT:NAME
+    /// Contract: NAME or TENANT:NAME
     #[arg(value_name = "NAME")]
     name: String,
-    /// Decide without a controller: contracts in YAML, JSON or CSV, on the network that -t names; those before NAME are
-    /// decided first. Several files are read in order, - is stdin
+    /// Decide without a controller, on the topology of -t: contracts up to NAME in these files
     #[arg(short = 'f', long = "file", value_name = "CONTRACTS", conflicts_with_all = ["server", "context", "ledger"])]
     files: Vec<String>,
-    /// A plan of these contracts that `wayleave plan -o json` has printed: what it says of those before NAME is checked and put in
-    /// place, and not decided again
+    /// Plan of these contracts (`wayleave plan -o json`): checked, and not decided again
     #[arg(long, value_name = "FILE", requires = "files")]
     plan: Option<String>,
-    /// How to print the explanation
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
-    /// Show progress even if the standard error is no terminal
+    /// Show progress even if standard error is not a terminal
     #[arg(long)]
     progress: bool,
     #[command(flatten)]

@@ -34,36 +34,36 @@ Examples:
   wayleave get topology > network.yaml
   wayleave get contracts -o yaml > contracts.yaml    (apply -f contracts.yaml changes nothing)";
 
-/// List what a controller has, or show one object
+/// List objects of a controller, or show one
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct GetArgs {
-    /// What is listed
+    /// Kind of objects
     #[arg(value_enum, value_name = "WHAT")]
     kind: Kind,
-    /// Only this one: a name, or TENANT:NAME of a contract or a VM
+    /// Only the object of this name; TENANT:NAME of a contract or a VM
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// Only contracts in this state
     #[arg(long, value_enum, value_name = "STATE")]
     state: Option<StateName>,
-    /// Only contracts that promise this
+    /// Only contracts of this kind
     #[arg(long = "kind", value_enum, value_name = "KIND")]
     promise: Option<KindName>,
-    /// Only queues of this link, or contracts that have something on it
+    /// Only queues of this link, or contracts with a reservation on it
     #[arg(long, value_name = "LINK")]
     link: Option<String>,
     /// Only VMs on this host
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
-    /// Only contracts with all of these labels: key=value, several with commas between them
+    /// Only contracts with all of these labels: key=value,...
     #[arg(short = 'l', long, value_name = "LABELS", value_parser = selector)]
     selector: Option<String>,
-    /// At most so many; the latest of decisions
+    /// Maximum number; the latest of decisions
     #[arg(long, value_name = "COUNT", default_value_t = usize::MAX, hide_default_value = true,
         value_parser = most)]
     limit: usize,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: GetFormat,
     #[command(flatten)]
@@ -82,12 +82,12 @@ fn selector(text: &str) -> Result<String, String> {
 /// Formats of lists.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum GetFormat {
-    /// For people
+    /// Human-readable table
     #[default]
     Table,
     /// Contracts with their kind, all members and all terms
     Wide,
-    /// For programs
+    /// JSON
     Json,
     /// Contracts as a file that `apply -f` reads
     Yaml,
@@ -95,33 +95,33 @@ enum GetFormat {
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// What was promised, and where it stands
+    /// Contracts with their state
     #[value(alias = "contract")]
     Contracts,
     #[value(alias = "vm")]
     Vms,
-    /// With quota and what is used of it
+    /// Tenants with quota and usage
     #[value(alias = "tenant")]
     Tenants,
-    /// Of services, with what is held for them
+    /// Policies of services with their reservations
     #[value(alias = "policy")]
     Policies,
     #[value(alias = "host")]
     Hosts,
     #[value(alias = "link")]
     Links,
-    /// With bounds and budgets
+    /// Queues with bounds and budgets
     #[value(alias = "queue")]
     Queues,
     /// Hosts and switches
     #[value(alias = "node")]
     Nodes,
-    /// The latest first
+    /// Decisions, latest first
     #[value(alias = "decision")]
     Decisions,
     #[value(alias = "token")]
     Tokens,
-    /// The document that `plan -t` reads
+    /// Topology, as `plan -t` reads it
     Topology,
 }
 

@@ -24,7 +24,7 @@ use crate::scheme_args::SchemeArgs;
 use crate::session::SessionArgs;
 use crate::setup::{Owners, load, setup};
 
-/// Look at a controller's ledger on disk, or accept it, while no controller has it open
+/// Check, copy, accept or convert a ledger file that no controller has open
 #[derive(Subcommand, Clone, Debug)]
 pub(crate) enum LedgerCommand {
     Check(Box<CheckArgs>),
@@ -40,20 +40,20 @@ Examples:
   wayleave ledger check wayleave.db -t fat-tree:k=4
   wayleave ledger check wayleave.db -t new.yaml --decide-again";
 
-/// Check the files, and with a topology every promise in them
+/// Check a ledger file, and with a topology every contract in it
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(CHECK_EXAMPLE))]
+#[command(after_help = CHECK_EXAMPLE, after_long_help = exit::after(CHECK_EXAMPLE))]
 pub(crate) struct CheckArgs {
-    /// The ledger
+    /// Ledger file
     #[arg(value_name = "LEDGER")]
     ledger: PathBuf,
-    /// Check a copy in the directory for temporary files: for ledgers on read-only media
+    /// Check a temporary copy, for ledgers on read-only media
     #[arg(long)]
     copy: bool,
-    /// The network that it was written for: then every promise is derived again with an independent calculator
+    /// Topology of the ledger, to recompute every bound independently
     #[arg(short, long, value_name = "FILE|BUILDER")]
     topology: Option<String>,
-    /// Say what would become of contracts if a controller began with this other network and --decide-again; nothing is changed
+    /// Show the effect of `serve --decide-again` with this other topology; changes nothing
     #[arg(long, requires = "topology")]
     decide_again: bool,
     #[command(flatten)]
@@ -66,14 +66,14 @@ const RESEAL_EXAMPLE: &str = "\
 Example:
   wayleave ledger reseal wayleave.db
 
-Use it after a ledger was restored from a copy, or when its seal is lost. What is lost stays lost: contracts that were
+Use it after a ledger was restored from a copy, or when its seal is lost. What is lost stays lost: contracts that were \
 admitted later are not known any more, and their hosts may still send.";
 
-/// Accept a ledger as it is on disk, although its seal says otherwise
+/// Accept a ledger whose seal does not match, and seal it again
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(RESEAL_EXAMPLE))]
+#[command(after_help = RESEAL_EXAMPLE, after_long_help = exit::after(RESEAL_EXAMPLE))]
 pub(crate) struct ResealArgs {
-    /// The ledger
+    /// Ledger file
     #[arg(value_name = "LEDGER")]
     ledger: PathBuf,
 }
@@ -85,17 +85,17 @@ Example:
 
 The other controllers of the cluster begin with a path at which there is no file yet.";
 
-/// Make the ledger of a controller by itself the beginning of a cluster that has none
+/// Copy the ledger of a single controller into a new cluster
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(JOIN_EXAMPLE))]
+#[command(after_help = JOIN_EXAMPLE, after_long_help = exit::after(JOIN_EXAMPLE))]
 pub(crate) struct JoinArgs {
-    /// The ledger
+    /// Ledger file
     #[arg(value_name = "LEDGER")]
     ledger: PathBuf,
     /// The members of the etcd, separated by commas
     #[arg(long, value_name = "URL,URL", value_delimiter = ',', required = true, value_parser = parse_member)]
     etcd: Vec<String>,
-    /// What its controllers call the cluster
+    /// Name of the cluster, equal on all controllers
     #[arg(long, value_name = "NAME", default_value = "wayleave", value_parser = parse_cluster)]
     cluster: String,
     #[command(flatten)]
@@ -109,9 +109,9 @@ Example:
 
 Use it when all controllers of the cluster have ended, with the copy that is the furthest: `wayleave ledger check` says how far each is.";
 
-/// Make the copy of a cluster's ledger that of a controller by itself
+/// Turn a cluster member's copy into the ledger of a single controller
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(LEAVE_EXAMPLE))]
+#[command(after_help = LEAVE_EXAMPLE, after_long_help = exit::after(LEAVE_EXAMPLE))]
 pub(crate) struct LeaveArgs {
     /// The copy
     #[arg(value_name = "LEDGER")]
@@ -122,14 +122,14 @@ const BACKUP_EXAMPLE: &str = "\
 Example:
   wayleave ledger backup wayleave.db wayleave-2026-11-21.db";
 
-/// Copy a ledger, with a seal of its own
+/// Copy a ledger, with a new seal
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(BACKUP_EXAMPLE))]
+#[command(after_help = BACKUP_EXAMPLE, after_long_help = exit::after(BACKUP_EXAMPLE))]
 pub(crate) struct BackupArgs {
-    /// The ledger
+    /// Ledger file
     #[arg(value_name = "LEDGER")]
     ledger: PathBuf,
-    /// The copy; there must be no such file yet
+    /// Copy; it must not exist
     #[arg(value_name = "COPY")]
     copy: PathBuf,
 }

@@ -20,29 +20,29 @@ Examples:
   wayleave login --server https://wayleave.example:7480 --cert me.pem --cert-key me.key
   wayleave login --context lab";
 
-/// Save where a server is and a token for it, so that later commands find them
+/// Save the address of a server and a token for later commands
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct LoginArgs {
-    /// The address of the server [default: the one that the context has]
+    /// URL of the server [default: that of the context]
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// The name to save it under; later commands use the one that was saved or chosen last
+    /// Name of the context; later commands use the last saved or chosen one
     #[arg(long, value_name = "NAME", default_value = "default")]
     context: String,
-    /// A file with the token [default: the standard input, or a prompt]
+    /// File with the token [default: standard input, or a prompt]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// The certificates (PEM) to trust, for a server whose own is not signed by a public authority
+    /// Certificates (PEM) to trust in place of public authorities
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// Your own certificate (PEM), in place of a token
+    /// Client certificate (PEM), in place of a token
     #[arg(long, value_name = "FILE")]
     cert: Option<PathBuf>,
-    /// Its private key (PEM)
+    /// Private key (PEM) of that certificate
     #[arg(long, value_name = "FILE")]
     cert_key: Option<PathBuf>,
-    /// Whose objects are meant unless a command says otherwise; a token of a tenant has its own
+    /// Default tenant of later commands; a tenant's token has its own
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
 }

@@ -21,11 +21,11 @@ Examples:
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ManArgs {
-    /// The command that the page is about: `plan`, or `lab run`; none for `wayleave` itself
+    /// Command: `plan`, or `lab run` [default: `wayleave` itself]
     #[arg(value_name = "COMMAND", conflicts_with = "out")]
     path: Vec<String>,
 
-    /// Write the pages of all commands into this directory, as wayleave.1, wayleave-plan.1 and so on
+    /// Write the pages of all commands to this directory: wayleave.1, wayleave-plan.1, ...
     #[arg(long, value_name = "DIRECTORY")]
     out: Option<PathBuf>,
 }
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ManArgs, whole: Command) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-fn find<'a>(whole: &'a Command, path: &[String]) -> Result<&'a Command, Failure> {
+pub(super) fn find<'a>(whole: &'a Command, path: &[String]) -> Result<&'a Command, Failure> {
     path.iter().try_fold(whole, |command, name| {
         command.find_subcommand(name).ok_or_else(|| {
             let known: Vec<&str> = visible(command).map(Command::get_name).collect();

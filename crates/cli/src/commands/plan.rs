@@ -24,43 +24,41 @@ const EXAMPLE: &str = "\
 Examples:
   wayleave plan -t fat-tree:k=4 -f contracts.yaml
   wayleave plan -t network.yaml -f contracts.csv --reroute --recheck -o json
-  wayleave requests -t fat-tree:k=4 --count 500 | wayleave plan -t fat-tree:k=4 -f -";
+  wayleave generate contracts -t fat-tree:k=4 --count 500 | wayleave plan -t fat-tree:k=4 -f -";
 
-/// Say what would be admitted, where, with which bound, and what would move
+/// Dry-run admission: which contracts fit, with routes and delay bounds
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct PlanArgs {
-    /// Contracts in YAML, JSON or CSV; several files are read in order, - is stdin
+    /// Contracts in YAML, JSON or CSV; several files in order, - is stdin
     #[arg(short = 'f', long = "file", value_name = "CONTRACTS", required_unless_present = "events")]
     files: Vec<String>,
-    /// Events instead: contracts that come, change and go at given times
+    /// Events in place of contracts: additions, changes and releases at given times
     #[arg(long, value_name = "FILE", conflicts_with = "files")]
     events: Option<String>,
-    /// Policies of services (kind: Policy) that are held before anything is decided: contracts get what their minima leave. The topology
-    /// needs classes; - is stdin
+    /// Policies (kind: Policy) whose minima are reserved before any contract; needs classes
     #[arg(long, value_name = "FILE")]
     policy: Vec<String>,
-    /// What is kept of a released contract while its last packets may be in flight [default: bound, or none with
+    /// How long the reservation of a released contract is held for packets in flight [default: bound, or none with
     /// --model published]
-    #[arg(long, value_enum, value_name = "HOW LONG", requires = "events")]
-    hold: Option<HoldName>,
-    /// How to print the plan
+    #[arg(long, alias = "hold", value_enum, value_name = "HOW", requires = "events", hide_short_help = true)]
+    release_hold: Option<HoldName>,
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
-    /// Show every request in the table, not only the first 40 and the first 20 refusals
+    /// Show all requests, not only the first 40 and the first 20 refusals
     #[arg(long)]
     all: bool,
-    /// Derive every promise again with an independent calculator; the default where contracts are not all about latency
+    /// Recompute every bound independently; the default if not all contracts are about latency
     #[arg(long)]
     recheck: bool,
-    /// Do not derive promises again
-    #[arg(long, conflicts_with = "recheck")]
+    /// Do not recompute bounds
+    #[arg(long, conflicts_with = "recheck", hide_short_help = true)]
     no_recheck: bool,
-    /// Export what is promised with every queue's curves and certificates of every link's load, for others to check
-    /// (tools/check_proof.py); FILE is replaced
+    /// Write a proof with the curves of queues and loads of links (tools/check_proof.py)
     #[arg(long, value_name = "FILE")]
     proof: Option<PathBuf>,
-    /// Show progress even if the standard error is no terminal
+    /// Show progress even if standard error is not a terminal
     #[arg(long)]
     progress: bool,
     #[command(flatten)]
@@ -69,9 +67,9 @@ pub(crate) struct PlanArgs {
 
 #[derive(ValueEnum, Clone, Copy, Debug)]
 enum HoldName {
-    /// For the bound of its route
+    /// For the delay bound of its route
     Bound,
-    /// Not at all
+    /// Not held
     None,
 }
 
@@ -207,7 +205,7 @@ impl PlanArgs {
     }
 
     fn hold(&self) -> ReleaseHold {
-        match (self.hold, self.session.model.model) {
+        match (self.release_hold, self.session.model.model) {
             (Some(HoldName::Bound), _) | (None, Base::Default) => ReleaseHold::Bound,
             (Some(HoldName::None), _) | (None, Base::Published) => ReleaseHold::Nothing,
         }

@@ -22,22 +22,26 @@ Examples:
   wayleave policy check -t testbed:parley-testbed policy.yaml
   wayleave policy show -t testbed:parley-testbed -f policy.yaml --demands dfs=20Gbit,hbase=all,vms=all";
 
-/// Look at bandwidth policies: check files against a network, show the shares of an instant
+/// Check bandwidth policies against a network, and show how they share a link
 #[derive(Subcommand, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) enum PolicyCommand {
     Check(Box<CheckArgs>),
     Show(Box<ShowArgs>),
 }
 
-/// Check files, and whether a network can keep what they guarantee
+const CHECK_EXAMPLE: &str = "\
+Example:
+  wayleave policy check -t testbed:parley-testbed policy.yaml";
+
+/// Check policy files, and that a network can keep their guarantees
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after("Example:\n  wayleave policy check -t testbed:parley-testbed policy.yaml"))]
+#[command(after_help = CHECK_EXAMPLE, after_long_help = exit::after(CHECK_EXAMPLE))]
 pub(crate) struct CheckArgs {
-    /// The files (kind: Policy); - is stdin
+    /// Files (kind: Policy); - is stdin
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
-    /// Contracts: what those that are admitted have is not there for services. Several files are read in order
+    /// Contracts, whose reservations reduce the bandwidth of services; several files in order
     #[arg(long, value_name = "FILE")]
     contracts: Vec<String>,
     #[command(flatten)]
@@ -50,9 +54,9 @@ Examples:
   wayleave policy show -t testbed:parley-testbed -f policy.yaml --demands dfs=20Gbit,hbase=all,vms=all
   wayleave policy show -t testbed:parley-testbed -f policy.yaml --demands vms@h1=2Gbit,vms@h2=all -o json";
 
-/// Show the services of one contention point, and what each gets if it wants so much
+/// Show how the services of one contention point share it for given demands
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(SHOW_EXAMPLE))]
+#[command(after_help = SHOW_EXAMPLE, after_long_help = exit::after(SHOW_EXAMPLE))]
 pub(crate) struct ShowArgs {
     /// The policy (kind: Policy); - is stdin
     #[arg(short, long, value_name = "FILE")]
@@ -73,7 +77,7 @@ pub(crate) struct ShowArgs {
     /// not named wants nothing. Without @NODE each machine (or rack) of the service wants so much
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     demands: Vec<String>,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
     /// Contracts: services share what latency contracts that are admitted leave. Several files are read in order

@@ -36,9 +36,9 @@ Examples:
   wayleave reproduce document figures > figures/README.md
   wayleave reproduce document figures --keep docs/reproduction.md > reproduction.md   (the other figures as they were)";
 
-/// Measure figures of the publications again: data, pictures, and what the texts say beside what came out
+/// Reproduce figures of publications, and compare them with the published values
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct ReproduceArgs {
     /// Figures by name; `all` for all of them, `list` to see their names; `document DIRECTORY` prints a Markdown document of the
     /// results in a directory
@@ -47,32 +47,31 @@ pub(crate) struct ReproduceArgs {
     /// A tenth of the runs, on smaller networks
     #[arg(long)]
     quick: bool,
-    /// So many runs of everything, with the seeds from 1 on, whatever the papers have
+    /// Number of runs, with seeds from 1 on, in place of the papers'
     #[arg(long, value_name = "COUNT")]
     seeds: Option<NonZeroUsize>,
-    /// On a network of so many servers, for ufab-fig17: 32, 64 and so on up to 512
+    /// Number of servers, for ufab-fig17: 32, 64, ... 512
     #[arg(long, value_name = "COUNT")]
     servers: Option<u64>,
-    /// Keep every run that has ended in this directory, and take those that are there already; for figures of uFAB
+    /// Directory of finished runs, which are not repeated (figures of uFAB)
     #[arg(long, value_name = "DIRECTORY")]
     resume: Option<PathBuf>,
-    /// Where JSON, CSV, SVG and index.html are written, and PNG if this program was built with the feature png
-    /// [default: wayleave-reproduce; nowhere with -o json]
+    /// Directory of JSON, CSV, SVG, PNG (feature png) and index.html [default: wayleave-reproduce; none with -o json]
     #[arg(long, value_name = "DIRECTORY")]
     out: Option<PathBuf>,
-    /// With document: what this earlier document says of figures that have no results in the directory stays
+    /// With document: keep figures of this document that have no results in the directory
     #[arg(long, value_name = "DOCUMENT")]
     keep: Option<PathBuf>,
     /// The commit of this program, which stands in every file [default: unknown]
     #[arg(long, value_name = "COMMIT")]
     commit: Option<String>,
-    /// How many runs at once [default: as many as there are cores]; only measured times depend on it
+    /// Number of concurrent runs [default: number of cores]; changes measured times only
     #[arg(long, value_name = "COUNT")]
     threads: Option<NonZeroUsize>,
-    /// How to print the results
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
-    /// Show progress even if the standard error is no terminal
+    /// Show progress even if standard error is not a terminal
     #[arg(long)]
     progress: bool,
 }

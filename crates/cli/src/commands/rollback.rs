@@ -28,29 +28,29 @@ Examples:
   wayleave rollback --to 118 --dry-run
   wayleave rollback --to 2026-11-27T08:00:00Z --tenant acme -l app=web
 
-Contracts that were created since are deleted, those that were deleted are created again, and those that were changed get
-their terms of then: kind, members, rates, times, labels, priority and match. Routes are decided anew. Tenants, VMs, policies and
+Contracts that were created since are deleted, those that were deleted are created again, and those that were changed get \
+their terms of then: kind, members, rates, times, labels, priority and match. Routes are decided anew. Tenants, VMs, policies and \
 what is down stay as they are. The history of a tenant is bounded in bytes and to 30 days (docs/controller.md).";
 
-/// Bring contracts back to what they were at an earlier event or time
+/// Restore contracts as of an earlier event or time
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct RollbackArgs {
-    /// The number of an event: contracts as they were after it and all that was written with it; or a time (RFC 3339)
+    /// Number of an event, after which contracts had the state to restore, or a time (RFC 3339)
     #[arg(long, value_name = "EVENT|TIME")]
     to: String,
-    /// Only contracts that have all of these labels, now or then: key=value, several with commas between them
+    /// Only contracts with all of these labels, now or then: key=value,...
     #[arg(short = 'l', long, value_name = "LABELS")]
     selector: Option<Selector>,
-    /// Show what would be deleted, created or changed (field: old -> new), and change nothing
+    /// Show what would be deleted, created or changed, and change nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
     confirm: Confirm,
-    /// Show every contract in the table, not only the first 40 and the first 20 refusals
+    /// Show all contracts, not only the first 40 and the first 20 refusals
     #[arg(long)]
     all: bool,
-    /// How to print what became of them
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
     #[command(flatten)]

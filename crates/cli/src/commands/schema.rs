@@ -16,7 +16,7 @@ Example:
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct SchemaArgs {
-    /// The kind of file
+    /// Kind of file
     #[arg(value_enum)]
     kind: KindName,
 }

@@ -20,17 +20,17 @@ Examples:
   wayleave schemes chameleon
   wayleave schemes -o json
 
-An admission scheme is chosen with --scheme, all others in scenario files. Brokers of a scheme are also programs:
+An admission scheme is chosen with --scheme, all others in scenario files. Brokers of a scheme are also programs: \
 `wayleave broker` has options for what the scheme lets be set.";
 
 /// List the schemes: roles, publications, guarantees and parameters
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct SchemesArgs {
-    /// One scheme, with its parameters, their defaults and where those come from
+    /// One scheme, with its parameters, their defaults and sources
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// How to print them
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
 }

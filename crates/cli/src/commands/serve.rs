@@ -23,73 +23,73 @@ const EXAMPLE: &str = "\
 Examples:
   wayleave serve -t fat-tree:k=4 --ledger wayleave.db
   wayleave serve -t fat-tree:k=4 --ledger copy.db --listen 10.0.0.1:7480 --etcd http://10.0.0.1:2379,http://10.0.0.2:2379,http://10.0.0.3:2379
-  WAYLEAVE_TOPOLOGY=network.yaml wayleave serve --config wayleave.toml
+  WAYLEAVE_TOPOLOGY=network.yaml wayleave serve --config wayleave.toml";
 
-Every option can also stand in a file (`--config FILE`, else ./wayleave.toml, else /etc/wayleave/wayleave.toml), as `option = value`, or in the
-environment, as WAYLEAVE_OPTION. A flag goes before the environment, that before the file. `wayleave config show --origin` says what counts.
-At the first start an operator's token is made; the file with its secret is named on the standard error.";
+const NOTES: &str = "\
+Every option can also be set in a file (--config FILE, else ./wayleave.toml, else /etc/wayleave/wayleave.toml), as `option = value`, or in the \
+environment, as WAYLEAVE_OPTION. A flag overrides the environment, which overrides the file: run `wayleave config show --origin`. \
+The first start creates an operator's token, and prints the name of its file on standard error.";
 
-/// Serve the controller: tenants, VMs and contracts over REST, with a ledger on disk
+/// Run the controller: tenants, VMs and contracts over REST, with a ledger on disk
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(&[EXAMPLE, NOTES].join("\n\n")))]
 pub(crate) struct ServeArgs {
-    /// The ledger; it is created if it is not there
+    /// Ledger file; created if it does not exist
     #[arg(long, value_name = "FILE", default_value = "wayleave.db")]
     ledger: PathBuf,
-    /// Where to listen
+    /// Address to listen on
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7480")]
     listen: SocketAddr,
-    /// A second address, with connections of its own, for /healthz, /readyz, /metrics and /v1/status only
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    /// Second address, with its own connections, for /healthz, /readyz, /metrics and /v1/status
+    #[arg(long, value_name = "ADDRESS:PORT", hide_short_help = true)]
     listen_health: Option<SocketAddr>,
-    /// Read options from this file
+    /// Configuration file [default: ./wayleave.toml, else /etc/wayleave/wayleave.toml]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// The file with an operator's secret: read if it is there, else made at the first start [default: the ledger's name
-    /// with -operator at its end]
+    /// File with the operator's token; created at the first start [default: LEDGER-operator]
     #[arg(long, value_name = "FILE")]
     operator_token_file: Option<PathBuf>,
-    /// Nodes whose agents enforce contracts; none: contracts are admitted and not enforced
+    /// Nodes whose agents enforce contracts; with none, contracts are only recorded
     #[arg(long, alias = "southbound", value_enum, value_name = "NODES", default_value_t)]
     enforcement: EnforcementName,
+    /// After a change of topology: admit contracts again, by priority, that no longer fit
+    #[arg(long, hide_short_help = true)]
+    decide_again: bool,
+    #[command(flatten)]
+    session: SessionArgs,
+    #[command(flatten)]
+    security: SecurityArgs,
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
     access: EtcdArgs,
-    /// Decide contracts again, by priority, that this network cannot keep as they were admitted: after switches, links or rates have changed
-    #[arg(long)]
-    decide_again: bool,
-    #[command(flatten)]
-    security: SecurityArgs,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
     timing: TimingArgs,
     #[command(flatten)]
     log: LogArgs,
-    #[command(flatten)]
-    session: SessionArgs,
 }
 
 /// Several controllers with one ledger.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Cluster")]
 struct ClusterArgs {
-    /// The members of an etcd (3.4 or later) that keeps the ledger of several controllers; the file of --ledger is this one's copy. Several are separated by commas
+    /// Members of an etcd (3.4 or later) that stores the ledger of several controllers
     #[arg(long, value_name = "URL,URL", value_delimiter = ',', value_parser = parse_member)]
     etcd: Vec<String>,
-    /// What its controllers call the cluster
+    /// Name of the cluster, equal on all controllers
     #[arg(long, value_name = "NAME", default_value = "wayleave", requires = "etcd", value_parser = parse_cluster)]
     cluster: String,
-    /// Where this controller answers, for clients that have asked another one [default: the address of --listen]
-    #[arg(long, value_name = "URL", requires = "etcd")]
+    /// URL of this controller for clients of others [default: the address of --listen]
+    #[arg(long, value_name = "URL", requires = "etcd", hide_short_help = true)]
     advertise: Option<String>,
-    /// How long others wait for a leader that says nothing
-    #[arg(long, value_name = "TIME", default_value = "3s", requires = "etcd", value_parser = parse_lease)]
+    /// Time without a leader's heartbeat until another controller takes over
+    #[arg(long, value_name = "TIME", default_value = "3s", requires = "etcd", value_parser = parse_lease, hide_short_help = true)]
     lease: Time,
-    /// Let the topology, scheme and model of this controller replace those of the cluster with this fingerprint, when the controller that leads has ended
-    #[arg(long, value_name = "FINGERPRINT", requires = "etcd")]
-    replace_basis: Option<String>,
+    /// Replace the cluster's configuration (topology, scheme, model) of this fingerprint after the leader has ended
+    #[arg(long, alias = "replace-basis", hide_short_help = true, value_name = "FINGERPRINT", requires = "etcd")]
+    force_config: Option<String>,
 }
 
 pub(super) fn parse_member(text: &str) -> Result<String, String> {
@@ -119,7 +119,7 @@ impl ServeArgs {
         if self.cluster.etcd.is_empty() {
             return Ok(Box::new(File(self.ledger.clone())));
         }
-        let ClusterArgs { etcd, cluster, advertise, lease, replace_basis } = &self.cluster;
+        let ClusterArgs { etcd, cluster, advertise, lease, force_config } = &self.cluster;
         let scheme = if self.security.tls_cert.is_some() { "https" } else { "http" };
         if advertise.is_none() && (self.listen.port() == 0 || self.listen.ip().is_unspecified()) {
             let why = "clients cannot ask that: --advertise says where this controller answers";
@@ -133,19 +133,20 @@ impl ServeArgs {
             address,
             lease_s: u32::try_from(lease.as_nanos() / 1_000_000_000).unwrap_or(3),
             basis: Some(basis_of(&self.session.network.topology, setup, settings)?),
-            replaces: replace_basis.clone(),
+            replaces: force_config.clone(),
         };
         Ok(Box::new(Cluster::new(self.access.access(etcd.clone()), settings, self.ledger.clone())))
     }
 }
 
-/// What is logged.
+/// Logging.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Logging")]
 pub(crate) struct LogArgs {
-    /// How log lines look on the standard error
+    /// Format of log lines on standard error
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     log_format: LogFormatName,
-    /// What is logged: off, error, warn, info, debug or trace
+    /// Log level: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log_level: String,
 }
@@ -166,19 +167,19 @@ impl LogArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Security")]
 struct SecurityArgs {
-    /// The certificate chain in PEM
+    /// Certificate chain (PEM) of the server
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// The private key in PEM
+    /// Private key (PEM) of the server
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// The authorities (PEM) whose certificates of clients are believed; a client shows one, or sends a token
+    /// Authorities (PEM) for client certificates; a client has a certificate or a token
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     client_ca: Option<PathBuf>,
-    /// The certificates that these have revoked: a list (CRL, PEM) of each authority that signs certificates of clients
-    #[arg(long, value_name = "FILE", requires = "client_ca")]
+    /// Revocation lists (CRL, PEM), one for each authority of client certificates
+    #[arg(long, value_name = "FILE", requires = "client_ca", hide_short_help = true)]
     client_crl: Option<PathBuf>,
-    /// Listen beyond this machine without TLS: everybody on the way can read the tokens
+    /// Listen on other than loopback addresses without TLS: tokens can be read on the network
     #[arg(long)]
     insecure_http: bool,
 }
@@ -187,84 +188,84 @@ struct SecurityArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Limits")]
 struct LimitArgs {
-    /// The largest request
+    /// Maximum size of a request
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     body_limit: Bytes,
-    /// The largest list of contracts
+    /// Maximum size of a list of contracts
     #[arg(long, value_name = "SIZE", default_value = "16MiB")]
     list_limit: Bytes,
-    /// Requests in a second, of one token
+    /// Requests per second and token
     #[arg(long, value_name = "COUNT", default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1..))]
     requests_per_second: u32,
-    /// Memory for answers to requests with an Idempotency-Key, of one tenant; operators have four times that
-    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
-    answers_limit: Bytes,
-    /// Memory and disk for events, decisions and the audit of one tenant, of which the oldest give way; operators have four times that
+    /// Memory for replies by Idempotency-Key, per tenant; operators have four times as much
+    #[arg(long, alias = "answers-limit", value_name = "SIZE", default_value = "64MiB")]
+    idempotency_cache_size: Bytes,
+    /// Memory and disk for events, decisions and audit, per tenant; operators have four times as much
     #[arg(long, value_name = "SIZE", default_value = "4MiB")]
     history_limit: Bytes,
-    /// Memory for requests that are being answered, of one tenant; all together have four times that
-    #[arg(long, value_name = "SIZE", default_value = "32MiB")]
-    open_limit: Bytes,
-    /// VMs of one tenant
+    /// Memory for requests in flight, per tenant; four times as much in total
+    #[arg(long, alias = "open-limit", value_name = "SIZE", default_value = "32MiB")]
+    in_flight_bytes: Bytes,
+    /// Maximum number of VMs per tenant
     #[arg(long, value_name = "COUNT", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     vms_limit: u32,
-    /// Contracts of a tenant's list with atomic or dryRun, which are decided without a pause; an operator's may have four times as many
-    #[arg(long, value_name = "COUNT", default_value_t = 200)]
-    together_limit: u32,
-    /// Connections at once
+    /// Contracts in an atomic or dry-run list of a tenant; operators have four times as many
+    #[arg(long, alias = "together-limit", value_name = "COUNT", default_value_t = 200)]
+    max_atomic_batch: u32,
+    /// Maximum number of connections
     #[arg(long, value_name = "COUNT", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
-    /// Of those, from one address
+    /// Maximum number of connections from one address
     #[arg(long, value_name = "COUNT", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections_per_address: u32,
-    /// Connections besides, of agents and watchers that wait
-    #[arg(long, value_name = "COUNT", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
-    waiting_connections: u32,
-    /// Watchers of events at once
+    /// Additional connections for long polls of agents and watchers
+    #[arg(long, alias = "waiting-connections", value_name = "COUNT", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    long_poll_connections: u32,
+    /// Maximum number of watchers of events
     #[arg(long, value_name = "COUNT", default_value_t = 256, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     watchers: u32,
-    /// How long a client may take to send a request
+    /// Close a connection whose request is incomplete after this time
     #[arg(long, value_name = "TIME", default_value = "30s")]
     read_timeout: Time,
-    /// How long a client may take nothing of its answer
+    /// Close a connection whose client reads nothing for this long
     #[arg(long, value_name = "TIME", default_value = "30s")]
     write_timeout: Time,
-    /// How long requests may take that were begun before the end
+    /// Time for open requests to finish at shutdown
     #[arg(long, value_name = "TIME", default_value = "10s")]
     shutdown_timeout: Time,
 }
 
 /// How long things are waited for.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Waiting")]
+#[command(next_help_heading = "Timing")]
 struct TimingArgs {
-    /// How long a host may take to confirm before its contracts count as degraded
+    /// Time for a host to confirm a contract before it counts as degraded
     #[arg(long, value_name = "TIME", default_value = "10s")]
     confirm_within: Time,
-    /// How often degraded contracts without a place are tried again
+    /// Interval at which degraded contracts without a route are tried again
     #[arg(long, value_name = "TIME", default_value = "10s")]
     retry_every: Time,
-    /// How long after the last late packet a contract counts as kept again
-    #[arg(long, value_name = "TIME", default_value = "60s")]
-    heal_after: Time,
-    /// How long the agent of a node may say nothing before it counts as silent, and its contracts as degraded
-    #[arg(long, value_name = "TIME", default_value = "5s")]
-    silent_after: Time,
-    /// A clock that goes forward by so much more than the time that passes is doubted: contracts neither start nor end by it
-    #[arg(long, value_name = "TIME", default_value = "60s")]
-    clock_jump: Time,
-    /// How long a doubted clock has to run on evenly until it is believed; 0s believes every clock
-    #[arg(long, value_name = "TIME", default_value = "3600s")]
-    clock_doubt: Time,
+    /// Time without late packets until a violation is cleared
+    #[arg(long, alias = "heal-after", value_name = "TIME", default_value = "60s")]
+    violation_clear_after: Time,
+    /// Time without a heartbeat until an agent counts as silent, and its contracts as degraded
+    #[arg(long, alias = "silent-after", value_name = "TIME", default_value = "5s")]
+    heartbeat_timeout: Time,
+    /// Forward step of the clock from which on it is not trusted: no contract starts or ends
+    #[arg(long, alias = "clock-jump", value_name = "TIME", default_value = "60s")]
+    clock_step_threshold: Time,
+    /// Time without a step until the clock is trusted again; 0s always trusts it
+    #[arg(long, alias = "clock-doubt", value_name = "TIME", default_value = "3600s")]
+    clock_step_holddown: Time,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default)]
 enum EnforcementName {
-    /// No agents: contracts are admitted, not enforced
+    /// No agents: contracts are recorded, not enforced
     #[default]
     #[value(alias = "assumed")]
     None,
-    /// Agents on hosts, which confirm every contract; switches are set up by other means
+    /// Agents on hosts; switches are configured by other means
     Hosts,
     /// Agents on hosts and on Linux switches
     HostsAndSwitches,
@@ -272,7 +273,7 @@ enum EnforcementName {
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default)]
 enum LogFormatName {
-    /// For people
+    /// Human-readable lines
     #[default]
     Text,
     /// One JSON object a line
@@ -342,8 +343,14 @@ fn check_security(args: &ServeArgs) -> Result<(), Failure> {
 
 impl TimingArgs {
     fn timing(&self) -> Timing {
-        let Self { confirm_within, retry_every, heal_after, silent_after, clock_jump, clock_doubt } = self.clone();
-        Timing { confirm_within, retry_every, heal_after, silent_after, clock_jump, clock_doubt }
+        Timing {
+            confirm_within: self.confirm_within,
+            retry_every: self.retry_every,
+            heal_after: self.violation_clear_after,
+            silent_after: self.heartbeat_timeout,
+            clock_jump: self.clock_step_threshold,
+            clock_doubt: self.clock_step_holddown,
+        }
     }
 }
 
@@ -355,14 +362,14 @@ impl LimitArgs {
             body_bytes: bytes(self.body_limit),
             list_bytes: bytes(self.list_limit),
             requests_per_second: f64::from(self.requests_per_second),
-            answer_bytes: self.answers_limit.get(),
+            answer_bytes: self.idempotency_cache_size.get(),
             history_bytes: self.history_limit.get(),
-            open_bytes: bytes(self.open_limit),
+            open_bytes: bytes(self.in_flight_bytes),
             vms: self.vms_limit as usize,
-            together: self.together_limit as usize,
+            together: self.max_atomic_batch as usize,
             connections: self.connections as usize,
             connections_of_address: self.connections_per_address as usize,
-            connections_waiting: self.waiting_connections as usize,
+            connections_waiting: self.long_poll_connections as usize,
             watchers: self.watchers as usize,
             read_within: time(self.read_timeout),
             write_within: time(self.write_timeout),

@@ -27,44 +27,44 @@ Examples:
   wayleave sim sweep.yaml --out results --resume
   wayleave sim sweep.yaml --only traffic.web.load=0.8 --seed 3 -o json";
 
-/// Simulate a scenario packet by packet, or every run of its sweep, and report what happened
+/// Simulate a scenario, or all runs of its sweep, packet by packet
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct SimArgs {
-    /// The scenario in YAML or JSON; - is stdin
+    /// Scenario in YAML or JSON; - is stdin
     #[arg(value_name = "SCENARIO")]
     file: String,
-    /// This seed instead of those of the scenario
+    /// Seed, in place of those of the scenario
     #[arg(long)]
     seed: Option<u64>,
-    /// Only the runs of the sweep in which this parameter has this value; may be given several times
+    /// Only runs of the sweep with this value of a parameter; may be repeated
     #[arg(long, value_name = "PATH=VALUE", value_parser = parameter)]
     only: Vec<Parameter>,
-    /// How to print the results
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
     /// Where report.html and the JSON of every run are written [default: wayleave-sim; nowhere with -o json]
     #[arg(long, value_name = "DIRECTORY")]
     out: Option<PathBuf>,
-    /// How many runs at once [default: as many as there are cores]; results do not depend on it
+    /// Number of concurrent runs [default: number of cores]; does not change results
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// How many threads each run uses where it can be divided; results do not depend on it
+    /// Threads of each run, if it can be partitioned; does not change results
     #[arg(long, value_name = "THREADS", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     threads_per_run: u16,
-    /// Keep the runs that are complete in the directory, and do the others
+    /// Run only what the directory lacks
     #[arg(long)]
     resume: bool,
-    /// Skip traffic whose state repeats itself; errors of completion times stay below this share of them (skips cause none)
+    /// Fast-forward through steady state; maximum relative error of completion times
     #[arg(long, value_name = "ERROR", num_args = 0..=1, require_equals = true, default_missing_value = "0.005", value_parser = forward_error)]
     fast_forward: Option<f64>,
-    /// Write the last packet events of the run (as many as record.trace says, or a million)
+    /// Write the last packet events of the run (record.trace of them, or a million)
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Write the last packets of the run as a capture for Wireshark and tcpdump
+    /// Write the last packets of the run as a pcap file
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
-    /// Show progress even if the standard error is no terminal
+    /// Show progress even if standard error is not a terminal
     #[arg(long)]
     progress: bool,
 }

@@ -31,11 +31,11 @@ Examples:
 const SHOWN: usize = 10;
 const LINKS: usize = 5;
 
-/// Show how things stand: what is configured, what is in effect, what was measured
+/// Show controller status
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct StatusArgs {
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
     #[command(flatten)]

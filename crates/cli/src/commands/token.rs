@@ -22,47 +22,47 @@ Examples:
   wayleave token create --role reader --certificate DNS:dashboard.example
   wayleave token delete t-8606be049c91";
 
-/// Make a token for somebody, or end one
+/// Create or delete a token
 #[derive(Subcommand, Clone, Debug)]
 pub(crate) enum TokenCommand {
     Create(CreateArgs),
     Delete(DeleteArgs),
 }
 
-/// Make a token: its secret is printed this once
+/// Create a token and print its secret, which is not stored
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct CreateArgs {
-    /// As whom its holder acts
+    /// Role of the token
     #[arg(long, value_enum)]
     role: RoleName,
-    /// The tenant, for the role tenant; for the role reader, only what is of this tenant is seen
+    /// Tenant, for the role tenant; for the role reader, limits what it may read
     #[arg(long, value_name = "TENANT")]
     of: Option<String>,
-    /// The host or switch, for the role agent
+    /// Host or switch, for the role agent
     #[arg(long, value_name = "NODE")]
     node: Option<String>,
-    /// What it is for
+    /// Purpose of the token
     #[arg(long, value_name = "TEXT", default_value = "")]
     label: String,
-    /// When it is good no longer, like 2027-01-01T00:00:00Z [default: when it is deleted]
+    /// Time at which it expires, such as 2027-01-01T00:00:00Z [default: never]
     #[arg(long, value_name = "TIME")]
     expires: Option<WallTime>,
-    /// URI: or DNS: and a name that certificates of clients have: such a certificate acts as this token, which has no secret
+    /// URI: or DNS: and a name in client certificates, which then act as this token, without a secret
     #[arg(long, value_name = "NAME", conflicts_with = "to_file")]
     certificate: Option<String>,
-    /// Write the secret into this file, which only its owner can read, and not to the standard output
+    /// Write the secret into this file, readable by its owner only, and not to standard output
     #[arg(long, value_name = "FILE")]
     to_file: Option<PathBuf>,
     #[command(flatten)]
     target: Target,
 }
 
-/// End a token: who has it can ask nothing more
+/// Delete a token: its holder loses access
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct DeleteArgs {
-    /// What the token is called (`wayleave get tokens`); never its secret
+    /// Identifier of the token (run `wayleave get tokens`), not its secret
     #[arg(value_name = "TOKEN")]
     id: String,
     #[command(flatten)]

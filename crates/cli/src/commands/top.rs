@@ -26,7 +26,7 @@ Examples:
   wayleave top --every 5s --most 50
   wayleave top --times 1 > now.txt
 
-Agents report counters every second: rates and waits are those of the last second, dropped packets are counted since the contract
+Agents report counters every second: rates and waits are those of the last second, dropped packets are counted since the contract \
 was installed. Contracts that send most come first. Ctrl-C ends it.";
 
 const HEADINGS: [&str; 11] =
@@ -38,9 +38,9 @@ const CLEAR: &str = "\x1b[H\x1b[2J";
 /// How long Ctrl-C may go unnoticed.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Show live what contracts send, how long packets wait for tokens, and what is dropped
+/// Show live rates, waiting times and drops of contracts
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct TopArgs {
     /// Time between screens
     #[arg(long, value_name = "TIME", default_value = "2s")]

@@ -22,27 +22,27 @@ Examples:
   wayleave topology show leaf-spine:leaves=4,spines=2,uplinkRate=10Gbit -o yaml > network.yaml
   wayleave topology validate network.yaml
   wayleave topology convert plant.clab.yml -o plant.yaml
-  wayleave topology convert Abilene.gml --default-rate 10Gbit --delay-from-places -o abilene.yaml
+  wayleave topology convert Abilene.gml --default-rate 10Gbit --delay-from-coordinates -o abilene.yaml
   wayleave topology convert network.yaml --to node-link -o network.json";
 
-/// Look at networks: show one, validate files, convert them, list what can be built
+/// Show, validate and convert topologies, and list the builders
 #[derive(Subcommand, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) enum TopologyCommand {
     Show(ShowArgs),
     Validate(ValidateArgs),
     Convert(ConvertArgs),
-    /// Name the builders and the testbeds of the publications
+    /// List the builders and the testbeds of publications
     List,
 }
 
-/// Show what a network consists of
+/// Show the nodes and links of a network
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:\n  wayleave topology show testbed:chameleon-testbed")]
 pub(crate) struct ShowArgs {
-    /// A file, or a builder such as fat-tree:k=4,queues=8; - is stdin
+    /// Topology file, or a builder such as fat-tree:k=4,queues=8; - is stdin
     topology: String,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: TopologyFormat,
     #[command(flatten)]
@@ -51,20 +51,20 @@ pub(crate) struct ShowArgs {
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default)]
 enum TopologyFormat {
-    /// For people
+    /// Human-readable table
     #[default]
     Table,
-    /// For programs
+    /// JSON
     Json,
     /// As a topology file with every node and link
     Yaml,
 }
 
-/// Check files, and say what is wrong with them and where
+/// Validate topology files, and report errors with their lines
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:\n  wayleave topology validate network.yaml")]
 pub(crate) struct ValidateArgs {
-    /// The files (or builders); - is stdin
+    /// Topology files or builders; - is stdin
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
     #[command(flatten)]
@@ -74,7 +74,7 @@ pub(crate) struct ValidateArgs {
 const CONVERT_EXAMPLES: &str = "\
 Examples:
   wayleave topology convert plant.clab.yml -o plant.yaml
-  wayleave topology convert Abilene.gml --default-rate 10Gbit --delay-from-places -o abilene.yaml
+  wayleave topology convert Abilene.gml --default-rate 10Gbit --delay-from-coordinates -o abilene.yaml
   wayleave topology convert network.yaml --to graphml > network.graphml";
 
 /// Write a network in another format
@@ -84,10 +84,10 @@ Examples:
 #[derive(Args, Clone, Debug)]
 #[command(after_help = CONVERT_EXAMPLES)]
 pub(crate) struct ConvertArgs {
-    /// A file, or a builder; - is stdin
+    /// Topology file, or a builder; - is stdin
     #[arg(value_name = "FILE|BUILDER")]
     topology: String,
-    /// The file to write; without it the standard output
+    /// Output file [default: standard output]
     #[arg(short, long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
     /// The format [default: by the ending of FILE (.json, .gml, .graphml), otherwise wayleave]

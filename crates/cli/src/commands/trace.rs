@@ -10,7 +10,7 @@ use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::output::out;
 
-/// Look at the packet events of a run
+/// Print the packet events of a simulation run
 #[derive(Subcommand, Clone, Debug)]
 pub(crate) enum TraceCommand {
     Show(ShowArgs),
@@ -21,11 +21,11 @@ Example:
   wayleave sim scenario.yaml --trace packets.trace
   wayleave trace show packets.trace | grep dropped";
 
-/// Print a trace, one packet event a line: seconds, event, place, packet, bytes on the wire
+/// Print a trace, one event per line: time, event, place, packet, bytes on the wire
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct ShowArgs {
-    /// What `wayleave sim --trace` wrote
+    /// Output of `wayleave sim --trace`
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }

@@ -21,7 +21,7 @@ Examples:
   wayleave tune -t fat-tree:k=4,hostQueues=3 --scenario 1 --objective rate --candidates 200
   wayleave tune -t network.yaml -f contracts.yaml";
 
-/// Fit delay budgets, queues, costs and rerouting to a mix of contracts
+/// Search delay budgets, queues, costs and rerouting for a mix of contracts
 ///
 /// Candidates are filled with request lists until one is refused, and changed step by step as long as that admits more.
 /// Other seeds judge what was found beside the paper's method, with and without rerouting; what is recommended is best
@@ -29,38 +29,38 @@ Examples:
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct TuneArgs {
-    #[command(flatten)]
-    network: NetworkArgs,
-    /// The mix: one of the eight scenarios of Chameleon's Table 2
+    /// Mix of flow types (Table 2 of Chameleon)
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=8), conflicts_with = "files")]
     scenario: u64,
-    /// The mix: your own contracts, in an order that each seed shuffles
+    /// Contracts in place of a mix, shuffled by each seed
     #[arg(short, long = "file", value_name = "FILE")]
     files: Vec<String>,
-    /// What is to be large
+    /// Objective
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     objective: ObjectiveName,
-    /// How many seeds train
+    /// Number of training seeds
     #[arg(long, default_value_t = 4, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=1000))]
     train: u64,
-    /// How many seeds judge
+    /// Number of evaluation seeds
     #[arg(long, default_value_t = 10, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=1000))]
     judge: u64,
-    /// The first training seed; those that judge follow the last one
+    /// First training seed; evaluation seeds follow the last one
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many candidates are tried at most
+    /// Maximum number of candidates
     #[arg(long, default_value_t = 60, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     candidates: u64,
-    /// How many times the list until the first refusal is offered when a method is judged
+    /// Length of the evaluation list, in lists until the first refusal
     #[arg(long, default_value_t = 5, value_name = "TIMES", value_parser = clap::value_parser!(u64).range(1..=100))]
     list: u64,
-    /// Threads [default: one for each core]
+    /// Number of threads [default: number of cores]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: Option<u64>,
-    /// How to print
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
+    #[command(flatten)]
+    network: NetworkArgs,
     #[command(flatten)]
     model: ModelArgs,
 }

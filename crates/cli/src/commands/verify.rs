@@ -30,49 +30,46 @@ const EXAMPLE: &str = "\
 Examples:
   wayleave verify -t fat-tree:k=4 -f contracts.yaml
   wayleave verify -t fat-tree:k=4 --plan plan.json --flow ptp-7 --effort long
-  wayleave verify -t fat-tree:k=4 -f contracts.yaml --break shaper-off";
+  wayleave verify -t fat-tree:k=4 -f contracts.yaml --inject shaper-off";
 
 /// How many violations a person reads.
 const SHOWN: usize = 10;
 
-/// Replay an admitted set packet by packet with the worst traffic that its contracts allow
+/// Verify a plan: recompute every bound independently, then simulate worst-case traffic
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct VerifyArgs {
-    /// Contracts in YAML, JSON or CSV: they are admitted first, or with --plan what the plan says of them is compared;
-    /// several files are read in order, - is stdin
+    /// Contracts in YAML, JSON or CSV, admitted first, or compared with --plan; - is stdin
     #[arg(short = 'f', long = "file", value_name = "CONTRACTS", required_unless_present = "plan")]
     files: Vec<String>,
-    /// A plan that `wayleave plan -o json` has printed: nothing that it says is believed. Without -f, what contracts ask
-    /// for is taken from it
+    /// Plan to verify (`wayleave plan -o json`); without -f, contracts are those of the plan
     #[arg(long, value_name = "FILE", conflicts_with_all = [SCHEME_OPTIONS, "compare"])]
     plan: Option<String>,
-    /// The contract that the search for worse phases is for [default: the one that came closest to its limit]
+    /// Contract whose worst phases are searched [default: the one closest to its limit]
     #[arg(long, value_name = "CONTRACT")]
     flow: Option<String>,
-    /// How hard to try
+    /// Effort of the search
     #[arg(long, value_enum, default_value_t)]
     effort: EffortName,
-    /// How many failures of cables and switches are tried of each protected contract: all, none or a number (of many
-    /// contracts only some are tried then) [default: 4, 8 or all, by --effort]
+    /// Failures tried for each protected contract: all, none or a number [default: 4, 8 or all, by --effort]
     #[arg(long, value_name = "all|none|COUNT", value_parser = cuts, conflicts_with = "replay")]
     cut: Option<u32>,
-    /// Of all random numbers
+    /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Make one attack only, as the message of a violation names it
+    /// Run one attack only, as named in the message of a violation
     #[arg(long, value_name = "PATTERN,SEED[,SHIFTS]", conflicts_with = "flow")]
     replay: Option<Attack>,
-    /// Put a fault into the set after admission: shows that the check can fail
-    #[arg(long = "break", value_enum, value_name = "FAULT")]
+    /// Inject a fault after admission, to show that verification can fail
+    #[arg(long = "inject", alias = "break", value_enum, value_name = "FAULT")]
     fault: Option<FaultName>,
-    /// How to print the result
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
-    /// Show every contract in the table, not only the 40 that came closest to their limits
+    /// Show all contracts, not only the 40 closest to their limits
     #[arg(long)]
     all: bool,
-    /// Show progress even if the standard error is no terminal
+    /// Show progress even if standard error is not a terminal
     #[arg(long)]
     progress: bool,
     #[command(flatten)]
@@ -81,12 +78,12 @@ pub(crate) struct VerifyArgs {
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum EffortName {
-    /// A first look
+    /// Fewest attacks
     Quick,
     /// Seconds for 2,000 contracts on a fat tree
     #[default]
     Usual,
-    /// Every contract is attacked for itself
+    /// Attack every contract individually
     Long,
 }
 
@@ -143,7 +140,14 @@ impl ValueEnum for FaultName {
             Fault::MovesChained => "Moves and contracts do not wait for packets of flows that were moved before",
             Fault::JitterIgnored => "The delays that are said of queues do without the jitter of nodes",
         };
-        Some(PossibleValue::new(fault.name()).help(help))
+        let value = PossibleValue::new(fault.name()).help(help);
+        Some(match fault {
+            Fault::CalculusLow => value.alias("calculus-low"),
+            Fault::FrameForgotten => value.alias("frame-forgotten"),
+            Fault::JitterIgnored => value.alias("jitter-ignored"),
+            Fault::MovesChained => value.alias("moves-chained"),
+            _ => value,
+        })
     }
 }
 
@@ -228,7 +232,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let Read { topology, promises, others } = args.promises(&mut Progress::new(args.progress), &cancel)?;
     let class_fault = args.fault.and_then(FaultName::classes);
     if class_fault.is_some() && matches!(others, Others::None) {
-        let why = "--break of a class is for files with minima, objectives or best effort, of which there are none"
+        let why = "--inject of a class is for files with minima, objectives or best effort, of which there are none"
             .to_owned();
         return Err(Failure::from(Error::Usage(why)));
     }
@@ -333,12 +337,12 @@ fn judge(verified: &Verified, is_stopped: bool) -> Exit {
         }
         match kinds.noticed() {
             Some(ClassFaultOutcome::NoEffect) => {
-                crate::output::tell!("--break changes nothing here: nobody has what it is about");
+                crate::output::tell!("--inject changes nothing here: nobody has what it is about");
                 return Exit::Unnoticed;
             }
             Some(ClassFaultOutcome::ByNobody) => {
                 crate::output::tell!(
-                    "--break was not noticed: a set that uses more of what is promised, or --effort long, may show it"
+                    "--inject was not noticed: a set that uses more of what is promised, or --effort long, may show it"
                 );
                 return Exit::Unnoticed;
             }
@@ -390,9 +394,9 @@ fn left_out(all: usize, one: &str, many: &str) {
 fn unnoticed(verified: &Verified) -> Exit {
     let fault = verified.fault.map_or("", Fault::name);
     match verified.no_effect {
-        Some(why) => crate::output::tell!("--break {fault} changes nothing here: {why}"),
+        Some(why) => crate::output::tell!("--inject {fault} changes nothing here: {why}"),
         None => crate::output::tell!(
-            "--break {fault} was not noticed: with this set and this effort no packet was late or lost by it; a set that \
+            "--inject {fault} was not noticed: with this set and this effort no packet was late or lost by it; a set that \
              uses more of its budgets, or --effort long, may show it"
         ),
     }

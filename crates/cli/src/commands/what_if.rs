@@ -36,33 +36,32 @@ Examples:
   wayleave what-if -f contracts.yaml -t fat-tree:k=4 --fail 'pod1-edge1->pod1-agg1'
   wayleave what-if -f contracts.yaml -t fat-tree:k=4 --plan plan.json --fail core1";
 
-/// Say what would break, move or be refused if something failed, came or went
+/// Predict the effect of failures, drains, and added or removed contracts
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct WhatIfArgs {
-    /// A link or node that fails; link:NAME and node:NAME say which of both
+    /// Link or node that fails; link:NAME or node:NAME if both exist
     #[arg(long, value_name = "NAME")]
     fail: Vec<String>,
-    /// A link or node that is up again
+    /// Link or node that is restored
     #[arg(long, value_name = "NAME")]
     restore: Vec<String>,
-    /// A contract that is deleted
+    /// Contract that is deleted
     #[arg(long, value_name = "CONTRACT")]
     delete: Vec<String>,
-    /// Contracts that are created or get other terms: YAML, JSON or CSV; - is stdin
+    /// Contracts that are created or changed: YAML, JSON or CSV; - is stdin
     #[arg(long, value_name = "FILE")]
     apply: Vec<String>,
-    /// A host whose VMs go elsewhere, with their contracts
+    /// Host whose VMs move to other hosts
     #[arg(long, value_name = "HOST")]
     drain: Vec<String>,
-    /// Ask without a controller: as if these contracts were admitted one after another on the network that -t names
+    /// Ask without a controller: contracts admitted in order on the topology of -t
     #[arg(short = 'f', long = "file", value_name = "CONTRACTS")]
     files: Vec<String>,
-    /// A plan of these contracts that `wayleave plan -o json` has printed: what it says is checked and put in place, and not
-    /// decided again
+    /// Plan of these contracts (`wayleave plan -o json`): checked, and not decided again
     #[arg(long, value_name = "PLAN", requires = "files")]
     plan: Option<String>,
-    /// How to print the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
     #[command(flatten)]

@@ -269,7 +269,7 @@ fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_gone() {
     assert!(packets >= 120, "{packets}");
     drop(_first);
 
-    let down = command(&config).arg("down").output().unwrap();
+    let down = command(&config).arg("uninstall").output().unwrap();
     assert!(down.status.success(), "{}", String::from_utf8_lossy(&down.stderr));
     // The controller knows at once, and does not wait until it misses the agent.
     let agent = &controller.ask("GET", "/v1/nodes/h1", &Value::Null)["agent"];

@@ -47,7 +47,7 @@ fn a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_nothing() {
         let is_so = rules.matches("actions=output").count() == 2 && !rules.contains("NORMAL");
         if is_so { Ok(()) } else { Err(rules) }
     });
-    let checked = wayleave(&format!("lab check --name {} h1 h2", lab.0));
+    let checked = wayleave(&format!("lab probe --name {} h1 h2", lab.0));
     assert!(checked.status.success(), "{}", text(&checked.stdout));
     let said = text(&wayleave(&format!("events {server}")).stdout);
     assert!(said.contains("rules of bridge br0 were gone or others: 2"), "{said}");
@@ -145,7 +145,7 @@ fn probes_are_seen_on_all_of_their_way_and_a_loss_has_a_place() {
     let found = Labs::default().open(&LabName::new(&lab.0).unwrap()).unwrap();
     let server = format!("--server {} --token-file {}", found.server().unwrap(), found.token_file().display());
     let check = |what: &str| {
-        let ran = wayleave(&format!("check {what} {server} -o json"));
+        let ran = wayleave(&format!("probe {what} {server} -o json"));
         let seen: Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{}", text(&ran.stderr)));
         (ran.status.code(), seen)
     };

@@ -156,7 +156,7 @@ pub enum Command {
         /// Contracts that it cannot carry out now; `None` if the agent does not say so.
         problems: Option<Vec<ContractProblem>>,
     },
-    /// Everything was removed from a node (`wayleave agent down`), and nobody speaks for it until it begins another session.
+    /// Everything was removed from a node (`wayleave agent uninstall`), and nobody speaks for it until it begins another session.
     Leave {
         /// The host or switch.
         node: String,

@@ -541,7 +541,7 @@ impl Running {
         match (self.is_clock_doubted, ahead) {
             (false, Some(by)) => tracing::warn!(
                 %by,
-                "the clock has jumped forward: nothing starts or ends by it until it has run on evenly for a while (--clock-doubt)"
+                "the clock has jumped forward: nothing starts or ends by it until it has run on evenly for a while (--clock-step-holddown)"
             ),
             (true, None) => tracing::info!("the clock is believed"),
             _ => {}

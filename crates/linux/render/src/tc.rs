@@ -10,7 +10,7 @@ use crate::{Control, RenderError, Switch, Target};
 /// The script of one switch. It can be run again: what waits in the queues is dropped then.
 pub(crate) fn script(switch: &Switch) -> Result<String, RenderError> {
     let mut text =
-        format!("#!/bin/sh\n# Queues of {}, by `wayleave render --for tc`. Run it as root.\n", switch.plan.name);
+        format!("#!/bin/sh\n# Queues of {}, by `wayleave export-config --for tc`. Run it as root.\n", switch.plan.name);
     for line in Target::Tc.assumptions(Control::BestEffort) {
         let _ = writeln!(text, "# Assumed: {line}");
     }

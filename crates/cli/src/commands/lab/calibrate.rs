@@ -29,26 +29,26 @@ Sizes are those on the wire, as contracts count them: the frame, a tag, and 24 B
 /// What is measured if nothing is said: what Loko's slides have, and sizes that probes can have.
 const USUAL_SCENARIO: &str = "entries=17,match=five-tuple,action=output,used=last,priorities=decreasing,packet=100B+306B+548B+790B+1032B+1274B+1516B";
 
-/// Measure a switch of a lab as a black box, with real packets: throughput, delay and buffer by packet size
+/// Measure a switch of a lab with real packets: throughput, delay and buffer
 ///
 /// Probes go between hosts that are attached to it: single ones, bursts up to the longest of which none is lost, and loads that exceed what it serves, from one port
 /// and from two. The table is what `--loko-table` reads.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct CalibrateArgs {
-    /// Which lab
+    /// Name of the lab
     #[arg(long, default_value = USUAL, value_parser = parse_name)]
     name: LabName,
     /// The switch
     #[arg(value_name = "SWITCH")]
     switch: String,
-    /// What is measured: values of each dimension. Open vSwitch is given every table; another switch is measured as it is set up, and that is called by one value of each dimension beside packet
+    /// Values of each dimension; a switch other than Open vSwitch is measured as configured
     #[arg(long, value_name = "SCENARIO", default_value = USUAL_SCENARIO, value_parser = parse_device_scenario)]
     scenario: Scenario,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
-    /// Show progress even if the standard error is no terminal
+    /// Show progress even if standard error is not a terminal
     #[arg(long)]
     progress: bool,
 }

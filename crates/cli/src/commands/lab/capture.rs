@@ -26,29 +26,29 @@ A line shows when and where a frame was seen, which links and queues its tags st
 /// How long an ending goes unnoticed while nothing passes.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Show the frames that pass through a switch, a host's data plane or an endpoint of a lab, with their tags
+/// Capture frames on a switch, a host's data plane or an endpoint, and decode their tags
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct CaptureArgs {
-    /// Which lab
+    /// Name of the lab
     #[arg(long, default_value = USUAL, value_parser = parse_name)]
     name: LabName,
-    /// Where the host forwards packets, instead of where its own programs are
+    /// Namespace in which the host forwards, not that of its own programs
     #[arg(long)]
     node: bool,
-    /// A host, a switch, or a VM as TENANT:NAME
+    /// Host, switch, or VM as TENANT:NAME
     #[arg(value_name = "WHERE")]
     place: String,
-    /// Only this interface
+    /// Only frames of this interface
     #[arg(long, value_name = "NAME")]
     interface: Option<String>,
-    /// End after so many frames
+    /// Stop after this number of frames
     #[arg(long, value_name = "COUNT")]
     count: Option<u64>,
-    /// End after so long
+    /// Stop after this time
     #[arg(long, value_name = "TIME")]
     lasts: Option<Time>,
-    /// Write the frames into this file (pcap, times in nanoseconds) instead of showing them
+    /// Write the frames to this pcap file (nanoseconds), instead of printing them
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
 }

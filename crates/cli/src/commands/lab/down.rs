@@ -11,11 +11,16 @@ use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::output::out;
 
-/// Take a lab away with everything that belongs to it, also one that was left half made
+const EXAMPLE: &str = "\
+Examples:
+  sudo wayleave lab down
+  sudo wayleave lab down --name second";
+
+/// Delete a lab completely, also after an interrupted `lab up`
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after("Examples:\n  sudo wayleave lab down\n  sudo wayleave lab down --name second"))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct DownArgs {
-    /// Which lab
+    /// Name of the lab
     #[arg(long, default_value = USUAL, value_parser = parse_name)]
     name: LabName,
 }

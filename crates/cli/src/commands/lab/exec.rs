@@ -16,20 +16,20 @@ Examples:
   sudo wayleave lab exec acme:web -- sh
   sudo wayleave lab exec --node h1 -- tc -s qdisc show";
 
-/// Run a command where an endpoint of a lab is, or where a switch or a host's data plane is
+/// Run a command in the namespace of an endpoint, a switch or a host's data plane
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct ExecArgs {
-    /// Which lab
+    /// Name of the lab
     #[arg(long, default_value = USUAL, value_parser = parse_name)]
     name: LabName,
-    /// Where the host forwards packets, instead of where its own programs are
+    /// Namespace in which the host forwards, not that of its own programs
     #[arg(long)]
     node: bool,
-    /// A host, a switch, or a VM as TENANT:NAME
+    /// Host, switch, or VM as TENANT:NAME
     #[arg(value_name = "WHERE")]
     place: String,
-    /// The command with its arguments
+    /// Command with its arguments
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
     command: Vec<String>,
 }

@@ -2,11 +2,11 @@
 
 mod calibrate;
 mod capture;
-mod check;
 mod down;
 mod exec;
 mod name;
 mod planned;
+mod probe;
 mod run;
 mod status;
 mod up;
@@ -23,11 +23,11 @@ Examples:
   sudo wayleave lab run -f contracts.yaml --reroutes 4
   sudo wayleave lab status
   sudo wayleave lab exec h1 -- ping -c 3 10.0.0.2
-  sudo wayleave lab check h1 h9
+  sudo wayleave lab probe h1 h9
   sudo wayleave lab capture pod1-edge1 --count 20
   sudo wayleave lab down";
 
-/// Run a whole network on this machine, in network namespaces, with real packets
+/// Run a network in namespaces of this machine, with real packets
 ///
 /// Every host, switch and endpoint is a network namespace; switches and hosts run the data plane of Wayleave. It needs root, and what
 /// `wayleave doctor` looks for.
@@ -40,7 +40,8 @@ pub(crate) enum LabCommand {
     Exec(exec::ExecArgs),
     Capture(capture::CaptureArgs),
     Calibrate(calibrate::CalibrateArgs),
-    Check(check::CheckArgs),
+    #[command(alias = "check")]
+    Probe(probe::ProbeArgs),
     Down(down::DownArgs),
 }
 
@@ -53,7 +54,7 @@ pub(crate) fn run(command: &LabCommand) -> Result<Exit, Failure> {
         LabCommand::Exec(args) => exec::run(args),
         LabCommand::Capture(args) => capture::run(args),
         LabCommand::Calibrate(args) => calibrate::run(args),
-        LabCommand::Check(args) => check::run(args),
+        LabCommand::Probe(args) => probe::run(args),
         LabCommand::Down(args) => down::run(args),
     }
 }

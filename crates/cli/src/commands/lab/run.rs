@@ -33,50 +33,50 @@ Examples:
   sudo wayleave lab run -f contracts.yaml --reroutes 4 --cut --flood 9Mbit
   sudo wayleave lab down
 
-Contracts without a match get one by a port of UDP, so that each is told apart from the others between its ends.
-Of contracts of bandwidth, objectives and best effort every member sends as much as it can to the next one, in full frames; what arrives in the
-second half of the run is compared with the minimum.
-In a lab without a controller the scheme of the options decides latency contracts, before the run, and hosts keep to that.";
+Contracts without a match get a UDP port each, so that their packets can be distinguished. \
+Members of bandwidth, objective and best-effort contracts send as much as they can, in full frames; what arrives in the second half \
+of the run is compared with the minimum. \
+In a lab without a controller, the scheme decides latency contracts before the run, and hosts enforce them.";
 
-/// Admit contracts in a lab, send all that they allow, and measure every packet
+/// Admit contracts in a lab, send worst-case traffic, and measure every packet
 ///
 /// Contracts about latency send their bursts at the same instants, over and over. Meanwhile contracts can be given other routes, and a cable can be
 /// cut. A packet later than the bound is a violation, unless the processors of this machine stood
 /// still for as long as it is late.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct RunArgs {
-    /// The contracts: YAML, JSON or CSV; - is stdin
+    /// Contracts in YAML, JSON or CSV; - is stdin
     #[arg(short = 'f', long = "file", value_name = "FILE")]
     file: String,
-    /// Which lab
+    /// Name of the lab
     #[arg(long, default_value = USUAL, value_parser = parse_name)]
     name: LabName,
-    /// How long contracts send
+    /// Duration of the traffic
     #[arg(long, value_name = "TIME", default_value = "10s")]
     lasts: Time,
-    /// From one instant at which all bursts are sent to the next; a bucket that takes longer to fill waits longer
+    /// Interval between bursts; longer for token buckets that need more time to fill
     #[arg(long, value_name = "TIME", default_value = "500ms")]
     period: Time,
-    /// How often a contract is given another route meanwhile
+    /// Number of reroutes during the run
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     reroutes: usize,
-    /// Cut a cable between switches in the end: that of this link, or the one that most contracts use
+    /// Cut a cable at the end: that of this link, or the one with most contracts
     #[arg(long, value_name = "LINK", num_args = 0..=1, default_missing_value = "")]
     cut: Option<String>,
-    /// Every host also sends best effort at this rate
+    /// Best-effort traffic of every host at this rate
     #[arg(long, value_name = "RATE")]
     flood: Option<Rate>,
-    /// A contract whose sender ignores its bucket, and the rate at which it sends
+    /// Contract whose sender ignores its token bucket, and its rate
     #[arg(long, value_name = "CONTRACT=RATE", value_parser = parse_adversary)]
     adversary: Option<(String, Rate)>,
-    /// The same traffic as best effort: contracts of this file that an earlier run has left are ended first
+    /// Send the same traffic as best effort; contracts left by an earlier run are deleted first
     #[arg(long, conflicts_with_all = ["reroutes", "cut", "adversary"])]
     without_contracts: bool,
-    /// Write every packet of the contracts into this file (CSV): contract, number, when it was sent and received, its delay and its bound
+    /// Write every packet to this CSV file: contract, number, times, delay and bound
     #[arg(long, value_name = "FILE")]
     samples: Option<PathBuf>,
-    /// How to print what was seen
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
     #[command(flatten)]

@@ -18,14 +18,14 @@ Examples:
   sudo wayleave lab status
   sudo wayleave lab status --name second -o json";
 
-/// Say which labs there are, or how one is: what its ports have sent and dropped
+/// List labs, or show the ports of one: packets sent and dropped
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct StatusArgs {
-    /// Which lab; without it all are listed, or the only one is shown
+    /// Name of the lab [default: the only one, else list all]
     #[arg(long, value_parser = parse_name)]
     name: Option<LabName>,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
 }

@@ -25,36 +25,36 @@ Examples:
   sudo wayleave lab up -f network.yaml --name second --endpoint acme:web=h1 --endpoint acme:db=h9
   sudo wayleave lab up -f fat-tree:k=4 --scale-rate 100Mbit --no-controller
 
-Rates are divided until the slowest link has that of the lab; budgets are counted in frames, so they grow as rates shrink.
+Rates are divided until the slowest link has that of the lab; budgets are counted in frames, so they grow as rates shrink. \
 `wayleave lab down` takes it away.";
 
 /// A shared service holds a full frame with its tags at least, and what a discipline of the kernel counts at most.
 const LEAST_BUFFER: Bytes = Bytes::new(1600);
 const MOST_BUFFER: Bytes = Bytes::new(1 << 30);
 
-/// Set up a topology as network namespaces, with a controller and agents
+/// Create a lab: a topology as network namespaces, with a controller and agents
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct UpArgs {
-    /// A file, or a builder such as fat-tree:k=4; - is stdin
+    /// Topology file, or a builder such as fat-tree:k=4; - is stdin
     #[arg(short = 'f', long, short_alias = 't', value_name = "FILE|BUILDER")]
     topology: String,
-    /// What the lab is called: lower case letters and digits
+    /// Name of the lab: lower case letters and digits
     #[arg(long, default_value = USUAL, value_parser = parse_name)]
     name: LabName,
-    /// The rate of the slowest link; all others keep their proportion to it
+    /// Rate of the slowest link; all others are scaled with it
     #[arg(long, value_name = "RATE", default_value = "10Mbit")]
     scale_rate: Rate,
-    /// A VM, and the host that it is on; every host has an endpoint host:NAME by itself, too
+    /// VM and its host; every host also has an endpoint host:NAME
     #[arg(long = "endpoint", value_name = "TENANT:VM=HOST", value_parser = parse_endpoint)]
     endpoints: Vec<EndpointSpec>,
-    /// A switch that Open vSwitch forwards for, and not the kernel (its packages have to be installed)
+    /// Switch that Open vSwitch forwards for, in place of the kernel
     #[arg(long, value_name = "SWITCH")]
     ovs: Vec<String>,
-    /// A switch whose ports share one service of this rate and buffer, as low-cost switches do
+    /// Switch whose ports share one service of this rate and buffer, as low-cost switches do
     #[arg(long = "service", value_name = "SWITCH=RATE,BUFFER", value_parser = parse_service)]
     services: Vec<(String, Service)>,
-    /// Neither a controller nor agents: switches forward by tags, hosts do nothing
+    /// Without controller and agents: switches forward by tags
     #[arg(long)]
     no_controller: bool,
     #[command(flatten)]

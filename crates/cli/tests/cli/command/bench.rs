@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::command::wayleave;
+use crate::command::{run_in, wayleave};
 
 #[test]
 fn every_line_is_an_object_with_bench_case_metric_value_and_unit() {
@@ -21,4 +21,10 @@ fn cases_are_listed_and_unknown_ones_refused() {
     assert!(run.stdout.lines().any(|line| line == "k12-q4-reroute"), "{}", run.stdout);
     let run = wayleave("bench admission k5-q4").ends_with(2);
     assert!(run.stderr.contains("k12-q4-reroute"), "{}", run.stderr);
+}
+
+#[test]
+fn without_etcd_its_case_is_left_out_by_name() {
+    let run = run_in(&[("PATH", "")], "bench controller 256-clients-etcd", "").ends_with(7);
+    assert_eq!(run.stderr, "256-clients-etcd: left out: etcd is not installed\n");
 }

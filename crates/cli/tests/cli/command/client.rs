@@ -119,16 +119,16 @@ const SCRIPT: &[(&str, i32)] = &[
     ("explain acme:web-db -o json", 0),
     ("what-if --fail pod1-agg1 --drain h1", 0),
     ("what-if --fail link:h1->pod1-edge1", 3),
-    ("down link h1->pod1-edge1 --reason cut", 0),
+    ("link fail h1->pod1-edge1 --reason cut", 0),
     ("get contracts --state degraded", 0),
-    ("up link h1->pod1-edge1", 0),
+    ("link restore h1->pod1-edge1", 0),
     ("get contract acme:web-dc", 2),
     ("get vm acme:web-2", 2),
     ("delete contract acme:web-dc", 2),
     ("delete contract acme:web-dc --if-there", 0),
     ("delete vm acme:web-1", 2),
     ("delete tenant acme", 2),
-    ("down node pod9", 2),
+    ("node fail pod9", 2),
 ];
 
 #[test]

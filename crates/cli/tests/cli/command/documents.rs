@@ -93,7 +93,7 @@ fn run(block: &Block, folder: &Path) -> Result<(), String> {
         let done = done.map_err(|error| error.to_string())?;
         let errors = fs::read_to_string(folder.join("errors")).map_err(|error| error.to_string())?;
         // 3: something is refused, as it may be; 4: a fault is found.
-        let expected: &[i32] = if command.contains("--break") { &[4] } else { &[0, 3] };
+        let expected: &[i32] = if command.contains("--inject") { &[4] } else { &[0, 3] };
         if !done.status.code().is_some_and(|code| expected.contains(&code)) {
             return Err(format!("{command}: {}, {errors}", done.status));
         }

@@ -7,7 +7,7 @@ fn example(name: &str) -> String {
 }
 
 /// The options that make a network of `coast.gml`.
-const COAST: &str = "--default-rate 1Gbit --delay-from-places --default-delay 200us --hosts leaves";
+const COAST: &str = "--default-rate 1Gbit --delay-from-coordinates --default-delay 200us --hosts leaves";
 
 #[test]
 fn a_lab_of_containerlab_is_planned_as_it_is() {
@@ -22,8 +22,8 @@ fn a_lab_of_containerlab_is_planned_as_it_is() {
 #[test]
 fn promises_on_an_irregular_network_hold_packet_by_packet() {
     let coast = example("coast.gml");
-    let hosts = "--default-rate 1Gbit --delay-from-places --default-delay 200us --hosts-per-node 2";
-    let list = wayleave(&format!("requests -t {coast} {hosts} --count 60 --seed 3")).ends_with(0).stdout;
+    let hosts = "--default-rate 1Gbit --delay-from-coordinates --default-delay 200us --hosts-per-node 2";
+    let list = wayleave(&format!("generate contracts -t {coast} {hosts} --count 60 --seed 3")).ends_with(0).stdout;
     let list = file("graphs-coast.yaml", list);
     for how in ["", "--reroute", "--routing larac-delay", "--routing larac-hops --reroute"] {
         let run = wayleave(&format!("plan -t {coast} {hosts} -f {list} {how} --recheck -o json")).ends_with(0);
@@ -116,7 +116,7 @@ fn rendered_switches_have_the_interfaces_of_the_lab() {
         text.lines().find(is_tbf).unwrap_or_else(|| panic!("{interface}: {text}")).to_owned()
     };
     let render = |options: &str| {
-        wayleave(&format!("render --for tc -t {lab} -f {list} --switch leaf1 {options}")).ends_with(0).stdout
+        wayleave(&format!("export-config --for tc -t {lab} -f {list} --switch leaf1 {options}")).ends_with(0).stdout
     };
     let fast = rate_of(&render(""), "eth2");
     let slow = rate_of(&render(""), "eth1");

@@ -179,9 +179,9 @@ const COMMANDS: &[&str] = &[
     "delete tenant marker",
     "delete vm marker:marker",
     "delete contract marker-of-nobody",
-    "down link h1->pod1-edge1 --reason marker",
-    "up link h1->pod1-edge1",
-    "down node marker",
+    "link fail h1->pod1-edge1 --reason marker",
+    "link restore h1->pod1-edge1",
+    "node fail marker",
     "apply -f hostile.yaml --dry-run",
     "apply -f hostile.yaml",
     "delete contract marker:marker",
@@ -198,7 +198,7 @@ const NOTHING_TO_SHOW: &[&str] = &[
     "get vm marker:marked",
     "describe contract marker:marked",
     "delete contract marker-of-nobody",
-    "down node marker",
+    "node fail marker",
     "delete contract marker:marker",
 ];
 

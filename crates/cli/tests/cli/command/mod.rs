@@ -1,6 +1,7 @@
 //! The real binary, run as a person would.
 
 mod agent_init;
+mod aliases;
 mod alike;
 mod analyze;
 mod assumptions;
@@ -9,6 +10,7 @@ mod bench;
 mod client;
 mod documents;
 mod explain;
+mod export_config;
 mod findings;
 mod graphs;
 mod hostile;
@@ -19,16 +21,15 @@ mod planned;
 mod policy;
 mod proof;
 mod protection;
-mod provision;
 mod prune;
 mod recheck;
-mod render;
 mod replay;
 mod rollback;
 mod schemes;
 mod serve;
 mod shares;
 mod sim;
+mod size;
 mod topology;
 mod toys;
 mod tune;
@@ -70,9 +71,15 @@ pub(crate) fn wayleave(arguments: &str) -> Run {
 
 /// The same with a text on its standard input.
 fn fed(arguments: &str, input: &str) -> Run {
+    run_in(&[], arguments, input)
+}
+
+/// The same with variables in its environment.
+fn run_in(environment: &[(&str, &str)], arguments: &str, input: &str) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_wayleave"))
         .args(arguments.split_whitespace())
         .env_remove("COLUMNS")
+        .envs(environment.iter().copied())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -107,8 +114,8 @@ fn contracts(items: &[&str]) -> String {
     format!("apiVersion: wayleave/v1\nkind: Contracts\nspec:\n  contracts:\n{items}")
 }
 
-/// A list of random requests, as `wayleave requests` writes it.
+/// A list of random requests, as `wayleave generate contracts` writes it.
 fn requests(name: &str, topology: &str, scenario: u32, count: u32) -> String {
-    let run = wayleave(&format!("requests -t {topology} --scenario {scenario} --count {count}")).ends_with(0);
+    let run = wayleave(&format!("generate contracts -t {topology} --scenario {scenario} --count {count}")).ends_with(0);
     file(name, run.stdout)
 }

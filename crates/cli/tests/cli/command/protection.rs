@@ -96,7 +96,7 @@ fn cuts_lose_nothing_of_protected_contracts_and_show_when_duplicates_are_off() {
     assert!(table.contains("1 protected contract, cut ") && table.contains("no packet lost"), "{table}");
     let none = wayleave(&format!("verify {K4} -f {list} --effort quick --cut none")).ends_with(0).stdout;
     assert!(!none.contains("protected contract"), "{none}");
-    let off = wayleave(&format!("verify {K4} -f {list} --effort quick --break duplication-off")).ends_with(4);
+    let off = wayleave(&format!("verify {K4} -f {list} --effort quick --inject duplication-off")).ends_with(4);
     assert!(off.stderr.contains("no copy arrived, though one of its routes was whole"), "{}", off.stderr);
     let replay = off.stderr.lines().find_map(|line| line.trim().strip_prefix("replay: wayleave ")).unwrap();
     wayleave(replay).ends_with(4);

@@ -32,7 +32,7 @@ fn what_is_released_is_held_until_its_packets_have_arrived() {
     assert_eq!(decisions, ["admitted", "released", "refused", "admitted"]);
     assert_eq!(plan["requests"][1]["held_until_ns"], 1_600_000);
     assert_eq!((&plan["requests"][2]["event"], &plan["requests"][2]["at_ns"]), (&"add".into(), &1_599_000.into()));
-    let (decisions, _) = replay("replay-no-hold.yaml", &events, "--hold none");
+    let (decisions, _) = replay("replay-no-hold.yaml", &events, "--release-hold none");
     assert_eq!(decisions, ["admitted", "released", "admitted", "refused"]);
     let (published, _) = replay("replay-published.yaml", &events, "--model published");
     assert_eq!(published, decisions);

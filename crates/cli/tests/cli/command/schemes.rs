@@ -108,7 +108,7 @@ fn qjumps_promises_hold_packet_by_packet() {
     let run = |more: &str| wayleave(&format!("verify -t {K4} -f {list} --scheme qjump --effort quick {more}"));
     let sound = run("").ends_with(0);
     assert!(sound.stdout.contains("of what was promised"), "{}", sound.stdout);
-    run("--break buffers-gone").ends_with(4);
+    run("--inject buffers-gone").ends_with(4);
 }
 
 const LINE: &str = "line:switches=3,hosts=2,rate=100Mbit";
@@ -152,13 +152,13 @@ fn loko_plans_explains_and_verifies() {
         assert!(text.contains(part), "{part}: {text}");
     }
     wayleave(&format!("verify -t {LINE} -f {list} --scheme loko --effort quick")).ends_with(0);
-    wayleave(&format!("verify -t {LINE} -f {list} --scheme loko --effort quick --break buffers-gone")).ends_with(4);
+    wayleave(&format!("verify -t {LINE} -f {list} --scheme loko --effort quick --inject buffers-gone")).ends_with(4);
 }
 
 #[test]
 fn a_benchmark_table_is_written_and_read_by_loko() {
     let scenario = "entries=1+17,match=five-tuple,action=output,packet=306B";
-    let table = wayleave(&format!("benchmark --scenario {scenario} -o csv")).ends_with(0).stdout;
+    let table = wayleave(&format!("characterize-switch --scenario {scenario} -o csv")).ends_with(0).stdout;
     assert_eq!(table.lines().count(), 1 + 2 * 2 * 2);
     let table = file("loko-table.csv", table);
     let list = small();
@@ -169,7 +169,7 @@ fn a_benchmark_table_is_written_and_read_by_loko() {
     assert_eq!(of_file, simulated);
     let missing = plan("--loko-scenario whole").ends_with(2);
     assert!(missing.stderr.contains("lacks 12088 combinations"), "{}", missing.stderr);
-    let summary = wayleave("benchmark").ends_with(0).stdout;
+    let summary = wayleave("characterize-switch").ends_with(0).stdout;
     for part in ["11.83Mbit", "2.07kB", "1.861ms", "2.372kB", "2.066ms"] {
         assert!(summary.contains(part), "{part}: {summary}");
     }

@@ -213,7 +213,7 @@ fn nothing_panics_if_nobody_reads_what_it_says() {
 /// Without etcd there is one controller, whatever else is said of a cluster.
 #[test]
 fn what_is_said_of_a_cluster_needs_its_etcd() {
-    for said in ["--cluster plant", "--lease 4s", "--advertise http://h1:7480", "--replace-basis f1"] {
+    for said in ["--cluster plant", "--lease 4s", "--advertise http://h1:7480", "--force-config f1"] {
         let run =
             crate::command::wayleave(&format!("serve -t star:hosts=3 --ledger none.db --listen 127.0.0.1:0 {said}"))
                 .ends_with(2);

@@ -4,9 +4,11 @@ use crate::command::{fed, file, wayleave};
 
 #[test]
 fn the_same_seed_gives_the_same_requests_in_both_formats() {
-    let yaml = wayleave("requests -t fat-tree:k=4 --scenario 3 --count 50 --seed 7").ends_with(0).stdout;
-    assert_eq!(wayleave("requests -t fat-tree:k=4 --scenario 3 --count 50 --seed 7").stdout, yaml);
-    let csv = wayleave("requests -t fat-tree:k=4 --scenario 3 --count 50 --seed 7 --format csv").ends_with(0).stdout;
+    let yaml = wayleave("generate contracts -t fat-tree:k=4 --scenario 3 --count 50 --seed 7").ends_with(0).stdout;
+    assert_eq!(wayleave("generate contracts -t fat-tree:k=4 --scenario 3 --count 50 --seed 7").stdout, yaml);
+    let csv = wayleave("generate contracts -t fat-tree:k=4 --scenario 3 --count 50 --seed 7 --format csv")
+        .ends_with(0)
+        .stdout;
     assert_eq!(csv.lines().count(), 51);
     let plan = |path: &str| {
         let mut plan = wayleave(&format!("plan -t fat-tree:k=4 -f {path} -o json")).json();
@@ -19,7 +21,7 @@ fn the_same_seed_gives_the_same_requests_in_both_formats() {
 
 #[test]
 fn a_network_with_one_host_has_no_requests() {
-    let run = wayleave("requests -t star:hosts=1").ends_with(2);
+    let run = wayleave("generate contracts -t star:hosts=1").ends_with(2);
     assert!(run.stderr.contains("two hosts"), "{}", run.stderr);
 }
 
@@ -60,11 +62,11 @@ fn every_command_has_help_with_an_example() {
         "plan",
         "explain",
         "verify",
-        "render",
+        "export-config",
         "topology",
         "topology show",
         "topology validate",
-        "requests",
+        "generate contracts",
         "bench admission",
         "schema",
         "completions",
@@ -104,7 +106,7 @@ fn wrong_usage_ends_with_2() {
 fn a_full_disk_ends_with_1() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_wayleave"))
-        .args(["requests", "-t", "fat-tree:k=4"])
+        .args(["generate", "contracts", "-t", "fat-tree:k=4"])
         .stdout(full)
         .output()
         .unwrap();

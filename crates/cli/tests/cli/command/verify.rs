@@ -81,7 +81,7 @@ fn verify_as_planned(name: &str, count: u32, routing: &str) {
 fn a_broken_promise_ends_with_four_and_a_command_that_shows_it_again() {
     let list = colliding("verify-broken.yaml");
     for fault in ["budget-halved", "shaper-off", "buffers-gone"] {
-        let run = wayleave(&format!("verify {STAR} -f {list} --effort quick --break {fault} -o json")).ends_with(4);
+        let run = wayleave(&format!("verify {STAR} -f {list} --effort quick --inject {fault} -o json")).ends_with(4);
         let said = run.stderr.lines().find_map(|line| line.strip_prefix("  replay: wayleave ")).unwrap().to_owned();
         let json = run.json();
         let violation = &json["violations"][0];
@@ -139,31 +139,32 @@ fn a_fault_is_caught_by_what_the_document_says_or_says_why_not() {
     let plan = file("verify-faults.json", plan.stdout);
     for (fault, noticed_by) in [
         ("priorities-swapped", "packets"),
-        ("calculus-low", "derivation"),
-        ("frame-forgotten", "derivation"),
+        ("delay-understated", "derivation"),
+        ("frame-omitted", "derivation"),
         ("burst-larger", "derivation"),
         ("rate-larger", "derivation"),
         ("move-forgotten", "derivation"),
-        ("moves-chained", "derivation"),
+        ("transitions-overlap", "derivation"),
     ] {
-        let command = format!("verify -t {narrow} --plan {plan} --effort quick --break {fault} -o json");
+        let command = format!("verify -t {narrow} --plan {plan} --effort quick --inject {fault} -o json");
         let json = wayleave(&command).ends_with(4).json();
         assert_eq!(json["broken"], serde_json::json!({ "fault": fault, "noticed_by": noticed_by }));
         let row = document.lines().find(|line| line.starts_with(&format!("| `{fault}`"))).unwrap_or_default();
         assert!(row.contains(noticed_by), "{row}");
     }
-    for (fault, why) in [("jitter-ignored", "has jitter"), ("duplication-off", "no contract is protected")] {
-        let command = format!("verify -t {narrow} --plan {plan} --effort quick --break {fault}");
+    for (fault, why) in [("jitter-omitted", "has jitter"), ("duplication-off", "no contract is protected")] {
+        let command = format!("verify -t {narrow} --plan {plan} --effort quick --inject {fault}");
         let run = wayleave(&command).ends_with(5);
         // Nothing was tried, and that is no crash.
         wayleave(&format!("{command} -o json")).ends_with(5).json();
-        assert!(run.stderr.contains(&format!("--break {fault} changes nothing here: ")) && run.stderr.contains(why));
+        assert!(run.stderr.contains(&format!("--inject {fault} changes nothing here: ")) && run.stderr.contains(why));
     }
     // Silo's budgets are far from used up by one small contract.
     let light =
         file("verify-light.yaml", contracts(&["name: c1, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 9ms"]));
-    let run = wayleave(&format!("verify -t star:hosts=2 -f {light} --scheme silo --break buffers-gone --effort quick"));
-    assert!(run.ends_with(5).stderr.contains("--break buffers-gone was not noticed"));
+    let run =
+        wayleave(&format!("verify -t star:hosts=2 -f {light} --scheme silo --inject buffers-gone --effort quick"));
+    assert!(run.ends_with(5).stderr.contains("--inject buffers-gone was not noticed"));
 }
 
 #[test]
@@ -233,7 +234,7 @@ fn promises_of_every_kind_hold_and_faults_of_classes_are_caught() {
     let text = wayleave(&command).ends_with(0);
     assert!(text.stdout.contains("of the classes below latency") && text.stdout.contains("g1"), "{}", text.stdout);
     for fault in ["weights-reversed", "residual-forgotten", "steps-unlimited", "class-leaked"] {
-        let run = wayleave(&format!("{command} --break {fault}")).ends_with(4);
+        let run = wayleave(&format!("{command} --inject {fault}")).ends_with(4);
         let seen =
             if fault == "steps-unlimited" { "not as expected, though not promised" } else { "broken promise to " };
         assert!(run.stderr.contains(seen), "{fault}: {}", run.stderr);
@@ -304,7 +305,7 @@ fn a_plan_of_every_kind_is_put_to_the_test() {
         assert_eq!((&said["classes"], &said["derived"]), (&admitted["classes"], &admitted["derived"]), "{given}");
         assert!(said["derived"]["shares"].as_u64() > Some(2), "{said}");
     }
-    let broken = wayleave(&format!("{command} --plan {plan} --break weights-reversed")).ends_with(4);
+    let broken = wayleave(&format!("{command} --plan {plan} --inject weights-reversed")).ends_with(4);
     assert!(broken.stderr.contains("broken promise to "), "{}", broken.stderr);
 
     let mut said: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -369,7 +370,7 @@ fn shares_are_derived_after_every_event_and_times_of_minima_as_well() {
 #[test]
 fn a_fault_of_classes_needs_contracts_of_other_kinds() {
     let list = colliding("verify-classless.yaml");
-    let run = wayleave(&format!("verify {STAR} -f {list} --effort quick --break class-leaked")).ends_with(2);
+    let run = wayleave(&format!("verify {STAR} -f {list} --effort quick --inject class-leaked")).ends_with(2);
     assert!(run.stderr.contains("minima, objectives or best effort"), "{}", run.stderr);
 }
 

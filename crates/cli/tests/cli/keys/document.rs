@@ -24,7 +24,7 @@ drivers ([decision 132](decisions/132-every-key-has-an-answer-from-every-driver.
 | simulator | `wayleave sim`; for contracts: a scenario that names them |
 | agents | `wayleave agent` on Linux hosts and Linux switches, told by a controller; for policies: `wayleave broker --agent` |
 | Open vSwitch | a switch whose agent has `ovs` |
-| rendered | `wayleave render` for `tc` and SONiC; ports of SONiC have their own `rate`, which `--diff` compares |
+| rendered | `wayleave export-config` for `tc` and SONiC; ports of SONiC have their own `rate`, which `--diff` compares |
 
 A *lab* without a controller drops packets beyond a bucket (`excess: drop`), sends over one route, and knows no `priority`, `starts` and `ends`; every lab has its own `delay`, `processing` and
 `jitter`. `lab run` and `lab up` name these keys.

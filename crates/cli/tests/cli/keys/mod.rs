@@ -82,7 +82,7 @@ fn said(driver: usize) -> String {
         "Open vSwitch" => String::new(),
         _ => {
             let render = |topology: &str, contracts: &str| {
-                let run = wayleave(&format!("render --for tc -t {topology} -f {contracts}"));
+                let run = wayleave(&format!("export-config --for tc -t {topology} -f {contracts}"));
                 // Warnings stand in the notes as well.
                 let named = run.stderr.lines().filter_map(|line| line.strip_prefix("warning: "));
                 assert!(named.clone().all(|line| run.stdout.contains(&format!("- {line}"))), "{}", run.stdout);
@@ -209,7 +209,7 @@ fn a_scenario_is_refused_by_every_command_that_reads_another_kind() {
     for command in [
         format!("plan -t {topology} -f {scenario}"),
         format!("plan -t {scenario} -f {scenario}"),
-        format!("render --for tc -t {topology} -f {scenario}"),
+        format!("export-config --for tc -t {topology} -f {scenario}"),
         format!("policy check -t {topology} {scenario}"),
     ] {
         let said = wayleave(&command).ends_with(2).stderr;

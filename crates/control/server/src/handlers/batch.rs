@@ -43,7 +43,7 @@ pub(crate) async fn batch(shared: Arc<Shared>, call: Call) -> Outcome {
     // A long dry run of an operator keeps nobody waiting: it is made in a copy.
     if count > most && !(call.is_dry_run() && account == Account::Operators) {
         let detail = format!(
-            "{count} contracts cannot be changed together: at most {most} are accepted of {account} (--together-limit of the server). Change \
+            "{count} contracts cannot be changed together: at most {most} are accepted of {account} (--max-atomic-batch of the server). Change \
              them in parts"
         );
         return Err(problem(Code::TooLarge, detail));

@@ -362,13 +362,13 @@ fn seen(place: Option<&Throwaway>) -> Check {
     Check {
         name: "packet sockets",
         need: Need::Useful,
-        purpose: "`wayleave capture` and `wayleave check` see frames where they pass",
+        purpose: "`wayleave capture` and `wayleave probe` see frames where they pass",
         remedy: "CONFIG_PACKET in the kernel; in a container give it CAP_NET_RAW",
         finding: place.map_or(Finding::Untried("veth"), |place| found(Capture::open(&place.namespace).map(drop))),
     }
 }
 
-/// How an agent sends the probes of `wayleave check`.
+/// How an agent sends the probes of `wayleave probe`.
 fn sent(place: Option<&Throwaway>) -> Check {
     let inject = |place: &Throwaway| -> Result<(), String> {
         let done = place.namespace.run(|| Injector::into_ingress(NEAR).map(drop));
@@ -377,7 +377,7 @@ fn sent(place: Option<&Throwaway>) -> Check {
     Check {
         name: "probes",
         need: Need::Useful,
-        purpose: "`wayleave check` sends frames as if an endpoint had sent them",
+        purpose: "`wayleave probe` sends frames as if an endpoint had sent them",
         remedy: "load the modules cls_u32 and act_mirred, and see packet sockets",
         finding: place.map_or(Finding::Untried("veth and tc"), |place| found(inject(place))),
     }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Queues of leaf1, by `wayleave render --for tc`. Run it as root.
+# Queues of leaf1, by `wayleave export-config --for tc`. Run it as root.
 # Assumed: Packets take the routes of the plan: the codepoint chooses queues, not the way. Pin the routes (contracts.csv has them).
 # Assumed: Hosts set the codepoint of each contract (contracts.csv) and keep it to its rate, burst and largest frame. Wayleave's agents mark packets with VLAN tags, not with codepoints, so something else has to do both here.
 # Assumed: Nobody else sends with these codepoints: clear them where packets come in from others.

@@ -15,7 +15,7 @@ params! {
         /// A benchmark table of the switches.
         pub table: Option<String> = None, "table", Kind::Text { check: |_| Ok(()) }, "ours", {
             option: "loko-table", value_name: "FILE",
-            default: "a simulated Zodiac FX is measured, as `wayleave benchmark` does",
+            default: "a simulated Zodiac FX is measured, as `wayleave characterize-switch` does",
         };
         /// What happens in the network: proof-of-concept, whole, or values such as
         /// entries=17,match=five-tuple,packet=306B.

@@ -363,11 +363,11 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
         )],
     ),
     (
-        "check",
+        "probe",
         &[
             // Without agents nobody can send a probe: that is said of the host that would.
             at_server(
-                "check --contract NAME",
+                "probe --contract NAME",
                 2,
                 [
                     Has(NO_AGENT),
@@ -394,20 +394,19 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
         )],
     ),
     (
-        "down",
-        &[at_server(
-            "down node leaf1",
-            0,
-            [Has(&["shop:lat"]), Has(&["shop:pair"]), Has(&["shop:hose"]), Has(&["shop:obj"]), NO_PROMISE],
-        )],
-    ),
-    (
-        "up",
-        &[at_server(
-            "up node leaf1",
-            0,
-            [Has(&["shop:lat"]), Has(&["shop:pair"]), Has(&["shop:hose"]), Has(&["shop:obj"]), NO_PROMISE],
-        )],
+        "node",
+        &[
+            at_server(
+                "node fail leaf1",
+                0,
+                [Has(&["shop:lat"]), Has(&["shop:pair"]), Has(&["shop:hose"]), Has(&["shop:obj"]), NO_PROMISE],
+            ),
+            at_server(
+                "node restore leaf1",
+                0,
+                [Has(&["shop:lat"]), Has(&["shop:pair"]), Has(&["shop:hose"]), Has(&["shop:obj"]), NO_PROMISE],
+            ),
+        ],
     ),
     (
         "delete",
@@ -470,23 +469,24 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
 /// Every other command, and why it shows no contract, or where it is tested with all kinds.
 pub(super) const OTHERS: &[(&str, &str)] = &[
     ("demo", "contracts of its own, of all kinds: `shares` and `client` test them"),
+    ("link", "the same as `node`, of one link"),
     ("login", "an address and a token"),
     ("capture", "frames of an interface with their tags"),
     ("backup", "a ledger as a file"),
     ("token", "tokens"),
-    ("render", "configurations of switches; `render` tests them with classes"),
+    ("export-config", "configurations of switches; `export_config` tests them with classes"),
     ("analyze", "bounds of delays, which only latency contracts have"),
     ("topology", "networks"),
     ("policy", "policies of services"),
-    ("provision", "bandwidth of a link by flow sizes"),
+    ("size", "bandwidth of a link by flow sizes"),
     ("serve", "the server that is asked here"),
     ("agent", "what a node enforces; the tests of `agent` and the lab"),
     ("broker", "services of a rack"),
     ("config", "settings of the server"),
     ("ledger", "records on disk by sort; the tests of crashes"),
-    ("requests", "a generator of latency contracts"),
+    ("generate", "a generator of latency contracts"),
     ("tune", "delay budgets, which only latency contracts have"),
-    ("benchmark", "a simulated switch"),
+    ("characterize-switch", "a simulated switch"),
     ("bench", "durations"),
     ("sim", "scenarios; `sim` tests those with tenants of all kinds"),
     ("reproduce", "figures of publications"),

@@ -67,7 +67,7 @@ fn what_a_node_sends_that_was_taken_down_is_degraded_at_once() {
     let done = installs(&controller.outbox("h1"));
     controller.handle(at(3), Command::Confirm { node: "h1".into(), epoch, done }).unwrap();
     assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
-    // `wayleave agent down` begins a session in which nothing is installed, and leaves.
+    // `wayleave agent uninstall` begins a session in which nothing is installed, and leaves.
     let epoch = begin(&mut controller, 4, epoch, vec![]);
     told(&mut controller);
     controller.handle(at(5), Command::Leave { node: "h1".into(), epoch }).unwrap();

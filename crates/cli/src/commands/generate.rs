@@ -1,8 +1,8 @@
-//! `wayleave requests`: random contract lists in the mixes of Chameleon's evaluation, to try things with.
+//! `wayleave generate`: random contract lists in the mixes of Chameleon's evaluation, to try things with.
 
 use std::io::Write;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use wayleave_contracts::{LatencyContract, Mix};
 use wayleave_explain::sentences;
 use wayleave_formats::write_contracts;
@@ -15,31 +15,37 @@ use crate::output::out;
 
 const EXAMPLE: &str = "\
 Example:
-  wayleave requests -t fat-tree:k=4 --scenario 8 --count 1000 --seed 1 > contracts.yaml";
+  wayleave generate contracts -t fat-tree:k=4 --scenario 8 --count 1000 --seed 1 > contracts.yaml";
 
-/// Write a random contract list to try things with
+/// Generate random inputs
+#[derive(Subcommand, Clone, Debug)]
+pub(crate) enum GenerateCommand {
+    Contracts(ContractsArgs),
+}
+
+/// Generate a random list of contracts
 ///
 /// The flow types are those of Table 1 of Chameleon (CoNEXT 2020), in the mixes of its Table 2.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
-pub(crate) struct RequestsArgs {
-    /// The network whose hosts are joined: a file or a builder
+pub(crate) struct ContractsArgs {
+    /// Topology of the hosts: a file or a builder
     #[arg(short, long, value_name = "FILE|BUILDER")]
     topology: String,
-    #[command(flatten)]
-    import: ImportArgs,
-    /// The mix
+    /// Mix of flow types (Table 2 of Chameleon)
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=8))]
     scenario: u64,
-    /// How many contracts
+    /// Number of contracts
     #[arg(long, default_value_t = 1000)]
     count: usize,
-    /// The same seed gives the same list
+    /// Seed of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How to write it
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: ListFormat,
+    #[command(flatten)]
+    import: ImportArgs,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default)]
@@ -50,7 +56,13 @@ enum ListFormat {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &RequestsArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(command: &GenerateCommand) -> Result<Exit, Failure> {
+    let GenerateCommand::Contracts(args) = command;
+    contracts(args)
+}
+
+/// Runs `generate contracts`.
+pub(crate) fn contracts(args: &ContractsArgs) -> Result<Exit, Failure> {
     let network = args.import.network(&args.topology)?.graph;
     if network.hosts().count() < 2 {
         return Err(Failure::Usage("contracts join two hosts, and the network has fewer".into()));

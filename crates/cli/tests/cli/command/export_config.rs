@@ -9,19 +9,21 @@ const PLANT: &str = "-t ../../docs/examples/network.yaml -f ../../docs/examples/
 fn a_folder_has_every_switch_and_differs_from_nothing() {
     let folder = std::path::PathBuf::from(file("render-out", "")).with_extension("d");
     let folder = folder.to_str().unwrap();
-    wayleave(&format!("render --for sonic {FABRIC} --control best-effort --out {folder}")).ends_with(0);
+    wayleave(&format!("export-config --for sonic {FABRIC} --control best-effort --out {folder}")).ends_with(0);
     for name in ["leaf1.json", "leaf2.json", "spine1.json", "spine2.json", "contracts.csv", "NOTES.txt"] {
         assert!(std::path::Path::new(folder).join(name).exists(), "{name}");
     }
     let contracts = std::fs::read_to_string(std::path::Path::new(folder).join("contracts.csv")).unwrap();
     assert!(contracts.contains("\"robot\",3,\"h1->leaf1 leaf1->spine1 spine1->leaf2 leaf2->h8\""), "{contracts}");
-    let same =
-        wayleave(&format!("render --for sonic {FABRIC} --control best-effort --diff {folder}")).ends_with(0).stdout;
-    assert_eq!(same, "0 of 4 switches would change; nothing was sent\n");
-    std::fs::remove_file(std::path::Path::new(folder).join("spine2.json")).unwrap();
-    let marks = wayleave(&format!("render --for sonic {FABRIC} --control best-effort --ecn 65kB --diff {folder}"))
+    let same = wayleave(&format!("export-config --for sonic {FABRIC} --control best-effort --diff {folder}"))
         .ends_with(0)
         .stdout;
+    assert_eq!(same, "0 of 4 switches would change; nothing was sent\n");
+    std::fs::remove_file(std::path::Path::new(folder).join("spine2.json")).unwrap();
+    let marks =
+        wayleave(&format!("export-config --for sonic {FABRIC} --control best-effort --ecn 65kB --diff {folder}"))
+            .ends_with(0)
+            .stdout;
     assert!(marks.contains("leaf1: 23 changes\n"), "{marks}");
     assert!(marks.contains("spine2.json is not there: all of it is new\n"), "{marks}");
     assert!(marks.ends_with("4 of 4 switches would change; nothing was sent\n"), "{marks}");
@@ -29,14 +31,14 @@ fn a_folder_has_every_switch_and_differs_from_nothing() {
 
 #[test]
 fn refused_contracts_are_left_out_and_the_exit_code_says_so() {
-    let run = wayleave(&format!("render --for tc {PLANT} --switch leaf1")).ends_with(3);
+    let run = wayleave(&format!("export-config --for tc {PLANT} --switch leaf1")).ends_with(3);
     assert!(run.stdout.starts_with("#!/bin/sh\n"), "{}", run.stdout);
     assert!(run.stderr.contains("1 contract was refused and left out"), "{}", run.stderr);
 }
 
 #[test]
 fn what_cannot_be_rendered_says_what_to_do() {
-    let wrong = |options: &str| wayleave(&format!("render {FABRIC} {options}")).ends_with(2).stderr;
+    let wrong = |options: &str| wayleave(&format!("export-config {FABRIC} {options}")).ends_with(2).stderr;
     let unknown = wrong("--for sonic --control best-effort --switch leaf9");
     assert!(unknown.contains("no switch \"leaf9\"") && unknown.contains("leaf1"), "{unknown}");
     let marks = wrong("--for tc --ecn 10kB");
@@ -46,7 +48,7 @@ fn what_cannot_be_rendered_says_what_to_do() {
     let control = wrong("--for tc --control own");
     assert!(control.contains("--control is for SONiC"), "{control}");
     let device = file("render-device.json", r#"{ "PORT": { "Ethernet0": { "speed": "40000", "mtu": "1500" } } }"#);
-    let ports = format!("render --for sonic {FABRIC} --control best-effort --switch leaf1 --diff {device}");
+    let ports = format!("export-config --for sonic {FABRIC} --control best-effort --switch leaf1 --diff {device}");
     let ports = wayleave(&ports).ends_with(0).stdout;
     assert!(
         ports.contains(
@@ -55,7 +57,7 @@ fn what_cannot_be_rendered_says_what_to_do() {
         "{ports}"
     );
     assert!(ports.ends_with("; 6 values of ports differ from the topology\n"), "{ports}");
-    let none = wayleave(&format!("render --for tc {PLANT} --scheme qjump")).ends_with(2).stderr;
+    let none = wayleave(&format!("export-config --for tc {PLANT} --scheme qjump")).ends_with(2).stderr;
     assert!(none.contains("reserves no queues"), "{none}");
     let old = file("render-old.json", "{");
     let old = wrong(&format!("--for sonic --control best-effort --switch leaf1 --diff {old}"));
@@ -65,16 +67,17 @@ fn what_cannot_be_rendered_says_what_to_do() {
 #[test]
 fn names_of_interfaces_go_into_scripts_only_if_they_are_names() {
     let names = file("render-names.txt", "# ours\nleaf1->spine1 Ethernet48\n");
-    let text =
-        wayleave(&format!("render --for sonic {FABRIC} --control best-effort --switch leaf1 --interfaces {names}"))
-            .ends_with(0)
-            .stdout;
+    let text = wayleave(&format!(
+        "export-config --for sonic {FABRIC} --control best-effort --switch leaf1 --interfaces {names}"
+    ))
+    .ends_with(0)
+    .stdout;
     assert!(text.contains("\"Ethernet48|7\""), "{text}");
     let wrong = file(
         "render-wrong.txt",
         "leaf1->spine1 eth0;reboot\nleaf1->spin2 eth1\nleaf1->spine1 eth2\nleaf1->spine2 eth2\nleaf1->h1\n",
     );
-    let said = wayleave(&format!("render --for tc {FABRIC} --interfaces {wrong}")).ends_with(2).stderr;
+    let said = wayleave(&format!("export-config --for tc {FABRIC} --interfaces {wrong}")).ends_with(2).stderr;
     for expected in [
         "render-wrong.txt:1:15: \"eth0;reboot\" is no name of an interface",
         "render-wrong.txt:2:1: there is no link \"leaf1->spin2\", did you mean \"leaf1->spine2\"?",

@@ -1,4 +1,4 @@
-//! `wayleave benchmark`: measures a simulated low-cost switch as a black box, as Loko (CoNEXT 2019) measures a real one.
+//! `wayleave characterize-switch`: measures a simulated low-cost switch as a black box, as Loko (CoNEXT 2019) measures a real one.
 
 use std::io::Write;
 
@@ -18,24 +18,24 @@ use crate::progress::Progress;
 
 const EXAMPLE: &str = "\
 Examples:
-  wayleave benchmark
-  wayleave benchmark --scenario entries=17,match=five-tuple,packet=306B -o csv > table.csv
-  wayleave benchmark --scenario whole -o csv > table.csv";
+  wayleave characterize-switch
+  wayleave characterize-switch --scenario entries=17,match=five-tuple,packet=306B -o csv > table.csv
+  wayleave characterize-switch --scenario whole -o csv > table.csv";
 
-/// Measure a simulated low-cost switch as a black box: throughput, delay and buffer by combination
+/// Measure a simulated low-cost switch: throughput, delay and buffer
 ///
 /// The switch is a model of the Zodiac FX, calibrated to the two measurements that Loko's slides print. A table of a real
 /// switch has the same columns; `--loko-table` reads both.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
-pub(crate) struct BenchmarkArgs {
-    /// What is measured: proof-of-concept, whole (12,096 combinations), or values such as entries=17,match=five-tuple
+pub(crate) struct CharacterizeSwitchArgs {
+    /// Scenario: proof-of-concept, whole (12,096 combinations), or entries=17,match=five-tuple,...
     #[arg(long, value_name = "SCENARIO", default_value = "proof-of-concept", value_parser = parse_device_scenario)]
     scenario: Scenario,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
-    /// Show progress even if the standard error is no terminal
+    /// Show progress even if standard error is not a terminal
     #[arg(long)]
     progress: bool,
 }
@@ -50,7 +50,7 @@ enum Form {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &BenchmarkArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &CharacterizeSwitchArgs) -> Result<Exit, Failure> {
     let mut progress = Progress::new(args.progress);
     let (mut done, total) = (0, args.scenario.cases().count() as u64);
     let table = wayleave::switch_benchmark::benchmark(&SoftwareSwitch::ZODIAC_FX, &args.scenario, |_| {

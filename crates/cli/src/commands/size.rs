@@ -1,4 +1,4 @@
-//! `wayleave provision`: from flow sizes and load to the bandwidth or the peak load that keeps completion times, and back.
+//! `wayleave size`: from flow sizes and load to the bandwidth or the peak load that keeps completion times, and back.
 
 use std::io::Write;
 
@@ -17,51 +17,49 @@ const EXAMPLES: &str = "\
 Give two of: the bandwidth, the load (--load or --offered), the completion time (--within). What is missing is computed.
 
 Examples:
-  wayleave provision --size 1MB --bandwidth 10Gbit --load 80%
-  wayleave provision --size 200kB --bandwidth 10Gbit --within 20ms
-  wayleave provision --sizes web-search --offered 3Gbit --within 30ms --percentile 99.9
-  wayleave provision --size 200kB --bandwidth 10Gbit --load 0.8 --model bound --converges 7500us";
+  wayleave size --size 1MB --bandwidth 10Gbit --load 80%
+  wayleave size --size 200kB --bandwidth 10Gbit --within 20ms
+  wayleave size --sizes web-search --offered 3Gbit --within 30ms --percentile 99.9
+  wayleave size --size 200kB --bandwidth 10Gbit --load 0.8 --model bound --converges 7500us";
 
-/// Compute the bandwidth or the peak load that keeps completion times of flows, and back
+/// Size a link: bandwidth, load or completion time of flows from the other two
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLES))]
-pub(crate) struct ProvisionArgs {
-    /// How long flows are: the mean for mm1, all of them for mg1, the longest for bound
+#[command(after_help = EXAMPLES, after_long_help = exit::after(EXAMPLES))]
+pub(crate) struct SizeArgs {
+    /// Size of flows: the mean for mm1, of all flows for mg1, the maximum for bound
     #[arg(long, value_name = "SIZE", conflicts_with = "sizes", required_unless_present = "sizes")]
     size: Option<Bytes>,
-    /// A distribution of sizes: a published one (web-search, data-mining, enterprise, hadoop, key-value), or a file of lines SIZE
-    /// SHARE
+    /// Distribution of sizes: web-search, data-mining, enterprise, hadoop, key-value, or a file of lines SIZE SHARE
     #[arg(long, value_name = "NAME|FILE")]
     sizes: Option<String>,
-    /// What the service is guaranteed
+    /// Guaranteed bandwidth of the service
     #[arg(long, value_name = "RATE")]
     bandwidth: Option<Rate>,
-    /// The share of the bandwidth that is in use, such as 0.8 or 80%
+    /// Utilisation of the bandwidth, such as 0.8 or 80%
     #[arg(long, value_name = "SHARE", conflicts_with = "offered")]
     load: Option<Load>,
-    /// What all flows bring together
+    /// Offered load of all flows
     #[arg(long, value_name = "RATE")]
     offered: Option<Rate>,
-    /// How long flows may take
+    /// Completion time
     #[arg(long, value_name = "TIME")]
     within: Option<Time>,
-    /// How many of 100 flows are to complete in that time; bound holds for all
+    /// Percentage of flows that complete in that time; bound holds for all
     #[arg(long, value_name = "PERCENT", default_value = "99")]
     percentile: Percentile,
-    /// What is assumed [default: each in turn]
+    /// Queueing model [default: each in turn]
     #[arg(long, value_enum)]
     model: Option<Model>,
-    /// For bound: how much may come at once
+    /// For bound: maximum burst
     #[arg(long, value_name = "SIZE", conflicts_with = "converges")]
     burst: Option<Bytes>,
-    /// For bound, without --burst: rate control has converged after this time, and until then a line brings all it can [default: 15
-    /// iterations of 200 us, Parley's]
+    /// For bound, without --burst: time until rate control has converged [default: 15 iterations of 200 us, Parley's]
     #[arg(long, value_name = "TIME")]
     converges: Option<Time>,
-    /// Of the random numbers of mg1
+    /// Seed of mg1
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
 }
@@ -77,7 +75,7 @@ enum Model {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &ProvisionArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &SizeArgs) -> Result<Exit, Failure> {
     let question = args.question()?;
     let flows = args.flows()?;
     let models = args.model.map_or(vec![Model::Mm1, Model::Mg1, Model::Bound], |model| vec![model]);
@@ -103,7 +101,7 @@ impl Model {
     }
 }
 
-impl ProvisionArgs {
+impl SizeArgs {
     fn question(&self) -> Result<Question, Failure> {
         let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
         for (flag, is_zero) in [

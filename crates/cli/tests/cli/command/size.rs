@@ -4,7 +4,7 @@ use crate::command::{file, wayleave};
 
 /// One model's answer.
 fn found(arguments: &str, model: &str, what: &str) -> f64 {
-    let rows = wayleave(&format!("provision {arguments} -o json")).ends_with(0).json();
+    let rows = wayleave(&format!("size {arguments} -o json")).ends_with(0).json();
     let row = rows.as_array().unwrap().iter().find(|row| row["model"] == model).unwrap();
     row[what].as_f64().unwrap_or_else(|| panic!("no {what}: {rows:#}"))
 }
@@ -41,9 +41,9 @@ fn sizes_are_read_and_wrong_questions_explained() {
         ("--sizes nowhere.txt --bandwidth 1Gbit --load 0.5", "published distributions are web-search"),
     ];
     for (arguments, why) in wrong {
-        let run = wayleave(&format!("provision {arguments}")).ends_with(2);
+        let run = wayleave(&format!("size {arguments}")).ends_with(2);
         assert!(run.stderr.contains(why), "{arguments}: {}", run.stderr);
     }
-    let run = wayleave("provision --size 1MB --bandwidth 1Gbit --within 1ms").ends_with(3);
+    let run = wayleave("size --size 1MB --bandwidth 1Gbit --within 1ms").ends_with(3);
     assert!(run.stdout.contains("none: slower without load"), "{}", run.stdout);
 }

@@ -1,4 +1,4 @@
-//! `wayleave lab check`.
+//! `wayleave lab probe`.
 
 use std::io::Write;
 
@@ -16,41 +16,41 @@ use crate::output::{OutputFormat, out, plain_table};
 
 const EXAMPLE: &str = "\
 Examples:
-  sudo wayleave lab check h1 h9
-  sudo wayleave lab check acme:web acme:db --port 20000
+  sudo wayleave lab probe h1 h9
+  sudo wayleave lab probe acme:web acme:db --port 20000
 
-Probes of a contract are those that its match names: --port and --from-port choose it. Without one they go best effort. The exit code is 4 if a probe was
+Probes of a contract are those that its match names: --port and --from-port choose it. Without one they go best effort. The exit code is 4 if a probe was \
 lost.";
 
-/// Send probes from one endpoint of a lab to another, and say where they were seen and where they were lost
+/// Send probes between two endpoints of a lab, and show where they were seen or lost
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
-pub(crate) struct CheckArgs {
-    /// Which lab
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
+pub(crate) struct ProbeArgs {
+    /// Name of the lab
     #[arg(long, default_value = USUAL, value_parser = parse_name)]
     name: LabName,
-    /// Who sends: a host, or a VM as TENANT:NAME
+    /// Sender: a host, or a VM as TENANT:NAME
     #[arg(value_name = "FROM")]
     from: String,
-    /// Who receives
+    /// Receiver
     #[arg(value_name = "TO")]
     to: String,
-    /// The receiver's port of UDP
+    /// Receiver's UDP port
     #[arg(long, value_name = "PORT", default_value_t = 7)]
     port: u16,
-    /// The sender's
+    /// Sender's UDP port
     #[arg(long, value_name = "PORT")]
     from_port: Option<u16>,
-    /// How many
+    /// Number of probes
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     count: u32,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &ProbeArgs) -> Result<Exit, Failure> {
     let cancel = interrupt::listen()?;
     let lab = Labs::default().stopping(Stop::of(cancel.flag())).open(&args.name)?;
     let ports = (args.from_port, args.port);

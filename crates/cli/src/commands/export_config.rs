@@ -1,4 +1,4 @@
-//! `wayleave render`: configurations of switches that are configured once, from what a plan has admitted.
+//! `wayleave export-config`: configurations of switches that are configured once, from what a plan has admitted.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,42 +26,42 @@ use crate::session::SessionArgs;
 
 const EXAMPLE: &str = "\
 Examples:
-  wayleave render --for sonic -t network.yaml -f contracts.yaml
-  wayleave render --for sonic -t network.yaml -f contracts.yaml --switch leaf1 --interfaces interfaces.txt
-  wayleave render --for sonic -t network.yaml -f contracts.yaml --switch leaf1 --diff config_db.json
-  wayleave render --for tc -t network.yaml -f contracts.yaml --out configurations
+  wayleave export-config --for sonic -t network.yaml -f contracts.yaml
+  wayleave export-config --for sonic -t network.yaml -f contracts.yaml --switch leaf1 --interfaces interfaces.txt
+  wayleave export-config --for sonic -t network.yaml -f contracts.yaml --switch leaf1 --diff config_db.json
+  wayleave export-config --for tc -t network.yaml -f contracts.yaml --out configurations
 
-For switches without an agent: they choose queues by the codepoint of a packet (DSCP), so every route gets a number that means its queue at each switch. Without --switch and --out
-the numbers are shown, and what the plan assumes of the devices. --out writes a file for each switch, and contracts.csv. Nothing is sent to a device.";
+For switches without an agent, which choose queues by DSCP: every route gets a codepoint that means its queue at each switch. \
+Without --switch and --out, codepoints and assumptions about devices are shown. --out writes a file for each switch, and contracts.csv. \
+Nothing is sent to a device.";
 
-/// Write configurations for switches that are configured once (tc scripts, SONiC), from the queues, classes and routes of a plan
+/// Export the queues, classes and routes of a plan as switch configurations (tc, SONiC)
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
-pub(crate) struct RenderArgs {
-    /// What the switches are
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
+pub(crate) struct ExportConfigArgs {
+    /// Operating system of the switches
     #[arg(long = "for", value_enum, value_name = "SYSTEM")]
     target: TargetName,
-    /// Contracts in YAML, JSON or CSV; several files are read in order, - is stdin
+    /// Contracts in YAML, JSON or CSV; several files in order, - is stdin
     #[arg(short = 'f', long = "file", value_name = "CONTRACTS", required = true)]
     files: Vec<String>,
-    /// Print the configuration of this switch
+    /// Print the configuration of this switch only
     #[arg(long, value_name = "SWITCH", conflicts_with = "out")]
     switch: Option<String>,
-    /// Write the configuration of every switch into this folder
+    /// Write the configuration of every switch to this folder
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Say what would change instead: against a folder that --out wrote, or with --switch against one file, which may be the config_db.json of the
-    /// device; entries of others are left alone
+    /// Show changes against a folder of --out, or with --switch against a file such as config_db.json
     #[arg(long, value_name = "OLD", conflicts_with = "out")]
     diff: Option<PathBuf>,
-    /// Names of interfaces: lines of LINK INTERFACE, as leaf1->spine1 Ethernet48 [default: the topology's names, otherwise eth1,
-    /// eth2 or Ethernet0, Ethernet4, in the order of the topology's links]
+    /// File of interface names, with lines such as leaf1->spine1 Ethernet48 [default: those of the topology, else in
+    /// the order of its links]
     #[arg(long, value_name = "FILE")]
     interfaces: Option<String>,
-    /// Mark packets in the queues of classes that share from so many bytes on (ECN; SONiC only) [default: never]
+    /// ECN threshold of the shared classes (SONiC only) [default: none]
     #[arg(long, value_name = "SIZE")]
     ecn: Option<Bytes>,
-    /// The queue of routing protocols, codepoints CS6 and CS7 (SONiC only) [default: own]
+    /// Queue of routing protocols, codepoints CS6 and CS7 (SONiC only) [default: own]
     #[arg(long, value_enum, value_name = "QUEUE")]
     control: Option<ControlName>,
     #[command(flatten)]
@@ -104,7 +104,7 @@ impl From<TargetName> for Target {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &RenderArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &ExportConfigArgs) -> Result<Exit, Failure> {
     let inputs = args.files.iter().chain(&args.interfaces).chain([&args.session.network.topology]);
     check_stdin(inputs.map(String::as_str))?;
     args.session.check_options()?;

@@ -1,4 +1,4 @@
-//! `wayleave check`: probes through a real network.
+//! `wayleave probe`: probes through a real network.
 
 use std::io::Write;
 
@@ -17,41 +17,42 @@ use crate::progress::waiting;
 
 const EXAMPLE: &str = "\
 Examples:
-  wayleave check h1 h9
-  wayleave check acme:web acme:db --protocol tcp --port 5432
-  wayleave check --contract acme:backup
-  wayleave check h1 h9 --contract acme:db
+  wayleave probe h1 h9
+  wayleave probe acme:web acme:db --protocol tcp --port 5432
+  wayleave probe --contract acme:backup
+  wayleave probe h1 h9 --contract acme:db
 
-The agent of the sender's host puts probes into the sender's interface, so they take the way of its packets: the rules of its host, tags and queues. The agents of both hosts and of
-all switches watch their interfaces meanwhile. The receiver gets the probes, too, from an address for documentation (RFC 5737) unless the contract names one. Probes of a contract are
-charged to it. The exit code is 4 if a probe was lost. Operators may ask, for four checks at once.";
+The agent of the sender's host injects probes at the sender's interface, so they pass the same rules, tags and queues as its packets. \
+Agents of both hosts and of all switches observe their interfaces. The receiver gets the probes, from a documentation address (RFC 5737) \
+unless the contract names one. Probes of a contract are charged to it. The exit code is 4 if a probe was lost. \
+Needs the role operator; at most four commands run at once.";
 
-/// Send probes from one endpoint to another through the network, and say where they were seen and where they were lost
+/// Send probes between two endpoints, and show where they were seen or lost
 #[derive(Args, Clone, Debug)]
-#[command(after_help = exit::after(EXAMPLE))]
-pub(crate) struct CheckArgs {
-    /// The sender: a host, or a VM as TENANT:NAME; with --contract a member of it, where it has members
+#[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
+pub(crate) struct ProbeArgs {
+    /// Sender: a host, or a VM as TENANT:NAME; with --contract, one of its members
     #[arg(value_name = "FROM", required_unless_present = "contract", requires = "to")]
     from: Option<String>,
-    /// Who receives
+    /// Receiver
     #[arg(value_name = "TO")]
     to: Option<String>,
-    /// Probes of this contract, as TENANT:NAME; FROM and TO only where it has members
+    /// Send probes of this contract, TENANT:NAME; FROM and TO only if it has members
     #[arg(long, value_name = "CONTRACT")]
     contract: Option<String>,
-    /// The protocol of the probes: tcp, udp, icmp, icmpv6, sctp or a number
+    /// Protocol of the probes: tcp, udp, icmp, icmpv6, sctp or a number
     #[arg(long, value_name = "PROTOCOL", conflicts_with = "contract")]
     protocol: Option<String>,
-    /// The receiver's port
+    /// Receiver's port
     #[arg(long, value_name = "PORT", conflicts_with = "contract")]
     port: Option<u16>,
-    /// The sender's port
+    /// Sender's port
     #[arg(long, value_name = "PORT", conflicts_with = "contract")]
     from_port: Option<u16>,
-    /// How many
+    /// Number of probes
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_PROBES)))]
     count: u32,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
     #[command(flatten)]
@@ -59,7 +60,7 @@ pub(crate) struct CheckArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &ProbeArgs) -> Result<Exit, Failure> {
     let service = args.target.service()?;
     let has_ports = args.port.is_some() || args.from_port.is_some();
     let protocol = args.protocol.clone().or_else(|| has_ports.then(|| "udp".to_owned()));
