@@ -3,7 +3,7 @@
 //! `-h` shows what most people need. Options for tuning, for one scheme or for files of other tools are in `--help`, by heading.
 
 use clap::{Arg, Command};
-use wayleave_schemes::edges::HOSTS;
+use wayleave_schemes::hosts::HOSTS;
 use wayleave_schemes::registry::ADMISSION;
 
 /// Headings whose options only the long help shows; those of schemes are added.

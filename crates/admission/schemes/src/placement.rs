@@ -9,7 +9,6 @@ use wayleave_scheme_api::{Binding, Decision, Handover, Kind, Move, Refusal, Requ
 use wayleave_topology::{Class, FlowId, Hop, LinkId, MAX_BUDGET, Network, NodeId, NodeKind, Route, ShareId};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use crate::admitted::{Held, Term};
 use crate::costs::{Cost, DelayCost, Scarcity};
 use crate::held::{Held, Term};
 use crate::routing::{

@@ -113,7 +113,7 @@ impl DeleteArgs {
             Ok(()) if self.kind == Kind::Contract => Ok(self.what_is_held(service, &path)),
             Ok(()) => Ok("deleted".to_owned()),
             Err(trouble) if self.if_there && trouble.is_not_found() => Ok("is not there".to_owned()),
-            Err(trouble) => Err(did_you_mean(service, trouble, self.kind.what(), name, names).into()),
+            Err(trouble) => Err(did_you_mean(service, trouble, self.kind.what(), name, names)),
         }
     }
 

@@ -83,7 +83,7 @@ fn find<T: serde::de::DeserializeOwned>(
     names: Names,
 ) -> Result<T, Failure> {
     let found = service.get::<T>(&format!("{path}/{}", encode(name)));
-    found.map_err(|trouble| did_you_mean(service, trouble, what, name, names).into())
+    found.map_err(|trouble| did_you_mean(service, trouble, what, name, names))
 }
 
 fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {

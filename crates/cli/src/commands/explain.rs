@@ -102,7 +102,7 @@ fn ask(args: &ExplainArgs) -> Result<Exit, Failure> {
             let refused = if trouble.is_not_found() { last_refusal(&service, &id)? } else { None };
             let Some(number) = refused else {
                 let names = Names::OfTenants("/v1/contracts");
-                return Err(did_you_mean(&service, trouble, "contract", &args.name, names).into());
+                return Err(did_you_mean(&service, trouble, "contract", &args.name, names));
             };
             (service.text(&format!("/v1/decisions/{number}/explanation"), accept)?, Exit::Refused)
         }

@@ -234,7 +234,7 @@ impl GetArgs {
         let (Names::OfTenants(path) | Names::OfAll(path)) = names;
         let id = if matches!(names, Names::OfTenants(_)) { service.id(name) } else { name.to_owned() };
         let found: Result<T, _> = service.get(&format!("{path}/{}", encode(&id)));
-        Ok(found.map_err(|trouble| did_you_mean(service, trouble, what, name, names))?)
+        found.map_err(|trouble| did_you_mean(service, trouble, what, name, names))
     }
 
     /// One contract, or those of the list.

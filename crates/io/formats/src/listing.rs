@@ -70,7 +70,7 @@ pub fn read_listing(source: &Source) -> Option<Result<Listing, InputErrors>> {
         _ => return None,
     };
     let listing = items.into_iter().try_fold(Listing::default(), |listing, item| add(listing, item, source));
-    Some(listing.map_err(InputErrors::from).and_then(|listing| checked(listing, source)))
+    Some(listing.and_then(|listing| checked(listing, source)))
 }
 
 /// Returns the listing if its contracts have only keys and kinds that contracts have.
@@ -94,16 +94,16 @@ pub fn listing_as_document(source: Source) -> Result<Source, InputErrors> {
     Ok(Source::new(&format!("{} (as a document)", source.name()), listing?.document()))
 }
 
-fn add(mut listing: Listing, item: Value, source: &Source) -> Result<Listing, Problem> {
+fn add(mut listing: Listing, item: Value, source: &Source) -> Result<Listing, InputErrors> {
     const EXPECTED: &str = "a contract as `get contracts -o json` prints it is expected, with `id` and `status`";
-    let Value::Object(mut item) = item else { return Err(located(source, "\"items\"", EXPECTED)) };
+    let Value::Object(mut item) = item else { return Err(located(source, "\"items\"", EXPECTED).into()) };
     let (Some(Value::String(id)), Some(status)) = (item.remove("id"), item.remove("status")) else {
-        return Err(located(source, &name_of(&item), EXPECTED));
+        return Err(located(source, &name_of(&item), EXPECTED).into());
     };
     let own = identity(&item);
     if own != id {
         let message = format!("the identity {id} differs from tenant and name, {own}: write both alike");
-        return Err(located(source, &format!("\"{id}\""), &message));
+        return Err(located(source, &format!("\"{id}\""), &message).into());
     }
     if status.get("state").is_some_and(|state| state == RELEASED) {
         listing.released.push(id);

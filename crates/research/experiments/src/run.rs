@@ -11,7 +11,6 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 use crate::checkpoint::{self, Checkpoints, Stored};
-use crate::testbed::Laboratory;
 use crate::failed::Failed;
 use crate::shared::Shared;
 

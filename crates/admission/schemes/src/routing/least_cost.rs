@@ -11,11 +11,11 @@ use wayleave_ledger::{Input, Ledger};
 use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
+use super::destination_links::LastLinks;
+use super::endpoint_bottleneck::{DOUBTS, is_dead_end};
 use super::exclusions::Closed;
 use super::exclusions::Denial;
-use super::endpoint_bottleneck::{DOUBTS, is_dead_end};
 use super::graph::{Graph, Level};
-use super::destination_links::LastLinks;
 use super::residual_bounds::ResidualBounds;
 use super::shortest::Shortest;
 use super::{Found, Query, hop};

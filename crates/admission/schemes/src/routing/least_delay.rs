@@ -9,11 +9,11 @@ use wayleave_topology::{LinkId, NodeId, Route};
 use wayleave_units::Time;
 
 use super::buckets::Buckets;
+use super::destination_links::LastLinks;
+use super::endpoint_bottleneck::{DOUBTS, is_dead_end};
 use super::exclusions::Closed;
 use super::exclusions::Denial;
-use super::endpoint_bottleneck::{DOUBTS, is_dead_end};
 use super::graph::{Graph, Level};
-use super::destination_links::LastLinks;
 use super::residual_bounds::ResidualBounds;
 use super::{Found, Query, hop};
 

@@ -12,8 +12,8 @@ use wayleave_ledger::{Input, Ledger};
 use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
-use super::exclusions::Denial;
 use super::endpoint_bottleneck::is_dead_end;
+use super::exclusions::Denial;
 use super::graph::{Edge, Graph};
 use super::least_delay::LeastDelay;
 use super::paths::Ways;

@@ -383,7 +383,7 @@ fn write_rows(
             column.remove_constraint();
         }
     }
-    Ok(write_table(out, &mut table)?)
+    write_table(out, &mut table)
 }
 
 /// A name that leaves room for other columns.

@@ -7,8 +7,8 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::{SWITCHES, panel, settings};
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
-use crate::low_cost::{FlowSize, line, loko, requests, scalability};
 use crate::failed::Failed;
+use crate::low_cost::{FlowSize, line, loko, requests, scalability};
 use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::mean;

@@ -58,11 +58,6 @@ impl MeasuredBy {
 }
 
 impl Measured {
-    /// Returns the figure with its panels, tables and settings, as the text of an SVG file.
-    pub fn picture(&self) -> String {
-        super::drawn(self)
-    }
-
     /// A short name for what was measured with what: FNV-1a over the figure's name, settings and seeds, and the effort.
     pub fn input_hash(&self) -> String {
         let Figure { settings, seeds, .. } = &self.figure;

@@ -45,8 +45,6 @@ use wayleave::{Cancel, Progress, Step};
 use checkpoints::Folder;
 use markdown::Kept;
 
-pub(crate) use picture::draw as drawn;
-
 pub use measured::{Measured, MeasuredBy, Reproduced};
 pub use totals::{Missing, Row, Tally, Totals};
 
@@ -323,7 +321,7 @@ impl Measured {
         for table in &self.figure.tables {
             write(format!("{id}-{}.csv", table.name), csv::table(table).as_bytes())?;
         }
-        let svg = picture::draw(self);
+        let svg = self.picture();
         write(format!("{id}.svg"), svg.as_bytes())?;
         match png::of(&svg).map_err(Error::Internal)? {
             Some(pixels) => write(format!("{id}.png"), &pixels),

@@ -26,8 +26,15 @@ const SINGLE: f64 = 760.0;
 /// Of a line with more points only the line is drawn: marks and bars would hide it and those below.
 const MOST_MARKS: usize = 48;
 
+impl Measured {
+    /// Returns the figure with its panels, tables and settings, as the text of an SVG file.
+    pub fn picture(&self) -> String {
+        draw(self)
+    }
+}
+
 /// The text of an SVG file.
-pub(crate) fn draw(measured: &Measured) -> String {
+fn draw(measured: &Measured) -> String {
     let Measured { entry, figure, .. } = measured;
     let panels = &figure.panels;
     let is_single = panels.len() == 1;

@@ -41,7 +41,7 @@ fn the_files_of_a_figure_are_the_same_whatever_the_number_of_threads() {
             document::of(&measured).unwrap(),
             csv::runs(&measured.figure),
             csv::summaries(&measured.figure),
-            picture::draw(&measured),
+            measured.picture(),
         )
     };
     assert_eq!(of(1), of(2));
@@ -51,7 +51,7 @@ fn the_files_of_a_figure_are_the_same_whatever_the_number_of_threads() {
 fn a_picture_is_well_formed_and_becomes_pixels() {
     for id in ["sec2-examples", "chameleon-fig9a"] {
         let measured = measured(id, 2);
-        let svg = picture::draw(&measured);
+        let svg = measured.picture();
         let document = roxmltree::Document::parse(&svg).unwrap();
         let texts: String = document.descendants().filter_map(|node| node.text()).collect();
         assert!(texts.contains(measured.entry.title) && texts.contains(&measured.input_hash()), "{id}");

@@ -7,7 +7,7 @@ use wayleave_scheme_api::{Admission, Among, Certainty, Decision, Refusal, Reques
 use wayleave_topology::{Class, FlowId, Hop, Network, NodeId, Route, ShareId};
 use wayleave_units::{Amount, Bytes, Time};
 
-use super::paths::{Way, Ways};
+use super::ways::{Way, Ways};
 use super::{Charge, Paths, Settings};
 use crate::admission::chameleon::{self, Chameleon};
 use crate::placement::Placement;
