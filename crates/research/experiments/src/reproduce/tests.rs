@@ -9,8 +9,8 @@ use wayleave_explain::table::Layout;
 
 use super::markdown::Kept;
 use super::{
-    Measured, MeasuredBy, ReproduceOptions, Reproduced, Totals, csv, document, figures, markdown, page, picture, png,
-    reproduce, terminal, totals,
+    Measured, MeasuredBy, ReproduceOptions, Reproduced, Totals, csv, document, figures, markdown, page, png, reproduce,
+    terminal, totals,
 };
 use wayleave::{Cancel, Step};
 
