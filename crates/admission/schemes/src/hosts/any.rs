@@ -44,7 +44,7 @@ macro_rules! hosts {
             Custom(String),
         }
 
-        /// The descriptors of [`HOST_SCHEMES`].
+        /// The descriptors of all host schemes that can be chosen by name.
         pub const HOSTS: &[&Descriptor] = &[
             $($(#[$meta])* <crate::host::$module::$scheme as Described>::DESCRIPTOR,)+
         ];

@@ -2,5 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
+mod packet_path;
 mod random_scenarios;
 mod truth;
