@@ -4,38 +4,37 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
+mod common;
+
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
-use wayleave_repo_checks::left_out;
+
+use common::{Lab, command, is_able, text, wayleave};
+
+fn main() -> std::process::ExitCode {
+    wayleave_repo_checks::run_tests(wayleave_repo_checks::tests![
+        a_lab_whose_making_is_stopped_is_gone_and_one_that_was_killed_is_told_as_half_made,
+        a_run_that_is_stopped_shows_what_it_has_seen_and_joins_what_it_has_cut,
+        a_probe_names_the_place_where_it_is_lost_and_a_capture_shows_its_tags,
+        an_agent_is_made_ready_in_one_step,
+    ])
+}
 
 /// Far longer than anything here takes on a machine that runs.
 const PATIENCE: Duration = Duration::from_secs(120);
-
-fn wayleave(arguments: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("WAYLEAVE_")) {
-        command.env_remove(name);
-    }
-    command.args(arguments.split_whitespace());
-    command
-}
-
-fn done(arguments: &str) -> Output {
-    wayleave(arguments).output().unwrap()
-}
 
 fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
 
 fn begun(arguments: &str) -> Child {
-    wayleave(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// Ctrl-C, and what comes of it.
@@ -52,39 +51,21 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-fn is_able() -> bool {
-    let can_run = json(&done("doctor -o json"))["canRun"] == true;
-    if !can_run {
-        left_out("root", "labs cannot be made here: `wayleave doctor` says why");
-    }
-    can_run
-}
-
-/// A name for a lab that is gone in the end, also by a panic.
-struct Lab(String);
-
 impl Lab {
     fn folder(&self) -> PathBuf {
         PathBuf::from("/run/wayleave/lab").join(&self.0)
     }
 
     fn status(&self) -> Value {
-        json(&done(&format!("lab status --name {} -o json", self.0)))
+        json(&wayleave(&format!("lab status --name {} -o json", self.0)))
     }
 }
 
-impl Drop for Lab {
-    fn drop(&mut self) {
-        let _ = done(&format!("lab down --name {}", self.0));
-    }
-}
-
-#[test]
 fn a_lab_whose_making_is_stopped_is_gone_and_one_that_was_killed_is_told_as_half_made() {
     if !is_able() {
         return;
     }
-    let lab = Lab(format!("s{}", std::process::id()));
+    let lab = Lab::new();
     let up = || begun(&format!("lab up -f fat-tree:k=4 --name {}", lab.0));
     // When its folder is there, and when its controller is being started.
     for file in ["state.json", "controller.log"] {
@@ -98,19 +79,16 @@ fn a_lab_whose_making_is_stopped_is_gone_and_one_that_was_killed_is_told_as_half
     until("the controller begins", || lab.folder().join("controller.log").exists());
     child.kill().unwrap();
     child.wait().unwrap();
-    let status = done(&format!("lab status --name {}", lab.0));
-    let said = String::from_utf8_lossy(&status.stdout).into_owned();
+    let status = wayleave(&format!("lab status --name {}", lab.0));
+    let said = text(&status.stdout);
     assert!(said.contains("was left half made") && lab.status()["isWhole"] == false, "{said}");
 }
 
-#[test]
 fn a_run_that_is_stopped_shows_what_it_has_seen_and_joins_what_it_has_cut() {
     if !is_able() {
         return;
     }
-    let lab = Lab(format!("r{}", std::process::id()));
-    let up = done(&format!("lab up -f ring:switches=3,hosts=1 --name {}", lab.0));
-    assert!(up.status.success(), "{up:?}");
+    let lab = Lab::up("ring:switches=3,hosts=1");
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.yaml", lab.0));
     let contract = "name: a, from: h1, to: h2, rate: 1Mbit, burst: 3000B, deadline: 500ms";
     let text = format!(
@@ -125,7 +103,7 @@ fn a_run_that_is_stopped_shows_what_it_has_seen_and_joins_what_it_has_cut() {
     child.kill().unwrap();
     child.wait().unwrap();
     let link = lab.status()["cut"].as_str().unwrap_or_else(|| panic!("it is still cut")).to_owned();
-    let said = done(&format!("lab status --name {}", lab.0));
+    let said = wayleave(&format!("lab status --name {}", lab.0));
     assert!(String::from_utf8_lossy(&said.stdout).contains(&format!("CUT: the cable of {link}")), "{said:?}");
 
     // The next run joins it, and shows what it has seen when it is stopped.
@@ -148,15 +126,12 @@ fn a_run_that_is_stopped_shows_what_it_has_seen_and_joins_what_it_has_cut() {
     assert_eq!(json(&again)["isPartial"], false);
 }
 
-#[test]
 fn a_probe_names_the_place_where_it_is_lost_and_a_capture_shows_its_tags() {
     if !is_able() {
         return;
     }
-    let lab = Lab(format!("k{}", std::process::id()));
-    let up = done(&format!("lab up -f ring:switches=3,hosts=1 --name {}", lab.0));
-    assert!(up.status.success(), "{up:?}");
-    let check = |options: &str| done(&format!("lab probe h1 h2 --name {} {options} -o json", lab.0));
+    let lab = Lab::up("ring:switches=3,hosts=1");
+    let check = |options: &str| wayleave(&format!("lab probe h1 h2 --name {} {options} -o json", lab.0));
     let output = check("");
     let seen = json(&output);
     assert_eq!((output.status.code(), &seen["received"], &seen["lastSeenAt"]), (Some(0), &seen["sent"], &Value::Null));
@@ -169,7 +144,7 @@ fn a_probe_names_the_place_where_it_is_lost_and_a_capture_shows_its_tags() {
 
     // Without a static entry they ask for each other, and are answered.
     for host in ["h1", "h2"] {
-        let flushed = done(&format!("lab exec --name {} {host} -- ip neigh flush all nud permanent", lab.0));
+        let flushed = wayleave(&format!("lab exec --name {} {host} -- ip neigh flush all nud permanent", lab.0));
         assert!(flushed.status.success(), "{flushed:?}");
     }
     let seen = json(&check(""));
@@ -195,7 +170,7 @@ fn a_probe_names_the_place_where_it_is_lost_and_a_capture_shows_its_tags() {
     assert!(written.starts_with(&[0x4d, 0x3c, 0xb2, 0xa1]) && written.len() > 24 + 2 * (16 + 60), "{written:02x?}");
 
     // Nobody repairs the interface of an endpoint, so what its host gets for it is lost there.
-    let broken = done(&format!("lab exec --name {} --node h2 -- ip link set dev e1 down", lab.0));
+    let broken = wayleave(&format!("lab exec --name {} --node h2 -- ip link set dev e1 down", lab.0));
     assert!(broken.status.success(), "{broken:?}");
     let output = check("");
     let seen = json(&output);
@@ -209,7 +184,6 @@ fn a_probe_names_the_place_where_it_is_lost_and_a_capture_shows_its_tags() {
     );
 }
 
-#[test]
 fn an_agent_is_made_ready_in_one_step() {
     use std::os::unix::fs::PermissionsExt;
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("init-{}", std::process::id()));
@@ -217,7 +191,7 @@ fn an_agent_is_made_ready_in_one_step() {
     std::fs::write(folder.join("token"), "a-secret-token-of-an-agent-0123456789\n").unwrap();
     let init = |more: &str| {
         let place = folder.display();
-        done(&format!(
+        wayleave(&format!(
             "agent init --node h1 --server https://c.example:7480 --token-file {place}/token --interface h1->s1=eth1 \
              --endpoint acme:web=tap0,100 --directory {place}/etc --unit {place}/unit --no-mount{more}"
         ))
@@ -237,7 +211,7 @@ fn an_agent_is_made_ready_in_one_step() {
     );
     // With a certificate there is no token to be written; the certificate stays where it is.
     let place = folder.display();
-    let certified = done(&format!(
+    let certified = wayleave(&format!(
         "agent init --node h1 --server https://c.example:7480 --cert {place}/h1.pem --cert-key {place}/h1.key \
          --interface h1->s1=eth1 --directory {place}/certified --no-unit --no-mount"
     ));
@@ -248,7 +222,7 @@ fn an_agent_is_made_ready_in_one_step() {
     assert_eq!(wayleave_formats::read_agent(&source).unwrap().credential, Some(credential));
     assert!(!folder.join("certified/h1.token").exists());
     // A switch for which Open vSwitch forwards.
-    let bridge = done(&format!(
+    let bridge = wayleave(&format!(
         "agent init --node s1 --server https://c.example:7480 --token-file {place}/token --interface s1->h1=eth1 --ovs br0 \
          --directory {place}/ovs --no-unit --no-mount"
     ));

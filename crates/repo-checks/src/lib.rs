@@ -1,5 +1,5 @@
 //! Checks of the repository itself: tests (`tests/repo-checks`) that read it as text; and what all tests share to say
-//! that they leave something out ([`left_out`]).
+//! that they leave something out ([`left_out`]), and to report such a test as ignored ([`run_tests`]).
 //!
 //! - `arrows.rs`: crates depend only downwards, by one table;
 //! - `machine.rs`: the agent's state machine has no clock and no socket;
@@ -10,6 +10,10 @@
 //! - `documents.rs`: links lead somewhere, commands in examples exist, the changelog has its next release.
 //!
 //! Each check is a plain function from text to a list of faults, tested on small inputs that it must refuse.
+
+mod suite;
+
+pub use suite::{Test, run_tests};
 
 use std::fmt::Display;
 use std::fs::OpenOptions;
@@ -28,6 +32,7 @@ pub fn left_out(need: &str, why: impl Display) {
     let test = thread.name().unwrap_or("a thread of a test");
     let why = why.to_string().replace(['\n', '\t'], " ");
     eprintln!("LEFT OUT: {test}: {need}: {why}");
+    suite::note(test, &why);
     let Some(file) = std::env::var_os(FILE) else { return };
     let appended = OpenOptions::new().create(true).append(true).open(file);
     // One write a line, so that lines of several processes do not mix.

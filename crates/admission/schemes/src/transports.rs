@@ -408,6 +408,10 @@ macro_rules! paths {
 
 each_scheme!(paths);
 
+// The state of a flow is in the simulator's hottest tables: a cache line, and 40 B for each path.
+const _: () = assert!(size_of::<AnyFlow>() == 64);
+const _: () = assert!(size_of::<AnyPath>() == 40);
+
 #[cfg(test)]
 pub(crate) mod testing {
     //! What the tests of several schemes share: flows in segments of 1,000 B.
@@ -446,17 +450,5 @@ pub(crate) mod testing {
             phase: Phase::Open,
             telemetry: &[],
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_state_of_a_flow_is_a_cache_line() {
-        // They lie in the simulator's hottest tables.
-        assert_eq!(size_of::<AnyFlow>(), 64);
-        assert_eq!(size_of::<AnyPath>(), 40);
     }
 }

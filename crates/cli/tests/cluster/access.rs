@@ -14,7 +14,7 @@ use wayleave_replica::{Access, Etcd as _, Gateway, User};
 
 use super::clients::{get, put};
 use super::moving::{end, serve_with, wayleave};
-use super::processes::{Etcd, folder};
+use super::processes::{self, Etcd, folder};
 use super::{alone, is_able, text, until};
 
 /// An authority, a certificate of etcd for this machine, and one of its clients.
@@ -79,8 +79,7 @@ impl Admin {
     }
 }
 
-#[test]
-fn an_etcd_that_wants_a_password_and_a_certificate_is_asked_with_them() {
+pub(crate) fn an_etcd_that_wants_a_password_and_a_certificate_is_asked_with_them() {
     if !is_able() {
         return;
     }
@@ -140,7 +139,7 @@ fn an_etcd_that_wants_a_password_and_a_certificate_is_asked_with_them() {
     ];
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
     let joining = serve_with(&folder, &folder.join("first.db"), &["-t", "fat-tree:k=4"]);
-    let token = std::fs::read_to_string(folder.join("token")).unwrap().trim().to_owned();
+    let token = processes::token(&folder);
     assert_eq!(put(&joining.1, "before", &token), 201);
     end(joining);
     let joined = wayleave(&[&["ledger", "join", &file("first.db")][..], &options].concat());

@@ -9,7 +9,7 @@ use wayleave_repo_checks::left_out;
 
 use super::clients::get;
 use super::moving::serve_with;
-use super::processes::{Etcd, Process, folder};
+use super::processes::{self, Etcd, Process, folder};
 use super::{alone, is_able, until};
 use nix::sys::signal::Signal;
 
@@ -44,8 +44,7 @@ fn configuration(folder: &Path, pins: &Path, servers: &str) -> String {
     file.display().to_string()
 }
 
-#[test]
-fn an_agent_goes_over_to_the_next_leader_and_older_sessions_are_refused() {
+pub(crate) fn an_agent_goes_over_to_the_next_leader_and_older_sessions_are_refused() {
     if !is_able() {
         return;
     }
@@ -63,7 +62,7 @@ fn an_agent_goes_over_to_the_next_leader_and_older_sessions_are_refused() {
     let etcd = Etcd::start(&folder, 1);
     let options = ["-t", "star:hosts=2", "--enforcement=hosts", &format!("--etcd={}", etcd.urls())];
     let controllers = ["first", "second"].map(|name| serve_with(&folder, &folder.join(format!("{name}.db")), &options));
-    let token = std::fs::read_to_string(folder.join("token")).unwrap().trim().to_owned();
+    let token = processes::token(&folder);
     let leader = |besides: Option<usize>| {
         until("a leader", || {
             let leads =

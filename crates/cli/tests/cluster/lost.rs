@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 
 use super::clients::{get, put};
 use super::moving::{end, serve_with, start_with};
-use super::processes::{Etcd, folder};
+use super::processes::{self, Etcd, folder, until_role};
 use super::{alone, is_able, until};
 
 /// Last message of a controller that exits by itself.
@@ -19,8 +19,7 @@ fn last_words(folder: &Path, ledger: &str, etcd: &Etcd) -> String {
     std::fs::read_to_string(&log).unwrap()[before..].to_owned()
 }
 
-#[test]
-fn deleted_keys_and_older_states_of_etcd_are_named_at_a_start() {
+pub(crate) fn deleted_keys_and_older_states_of_etcd_are_named_at_a_start() {
     if !is_able() {
         return;
     }
@@ -28,10 +27,9 @@ fn deleted_keys_and_older_states_of_etcd_are_named_at_a_start() {
     let folder = folder("lost");
     let etcd = Etcd::start(&folder, 1);
     let options = ["-t", "fat-tree:k=4", &format!("--etcd={}", etcd.urls())];
-    let token = || std::fs::read_to_string(folder.join("token")).unwrap_or_default().trim().to_owned();
-    let role = |url: &str| get(url, "/v1/status", &token()).map(|(role, _)| role);
+    let token = || processes::token(&folder);
     let leader = serve_with(&folder, &folder.join("first.db"), &options);
-    until("a leader", || (role(&leader.1)? == "leader").then_some(()));
+    until_role(&folder, &leader.1, "leader");
     for name in ["a", "b", "c"] {
         assert_eq!(put(&leader.1, name, &token()), 201);
     }
@@ -50,7 +48,7 @@ fn deleted_keys_and_older_states_of_etcd_are_named_at_a_start() {
     let said = last_words(&folder, "second.db", &etcd);
     assert!(said.contains(&format!("{} in etcd is not there", entry(2))), "{said}");
     let leader = serve_with(&folder, &folder.join("first.db"), &options);
-    until("a leader", || (role(&leader.1)? == "leader").then_some(()));
+    until_role(&folder, &leader.1, "leader");
     end(leader);
 
     let etcd = etcd.restored(&folder, &saved);
@@ -59,7 +57,7 @@ fn deleted_keys_and_older_states_of_etcd_are_named_at_a_start() {
     assert!(said.contains("this controller has seen batch") && said.contains("was an older state"), "{said}");
     // A controller that has read nothing before continues from the restored state.
     let leader = serve_with(&folder, &folder.join("third.db"), &options);
-    until("a leader", || (role(&leader.1)? == "leader").then_some(()));
+    until_role(&folder, &leader.1, "leader");
     assert!(get(&leader.1, "/v1/status", &token()).unwrap().1["cluster"]["commit"].as_u64().unwrap() <= commit);
     assert_eq!(get(&leader.1, "/v1/contracts/default:c", &token()).unwrap().1["id"], "default:c");
     end(leader);

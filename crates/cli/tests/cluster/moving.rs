@@ -8,7 +8,7 @@ use wayleave_replica::{Etcd as _, Gateway, Lease, LogError, Member, Settings, St
 use wayleave_store::{Change, Record};
 
 use super::clients::{get, put};
-use super::processes::{Etcd, Process, folder, free};
+use super::processes::{self, Etcd, Process, folder, free};
 use super::{alone, is_able, text, until};
 
 pub(crate) fn wayleave(arguments: &[&str]) -> Output {
@@ -49,8 +49,7 @@ pub(crate) fn end((mut process, _): (Process, String)) {
     process.wait();
 }
 
-#[test]
-fn a_ledger_becomes_that_of_a_cluster_and_that_of_one_again() {
+pub(crate) fn a_ledger_becomes_that_of_a_cluster_and_that_of_one_again() {
     if !is_able() {
         return;
     }
@@ -59,7 +58,7 @@ fn a_ledger_becomes_that_of_a_cluster_and_that_of_one_again() {
     let etcd = Etcd::start(&folder, 1);
     let (first, second) = (folder.join("first.db"), folder.join("second.db"));
     let (one, two) = (first.to_str().unwrap(), second.to_str().unwrap());
-    let token = || std::fs::read_to_string(folder.join("token")).unwrap().trim().to_owned();
+    let token = || processes::token(&folder);
 
     let alone = serve(&folder, &first, None);
     assert_eq!(put(&alone.1, "before", &token()), 201);
@@ -188,8 +187,7 @@ fn noise(seed: u64) -> String {
     (0..12_000).map(|_| next()).collect()
 }
 
-#[test]
-fn batches_of_any_size_and_snapshots_come_back_as_they_were() {
+pub(crate) fn batches_of_any_size_and_snapshots_come_back_as_they_were() {
     if !is_able() {
         return;
     }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::clients::{get, put};
 use super::moving::{end, serve_with};
-use super::processes::{Etcd, folder};
+use super::processes::{self, Etcd, folder, until_role};
 use super::{alone, is_able, text, until};
 
 /// What a controller says that does not begin.
@@ -23,23 +23,21 @@ fn refused(folder: &Path, etcd: &str, more: &[&str]) -> String {
     said
 }
 
-#[test]
-fn who_has_another_network_takes_no_part_and_a_cluster_gets_another_one() {
+pub(crate) fn who_has_another_network_takes_no_part_and_a_cluster_gets_another_one() {
     if !is_able() {
         return;
     }
     let _alone = alone();
     let folder = folder("network");
     let etcd = Etcd::start(&folder, 1);
-    let token = || std::fs::read_to_string(folder.join("token")).unwrap().trim().to_owned();
+    let token = || processes::token(&folder);
     let start = |name: &str, more: &[&str]| {
         let etcd = format!("--etcd={}", etcd.urls());
         serve_with(&folder, &folder.join(format!("{name}.db")), &[&[etcd.as_str()][..], more].concat())
     };
-    let role = |url: &str| get(url, "/v1/status", &token()).map(|(role, _)| role);
     let old = ["-t", "fat-tree:k=4"];
     let first = start("first", &old);
-    until("a leader", || (role(&first.1)? == "leader").then_some(()));
+    until_role(&folder, &first.1, "leader");
     assert_eq!(put(&first.1, "kept", &token()), 201);
 
     // What differs is named, and nothing else.
@@ -64,20 +62,20 @@ fn who_has_another_network_takes_no_part_and_a_cluster_gets_another_one() {
 
     // One after the other begins with the new network, and waits; then the one that leads ends.
     let second = start("second", &[&faster[..], &[&replace]].concat());
-    assert_eq!(role(&first.1).as_deref(), Some("leader"));
+    assert_eq!(processes::role(&folder, &first.1).as_deref(), Some("leader"));
     let waiting = ureq::get(format!("{}/v1/contracts", second.1));
     let waiting = waiting.header("authorization", format!("Bearer {}", token())).config().http_status_as_error(false);
     assert_eq!(waiting.build().call().unwrap().status().as_u16(), 503, "who waits answers nothing");
     assert_eq!(put(&first.1, "meanwhile", &token()), 201);
     end(first);
-    until("the second leads", || (role(&second.1)? == "leader").then_some(()));
+    until_role(&folder, &second.1, "leader");
     let said = refused(&folder, &etcd.urls(), &old);
     assert!(
         said.contains("another topology (here fat-tree:k=4;") || said.contains("another topology (here fat-tree:k=4,"),
         "{said}"
     );
     let first = start("first", &faster);
-    until("the first follows", || (role(&first.1)? == "follower").then_some(()));
+    until_role(&folder, &first.1, "follower");
     for name in ["kept", "meanwhile"] {
         let found = until("it is there", || get(&first.1, &format!("/v1/contracts/default:{name}"), &token()));
         assert_eq!(found.1["id"], format!("default:{name}"));

@@ -216,6 +216,21 @@ impl Etcd {
     }
 }
 
+/// Returns the operator's token that controllers of a folder have made, or an empty text before that.
+pub(crate) fn token(folder: &Path) -> String {
+    std::fs::read_to_string(folder.join("token")).unwrap_or_default().trim().to_owned()
+}
+
+/// Returns the role of a controller of a folder, if it answers.
+pub(crate) fn role(folder: &Path, url: &str) -> Option<String> {
+    get(url, "/v1/status", &token(folder)).map(|(role, _)| role)
+}
+
+/// Waits until a controller of a folder has a role.
+pub(crate) fn until_role(folder: &Path, url: &str, expected: &str) {
+    until(&format!("{url} is {expected}"), || (role(folder, url)? == expected).then_some(()));
+}
+
 /// A folder for one test.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cluster-{name}-{}", std::process::id()));
@@ -281,11 +296,11 @@ impl Controllers {
     }
 
     pub(crate) fn token(&self) -> String {
-        std::fs::read_to_string(self.folder.join("token")).unwrap_or_default().trim().to_owned()
+        token(&self.folder)
     }
 
     pub(crate) fn role(&self, at: usize) -> Option<String> {
-        get(&self.url(at), "/v1/status", &self.token()).map(|(role, _)| role)
+        role(&self.folder, &self.url(at))
     }
 
     pub(crate) fn leader(&self) -> Option<usize> {

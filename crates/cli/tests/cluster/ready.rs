@@ -78,8 +78,7 @@ fn two_at_once(seen: &[Ready]) -> Option<(Ready, Ready)> {
     })
 }
 
-#[test]
-fn a_leader_that_is_ready_beside_the_next_one_is_found() {
+pub(crate) fn a_leader_that_is_ready_beside_the_next_one_is_found() {
     let start = Instant::now();
     let ready = |at, epoch, called, answered| {
         let [called, answered] = [called, answered].map(|ms| start + Duration::from_millis(ms));
@@ -95,8 +94,7 @@ fn a_leader_that_is_ready_beside_the_next_one_is_found() {
     assert_eq!(two_at_once(&both), Some((both[0], both[1])));
 }
 
-#[test]
-fn a_leader_that_is_cut_off_and_has_nothing_to_write_is_ready_no_longer_than_its_lease() {
+pub(crate) fn a_leader_that_is_cut_off_and_has_nothing_to_write_is_ready_no_longer_than_its_lease() {
     if !is_able() {
         return;
     }

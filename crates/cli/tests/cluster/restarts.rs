@@ -9,15 +9,14 @@ use serde_json::json;
 
 use super::clients::{Clients, get};
 use super::moving::start_with;
-use super::processes::{Controllers, Etcd, folder};
+use super::processes::{Controllers, Etcd, folder, until_role};
 use super::ready::Watch;
 use super::{alone, is_able, is_in_order, until};
 
 /// Delays between controllers and etcd in milliseconds, in each direction; and whether only the one that starts has it.
 const DELAYS: [(u64, bool); 6] = [(1, true), (20, true), (50, true), (5, false), (1, false), (50, false)];
 
-#[test]
-fn a_restart_under_load_succeeds_however_slow_etcd_is() {
+pub(crate) fn a_restart_under_load_succeeds_however_slow_etcd_is() {
     if !is_able() {
         return;
     }
@@ -56,8 +55,7 @@ fn a_restart_under_load_succeeds_however_slow_etcd_is() {
     is_in_order(&clients.stop());
 }
 
-#[test]
-fn a_start_obeys_its_end_while_etcd_says_nothing() {
+pub(crate) fn a_start_obeys_its_end_while_etcd_says_nothing() {
     if !is_able() {
         return;
     }
@@ -74,8 +72,7 @@ fn a_start_obeys_its_end_while_etcd_says_nothing() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-#[test]
-fn an_etcd_that_is_full_or_compacted_stops_no_controller_from_starting() {
+pub(crate) fn an_etcd_that_is_full_or_compacted_stops_no_controller_from_starting() {
     if !is_able() {
         return;
     }
@@ -84,12 +81,10 @@ fn an_etcd_that_is_full_or_compacted_stops_no_controller_from_starting() {
     let etcd = Etcd::start_with(&folder, 1, "http", &[("quota-backend-bytes", (4 << 20).to_string())]);
     let options = ["-t", "star:hosts=4", &format!("--etcd={}", etcd.urls())];
     until("etcd answers", || ureq::get(format!("{}/health", etcd.urls())).call().ok());
-    let token = || std::fs::read_to_string(folder.join("token")).unwrap_or_default().trim().to_owned();
-    let role = |url: &str| get(url, "/v1/status", &token()).map(|(role, _)| role);
     let first = start_with(&folder, &folder.join("first.db"), &options);
-    until("a leader", || (role(&first.1)? == "leader").then_some(()));
+    until_role(&folder, &first.1, "leader");
     let mut second = start_with(&folder, &folder.join("second.db"), &options);
-    until("it follows", || (role(&second.1)? == "follower").then_some(()));
+    until_role(&folder, &second.1, "follower");
 
     // Somebody else fills it. Nobody can lead, and a controller that starts waits.
     let value = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, vec![7; 512 << 10]);
@@ -101,7 +96,7 @@ fn an_etcd_that_is_full_or_compacted_stops_no_controller_from_starting() {
     super::moving::end(first);
     super::moving::end(second);
     second = start_with(&folder, &folder.join("second.db"), &options);
-    until("it says that it cannot lead", || (role(&second.1)? == "unknown").then_some(()));
+    until_role(&folder, &second.1, "unknown");
     assert_eq!(second.0.ended(), None);
 
     // There is space again, and everything of before is compacted.
@@ -113,9 +108,9 @@ fn an_etcd_that_is_full_or_compacted_stops_no_controller_from_starting() {
         alarm["action"] = "DEACTIVATE".into();
         etcd.ask("maintenance/alarm", &alarm);
     }
-    until("it leads", || (role(&second.1)? == "leader").then_some(()));
+    until_role(&folder, &second.1, "leader");
     let third = start_with(&folder, &folder.join("third.db"), &options);
-    until("it follows", || (role(&third.1)? == "follower").then_some(()));
+    until_role(&folder, &third.1, "follower");
     drop((second, third, etcd));
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -2,8 +2,7 @@
 
 use super::*;
 
-#[test]
-fn contracts_keep_their_bounds_while_they_are_moved_beside_floods_and_would_not_without() {
+pub(crate) fn contracts_keep_their_bounds_while_they_are_moved_beside_floods_and_would_not_without() {
     if !is_able() {
         return;
     }
@@ -66,8 +65,7 @@ fn suffer_as_best_effort(lab: &Lab) -> Vec<String> {
 }
 
 /// The demonstration of one fabric with real packets: everybody sends as much as it can, and has what it was promised.
-#[test]
-fn contracts_of_every_kind_are_kept_on_one_network() {
+pub(crate) fn contracts_of_every_kind_are_kept_on_one_network() {
     if !is_able() {
         return;
     }

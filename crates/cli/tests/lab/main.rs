@@ -4,14 +4,16 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod contracts;
 mod services;
 mod sharing;
 mod switches;
 
 use std::net::{SocketAddr, UdpSocket};
-use std::process::{Command, Output};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
@@ -23,31 +25,25 @@ use wayleave_lab::traffic::{Arrived, FlowSpec, Load, Traffic};
 use wayleave_lab::{LabName, Labs, Sentinel};
 use wayleave_repo_checks::{left_out, unless};
 
+use common::{Lab, is_able, text, wayleave};
+
+fn main() -> std::process::ExitCode {
+    wayleave_repo_checks::run_tests(wayleave_repo_checks::tests![
+        contracts::contracts_keep_their_bounds_while_they_are_moved_beside_floods_and_would_not_without,
+        contracts::contracts_of_every_kind_are_kept_on_one_network,
+        services::loko_keeps_on_a_measured_switch_what_silo_breaks,
+        services::a_bridge_is_measured_with_the_table_of_each_case,
+        services::a_switch_that_is_as_fast_as_its_ports_has_no_service_to_measure,
+        sharing::two_tenants_share_a_port_by_what_they_were_promised,
+        sharing::a_rack_broker_limits_a_tenant_for_as_long_as_it_speaks,
+        switches::a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_nothing,
+        switches::packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_name,
+        switches::probes_are_seen_on_all_of_their_way_and_a_loss_has_a_place,
+    ])
+}
+
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples");
 const CONTRACTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/lab-contracts.yaml");
-
-fn wayleave(arguments: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("WAYLEAVE_")) {
-        command.env_remove(name);
-    }
-    command.args(arguments.split(' ')).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Whether labs can be made here; says what was left out if not.
-fn is_able() -> bool {
-    let doctor: Value = serde_json::from_slice(&wayleave("doctor -o json").stdout).unwrap();
-    let checks = doctor["checks"].as_array().unwrap().iter();
-    for one in checks.filter(|one| one["isRequired"] == true && one["state"] == "missing") {
-        let said = |field: &str| one[field].as_str().unwrap_or_default().to_owned();
-        left_out(&said("name"), format_args!("labs cannot be made here: {}; {}", said("detail"), said("remedy")));
-    }
-    doctor["canRun"] == true
-}
 
 /// Whether Open vSwitch is installed; says what was left out if not.
 fn has_ovs() -> bool {
@@ -58,18 +54,7 @@ fn has_ovs() -> bool {
     is_there
 }
 
-/// A lab that is gone in the end, also by a panic.
-struct Lab(String);
-
 impl Lab {
-    fn up(topology: &str) -> Self {
-        static LABS: AtomicU32 = AtomicU32::new(0);
-        let lab = Self(format!("c{}n{}", std::process::id(), LABS.fetch_add(1, Relaxed)));
-        let up = wayleave(&format!("lab up -f {topology} --name {}", lab.0));
-        assert!(up.status.success(), "{}", text(&up.stderr));
-        lab
-    }
-
     fn run(&self, options: &str) -> (Option<i32>, Value) {
         self.run_of(CONTRACTS, options)
     }
@@ -79,12 +64,6 @@ impl Lab {
         let seen = serde_json::from_slice(&run.stdout)
             .unwrap_or_else(|error| panic!("{error}: {}{}", text(&run.stdout), text(&run.stderr)));
         (run.status.code(), seen)
-    }
-}
-
-impl Drop for Lab {
-    fn drop(&mut self) {
-        let _ = wayleave(&format!("lab down --name {}", self.0));
     }
 }
 

@@ -73,8 +73,7 @@ fn keeps_what_was_measured(lab: &Lab) {
     assert!(code == Some(4) && broken > 100, "{code:?}, {broken}{}", in_short(&seen));
 }
 
-#[test]
-fn loko_keeps_on_a_measured_switch_what_silo_breaks() {
+pub(crate) fn loko_keeps_on_a_measured_switch_what_silo_breaks() {
     if !is_able() {
         return;
     }
@@ -98,8 +97,7 @@ fn loko_keeps_on_a_measured_switch_what_silo_breaks() {
 }
 
 /// The bridge has a table of 17 entries meanwhile, of which the last matches, and its own rules afterwards.
-#[test]
-fn a_bridge_is_measured_with_the_table_of_each_case() {
+pub(crate) fn a_bridge_is_measured_with_the_table_of_each_case() {
     if !is_able() || !has_ovs() {
         return;
     }
@@ -126,8 +124,7 @@ fn a_bridge_is_measured_with_the_table_of_each_case() {
     );
 }
 
-#[test]
-fn a_switch_that_is_as_fast_as_its_ports_has_no_service_to_measure() {
+pub(crate) fn a_switch_that_is_as_fast_as_its_ports_has_no_service_to_measure() {
     if !is_able() {
         return;
     }

@@ -4,8 +4,7 @@ use super::*;
 
 /// Two tenants send to one host: the first from one host, the second from three. In one queue, packets share the line by how many come; the
 /// agents of the hosts divide it by minima and weights, as EyeQ's and Parley's machine shapers do.
-#[test]
-fn two_tenants_share_a_port_by_what_they_were_promised() {
+pub(crate) fn two_tenants_share_a_port_by_what_they_were_promised() {
     if !is_able() {
         return;
     }
@@ -62,8 +61,7 @@ fn two_tenants_share_a_port_by_what_they_were_promised() {
 
 /// Two tenants with the same contract from one rack to another. A rack broker says that one of them has exceeded what its policy allows, and the agent limits that one; the
 /// other has what is left. Once the broker is silent, they are equal again.
-#[test]
-fn a_rack_broker_limits_a_tenant_for_as_long_as_it_speaks() {
+pub(crate) fn a_rack_broker_limits_a_tenant_for_as_long_as_it_speaks() {
     if !is_able() {
         return;
     }

@@ -16,7 +16,7 @@ drivers ([decision 132](decisions/132-every-key-has-an-answer-from-every-driver.
 | cell | |
 |---|---|
 | **yes** | another value of the key has another effect, and a test shows it |
-| **no: named** | the driver does not carry it out, and says so by name: an error, a warning of the command, the reason of a contract's state, or the notes of `render` |
+| **no: named** | the driver does not carry it out, and says so by name: an error, a warning of the command, the reason of a contract's state, or the notes of `export-config` |
 | words in brackets | no matter of this driver, but of what the words name |
 
 | driver | |

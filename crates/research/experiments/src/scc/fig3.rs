@@ -221,12 +221,21 @@ mod tests {
     use super::*;
     use crate::statement::assert_each_can_change;
 
-    /// Catches: a system whose ports have too few queues, which only a run says.
+    /// Catches a system whose ports have too few queues, and one that is not plugged in: it would have the figures of another.
     #[test]
-    fn every_system_runs() {
-        for system in SYSTEMS {
-            let metrics = one((system, Mix::All, SENDERS[0]), Time::from_millis(100), 1).unwrap();
-            assert!(metrics.completion > 0.0 && metrics.round_trip[0] > 300.0, "{system:?}: {metrics:?}");
+    fn every_system_runs_and_has_figures_of_its_own() {
+        let run = |system| one((system, Mix::All, SENDERS[0]), Time::from_millis(100), 1).unwrap();
+        let runs = SYSTEMS.map(|system| (system, run(system)));
+        for (system, metrics) in &runs {
+            // A flow takes at least a base round trip (0.3 ms), and one that is counted has ended within the run.
+            assert!((0.3..100.0).contains(&metrics.completion), "{system:?}: {metrics:?}");
+            assert!((0.0..=100.0).contains(&metrics.missed), "{system:?}: {metrics:?}");
+            assert!((300.0..100_000.0).contains(&metrics.round_trip[0]), "{system:?}: {metrics:?}");
+        }
+        for (at, (system, metrics)) in runs.iter().enumerate() {
+            for (other, others) in &runs[..at] {
+                assert!(metrics.completion != others.completion, "{system:?} and {other:?}: {metrics:?}");
+            }
         }
     }
 

@@ -1,0 +1,99 @@
+//! A test harness that reports a test as ignored, with the reason, if the test has left something out.
+//!
+//! libtest knows `ignored` only as an attribute, and reports a test as `ok` that has returned early. A test target with `harness = false` lists
+//! its tests with [`tests!`](crate::tests) and runs them with [`run_tests`]; the options are those of libtest.
+
+use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+
+/// Reasons of what tests have left out, by the name of the test's thread.
+static LEFT_OUT: Mutex<BTreeMap<String, Vec<String>>> = Mutex::new(BTreeMap::new());
+
+/// A test with its path.
+pub type Test = (&'static str, fn());
+
+/// Lists tests by their paths, for [`run_tests`](crate::run_tests).
+#[macro_export]
+macro_rules! tests {
+    ($($test:path),+ $(,)?) => { &[$((stringify!($test), $test as fn())),+] };
+}
+
+/// Notes the reason of a test that leaves something out.
+pub(crate) fn note(test: &str, why: &str) {
+    let mut left_out = LEFT_OUT.lock().unwrap_or_else(PoisonError::into_inner);
+    left_out.entry(test.to_owned()).or_default().push(why.to_owned());
+}
+
+/// Options whose value is an argument of its own.
+const WITH_VALUE: [&str; 5] = ["--test-threads", "--skip", "--color", "--format", "--logfile"];
+
+/// Runs tests with the arguments of the process, each on a thread of its name.
+pub fn run_tests(tests: &[Test]) -> ExitCode {
+    let (filters, others) = filters(std::env::args());
+    let is_exact = others.iter().any(|option| option == "--exact");
+    let matches = |name: &str, filter: &str| if is_exact { name == filter } else { name.contains(filter) };
+    let is_chosen = |name: &str| filters.is_empty() || filters.iter().any(|filter| matches(name, filter));
+    let chosen = tests.iter().filter(|(name, _)| is_chosen(name));
+    let trials = chosen.map(|&(name, test)| Trial::ignorable_test(name, move || complete(name, test)));
+    libtest_mimic::run(&Arguments::from_iter(others), trials.collect()).exit_code()
+}
+
+/// Returns the filters among arguments, and all others: libtest takes several filters, and `libtest_mimic` one.
+fn filters(arguments: impl Iterator<Item = String>) -> (Vec<String>, Vec<String>) {
+    let (mut filters, mut others): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    for argument in arguments {
+        let is_value = others.last().is_none_or(|before| WITH_VALUE.contains(&before.as_str()));
+        if is_value || argument.starts_with('-') { others.push(argument) } else { filters.push(argument) }
+    }
+    (filters, others)
+}
+
+/// Runs a test to its end, and returns the reason if it has left something out.
+fn complete(name: &str, test: fn()) -> Result<Completion, Failed> {
+    let run = thread::Builder::new().name(name.to_owned()).spawn(test).map_err(|error| error.to_string())?;
+    if let Err(panic) = run.join() {
+        resume_unwind(panic);
+    }
+    let reasons = LEFT_OUT.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+    Ok(reasons.map_or(Completion::Completed, |reasons| Completion::ignored_with(reasons.join("; "))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Completion, complete, filters, note};
+
+    #[test]
+    fn filters_are_told_from_values_of_options() {
+        let line = ["program", "a::", "--skip", "b", "c::", "--test-threads=1", "d::", "--color", "never"];
+        let (filters, others) = filters(line.into_iter().map(str::to_owned));
+        assert_eq!(filters, ["a::", "c::", "d::"]);
+        assert_eq!(others, ["program", "--skip", "b", "--test-threads=1", "--color", "never"]);
+    }
+
+    #[test]
+    fn a_test_that_leaves_something_out_is_ignored_with_its_reason() {
+        // As `left_out` does, but not among what `.ci/tests` prints.
+        let leaves_out = || note(std::thread::current().name().unwrap_or_default(), "etcd is not installed");
+        let reason = match complete("leaves::out", leaves_out) {
+            Ok(Completion::Ignored { reason }) => reason,
+            _ => panic!("it is not ignored"),
+        };
+        assert_eq!(reason.as_deref(), Some("etcd is not installed"));
+        assert!(matches!(complete("leaves::nothing_out", || {}), Ok(Completion::Completed)));
+    }
+
+    #[test]
+    #[should_panic(expected = "wrong")]
+    fn a_test_that_panics_fails_also_after_it_has_left_something_out() {
+        let fails = || {
+            note(std::thread::current().name().unwrap_or_default(), "a part");
+            panic!("wrong");
+        };
+        let _ = complete("fails", fails);
+    }
+}
