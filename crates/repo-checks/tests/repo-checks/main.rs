@@ -5,10 +5,12 @@
 mod arrows;
 mod cycles;
 mod documents;
+mod extensions;
 mod files;
 mod machine;
 mod modules;
 mod omissions;
+mod picture;
 mod repository;
 mod targets;
 mod toys;
