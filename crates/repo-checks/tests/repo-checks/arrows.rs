@@ -2,69 +2,61 @@
 
 use crate::repository::{files, root};
 
-/// Who may depend on whom (ARCHITECTURE.md, "The crates"). `Any` is for those that assemble everything.
-const ARROWS: &[(&str, Allowed)] = &[
+/// Allowed dependencies of each crate, group by group. `Any` is for the command, which assembles everything.
+pub(crate) const ARROWS: &[(&str, Allowed)] = &[
+    // Group core.
     ("units", Only(&[])),
+    // Pure models of packets.
+    ("packet-format", Only(&["units"])),
     ("calculus", Only(&["units"])),
-    ("topology", Only(&["units"])),
-    // Who shares a rate, and how: pure, without a clock.
+    // Shares of a rate: pure, without a clock.
     ("sharing", Only(&["units"])),
+    ("topology", Only(&["units"])),
     ("contracts", Only(&["units", "topology", "packet-format", "sharing"])),
+    // Group admission.
     ("scheme-api", Only(&["units", "topology"])),
-    // Policies say how hosts share; schemes say what they are called and what can be set.
-    ("scenarios", Only(&["units", "topology", "contracts", "calculus", "scheme-api", "schemes"])),
-    (
-        "formats",
-        Only(&["units", "topology", "contracts", "scenarios", "scheme-api", "schemes", "calculus", "packet-format"]),
-    ),
     ("ledger", Only(&["units", "topology", "contracts", "calculus"])),
     (
         "schemes",
         Only(&["units", "topology", "contracts", "calculus", "ledger", "scheme-api", "sharing", "packet-format"]),
     ),
+    // Group sim.
     // The mechanisms of a host below its transports; roles are all that it knows of schemes.
     ("stack", Only(&["units", "scheme-api"])),
-    // Drives the schemes; never the ledger: what it checks comes from outside.
+    // Policies say how hosts share; schemes say their names and parameters.
+    ("scenarios", Only(&["units", "topology", "contracts", "calculus", "scheme-api", "schemes"])),
+    // Drives the schemes; never the ledger: the simulator is checked from outside.
     ("sim", Only(&["units", "topology", "sharing", "contracts", "scheme-api", "schemes", "scenarios", "stack"])),
-    // Independent of what it checks: never the calculus, the ledger, a scheme or the roles.
+    // Group check.
+    // Independent of its subject: never the calculus, the ledger, a scheme or the roles.
     ("recheck", Only(&["units", "topology"])),
-    // The same: what is said it derives again by recheck's method, and then it sees packets only.
+    // Derives all statements again by the method of recheck, and then sees packets only.
     ("adversary", Only(&["units", "topology", "scenarios", "sim", "recheck"])),
+    // Group io.
     (
-        "experiments",
-        Only(&[
-            // The library, its reports, and the client of laboratories' controllers.
-            "wayleave",
-            "report",
-            "client",
-            "protocol",
-            "formats",
-            "explain",
-            "units",
-            "topology",
-            "contracts",
-            "scheme-api",
-            "ledger",
-            "schemes",
-            "scenarios",
-            "sim",
-            "adversary",
-            // Figures of a host's programs, and of real packets.
-            "dataplane",
-            "lab",
-            // Parley's tables: shares, and how large messages of brokers are.
-            "sharing",
-            "packet-format",
-            "calculus",
-        ]),
+        "formats",
+        Only(&["units", "topology", "contracts", "scenarios", "scheme-api", "schemes", "calculus", "packet-format"]),
     ),
-    // Drives brokers: in virtual time, and over sockets.
-    ("broker", Only(&["units", "topology", "contracts", "scheme-api", "sharing", "schemes"])),
-    // A pure state machine; the server and the tests' world drive it.
+    // Decisions for people and programs; never the session of a driver.
+    ("explain", Only(&["units", "topology", "contracts", "calculus", "ledger", "scheme-api", "schemes", "recheck"])),
+    // Text, plots and pages of results: pure functions of plain data.
+    ("report", Only(&["units", "explain"])),
+    // Group control.
+    // Records on disk; knows nothing of networks.
+    ("store", Only(&[])),
+    // Makes writes of a program fail, for tests.
+    ("faults", Only(&[])),
+    // Messages between controller, nodes and clients; decides nothing.
+    ("protocol", Only(&["units", "topology", "contracts"])),
+    // A pure state machine; the server and the world of the tests drive it.
     (
         "controller",
         Only(&["units", "topology", "contracts", "ledger", "scheme-api", "schemes", "protocol", "packet-format"]),
     ),
+    // Requests to a controller over HTTP, its address, token and certificates.
+    ("client", Only(&["protocol", "units"])),
+    // Batches of records in etcd; knows no more of them than the store. Connections are made as those of clients are.
+    ("replica", Only(&["store", "client"])),
     // REST in front, a ledger on disk behind, the controller between.
     (
         "server",
@@ -84,32 +76,15 @@ const ARROWS: &[(&str, Allowed)] = &[
             "packet-format",
         ]),
     ),
-    // Decisions for people and programs; never a driver's session.
-    ("explain", Only(&["units", "topology", "contracts", "calculus", "ledger", "scheme-api", "schemes", "recheck"])),
-    // Text, plots and pages of results: pure functions of plain data.
-    ("report", Only(&["units", "explain"])),
-    // Records on disk; knows nothing of networks.
-    ("store", Only(&[])),
-    // Batches of records in etcd; knows no more of them than the store. Connections are made as those of clients are.
-    ("client", Only(&["protocol", "units"])),
-    ("replica", Only(&["store", "client"])),
-    // Makes writes of a program fail, for tests.
-    ("faults", Only(&[])),
-    // What the controller, nodes and clients send one another; decides nothing.
-    ("protocol", Only(&["units", "topology", "contracts"])),
-    // Pure models of what is on the wire.
-    ("packet-format", Only(&["units"])),
-    // Linux: eBPF programs, their maps, interfaces and queueing disciplines. It knows no controller.
-    ("openflow", Only(&[])),
-    ("dataplane", Only(&["units", "topology", "packet-format", "openflow"])),
+    // Group linux.
     // A protocol as bytes; knows nothing of networks.
-    // Configurations of switches without an agent: pure texts, with the queues that `dataplane` describes.
-    ("render", Only(&["units", "topology", "dataplane"])),
-    // A network in namespaces: never a scheme, never the server's insides.
-    ("lab", Only(&["units", "topology", "contracts", "formats", "packet-format", "dataplane"])),
-    // Carries out on Linux what the controller decides; never a scheme, nor what depends on schemes: the simulator, the server, the
-    // reader of files.
-    // The shares of contracts are divided by the same scheme as in the simulator; agents sign as brokers do.
+    ("openflow", Only(&[])),
+    // eBPF programs, their maps, interfaces and queueing disciplines. It knows no controller.
+    ("dataplane", Only(&["units", "topology", "packet-format", "openflow"])),
+    // Drives brokers: in virtual time, and over sockets.
+    ("broker", Only(&["units", "topology", "contracts", "scheme-api", "sharing", "schemes"])),
+    // Carries out the controller's decisions on Linux; never the simulator, the server or the reader of files. Hosts divide the shares of contracts
+    // by the scheme that the simulator runs, and agents sign as brokers do.
     (
         "agent",
         Only(&[
@@ -126,6 +101,11 @@ const ARROWS: &[(&str, Allowed)] = &[
             "client",
         ]),
     ),
+    // Configurations of switches without an agent: pure texts, with the queues that `dataplane` describes.
+    ("render", Only(&["units", "topology", "dataplane"])),
+    // A network in namespaces: never a scheme, never the server's insides.
+    ("lab", Only(&["units", "topology", "contracts", "formats", "packet-format", "dataplane"])),
+    // Group facade.
     // The library: no daemon, no database, no data plane, no laboratory.
     (
         "wayleave",
@@ -147,6 +127,35 @@ const ARROWS: &[(&str, Allowed)] = &[
             "sharing",
         ]),
     ),
+    // Group research.
+    // Figures of the simulator, of a host's programs and of real packets.
+    (
+        "experiments",
+        Only(&[
+            // The library, its reports, and the client of the controllers of laboratories.
+            "wayleave",
+            "report",
+            "client",
+            "protocol",
+            "formats",
+            "explain",
+            "units",
+            "topology",
+            "contracts",
+            "scheme-api",
+            "ledger",
+            "schemes",
+            "scenarios",
+            "sim",
+            "adversary",
+            "dataplane",
+            "lab",
+            "sharing",
+            "packet-format",
+            "calculus",
+        ]),
+    ),
+    // Group command.
     ("cli", Any),
     ("repo-checks", Only(&[])),
 ];
@@ -154,7 +163,7 @@ const ARROWS: &[(&str, Allowed)] = &[
 use Allowed::{Any, Only};
 
 #[derive(Clone, Copy)]
-enum Allowed {
+pub(crate) enum Allowed {
     Only(&'static [&'static str]),
     Any,
 }
@@ -169,12 +178,14 @@ fn short(package: &str) -> Option<&str> {
 }
 
 /// A crate as its manifest describes it; names are without the prefix that all crates share.
-struct Manifest {
-    name: String,
+pub(crate) struct Manifest {
+    pub(crate) name: String,
+    /// The folder below `crates` that the crate is in, or its own.
+    pub(crate) group: String,
     /// `[dependencies]` and `[build-dependencies]`, also those of a single target.
-    dependencies: Vec<String>,
+    pub(crate) dependencies: Vec<String>,
     /// `[dev-dependencies]`: tests may look anywhere.
-    dev_dependencies: Vec<String>,
+    pub(crate) dev_dependencies: Vec<String>,
 }
 
 impl Manifest {
@@ -190,7 +201,12 @@ impl Manifest {
             everywhere.filter_map(|table| table.get(key)?.as_table()).flat_map(internal).collect::<Vec<_>>()
         };
         let dependencies = [all("dependencies"), all("build-dependencies")].concat();
-        Ok(Self { name: name.to_owned(), dependencies, dev_dependencies: all("dev-dependencies") })
+        Ok(Self {
+            name: name.to_owned(),
+            group: String::new(),
+            dependencies,
+            dev_dependencies: all("dev-dependencies"),
+        })
     }
 }
 
@@ -205,7 +221,7 @@ fn internal(dependencies: &toml::Table) -> impl Iterator<Item = String> {
 /// Every arrow that the table does not allow, and every crate that it does not know.
 fn faults(manifests: &[Manifest], arrows: &[(&str, Allowed)]) -> Vec<String> {
     let mut faults = Vec::new();
-    for Manifest { name, dependencies, dev_dependencies } in manifests {
+    for Manifest { name, dependencies, dev_dependencies, .. } in manifests {
         for other in dependencies.iter().chain(dev_dependencies) {
             if !manifests.iter().any(|manifest| manifest.name == *other) {
                 faults.push(format!("{name} depends on {other}, which is no crate of this workspace"));
@@ -214,7 +230,7 @@ fn faults(manifests: &[Manifest], arrows: &[(&str, Allowed)]) -> Vec<String> {
         match arrows.iter().find(|(known, _)| known == name) {
             None => faults.push(format!(
                 "crate {name} is not in the table: decide what it may depend on, add a line to ARROWS in \
-                 crates/repo-checks/tests/repo-checks/arrows.rs, and draw it in ARCHITECTURE.md"
+                 crates/repo-checks/tests/repo-checks/arrows.rs, and name it in ARCHITECTURE.md"
             )),
             Some((_, Any)) => {}
             Some((_, Only(allowed))) => {
@@ -234,14 +250,15 @@ fn list(names: &[&str]) -> String {
     if names.is_empty() { "no other crate".to_owned() } else { names.join(", ") }
 }
 
-/// The manifests of all crates.
-fn manifests() -> Vec<Manifest> {
-    let files = files().unwrap();
-    let manifests = files.iter().filter(|file| {
-        let parts: Vec<&str> = file.path.split('/').collect();
-        matches!(parts[..], ["crates", _, "Cargo.toml"] | ["crates", _, _, "Cargo.toml"])
-    });
-    manifests.map(|file| Manifest::parse(&file.text).unwrap_or_else(|error| panic!("{} {error}", file.path))).collect()
+/// Returns the manifests of all crates.
+pub(crate) fn manifests() -> Vec<Manifest> {
+    let read = |path: &str, text: &str| {
+        let parts: Vec<&str> = path.split('/').collect();
+        let (["crates", group, "Cargo.toml"] | ["crates", group, _, "Cargo.toml"]) = parts[..] else { return None };
+        let manifest = Manifest::parse(text).unwrap_or_else(|error| panic!("{path} {error}"));
+        Some(Manifest { group: group.to_owned(), ..manifest })
+    };
+    files().unwrap().iter().filter_map(|file| read(&file.path, &file.text)).collect()
 }
 
 /// Arrows between crates that a lock does not have: whoever builds with `--locked` is refused.

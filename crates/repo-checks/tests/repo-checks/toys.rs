@@ -14,12 +14,15 @@ fn plain(text: &str) -> String {
     text.chars().filter(|letter| !matches!(letter, '-' | '_' | ' ')).collect::<String>().to_lowercase()
 }
 
-/// The lines outside of a folder on which a scheme is named, in any way to write its name.
+/// The page that shows the files of a scheme with a toy as its example.
+const PAGE: &str = "docs/extending.md";
+
+/// Returns the lines outside of a folder, and of the page, on which a scheme is named, in any way to write its name.
 fn mentions<'a>(files: &'a [File], folder: &str) -> Vec<(&'a str, usize)> {
     let name: String = folder.split('_').collect();
     let inside = |path: &str| path.starts_with(SCHEMES) && path.contains(&format!("/{folder}/"));
     let mut found = Vec::new();
-    for File { path, text } in files.iter().filter(|file| !inside(&file.path)) {
+    for File { path, text } in files.iter().filter(|file| !inside(&file.path) && file.path != PAGE) {
         for (number, line) in text.lines().enumerate() {
             if plain(line).contains(&name) {
                 found.push((path.as_str(), number + 1));
