@@ -11,8 +11,7 @@ use wayleave_repo_checks::unless;
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_units::{Bytes, Rate, Time};
 
-#[test]
-fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_floods() {
+pub(crate) fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_floods() {
     if !is_able() {
         return;
     }

@@ -54,8 +54,7 @@ fn traces(name: &LabName) -> BTreeSet<String> {
     links.filter(is_ours).filter(|name| name != "eth0").chain(mounts).collect()
 }
 
-#[test]
-fn a_lab_comes_up_knows_itself_and_leaves_nothing() {
+pub(crate) fn a_lab_comes_up_knows_itself_and_leaves_nothing() {
     if !is_able() {
         return;
     }
@@ -79,8 +78,7 @@ fn a_lab_comes_up_knows_itself_and_leaves_nothing() {
     assert!(error.starts_with(&format!("there is no lab {name}")), "{error}");
 }
 
-#[test]
-fn a_lab_that_several_take_away_is_taken_away_by_one_and_unknown_to_the_others() {
+pub(crate) fn a_lab_that_several_take_away_is_taken_away_by_one_and_unknown_to_the_others() {
     if !is_able() {
         return;
     }
@@ -95,8 +93,7 @@ fn a_lab_that_several_take_away_is_taken_away_by_one_and_unknown_to_the_others()
     assert_eq!((removed, unknown), (1, 3), "{ended:?}");
 }
 
-#[test]
-fn a_second_lab_of_the_same_name_is_refused_and_one_of_another_name_is_not() {
+pub(crate) fn a_second_lab_of_the_same_name_is_refused_and_one_of_another_name_is_not() {
     if !is_able() {
         return;
     }
@@ -112,8 +109,7 @@ fn a_second_lab_of_the_same_name_is_refused_and_one_of_another_name_is_not() {
     assert_eq!((namespaces(&one).len(), namespaces(&two).len()), (0, 6));
 }
 
-#[test]
-fn endpoints_know_one_another_and_have_the_size_of_packets_that_was_planned() {
+pub(crate) fn endpoints_know_one_another_and_have_the_size_of_packets_that_was_planned() {
     if !is_able() {
         return;
     }
@@ -133,8 +129,7 @@ fn endpoints_know_one_another_and_have_the_size_of_packets_that_was_planned() {
     assert!(address.contains("inet 10.0.0.3/8") && !address.contains("inet6"), "{address}");
 }
 
-#[test]
-fn programs_of_a_lab_outlive_their_starter_and_end_with_the_lab() {
+pub(crate) fn programs_of_a_lab_outlive_their_starter_and_end_with_the_lab() {
     if !is_able() {
         return;
     }
@@ -166,8 +161,7 @@ fn programs_of_a_lab_outlive_their_starter_and_end_with_the_lab() {
 /// The variable that makes this test a program that sets up a lab.
 const CHILD: &str = "WAYLEAVE_TEST_LAB";
 
-#[test]
-fn child_that_sets_up_a_lab() {
+pub(crate) fn child_that_sets_up_a_lab() {
     if let Ok(name) = std::env::var(CHILD) {
         up(&LabName::new(&name).unwrap(), &fat_tree()).unwrap();
     }
@@ -185,8 +179,7 @@ fn is_made(name: &LabName, step: usize) -> bool {
     }
 }
 
-#[test]
-fn a_lab_whose_making_is_killed_can_be_taken_away_whole() {
+pub(crate) fn a_lab_whose_making_is_killed_can_be_taken_away_whole() {
     if !is_able() {
         return;
     }
@@ -228,8 +221,7 @@ fn a_lab_whose_making_is_killed_can_be_taken_away_whole() {
     assert!(half_made >= 3, "only {half_made} of 12 were killed in the middle");
 }
 
-#[test]
-fn what_the_kernel_refuses_is_said_and_nothing_stays() {
+pub(crate) fn what_the_kernel_refuses_is_said_and_nothing_stays() {
     if !is_able() {
         return;
     }

@@ -64,8 +64,7 @@ fn run(specs: Vec<FlowSpec>, packets: u64) -> Vec<FlowReport> {
     traffic.stop()
 }
 
-#[test]
-fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_its_queue() {
+pub(crate) fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_its_queue() {
     if !is_able() {
         return;
     }
@@ -75,8 +74,7 @@ fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_its_queue() {
 }
 
 /// Links with the MTU and the interface names of the topology, and packets of nearly that size.
-#[test]
-fn a_lab_has_the_mtu_and_the_interfaces_of_its_topology() {
+pub(crate) fn a_lab_has_the_mtu_and_the_interfaces_of_its_topology() {
     if !is_able() {
         return;
     }
@@ -112,8 +110,7 @@ spec:
     assert!(report.sent >= 20 && report.lost() == 0, "{} of {} were lost", report.lost(), report.sent);
 }
 
-#[test]
-fn a_contract_keeps_its_bound_where_open_vswitch_forwards() {
+pub(crate) fn a_contract_keeps_its_bound_where_open_vswitch_forwards() {
     if !is_able() {
         return;
     }
@@ -166,8 +163,7 @@ fn assert_keeps_its_bound(lab: &Lab) {
     });
 }
 
-#[test]
-fn every_message_of_an_exchange_is_answered_by_its_number() {
+pub(crate) fn every_message_of_an_exchange_is_answered_by_its_number() {
     if !is_able() {
         return;
     }
