@@ -46,14 +46,6 @@ pub struct Setup<'a> {
 /// Gives measurements of the switches: those of a file, or, where none is named, of a simulated switch in a scenario.
 pub type Benchmark = dyn Fn(Option<&str>, &Scenario) -> Result<Table, Box<dyn Error + Send + Sync>>;
 
-/// Where nobody can measure.
-///
-/// # Errors
-/// Always.
-pub fn no_benchmark(_: Option<&str>, _: &Scenario) -> Result<Table, Box<dyn Error + Send + Sync>> {
-    Err("no measurements of the switches are at hand".into())
-}
-
 /// Why a scheme could not be constructed.
 #[derive(Debug)]
 pub enum BuildError {

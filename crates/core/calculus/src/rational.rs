@@ -73,11 +73,6 @@ pub fn amount_rounded_up(nanobits: &Rational) -> Option<Amount> {
     nanobits.ceil().to_integer().to_i128().map(Amount::from_nanobits)
 }
 
-/// The last whole nanobit not above it: for what a queue serves. `None` past the range of an [`Amount`].
-pub fn amount_rounded_down(nanobits: &Rational) -> Option<Amount> {
-    nanobits.floor().to_integer().to_i128().map(Amount::from_nanobits)
-}
-
 /// The nearest float, an infinity past their range: for plotting only, never for a bound.
 pub fn to_f64(number: &Rational) -> f64 {
     number.to_f64().unwrap_or(f64::NAN)

@@ -86,11 +86,6 @@ impl EventList {
         })
     }
 
-    /// The events, without their places.
-    pub fn into_events(self) -> Vec<Event> {
-        self.events
-    }
-
     /// Where a field of the event with this index stands: `at`, or a key of its contract; if the event does not have
     /// the field, where the name of its contract stands.
     ///

@@ -134,13 +134,6 @@ pub struct QueueCounts {
     pub age: (u32, u32),
 }
 
-impl ErrorMessage {
-    /// Whether a table had no room for a rule (`OFPET_FLOW_MOD_FAILED`, `OFPFMFC_TABLE_FULL`).
-    pub const fn is_table_full(&self) -> bool {
-        self.kind == 5 && self.code == 1
-    }
-}
-
 impl Port {
     /// Whether packets can leave by it: it is not set down (`OFPPC_PORT_DOWN`), and there is a link (`OFPPS_LINK_DOWN`).
     pub const fn is_up(&self) -> bool {

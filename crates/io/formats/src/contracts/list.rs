@@ -106,19 +106,6 @@ impl MixedList {
         })
     }
 
-    /// The same list, if all its contracts are about latency.
-    ///
-    /// # Errors
-    /// The list as it is, if another kind is among them.
-    pub fn only_latency(self) -> Result<ContractList, Box<Self>> {
-        if self.items.iter().any(|contract| contract.as_latency().is_none()) {
-            return Err(Box::new(self));
-        }
-        let latency = |contract| if let Contract::Latency(contract) = contract { Some(contract) } else { None };
-        let Self { name, source, items, spans } = self;
-        Ok(Listed { name, source, items: items.into_iter().filter_map(latency).collect(), spans })
-    }
-
     /// Something that was found out about a contract after it was read, as a problem at its place in the file.
     ///
     /// # Panics

@@ -62,7 +62,6 @@ fn terms_of_bandwidth_and_objectives_are_read() {
     assert_eq!(objective(1), (Objective::Completion, None));
     assert_eq!(objective(2), (Objective::Deadline, Some(Time::from_millis(20))));
     assert_eq!(list.contracts()[3].as_latency().map(|contract| contract.excess), Some(Excess::Drop));
-    assert!(list.only_latency().is_err(), "three of them are about something else");
 }
 
 #[test]
@@ -128,12 +127,4 @@ fn who_reads_latency_contracts_only_says_so() {
     let source = Source::new("mixed.yaml", yaml(&["{ name: a, bandwidth: { from: h1, to: h2, min: 1Mbit } }"]));
     let error = read_contracts(&source, &star()).unwrap_err().to_string();
     assert!(error.contains("this contract is of kind bandwidth, and only latency contracts are read here"), "{error}");
-}
-
-#[test]
-fn a_list_of_latency_contracts_is_one_for_both_readers() {
-    let item = "{ name: a, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 2ms }";
-    let latency = read(&[item]).unwrap().only_latency().unwrap();
-    let source = Source::new("mixed.yaml", yaml(&[item]));
-    assert_eq!(latency.contracts(), read_contracts(&source, &star()).unwrap().contracts());
 }

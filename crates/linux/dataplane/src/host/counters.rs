@@ -36,29 +36,10 @@ pub struct Contract {
 /// How long packets waited for their tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// Packets by the time they waited, each up to [`Self::edge`] and longer than the one before.
+    /// Packets by the time they waited, class `n` up to `SHORTEST_WAIT_US << n` (bpf/maps.h), and longer than the one before.
     pub counts: [u64; WAITS],
     /// All of it together.
     pub sum: Time,
-}
-
-/// `SHORTEST_WAIT_US` of bpf/maps.h.
-const SHORTEST_WAIT: Time = Time::from_micros(125);
-
-impl Waits {
-    /// The longest time in a class of waits; `None` for the last, which has no end.
-    pub fn edge(class: usize) -> Option<Time> {
-        (class + 1 < WAITS).then(|| Time::from_nanos(SHORTEST_WAIT.as_nanos() << class))
-    }
-
-    /// The edges, with how many packets waited no longer: as histograms of Prometheus count. The last has no edge.
-    pub fn cumulated(&self) -> impl Iterator<Item = (Option<Time>, u64)> {
-        let mut sum = 0;
-        self.counts.into_iter().enumerate().map(move |(class, count)| {
-            sum += count;
-            (Self::edge(class), sum)
-        })
-    }
 }
 
 /// Everything that was counted since the pins were made.

@@ -166,7 +166,6 @@ fn the_way_back_to_integers_rounds_as_its_name_says_and_refuses_what_does_not_fi
     assert_eq!(rational::rate_rounded_up(&half(7)), Some(Rate::from_bits_per_second(8)));
     assert_eq!(rational::rate_rounded_down(&half(7)), Some(Rate::from_bits_per_second(7)));
     assert_eq!(rational::amount_rounded_up(&half(-8)), Some(Amount::from_nanobits(-7)));
-    assert_eq!(rational::amount_rounded_down(&half(-8)), Some(Amount::from_nanobits(-8)));
     for impossible in [whole(-1), whole(i128::MAX)] {
         assert_eq!(rational::time_rounded_up(&impossible), None);
         assert_eq!(rational::time_rounded_down(&impossible), None);
@@ -175,7 +174,6 @@ fn the_way_back_to_integers_rounds_as_its_name_says_and_refuses_what_does_not_fi
     }
     let beyond: Rational = whole(i128::MAX) * whole(2);
     assert_eq!(rational::amount_rounded_up(&beyond), None);
-    assert_eq!(rational::amount_rounded_down(&-beyond), None);
     assert_eq!(ratio(1, 0), None);
     assert_eq!(rational::to_f64(&half(7)), 7.5);
     let exact = [
