@@ -1,6 +1,6 @@
 //! Benchmark tables as CSV: a header, then one combination of the six dimensions a row, with what was measured of it.
 //!
-//! A person can fill one by measuring a switch; `wayleave benchmark` writes one for a simulated switch.
+//! A person can fill one by measuring a switch; `wayleave characterize-switch` writes one for a simulated switch.
 
 use std::collections::HashMap;
 use std::fmt::Write;

@@ -245,7 +245,8 @@ pub fn next_steps(findings: &Findings) -> Vec<(&'static str, String)> {
     let setting = &findings.setting;
     let on = format!("-t {}", setting.topology);
     let list = format!("--scenario {} --seed {} --count {}", setting.scenario, setting.seed, setting.requests);
-    let mut steps = vec![("The same requests as a file", format!("wayleave requests {on} {list} > list.yaml"))];
+    let mut steps =
+        vec![("The same requests as a file", format!("wayleave generate contracts {on} {list} > list.yaml"))];
     if let Some(first) = findings.contenders.first() {
         let command = format!("wayleave plan {on} -f list.yaml {}", first.options).trim_end().to_owned();
         steps.push(("Decide them again, one after another", command));

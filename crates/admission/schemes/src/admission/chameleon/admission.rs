@@ -9,10 +9,10 @@ use wayleave_topology::{FlowId, Network, Route};
 use super::reroute::{self, Rerouter};
 use super::route::route;
 use super::{Moves, Params};
+use crate::admitted::stands_on_its_placement;
 use crate::placement::Placement;
 use crate::protection::{self, Copies, RouteWithMoves};
 use crate::routing::{Found, Query};
-use crate::admitted::stands_on_its_placement;
 
 /// Chameleon's admission control.
 ///

@@ -11,8 +11,8 @@ use wayleave_topology::{FlowId, Hop, LinkSpec, Network, NetworkBuilder, PortQueu
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::*;
-use crate::routing::Query;
 use crate::reservations;
+use crate::routing::Query;
 
 const GBIT: Rate = Rate::from_gbit(1);
 

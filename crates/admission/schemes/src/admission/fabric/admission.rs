@@ -10,8 +10,8 @@ use wayleave_units::{Amount, Bytes, Time};
 use super::ways::{Way, Ways};
 use super::{Charge, Paths, Settings};
 use crate::admission::chameleon::{self, Chameleon};
-use crate::placement::Placement;
 use crate::admitted::stands_on_its_placement;
+use crate::placement::Placement;
 
 /// Preference of a pair among several paths.
 #[derive(Clone, Copy)]

@@ -8,9 +8,9 @@ use wayleave_topology::{FlowId, Hop, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::{Allocation, AllocationError, Model, Share};
+use crate::admitted::Term;
 use crate::flow_table::{self, Book, Bookkeeper, Entry};
 use crate::shortest::ShortestPaths;
-use crate::admitted::Term;
 
 /// The term of what a line takes for all that can come at once, in reports.
 pub(super) const LINE: &str = "line";

@@ -6,8 +6,8 @@ use wayleave_units::{Bytes, Human, Rate};
 
 use super::Loko;
 use super::admission::{LINE, SERVICE};
-use crate::explanation::{Rows, Section};
 use crate::admitted::{Standing, Term};
+use crate::explanation::{Rows, Section};
 
 /// Why it refuses.
 pub(super) fn refusal(network: &Network, refusal: &Refusal) -> Option<String> {

@@ -41,8 +41,8 @@
 mod admission;
 mod allocation;
 mod explanation;
-mod standing;
 mod settings;
+mod standing;
 
 pub use admission::{Counting, Loko, LokoError, Params, Services, Use};
 pub use allocation::{Allocation, AllocationError, Model, Share};

@@ -4,9 +4,9 @@ use wayleave_scheme_api::{Refusal, Request, Value};
 use wayleave_topology::FlowId;
 
 use super::{Loko, Params, Services, explanation};
+use crate::admitted::{Held, SharedService, Standing, Term};
 use crate::explanation::Section;
 use crate::placement::Placement;
-use crate::admitted::{Held, SharedService, Standing, Term};
 
 impl Standing for Loko {
     fn queues(&self) -> Option<&Placement> {

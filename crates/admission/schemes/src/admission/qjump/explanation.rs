@@ -6,8 +6,8 @@ use wayleave_units::Human;
 
 use super::admission::{CONTENTION, EPSILON, SHAPER};
 use super::{Level, Qjump};
-use crate::explanation::Section;
 use crate::admitted::{Standing, Term};
+use crate::explanation::Section;
 
 /// Why it refuses.
 pub(super) fn refusal(refusal: &Refusal) -> Option<String> {

@@ -42,8 +42,8 @@
 mod admission;
 mod epoch;
 mod explanation;
-mod standing;
 mod params;
+mod standing;
 mod sweep;
 
 pub use admission::Qjump;

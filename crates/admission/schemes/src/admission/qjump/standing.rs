@@ -5,9 +5,9 @@ use wayleave_topology::FlowId;
 
 use super::admission::{CONTENTION, EPSILON, SHAPER, times};
 use super::{Qjump, explanation};
+use crate::admitted::{Held, Standing, Term};
 use crate::explanation::Section;
 use crate::placement::Placement;
-use crate::admitted::{Held, Standing, Term};
 
 impl Standing for Qjump {
     fn queues(&self) -> Option<&Placement> {

@@ -31,12 +31,12 @@ use wayleave_scheme_api::{
 use wayleave_topology::{FlowId, Network, NodeId, Route};
 use wayleave_units::Time;
 
+use crate::admitted::stands_on_its_placement;
 use crate::costs::{HashedHopCost, HopCost};
 use crate::placement::{BUDGET, Placement};
 use crate::registry::{AdmissionScheme, BuildError, Setup};
 use crate::routing::{Found, Query};
 use crate::shortest::identity;
-use crate::admitted::stands_on_its_placement;
 
 /// What Silo says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {

@@ -10,12 +10,12 @@ use wayleave_scheme_api::{
 use wayleave_topology::{FlowId, Hop, Network, Route};
 use wayleave_units::Time;
 
-use crate::flow_table::{self, Book, Bookkeeper, Entry};
+use crate::admitted::{Held, Standing, Term};
 use crate::explanation::Section;
+use crate::flow_table::{self, Book, Bookkeeper, Entry};
 use crate::placement::Placement;
 use crate::registry::{AdmissionScheme, BuildError, Setup};
 use crate::shortest::ShortestPaths;
-use crate::admitted::{Held, Standing, Term};
 
 /// What the toy says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {

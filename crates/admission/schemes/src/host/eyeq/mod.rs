@@ -52,9 +52,9 @@
 //! - Where several packets are told at once and are more than 10 kB, there is one feedback.
 
 mod class;
+mod feedback;
 mod interval;
 mod meter;
-mod feedback;
 mod pairs;
 mod params;
 mod settings;

@@ -8,10 +8,10 @@ use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, ClassId, 
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
+use super::contention_point::Pool;
 use super::fabric::FabricBroker;
 use super::message::Message;
 use super::params::Params;
-use super::contention_point::Pool;
 use super::rack::{RackBroker, RackPlace};
 use super::settings::{FabricBrokerAt, Settings};
 use crate::brokers::{

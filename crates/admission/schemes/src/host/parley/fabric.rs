@@ -8,9 +8,9 @@ use wayleave_sharing::LiveShares;
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
+use super::contention_point::Pool;
 use super::message::Message;
 use super::params::Params;
-use super::contention_point::Pool;
 use crate::brokers::Ignored;
 
 type Act<'a> = dyn FnMut(BrokerAction<Message, Infallible>) + 'a;

@@ -52,22 +52,22 @@
 //! - A broker that was restarted says nothing before it has two reports. If its machine says which limits are in force, it goes on
 //!   from there.
 
-mod fabric_limit;
 mod brokers;
-mod fabric;
-mod message;
-mod local_demand;
-mod params;
 mod contention_point;
+mod fabric;
+mod fabric_limit;
+mod local_demand;
+mod message;
+mod params;
 mod rack;
 mod settings;
 mod shaper;
 
 pub use brokers::ParleyBroker;
+pub use contention_point::{Pool, PoolError};
 pub use fabric::FabricBroker;
 pub use message::Message;
 pub use params::Params;
-pub use contention_point::{Pool, PoolError};
 pub use rack::{RackBroker, RackPlace};
 pub use settings::{FabricBrokerAt, Settings};
 pub use shaper::{Shaper, ShaperPlace, Timer};

@@ -8,11 +8,11 @@ use wayleave_sharing::{Shares, Tree};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
-use super::fabric_limit::Above;
-use super::message::Message;
-use super::local_demand::Own;
-use super::params::Params;
 use super::contention_point::Pool;
+use super::fabric_limit::Above;
+use super::local_demand::Own;
+use super::message::Message;
+use super::params::Params;
 use crate::brokers::Ignored;
 use crate::usage_report::UsageReport;
 

@@ -8,10 +8,10 @@ use wayleave_scheme_api::{
 };
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::params::FRAME;
 use super::control::{Control, Period, Terms, Use, own_period};
 use super::division::Division;
 use super::message::Message;
+use super::params::FRAME;
 use super::params::{Law, Params};
 
 /// SetWeight has 32 bits: kbit/s go up to 4.29 Tbit/s.

@@ -85,8 +85,8 @@ use wayleave_scheme_api::{
 };
 use wayleave_units::{Bytes, Rate, Time};
 
-pub use timer::{Action, Timer};
 pub use settings::{Floor, Queue, Rise, Settings, Step, Sum, Surplus, Turns, Unused};
+pub use timer::{Action, Timer};
 
 use crate::brokers::NoBroker;
 use crate::hosts::{HostBuildError, HostScheme, HostSetup};

@@ -30,8 +30,8 @@ use wayleave_scheme_api::{
 };
 use wayleave_units::Time;
 
-use crate::transport::dctcp::Dctcp;
 use crate::power::{EXPONENT_SHIFT, ONCE, power};
+use crate::transport::dctcp::Dctcp;
 use crate::transports::Transport;
 
 /// No flow is less urgent, in parts of [`ONCE`].

@@ -32,8 +32,8 @@
 use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Loss, Parameters, Phase, Role, params};
 use wayleave_units::Time;
 
-use crate::transport::newreno::{NewReno, may_grow, saturate};
 use crate::power::{FRACTION_SHIFT, ONCE, WHOLE};
+use crate::transport::newreno::{NewReno, may_grow, saturate};
 use crate::transports::Transport;
 
 /// g as a power of two: 1/16 (SIGCOMM 2010, section 3.4; RFC 8257, section 4.2).

@@ -26,8 +26,8 @@
 use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Kind, Loss, Parameters, Role, params};
 use wayleave_units::{Bytes, Time};
 
-use crate::transport::dctcp::Dctcp;
 use crate::power::{ONCE, power};
+use crate::transport::dctcp::Dctcp;
 use crate::transports::Transport;
 
 /// The weight of a flow that is short so far, in parts of [`ONCE`]: 2.5 (both implementations).
