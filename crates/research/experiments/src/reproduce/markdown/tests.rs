@@ -118,7 +118,7 @@ fn faults(text: &str) -> Vec<String> {
 
 #[test]
 fn the_document_of_the_repository_was_generated() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproduction.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/reproduction.md");
     let faults = faults(&fs::read_to_string(path).unwrap());
     assert!(faults.is_empty(), "docs/reproduction.md: {}\n`make reproduction` makes it again", faults.join("\n"));
 }
