@@ -59,11 +59,11 @@ pub enum ExplainTarget {
 /// If there is no contract of that name, or the scheme cannot be set up on this network.
 ///
 /// ```
-/// use wayleave::{Contracts, Network, PlanOptions};
+/// use wayleave::{Contracts, Network, PlanOptions, Watch};
 /// let network = Network::open("fat-tree:k=4")?;
 /// let contracts = Contracts::drawn(&network, 8, 1, 20, &mut Watch::none())?;
 /// let name = contracts.iter().last().map(|(_, contract)| contract.name.clone()).ok_or("no contract")?;
-/// let explanation = wayleave::explain(&network, &contracts, &name, &PlanOptions::default())?;
+/// let explanation = wayleave::explain(&network, &contracts, &name, &PlanOptions::default(), &mut Watch::none())?;
 /// assert!(explanation.is_admitted() && explanation.text()?.contains(&name));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

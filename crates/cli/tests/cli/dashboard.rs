@@ -37,7 +37,7 @@ fn the_files_in_the_binary_are_those_of_the_sources() {
         let node = node.unwrap();
         assert!(node.status.success(), "{step:?}: {}", String::from_utf8_lossy(&node.stderr));
     }
-    let known = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/ui");
+    let known = Path::new(env!("CARGO_MANIFEST_DIR")).join("../control/server/ui");
     let names = |folder: &Path| {
         let entries = std::fs::read_dir(folder).unwrap();
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();

@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn other_keys_and_identities_are_refused_at_their_place() {
         let unknown = refused(&format!("{{ \"items\": [\n  {{ {A}, \"status\": {{}}, \"note\": 1 }}\n] }}"));
-        assert!(unknown.starts_with("c.json:2:11: contract t:a: unknown field `note`"), "{unknown}");
+        assert!(unknown.starts_with("c.json:2:11: contract t:a: unknown key \"note\""), "{unknown}");
         let other = refused(&format!(r#"{{ {}, "status": {{}} }}"#, A.replace("t:a", "t:b")));
         assert!(other.starts_with("c.json:1:9: the identity t:b differs from tenant and name, t:a"), "{other}");
         let beside = refused(r#"{ "items": [], "metadata": {} }"#);

@@ -246,20 +246,20 @@ pub fn next_steps(findings: &Findings) -> Vec<(&'static str, String)> {
     let on = format!("-t {}", setting.topology);
     let list = format!("--scenario {} --seed {} --count {}", setting.scenario, setting.seed, setting.requests);
     let mut steps =
-        vec![("The same requests as a file", format!("wayleave generate contracts {on} {list} > list.yaml"))];
+        vec![("The same requests as a file", format!("wayleave generate contracts {on} {list} > all.yaml"))];
     if let Some(first) = findings.contenders.first() {
-        let command = format!("wayleave plan {on} -f list.yaml {}", first.options).trim_end().to_owned();
+        let command = format!("wayleave plan {on} -f all.yaml {}", first.options).trim_end().to_owned();
         steps.push(("Decide them again, one after another", command));
     }
     // The one with the earliest refusal of the same scheme has the least to decide before it.
     let refused = |contender: &&Contender| contender.first_refusal.is_some();
     if let Some(contender) = findings.contenders.iter().rev().skip(1).find(refused).or(findings.contenders.last()) {
         let name = contender.first_refusal.as_ref().map_or("", |refusal| refusal.ask.name.as_str());
-        let command = format!("wayleave explain {name} {on} -f list.yaml {}", contender.options).trim_end().to_owned();
+        let command = format!("wayleave explain {name} {on} -f all.yaml {}", contender.options).trim_end().to_owned();
         steps.push(("Why one was refused, and what would have fitted instead", command));
     }
     if let Some(first) = findings.contenders.first() {
-        let command = format!("wayleave verify {on} -f list.yaml {}", first.options).trim_end().to_owned();
+        let command = format!("wayleave verify {on} -f all.yaml {}", first.options).trim_end().to_owned();
         steps.push(("Put every promise to the test, harder than here", command));
     }
     steps.push(("The network itself", format!("wayleave topology show {}", setting.topology)));
