@@ -109,7 +109,7 @@ pub enum ClassFaultOutcome {
 
 /// Lets all tenants send as much as they may, and looks at what was promised to those with minima and objectives; with more effort for longer, and
 /// beginning at more different times. Of minima that pass a port whose buffer may be too small (`short`), nothing is known: where they are late, no promise is
-/// broken, and [`VerifiedKinds::unknown`] counts them.
+/// broken, and [`ClassVerification::unknown`] counts them.
 ///
 /// # Errors
 /// If the tenants cannot be simulated together.

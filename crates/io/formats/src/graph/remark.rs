@@ -11,7 +11,7 @@ pub enum Remark {
     Assumed(String),
     /// The file says it, and it is no part of the network.
     LeftOut(String),
-    /// The file has keys that are not used: an error with [`ImportOptions::strict`].
+    /// The file has keys that are not used: an error with [`ImportOptions::strict`](crate::ImportOptions::strict).
     NotUsed(String),
 }
 
