@@ -353,13 +353,13 @@ fn imported(
             "default_delay" => options.default_delay = Some(quantity(&key, &text)?),
             "default_mtu" => options.default_mtu = Some(quantity(&key, &text)?),
             "strict" => options.strict = value.is_truthy()?,
-            "delay_from_places" => options.delay_from_places = value.is_truthy()?,
+            "delay_from_coordinates" | "delay_from_places" => options.delay_from_places = value.is_truthy()?,
             "rate_unit" => options.rate_unit = Some(rate_unit_of(&text)?),
             "delay_unit" => options.delay_unit = Some(delay_unit_of(&text)?),
             "hosts" => options.hosts = host_rule(&text)?,
             "host_rate" => options.host_rate = Some(quantity(&key, &text)?),
             other => {
-                let all = "default_rate, default_delay, default_mtu, strict, delay_from_places, rate_unit, delay_unit, hosts, host_rate";
+                let all = "default_rate, default_delay, default_mtu, strict, delay_from_coordinates, rate_unit, delay_unit, hosts, host_rate";
                 return Err(PyTypeError::new_err(format!("there is no argument {other}: they are {all}")));
             }
         }

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NoReturn, final
+from typing import Any, Literal, NoReturn, TypedDict, Unpack, final
 
 from wayleave._errors import Problem
 from wayleave._protocols import Scheme, Transport
@@ -68,6 +68,21 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
 
+class _ImportOptions(TypedDict, total=False):
+    """What files of other tools do not say."""
+
+    default_rate: str
+    default_delay: str
+    default_mtu: str
+    strict: bool
+    delay_from_coordinates: bool
+    delay_from_places: bool
+    """Old name of ``delay_from_coordinates``."""
+    rate_unit: Literal["bit", "kbit", "Mbit", "Gbit", "Tbit"]
+    delay_unit: Literal["ns", "us", "ms", "s"]
+    hosts: int | Literal["auto", "leaves", "none"]
+    host_rate: str
+
 @final
 class Network:
     """A network: hosts, switches, and links with rates, delays and queues.
@@ -79,16 +94,7 @@ class Network:
     @staticmethod
     def read(
         file: str | os.PathLike[str],
-        *,
-        default_rate: str = ...,
-        default_delay: str = ...,
-        default_mtu: str = ...,
-        strict: bool = ...,
-        delay_from_places: bool = ...,
-        rate_unit: Literal["bit", "kbit", "Mbit", "Gbit", "Tbit"] = ...,
-        delay_unit: Literal["ns", "us", "ms", "s"] = ...,
-        hosts: int | Literal["auto", "leaves", "none"] = ...,
-        host_rate: str = ...,
+        **options: Unpack[_ImportOptions],
     ) -> Network:
         """A file of Wayleave, containerlab, NetworkX, GML, GraphML and others, with what files of other tools do not say.
 
@@ -100,30 +106,13 @@ class Network:
         text: str,
         *,
         name: str = "network",
-        default_rate: str = ...,
-        default_delay: str = ...,
-        default_mtu: str = ...,
-        strict: bool = ...,
-        delay_from_places: bool = ...,
-        rate_unit: Literal["bit", "kbit", "Mbit", "Gbit", "Tbit"] = ...,
-        delay_unit: Literal["ns", "us", "ms", "s"] = ...,
-        hosts: int | Literal["auto", "leaves", "none"] = ...,
-        host_rate: str = ...,
+        **options: Unpack[_ImportOptions],
     ) -> Network:
         """The same of a text; ``name`` stands in messages."""
     @staticmethod
     def from_networkx(
         graph: Any,
-        *,
-        default_rate: str = ...,
-        default_delay: str = ...,
-        default_mtu: str = ...,
-        strict: bool = ...,
-        delay_from_places: bool = ...,
-        rate_unit: Literal["bit", "kbit", "Mbit", "Gbit", "Tbit"] = ...,
-        delay_unit: Literal["ns", "us", "ms", "s"] = ...,
-        hosts: int | Literal["auto", "leaves", "none"] = ...,
-        host_rate: str = ...,
+        **options: Unpack[_ImportOptions],
     ) -> Network:
         """A graph of NetworkX.
 
