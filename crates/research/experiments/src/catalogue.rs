@@ -309,7 +309,7 @@ pub const CATALOGUE: &[Entry] = &[
 ];
 
 impl Entry {
-    /// Whether it can be measured on a network of so many servers ([`Run::with_servers`](crate::Run::with_servers)): uFAB's Fig. 17 on any number of pods, up to the 512
+    /// `true` if the figure can be measured with another number of servers ([`Run::with_servers`](crate::Run::with_servers)): uFAB's Fig. 17 on any number of pods, up to the 512
     /// servers of its text.
     pub fn has_network_of(&self, servers: u64) -> bool {
         self.id == ufab::fast::fig17::ENTRY.id && ufab::fast::pods_of(servers).is_some()

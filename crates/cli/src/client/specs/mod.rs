@@ -56,7 +56,7 @@ impl Document {
         match self {
             Self::AsItIs(source) => read(source),
             Self::Rows(list, _) => Ok(list.written().iter().map(spec).collect()),
-            Self::Listed(listed) => Ok(specs(&listed.listing)?),
+            Self::Listed(listed) => specs(&listed.listing, &listed.source),
         }
     }
 
@@ -94,8 +94,17 @@ impl Document {
 }
 
 /// Returns the contracts of a listing in the types of the interface.
-fn specs(listing: &Listing) -> Result<Vec<ContractSpec>, serde_json::Error> {
-    listing.contracts.iter().map(|contract| serde_json::from_value(contract.clone().into())).collect()
+///
+/// # Errors
+/// The first contract with a value of another type than the server writes, at its identity.
+fn specs(listing: &Listing, source: &Source) -> Result<Vec<ContractSpec>, Failure> {
+    let spec = |(place, contract): (usize, &serde_json::Map<String, serde_json::Value>)| {
+        serde_json::from_value(contract.clone().into()).map_err(|error| {
+            let id = listing.id(place).unwrap_or_default();
+            Failure::Located(located(source, &format!("\"{id}\""), &format!("contract {id}: {error}")).to_string())
+        })
+    };
+    listing.contracts.iter().enumerate().map(spec).collect()
 }
 
 /// Returns what a controller has found in a file, at its places, or `None` if it names no place there.
@@ -140,7 +149,7 @@ fn is_csv(source: &Source) -> bool {
 /// All contracts of a file, or of a listing without those that are released.
 pub(crate) fn read(source: &Source) -> Result<Vec<ContractSpec>, Failure> {
     if let Some(listing) = read_listing(source) {
-        return Ok(specs(&listing?)?);
+        return specs(&listing?, source);
     }
     Ok(read_written(source)?.written().iter().map(spec).collect())
 }
@@ -230,5 +239,17 @@ mod tests {
         problem.errors = vec![FieldError { line, column, field: None, detail: "there is no hx".into() }];
         let said = document.locate(Trouble::Problem(Box::new(problem), None)).to_string();
         assert!(said.starts_with("c.csv:4:1: there is no hx\n   4 | b,h1,hx"), "{said}");
+    }
+
+    /// A value of another type is bad input with a place, and no failure of the program.
+    #[test]
+    fn a_contract_of_a_listing_with_a_wrong_type_is_refused_at_its_identity() {
+        let contract = r#"{ "id": "t:a", "name": "a", "tenant": "t", "bestEffort": { "members": ["h1", "h2"] }, "priority": "7", "status": {} }"#;
+        let source = Source::new("c.json", format!("{{ \"items\": [\n  {contract}\n] }}"));
+        for refused in [read(&source).unwrap_err(), Document::of(&source).unwrap().specs().unwrap_err()] {
+            let text = refused.to_string();
+            assert!(matches!(refused, Failure::Located(_)), "{refused:?}");
+            assert!(text.starts_with("c.json:2:11: contract t:a: invalid type"), "{text}");
+        }
     }
 }
