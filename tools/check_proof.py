@@ -9,7 +9,7 @@ Latency contracts: at every queue the flows bring no more than the arrival curve
 curve states, and by both no packet waits longer than the budget and no more waits than the buffer holds. Every route joins the ends of
 its flow, and its budgets, propagation and processing are within the deadline. Minima and weights: on every link each share is certified
 to bring no more than its load, loads are within the charge, and the charge fits below the latency contracts. Not checked: times of
-minima (`within`), and whether the network is as the proof states it. docs/analysis.md says more.
+minima (`within`), and whether the network is as the proof states it. docs/theory/analysis.md says more.
 
 Arithmetic is exact, and the parts in the folder proof/ use the standard library only (PyYAML, where it is installed, for contracts in YAML).
 Exit code 0: all that is stated as proven is proven; 1: something does not hold; 2: a file is malformed."""

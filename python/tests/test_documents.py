@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "python" / "notebooks").glob("*.ipynb"))
 
 
-@pytest.mark.parametrize("document", ["docs/python.md", "python/README.md"])
+@pytest.mark.parametrize("document", ["docs/guide/python.md", "python/README.md"])
 def test_the_programs_of_a_document_run_one_after_another(document: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     blocks = list(re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))

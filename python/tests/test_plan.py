@@ -133,6 +133,6 @@ def test_bounds_by_several_analyses(plan: wl.Plan, examples: Path) -> None:
     assert all(row["tfa_ns"] <= row["budgets_ns"] for row in rows)
     assert len(analysis.servers) > 0
     ports = wl.analyze(examples / "port-network.json", flows=["camera"])
-    # 12 us and 1664.942 us: docs/analysis.md.
+    # 12 us and 1664.942 us: docs/theory/analysis.md.
     assert ports.table.to_rows()[0]["tfa_ns"] == 1_664_942
     assert ports.table.column_names == ["name", "path", "tfa_ns", "sfa_ns", "tightest", "budgets_ns"]

@@ -1,4 +1,4 @@
-"""Minima and weights: certified loads on every link, charges, and their room below latency contracts (docs/admission.md, section 14)."""
+"""Minima and weights: certified loads on every link, charges, and their room below latency contracts (docs/theory/admission.md, section 14)."""
 
 from collections import Counter, defaultdict
 from fractions import Fraction
@@ -137,7 +137,7 @@ class Minima:
         return results.get(wanted), results.get("prices")
 
     def room(self, link, guaranteed, hoses, objective):
-        """Yields a class that was promised more than latency contracts leave it (docs/admission.md, section 14)."""
+        """Yields a class that was promised more than latency contracts leave it (docs/theory/admission.md, section 14)."""
         if (classes := self.proof["classes"]) is None:
             yield "shares need classes, and the proof has none"
             return

@@ -1,7 +1,7 @@
 //! Proofs of what is admitted, with everything that a reader needs to check them without this program.
 //!
 //! A proof states the topology; for latency contracts the curves and bounds of every queue; for minima and weights the load of
-//! every share on every link, with a certificate. `tools/check_proof.py` checks a proof in exact arithmetic (docs/analysis.md).
+//! every share on every link, with a certificate. `tools/check_proof.py` checks a proof in exact arithmetic (docs/theory/analysis.md).
 
 mod minima;
 mod paths;

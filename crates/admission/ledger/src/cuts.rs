@@ -6,7 +6,7 @@
 //! its own part, the switches on top of a part have as many links upwards each, and switches of one height are not joined.
 //!
 //! In a regular network every pair with its ends on both sides of a cut may use each of the n links of the cut, with an n-th of its
-//! traffic if every node splits evenly (docs/admission.md, section 14). So the worst loads that `paths` and `transport` compute for any
+//! traffic if every node splits evenly (docs/theory/admission.md, section 14). So the worst loads that `paths` and `transport` compute for any
 //! network are `min(inside, outside)` and an n-th of it here, and one record for each cut is enough.
 
 use std::collections::BTreeMap;

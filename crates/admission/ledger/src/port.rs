@@ -115,7 +115,7 @@ impl Port {
     pub(crate) fn new(network: &Network, model: &Model, link: &Link, first: u32, count: u8) -> Self {
         let frame = Amount::from(model.largest_frame(link));
         // Non-preemptive blocking by one frame, and one more for delivery in whole packets (Chameleon, footnote 1).
-        // Jitter that keeps the order delays the service; other jitter belongs to what arrives (docs/admission.md, section 2).
+        // Jitter that keeps the order delays the service; other jitter belongs to what arrives (docs/theory/admission.md, section 2).
         let spread = model.spread(network, link);
         let debt = frame + frame + link.rate * (network.node(link.from).jitter.saturating_sub(spread));
         let uniform = model.shaping == Shaping::Off

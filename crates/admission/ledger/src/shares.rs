@@ -134,7 +134,7 @@ pub struct SharePaths {
 }
 
 /// Acknowledgements and probes take a minimum divided by this in the other direction. An acknowledgement has 84 B on
-/// the wire and answers a segment of 1,538 B (5.5 %), and the answer to a probe of uFAB comes every 4 kB (docs/admission.md, section 14).
+/// the wire and answers a segment of 1,538 B (5.5 %), and the answer to a probe of uFAB comes every 4 kB (docs/theory/admission.md, section 14).
 pub(crate) const RETURNED: u64 = 10;
 
 /// Links on which a share counts.

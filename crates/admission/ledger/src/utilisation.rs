@@ -112,7 +112,7 @@ impl<const N: usize> Gauge<N> {
         self.measure((&service, &per_service, &debt), (&self.rate, &self.burst))
     }
 
-    /// The closed forms of docs/admission.md, section 5, at the last knee and at zero. No branch, so that all queues are
+    /// The closed forms of docs/theory/admission.md, section 5, at the last knee and at zero. No branch, so that all queues are
     /// worked out at once.
     #[inline]
     fn measure(

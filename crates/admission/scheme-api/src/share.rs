@@ -59,7 +59,7 @@ impl Certainty {
     }
 
     /// Of the time in which a minimum is there, whatever is known of the minimum itself: it counts on a bound of what is in flight that is exceeded now and then
-    /// (docs/admission.md, section 14).
+    /// (docs/theory/admission.md, section 14).
     pub const OF_TIMES: Self = Self::Measured;
 }
 

@@ -7,7 +7,7 @@
 //! > A flow starts on its routes when every route that was left earlier, in this decision or before, and that shares a link with them,
 //! > is empty.
 //!
-//! Why that suffices, also where one flow moves into what another has just left: docs/admission.md, section 9. [`LeftRoutes`] is
+//! Why that suffices, also where one flow moves into what another has just left: docs/theory/admission.md, section 9. [`LeftRoutes`] is
 //! the rule. The controller applies it to senders, whose confirmations say when they have left ([`LeftRoutes::on`]), and asks the ledger whether
 //! what it would wait for fits beside everything else. A plan applies it to senders that act at once ([`Timeline`]).
 

@@ -1,7 +1,7 @@
 //! Failures while flows run: what fails, and when, so that it hurts most.
 //!
 //! A protected contract is promised that any `n - 1` failures of what its `n` routes do not share neither lose nor delay a packet
-//! (`docs/admission.md`, section 12). So for every route in turn all others are cut, at a moment when the burst is on the
+//! (`docs/theory/admission.md`, section 12). So for every route in turn all others are cut, at a moment when the burst is on the
 //! element that fails, and the burst is chased along the route that is left. Then single elements fail while the whole set
 //! sends.
 

@@ -2,7 +2,7 @@
 //! at which a flow starts, the time until which an ended contract keeps its reservation, the time within which a minimum is
 //! there, and the queue of a minimum.
 //!
-//! The rule for starts is that of `docs/admission.md`, section 9: a flow starts on its routes once every route that was left
+//! The rule for starts is that of `docs/theory/admission.md`, section 9: a flow starts on its routes once every route that was left
 //! earlier and shares a link with them is empty. A route is empty after its bound. This module derives the rule from the
 //! history alone; it shares no code with the schemes.
 

@@ -13,7 +13,7 @@
 //! An [`Attack`] is traffic within the contracts: every contract sends its whole burst at once and then at its rate,
 //! and traffic without a contract fills the queues below. What varies is when bursts begin ([`Timing`]), how large
 //! frames are, and whether there is other traffic. The delay of a queue is largest for the packet that comes when all
-//! bursts have just come (the last knee of the arrival curve; `docs/admission.md`, section 5), so aimed attacks let the
+//! bursts have just come (the last knee of the arrival curve; `docs/theory/admission.md`, section 5), so aimed attacks let the
 //! bursts of all that meet a victim arrive at each queue together with its last packet. A search climbs from there.
 //!
 //! What a run shows is a lower bound of the true worst case. That nothing worse was found proves nothing; one packet

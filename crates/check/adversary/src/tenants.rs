@@ -20,7 +20,7 @@ use crate::effort::Effort;
 use crate::links::{self, LinkClaim, Pattern};
 use crate::terms::{MaximumPromise, Meeting, PartPromise};
 
-/// SCC's tunnels find their levels by marks (docs/scc.md), and for a while have less: by how much of a weight, per cent.
+/// SCC's tunnels find their levels by marks (docs/theory/scc.md), and for a while have less: by how much of a weight, per cent.
 const TOLERANCE: u64 = 25;
 
 /// Windows of a few packets are whole packets, and short runs show their beginning: by how much somebody may be off what is due by minimum and weight, per cent.

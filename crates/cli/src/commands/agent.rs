@@ -33,7 +33,7 @@ Examples:
   wayleave agent init --node h1 --server https://controller.example:7480 --interface 'h1->s1=eth1'
 
 Installed programs, maps and qdiscs stay in the kernel when the agent ends, until `uninstall` removes them. \
-`wayleave schema agent` documents the file, docs/agent.md the required capabilities.";
+`wayleave schema agent` documents the file, docs/operate/agent.md the required capabilities.";
 
 /// Run the agent, which enforces contracts on the hosts and switches of this machine
 #[derive(Args, Clone, Debug)]

@@ -16,7 +16,7 @@ const EXAMPLE: &str = "\
 Example:
   wayleave backup wayleave-2026-11-23.db
 
-The file is made beside the ledger, on the machine of the server. docs/ledger.md says how it is restored.";
+The file is made beside the ledger, on the machine of the server. docs/operate/ledger.md says how it is restored.";
 
 /// Back up the ledger of a running server, and check the copy
 #[derive(Args, Clone, Debug)]

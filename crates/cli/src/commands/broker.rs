@@ -32,7 +32,7 @@ Examples:
   wayleave broker fabric -t testbed:parley-testbed -f fabric.yaml --listen 10.0.9.9:7411
 
 With --scheme, the brokers of another scheme: `wayleave schemes` says which ones have the role of a broker. \
-docs/sharing.md says what brokers do, and what the lines between a broker and a data plane mean.";
+docs/theory/sharing.md says what brokers do, and what the lines between a broker and a data plane mean.";
 
 /// Run a broker, which divides bandwidth among services of a rack or a fabric
 #[derive(Subcommand, Clone, Debug)]

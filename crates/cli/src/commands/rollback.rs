@@ -30,7 +30,7 @@ Examples:
 
 Contracts that were created since are deleted, those that were deleted are created again, and those that were changed get \
 their terms of then: kind, members, rates, times, labels, priority and match. Routes are decided anew. Tenants, VMs, policies and \
-what is down stay as they are. The history of a tenant is bounded in bytes and to 30 days (docs/controller.md).";
+what is down stay as they are. The history of a tenant is bounded in bytes and to 30 days (docs/operate/controller.md).";
 
 /// Restore contracts as of an earlier event or time
 #[derive(Args, Clone, Debug)]

@@ -16,7 +16,7 @@
 //! outbox ─> Operation                   what a node has not confirmed yet, for the driver to deliver
 //! ```
 //!
-//! The order of updates never breaks a promise (Fig. 6 of the paper; docs/controller.md):
+//! The order of updates never breaks a promise (Fig. 6 of the paper; docs/operate/controller.md):
 //! - What a sender may still be using is known (`enforcement::sender`): a rule that was sent counts as in use until it is confirmed
 //!   that it is not.
 //! - A contract that is deleted keeps its reservation until its sender has stopped and its last packets have left.

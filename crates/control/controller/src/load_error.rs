@@ -64,7 +64,7 @@ pub enum LoadError {
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const OTHER_NETWORK: &str = "the ledger was written for another topology, or with other budgets: start with those, or with --decide-again (docs/ledger.md, \"Another network\")";
+        const OTHER_NETWORK: &str = "the ledger was written for another topology, or with other budgets: start with those, or with --decide-again (docs/operate/ledger.md, \"Another network\")";
         const GONE: &str = "the ledger was written for another topology: start with that one, and delete the contract, or move its VMs, first";
         match self {
             Self::NoQueues => {

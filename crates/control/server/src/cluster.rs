@@ -154,7 +154,7 @@ impl Cluster {
         match bar {
             Bar::Differs(difference) => format!(
                 "this controller has {difference}: nothing is decided and nothing is answered by it. Start it with what cluster {cluster} has, or have all its controllers begin with this by \
-                 --force-config {} (docs/high-availability.md, \"Another network\")",
+                 --force-config {} (docs/operate/high-availability.md, \"Another network\")",
                 difference.cluster.fingerprint
             ),
             Bar::Waits(difference) => format!(

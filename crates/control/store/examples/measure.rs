@@ -1,5 +1,5 @@
 //! Measures the store on the disk of a directory: `cargo run --release --example measure -- DIRECTORY`.
-//! The figures of `docs/ledger.md` come from here.
+//! The figures of `docs/operate/ledger.md` come from here.
 
 use std::error::Error;
 use std::path::PathBuf;

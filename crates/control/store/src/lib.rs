@@ -2,7 +2,7 @@
 //!
 //! A record is a kind, a key and a text. This crate knows nothing of networks: the controller decides what a record means.
 //!
-//! - [`SqliteStore`] keeps them in one SQLite database and a small second file, the seal (`docs/ledger.md` says why two).
+//! - [`SqliteStore`] keeps them in one SQLite database and a small second file, the seal (`docs/operate/ledger.md` says why two).
 //! - [`MemoryStore`] keeps them in memory and fails when it is told to: for seeded simulations of the controller.
 //! - [`verify`] checks everything without changing anything; [`reseal`] accepts a database without its seal.
 //!

@@ -1,5 +1,5 @@
 //! Keys of contracts that a data plane does not carry out, each by name and with a reason. Every other key has its effect there, or concerns no
-//! data plane (`docs/keys.md` has the table).
+//! data plane (`docs/reference/keys.md` has the table).
 
 use std::collections::BTreeMap;
 use std::fmt;

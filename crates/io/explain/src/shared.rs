@@ -89,7 +89,7 @@ impl NearestShare {
     }
 }
 
-/// What a promise rests on; docs/admission.md, section 14.
+/// What a promise rests on; docs/theory/admission.md, section 14.
 pub fn assumption(contract: &Contract, certainty: Option<Certainty>) -> Option<&'static str> {
     match (contract, certainty?) {
         (Contract::Bandwidth(bandwidth), certainty) => Some(match (&bandwidth.between, certainty) {

@@ -83,7 +83,8 @@ impl Foreign {
 
     /// The message: its format, and what to do instead.
     pub(crate) fn refusal(self) -> Message {
-        let written = "write its nodes and links as node-link JSON (docs/files.md, \"NetworkX node-link JSON\")";
+        let written =
+            "write its nodes and links as node-link JSON (docs/reference/files.md, \"NetworkX node-link JSON\")";
         let (name, instead) = match self {
             Self::Gns3 => ("a GNS3 project", format!("its links state no rates: {written}, with rates and delays")),
             Self::Netlab => {

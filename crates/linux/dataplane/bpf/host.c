@@ -1,7 +1,7 @@
 /* A host: what its endpoints send is classified, charged, tagged and sent (`endpoint`, at the ingress of the host's end of each
  * endpoint's interface); what waited for its tokens goes on (`held`); what the network brings is delivered (`uplink`, at the ingress of each uplink).
  *
- * Chameleon (CoNEXT 2020), sections 4.2.2 and 4.2.3. docs/dataplane.md says what is charged, dropped and counted. The Rust models
+ * Chameleon (CoNEXT 2020), sections 4.2.2 and 4.2.3. docs/operate/dataplane.md says what is charged, dropped and counted. The Rust models
  * are in crates/core/packet-format and crates/admission/schemes/src/duplicates; crates/linux/dataplane/tests/ holds both against each other. */
 #include "maps.h"
 #include "parse.h"

@@ -14,7 +14,7 @@
 //! The programs are C (`bpf/*.c`), compiled by `make bpf` and shipped (`bpf/objects`): users need no compiler. What they do is
 //! specified by the models in `wire` and by `schemes::duplicates`; tests hold them against each other, packet by packet.
 //!
-//! Follows Chameleon (CoNEXT 2020), sections 3.4, 4.2 and 5.3; docs/dataplane.md lists the deviations.
+//! Follows Chameleon (CoNEXT 2020), sections 3.4, 4.2 and 5.3; docs/operate/dataplane.md lists the deviations.
 
 pub mod class;
 pub mod clock;

@@ -119,7 +119,7 @@ impl Target {
         all.extend(match self {
             Self::Tc => [
                 "The machine forwards by itself (bridge or routes), and its interfaces hand on packets as they come (no GRO, TSO or GSO).",
-                "A frame is on the wire for its length and 24 bytes, and the bucket of TBF lets no more than one frame and a third of a millisecond through at once (docs/dataplane.md).",
+                "A frame is on the wire for its length and 24 bytes, and the bucket of TBF lets no more than one frame and a third of a millisecond through at once (docs/operate/dataplane.md).",
             ]
             .as_slice(),
             Self::Sonic => [

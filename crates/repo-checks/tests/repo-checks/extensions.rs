@@ -1,4 +1,4 @@
-//! `docs/extending.md` lists all files of an addition: each list is held against the example that the page names.
+//! `docs/develop/extending.md` lists all files of an addition: each list is held against the example that the page names.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use crate::repository::{File, files};
 
-const PAGE: &str = "docs/extending.md";
+const PAGE: &str = "docs/develop/extending.md";
 /// Folders of generated documents in which an example may have to be named.
 const GENERATED: [&str; 2] = ["docs/api/", "schemas/"];
 

@@ -15,7 +15,7 @@ fn plain(text: &str) -> String {
 }
 
 /// The page that shows the files of a scheme with a toy as its example.
-const PAGE: &str = "docs/extending.md";
+const PAGE: &str = "docs/develop/extending.md";
 
 /// Returns the lines outside of a folder, and of the page, on which a scheme is named, in any way to write its name.
 fn mentions<'a>(files: &'a [File], folder: &str) -> Vec<(&'a str, usize)> {

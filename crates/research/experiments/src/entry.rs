@@ -60,7 +60,7 @@ pub const SCC: Paper = Paper {
 /// This project's own.
 pub const ONE_FABRIC: Paper = Paper {
     name: "One fabric",
-    citation: "Wayleave, docs/fabric.md: latency contracts, minima, objectives and best effort on one network",
+    citation: "Wayleave, docs/theory/fabric.md: latency contracts, minima, objectives and best effort on one network",
     about: include_str!("fabric/about.md.in"),
 };
 

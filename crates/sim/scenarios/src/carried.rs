@@ -1,4 +1,4 @@
-//! Keys of a scenario that the simulator does not carry out, a sentence each. Every other key changes what is simulated (`docs/keys.md`).
+//! Keys of a scenario that the simulator does not carry out, a sentence each. Every other key changes what is simulated (`docs/reference/keys.md`).
 
 use std::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ impl Scenario {
     }
 
     /// Marks of host ports that no segment ever gets: a port that chooses takes the next segment of a flow when none of its queue waits
-    /// (`docs/simulation.md`).
+    /// (`docs/theory/simulation.md`).
     fn marks_of_hosts(&self) -> Option<String> {
         let hosts = &self.hosts;
         let is_any = match &hosts.ecn {

@@ -31,7 +31,7 @@ struct Seen {
 fn look_at(seed: u64, seen: &mut Seen) -> Option<String> {
     let random = &mut ChaCha8Rng::seed_from_u64(seed);
     let network = wayleave::Network::new("random", network(random));
-    // Minima hold where buffers hold what is in flight (docs/contracts.md).
+    // Minima hold where buffers hold what is in flight (docs/guide/contracts.md).
     let buffer = Some(Bytes::new(500_000_000));
     let network = network.with_buffers(buffer, buffer).unwrap().graph;
     let hosts: Vec<NodeId> = network.hosts().collect();

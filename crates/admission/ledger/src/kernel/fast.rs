@@ -3,7 +3,7 @@
 //! Before the last knee of a queue's arrival curve some input still sends at its line rate, which is at least the
 //! port's; so both deviations grow until that knee `tau`, and behind it the curve is the plain token bucket
 //! `(burst, rate)`. For the same reason the service left over is zero until the last knee above has passed, and one
-//! line behind it: the prefix sums of rates and bursts. (Derivation: docs/admission.md.)
+//! line behind it: the prefix sums of rates and bursts. (Derivation: docs/theory/admission.md.)
 
 use std::cmp::Ordering;
 

@@ -28,7 +28,7 @@ pub struct Scarcity {
 }
 
 impl Default for Scarcity {
-    /// Measured on the mixes of Chameleon's Table 2 (docs/performance.md): between 12 and 24 the steepness, and between
+    /// Measured on the mixes of Chameleon's Table 2 (docs/operate/performance.md): between 12 and 24 the steepness, and between
     /// 0.1 and 0.6 the dormant part, make differences below those between seeds.
     fn default() -> Self {
         Self { steepness: 24.0, dormant: 0.3, large: 0.06 }

@@ -1,4 +1,4 @@
-//! Wrong promises are caught. A small calculator of its own evaluates the formulas of `docs/admission.md`, once as they
+//! Wrong promises are caught. A small calculator of its own evaluates the formulas of `docs/theory/admission.md`, once as they
 //! stand and once with one of them changed; what it says is promised, and the attacks decide.
 
 use std::collections::BTreeMap;

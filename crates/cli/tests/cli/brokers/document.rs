@@ -1,4 +1,4 @@
-//! The commands and lines of docs/sharing.md, as they are printed there.
+//! The commands and lines of docs/theory/sharing.md, as they are printed there.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, UdpSocket};
@@ -12,7 +12,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// The blocks of a section in a language, in their order.
 fn blocks(section: &str, language: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(format!("{ROOT}/docs/sharing.md")).unwrap();
+    let text = std::fs::read_to_string(format!("{ROOT}/docs/theory/sharing.md")).unwrap();
     let section = text.split(&format!("\n## {section}\n")).nth(1).unwrap().split("\n## ").next().unwrap();
     let mut parts = section.split("```");
     let mut found = Vec::new();

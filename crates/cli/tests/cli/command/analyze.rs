@@ -13,7 +13,8 @@ fn examples(file: &str) -> String {
 #[test]
 fn the_document_shows_what_the_example_gives() {
     let run = wayleave(&format!("analyze {EXAMPLE}")).ends_with(0);
-    let document = std::fs::read_to_string(format!("{}/../../docs/analysis.md", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let document =
+        std::fs::read_to_string(format!("{}/../../docs/theory/analysis.md", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let shown = run.stdout.split("\n\n*").next().unwrap();
     assert!(document.contains(shown), "{shown}");
 }

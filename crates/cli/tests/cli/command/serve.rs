@@ -221,7 +221,7 @@ fn what_is_said_of_a_cluster_needs_its_etcd() {
     }
 }
 
-/// A switch is taken out: drained, then left out of the file, as docs/ledger.md says it.
+/// A switch is taken out: drained, then left out of the file, as docs/operate/ledger.md says it.
 #[test]
 fn a_switch_that_contracts_use_can_be_removed() {
     let directory = directory("removed");

@@ -374,7 +374,7 @@ fn a_wrong_scenario_is_an_error_with_a_place_and_nothing_is_run() {
     assert!(!out.exists());
 }
 
-/// The text of the first block of a kind after a line of docs/simulation.md.
+/// The text of the first block of a kind after a line of docs/theory/simulation.md.
 fn block<'a>(page: &'a str, after: &str, kind: &str) -> &'a str {
     let rest = page.split_once(after).unwrap().1;
     rest.split_once(&format!("```{kind}\n")).unwrap().1.split_once("```").unwrap().0
@@ -382,7 +382,7 @@ fn block<'a>(page: &'a str, after: &str, kind: &str) -> &'a str {
 
 #[test]
 fn the_documentation_shows_what_is_printed() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/simulation.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/theory/simulation.md");
     let page = fs::read_to_string(path).unwrap();
     let scenario = block(&page, "## An example", "yaml");
     let sweep = block(&page, "## Sweeps", "yaml");

@@ -131,7 +131,7 @@ fn a_plan_that_is_wrong_ends_with_four_and_says_what() {
 #[test]
 fn a_fault_is_caught_by_what_the_document_says_or_says_why_not() {
     let document =
-        std::fs::read_to_string(format!("{}/../../docs/verification.md", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        std::fs::read_to_string(format!("{}/../../docs/theory/verification.md", env!("CARGO_MANIFEST_DIR"))).unwrap();
     // So narrow that 900 requests are enough for moves.
     let narrow = "fat-tree:k=4,rate=200Mbit,buffer=30kB";
     let list = requests("verify-faults.yaml", narrow, 8, 900);

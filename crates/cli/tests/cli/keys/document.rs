@@ -1,4 +1,4 @@
-//! `docs/keys.md`, made from the table. `WAYLEAVE_UPDATE=1` writes it.
+//! `docs/reference/keys.md`, made from the table. `WAYLEAVE_UPDATE=1` writes it.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -93,10 +93,13 @@ fn shortened(key: &str) -> &str {
 
 #[test]
 fn the_document_is_made_from_the_table() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/keys.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/keys.md");
     if std::env::var_os("WAYLEAVE_UPDATE").is_some() {
         std::fs::write(&path, document()).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == document(), "docs/keys.md is not made from the table: run this test with WAYLEAVE_UPDATE=1");
+    assert!(
+        written == document(),
+        "docs/reference/keys.md is not made from the table: run this test with WAYLEAVE_UPDATE=1"
+    );
 }

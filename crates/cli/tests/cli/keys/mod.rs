@@ -1,5 +1,5 @@
 //! Every key of every kind of file has an answer from every driver: it is carried out, and a test shows it; or the driver says by name that it does not carry
-//! it out; or it is for something else. There is no fourth possibility (`docs/keys.md`).
+//! it out; or it is for something else. There is no fourth possibility (`docs/reference/keys.md`).
 
 mod cell;
 mod document;

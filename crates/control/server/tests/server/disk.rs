@@ -192,7 +192,7 @@ fn a_backup_is_made_while_clients_go_on_and_can_be_restored() {
     client.put("/v1/contracts/after", &contract("h1", "h16", "1Mbit")).is(201);
     let scratch = world.end();
     assert!(made["records"].as_u64().unwrap() > 3, "{made}");
-    // As docs/ledger.md says: the copy and its seal take the place of the ledger, and the old log goes.
+    // As docs/operate/ledger.md says: the copy and its seal take the place of the ledger, and the old log goes.
     for end in ["", "-wal", "-seal"] {
         let (old, new) = (format!("ledger.db{end}"), format!("copy.db{end}"));
         drop(std::fs::remove_file(scratch.0.join(&old)));

@@ -26,7 +26,7 @@ use database::Database;
 /// Records and commits since the log was last copied into the database, after which a commit does it itself.
 ///
 /// New records change about one page of 4096 B in four, replaced ones a page each, so the log has 2 to 8 MB then. Four
-/// times as many stall one commit for longer than 50 ms on the disk of docs/ledger.md, a quarter makes more stalls.
+/// times as many stall one commit for longer than 50 ms on the disk of docs/operate/ledger.md, a quarter makes more stalls.
 const LOG_RECORDS: usize = 2000;
 
 /// What to do where there is no ledger.

@@ -10,7 +10,7 @@
 //! | [`pmoo()`] | pay multiplexing only once: a burst of cross traffic counts once on a path | Schmitt, Zdarsky and Martinovic, MMB 2008 |
 //!
 //! Linear programs, which bound FIFO networks better, are in [`lp`](crate::lp); they start from what [`tfa()`] gives.
-//! `docs/analysis.md` has the formulas and says when each of them holds.
+//! `docs/theory/analysis.md` has the formulas and says when each of them holds.
 //!
 //! ```
 //! use wayleave_calculus::network::{Flow, Options, PortNetwork, Server, sfa, tfa};

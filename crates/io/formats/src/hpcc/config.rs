@@ -28,7 +28,9 @@ pub(super) fn refusal(text: &str) -> Message {
     let mut hint = format!("name the files instead that it names: {}", all_of(&named));
     if !not_simulated.is_empty() {
         let list = not_simulated.join("; ");
-        hint.push_str(&format!(". It relies on what is not simulated (docs/scenarios.md, \"Not simulated\"): {list}"));
+        hint.push_str(&format!(
+            ". It relies on what is not simulated (docs/reference/scenarios.md, \"Not simulated\"): {list}"
+        ));
     }
     ("this is the configuration of an HPCC simulation", hint).into()
 }

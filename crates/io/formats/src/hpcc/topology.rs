@@ -185,7 +185,7 @@ fn add_link(
     added
         .map_err(|error| {
             let hint =
-                "hosts that are joined without a switch are not simulated (docs/scenarios.md, \"Not simulated\")";
+                "hosts that are joined without a switch are not simulated (docs/reference/scenarios.md, \"Not simulated\")";
             problems.report(ProblemKind::Impossible, line.span, || match &error {
                 NetworkError::HostToHost(..) => (error.to_string(), hint).into(),
                 _ => Message::from(error.to_string()),

@@ -87,7 +87,7 @@ fn a_configuration_of_hpcc_names_its_files_and_what_is_not_simulated() {
         assert_eq!(
             problem.hint().unwrap(),
             "name the files instead that it names: TOPOLOGY_FILE \"mix/topology.txt\" and FLOW_FILE \"mix/flow.txt\". It relies on \
-             what is not simulated (docs/scenarios.md, \"Not simulated\"): PFC (on unless ENABLE_PFC 0); ENABLE_QCN 1 \
+             what is not simulated (docs/reference/scenarios.md, \"Not simulated\"): PFC (on unless ENABLE_PFC 0); ENABLE_QCN 1 \
              (congestion notifications (CNP)); CC_MODE 1 (DCQCN)"
         );
     }

@@ -31,7 +31,7 @@ pub struct Crossing {
 /// Bytes of a packet, of the middle size of Chameleon's Table 3, and packets of a trial.
 const PACKET: usize = 776;
 const BATCH: usize = 128;
-/// Queues in strict priority above those of classes (docs/fabric.md).
+/// Queues in strict priority above those of classes (docs/theory/fabric.md).
 const LATENCY_QUEUES: u8 = 5;
 /// So fast that nothing ever waits.
 const FAST: Rate = Rate::from_gbit(100);

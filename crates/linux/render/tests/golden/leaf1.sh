@@ -7,7 +7,7 @@
 # Assumed: No packet is larger than the MTU of its link in the topology, which is not set here, and nobody sends PAUSE or PFC: bounds do not count time in which a port is paused.
 # Assumed: What the network itself sends (routing protocols, CS6 and CS7) is small: it is in the lowest queue here.
 # Assumed: The machine forwards by itself (bridge or routes), and its interfaces hand on packets as they come (no GRO, TSO or GSO).
-# Assumed: A frame is on the wire for its length and 24 bytes, and the bucket of TBF lets no more than one frame and a third of a millisecond through at once (docs/dataplane.md).
+# Assumed: A frame is on the wire for its length and 24 bytes, and the bucket of TBF lets no more than one frame and a third of a millisecond through at once (docs/operate/dataplane.md).
 set -eu
 
 # Nothing is changed unless every port is there.

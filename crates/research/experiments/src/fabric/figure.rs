@@ -19,7 +19,7 @@ pub(crate) const ENTRY: Entry = Entry {
     id: "one-fabric",
     runs: "one fabric",
     paper: &ONE_FABRIC,
-    place: "docs/fabric.md",
+    place: "docs/theory/fabric.md",
     title: "Four kinds of tenants on one network",
     full_seconds: 3_600,
     quick_seconds: 120,

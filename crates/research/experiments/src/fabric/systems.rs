@@ -77,7 +77,7 @@ const MESSAGE: Bytes = Bytes::new(20_000);
 const THRESHOLD: Bytes = Bytes::new(97_500);
 
 /// SCC takes it that the fabric spreads flowcells over all paths (III-A). One packet each: those of 64 kB are longer than the queue above which ports
-/// mark, so that cells that meet look like a full link (docs/fabric.md).
+/// mark, so that cells that meet look like a full link (docs/theory/fabric.md).
 const CELL: Bytes = Bytes::new(1_460);
 /// A path that acknowledges nothing for so long is left out: objectives and best effort wait for less than that even where bursts of contracts are before them.
 const SILENCE: Time = Time::from_millis(2);

@@ -291,7 +291,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
             &dissatisfied(System::Elastic),
             format!("{} %", listed(&dissatisfied(System::Elastic), 1)),
         )
-        .ruled_out(["its periods, hold, growth, headroom and burst, and thresholds of marks: docs/sharing.md says which were tried, and which missed least"]),
+        .ruled_out(["its periods, hold, growth, headroom and burst, and thresholds of marks: docs/theory/sharing.md says which were tried, and which missed least"]),
         Statement::mean_within(
             "5.2, Fig. 11d",
             "the dissatisfaction of uFAB is mostly close to zero: not a tenth of ElasticSwitch's 10 %",

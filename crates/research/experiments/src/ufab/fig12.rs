@@ -125,13 +125,13 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
     statements.extend([
         slow(System::Pwc).ruled_out([
             "the transport (CUBIC, in the table)",
-            "the unit of weights, Swift's targets and increase, the meter's interval and burst (docs/sharing.md)",
+            "the unit of weights, Swift's targets and increase, the meter's interval and burst (docs/theory/sharing.md)",
         ]),
         tail(System::Pwc, 2.2, &tails(System::Pwc)).tested(in_part),
         slow(System::Elastic),
         tail(System::Elastic, 2.3, &tails(System::Elastic)).ruled_out([
             "the transport (CUBIC, in the table)",
-            "its periods, hold, growth, headroom and burst, and thresholds of marks (docs/sharing.md)",
+            "its periods, hold, growth, headroom and burst, and thresholds of marks (docs/theory/sharing.md)",
         ]),
     ]);
     let shorter = ratio_of_means(&tails(System::Pwc), &tails(System::Unbounded));

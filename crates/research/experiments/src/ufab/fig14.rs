@@ -187,7 +187,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         statements.push(shorter(system, ratio, &times(system, total, 1), &tails).ruled_out([
             "the transport of the alternatives (CUBIC, in the table)",
             "how much garbage collection reads (32 kB and 128 kB, in the table of a full run)",
-            "their other parameters (docs/sharing.md)",
+            "their other parameters (docs/theory/sharing.md)",
         ]));
     }
     statements

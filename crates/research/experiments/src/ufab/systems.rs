@@ -10,7 +10,7 @@ use wayleave_schemes::host::ufab;
 use wayleave_schemes::path::clove;
 use wayleave_units::{Bytes, Rate, Time};
 
-/// What keeps the minima of tenants. The first of each kind has the parameters that serve it best (docs/sharing.md says which were tried);
+/// What keeps the minima of tenants. The first of each kind has the parameters that serve it best (docs/theory/sharing.md says which were tried);
 /// the others are experiments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum System {
@@ -81,7 +81,7 @@ impl System {
     }
 
     /// Where paths are chosen by Clove, a packet of each pair every 8 ms opens it before its flows begin, so that they know the paths: Clove's text keeps what
-    /// it knows for each destination host, here it belongs to a pair (docs/sharing.md). Without, tenants draw their first path at random.
+    /// it knows for each destination host, here it belongs to a pair (docs/theory/sharing.md). Without, tenants draw their first path at random.
     pub(super) fn open_pairs(self, run: &mut Scenario) {
         if !matches!(run.routing, Routing::Clove(_)) {
             return;

@@ -14,7 +14,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::{Tenants, TenantsError, members};
 use crate::{Discipline, Ecn, HostSchemeConfig, PortEcn, Routing, Scenario, SchemeOf, Sharing, StaticLimits};
 
-/// Presto's flowcells, of one packet each: those of 64 kB are longer than the queue above which ports mark (docs/fabric.md).
+/// Presto's flowcells, of one packet each: those of 64 kB are longer than the queue above which ports mark (docs/theory/fabric.md).
 const CELL: Bytes = Bytes::new(1_460);
 /// Paths that answer nothing for so long are left out.
 const SILENCE: Time = Time::from_millis(2);

@@ -1,9 +1,9 @@
-//! `docs/packet-path.md` names functions that exist, in the files that it says, and counts these files.
+//! `docs/develop/packet-path.md` names functions that exist, in the files that it says, and counts these files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs");
+const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/develop");
 
 /// Returns the names in backticks that look like `Type::function`.
 fn functions(text: &str) -> impl Iterator<Item = &str> {

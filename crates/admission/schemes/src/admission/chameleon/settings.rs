@@ -14,13 +14,13 @@ params! {
     pub struct Settings {
         /// How Chameleon finds a route.
         pub routing: Option<RoutingName> = None, "routing", Kind::Word(RoutingName::WORDS),
-            "measured (docs/admission.md, section 13); least-delay: section 4.1.3", {
+            "measured (docs/theory/admission.md, section 13); least-delay: section 4.1.3", {
                 option: "routing", value_name: "HOW", default: "scarcity, or least-delay with --model published",
             };
         /// The cost of scarce resources: how steeply prices rise, the weight (0 to 1) of bursts that input lines hide,
         /// and the share of a host's line from which on a flow takes the fastest queues.
         pub scarcity: Option<Scarcity> = None, "scarcity", Kind::Text { check: |text| text.parse::<Scarcity>().map(|_| ()) },
-            "measured on the mixes of Table 2 (docs/performance.md)",
+            "measured on the mixes of Table 2 (docs/operate/performance.md)",
             { option: "scarcity", value_name: "STEEPNESS,DORMANT,LARGE", default: "24,0.3,0.06" };
         /// Chameleon's delay budgets of switch queues, highest priority first; queues without one stay unused. Budgets
         /// that the topology gives its queues go first.
@@ -52,7 +52,7 @@ params! {
             { option: "reroute-moves", value_name: "WHAT", group: "reroute" };
         /// Where that fails: how many flows into the receiver are put back into faster queues.
         pub tighten: Option<usize> = None, "tighten", Kind::Count { least: 0, most: u64::MAX },
-            "measured (docs/performance.md); none in the paper", {
+            "measured (docs/operate/performance.md); none in the paper", {
                 option: "reroute-tighten", value_name: "COUNT", group: "reroute",
                 default: "20 with --routing scarcity, else 0",
             };

@@ -1,7 +1,7 @@
 //! One fabric: contracts of every kind on one network, admitted by one ledger.
 //!
 //! No single publication: latency contracts as in Chameleon (CoNEXT 2020), in the queues in strict priority; minima as uFAB's hosts
-//! keep them (SIGCOMM 2022) and objectives as SCC's divisions (W_d), in the classes below. docs/admission.md, section 14, says what
+//! keep them (SIGCOMM 2022) and objectives as SCC's divisions (W_d), in the classes below. docs/theory/admission.md, section 14, says what
 //! is promised of each kind, under which assumption, and why.
 //!
 //! | contract | charged | promise |

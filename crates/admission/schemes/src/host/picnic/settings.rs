@@ -12,7 +12,7 @@ params! {
         /// How much of a line the meters share out.
         pub target_percent: u8 = 95, "target", Kind::Percent { least: 1, most: 100 }, "uFAB, 2.2";
         /// The minimum that is a weight of 1, for the queues of senders and for their transports.
-        pub unit: Rate = Rate::from_mbit(500), "unit", Kind::RATE, "ours: divides uFAB's minima (docs/sharing.md)";
+        pub unit: Rate = Rate::from_mbit(500), "unit", Kind::RATE, "ours: divides uFAB's minima (docs/theory/sharing.md)";
         /// T of EyeQ, in which arrivals are measured.
         pub interval: Time = Params::default().interval, "interval", Kind::TIME, "Parley, Table 1: T";
         /// Of EyeQ's control equation, in steps of 0.01.

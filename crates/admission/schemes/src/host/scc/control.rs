@@ -7,7 +7,7 @@
 //! m = 1 from x = 1 on, 1 / x below, 4 at most;       b = x - 1 from x = 1 on, 1 at most
 //! ```
 //!
-//! All tunnels of a bottleneck that see the same marks come to the same level, and so to rates in proportion to their weights (docs/scc.md
+//! All tunnels of a bottleneck that see the same marks come to the same level, and so to rates in proportion to their weights (docs/theory/scc.md
 //! has the proof). F enters linearly, so it may be measured on any number of packets: a tunnel of less than a packet in a period finds the
 //! same level in the mean. The relief passes with its marks: it keeps the queue near its threshold, which a rate that only follows its level would
 //! cross in ever wider swings. Why this form and not that of DCTCP: decision 067.

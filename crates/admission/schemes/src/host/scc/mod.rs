@@ -4,7 +4,7 @@
 //!
 //! A division is all flows of a tenant with one objective; a tunnel, what it sends from one host to another. The underlay shares links
 //! among tunnels by their weights, the tracker divides the share of a division among its tunnels, and private control in each tunnel
-//! serves its flows. docs/scc.md is for operators.
+//! serves its flows. docs/theory/scc.md is for operators.
 //!
 //! | text | here |
 //! |---|---|

@@ -1,5 +1,5 @@
 //! What can be set of SCC. The text gives few of its values: what is "ours" is a choice, with its reason in
-//! docs/scc.md, where its sensitivity is measured as well.
+//! docs/theory/scc.md, where its sensitivity is measured as well.
 
 use wayleave_scheme_api::{Kind, params, words};
 use wayleave_units::{Bytes, Rate, Time};

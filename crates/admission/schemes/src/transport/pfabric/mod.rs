@@ -25,7 +25,7 @@
 //!   compares it: hosts may set a packet's priority as they like. They need no change of ports, which a second queue would:
 //!   a full port still drops what matters least of all that it holds.
 //! - A flow with more than 1 GiB left counts as one with 1 GiB.
-//! - A full port drops nothing for a packet that is larger than what it would drop: see docs/simulation.md.
+//! - A full port drops nothing for a packet that is larger than what it would drop: see docs/theory/simulation.md.
 
 use wayleave_scheme_api::{
     Ack, Described, Descriptor, Flow, FlowStart, Kind, Limit, Loss, Parameters, Role, RouteFacts, params,

@@ -471,7 +471,7 @@ impl<'a> Reference<'a> {
         broken
     }
 
-    /// The formulas of docs/admission.md, section 14, with the weights 6, 3 and 1 and a target of 95 %.
+    /// The formulas of docs/theory/admission.md, section 14, with the weights 6, 3 and 1 and a target of 95 %.
     fn waits(&self, link: LinkId, on: &OnLink) -> Option<BrokenShare> {
         let of = self.scene.network.link(link);
         let (rates, bursts) = self.latency(link);

@@ -63,7 +63,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
             "A system that promises no time is held against the least that any could promise: what a packet takes alone, and a frame before it on each link."
                 .to_owned(),
             "Wayleave's first row is that of its latency contracts alone. What they leave idle goes to best effort below them, not to themselves. Its second row is that of all \
-             kinds of contracts on one network (docs/fabric.md)."
+             kinds of contracts on one network (docs/theory/fabric.md)."
                 .to_owned(),
         ],
         ..Figure::default()

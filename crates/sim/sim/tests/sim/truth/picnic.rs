@@ -1,5 +1,5 @@
 //! PicNIC'+WCC+Clove and ElasticSwitch+Clove, which uFAB (SIGCOMM 2022, 5.1) is compared with, each with the parameters with
-//! which it does best (docs/sharing.md).
+//! which it does best (docs/theory/sharing.md).
 
 use wayleave_scenarios::{
     Buffering, Congestion, Ecn, Ends, HostSchemeConfig, PacketKind, Routing, Scenario, Sharing, Traffic, Transport,

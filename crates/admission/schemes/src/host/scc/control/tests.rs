@@ -141,7 +141,7 @@ fn fluid(weights: [u64; 2], mut controls: [Control; 2], params: &Params, rounds:
 }
 
 proptest! {
-    /// The proof of docs/scc.md in whole numbers: whatever the levels at first, the difference shrinks with every mark. Weights on the
+    /// The proof of docs/theory/scc.md in whole numbers: whatever the levels at first, the difference shrinks with every mark. Weights on the
     /// link are together between a fifth of its rate and four times it.
     #[test]
     fn rates_come_to_the_ratio_of_weights(light in 100_000_000_u64..400_000_000, times in 1_u64..10, far in 1_u64..50) {
